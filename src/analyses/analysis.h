@@ -1,0 +1,36 @@
+/* What an analysis is: one question, answered from a trace and its ledger.
+ *
+ * To add one: write analyses/<name>.c with `const struct analysis <name>_analysis`, and one line ANALYSIS(<name>) in
+ * list.def. Every report prints it at once. docs/how-to/add-an-analysis.md walks through it. */
+#ifndef FLOPLEDGER_ANALYSES_ANALYSIS_H
+#define FLOPLEDGER_ANALYSES_ANALYSIS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ledger/step_ledger.h"
+#include "results/results.h"
+#include "trace/trace.h"
+
+enum sort_order { SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX, SORT_NAME };
+
+struct analysis_options {
+    uint32_t top;          /* rows of a long table; UINT32_MAX for all */
+    enum sort_order sort;
+    bool by_shape;         /* operators by name and input shapes */
+};
+
+struct analysis_input {
+    const struct trace *trace;
+    const struct ledger *ledger;
+    const struct analysis_options *options;
+};
+
+struct analysis {
+    const char *name;    /* "gpu_idle", the section's key */
+    const char *summary; /* the question in one line, for --help and docs */
+    /* Adds nothing and returns NULL where the question does not apply to this trace. */
+    struct section *(*run)(struct results *results, const struct analysis_input *input);
+};
+
+#endif

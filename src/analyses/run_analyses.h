@@ -1,0 +1,16 @@
+/* Runs every analysis of list.def on one trace. */
+#ifndef FLOPLEDGER_ANALYSES_RUN_ANALYSES_H
+#define FLOPLEDGER_ANALYSES_RUN_ANALYSES_H
+
+#include "analyses/analysis.h"
+
+/* Adds a rank to `results` with one section for each analysis that has something to say. */
+void run_analyses(struct results *results, const struct analysis_input *input);
+
+/* Fills results->overview from all ranks' ledgers where there are several. */
+void add_overview(struct results *results, const struct analysis_input *inputs, size_t count);
+
+/* NULL-terminated, in the order they run. */
+const struct analysis *const *all_analyses(void);
+
+#endif

@@ -1,0 +1,38 @@
+/* Where the steps of a trace begin and end. */
+#ifndef FLOPLEDGER_LEDGER_STEP_WINDOW_H
+#define FLOPLEDGER_LEDGER_STEP_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/trace.h"
+
+enum window_source {
+    WINDOW_PROFILER_STEP,  /* ProfilerStep#n annotations of the host */
+    WINDOW_OPTIMIZER_STEP, /* from one Optimizer.step to the next */
+    WINDOW_WHOLE,          /* no step found: all device work (CPU-only: all operators) as one window */
+};
+
+struct step_window {
+    int64_t start_ns;
+    int64_t end_ns;
+    int64_t number; /* the n of ProfilerStep#n; else counted from 0 */
+    uint32_t name;  /* in trace.strings; 0 for windows that no event names */
+    uint32_t track; /* host thread of the mark; NO_EVENT for WINDOW_WHOLE */
+    bool is_cut;    /* the file was truncated and this is its last step: it may go on past what was recorded */
+};
+
+struct step_windows {
+    enum window_source source;
+    struct step_window *windows; /* sorted by start; [count] */
+    uint32_t count;
+};
+
+/* "auto" takes the first source that gives a window. */
+enum window_choice { WINDOW_CHOICE_AUTO, WINDOW_CHOICE_STEPS, WINDOW_CHOICE_OPTIMIZER, WINDOW_CHOICE_WHOLE };
+
+/* No windows at all (count 0) only for a trace without timed events. `result` must be zeroed. */
+void find_step_windows(struct step_windows *result, const struct trace *trace, enum window_choice choice);
+void step_windows_clear(struct step_windows *windows);
+
+#endif

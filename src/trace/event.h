@@ -1,0 +1,85 @@
+/* One timed event of a trace, whatever profiler wrote it. */
+#ifndef FLOPLEDGER_TRACE_EVENT_H
+#define FLOPLEDGER_TRACE_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum event_kind {
+    /* on a host thread */
+    EVENT_OPERATOR,        /* an op of the framework: cpu_op, Operator */
+    EVENT_ANNOTATION,      /* a range the program or framework named: user_annotation, ProfilerStep#3 */
+    EVENT_PYTHON_FUNCTION, /* a Python frame: python_function */
+    EVENT_RUNTIME_CALL,    /* a call into the device's runtime or driver: cuda_runtime, cuda_driver, hip */
+    EVENT_OVERHEAD,        /* the profiler's own work: overhead */
+    EVENT_HOST_OTHER,      /* any other timed event of a host thread */
+    /* on a device */
+    EVENT_KERNEL,
+    EVENT_MEMCPY,
+    EVENT_MEMSET,
+    EVENT_DEVICE_ANNOTATION, /* a range projected onto the device: gpu_user_annotation; never a step */
+    EVENT_DEVICE_SYNC,       /* cuda_sync */
+    EVENT_DEVICE_OTHER,
+};
+enum { EVENT_KIND_COUNT = EVENT_DEVICE_OTHER + 1 };
+
+/* "No id here" for correlation, sequence number and external id. */
+#define NO_ID INT64_MIN
+/* "No event": an index that stands for none. */
+#define NO_EVENT UINT32_MAX
+
+struct event {
+    int64_t start_ns;    /* on the trace's own clock; trace.base_time_ns added gives the time since 1970 */
+    int64_t duration_ns; /* never negative */
+    union {
+        int64_t correlation;     /* runtime calls and device events: the same number joins call and kernel */
+        int64_t sequence_number; /* operators: the autograd sequence number */
+    };
+    int64_t external_id; /* id of the operator that caused it (operators: their own id) */
+    uint32_t name;       /* in trace.strings */
+    uint32_t track;      /* index in trace.tracks */
+    uint32_t detail;     /* index in trace.details; 0 = no details */
+    uint8_t kind;        /* enum event_kind */
+};
+
+/* What some events say beyond name and time. Equal details are stored once, so all bytes count: padding is zeroed.
+ * Strings are ids in trace.strings (0 = not given), numbers are -1 and fractions negative where not given. */
+struct event_detail {
+    /* operators; the JSON text as written, e.g. "[[8, 64], [64, 64]]" */
+    uint32_t input_shapes;    /* Input Dims, or Input dims */
+    uint32_t input_types;     /* Input type */
+    uint32_t concrete_inputs; /* Concrete Inputs */
+    uint32_t call_stack;      /* Call stack, with ';' between frames */
+    /* kernels */
+    int32_t grid[3];
+    int32_t block[3];
+    int32_t registers_per_thread;
+    int32_t shared_memory_bytes;
+    float occupancy_percent; /* est. achieved occupancy %: 0...100 */
+    float blocks_per_sm;
+    float warps_per_sm;
+    /* copies and memsets */
+    int32_t reserved;
+    int64_t bytes;
+    /* collectives: NCCL metadata */
+    uint32_t collective_name; /* Collective name: "allreduce", "_allgather_base", ... */
+    uint32_t element_type;    /* dtype: "Float", "BFloat16", ... */
+    uint32_t group_name;      /* Process Group Name */
+    uint32_t group_ranks;     /* Process Group Ranks, the JSON text */
+    int64_t in_elements;      /* In msg nelems */
+    int64_t out_elements;     /* Out msg nelems */
+    int64_t group_size;       /* Group size */
+};
+
+static inline int64_t event_end_ns(const struct event *event)
+{
+    return event->start_ns + event->duration_ns;
+}
+
+/* Kernels, copies and memsets: what keeps a device busy. */
+static inline bool event_is_device_work(const struct event *event)
+{
+    return event->kind == EVENT_KERNEL || event->kind == EVENT_MEMCPY || event->kind == EVENT_MEMSET;
+}
+
+#endif

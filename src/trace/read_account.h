@@ -1,0 +1,55 @@
+/* What a reader took from a file and what it could not take: nothing is dropped in silence. */
+#ifndef FLOPLEDGER_TRACE_READ_ACCOUNT_H
+#define FLOPLEDGER_TRACE_READ_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { READ_CATEGORIES_MAX = 64, READ_DAMAGES_MAX = 8 };
+
+/* Events of one `cat` and `ph`, for `flopledger inspect`. */
+struct category_count {
+    uint32_t category; /* `cat` as written, in trace.strings (0: none given) */
+    char phase;        /* 'X', 'i', 's', ... */
+    int64_t events;
+    int64_t first_start_ns;
+    int64_t last_end_ns;
+    int64_t total_duration_ns;
+};
+
+/* One place where the file is not what it should be. */
+struct damage {
+    int64_t byte;      /* offset in the uncompressed text */
+    int64_t length;    /* bytes skipped */
+    char message[160]; /* what was expected, and what is there */
+};
+
+struct read_account {
+    int64_t file_bytes;     /* as stored; -1 for a pipe */
+    int64_t text_bytes;     /* uncompressed, read */
+    int64_t events;         /* all complete events, whatever kind or phase */
+    int64_t damaged_events; /* pieces of text skipped because they are no event */
+    bool is_truncated;      /* the file ends before the JSON does, or the compressed stream breaks off */
+    char truncation[256];   /* why: "gzip stream ends in the middle", ... */
+    struct damage damages[READ_DAMAGES_MAX]; /* the first ones */
+    uint32_t damage_count;
+
+    int64_t negative_durations;   /* set aside: kept out of the event columns */
+    int64_t overflowing_durations; /* set aside: longer than the whole trace can be */
+    int64_t missing_times;        /* timed events without ts or dur, set aside */
+    int64_t unmatched_begins;     /* B without E */
+    int64_t unmatched_ends;       /* E without B */
+    int64_t replaced_names;       /* names with control characters or bytes that are not UTF-8 (kept as they are) */
+    int64_t device_step_copies;   /* ProfilerStep events on the device: not steps */
+    int64_t unlinked_device_events; /* kernels, copies, memsets without a launch call */
+    int64_t early_device_events;    /* device work that starts before its own launch call does */
+
+    struct category_count categories[READ_CATEGORIES_MAX];
+    uint32_t category_count;
+    int64_t uncategorised_events; /* past the READ_CATEGORIES_MAX-th category */
+
+    char compression[8]; /* "gzip", "zstd", "none" */
+    char format[32];     /* the reader's name */
+};
+
+#endif

@@ -1,0 +1,98 @@
+/* The one event model: everything a trace of one rank says, the same whatever profiler wrote it. */
+#ifndef FLOPLEDGER_TRACE_TRACE_H
+#define FLOPLEDGER_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/string_pool.h"
+#include "trace/event.h"
+#include "trace/read_account.h"
+
+/* A host thread, or a stream of a device. */
+struct track {
+    uint32_t process;      /* pid as written, in trace.strings */
+    uint32_t thread;       /* tid as written */
+    uint32_t process_name; /* metadata event process_name, 0 = none */
+    uint32_t thread_name;  /* metadata event thread_name, 0 = none */
+    bool is_device;
+    int32_t device;        /* device number of a stream (args.device, else pid), -1 for a host thread */
+    int64_t stream;        /* stream number (args.stream, else tid), -1 for a host thread or a stream not numbered */
+    /* host threads: their events are trace.host[first_event .. first_event + event_count) */
+    uint32_t first_event;
+    uint32_t event_count;
+};
+
+/* One entry of deviceProperties, or a device that only its events tell of (name 0). Not given: -1, 0 for names. */
+struct device {
+    int32_t number;
+    uint32_t name;
+    int64_t memory_bytes;
+    int32_t compute_major;
+    int32_t compute_minor;
+    int32_t multiprocessors; /* numSms */
+    bool is_in_properties;
+    uint32_t event_count;    /* kernels, copies and memsets on it */
+};
+
+/* What the file says about the run. Not given: -1, 0 for strings. */
+struct run_facts {
+    int64_t rank;
+    int64_t world_size;
+    uint32_t backend;       /* nccl, gloo */
+    uint32_t hostname;      /* distributedInfo or host_name */
+    uint32_t torch_version; /* not in every trace */
+    uint32_t cuda_version;  /* cuda_runtime_version or hip_runtime_version, as written */
+    uint32_t trace_name;    /* traceName */
+    int64_t base_time_ns;   /* baseTimeNanoseconds, 0 where absent */
+    int8_t record_shapes;   /* -1 not said, 0, 1 */
+    int8_t profile_memory;
+    int8_t with_stack;
+    int8_t with_modules;
+    int8_t with_flops;
+    int8_t is_rocm;         /* 1 where a hip version or hip calls are seen */
+};
+
+struct trace {
+    struct string_pool strings;
+
+    /* Events of host threads, sorted by (track, start, longest first, name). */
+    struct event *host;
+    uint32_t host_count;
+
+    /* Kernels, copies and memsets of all devices, sorted by (start, end, kind, device, stream, correlation, name). */
+    struct event *device;
+    uint32_t device_count;
+    /* For each of `device`: index in `host` of the runtime call that launched it, or NO_EVENT. */
+    uint32_t *launch;
+
+    /* Other device events (annotations, syncs), sorted as `device`. */
+    struct event *device_notes;
+    uint32_t device_note_count;
+
+    struct track *tracks;
+    uint32_t track_count;
+    struct event_detail *details; /* [0] is "no details" */
+    uint32_t detail_count;
+    struct device *devices;       /* sorted by number */
+    uint32_t device_list_count;
+
+    struct run_facts facts;
+    struct read_account read; /* what was read, and what was not */
+    uint32_t path;            /* the file's name as the user gave it, in strings */
+};
+
+void trace_clear(struct trace *trace);
+
+static inline const char *trace_text(const struct trace *trace, uint32_t string)
+{
+    return string_pool_text(&trace->strings, string);
+}
+
+/* The operator that launched device event `index`: the innermost EVENT_OPERATOR on the launching thread that is open
+ * when the launch call starts; else, where the launch is unknown or outside any operator, the operator whose
+ * external id the event carries; else NO_EVENT. Index in trace->host. Computed once by trace_finish. */
+uint32_t trace_operator_of(const struct trace *trace, uint32_t device_event);
+
+#endif
