@@ -13,6 +13,7 @@ enum error_class {
     ERROR_USAGE = 2,    /* the command line is wrong */
     ERROR_INPUT = 3,    /* a file cannot be read, is damaged beyond use, or is not what was expected */
     ERROR_NO_DATA = 4,  /* the input is fine and holds nothing that answers the question */
+    ERROR_PARTIAL = 5,  /* the report was made, but part of the input is unreadable, cut or damaged */
 };
 
 struct error {
@@ -21,7 +22,7 @@ struct error {
 };
 
 /* Sets class and message; always returns false, so that a function can `return error_set(...)`.
- * Messages: lower case, no full stop, the thing in quotes, then what to do. */
+ * Messages: lower case, no full stop, the thing in quotes, then what to do. `error` may be NULL. */
 bool error_set(struct error *error, enum error_class class, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Puts "<where>: " before the message already set; always returns false. */

@@ -18,11 +18,14 @@ struct number {
     const char *note;  /* NULL, or a short remark behind it */
 };
 
+enum { PRIORITY_FOR_PROGRAMS = 100 };
+
 struct column {
     const char *key;
     const char *title;
     enum unit unit;     /* of most cells; a cell may also be NONE or NOT_KNOWN */
     int priority;       /* 0 = always shown; a narrow screen leaves the highest numbers out first */
+                        /* PRIORITY_FOR_PROGRAMS or more: never on a screen, always in JSON */
     bool is_bar;        /* UNIT_FRACTION: a text report may draw a bar of it */
 };
 
@@ -92,6 +95,8 @@ const char *results_format(struct results *results, const char *format, ...) PRI
 
 struct rank_results *results_add_rank(struct results *results, const char *label, const char *file, int64_t rank);
 void results_add_problem(struct results *results, struct finding problem);
+/* Moves the ranks and problems of `from` behind those of `results`, with the memory they live in; `from` is then empty. */
+void results_take(struct results *results, struct results *from);
 
 /* Not thread-safe on one `results`; texts given must live as long as the results or be static. */
 struct section *section_new(struct results *results, const char *key, const char *title, const char *intro);

@@ -1,0 +1,72 @@
+/* Text from a trace, character by character. */
+#include "base/utf8.h"
+
+/* Length by the first byte, and the smallest code that needs that length; 0 for a byte that begins none. */
+static size_t expected_length(unsigned char first)
+{
+    if (first < 0x80)
+        return 1;
+    if (first >= 0xC2 && first < 0xE0)
+        return 2;
+    if (first >= 0xE0 && first < 0xF0)
+        return 3;
+    if (first >= 0xF0 && first < 0xF5)
+        return 4;
+    return 0;
+}
+
+struct utf8_character utf8_decode(const char *text, size_t length)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const unsigned char first_bits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    const unsigned char *bytes = (const unsigned char *)text;
+    const struct utf8_character invalid = {.code = bytes[0], .length = 1, .is_valid = false};
+    size_t needed = expected_length(bytes[0]);
+    uint32_t code;
+
+    if (needed == 0 || needed > length)
+        return invalid;
+    code = bytes[0] & first_bits[needed];
+    for (size_t i = 1; i < needed; i++) {
+        if ((bytes[i] & 0xC0) != 0x80)
+            return invalid;
+        code = code << 6 | (bytes[i] & 0x3F);
+    }
+    if (code < smallest[needed] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
+        return invalid;
+    return (struct utf8_character){.code = code, .length = needed, .is_valid = true};
+}
+
+struct code_range {
+    uint32_t first;
+    uint32_t last;
+};
+
+static bool is_in(uint32_t code, const struct code_range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (code >= ranges[i].first && code <= ranges[i].last)
+            return true;
+    }
+    return false;
+}
+
+int utf8_columns(uint32_t code)
+{
+    static const struct code_range combining[] = {
+        {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x0610, 0x061A}, {0x064B, 0x065F},
+        {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x2064},
+        {0x20D0, 0x20F0}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0xFEFF, 0xFEFF}, {0xE0100, 0xE01EF},
+    };
+    static const struct code_range wide[] = {
+        {0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0x33FF},   {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},
+        {0xA000, 0xA4CF},   {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
+        {0xFFE0, 0xFFE6},   {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD},
+    };
+
+    if (code < 0x300)
+        return 1;
+    if (is_in(code, combining, sizeof combining / sizeof combining[0]))
+        return 0;
+    return is_in(code, wide, sizeof wide / sizeof wide[0]) ? 2 : 1;
+}

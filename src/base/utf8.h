@@ -1,0 +1,22 @@
+/* Text from a trace, character by character: it may hold anything, also bytes that are no UTF-8. */
+#ifndef FLOPLEDGER_BASE_UTF8_H
+#define FLOPLEDGER_BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct utf8_character {
+    uint32_t code;
+    size_t length; /* bytes; 1 for a byte that is not UTF-8 */
+    bool is_valid;
+};
+
+/* The character `text` begins with; `length` (at least 1) bytes are there. Overlong forms, surrogates and codes past
+ * U+10FFFF are not valid. */
+struct utf8_character utf8_decode(const char *text, size_t length);
+
+/* Columns of a terminal the character takes: 0 (combining), 1 or 2 (CJK, emoji). */
+int utf8_columns(uint32_t code);
+
+#endif
