@@ -2,67 +2,85 @@
 #ifndef FLOPLEDGER_LEDGER_STEP_LEDGER_H
 #define FLOPLEDGER_LEDGER_STEP_LEDGER_H
 
+#include "ledger/account.h"
+#include "ledger/class_timeline.h"
+#include "ledger/kernel_class.h"
+#include "ledger/step_window.h"
+#include "trace/trace.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ledger/account.h"
-#include "ledger/kernel_class.h"
-#include "ledger/step_window.h"
-#include "trace/interval_set.h"
-#include "trace/trace.h"
+/* The bit of ledger.timeline beyond enum kernel_class. */
+enum {
+    LEDGER_DATA_COPY = KERNEL_CLASS_COUNT, /* a copy to the device launched inside data loading */
+    LEDGER_CLASS_COUNT,
+};
+
+/* All classes of computing kernels, as a mask of bits of ledger.timeline. */
+uint32_t ledger_compute_mask(void);
 
 /* One step of one device. The sum of account_ns is exactly window.end_ns - window.start_ns. */
 struct step_ledger {
     struct step_window window;
     int64_t account_ns[ACCOUNT_COUNT];
     /* Facts beside the accounts, not part of the sum. */
-    int64_t class_ns[KERNEL_CLASS_COUNT]; /* matrix and other compute split further; exposed time of the others */
+    int64_t class_ns[KERNEL_CLASS_COUNT]; /* matrix and other compute split further; exposed time of
+                                             the others */
     int64_t busy_ns;                      /* any kernel, copy or memset runs */
     int64_t communication_ns;             /* any communication kernel runs, hidden or not */
     int64_t hidden_communication_ns;      /* ... while a compute kernel runs */
     int64_t copy_ns;                      /* any copy runs */
     int64_t memset_ns;                    /* any memset runs */
-    int64_t tail_ns;                      /* idle after the last device event of the step; split by cause in the accounts */
-    int64_t sync_opened_ns;               /* idle gaps that a synchronising call opened; split by cause in the accounts */
+    int64_t tail_ns; /* idle after the last device event of the step; split by cause in the accounts
+                      */
+    int64_t sync_opened_ns; /* idle gaps that a synchronising call opened; split by cause in the
+                               accounts */
 };
 
 /* One stretch of idle time inside a step. */
 struct idle_gap {
     int64_t start_ns;
     int64_t end_ns;
-    uint32_t step;         /* index in ledger.steps */
-    uint32_t next_event;   /* index in trace->device of the event that ends it, or NO_EVENT */
-    uint32_t launch;       /* index in trace->host of that event's launch call, or NO_EVENT */
-    uint32_t thread;       /* track whose host activity explains the gap, or NO_EVENT */
+    uint32_t step;             /* index in ledger.steps */
+    uint32_t next_event;       /* index in trace->device of the event that ends it, or NO_EVENT */
+    uint32_t launch;           /* index in trace->host of that event's launch call, or NO_EVENT */
+    uint32_t thread;           /* track whose host activity explains the gap, or NO_EVENT */
     enum account main_account; /* the account with the largest part of it */
-    uint32_t host_event;   /* index in trace->host of the innermost event open longest during the gap, or NO_EVENT */
+    uint32_t host_event; /* index in trace->host: the event that was innermost on the thread for the
+                          * longest part of the gap, before the launch; NO_EVENT where nothing was
+                          * open */
 };
 
 enum { WORST_GAPS_MAX = 256 };
 
 struct ledger {
-    bool is_cpu_only;      /* no device work: the "device" is the threads that execute operators */
-    int32_t device;        /* the device number booked here; -1 for CPU only */
+    bool is_cpu_only; /* no device work: the "device" is the threads that execute operators */
+    int32_t device;   /* the device number booked here; -1 for CPU only */
     enum window_source source;
     struct step_ledger *steps; /* [step_count], sorted by start */
     uint32_t step_count;
-    int64_t between_steps_ns;      /* between the windows, from the first to the last */
-    int64_t between_steps_busy_ns; /* ... in which the device worked */
-    uint8_t *classes;              /* enum kernel_class of each of trace->device */
+    int64_t between_steps_ns;       /* between the windows, from the first to the last */
+    int64_t between_steps_busy_ns;  /* ... in which the device worked */
+    uint8_t *classes;               /* enum kernel_class of each of trace->device */
+    struct class_timeline timeline; /* the device's; bits: enum kernel_class, LEDGER_DATA_COPY */
     struct idle_gap worst_gaps[WORST_GAPS_MAX]; /* the longest, longest first */
     uint32_t worst_gap_count;
-    int64_t gap_count;             /* all idle gaps in all steps */
+    int64_t gap_count; /* all idle gaps in all steps */
 };
 
 struct ledger_options {
     enum window_choice choice;
-    int64_t first_step; /* only steps with first_step <= number <= last_step; INT64_MIN and INT64_MAX for all */
+    int64_t first_step; /* only steps with first_step <= number <= last_step; INT64_MIN and
+                           INT64_MAX for all */
     int64_t last_step;
-    int32_t device;     /* -1: the device with the most events */
+    int32_t device; /* -1: the device with the most events */
 };
 
-/* Books `trace`. `ledger` must be zeroed. Never fails; step_count is 0 for a trace without timed events. */
-void book_ledger(struct ledger *ledger, const struct trace *trace, const struct ledger_options *options);
+/* Books `trace`. `ledger` must be zeroed. Never fails; step_count is 0 for a trace without timed
+ * events. */
+void book_ledger(struct ledger *ledger, const struct trace *trace,
+                 const struct ledger_options *options);
 void ledger_clear(struct ledger *ledger);
 
 #endif

@@ -2,15 +2,15 @@
 #ifndef FLOPLEDGER_LEDGER_STEP_WINDOW_H
 #define FLOPLEDGER_LEDGER_STEP_WINDOW_H
 
+#include "trace/trace.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "trace/trace.h"
 
 enum window_source {
     WINDOW_PROFILER_STEP,  /* ProfilerStep#n annotations of the host */
     WINDOW_OPTIMIZER_STEP, /* from one Optimizer.step to the next */
-    WINDOW_WHOLE,          /* no step found: all device work (CPU-only: all operators) as one window */
+    WINDOW_WHOLE, /* no step found: all device work (CPU-only: all operators) as one window */
 };
 
 struct step_window {
@@ -19,7 +19,8 @@ struct step_window {
     int64_t number; /* the n of ProfilerStep#n; else counted from 0 */
     uint32_t name;  /* in trace.strings; 0 for windows that no event names */
     uint32_t track; /* host thread of the mark; NO_EVENT for WINDOW_WHOLE */
-    bool is_cut;    /* the file was truncated and this is its last step: it may go on past what was recorded */
+    bool is_cut;    /* the file was truncated and this is its last step: it may go on past what was
+                       recorded */
 };
 
 struct step_windows {
@@ -29,10 +30,18 @@ struct step_windows {
 };
 
 /* "auto" takes the first source that gives a window. */
-enum window_choice { WINDOW_CHOICE_AUTO, WINDOW_CHOICE_STEPS, WINDOW_CHOICE_OPTIMIZER, WINDOW_CHOICE_WHOLE };
+enum window_choice {
+    WINDOW_CHOICE_AUTO,
+    WINDOW_CHOICE_STEPS,
+    WINDOW_CHOICE_OPTIMIZER,
+    WINDOW_CHOICE_WHOLE
+};
 
-/* No windows at all (count 0) only for a trace without timed events. `result` must be zeroed. */
-void find_step_windows(struct step_windows *result, const struct trace *trace, enum window_choice choice);
+/* Windows never overlap. No windows at all (count 0) for a trace without timed events, or without
+ * the marks that `choice` asks for. `device`: whose work makes the whole window; -1: the events of
+ * the host do. `result` must be zeroed. */
+void find_step_windows(struct step_windows *result, const struct trace *trace,
+                       enum window_choice choice, int32_t device);
 void step_windows_clear(struct step_windows *windows);
 
 #endif

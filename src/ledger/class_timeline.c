@@ -1,0 +1,116 @@
+/* What runs when: built in one pass over events sorted by start, without sorting their ends. */
+#include "ledger/class_timeline.h"
+
+#include "base/invariant.h"
+
+#include <stdlib.h>
+
+static void append_change(struct class_timeline *timeline, int64_t start_ns, uint32_t mask)
+{
+    if (timeline->count) {
+        struct timeline_change *last = &timeline->changes[timeline->count - 1];
+
+        if (last->start_ns == start_ns) {
+            last->mask = mask;
+            if (timeline->count > 1 && last[-1].mask == mask)
+                timeline->count--;
+            return;
+        }
+        if (last->mask == mask)
+            return;
+    }
+    if (timeline->count == timeline->capacity) {
+        timeline->capacity = timeline->capacity ? timeline->capacity * 2 : 256;
+        timeline->changes = require_memory(
+            realloc(timeline->changes, timeline->capacity * sizeof(*timeline->changes)));
+    }
+    timeline->changes[timeline->count++] =
+        (struct timeline_change){.start_ns = start_ns, .mask = mask};
+}
+
+/* Closes the classes whose last event ends at or before `time_ns`, in the order of their ends. */
+static void close_until(struct class_timeline *timeline, int64_t time_ns)
+{
+    while (timeline->open_mask) {
+        int64_t first_end_ns = INT64_MAX;
+
+        for (uint32_t left = timeline->open_mask; left; left &= left - 1) {
+            int64_t end_ns = timeline->open_until_ns[__builtin_ctz(left)];
+
+            if (end_ns < first_end_ns)
+                first_end_ns = end_ns;
+        }
+        if (first_end_ns > time_ns)
+            return;
+        for (uint32_t left = timeline->open_mask; left; left &= left - 1) {
+            if (timeline->open_until_ns[__builtin_ctz(left)] == first_end_ns)
+                timeline->open_mask &= ~(left & (~left + 1));
+        }
+        append_change(timeline, first_end_ns, timeline->open_mask);
+    }
+}
+
+void class_timeline_add(struct class_timeline *timeline, unsigned class_number, int64_t start_ns,
+                        int64_t end_ns)
+{
+    uint32_t bit = (uint32_t)1 << class_number;
+
+    if (end_ns <= start_ns)
+        return;
+    close_until(timeline, start_ns);
+    if (timeline->open_mask & bit) {
+        if (end_ns > timeline->open_until_ns[class_number])
+            timeline->open_until_ns[class_number] = end_ns;
+        return;
+    }
+    timeline->open_until_ns[class_number] = end_ns;
+    timeline->open_mask |= bit;
+    append_change(timeline, start_ns, timeline->open_mask);
+}
+
+void class_timeline_finish(struct class_timeline *timeline)
+{
+    close_until(timeline, INT64_MAX);
+}
+
+void class_timeline_clear(struct class_timeline *timeline)
+{
+    free(timeline->changes);
+    *timeline = (struct class_timeline){0};
+}
+
+size_t class_timeline_at(const struct class_timeline *timeline, int64_t time_ns, size_t hint)
+{
+    const struct timeline_change *changes = timeline->changes;
+    size_t low = 0;
+    size_t high = timeline->count;
+
+    if (!timeline->count || changes[0].start_ns > time_ns)
+        return SIZE_MAX;
+    if (hint < timeline->count && changes[hint].start_ns <= time_ns) {
+        size_t step = 1;
+
+        low = hint;
+        while (low + step < timeline->count && changes[low + step].start_ns <= time_ns) {
+            low += step;
+            step *= 2;
+        }
+        high = low + step < timeline->count ? low + step : timeline->count;
+    }
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (changes[middle].start_ns <= time_ns)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t class_timeline_mask(const struct class_timeline *timeline, int64_t time_ns, size_t hint)
+{
+    size_t at = class_timeline_at(timeline, time_ns, hint);
+
+    return at == SIZE_MAX ? 0 : timeline->changes[at].mask;
+}

@@ -1,0 +1,43 @@
+/* What runs when: for each instant the set of classes that have at least one event open. */
+#ifndef FLOPLEDGER_LEDGER_CLASS_TIMELINE_H
+#define FLOPLEDGER_LEDGER_CLASS_TIMELINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TIMELINE_CLASSES_MAX = 32 };
+
+/* From `start_ns` on, until the next change, the classes of `mask` are open: bit c for class c. */
+struct timeline_change {
+    int64_t start_ns;
+    uint32_t mask;
+};
+
+/* Zeroed is an empty timeline. */
+struct class_timeline {
+    struct timeline_change *changes; /* sorted by start; neighbours have different masks; the last
+                                        has mask 0 */
+    size_t count;
+    size_t capacity;
+    /* while it is built */
+    uint32_t open_mask;
+    int64_t open_until_ns[TIMELINE_CLASSES_MAX];
+};
+
+/* Adds an event of `class_number`; events must come in the order of their starts. Events of no
+ * length add nothing. */
+void class_timeline_add(struct class_timeline *timeline, unsigned class_number, int64_t start_ns,
+                        int64_t end_ns);
+/* To be called once, after the last event. */
+void class_timeline_finish(struct class_timeline *timeline);
+void class_timeline_clear(struct class_timeline *timeline);
+
+/* Index of the change that holds at `time_ns`, or SIZE_MAX before the first. `hint`: an index
+ * returned for an earlier call; the search starts there, so walking forward in time costs O(1) a
+ * step. */
+size_t class_timeline_at(const struct class_timeline *timeline, int64_t time_ns, size_t hint);
+
+/* The mask at `time_ns`; 0 before the first and after the last event. */
+uint32_t class_timeline_mask(const struct class_timeline *timeline, int64_t time_ns, size_t hint);
+
+#endif

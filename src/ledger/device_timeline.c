@@ -1,0 +1,184 @@
+/* What a device runs when: its kernels, or on a CPU its operators, as one timeline of classes. */
+#include "ledger/device_timeline.h"
+
+#include "base/invariant.h"
+#include "base/prefix.h"
+#include "ledger/kernel_class.h"
+#include "ledger/step_ledger.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What an event of a CPU thread can be beside the classes of the ledger. */
+enum {
+    NO_WORK = LEDGER_CLASS_COUNT,
+    DATA_LOADING, /* inside the data loader: idle for the step, whatever runs in it */
+};
+
+static bool is_input_copy(struct host_activity *activity, uint32_t index, uint32_t step_thread)
+{
+    const struct trace *trace = activity->trace;
+    const struct event *event = &trace->device[index];
+    const struct event *launch;
+    uint32_t data = (uint32_t)1 << HOST_DATA;
+
+    if (event->kind != EVENT_MEMCPY || trace->launch[index] == NO_EVENT)
+        return false;
+    if (!strstr(trace_text(trace, event->name), "HtoD"))
+        return false;
+    launch = &trace->host[trace->launch[index]];
+    return host_activity_is_open(activity, launch->track, data, launch->start_ns) ||
+           host_activity_is_open(activity, step_thread, data, launch->start_ns);
+}
+
+void build_device_timeline(struct class_timeline *timeline, struct host_activity *activity,
+                           const uint8_t *classes, int32_t device, uint32_t step_thread)
+{
+    const struct trace *trace = activity->trace;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+        unsigned class = classes[i];
+
+        if (trace->tracks[event->track].device != device)
+            continue;
+        if (is_input_copy(activity, i, step_thread))
+            class = LEDGER_DATA_COPY;
+        class_timeline_add(timeline, class, event->start_ns, event_end_ns(event));
+    }
+    class_timeline_finish(timeline);
+}
+
+/* A stretch of one thread in which one operator is the innermost. */
+struct stretch {
+    int64_t start_ns;
+    int64_t end_ns;
+    unsigned class;
+};
+
+struct stretches {
+    struct stretch *items;
+    size_t count;
+    size_t capacity;
+};
+
+static void add_stretch(struct stretches *stretches, struct stretch stretch)
+{
+    if (stretch.start_ns >= stretch.end_ns || stretch.class == DATA_LOADING)
+        return;
+    if (stretches->count == stretches->capacity) {
+        stretches->capacity = stretches->capacity ? stretches->capacity * 2 : 1024;
+        stretches->items = require_memory(
+            realloc(stretches->items, stretches->capacity * sizeof(*stretches->items)));
+    }
+    stretches->items[stretches->count++] = stretch;
+}
+
+enum { OPEN_OPERATORS_MAX = 512 };
+
+/* The operators open on one thread, outermost first. */
+struct open_operators {
+    int64_t end_ns[OPEN_OPERATORS_MAX];
+    unsigned class[OPEN_OPERATORS_MAX];
+    unsigned depth;
+    int64_t reached_ns; /* all before is cut into stretches */
+};
+
+/* Cuts the time up to `time_ns` into stretches, closing the operators that end on the way. */
+static void advance(struct open_operators *open, int64_t time_ns, struct stretches *stretches)
+{
+    while (open->depth) {
+        unsigned top = open->depth - 1;
+        int64_t until_ns = open->end_ns[top] < time_ns ? open->end_ns[top] : time_ns;
+
+        add_stretch(stretches, (struct stretch){open->reached_ns, until_ns, open->class[top]});
+        if (until_ns > open->reached_ns)
+            open->reached_ns = until_ns;
+        if (open->end_ns[top] > time_ns)
+            break;
+        open->depth--;
+    }
+    if (time_ns > open->reached_ns)
+        open->reached_ns = time_ns;
+}
+
+/* The class of a range or operator on a CPU, or NO_WORK where the event is no work at all.
+ * `inside`: the class of what encloses it, or NO_WORK. */
+static unsigned cpu_class(const struct trace *trace, const struct event *event, unsigned inside)
+{
+    const char *name = trace_text(trace, event->name);
+    enum kernel_class class;
+
+    if (event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION)
+        return NO_WORK;
+    if (has_prefix(name, "ProfilerStep"))
+        return NO_WORK;
+    if (inside == DATA_LOADING || is_data_loading(name))
+        return DATA_LOADING;
+    class = operator_class(name);
+    if (event->kind == EVENT_ANNOTATION)
+        return class == KERNEL_COMMUNICATION ? (unsigned)class : (unsigned)NO_WORK;
+    if (inside == KERNEL_COMMUNICATION || kernel_class_is_matrix(class))
+        return inside == KERNEL_COMMUNICATION ? inside : (unsigned)class;
+    /* What a matrix operator calls to do its work is part of it, as what an optimizer calls. */
+    if (inside < NO_WORK && class == KERNEL_COMPUTE_OTHER)
+        return inside;
+    return class;
+}
+
+static void cut_thread(const struct trace *trace, uint32_t thread, struct stretches *stretches)
+{
+    const struct track *track = &trace->tracks[thread];
+    struct open_operators open = {.reached_ns = INT64_MIN};
+    int64_t optimizer_until_ns = INT64_MIN;
+
+    for (uint32_t i = 0; i < track->event_count; i++) {
+        const struct event *event = &trace->host[track->first_event + i];
+        unsigned inside = NO_WORK;
+        unsigned class;
+
+        advance(&open, event->start_ns, stretches);
+        if (open.depth)
+            inside = open.class[open.depth - 1];
+        if (event->kind == EVENT_ANNOTATION &&
+            has_prefix(trace_text(trace, event->name), "Optimizer.step"))
+            optimizer_until_ns = event_end_ns(event);
+        class = cpu_class(trace, event, inside);
+        if (class == NO_WORK || open.depth == OPEN_OPERATORS_MAX)
+            continue;
+        if (event->start_ns < optimizer_until_ns && class < KERNEL_COMMUNICATION &&
+            !kernel_class_is_matrix((enum kernel_class) class))
+            class = KERNEL_OPTIMIZER;
+        open.end_ns[open.depth] = event_end_ns(event);
+        open.class[open.depth++] = class;
+    }
+    advance(&open, INT64_MAX, stretches);
+}
+
+static int compare_stretches(const void *left, const void *right)
+{
+    const struct stretch *a = left;
+    const struct stretch *b = right;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
+}
+
+void build_cpu_timeline(struct class_timeline *timeline, const struct trace *trace)
+{
+    struct stretches stretches = {0};
+
+    for (uint32_t i = 0; i < trace->track_count; i++) {
+        if (!trace->tracks[i].is_device)
+            cut_thread(trace, i, &stretches);
+    }
+    if (stretches.count)
+        qsort(stretches.items, stretches.count, sizeof(*stretches.items), compare_stretches);
+    for (size_t i = 0; i < stretches.count; i++)
+        class_timeline_add(timeline, stretches.items[i].class, stretches.items[i].start_ns,
+                           stretches.items[i].end_ns);
+    class_timeline_finish(timeline);
+    free(stretches.items);
+}

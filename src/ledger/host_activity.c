@@ -1,0 +1,237 @@
+/* What each host thread was doing when, told by the names of its calls and ranges. */
+#include "ledger/host_activity.h"
+
+#include "base/invariant.h"
+#include "base/prefix.h"
+#include "ledger/kernel_class.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOT_LOOKED_UP = UINT8_MAX };
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    for (; *names; names++) {
+        if (strcmp(name, *names) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool starts_with_one_of(const char *name, const char *const *starts)
+{
+    for (; *starts; starts++) {
+        if (has_prefix(name, *starts))
+            return true;
+    }
+    return false;
+}
+
+/* Calls that return only when the device has caught up. */
+static const char *const sync_calls[] = {
+    "cudaStreamSynchronize",
+    "cudaDeviceSynchronize",
+    "cudaEventSynchronize",
+    "cudaCtxSynchronize",
+    "hipStreamSynchronize",
+    "hipDeviceSynchronize",
+    "hipEventSynchronize",
+    "hipCtxSynchronize",
+    "cuStreamSynchronize",
+    "cuCtxSynchronize",
+    "cuEventSynchronize",
+    "cudaMemcpy",
+    "hipMemcpy",
+    "hipMemcpyWithStream",
+    "zeEventHostSynchronize",
+    "zeFenceHostSynchronize",
+    "zeCommandQueueSynchronize",
+    "zeCommandListHostSynchronize",
+    NULL,
+};
+
+static const char *const allocator_calls[] = {
+    "cudaMalloc",     "hipMalloc",        "cudaFree",        "hipFree",         "cudaHostAlloc",
+    "hipHostAlloc",   "cudaHostRegister", "hipHostRegister", "cudaMallocHost",  "hipMallocHost",
+    "cudaHostMalloc", "hipHostMalloc",    "cudaFreeHost",    "hipFreeHost",     "cuMemCreate",
+    "cuMemMap",       "cuMemUnmap",       "cuMemRelease",    "cuMemSetAccess",  "hipMemCreate",
+    "hipMemMap",      "hipMemUnmap",      "hipMemRelease",   "hipMemSetAccess", NULL,
+};
+
+static enum host_class runtime_call_class(const char *name)
+{
+    if (is_one_of(name, sync_calls))
+        return HOST_SYNC;
+    if (starts_with_one_of(name, allocator_calls))
+        return HOST_ALLOCATOR;
+    return HOST_RUNTIME;
+}
+
+static bool is_garbage_collection(const char *name)
+{
+    return has_prefix(name, "Python GC") || has_prefix(name, "gc.collect") ||
+           strstr(name, "<built-in function collect>") ||
+           strstr(name, "built-in method collect of");
+}
+
+/* HOST_NOTHING for events that explain no idle time: steps, the profiler's own. */
+static enum host_class event_class(const struct trace *trace, const struct event *event)
+{
+    const char *name = trace_text(trace, event->name);
+
+    switch ((enum event_kind)event->kind) {
+    case EVENT_RUNTIME_CALL:
+        return runtime_call_class(name);
+    case EVENT_OPERATOR:
+        if (has_prefix(name, "ProfilerStep"))
+            return HOST_NOTHING;
+        return is_data_loading(name) ? HOST_DATA : HOST_OPERATOR;
+    case EVENT_ANNOTATION:
+        if (has_prefix(name, "ProfilerStep"))
+            return HOST_NOTHING;
+        if (is_garbage_collection(name))
+            return HOST_GARBAGE;
+        return is_data_loading(name) ? HOST_DATA : HOST_ANNOTATION;
+    case EVENT_PYTHON_FUNCTION:
+        return is_garbage_collection(name) ? HOST_GARBAGE : HOST_PYTHON;
+    case EVENT_OVERHEAD:
+    case EVENT_HOST_OTHER:
+    case EVENT_KERNEL:
+    case EVENT_MEMCPY:
+    case EVENT_MEMSET:
+    case EVENT_DEVICE_ANNOTATION:
+    case EVENT_DEVICE_SYNC:
+    case EVENT_DEVICE_OTHER:
+        break;
+    }
+    return HOST_NOTHING;
+}
+
+void host_activity_init(struct host_activity *activity, const struct trace *trace)
+{
+    size_t tracks = (size_t)trace->track_count + 1;
+    size_t kinds = EVENT_KIND_COUNT;
+    size_t names = string_pool_count(&trace->strings);
+
+    *activity = (struct host_activity){
+        .trace = trace,
+        .threads = require_memory(calloc(tracks, sizeof(*activity->threads))),
+        .cursors = require_memory(calloc(tracks, sizeof(*activity->cursors))),
+        .is_built = require_memory(calloc(tracks, 1)),
+        .name_classes = require_memory(malloc(names * kinds)),
+    };
+    memset(activity->name_classes, NOT_LOOKED_UP, names * kinds);
+}
+
+void host_activity_clear(struct host_activity *activity)
+{
+    if (activity->threads) {
+        for (uint32_t i = 0; i < activity->trace->track_count; i++)
+            class_timeline_clear(&activity->threads[i]);
+    }
+    free(activity->threads);
+    free(activity->cursors);
+    free(activity->is_built);
+    free(activity->name_classes);
+    *activity = (struct host_activity){0};
+}
+
+/* The class of an event, looked up once for each name and kind. */
+static enum host_class cached_class(struct host_activity *activity, const struct event *event)
+{
+    uint8_t *class = &activity->name_classes[(size_t)event->name * EVENT_KIND_COUNT + event->kind];
+
+    if (*class == NOT_LOOKED_UP)
+        *class = (uint8_t)event_class(activity->trace, event);
+    return (enum host_class) * class;
+}
+
+static const struct class_timeline *thread_timeline(struct host_activity *activity, uint32_t thread)
+{
+    struct class_timeline *timeline = &activity->threads[thread];
+    const struct track *track = &activity->trace->tracks[thread];
+
+    if (activity->is_built[thread])
+        return timeline;
+    activity->is_built[thread] = 1;
+    for (uint32_t i = 0; i < track->event_count; i++) {
+        const struct event *event = &activity->trace->host[track->first_event + i];
+        enum host_class class = cached_class(activity, event);
+
+        if (class != HOST_NOTHING)
+            class_timeline_add(timeline, class, event->start_ns, event_end_ns(event));
+    }
+    class_timeline_finish(timeline);
+    return timeline;
+}
+
+/* A walk over one thread's timeline, change by change. */
+struct walk {
+    const struct class_timeline *timeline;
+    size_t at; /* SIZE_MAX: before the first change */
+};
+
+static struct walk walk_from(struct host_activity *activity, uint32_t thread, int64_t time_ns)
+{
+    struct walk walk = {0};
+
+    if (thread == NO_EVENT)
+        return walk;
+    walk.timeline = thread_timeline(activity, thread);
+    walk.at = class_timeline_at(walk.timeline, time_ns, activity->cursors[thread]);
+    activity->cursors[thread] = walk.at == SIZE_MAX ? 0 : walk.at;
+    return walk;
+}
+
+static uint32_t walk_mask(const struct walk *walk)
+{
+    if (!walk->timeline || walk->at == SIZE_MAX)
+        return 0;
+    return walk->timeline->changes[walk->at].mask;
+}
+
+static int64_t walk_next_ns(const struct walk *walk)
+{
+    size_t next = walk->at == SIZE_MAX ? 0 : walk->at + 1;
+
+    if (!walk->timeline || next >= walk->timeline->count)
+        return INT64_MAX;
+    return walk->timeline->changes[next].start_ns;
+}
+
+static void walk_to(struct walk *walk, int64_t time_ns)
+{
+    if (walk_next_ns(walk) <= time_ns)
+        walk->at = walk->at == SIZE_MAX ? 0 : walk->at + 1;
+}
+
+void host_activity_split(struct host_activity *activity, uint32_t thread, uint32_t step_thread,
+                         const int64_t range_ns[2], int64_t *class_ns)
+{
+    bool has_other = step_thread != thread && step_thread != NO_EVENT;
+    struct walk own = walk_from(activity, thread, range_ns[0]);
+    struct walk step = walk_from(activity, has_other ? step_thread : NO_EVENT, range_ns[0]);
+
+    for (int64_t time_ns = range_ns[0]; time_ns < range_ns[1];) {
+        uint32_t mask = walk_mask(&own) | (walk_mask(&step) & ((uint32_t)1 << HOST_DATA));
+        int64_t next_ns = walk_next_ns(&own);
+
+        if (walk_next_ns(&step) < next_ns)
+            next_ns = walk_next_ns(&step);
+        if (next_ns > range_ns[1])
+            next_ns = range_ns[1];
+        class_ns[mask ? __builtin_ctz(mask) : HOST_NOTHING] += next_ns - time_ns;
+        time_ns = next_ns;
+        walk_to(&own, time_ns);
+        walk_to(&step, time_ns);
+    }
+}
+
+bool host_activity_is_open(struct host_activity *activity, uint32_t thread, uint32_t mask,
+                           int64_t time_ns)
+{
+    struct walk walk = walk_from(activity, thread, time_ns);
+
+    return (walk_mask(&walk) & mask) != 0;
+}

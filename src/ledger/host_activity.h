@@ -1,0 +1,48 @@
+/* What each host thread was doing when: the reasons that a device can be idle for. */
+#ifndef FLOPLEDGER_LEDGER_HOST_ACTIVITY_H
+#define FLOPLEDGER_LEDGER_HOST_ACTIVITY_H
+
+#include "ledger/class_timeline.h"
+#include "trace/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* In the order of their priority: the first that is open explains the time. */
+enum host_class {
+    HOST_DATA,       /* data loading */
+    HOST_SYNC,       /* a call that waits for the device */
+    HOST_ALLOCATOR,  /* device or pinned memory is allocated or freed */
+    HOST_GARBAGE,    /* Python's garbage collector */
+    HOST_RUNTIME,    /* any other runtime or driver call */
+    HOST_OPERATOR,   /* an operator */
+    HOST_ANNOTATION, /* a named range, steps excepted */
+    HOST_PYTHON,     /* a Python frame */
+    HOST_NOTHING,    /* nothing is recorded */
+};
+enum { HOST_CLASS_COUNT = HOST_NOTHING + 1 };
+
+/* Zeroed before use; threads are looked at when they are first asked for. */
+struct host_activity {
+    const struct trace *trace;
+    struct class_timeline *threads; /* by track; bits: enum host_class */
+    size_t *cursors;                /* by track: where the last question was answered */
+    uint8_t *is_built;              /* by track */
+    uint8_t *name_classes;          /* by name id: enum host_class of runtime calls, or of ranges */
+};
+
+void host_activity_init(struct host_activity *activity, const struct trace *trace);
+void host_activity_clear(struct host_activity *activity);
+
+/* Splits [start_ns, end_ns) by what `thread` was doing and adds the parts to
+ * class_ns[HOST_CLASS_COUNT]; they sum to the interval. Data loading on `step_thread` counts as
+ * well. Both may be NO_EVENT: then nothing is known. */
+void host_activity_split(struct host_activity *activity, uint32_t thread, uint32_t step_thread,
+                         const int64_t range_ns[2], int64_t *class_ns);
+
+/* Whether a class of `mask` is open on `thread` at `time_ns`. */
+bool host_activity_is_open(struct host_activity *activity, uint32_t thread, uint32_t mask,
+                           int64_t time_ns);
+
+#endif

@@ -1,0 +1,254 @@
+/* Why a device was idle: the next piece of work is found, then the call that launched it, then what
+ * its thread did. */
+#include "ledger/idle_gap.h"
+
+#include "base/invariant.h"
+#include "base/prefix.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A shorter gap between kernels that were launched before is the device's own hand-over. */
+enum { QUEUE_GAP_LIMIT_NS = 10000 };
+
+/* How far find_host_event looks back for events that were open before the gap began. */
+enum { LOOK_BACK_MAX = 20000 };
+
+static const enum account account_of_host_class[HOST_CLASS_COUNT] = {
+    [HOST_DATA] = ACCOUNT_IDLE_DATA,
+    [HOST_SYNC] = ACCOUNT_IDLE_SYNC,
+    [HOST_ALLOCATOR] = ACCOUNT_IDLE_ALLOCATOR,
+    [HOST_GARBAGE] = ACCOUNT_IDLE_GARBAGE,
+    [HOST_RUNTIME] = ACCOUNT_IDLE_RUNTIME,
+    [HOST_OPERATOR] = ACCOUNT_IDLE_OPERATOR,
+    [HOST_ANNOTATION] = ACCOUNT_IDLE_ANNOTATION,
+    [HOST_PYTHON] = ACCOUNT_IDLE_PYTHON,
+    [HOST_NOTHING] = ACCOUNT_IDLE_NOTHING,
+};
+
+/* Marks the nodes of graph launches, all but the first of each. */
+static void mark_graph_nodes(struct device_work *work)
+{
+    const struct trace *trace = work->trace;
+    uint8_t *seen = require_memory(calloc((size_t)trace->host_count + 1, 1));
+    bool *is_graph_name = require_memory(calloc(string_pool_count(&trace->strings), 1));
+
+    for (uint32_t id = 0; id < string_pool_count(&trace->strings); id++)
+        is_graph_name[id] = strstr(trace_text(trace, id), "GraphLaunch") != NULL;
+    for (uint32_t i = 0; i < work->count; i++) {
+        uint32_t launch = trace->launch[work->events[i]];
+
+        if (launch == NO_EVENT || !is_graph_name[trace->host[launch].name])
+            continue;
+        work->is_in_graph[i] = seen[launch];
+        seen[launch] = 1;
+    }
+    free(seen);
+    free(is_graph_name);
+}
+
+static void find_main_thread(struct device_work *work)
+{
+    const struct trace *trace = work->trace;
+    uint32_t *launches = require_memory(calloc((size_t)trace->track_count + 1, sizeof(*launches)));
+    uint32_t most = 0;
+
+    work->main_thread = NO_EVENT;
+    for (uint32_t i = 0; i < work->count; i++) {
+        uint32_t launch = trace->launch[work->events[i]];
+
+        if (launch != NO_EVENT)
+            launches[trace->host[launch].track]++;
+    }
+    for (uint32_t track = 0; track < trace->track_count; track++) {
+        if (launches[track] > most) {
+            most = launches[track];
+            work->main_thread = track;
+        }
+    }
+    free(launches);
+}
+
+void device_work_init(struct device_work *work, const struct trace *trace, int32_t device)
+{
+    *work = (struct device_work){.trace = trace, .main_thread = NO_EVENT};
+    work->events = require_memory(calloc((size_t)trace->device_count + 1, sizeof(*work->events)));
+    for (uint32_t i = 0; device >= 0 && i < trace->device_count; i++) {
+        if (trace->tracks[trace->device[i].track].device == device)
+            work->events[work->count++] = i;
+    }
+    work->is_in_graph = require_memory(calloc((size_t)work->count + 1, 1));
+    mark_graph_nodes(work);
+    find_main_thread(work);
+}
+
+void device_work_clear(struct device_work *work)
+{
+    free(work->events);
+    free(work->is_in_graph);
+    *work = (struct device_work){0};
+}
+
+/* Index in work->events of the first that starts at or after `time_ns`; work->count where none
+ * does. */
+static uint32_t first_from(const struct device_work *work, int64_t time_ns)
+{
+    uint32_t low = 0;
+    uint32_t high = work->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (work->trace->device[work->events[middle]].start_ns < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void book(struct step_ledger *step, struct idle_gap *gap, enum account account,
+                 int64_t *most_ns, int64_t ns)
+{
+    step->account_ns[account] += ns;
+    if (ns > *most_ns) {
+        *most_ns = ns;
+        gap->main_account = account;
+    }
+}
+
+/* The next work was launched before the gap began: it waits on the device. */
+static enum account queued_account(const struct idle_gap *gap, bool is_in_graph)
+{
+    if (is_in_graph)
+        return ACCOUNT_IDLE_GRAPH;
+    return gap->end_ns - gap->start_ns < QUEUE_GAP_LIMIT_NS ? ACCOUNT_IDLE_QUEUE_GAP
+                                                            : ACCOUNT_IDLE_QUEUED_WAIT;
+}
+
+static void book_host_part(struct step_ledger *step, struct idle_gap *gap,
+                           struct host_activity *activity, int64_t until_ns)
+{
+    int64_t range_ns[2] = {gap->start_ns, until_ns};
+    int64_t class_ns[HOST_CLASS_COUNT] = {0};
+    int64_t most_ns = gap->end_ns - until_ns;
+
+    host_activity_split(activity, gap->thread, step->window.track, range_ns, class_ns);
+    for (unsigned class = 0; class < HOST_CLASS_COUNT; class ++)
+        book(step, gap, account_of_host_class[class], &most_ns, class_ns[class]);
+}
+
+/* A synchronising call was open when the device ran dry, on the launching thread or on the step's.
+ */
+static bool is_opened_by_sync(const struct step_ledger *step, const struct idle_gap *gap,
+                              struct host_activity *activity)
+{
+    uint32_t sync = (uint32_t)1 << HOST_SYNC;
+
+    return host_activity_is_open(activity, gap->thread, sync, gap->start_ns) ||
+           host_activity_is_open(activity, gap->thread, sync, gap->start_ns - 1) ||
+           host_activity_is_open(activity, step->window.track, sync, gap->start_ns) ||
+           host_activity_is_open(activity, step->window.track, sync, gap->start_ns - 1);
+}
+
+void book_idle_gap(struct step_ledger *step, struct idle_gap *gap, const struct device_work *work,
+                   struct host_activity *activity)
+{
+    const struct trace *trace = work->trace;
+    uint32_t next = first_from(work, gap->end_ns);
+    int64_t launch_ns = gap->end_ns;
+
+    gap->next_event = next < work->count ? work->events[next] : NO_EVENT;
+    gap->launch = gap->next_event == NO_EVENT ? NO_EVENT : trace->launch[gap->next_event];
+    gap->thread = step->window.track == NO_EVENT ? work->main_thread : step->window.track;
+    gap->main_account = ACCOUNT_IDLE_LAUNCH;
+    if (gap->end_ns == step->window.end_ns)
+        step->tail_ns += gap->end_ns - gap->start_ns;
+    if (gap->launch != NO_EVENT) {
+        const struct event *launch = &trace->host[gap->launch];
+
+        gap->thread = launch->track;
+        launch_ns = launch->start_ns < gap->end_ns ? launch->start_ns : gap->end_ns;
+        if (launch_ns < gap->start_ns) {
+            gap->main_account = queued_account(gap, work->is_in_graph[next] != 0);
+            step->account_ns[gap->main_account] += gap->end_ns - gap->start_ns;
+            return;
+        }
+        step->account_ns[ACCOUNT_IDLE_LAUNCH] += gap->end_ns - launch_ns;
+    }
+    if (is_opened_by_sync(step, gap, activity))
+        step->sync_opened_ns += gap->end_ns - gap->start_ns;
+    book_host_part(step, gap, activity, launch_ns);
+}
+
+/* Events of a thread that overlap a gap, as a stack: who is innermost at each moment. */
+struct innermost {
+    const struct trace *trace;
+    uint32_t stack[64];
+    unsigned depth;
+    int64_t reached_ns;
+    uint32_t best;
+    int64_t best_ns;
+};
+
+static void credit(struct innermost *state, int64_t until_ns)
+{
+    while (state->depth) {
+        uint32_t top = state->stack[state->depth - 1];
+        int64_t end_ns = event_end_ns(&state->trace->host[top]);
+        int64_t stop_ns = end_ns < until_ns ? end_ns : until_ns;
+
+        if (stop_ns - state->reached_ns > state->best_ns) {
+            state->best_ns = stop_ns - state->reached_ns;
+            state->best = top;
+        }
+        if (stop_ns > state->reached_ns)
+            state->reached_ns = stop_ns;
+        if (end_ns > until_ns)
+            break;
+        state->depth--;
+    }
+    if (until_ns > state->reached_ns)
+        state->reached_ns = until_ns;
+}
+
+uint32_t find_host_event(const struct trace *trace, const struct idle_gap *gap)
+{
+    struct innermost state = {.trace = trace, .best = NO_EVENT, .reached_ns = gap->start_ns};
+    const struct track *track;
+    uint32_t first;
+    uint32_t end;
+    uint32_t i;
+    int64_t until_ns = gap->end_ns;
+
+    if (gap->thread == NO_EVENT)
+        return NO_EVENT;
+    if (gap->launch != NO_EVENT && trace->host[gap->launch].start_ns < until_ns)
+        until_ns = trace->host[gap->launch].start_ns;
+    track = &trace->tracks[gap->thread];
+    first = track->first_event;
+    end = first + track->event_count;
+    for (uint32_t high = end; first < high;) {
+        uint32_t middle = first + (high - first) / 2;
+
+        if (trace->host[middle].start_ns < gap->start_ns)
+            first = middle + 1;
+        else
+            high = middle;
+    }
+    i = first - track->first_event > LOOK_BACK_MAX ? first - LOOK_BACK_MAX : track->first_event;
+    for (; i < end && trace->host[i].start_ns < until_ns; i++) {
+        const struct event *event = &trace->host[i];
+
+        if (event_end_ns(event) <= gap->start_ns || event->kind == EVENT_OVERHEAD ||
+            has_prefix(trace_text(trace, event->name), "ProfilerStep"))
+            continue;
+        if (event->start_ns > gap->start_ns)
+            credit(&state, event->start_ns);
+        if (state.depth < sizeof(state.stack) / sizeof(state.stack[0]))
+            state.stack[state.depth++] = i;
+    }
+    credit(&state, until_ns);
+    return state.best;
+}

@@ -1,0 +1,32 @@
+/* Why a device was idle: each gap split by cause. */
+#ifndef FLOPLEDGER_LEDGER_IDLE_GAP_H
+#define FLOPLEDGER_LEDGER_IDLE_GAP_H
+
+#include "ledger/host_activity.h"
+#include "ledger/step_ledger.h"
+#include "trace/trace.h"
+
+#include <stdint.h>
+
+/* The device's work in the order of its starts, and what launched it. */
+struct device_work {
+    const struct trace *trace;
+    uint32_t *events; /* [count], indices in trace->device */
+    uint32_t count;
+    uint8_t *is_in_graph; /* of `events`: a node of a graph launch that is not its first */
+    uint32_t main_thread; /* the thread that launches most of it, or NO_EVENT */
+};
+
+/* `device` -1 gives no work at all. */
+void device_work_init(struct device_work *work, const struct trace *trace, int32_t device);
+void device_work_clear(struct device_work *work);
+
+/* Splits the idle stretch gap->start_ns ... gap->end_ns of `step` by cause: adds to
+ * step->account_ns and its facts, and fills in the rest of `gap` but host_event. */
+void book_idle_gap(struct step_ledger *step, struct idle_gap *gap, const struct device_work *work,
+                   struct host_activity *activity);
+
+/* gap->host_event, as step_ledger.h defines it. */
+uint32_t find_host_event(const struct trace *trace, const struct idle_gap *gap);
+
+#endif

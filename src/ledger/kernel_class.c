@@ -1,0 +1,312 @@
+/* What kind of work a kernel or an operator does, by tables of names. */
+#include "ledger/kernel_class.h"
+
+#include "base/invariant.h"
+#include "base/prefix.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { CLASS_NOT_LOOKED_UP = UINT8_MAX };
+
+struct class_description {
+    const char *key;
+    const char *title;
+};
+
+static const struct class_description class_descriptions[KERNEL_CLASS_COUNT] = {
+    [KERNEL_MATMUL] = {"matmul", "matrix products"},
+    [KERNEL_CONVOLUTION] = {"convolution", "convolutions"},
+    [KERNEL_ATTENTION] = {"attention", "attention"},
+    [KERNEL_RECURRENT] = {"recurrent", "recurrent cells"},
+    [KERNEL_OPTIMIZER] = {"optimizer", "optimizer"},
+    [KERNEL_NORMALIZATION] = {"normalization", "normalisation"},
+    [KERNEL_SOFTMAX] = {"softmax", "softmax and losses"},
+    [KERNEL_EMBEDDING] = {"embedding", "embedding"},
+    [KERNEL_REDUCTION] = {"reduction", "reductions"},
+    [KERNEL_POOLING] = {"pooling", "pooling"},
+    [KERNEL_SORT] = {"sort", "sorts and scans"},
+    [KERNEL_INDEXING] = {"indexing", "indexing and layout"},
+    [KERNEL_QUANTIZATION] = {"quantization", "quantisation"},
+    [KERNEL_RANDOM] = {"random", "random numbers"},
+    [KERNEL_TRITON] = {"triton", "fused by a compiler"},
+    [KERNEL_ELEMENTWISE] = {"elementwise", "elementwise"},
+    [KERNEL_COMPUTE_OTHER] = {"other", "not classified"},
+    [KERNEL_COMMUNICATION] = {"communication", "communication"},
+    [KERNEL_COPY] = {"copy", "copies"},
+    [KERNEL_MEMSET] = {"memset", "memsets"},
+};
+
+struct name_rule {
+    const char *pattern;
+    enum kernel_class class;
+};
+
+static const struct name_rule kernel_name_rules[] = {
+#define KERNEL_NAME(class_, pattern_) {.pattern = (pattern_), .class = KERNEL_##class_},
+#include "ledger/kernel_name_list.def"
+#undef KERNEL_NAME
+};
+
+static const struct name_rule operator_name_rules[] = {
+#define OPERATOR_NAME(class_, start_) {.pattern = (start_), .class = KERNEL_##class_},
+#include "ledger/operator_name_list.def"
+#undef OPERATOR_NAME
+};
+
+/* Libraries that move data between devices; anywhere in a kernel's name, in any case. */
+static const char *const communication_patterns[] = {
+    "nccl",
+    "rccl",
+    "mscclpp",
+    "nvshmem",
+    "deep_ep",
+    "oneccl",
+    "hccl",
+    "cross_device_reduce",
+    "multimem",
+    "custom_allreduce",
+    "custom_all_reduce",
+    "quickallreduce",
+    "quick_allreduce",
+    "quickall_reduce",
+    "quick_all_reduce",
+    "ep::internode::",
+    "ep::intranode::",
+    "ep::internode_ll::",
+};
+
+/* Starts of operator names that move data between processes. */
+static const char *const communication_operators[] = {
+    "nccl:",
+    "gloo:",
+    "mpi:",
+    "ucc:",
+    "xccl:",
+    "hccl:",
+    "c10d::",
+    "_c10d_functional::",
+    "c10d_functional::",
+    "record_param_comms",
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+const char *kernel_class_key(enum kernel_class class)
+{
+    return class_descriptions[class].key;
+}
+
+const char *kernel_class_title(enum kernel_class class)
+{
+    return class_descriptions[class].title;
+}
+
+bool kernel_class_is_matrix(enum kernel_class class)
+{
+    return class <= KERNEL_RECURRENT;
+}
+
+bool kernel_class_is_compute(enum kernel_class class)
+{
+    return class <= KERNEL_COMPUTE_OTHER;
+}
+
+static bool is_communication_name(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(communication_patterns); i++) {
+        if (strcasestr(name, communication_patterns[i]))
+            return true;
+    }
+    return false;
+}
+
+enum kernel_class kernel_class_of_name(const char *kernel_name)
+{
+    if (is_communication_name(kernel_name))
+        return KERNEL_COMMUNICATION;
+    for (size_t i = 0; i < COUNT_OF(kernel_name_rules); i++) {
+        if (strstr(kernel_name, kernel_name_rules[i].pattern))
+            return kernel_name_rules[i].class;
+    }
+    return KERNEL_COMPUTE_OTHER;
+}
+
+/* `pattern` as in operator_name_list.def. */
+static bool operator_rule_fits(const char *name, const char *pattern)
+{
+    size_t length = strlen(pattern);
+
+    if (pattern[length - 1] == '$')
+        return strncmp(name, pattern, length - 1) == 0 && name[length - 1] == '\0';
+    return strncmp(name, pattern, length) == 0;
+}
+
+enum kernel_class operator_class(const char *operator_name)
+{
+    const char *name = operator_name;
+
+    for (size_t i = 0; i < COUNT_OF(communication_operators); i++) {
+        if (has_prefix(operator_name, communication_operators[i]))
+            return KERNEL_COMMUNICATION;
+    }
+    if (has_prefix(operator_name, "autograd::"))
+        return KERNEL_COMPUTE_OTHER;
+    for (const char *colons = strstr(name, "::"); colons; colons = strstr(name, "::"))
+        name = colons + 2;
+    for (size_t i = 0; i < COUNT_OF(operator_name_rules); i++) {
+        if (operator_rule_fits(name, operator_name_rules[i].pattern))
+            return operator_name_rules[i].class;
+    }
+    return KERNEL_COMPUTE_OTHER;
+}
+
+/* "## next ##", "##data##": ranges that Megatron-like and DLRM-like loops put around their loaders.
+ */
+static bool is_hash_data_range(const char *name)
+{
+    static const char *const words[] = {"next", "data", "get_batch", "load"};
+    const char *word;
+    size_t length = strlen(name);
+
+    if (!has_prefix(name, "##") || length < 4 || strcmp(name + length - 2, "##") != 0)
+        return false;
+    word = name[2] == ' ' ? name + 3 : name + 2;
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (strncasecmp(word, words[i], strlen(words[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool is_data_loading(const char *name)
+{
+    const char *loader;
+
+    if (strncasecmp(name, "enumerate(DataLoader)#", 22) == 0 ||
+        strncasecmp(name, "enumerate(DataPipe)#", 20) == 0)
+        return true;
+    loader = strcasestr(name, "DataLoader");
+    if (loader && strcasestr(loader, "__next__"))
+        return true;
+    if (strncasecmp(name, "[pl]", 4) == 0 && strcasestr(name, "train_dataloader_next"))
+        return true;
+    return is_hash_data_range(name);
+}
+
+/* The Optimizer.step ranges of all threads, in the order of trace->host: by track, then start. */
+struct optimizer_ranges {
+    uint32_t *events; /* indices in trace->host */
+    size_t count;
+};
+
+static bool is_optimizer_step(const struct trace *trace, const struct event *event)
+{
+    return event->kind == EVENT_ANNOTATION &&
+           has_prefix(trace_text(trace, event->name), "Optimizer.step");
+}
+
+static struct optimizer_ranges find_optimizer_ranges(const struct trace *trace)
+{
+    struct optimizer_ranges ranges = {0};
+    size_t capacity = 0;
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        if (!is_optimizer_step(trace, &trace->host[i]))
+            continue;
+        if (ranges.count == capacity) {
+            capacity = capacity ? capacity * 2 : 64;
+            ranges.events =
+                require_memory(realloc(ranges.events, capacity * sizeof(*ranges.events)));
+        }
+        ranges.events[ranges.count++] = i;
+    }
+    return ranges;
+}
+
+/* Ranges of one track do not overlap, so the last one that starts before the launch decides. */
+static bool is_in_optimizer(const struct optimizer_ranges *ranges, const struct trace *trace,
+                            uint32_t launch)
+{
+    const struct event *range;
+    size_t low = 0;
+    size_t high = ranges->count;
+
+    if (launch == NO_EVENT || !ranges->count)
+        return false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (ranges->events[middle] <= launch)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return false;
+    range = &trace->host[ranges->events[low - 1]];
+    return range->track == trace->host[launch].track &&
+           trace->host[launch].start_ns < event_end_ns(range);
+}
+
+struct class_cache {
+    uint8_t *kernels;   /* by name id */
+    uint8_t *operators; /* by name id */
+};
+
+static enum kernel_class cached_class(uint8_t *cache, const struct trace *trace, uint32_t name,
+                                      enum kernel_class (*look_up)(const char *name))
+{
+    if (cache[name] == CLASS_NOT_LOOKED_UP)
+        cache[name] = (uint8_t)look_up(trace_text(trace, name));
+    return (enum kernel_class)cache[name];
+}
+
+static enum kernel_class classify_kernel(const struct trace *trace, uint32_t index,
+                                         const struct class_cache *cache)
+{
+    const struct event *event = &trace->device[index];
+    uint32_t op = trace_operator_of(trace, index);
+    enum kernel_class by_name =
+        cached_class(cache->kernels, trace, event->name, kernel_class_of_name);
+
+    if (by_name == KERNEL_COMMUNICATION || trace->details[event->detail].collective_name)
+        return KERNEL_COMMUNICATION;
+    if (op != NO_EVENT) {
+        enum kernel_class by_operator =
+            cached_class(cache->operators, trace, trace->host[op].name, operator_class);
+
+        if (kernel_class_is_matrix(by_operator))
+            return by_operator;
+    }
+    return by_name;
+}
+
+uint8_t *classify_device_events(const struct trace *trace)
+{
+    size_t names = string_pool_count(&trace->strings);
+    struct optimizer_ranges ranges = find_optimizer_ranges(trace);
+    struct class_cache cache = {.kernels = require_memory(malloc(names)),
+                                .operators = require_memory(malloc(names))};
+    uint8_t *classes = require_memory(malloc((size_t)trace->device_count + 1));
+
+    memset(cache.kernels, CLASS_NOT_LOOKED_UP, names);
+    memset(cache.operators, CLASS_NOT_LOOKED_UP, names);
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        enum kernel_class class = KERNEL_COPY;
+
+        if (trace->device[i].kind == EVENT_MEMSET)
+            class = KERNEL_MEMSET;
+        else if (trace->device[i].kind == EVENT_KERNEL)
+            class = classify_kernel(trace, i, &cache);
+        if (kernel_class_is_compute(class) && !kernel_class_is_matrix(class) &&
+            is_in_optimizer(&ranges, trace, trace->launch[i]))
+            class = KERNEL_OPTIMIZER;
+        classes[i] = (uint8_t) class;
+    }
+    free(cache.kernels);
+    free(cache.operators);
+    free(ranges.events);
+    return classes;
+}

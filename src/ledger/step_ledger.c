@@ -1,0 +1,275 @@
+/* The ledger: each nanosecond of each step booked to one account. */
+#include "ledger/step_ledger.h"
+
+#include "base/invariant.h"
+#include "ledger/device_timeline.h"
+#include "ledger/host_activity.h"
+#include "ledger/idle_gap.h"
+
+#include <stdlib.h>
+
+/* Everything that booking needs, while it goes on. */
+struct booking {
+    const struct trace *trace;
+    struct ledger *ledger;
+    struct host_activity activity;
+    struct device_work work;
+    size_t cursor; /* in ledger->timeline */
+};
+
+static const uint32_t communication_mask = (uint32_t)1 << KERNEL_COMMUNICATION;
+static const uint32_t copy_mask = (uint32_t)1 << KERNEL_COPY | (uint32_t)1 << LEDGER_DATA_COPY;
+static const uint32_t memset_mask = (uint32_t)1 << KERNEL_MEMSET;
+
+uint32_t ledger_compute_mask(void)
+{
+    return ((uint32_t)1 << (KERNEL_COMPUTE_OTHER + 1)) - 1;
+}
+
+static enum account account_of_class(unsigned class)
+{
+    if (class == LEDGER_DATA_COPY)
+        return ACCOUNT_DATA_COPY;
+    if (kernel_class_is_matrix((enum kernel_class) class))
+        return ACCOUNT_MATRIX;
+    if (kernel_class_is_compute((enum kernel_class) class))
+        return ACCOUNT_OTHER_COMPUTE;
+    return class == KERNEL_COMMUNICATION ? ACCOUNT_COMMUNICATION : ACCOUNT_COPY;
+}
+
+/* Books a stretch of a step in which the classes of `mask`, at least one, run on the device. */
+static void book_work(struct step_ledger *step, uint32_t mask, int64_t ns)
+{
+    unsigned class = (unsigned)__builtin_ctz(mask);
+
+    step->account_ns[account_of_class(class)] += ns;
+    step->class_ns[class == LEDGER_DATA_COPY ? KERNEL_COPY : class] += ns;
+    step->busy_ns += ns;
+    if (mask & communication_mask) {
+        step->communication_ns += ns;
+        if (mask & ledger_compute_mask())
+            step->hidden_communication_ns += ns;
+    }
+    if (mask & copy_mask)
+        step->copy_ns += ns;
+    if (mask & memset_mask)
+        step->memset_ns += ns;
+}
+
+static bool is_worse(const struct idle_gap *a, const struct idle_gap *b)
+{
+    int64_t a_ns = a->end_ns - a->start_ns;
+    int64_t b_ns = b->end_ns - b->start_ns;
+
+    return a_ns != b_ns ? a_ns > b_ns : a->start_ns < b->start_ns;
+}
+
+static void sink(struct idle_gap *heap, uint32_t count, uint32_t at)
+{
+    for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        struct idle_gap swap = heap[at];
+
+        if (child + 1 < count && is_worse(&heap[child], &heap[child + 1]))
+            child++;
+        if (!is_worse(&heap[at], &heap[child]))
+            return;
+        heap[at] = heap[child];
+        heap[child] = swap;
+        at = child;
+    }
+}
+
+/* Keeps the longest gaps: a heap with the shortest of them on top, once it is full. */
+static void keep_gap(struct ledger *ledger, const struct idle_gap *gap)
+{
+    ledger->gap_count++;
+    if (ledger->worst_gap_count < WORST_GAPS_MAX) {
+        ledger->worst_gaps[ledger->worst_gap_count++] = *gap;
+        if (ledger->worst_gap_count == WORST_GAPS_MAX) {
+            for (uint32_t at = WORST_GAPS_MAX / 2; at-- > 0;)
+                sink(ledger->worst_gaps, WORST_GAPS_MAX, at);
+        }
+        return;
+    }
+    if (!is_worse(gap, &ledger->worst_gaps[0]))
+        return;
+    ledger->worst_gaps[0] = *gap;
+    sink(ledger->worst_gaps, WORST_GAPS_MAX, 0);
+}
+
+static void book_gap(struct booking *booking, uint32_t step, int64_t start_ns, int64_t end_ns)
+{
+    struct idle_gap gap = {
+        .start_ns = start_ns, .end_ns = end_ns, .step = step, .host_event = NO_EVENT};
+
+    book_idle_gap(&booking->ledger->steps[step], &gap, &booking->work, &booking->activity);
+    keep_gap(booking->ledger, &gap);
+}
+
+/* One stretch after the other, as the device's timeline changes. */
+static void book_step(struct booking *booking, uint32_t index)
+{
+    const struct class_timeline *timeline = &booking->ledger->timeline;
+    struct step_ledger *step = &booking->ledger->steps[index];
+    int64_t time_ns = step->window.start_ns;
+    size_t at = class_timeline_at(timeline, time_ns, booking->cursor);
+
+    while (time_ns < step->window.end_ns) {
+        size_t next = at == SIZE_MAX ? 0 : at + 1;
+        uint32_t mask = at == SIZE_MAX ? 0 : timeline->changes[at].mask;
+        int64_t until_ns = next < timeline->count ? timeline->changes[next].start_ns : INT64_MAX;
+
+        if (until_ns > step->window.end_ns)
+            until_ns = step->window.end_ns;
+        if (mask)
+            book_work(step, mask, until_ns - time_ns);
+        else
+            book_gap(booking, index, time_ns, until_ns);
+        time_ns = until_ns;
+        if (next < timeline->count && timeline->changes[next].start_ns <= time_ns)
+            at = next;
+    }
+    booking->cursor = at == SIZE_MAX ? 0 : at;
+}
+
+static void check_step(const struct step_ledger *step)
+{
+    int64_t sum_ns = 0;
+
+    for (unsigned account = 0; account < ACCOUNT_COUNT; account++) {
+        require_invariant(step->account_ns[account] >= 0, "no account of a step is negative");
+        sum_ns += step->account_ns[account];
+    }
+    require_invariant(sum_ns == step->window.end_ns - step->window.start_ns,
+                      "the accounts of a step sum to its duration");
+}
+
+/* Time between the windows, and how much of it the device worked. */
+static void book_between(struct booking *booking)
+{
+    struct ledger *ledger = booking->ledger;
+    const struct class_timeline *timeline = &ledger->timeline;
+
+    for (uint32_t i = 1; i < ledger->step_count; i++) {
+        int64_t time_ns = ledger->steps[i - 1].window.end_ns;
+        int64_t end_ns = ledger->steps[i].window.start_ns;
+        size_t at = class_timeline_at(timeline, time_ns, 0);
+
+        ledger->between_steps_ns += end_ns - time_ns;
+        while (time_ns < end_ns) {
+            size_t next = at == SIZE_MAX ? 0 : at + 1;
+            int64_t until_ns =
+                next < timeline->count ? timeline->changes[next].start_ns : INT64_MAX;
+
+            if (until_ns > end_ns)
+                until_ns = end_ns;
+            if (at != SIZE_MAX && timeline->changes[at].mask)
+                ledger->between_steps_busy_ns += until_ns - time_ns;
+            time_ns = until_ns;
+            at = next;
+        }
+    }
+}
+
+static int compare_gaps(const void *left, const void *right)
+{
+    return is_worse(left, right) ? -1 : is_worse(right, left) ? 1 : 0;
+}
+
+static void finish_worst_gaps(struct booking *booking)
+{
+    struct ledger *ledger = booking->ledger;
+
+    qsort(ledger->worst_gaps, ledger->worst_gap_count, sizeof(ledger->worst_gaps[0]), compare_gaps);
+    for (uint32_t i = 0; i < ledger->worst_gap_count; i++)
+        ledger->worst_gaps[i].host_event = find_host_event(booking->trace, &ledger->worst_gaps[i]);
+}
+
+static int32_t choose_device(const struct trace *trace, int32_t wanted)
+{
+    const struct device *best = NULL;
+
+    if (wanted >= 0)
+        return wanted;
+    for (uint32_t i = 0; i < trace->device_list_count; i++) {
+        const struct device *device = &trace->devices[i];
+
+        if (device->event_count && (!best || device->event_count > best->event_count))
+            best = device;
+    }
+    return best ? best->number : -1;
+}
+
+static void choose_steps(struct ledger *ledger, const struct step_windows *windows,
+                         const struct ledger_options *options)
+{
+    ledger->steps = require_memory(calloc((size_t)windows->count + 1, sizeof(*ledger->steps)));
+    for (uint32_t i = 0; i < windows->count; i++) {
+        int64_t number = windows->windows[i].number;
+
+        if (number >= options->first_step && number <= options->last_step)
+            ledger->steps[ledger->step_count++].window = windows->windows[i];
+    }
+    ledger->source = windows->source;
+}
+
+/* The thread that explains gaps on a CPU: the steps' own, else the one with the most events. */
+static uint32_t cpu_main_thread(const struct trace *trace)
+{
+    uint32_t best = NO_EVENT;
+
+    for (uint32_t i = 0; i < trace->track_count; i++) {
+        if (!trace->tracks[i].is_device && trace->tracks[i].event_count &&
+            (best == NO_EVENT || trace->tracks[i].event_count > trace->tracks[best].event_count))
+            best = i;
+    }
+    return best;
+}
+
+static void build_timeline(struct booking *booking)
+{
+    struct ledger *ledger = booking->ledger;
+    const struct trace *trace = booking->trace;
+    uint32_t step_thread = ledger->step_count ? ledger->steps[0].window.track : NO_EVENT;
+
+    if (ledger->is_cpu_only) {
+        build_cpu_timeline(&ledger->timeline, trace);
+        booking->work.main_thread = cpu_main_thread(trace);
+        return;
+    }
+    build_device_timeline(&ledger->timeline, &booking->activity, ledger->classes, ledger->device,
+                          step_thread);
+}
+
+void book_ledger(struct ledger *ledger, const struct trace *trace,
+                 const struct ledger_options *options)
+{
+    struct booking booking = {.trace = trace, .ledger = ledger};
+    struct step_windows windows = {0};
+
+    ledger->device = choose_device(trace, options->device);
+    ledger->is_cpu_only = ledger->device < 0;
+    ledger->classes = classify_device_events(trace);
+    find_step_windows(&windows, trace, options->choice, ledger->device);
+    choose_steps(ledger, &windows, options);
+    host_activity_init(&booking.activity, trace);
+    device_work_init(&booking.work, trace, ledger->device);
+    build_timeline(&booking);
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        book_step(&booking, i);
+        check_step(&ledger->steps[i]);
+    }
+    book_between(&booking);
+    finish_worst_gaps(&booking);
+    step_windows_clear(&windows);
+    host_activity_clear(&booking.activity);
+    device_work_clear(&booking.work);
+}
+
+void ledger_clear(struct ledger *ledger)
+{
+    free(ledger->steps);
+    free(ledger->classes);
+    class_timeline_clear(&ledger->timeline);
+    *ledger = (struct ledger){0};
+}

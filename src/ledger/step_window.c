@@ -1,0 +1,212 @@
+/* Where the steps of a trace begin and end. */
+#include "ledger/step_window.h"
+
+#include "base/invariant.h"
+#include "base/prefix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_window(struct step_windows *result, struct step_window window)
+{
+    if ((result->count & (result->count - 1)) == 0) {
+        size_t capacity = result->count ? (size_t)result->count * 2 : 1;
+
+        result->windows =
+            require_memory(realloc(result->windows, capacity * sizeof(*result->windows)));
+    }
+    result->windows[result->count++] = window;
+}
+
+static int compare_windows(const void *left, const void *right)
+{
+    const struct step_window *a = left;
+    const struct step_window *b = right;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns < b->end_ns ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* The n of "ProfilerStep#n", or -1. */
+static int64_t step_number(const char *name)
+{
+    const char *hash = strchr(name, '#');
+    char *end;
+    long long number;
+
+    if (!hash || hash[1] < '0' || hash[1] > '9')
+        return -1;
+    number = strtoll(hash + 1, &end, 10);
+    return (int64_t)number;
+}
+
+/* The ids of all names that start with `start`; free() the array. */
+static bool *names_starting_with(const struct trace *trace, const char *start)
+{
+    size_t count = string_pool_count(&trace->strings);
+    bool *fits = require_memory(calloc(count, sizeof(*fits)));
+
+    for (size_t id = 0; id < count; id++)
+        fits[id] = has_prefix(trace_text(trace, (uint32_t)id), start);
+    return fits;
+}
+
+/* Steps marked by two threads at once are the same steps: those of the thread with the most marks
+ * are kept, because no second may be booked twice. */
+static void keep_one_thread(struct step_windows *result)
+{
+    uint32_t best_track = NO_EVENT;
+    uint32_t best_count = 0;
+    uint32_t kept = 0;
+    bool overlap = false;
+
+    for (uint32_t i = 1; i < result->count; i++)
+        overlap |= result->windows[i].start_ns < result->windows[i - 1].end_ns;
+    if (!overlap)
+        return;
+    for (uint32_t i = 0; i < result->count; i++) {
+        uint32_t count = 0;
+
+        for (uint32_t j = 0; j < result->count; j++)
+            count += result->windows[j].track == result->windows[i].track;
+        if (count > best_count) {
+            best_count = count;
+            best_track = result->windows[i].track;
+        }
+    }
+    for (uint32_t i = 0; i < result->count; i++) {
+        struct step_window window = result->windows[i];
+
+        if (window.track != best_track)
+            continue;
+        if (kept && window.start_ns < result->windows[kept - 1].end_ns)
+            window.start_ns = result->windows[kept - 1].end_ns;
+        if (window.start_ns < window.end_ns)
+            result->windows[kept++] = window;
+    }
+    result->count = kept;
+}
+
+static void find_profiler_steps(struct step_windows *result, const struct trace *trace)
+{
+    bool *is_step = names_starting_with(trace, "ProfilerStep");
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+
+        if (!is_step[event->name] || event->duration_ns <= 0)
+            continue;
+        add_window(result, (struct step_window){
+                               .start_ns = event->start_ns,
+                               .end_ns = event_end_ns(event),
+                               .number = step_number(trace_text(trace, event->name)),
+                               .name = event->name,
+                               .track = event->track,
+                           });
+    }
+    free(is_step);
+    if (!result->count)
+        return;
+    qsort(result->windows, result->count, sizeof(*result->windows), compare_windows);
+    keep_one_thread(result);
+    for (uint32_t i = 0; i < result->count; i++) {
+        if (result->windows[i].number < 0)
+            result->windows[i].number = i;
+    }
+    result->source = WINDOW_PROFILER_STEP;
+}
+
+/* The Optimizer.step name seen most often: with several optimizers, each may mark its own. */
+static uint32_t commonest_optimizer(const struct trace *trace, const bool *is_optimizer)
+{
+    size_t names = string_pool_count(&trace->strings);
+    uint32_t *counts = require_memory(calloc(names, sizeof(*counts)));
+    uint32_t best = 0;
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        if (trace->host[i].kind == EVENT_ANNOTATION && is_optimizer[trace->host[i].name])
+            counts[trace->host[i].name]++;
+    }
+    for (uint32_t id = 1; id < names; id++) {
+        if (counts[id] > counts[best] ||
+            (counts[id] && counts[id] == counts[best] &&
+             strcmp(trace_text(trace, id), trace_text(trace, best)) < 0))
+            best = id;
+    }
+    free(counts);
+    return best;
+}
+
+/* From the start of one Optimizer.step to the start of the next: n marks give n - 1 windows. */
+static void find_optimizer_steps(struct step_windows *result, const struct trace *trace)
+{
+    bool *is_optimizer = names_starting_with(trace, "Optimizer.step#");
+    uint32_t name = commonest_optimizer(trace, is_optimizer);
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; name && i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+
+        if (event->kind == EVENT_ANNOTATION && event->name == name)
+            add_window(result, (struct step_window){.start_ns = event->start_ns,
+                                                    .end_ns = event->start_ns,
+                                                    .name = name,
+                                                    .track = event->track});
+    }
+    free(is_optimizer);
+    if (!result->count)
+        return;
+    qsort(result->windows, result->count, sizeof(*result->windows), compare_windows);
+    for (uint32_t i = 0; i + 1 < result->count; i++) {
+        struct step_window window = result->windows[i];
+
+        window.end_ns = result->windows[i + 1].start_ns;
+        window.number = kept;
+        if (window.start_ns < window.end_ns)
+            result->windows[kept++] = window;
+    }
+    result->count = kept;
+    result->source = WINDOW_OPTIMIZER_STEP;
+}
+
+/* All work of `device`; without device work all operators and named ranges of the host. */
+static void find_whole(struct step_windows *result, const struct trace *trace, int32_t device)
+{
+    const struct event *events = device >= 0 ? trace->device : trace->host;
+    uint32_t count = device >= 0 ? trace->device_count : trace->host_count;
+    struct step_window window = {.start_ns = INT64_MAX, .end_ns = INT64_MIN, .track = NO_EVENT};
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (device >= 0 && trace->tracks[events[i].track].device != device)
+            continue;
+        if (events[i].start_ns < window.start_ns)
+            window.start_ns = events[i].start_ns;
+        if (event_end_ns(&events[i]) > window.end_ns)
+            window.end_ns = event_end_ns(&events[i]);
+    }
+    if (window.start_ns < window.end_ns)
+        add_window(result, window);
+    result->source = WINDOW_WHOLE;
+}
+
+void find_step_windows(struct step_windows *result, const struct trace *trace,
+                       enum window_choice choice, int32_t device)
+{
+    if (choice == WINDOW_CHOICE_AUTO || choice == WINDOW_CHOICE_STEPS)
+        find_profiler_steps(result, trace);
+    if (!result->count && (choice == WINDOW_CHOICE_AUTO || choice == WINDOW_CHOICE_OPTIMIZER))
+        find_optimizer_steps(result, trace);
+    if (!result->count && (choice == WINDOW_CHOICE_AUTO || choice == WINDOW_CHOICE_WHOLE))
+        find_whole(result, trace, device);
+    if (result->count && trace->read.is_truncated)
+        result->windows[result->count - 1].is_cut = true;
+}
+
+void step_windows_clear(struct step_windows *windows)
+{
+    free(windows->windows);
+    *windows = (struct step_windows){0};
+}
