@@ -59,7 +59,7 @@ static const struct name_rule operator_name_rules[] = {
 static const char *const communication_patterns[] = {
     "nccl",
     "rccl",
-    "mscclpp",
+    "msccl",
     "nvshmem",
     "deep_ep",
     "oneccl",

@@ -1,0 +1,92 @@
+/* class_timeline against a count made instant by instant. */
+#include "ledger/class_timeline.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { SPAN = 200, EVENTS = 40, CLASSES = 5 };
+
+struct test_event {
+    int64_t start_ns;
+    int64_t end_ns;
+    unsigned class;
+};
+
+static int compare_starts(const void *left, const void *right)
+{
+    const struct test_event *a = left;
+    const struct test_event *b = right;
+
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static uint32_t mask_by_hand(const struct test_event *events, int64_t time_ns)
+{
+    uint32_t mask = 0;
+
+    for (unsigned i = 0; i < EVENTS; i++) {
+        if (events[i].start_ns <= time_ns && time_ns < events[i].end_ns)
+            mask |= (uint32_t)1 << events[i].class;
+    }
+    return mask;
+}
+
+static void random_events_give_the_masks_counted_by_hand(void **state)
+{
+    (void)state;
+    srand(7);
+    for (unsigned round = 0; round < 300; round++) {
+        struct test_event events[EVENTS];
+        struct class_timeline timeline = {0};
+        size_t hint = 0;
+
+        for (unsigned i = 0; i < EVENTS; i++) {
+            events[i].start_ns = rand() % SPAN;
+            events[i].end_ns = events[i].start_ns + rand() % 12;
+            events[i].class = (unsigned)rand() % CLASSES;
+        }
+        qsort(events, EVENTS, sizeof(events[0]), compare_starts);
+        for (unsigned i = 0; i < EVENTS; i++)
+            class_timeline_add(&timeline, events[i].class, events[i].start_ns, events[i].end_ns);
+        class_timeline_finish(&timeline);
+        for (int64_t time_ns = -2; time_ns < SPAN + 20; time_ns++) {
+            assert_int_equal(class_timeline_mask(&timeline, time_ns, hint),
+                             mask_by_hand(events, time_ns));
+            hint = (size_t)rand() % (timeline.count + 1);
+        }
+        for (size_t i = 1; i < timeline.count; i++) {
+            assert_true(timeline.changes[i - 1].start_ns < timeline.changes[i].start_ns);
+            assert_int_not_equal(timeline.changes[i - 1].mask, timeline.changes[i].mask);
+        }
+        assert_int_equal(timeline.changes[timeline.count - 1].mask, 0);
+        class_timeline_clear(&timeline);
+    }
+}
+
+static void an_empty_timeline_has_nothing_open(void **state)
+{
+    struct class_timeline timeline = {0};
+
+    (void)state;
+    class_timeline_add(&timeline, 3, 10, 10);
+    class_timeline_finish(&timeline);
+    assert_int_equal(timeline.count, 0);
+    assert_true(class_timeline_at(&timeline, 10, 0) == SIZE_MAX);
+    assert_int_equal(class_timeline_mask(&timeline, 10, 0), 0);
+    class_timeline_clear(&timeline);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_events_give_the_masks_counted_by_hand),
+        cmocka_unit_test(an_empty_timeline_has_nothing_open),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
