@@ -21,7 +21,10 @@ struct command {
     bool (*run)(int argument_count, char **arguments, struct error *error);
 };
 
-/* NULL-terminated, in the order of list.def; the table stands in main.c. */
+/* NULL-terminated, in the order of list.def; the table stands in all_commands.c. */
 const struct command *const *all_commands(void);
+
+/* NULL with `error` set (ERROR_USAGE, with the nearest name) where there is none. */
+const struct command *find_command(const char *name, struct error *error);
 
 #endif

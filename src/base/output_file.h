@@ -1,0 +1,29 @@
+/* A file that appears whole or not at all. */
+#ifndef FLOPLEDGER_BASE_OUTPUT_FILE_H
+#define FLOPLEDGER_BASE_OUTPUT_FILE_H
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+/* Between open and close, signals that end the program (Ctrl-C) wait, so that no half-written file is left behind: open
+ * late, write, close. What exists and is no regular file (a pipe, /dev/null) is written to directly. */
+struct output_file {
+    FILE *stream;
+    char *path;           /* where the file is to stand */
+    char *temporary_path; /* NULL: written directly */
+    sigset_t old_signals;
+};
+
+/* `file` must be zeroed. */
+MUST_USE bool output_file_open(struct output_file *file, const char *path, struct error *error);
+
+/* Writes what waits, and puts the file in its place. */
+MUST_USE bool output_file_close(struct output_file *file, struct error *error);
+
+/* Gives up: removes the temporary file. Does nothing after output_file_close. */
+void output_file_clear(struct output_file *file);
+
+#endif

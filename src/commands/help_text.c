@@ -1,0 +1,106 @@
+/* Help texts, made from the tables of commands and options. */
+#include "commands/help_text.h"
+
+#include <string.h>
+
+#include "base/option.h"
+#include "base/text_wrap.h"
+
+enum { HELP_WIDTH_MAX = 100, OPTION_COLUMN = 26 };
+
+const struct option common_options[] = {
+    {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "print this help and end"},
+    {0},
+};
+
+const char exit_codes_text[] = "0  all went well\n"
+                               "1  something failed that is not the input's fault: memory, disk, a pipe\n"
+                               "2  the command line is wrong\n"
+                               "3  no input could be read, or it is not a trace\n"
+                               "4  the input is fine, but holds nothing of what was asked for\n"
+                               "5  the report was made, but part of the input is unreadable, cut or damaged\n";
+
+static int help_width(int width)
+{
+    return width > HELP_WIDTH_MAX ? HELP_WIDTH_MAX : width < 40 ? 40 : width;
+}
+
+void write_option_syntax(char *buffer, size_t size, const struct option *option)
+{
+    char letter[8] = "";
+
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(buffer, size, "%s--%s%s%s", letter, option->name, option->metavar ? " " : "",
+             option->metavar ? option->metavar : "");
+}
+
+/* "  NAME      text text text", the text from column `at` on */
+static void write_entry(FILE *output, const char *name, const char *text, int at, int width)
+{
+    int written = fprintf(output, "  %s", name);
+
+    if (written + 2 > at) {
+        fputc('\n', output);
+        written = 0;
+    }
+    fprintf(output, "%*s", at - written, "");
+    write_wrapped(output, text, (struct text_margins){.column = at, .indent = at, .width = width});
+}
+
+static void write_options(FILE *output, const struct option *options, int width)
+{
+    char syntax[96];
+
+    for (const struct option *option = options; option && option->name; option++) {
+        write_option_syntax(syntax, sizeof syntax, option);
+        write_entry(output, syntax, option->help, OPTION_COLUMN, width);
+    }
+}
+
+/* `text` indented by two. */
+static void write_block(FILE *output, const char *text, int width)
+{
+    fputs("  ", output);
+    write_wrapped(output, text, (struct text_margins){.column = 2, .indent = 2, .width = width});
+}
+
+void write_command_help(FILE *output, const struct command *command, int width)
+{
+    bool has_options = command->options && command->options[0].name;
+
+    width = help_width(width);
+    fprintf(output, "flopledger %s: %s\n\n", command->name, command->summary);
+    fprintf(output, "Usage: flopledger %s%s%s%s\n", command->name, has_options ? " [OPTION]..." : "",
+            command->usage[0] ? " " : "", command->usage);
+    if (command->description) {
+        fputc('\n', output);
+        write_wrapped(output, command->description, (struct text_margins){.width = width});
+    }
+    fputs("\nOptions:\n", output);
+    write_options(output, command->options, width);
+    write_options(output, common_options, width);
+    if (command->examples) {
+        fputs("\nExamples:\n", output);
+        write_block(output, command->examples, width);
+    }
+    fputs("\nExit codes:\n", output);
+    write_block(output, exit_codes_text, width);
+}
+
+void write_program_help(FILE *output, int width)
+{
+    width = help_width(width);
+    write_wrapped(output,
+                  "flopledger: books every nanosecond of a training run's profiler trace, and says where the time went.",
+                  (struct text_margins){.width = width});
+    fputs("\nUsage: flopledger COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n", output);
+    for (const struct command *const *command = all_commands(); *command; command++) {
+        if (!(*command)->is_hidden)
+            write_entry(output, (*command)->name, (*command)->summary, 14, width);
+    }
+    fputs("\nOptions:\n", output);
+    write_entry(output, "-h, --help", "print this help and end; after a command: the help of that command", 18, width);
+    write_entry(output, "-V, --version", "print the version and end", 18, width);
+    fputs("\nTo begin with:\n  flopledger report trace.json.gz\n", output);
+}

@@ -1,0 +1,24 @@
+/* Help texts and man pages, made from the tables of commands and options. */
+#ifndef FLOPLEDGER_COMMANDS_HELP_TEXT_H
+#define FLOPLEDGER_COMMANDS_HELP_TEXT_H
+
+#include <stdio.h>
+
+#include "commands/command.h"
+
+/* `flopledger --help`: what the program is for, and its commands. */
+void write_program_help(FILE *output, int width);
+
+/* `flopledger report --help` */
+void write_command_help(FILE *output, const struct command *command, int width);
+
+/* Options every command has; the table ends with an all-zero entry. */
+extern const struct option common_options[];
+
+/* "-n, --top N", "--no-progress": how an option is typed. */
+void write_option_syntax(char *buffer, size_t size, const struct option *option);
+
+/* The exit codes, one a line: "0  all went well\n...". */
+extern const char exit_codes_text[];
+
+#endif

@@ -1,0 +1,132 @@
+/* The files a command line names: files themselves, and the traces in folders. */
+#include "commands/input_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void add_file(struct input_files *files, char *path, int64_t bytes)
+{
+    if ((files->count & (files->count + 1)) == 0) { /* 0, 1, 3, 7, ...: full */
+        struct input_file *larger = realloc(files->files, (2 * files->count + 1) * sizeof *larger);
+
+        if (!larger)
+            abort();
+        files->files = larger;
+    }
+    files->files[files->count++] = (struct input_file){.path = path, .bytes = bytes};
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text);
+    size_t end_length = strlen(end);
+
+    return length > end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static bool has_trace_name(const char *name)
+{
+    return ends_with(name, ".json") || ends_with(name, ".json.gz") || ends_with(name, ".json.zst");
+}
+
+static void pass_over(struct input_files *files, const char *name)
+{
+    if (files->passed_over++ == 0)
+        snprintf(files->first_passed_over, sizeof files->first_passed_over, "%s", name);
+}
+
+static int is_no_hidden_file(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static void add_from_folder(struct input_files *files, const char *folder, const char *name)
+{
+    bool has_slash = ends_with(folder, "/");
+    struct stat status;
+    char *path;
+
+    if (asprintf(&path, "%s%s%s", folder, has_slash ? "" : "/", name) < 0)
+        abort();
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+        files->folders_passed_over++;
+    } else if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && has_trace_name(name)) {
+        add_file(files, path, status.st_size);
+        return;
+    } else {
+        pass_over(files, name);
+    }
+    free(path);
+}
+
+static bool add_folder(struct input_files *files, const char *folder, struct error *error)
+{
+    struct dirent **entries;
+    size_t count_before = files->count;
+    int count = scandir(folder, &entries, is_no_hidden_file, alphasort);
+
+    if (count < 0)
+        return error_set(error, ERROR_INPUT, "cannot read the folder '%s': %s", folder, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        add_from_folder(files, folder, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    if (files->count == count_before)
+        return error_set(error, ERROR_INPUT,
+                         "no trace in the folder '%s' (%zu other files, %zu folders): give the folder that holds the "
+                         ".json, .json.gz or .json.zst files, or name them",
+                         folder, files->passed_over, files->folders_passed_over);
+    return true;
+}
+
+static bool add_operand(struct input_files *files, const char *operand, struct error *error)
+{
+    struct stat status;
+    char *path;
+
+    if (strcmp(operand, "-") != 0 && stat(operand, &status) == 0) {
+        if (S_ISDIR(status.st_mode))
+            return add_folder(files, operand, error);
+    } else {
+        status.st_mode = 0;
+        for (size_t i = 0; i < files->count; i++) {
+            if (strcmp(operand, "-") == 0 && strcmp(files->files[i].path, "-") == 0)
+                return error_set(error, ERROR_USAGE, "'-' (standard input) can be given once only");
+        }
+    }
+    path = strdup(operand);
+    if (!path)
+        abort();
+    add_file(files, path, S_ISREG(status.st_mode) ? status.st_size : -1);
+    return true;
+}
+
+bool find_input_files(struct input_files *files, char **operands, int count, struct error *error)
+{
+    if (count == 0)
+        return error_set(error, ERROR_USAGE, "no trace given: name a file, a folder of them, or '-' for standard input");
+    for (int i = 0; i < count; i++) {
+        if (!add_operand(files, operands[i], error)) {
+            input_files_clear(files);
+            return false;
+        }
+    }
+    for (size_t i = 0; i < files->count && files->bytes_in_all >= 0; i++)
+        files->bytes_in_all = files->files[i].bytes < 0 ? -1 : files->bytes_in_all + files->files[i].bytes;
+    return true;
+}
+
+void input_files_clear(struct input_files *files)
+{
+    if (!files)
+        return;
+    for (size_t i = 0; i < files->count; i++)
+        free(files->files[i].path);
+    free(files->files);
+    memset(files, 0, sizeof *files);
+}

@@ -1,0 +1,78 @@
+/* flopledger: finds the command in its table and runs it; the only place that prints an error. */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/terminal.h"
+#include "commands/command.h"
+#include "commands/help_text.h"
+
+static bool is_one_of(const char *argument, const char *name, const char *letter)
+{
+    return strcmp(argument, name) == 0 || strcmp(argument, letter) == 0;
+}
+
+static bool asks_for_help(int count, char **arguments)
+{
+    for (int i = 0; i < count && strcmp(arguments[i], "--") != 0; i++) {
+        if (is_one_of(arguments[i], "--help", "-h"))
+            return true;
+    }
+    return false;
+}
+
+static bool run_command_line(int count, char **arguments, struct error *error)
+{
+    const struct command *command;
+
+    if (count == 0)
+        return error_set(error, ERROR_USAGE, "no command given: 'flopledger report trace.json.gz' is the one to begin with, "
+                                             "'flopledger help' lists them all");
+    if (is_one_of(arguments[0], "--help", "-h")) {
+        write_program_help(stdout, terminal_width(stdout));
+        return true;
+    }
+    if (is_one_of(arguments[0], "--version", "-V")) {
+        printf("flopledger %s\n", FLOPLEDGER_VERSION);
+        return true;
+    }
+    if (arguments[0][0] == '-' && arguments[0][1] != '\0')
+        return error_set(error, ERROR_USAGE, "option '%s' stands before any command: 'flopledger help' lists the commands",
+                         arguments[0]);
+    command = find_command(arguments[0], error);
+    if (!command)
+        return false;
+    if (asks_for_help(count - 1, arguments + 1)) {
+        write_command_help(stdout, command, terminal_width(stdout));
+        return true;
+    }
+    return command->run(count - 1, arguments + 1, error);
+}
+
+/* What was printed may still wait in a buffer, and the disk may be full. */
+static bool finish_output(struct error *error)
+{
+    bool had_error = ferror(stdout) != 0;
+
+    if (fclose(stdout) == 0 && !had_error)
+        return true;
+    return error_set(error, ERROR_FAILURE, "cannot write to standard output: %s", strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+    struct error error = {0};
+    bool is_done;
+
+    setlocale(LC_CTYPE, "");
+    signal(SIGPIPE, SIG_DFL);
+    is_done = run_command_line(argc - 1, argv + 1, &error);
+    if (!finish_output(&error))
+        is_done = false;
+    if (is_done)
+        return 0;
+    fprintf(stderr, "flopledger: %s\n", error.message);
+    return (int)error.class;
+}
