@@ -16,7 +16,9 @@ from pathlib import Path
 
 from source_files import ROOT, project_files
 
-FENCE = re.compile(r"^(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r"^(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL
+)
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 ANY_LINES = ("...", "…")
 
@@ -95,7 +97,9 @@ def check_examples(checker: Checker, where: str, body: str) -> str:
 
 def check_options(checker: Checker, where: str, body: str) -> None:
     """`flopledger report --top 3 x.json`: is there a command `report`, and has it an option --top?"""
-    for line in re.findall(r"(?:^|[|;&(`]\s*|\$ )flopledger((?: [^\n|;&`#>)]*)?)", body, re.MULTILINE):
+    for line in re.findall(
+        r"(?:^|[|;&(`]\s*|\$ )flopledger((?: [^\n|;&`#>)]*)?)", body, re.MULTILINE
+    ):
         words = line.split()
         command = words[0] if words and re.fullmatch(r"[a-z]+", words[0]) else ""
         text = checker.help_text(command)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The C files are as clang-format 14 writes them, the Python files as Black does (where it is installed).
 
-    check_format.py          says which are not
-    check_format.py --fix    formats them (`./dev format`)
+check_format.py          says which are not
+check_format.py --fix    formats them (`./dev format`)
 """
 
 import difflib
@@ -22,7 +22,9 @@ def find_clang_format() -> str | None:
     for name in (f"clang-format-{VERSION}", "clang-format"):
         program = shutil.which(name)
         if program:
-            said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+            said = subprocess.run(
+                [program, "--version"], capture_output=True, text=True, check=True
+            )
             if re.search(rf"version {VERSION}\.", said.stdout):
                 return program
     return None
@@ -35,12 +37,16 @@ def find_black() -> str | None:
 
 def formatted(command: list[str], path: Path) -> str:
     text = (ROOT / path).read_text()
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, check=False, cwd=ROOT
+    )
     return done.stdout if done.returncode == 0 else f"{path}: {done.stderr}"
 
 
 def first_difference(path: Path, now: str, wanted: str) -> str:
-    lines = difflib.unified_diff(now.splitlines(), wanted.splitlines(), str(path), "formatted", n=1, lineterm="")
+    lines = difflib.unified_diff(
+        now.splitlines(), wanted.splitlines(), str(path), "formatted", n=1, lineterm=""
+    )
     return "\n".join(list(lines)[:12])
 
 

@@ -50,7 +50,9 @@ def check_arrows(path: Path) -> list[str]:
     folder = path.parts[1]
     allowed = MAY_INCLUDE.get(folder)
     if allowed is None:
-        return [f"{path}: the folder src/{folder} is not in the table of tests/lint/check_includes.py"]
+        return [
+            f"{path}: the folder src/{folder} is not in the table of tests/lint/check_includes.py"
+        ]
     problems = []
     kinds = kinds_in(folder)
     for number, name, is_ours in includes_of(path):
@@ -63,7 +65,9 @@ def check_arrows(path: Path) -> list[str]:
         other = name.split("/")[0]
         if other != folder and other not in allowed:
             may = ", ".join(sorted(allowed)) or "nothing"
-            problems.append(f"{where}: {folder} may not include {other} ({name}); it may include {may}")
+            problems.append(
+                f"{where}: {folder} may not include {other} ({name}); it may include {may}"
+            )
         neighbour = kind_of(Path(name).stem, kinds) if other == folder else None
         if neighbour and neighbour != kind_of(path.stem, kinds):
             problems.append(f"{where}: siblings do not include each other: {name}")
@@ -94,7 +98,9 @@ def check_registered(path: Path) -> list[str]:
     if kind is None or path.suffix != ".c":
         return []
     kinds = kinds_in(path.parts[1])
-    defined = re.findall(rf"^const struct {kind} (\w+)_{kind}\b\s*=", (ROOT / path).read_text(), re.MULTILINE)
+    defined = re.findall(
+        rf"^const struct {kind} (\w+)_{kind}\b\s*=", (ROOT / path).read_text(), re.MULTILINE
+    )
     return [
         f"{path}: has {name}_{kind}, but src/{path.parts[1]}/list.def has no line {kind.upper()}({name})"
         for name in defined

@@ -11,7 +11,21 @@ MAX_FILE_LINES = 700
 MAX_FUNCTION_LINES = 60
 MAX_COLUMNS = 100
 EMPTY_NAMES = {"utils", "util", "common", "misc", "helpers", "helper", "stuff"}
-TEXT = {".c", ".h", ".def", ".py", ".sh", ".md", ".txt", ".json", ".yml", ".golden", ".build", ".toml", ""}
+TEXT = {
+    ".c",
+    ".h",
+    ".def",
+    ".py",
+    ".sh",
+    ".md",
+    ".txt",
+    ".json",
+    ".yml",
+    ".golden",
+    ".build",
+    ".toml",
+    "",
+}
 
 # Written so that this file does not find itself.
 FORBIDDEN = {
@@ -34,7 +48,9 @@ def check_c(path: Path, lines: list[str]) -> list[str]:
             problems.append(f"{path}:{number}: {len(line)} columns, the limit is {MAX_COLUMNS}")
         if not in_comment and re.search(r"(?<!:)//", code.split("/*")[0]):
             problems.append(f"{path}:{number}: comments are /* */")
-        in_comment = ("/*" in code and "*/" not in code.split("/*")[-1]) or (in_comment and "*/" not in code)
+        in_comment = ("/*" in code and "*/" not in code.split("/*")[-1]) or (
+            in_comment and "*/" not in code
+        )
         if re.match(r"\s*typedef\s+(struct|union|enum)\b", line):
             problems.append(f"{path}:{number}: no typedef for structs, unions and enums")
         if line == "{":

@@ -22,7 +22,9 @@ def find_clang_tidy() -> str | None:
     for name in (f"clang-tidy-{VERSION}", "clang-tidy"):
         program = shutil.which(name)
         if program:
-            said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+            said = subprocess.run(
+                [program, "--version"], capture_output=True, text=True, check=True
+            )
             if re.search(rf"version {VERSION}\.", said.stdout):
                 return program
     return None
@@ -43,13 +45,18 @@ def main() -> None:
         print(f"needs clang-tidy {VERSION}")
         print(f"0 passed, 0 failed, {len(sources)} skipped")
         return
-    shared = [path for path in c_files() if path.suffix == ".h"] + [Path(".clang-tidy"), Path("meson.build")]
+    shared = [path for path in c_files() if path.suffix == ".h"] + [
+        Path(".clang-tidy"),
+        Path("meson.build"),
+    ]
     shared_digest = digest_of(shared)
     passed_before = build / "tidy-passed"
     passed_before.mkdir(parents=True, exist_ok=True)
 
     def check(path: Path) -> str:
-        mark = passed_before / hashlib.sha256((shared_digest + digest_of([path])).encode()).hexdigest()
+        mark = (
+            passed_before / hashlib.sha256((shared_digest + digest_of([path])).encode()).hexdigest()
+        )
         if mark.exists():
             return ""
         command = [clang_tidy, "--quiet", "-p", str(build), str(ROOT / path)]

@@ -20,7 +20,9 @@ def project_files() -> list[Path]:
 
 
 def c_files(folder: str = "src") -> list[Path]:
-    return [path for path in project_files() if path.parts[0] == folder and path.suffix in (".c", ".h")]
+    return [
+        path for path in project_files() if path.parts[0] == folder and path.suffix in (".c", ".h")
+    ]
 
 
 def finish(checked: int, problems: list[str], failed_files: int) -> None:

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""Builds everything and runs every test; `./dev test` calls it.
+
+    ./dev test                  all
+    ./dev test unit golden      only these groups
+    ./dev test --list           which groups there are
+
+One line a group; the output of a group is in build/log/GROUP.log, and shown where something failed. The last line counts
+single tests: a cmocka test, a golden, a checked file, a random trace, ...
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
+LOGS = BUILD / "log"
+PROGRAM = BUILD / "test-gcc" / "flopledger"
+SANITIZED_PROGRAM = BUILD / "test-sanitizers" / "flopledger"
+COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
+
+WARNINGS_ARE_ERRORS = ["-Dwerror=true", "-Dtests=enabled"]
+SANITIZERS = ["-Db_sanitize=address,undefined", "-Doptimization=1", "-Dtests=enabled"]
+SANITIZER_ENVIRONMENT = {
+    "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+
+
+class Counts(NamedTuple):
+    passed: int
+    failed: int
+    skipped: int
+
+    def plus(self, other: "Counts") -> "Counts":
+        return Counts(*(a + b for a, b in zip(self, other)))
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+NOTHING = Counts(0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Group:
+    name: str
+    title: str
+    run: Callable[[Path], Counts]  # given the file to log to
+
+
+def run_command(
+    command: list[str | Path], log: Path, environment: dict[str, str] | None = None
+) -> tuple[int, str]:
+    """Runs it in the project's folder, appends what it prints to `log`, and gives its exit status and output."""
+    began = time.monotonic()
+    variables = dict(
+        os.environ, FLOPLEDGER=str(PROGRAM), PYTHONDONTWRITEBYTECODE="1", **(environment or {})
+    )
+    try:
+        done = subprocess.run(
+            [str(word) for word in command],
+            cwd=ROOT,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=900,
+            check=False,
+        )
+        status, output = done.returncode, done.stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as late:
+        status, output = (
+            124,
+            (late.stdout or b"").decode(errors="replace") + "\nstopped after 900 s\n",
+        )
+    except OSError as error:
+        status, output = 127, str(error)
+    with log.open("a") as file:
+        file.write(f"$ {' '.join(str(word) for word in command)}\n{output}")
+        file.write(f"-- exit status {status}, {time.monotonic() - began:.1f} s\n\n")
+    return status, output
+
+
+def counted(status: int, output: str) -> Counts:
+    """What the last line of the kind `3 passed, 0 failed, 1 skipped` says; without one, the command is one test."""
+    found = COUNTS.findall(output)
+    if not found:
+        return Counts(1, 0, 0) if status == 0 else Counts(0, 1, 0)
+    counts = Counts(*(int(number) for number in found[-1]))
+    if status != 0 and counts.failed == 0:
+        return counts.plus(Counts(0, 1, 0))
+    return counts
+
+
+def script(path: str, *arguments: str | Path, program: Path = PROGRAM) -> Callable[[Path], Counts]:
+    """A group that is one script. `arguments` follow its path."""
+
+    def run(log: Path) -> Counts:
+        file = ROOT / path
+        if not file.exists():
+            log.write_text(f"there is no {path}\n")
+            return Counts(0, 1, 0)
+        command: list[str | Path] = [sys.executable, file] if file.suffix == ".py" else [file]
+        environment = {"FLOPLEDGER": str(program)}
+        if program == SANITIZED_PROGRAM:
+            environment |= SANITIZER_ENVIRONMENT
+        return counted(*run_command([*command, *arguments], log, environment))
+
+    return run
+
+
+def scripts(pattern: str, *arguments: str | Path) -> Callable[[Path], Counts]:
+    """A group that is all scripts of a name pattern."""
+
+    def run(log: Path) -> Counts:
+        counts = NOTHING
+        for path in sorted(ROOT.glob(pattern)):
+            counts = counts.plus(script(str(path.relative_to(ROOT)), *arguments)(log))
+        return counts
+
+    return run
+
+
+def build(folder: str, compiler: str, options: list[str]) -> Callable[[Path], Counts]:
+    """Builds the program and all test programs in build/FOLDER."""
+
+    def run(log: Path) -> Counts:
+        where = BUILD / folder
+        setup = ["meson", "setup", *options, where]
+        if (where / "build.ninja").exists():
+            setup.insert(2, "--reconfigure")  # there may be new files
+        status, _ = run_command(setup, log, {"CC": compiler})
+        if status == 0:
+            status, _ = run_command(["ninja", "-C", where, "all", "meson-test-prereq"], log)
+        return Counts(1, 0, 0) if status == 0 else Counts(0, 1, 0)
+
+    return run
+
+
+def count_tap(test: dict) -> Counts:
+    """What cmocka printed: `ok 1 - name`, `not ok 2 - name`, `not ok 3 # SKIP name`."""
+    output = test.get("stdout", "")
+    passed = len(re.findall(r"^ok \d", output, re.MULTILINE))
+    skipped = len(re.findall(r"^not ok \d+ # SKIP", output, re.MULTILINE))
+    failed = len(re.findall(r"^not ok \d", output, re.MULTILINE)) - skipped
+    if test["result"] != "OK" and failed == 0:
+        failed = 1  # crashed, or the sanitizer found something
+    return Counts(passed, failed, skipped)
+
+
+def meson_tests(folder: str, suite: str) -> Callable[[Path], Counts]:
+    def run(log: Path) -> Counts:
+        where = BUILD / folder
+        results = where / "meson-logs" / "testlog.json"
+        results.unlink(missing_ok=True)
+        command = [
+            "meson",
+            "test",
+            "-C",
+            where,
+            "--no-rebuild",
+            "--suite",
+            suite,
+            "--print-errorlogs",
+        ]
+        environment = SANITIZER_ENVIRONMENT if folder == SANITIZED_PROGRAM.parent.name else {}
+        status, _ = run_command(command, log, environment)
+        if not results.exists():
+            return Counts(0, 1, 0)
+        counts = NOTHING
+        for line in results.read_text().splitlines():
+            test = json.loads(line)
+            if suite == "unit":
+                counts = counts.plus(count_tap(test))
+            else:
+                counts = counts.plus(counted(int(test["result"] != "OK"), test.get("stdout", "")))
+        if status != 0 and counts.failed == 0:
+            counts = counts.plus(Counts(0, 1, 0))
+        return counts
+
+    return run
+
+
+GROUPS = [
+    Group(
+        "build",
+        "build with gcc, warnings are errors",
+        build("test-gcc", "gcc", WARNINGS_ARE_ERRORS),
+    ),
+    Group("unit", "unit tests", meson_tests("test-gcc", "unit")),
+    Group("fuzz", "fuzz corpus", meson_tests("test-gcc", "fuzz")),
+    Group("golden", "goldens: what commands print", script("tests/golden/run", PROGRAM)),
+    Group(
+        "properties",
+        "properties: traces with a known ledger",
+        script("tests/properties/run", PROGRAM),
+    ),
+    Group("oracle", "other people's traces", scripts("tests/oracle/check_*.py", PROGRAM)),
+    Group("python", "example, demo and installation", scripts("tests/python/test_*.py", PROGRAM)),
+    Group(
+        "docs",
+        "examples, options and links in the docs",
+        script("tests/lint/check_docs.py", PROGRAM),
+    ),
+    Group("includes", "who includes whom", script("tests/lint/check_includes.py")),
+    Group("style", "lengths, names, comments", script("tests/lint/check_style.py")),
+    Group("format", "layout", script("tests/lint/check_format.py")),
+    Group(
+        "guide",
+        "the page on adding an analysis, followed",
+        script("tests/lint/check_add_an_analysis.py", PROGRAM),
+    ),
+    Group(
+        "clang",
+        "build with clang, warnings are errors",
+        build("test-clang", "clang", WARNINGS_ARE_ERRORS),
+    ),
+    Group("tidy", "clang-tidy", script("tests/lint/check_tidy.py", BUILD / "test-clang")),
+    Group(
+        "sanitizers",
+        "build with address and undefined-behaviour sanitizers",
+        build("test-sanitizers", "gcc", SANITIZERS),
+    ),
+    Group("sanitized-unit", "unit tests under sanitizers", meson_tests("test-sanitizers", "unit")),
+    Group("sanitized-fuzz", "fuzz corpus under sanitizers", meson_tests("test-sanitizers", "fuzz")),
+    Group(
+        "sanitized-golden",
+        "goldens under sanitizers",
+        script("tests/golden/run", SANITIZED_PROGRAM, program=SANITIZED_PROGRAM),
+    ),
+    Group(
+        "sanitized-properties",
+        "properties under sanitizers",
+        script(
+            "tests/properties/run", SANITIZED_PROGRAM, "--count", "20", program=SANITIZED_PROGRAM
+        ),
+    ),
+]
+
+
+def report(group: Group, counts: Counts, seconds: float, log: Path) -> None:
+    skipped = f", {counts.skipped} skipped" if counts.skipped else ""
+    failed = f", {counts.failed} FAILED" if counts.failed else ""
+    print(
+        f"{group.title:<58} {counts.passed:>6} passed{failed}{skipped}  ({seconds:.1f} s)",
+        flush=True,
+    )
+    if counts.failed:
+        lines = log.read_text(errors="replace").splitlines()
+        print("\n".join("    " + line[:300] for line in lines[-60:]))
+        print(f"    all of it: {log.relative_to(ROOT)}\n", flush=True)
+
+
+def main() -> None:
+    names = sys.argv[1:]
+    if names == ["--list"]:
+        print("\n".join(f"{group.name:<22}{group.title}" for group in GROUPS))
+        return
+    unknown = set(names) - {group.name for group in GROUPS}
+    if unknown:
+        sys.exit(f"dev test: there is no group '{unknown.pop()}'; ./dev test --list names them")
+    LOGS.mkdir(parents=True, exist_ok=True)
+    total = NOTHING
+    began = time.monotonic()
+    for group in GROUPS:
+        if names and group.name not in names:
+            continue
+        log = LOGS / f"{group.name}.log"
+        log.write_text("")
+        group_began = time.monotonic()
+        counts = group.run(log)
+        report(group, counts, time.monotonic() - group_began, log)
+        total = total.plus(counts)
+    print(f"\n{time.monotonic() - began:.0f} s")
+    print(total)
+    sys.exit(1 if total.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
