@@ -1,13 +1,13 @@
 /* flopledger: finds the command in its table and runs it; the only place that prints an error. */
+#include "base/terminal.h"
+#include "commands/command.h"
+#include "commands/help_text.h"
+
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/terminal.h"
-#include "commands/command.h"
-#include "commands/help_text.h"
 
 static bool is_one_of(const char *argument, const char *name, const char *letter)
 {
@@ -28,8 +28,10 @@ static bool run_command_line(int count, char **arguments, struct error *error)
     const struct command *command;
 
     if (count == 0)
-        return error_set(error, ERROR_USAGE, "no command given: 'flopledger report trace.json.gz' is the one to begin with, "
-                                             "'flopledger help' lists them all");
+        return error_set(
+            error, ERROR_USAGE,
+            "no command given: 'flopledger report trace.json.gz' is the one to begin with, "
+            "'flopledger help' lists them all");
     if (is_one_of(arguments[0], "--help", "-h")) {
         write_program_help(stdout, terminal_width(stdout));
         return true;
@@ -39,8 +41,10 @@ static bool run_command_line(int count, char **arguments, struct error *error)
         return true;
     }
     if (arguments[0][0] == '-' && arguments[0][1] != '\0')
-        return error_set(error, ERROR_USAGE, "option '%s' stands before any command: 'flopledger help' lists the commands",
-                         arguments[0]);
+        return error_set(
+            error, ERROR_USAGE,
+            "option '%s' stands before any command: 'flopledger help' lists the commands",
+            arguments[0]);
     command = find_command(arguments[0], error);
     if (!command)
         return false;

@@ -9,7 +9,8 @@
 
 const char *const bytes_per_second_units[6] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"};
 const char *const flops_units[6] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
-const char *const flops_per_second_units[6] = {"FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+const char *const flops_per_second_units[6] = {"FLOP/s",  "kFLOP/s", "MFLOP/s",
+                                               "GFLOP/s", "TFLOP/s", "PFLOP/s"};
 
 /* The number of magnitude `number`; INT64_MIN has one too. */
 static uint64_t magnitude(int64_t number)
@@ -94,7 +95,8 @@ struct short_text format_scaled_time(int64_t ns, struct unit_scale scale)
         step_ns = 1;
     rounded = size / step_ns + (size % step_ns >= (step_ns + 1) / 2 && step_ns > 1);
     if (scale.decimals > 0)
-        snprintf(fraction, sizeof fraction, ".%0*llu", scale.decimals, (unsigned long long)(rounded % steps));
+        snprintf(fraction, sizeof fraction, ".%0*llu", scale.decimals,
+                 (unsigned long long)(rounded % steps));
     return grouped(ns < 0 && rounded > 0, rounded / steps, fraction);
 }
 
@@ -111,7 +113,8 @@ struct short_text format_scaled(double number, struct unit_scale scale)
     }
     snprintf(digits, sizeof digits, "%.*f", scale.decimals, fabs(scaled));
     point = strchr(digits, '.');
-    return grouped(scaled < 0 && strpbrk(digits, "123456789"), strtoull(digits, NULL, 10), point ? point : "");
+    return grouped(scaled < 0 && strpbrk(digits, "123456789"), strtoull(digits, NULL, 10),
+                   point ? point : "");
 }
 
 static struct short_text with_unit(struct short_text number, const char *unit)

@@ -1,12 +1,12 @@
 /* Writes JSON that is valid whatever the strings hold. */
 #include "base/json_writer.h"
 
+#include "base/utf8.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/utf8.h"
 
 static bool is_on_one_line(const struct json_writer *writer)
 {
@@ -62,7 +62,8 @@ static void begin_value(struct json_writer *writer, const char *key)
     }
 }
 
-static void begin_container(struct json_writer *writer, const char *key, enum json_layout layout, char bracket)
+static void begin_container(struct json_writer *writer, const char *key, enum json_layout layout,
+                            char bracket)
 {
     begin_value(writer, key);
     fputc(bracket, writer->output);

@@ -1,14 +1,15 @@
 /* The option table of a command: parsing. */
 #include "base/option.h"
 
+#include "base/spelling.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/spelling.h"
-
-static const struct option *find_by_name(const struct option *options, const char *name, size_t length)
+static const struct option *find_by_name(const struct option *options, const char *name,
+                                         size_t length)
 {
     for (const struct option *option = options; option->name; option++) {
         if (strlen(option->name) == length && strncmp(option->name, name, length) == 0)
@@ -28,10 +29,12 @@ static const struct option *find_by_letter(const struct option *options, char le
 
 static bool takes_value(const struct option *option)
 {
-    return option->kind != OPTION_FLAG && option->kind != OPTION_NEGATED && option->kind != OPTION_ALIAS;
+    return option->kind != OPTION_FLAG && option->kind != OPTION_NEGATED &&
+           option->kind != OPTION_ALIAS;
 }
 
-static bool unknown_option(const struct option *options, const char *name, size_t length, struct error *error)
+static bool unknown_option(const struct option *options, const char *name, size_t length,
+                           struct error *error)
 {
     char given[64];
     struct spelling best = {0};
@@ -40,23 +43,28 @@ static bool unknown_option(const struct option *options, const char *name, size_
     for (const struct option *option = options; option->name; option++)
         spelling_consider(&best, given, option->name);
     if (best.word)
-        return error_set(error, ERROR_USAGE, "unknown option '--%s': did you mean '--%s'?", given, best.word);
-    return error_set(error, ERROR_USAGE, "unknown option '--%s': --help lists those there are", given);
+        return error_set(error, ERROR_USAGE, "unknown option '--%s': did you mean '--%s'?", given,
+                         best.word);
+    return error_set(error, ERROR_USAGE, "unknown option '--%s': --help lists those there are",
+                     given);
 }
 
-static bool parse_integer(const struct option *option, const char *typed, const char *text, void *field,
-                          struct error *error)
+static bool parse_integer(const struct option *option, const char *typed, const char *text,
+                          void *field, struct error *error)
 {
     char *end;
     long long number;
 
     errno = 0;
     number = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno == ERANGE || number < option->minimum || number > option->maximum) {
+    if (end == text || *end != '\0' || errno == ERANGE || number < option->minimum ||
+        number > option->maximum) {
         if (option->maximum == INT64_MAX)
-            return error_set(error, ERROR_USAGE, "option '%s': '%s' is not a whole number from %lld up", typed, text,
+            return error_set(error, ERROR_USAGE,
+                             "option '%s': '%s' is not a whole number from %lld up", typed, text,
                              (long long)option->minimum);
-        return error_set(error, ERROR_USAGE, "option '%s': '%s' is not a whole number from %lld to %lld", typed, text,
+        return error_set(error, ERROR_USAGE,
+                         "option '%s': '%s' is not a whole number from %lld to %lld", typed, text,
                          (long long)option->minimum, (long long)option->maximum);
     }
     *(int64_t *)field = number;
@@ -79,8 +87,8 @@ static void list_words(char *buffer, size_t size, const char *const *words)
     }
 }
 
-static bool parse_choice(const struct option *option, const char *typed, const char *text, void *field,
-                         struct error *error)
+static bool parse_choice(const struct option *option, const char *typed, const char *text,
+                         void *field, struct error *error)
 {
     char words[256];
     const char *near;
@@ -94,13 +102,14 @@ static bool parse_choice(const struct option *option, const char *typed, const c
     list_words(words, sizeof words, option->choices);
     near = nearest_word(text, option->choices);
     if (near)
-        return error_set(error, ERROR_USAGE, "option '%s': '%s' is not one of %s: did you mean '%s'?", typed, text,
+        return error_set(error, ERROR_USAGE,
+                         "option '%s': '%s' is not one of %s: did you mean '%s'?", typed, text,
                          words, near);
     return error_set(error, ERROR_USAGE, "option '%s': '%s' is not one of %s", typed, text, words);
 }
 
-static bool store_value(const struct option *option, const char *typed, const char *text, void *settings,
-                        struct error *error)
+static bool store_value(const struct option *option, const char *typed, const char *text,
+                        void *settings, struct error *error)
 {
     void *field = (char *)settings + option->offset;
 
@@ -111,13 +120,15 @@ static bool store_value(const struct option *option, const char *typed, const ch
         return parse_choice(option, typed, text, field, error);
     case OPTION_TEXT:
         if (text[0] == '\0')
-            return error_set(error, ERROR_USAGE, "option '%s' needs a value: %s", typed, option->metavar);
+            return error_set(error, ERROR_USAGE, "option '%s' needs a value: %s", typed,
+                             option->metavar);
         *(const char **)field = text;
         return true;
     case OPTION_PARSED:
         if (option->parse(text, field))
             return true;
-        return error_set(error, ERROR_USAGE, "option '%s': '%s' is not %s", typed, text, option->accepts);
+        return error_set(error, ERROR_USAGE, "option '%s': '%s' is not %s", typed, text,
+                         option->accepts);
     case OPTION_FLAG:
     case OPTION_NEGATED:
     case OPTION_ALIAS:
@@ -126,8 +137,8 @@ static bool store_value(const struct option *option, const char *typed, const ch
     return error_set(error, ERROR_FAILURE, "option '%s' takes no value", typed);
 }
 
-static bool store_plain(const struct option *options, const struct option *option, const char *typed, void *settings,
-                        struct error *error)
+static bool store_plain(const struct option *options, const struct option *option,
+                        const char *typed, void *settings, struct error *error)
 {
     const struct option *target;
 
@@ -150,17 +161,19 @@ struct parse_state {
     int next;
 };
 
-static bool take_option(struct parse_state *state, const struct option *option, const char *typed, const char *value,
-                        struct error *error)
+static bool take_option(struct parse_state *state, const struct option *option, const char *typed,
+                        const char *value, struct error *error)
 {
     if (!takes_value(option)) {
         if (value)
-            return error_set(error, ERROR_USAGE, "option '%s' takes no value, but '%s' was given", typed, value);
+            return error_set(error, ERROR_USAGE, "option '%s' takes no value, but '%s' was given",
+                             typed, value);
         return store_plain(state->options, option, typed, state->settings, error);
     }
     if (!value) {
         if (state->next >= state->count)
-            return error_set(error, ERROR_USAGE, "option '%s' needs a value: %s %s", typed, typed, option->metavar);
+            return error_set(error, ERROR_USAGE, "option '%s' needs a value: %s %s", typed, typed,
+                             option->metavar);
         value = state->arguments[state->next++];
     }
     return store_value(option, typed, value, state->settings, error);
@@ -197,19 +210,22 @@ static bool take_letters(struct parse_state *state, const char *letters, struct 
         const char typed[] = {'-', letters[i], '\0'};
 
         if (!option)
-            return error_set(error, ERROR_USAGE, "unknown option '%s': --help lists those there are", typed);
+            return error_set(error, ERROR_USAGE,
+                             "unknown option '%s': --help lists those there are", typed);
         if (takes_value(option))
-            return take_option(state, option, typed, letters[i + 1] ? letters + i + 1 : NULL, error);
+            return take_option(state, option, typed, letters[i + 1] ? letters + i + 1 : NULL,
+                               error);
         if (!take_option(state, option, typed, NULL, error))
             return false;
     }
     return true;
 }
 
-bool parse_options(const struct option *options, void *settings, char **arguments, int count, int *operand_count,
-                   struct error *error)
+bool parse_options(const struct option *options, void *settings, char **arguments, int count,
+                   int *operand_count, struct error *error)
 {
-    struct parse_state state = {.options = options, .settings = settings, .arguments = arguments, .count = count};
+    struct parse_state state = {
+        .options = options, .settings = settings, .arguments = arguments, .count = count};
     bool options_ended = false;
     int operands = 0;
 

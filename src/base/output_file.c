@@ -1,4 +1,5 @@
-/* A file that appears whole or not at all: written beside its place under another name, then renamed. */
+/* A file that appears whole or not at all: written beside its place under another name, then
+ * renamed. */
 #include "base/output_file.h"
 
 #include <errno.h>

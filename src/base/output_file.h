@@ -2,14 +2,15 @@
 #ifndef FLOPLEDGER_BASE_OUTPUT_FILE_H
 #define FLOPLEDGER_BASE_OUTPUT_FILE_H
 
-#include <signal.h>
-#include <stdio.h>
-
 #include "base/attributes.h"
 #include "base/error.h"
 
-/* Between open and close, signals that end the program (Ctrl-C) wait, so that no half-written file is left behind: open
- * late, write, close. What exists and is no regular file (a pipe, /dev/null) is written to directly. */
+#include <signal.h>
+#include <stdio.h>
+
+/* Between open and close, signals that end the program (Ctrl-C) wait, so that no half-written file
+ * is left behind: open late, write, close. What exists and is no regular file (a pipe, /dev/null)
+ * is written to directly. */
 struct output_file {
     FILE *stream;
     char *path;           /* where the file is to stand */

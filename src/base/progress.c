@@ -1,6 +1,8 @@
-/* A progress bar on standard error for work that takes more than a second. Any thread may advance it; the one that finds
- * the next picture due draws it. */
+/* A progress bar on standard error for work that takes more than a second. Any thread may advance
+ * it; the one that finds the next picture due draws it. */
 #include "base/progress.h"
+
+#include "base/format.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,8 +10,6 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/format.h"
 
 enum { FIRST_PICTURE_NS = 1000000000, PICTURE_NS = 100000000, BAR_COLUMNS = 30 };
 
@@ -59,8 +59,8 @@ static void draw(struct progress *progress, long long done)
         for (int i = 0; i < BAR_COLUMNS; i++)
             bar[i] = i < filled ? '#' : '.';
         bar[BAR_COLUMNS] = '\0';
-        fprintf(stderr, "\r\033[K%s: [%s] %3.0f %% of %s", progress->title, bar, fraction > 1 ? 100 : fraction * 100,
-                format_bytes(progress->total_bytes).text);
+        fprintf(stderr, "\r\033[K%s: [%s] %3.0f %% of %s", progress->title, bar,
+                fraction > 1 ? 100 : fraction * 100, format_bytes(progress->total_bytes).text);
     }
     fflush(stderr);
     progress->is_visible = true;
@@ -77,7 +77,8 @@ void progress_advance(struct progress *progress, int64_t bytes)
     done = atomic_fetch_add(&progress->done_bytes, bytes) + bytes;
     due = atomic_load(&progress->next_picture_ns);
     now = now_ns();
-    if (now < due || !atomic_compare_exchange_strong(&progress->next_picture_ns, &due, now + PICTURE_NS))
+    if (now < due ||
+        !atomic_compare_exchange_strong(&progress->next_picture_ns, &due, now + PICTURE_NS))
         return;
     if (pthread_mutex_trylock(&progress->drawing) != 0)
         return;

@@ -7,10 +7,12 @@
 
 struct progress; /* opaque; NULL is a bar that shows nothing */
 
-/* `is_wanted` false, or standard error no terminal: shows nothing. `total_bytes` -1: not known (shows bytes done). */
+/* `is_wanted` false, or standard error no terminal: shows nothing. `total_bytes` -1: not known
+ * (shows bytes done). */
 struct progress *progress_new(const char *title, int64_t total_bytes, bool is_wanted);
 
-/* Adds to what is done; may be called from any thread, cheap. The bar first appears after one second. */
+/* Adds to what is done; may be called from any thread, cheap. The bar first appears after one
+ * second. */
 void progress_advance(struct progress *progress, int64_t bytes);
 
 /* Another file begins, or another kind of work: changes the title. */

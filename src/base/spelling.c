@@ -1,4 +1,5 @@
-/* Which word was meant when one is misspelt: the fewest letters changed, added, left out or swapped. */
+/* Which word was meant when one is misspelt: the fewest letters changed, added, left out or
+ * swapped. */
 #include "base/spelling.h"
 
 #include <string.h>
@@ -10,7 +11,8 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Number of edits from `a` to `b`; both shorter than WORD_MAX. Two neighbours swapped count as one. */
+/* Number of edits from `a` to `b`; both shorter than WORD_MAX. Two neighbours swapped count as one.
+ */
 static int edit_distance(const char *a, const char *b)
 {
     int rows[WORD_MAX + 1][WORD_MAX + 1];
@@ -45,7 +47,8 @@ void spelling_consider(struct spelling *best, const char *typed, const char *wor
     distance = edit_distance(typed, word);
     if (typed_length >= 3 && word_length > typed_length && strncmp(typed, word, typed_length) == 0)
         distance = 1; /* the beginning of the word */
-    if (distance <= allowed && distance < (int)word_length && (!best->word || distance < best->distance)) {
+    if (distance <= allowed && distance < (int)word_length &&
+        (!best->word || distance < best->distance)) {
         best->word = word;
         best->distance = distance;
     }

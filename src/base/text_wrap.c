@@ -1,10 +1,10 @@
 /* Running text, broken into lines between words. */
 #include "base/text_wrap.h"
 
+#include "base/utf8.h"
+
 #include <stdbool.h>
 #include <string.h>
-
-#include "base/utf8.h"
 
 static int columns_of(const char *text, size_t length)
 {
@@ -27,7 +27,8 @@ static void write_spaces(FILE *output, int count)
 }
 
 /* One line of the text, which has no newline in it. */
-static void write_paragraph(FILE *output, const char *text, size_t length, struct text_margins margins)
+static void write_paragraph(FILE *output, const char *text, size_t length,
+                            struct text_margins margins)
 {
     const char *end = text + length;
     int column = margins.column;

@@ -12,8 +12,8 @@ struct utf8_character {
     bool is_valid;
 };
 
-/* The character `text` begins with; `length` (at least 1) bytes are there. Overlong forms, surrogates and codes past
- * U+10FFFF are not valid. */
+/* The character `text` begins with; `length` (at least 1) bytes are there. Overlong forms,
+ * surrogates and codes past U+10FFFF are not valid. */
 struct utf8_character utf8_decode(const char *text, size_t length);
 
 /* Columns of a terminal the character takes: 0 (combining), 1 or 2 (CJK, emoji). */

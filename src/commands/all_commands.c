@@ -1,9 +1,9 @@
 /* The table of subcommands. */
-#include <stddef.h>
-#include <string.h>
-
 #include "base/spelling.h"
 #include "commands/command.h"
+
+#include <stddef.h>
+#include <string.h>
 
 #define COMMAND(name) extern const struct command name##_command;
 #include "commands/list.def"
@@ -34,8 +34,10 @@ const struct command *find_command(const char *name, struct error *error)
     if (best.word)
         error_set(error, ERROR_USAGE, "unknown command '%s': did you mean '%s'?", name, best.word);
     else if (strchr(name, '.') || strchr(name, '/'))
-        error_set(error, ERROR_USAGE, "unknown command '%s': for a trace type 'flopledger report %s'", name, name);
+        error_set(error, ERROR_USAGE,
+                  "unknown command '%s': for a trace type 'flopledger report %s'", name, name);
     else
-        error_set(error, ERROR_USAGE, "unknown command '%s': 'flopledger help' lists the commands", name);
+        error_set(error, ERROR_USAGE, "unknown command '%s': 'flopledger help' lists the commands",
+                  name);
     return NULL;
 }

@@ -1,24 +1,26 @@
 /* Reads traces and runs all analyses on them, several files at once. */
 #include "commands/analyse_files.h"
 
+#include "analyses/run_analyses.h"
+#include "base/attributes.h"
+#include "base/progress.h"
+#include "readers/open_trace.h"
+#include "trace/trace.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyses/run_analyses.h"
-#include "base/progress.h"
-#include "readers/open_trace.h"
-#include "trace/trace.h"
-
 /* One file on its way to results. */
 struct file_job {
     const struct input_file *file;
-    struct trace trace;
-    struct ledger ledger;
     struct results results;
     struct error error;
+    int64_t rank; /* -1: not known */
     bool is_read;
+    bool is_damaged;
+    bool has_no_step;
 };
 
 /* What the threads share. */
@@ -31,17 +33,25 @@ struct job_list {
     struct progress *progress;
 };
 
+/* The trace and its ledger are gone again before this returns: only results stay. */
 static void analyse_file(struct file_job *job, const struct job_list *list)
 {
-    struct read_options read_options = {.threads = list->threads_per_file, .progress = list->progress};
-    struct analysis_input input = {.trace = &job->trace, .ledger = &job->ledger, .options = &list->options->analysis};
+    struct read_options read_options = {.threads = list->threads_per_file,
+                                        .progress = list->progress};
+    SCOPED(trace) trace = {0};
+    SCOPED(ledger) ledger = {0};
+    struct analysis_input input = {
+        .trace = &trace, .ledger = &ledger, .options = &list->options->analysis};
 
     results_init(&job->results);
-    job->is_read = open_trace(&job->trace, job->file->path, &read_options, &job->error);
+    job->is_read = open_trace(&trace, job->file->path, &read_options, &job->error);
     if (!job->is_read)
         return;
-    book_ledger(&job->ledger, &job->trace, &list->options->ledger);
+    book_ledger(&ledger, &trace, &list->options->ledger);
     run_analyses(&job->results, &input);
+    job->rank = trace.facts.rank;
+    job->is_damaged = trace.read.is_truncated || trace.read.damaged_events > 0;
+    job->has_no_step = ledger.step_count == 0;
 }
 
 static void *work_through(void *argument)
@@ -65,7 +75,8 @@ static void work_in_parallel(struct job_list *list, unsigned workers)
 
     if (!threads)
         abort();
-    while (started + 1 < workers && pthread_create(&threads[started], NULL, work_through, list) == 0)
+    while (started + 1 < workers &&
+           pthread_create(&threads[started], NULL, work_through, list) == 0)
         started++;
     work_through(list);
     for (unsigned i = 0; i < started; i++)
@@ -77,26 +88,20 @@ static int compare_jobs(const void *a, const void *b)
 {
     const struct file_job *const *first = a;
     const struct file_job *const *second = b;
-    int64_t first_rank = (*first)->trace.facts.rank;
-    int64_t second_rank = (*second)->trace.facts.rank;
 
-    if (first_rank != second_rank) /* -1, not known, behind all others */
-        return (uint64_t)first_rank < (uint64_t)second_rank ? -1 : 1;
+    if ((*first)->rank != (*second)->rank) /* -1, not known, behind all others */
+        return (uint64_t)(*first)->rank < (uint64_t)(*second)->rank ? -1 : 1;
     return strcmp((*first)->file->path, (*second)->file->path);
 }
 
-static bool is_damaged(const struct trace *trace)
-{
-    return trace->read.is_truncated || trace->read.damaged_events > 0;
-}
-
 /* Counts the job, and names it as a problem where it failed. */
-static void account_for(struct analysed_files *outcome, struct results *results, const struct file_job *job)
+static void account_for(struct analysed_files *outcome, struct results *results,
+                        const struct file_job *job)
 {
     if (job->is_read) {
         outcome->read_count++;
-        outcome->damaged_count += is_damaged(&job->trace);
-        outcome->empty_count += job->ledger.step_count == 0;
+        outcome->damaged_count += job->is_damaged;
+        outcome->empty_count += job->has_no_step;
         return;
     }
     if (outcome->failed_count++ == 0)
@@ -109,10 +114,9 @@ static void account_for(struct analysed_files *outcome, struct results *results,
 static void gather(struct analysed_files *outcome, struct results *results, struct job_list *list)
 {
     struct file_job **sorted = calloc(list->count, sizeof(struct file_job *));
-    struct analysis_input *inputs = calloc(list->count, sizeof *inputs);
     size_t read_count = 0;
 
-    if (!sorted || !inputs)
+    if (!sorted)
         abort();
     for (size_t i = 0; i < list->count; i++) {
         account_for(outcome, results, &list->jobs[i]);
@@ -120,22 +124,19 @@ static void gather(struct analysed_files *outcome, struct results *results, stru
             sorted[read_count++] = &list->jobs[i];
     }
     qsort(sorted, read_count, sizeof(struct file_job *), compare_jobs);
-    for (size_t i = 0; i < read_count; i++) {
+    for (size_t i = 0; i < read_count; i++)
         results_take(results, &sorted[i]->results);
-        inputs[i] = (struct analysis_input){
-            .trace = &sorted[i]->trace, .ledger = &sorted[i]->ledger, .options = &list->options->analysis};
-    }
     if (read_count > 1)
-        add_overview(results, inputs, read_count);
+        add_overview(results);
     free(sorted);
-    free(inputs);
 }
 
-void analyse_files(struct analysed_files *outcome, struct results *results, const struct input_files *files,
-                   const struct analyse_options *options)
+void analyse_files(struct analysed_files *outcome, struct results *results,
+                   const struct input_files *files, const struct analyse_options *options)
 {
     unsigned workers = files->count < options->threads ? (unsigned)files->count : options->threads;
-    struct job_list list = {.count = files->count, .options = options, .threads_per_file = options->threads / workers};
+    struct job_list list = {
+        .count = files->count, .options = options, .threads_per_file = options->threads / workers};
 
     list.jobs = calloc(files->count, sizeof *list.jobs);
     if (!list.jobs)
@@ -146,10 +147,7 @@ void analyse_files(struct analysed_files *outcome, struct results *results, cons
     work_in_parallel(&list, workers);
     progress_free(list.progress);
     gather(outcome, results, &list);
-    for (size_t i = 0; i < files->count; i++) {
+    for (size_t i = 0; i < files->count; i++)
         results_clear(&list.jobs[i].results);
-        ledger_clear(&list.jobs[i].ledger);
-        trace_clear(&list.jobs[i].trace);
-    }
     free(list.jobs);
 }

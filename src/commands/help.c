@@ -1,10 +1,10 @@
 /* `flopledger help [COMMAND]` */
-#include <stddef.h>
-#include <stdio.h>
-
 #include "base/terminal.h"
 #include "commands/command.h"
 #include "commands/help_text.h"
+
+#include <stddef.h>
+#include <stdio.h>
 
 static bool run_help(int count, char **arguments, struct error *error)
 {
@@ -14,7 +14,8 @@ static bool run_help(int count, char **arguments, struct error *error)
     if (!parse_options(no_options, NULL, arguments, count, &count, error))
         return false;
     if (count > 1)
-        return error_set(error, ERROR_USAGE, "help takes one command, but '%s' was given too", arguments[1]);
+        return error_set(error, ERROR_USAGE, "help takes one command, but '%s' was given too",
+                         arguments[1]);
     if (count == 0) {
         write_program_help(stdout, terminal_width(stdout));
         return true;

@@ -1,10 +1,10 @@
 /* Help texts, made from the tables of commands and options. */
 #include "commands/help_text.h"
 
-#include <string.h>
-
 #include "base/option.h"
 #include "base/text_wrap.h"
+
+#include <string.h>
 
 enum { HELP_WIDTH_MAX = 100, OPTION_COLUMN = 26 };
 
@@ -13,12 +13,13 @@ const struct option common_options[] = {
     {0},
 };
 
-const char exit_codes_text[] = "0  all went well\n"
-                               "1  something failed that is not the input's fault: memory, disk, a pipe\n"
-                               "2  the command line is wrong\n"
-                               "3  no input could be read, or it is not a trace\n"
-                               "4  the input is fine, but holds nothing of what was asked for\n"
-                               "5  the report was made, but part of the input is unreadable, cut or damaged\n";
+const char exit_codes_text[] =
+    "0  all went well\n"
+    "1  something failed that is not the input's fault: memory, disk, a pipe\n"
+    "2  the command line is wrong\n"
+    "3  no input could be read, or it is not a trace\n"
+    "4  the input is fine, but holds nothing of what was asked for\n"
+    "5  the report was made, but part of the input is unreadable, cut or damaged\n";
 
 static int help_width(int width)
 {
@@ -71,8 +72,8 @@ void write_command_help(FILE *output, const struct command *command, int width)
 
     width = help_width(width);
     fprintf(output, "flopledger %s: %s\n\n", command->name, command->summary);
-    fprintf(output, "Usage: flopledger %s%s%s%s\n", command->name, has_options ? " [OPTION]..." : "",
-            command->usage[0] ? " " : "", command->usage);
+    fprintf(output, "Usage: flopledger %s%s%s%s\n", command->name,
+            has_options ? " [OPTION]..." : "", command->usage[0] ? " " : "", command->usage);
     if (command->description) {
         fputc('\n', output);
         write_wrapped(output, command->description, (struct text_margins){.width = width});
@@ -91,16 +92,18 @@ void write_command_help(FILE *output, const struct command *command, int width)
 void write_program_help(FILE *output, int width)
 {
     width = help_width(width);
-    write_wrapped(output,
-                  "flopledger: books every nanosecond of a training run's profiler trace, and says where the time went.",
-                  (struct text_margins){.width = width});
+    write_wrapped(
+        output,
+        "flopledger: books every nanosecond of a training run's profiler trace, and says where the time went.",
+        (struct text_margins){.width = width});
     fputs("\nUsage: flopledger COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n", output);
     for (const struct command *const *command = all_commands(); *command; command++) {
         if (!(*command)->is_hidden)
             write_entry(output, (*command)->name, (*command)->summary, 14, width);
     }
     fputs("\nOptions:\n", output);
-    write_entry(output, "-h, --help", "print this help and end; after a command: the help of that command", 18, width);
+    write_entry(output, "-h, --help",
+                "print this help and end; after a command: the help of that command", 18, width);
     write_entry(output, "-V, --version", "print the version and end", 18, width);
     fputs("\nTo begin with:\n  flopledger report trace.json.gz\n", output);
 }

@@ -2,9 +2,9 @@
 #ifndef FLOPLEDGER_COMMANDS_HELP_TEXT_H
 #define FLOPLEDGER_COMMANDS_HELP_TEXT_H
 
-#include <stdio.h>
-
 #include "commands/command.h"
+
+#include <stdio.h>
 
 /* `flopledger --help`: what the program is for, and its commands. */
 void write_program_help(FILE *output, int width);

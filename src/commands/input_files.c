@@ -70,17 +70,19 @@ static bool add_folder(struct input_files *files, const char *folder, struct err
     int count = scandir(folder, &entries, is_no_hidden_file, alphasort);
 
     if (count < 0)
-        return error_set(error, ERROR_INPUT, "cannot read the folder '%s': %s", folder, strerror(errno));
+        return error_set(error, ERROR_INPUT, "cannot read the folder '%s': %s", folder,
+                         strerror(errno));
     for (int i = 0; i < count; i++) {
         add_from_folder(files, folder, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);
     if (files->count == count_before)
-        return error_set(error, ERROR_INPUT,
-                         "no trace in the folder '%s' (%zu other files, %zu folders): give the folder that holds the "
-                         ".json, .json.gz or .json.zst files, or name them",
-                         folder, files->passed_over, files->folders_passed_over);
+        return error_set(
+            error, ERROR_INPUT,
+            "no trace in the folder '%s' (%zu other files, %zu folders): give the folder that holds the "
+            ".json, .json.gz or .json.zst files, or name them",
+            folder, files->passed_over, files->folders_passed_over);
     return true;
 }
 
@@ -109,7 +111,9 @@ static bool add_operand(struct input_files *files, const char *operand, struct e
 bool find_input_files(struct input_files *files, char **operands, int count, struct error *error)
 {
     if (count == 0)
-        return error_set(error, ERROR_USAGE, "no trace given: name a file, a folder of them, or '-' for standard input");
+        return error_set(
+            error, ERROR_USAGE,
+            "no trace given: name a file, a folder of them, or '-' for standard input");
     for (int i = 0; i < count; i++) {
         if (!add_operand(files, operands[i], error)) {
             input_files_clear(files);
@@ -117,7 +121,8 @@ bool find_input_files(struct input_files *files, char **operands, int count, str
         }
     }
     for (size_t i = 0; i < files->count && files->bytes_in_all >= 0; i++)
-        files->bytes_in_all = files->files[i].bytes < 0 ? -1 : files->bytes_in_all + files->files[i].bytes;
+        files->bytes_in_all =
+            files->files[i].bytes < 0 ? -1 : files->bytes_in_all + files->files[i].bytes;
     return true;
 }
 

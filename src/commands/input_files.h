@@ -2,11 +2,11 @@
 #ifndef FLOPLEDGER_COMMANDS_INPUT_FILES_H
 #define FLOPLEDGER_COMMANDS_INPUT_FILES_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/attributes.h"
 #include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 struct input_file {
     char *path;    /* as opened; "-" is standard input */
@@ -16,16 +16,18 @@ struct input_file {
 struct input_files {
     struct input_file *files; /* [count]: in the order given, those of a folder by name */
     size_t count;
-    size_t passed_over;       /* files in folders that are no traces */
+    size_t passed_over; /* files in folders that are no traces */
     size_t folders_passed_over;
     char first_passed_over[256]; /* the name of one of them */
-    int64_t bytes_in_all;     /* -1: not known */
+    int64_t bytes_in_all;        /* -1: not known */
 };
 
-/* `files` must be zeroed. Files given by name are taken as they are, whether they exist or not; of a folder those that a
- * reader recognises, and those with a trace's name (.json, .json.gz, .json.zst) that are empty or cannot be read (so that
- * their loss is told). Errors: no operand (ERROR_USAGE), "-" twice, a folder that cannot be read or holds no trace. */
-MUST_USE bool find_input_files(struct input_files *files, char **operands, int count, struct error *error);
+/* `files` must be zeroed. Files given by name are taken as they are, whether they exist or not; of
+ * a folder those that a reader recognises, and those with a trace's name (.json, .json.gz,
+ * .json.zst) that are empty or cannot be read (so that their loss is told). Errors: no operand
+ * (ERROR_USAGE), "-" twice, a folder that cannot be read or holds no trace. */
+MUST_USE bool find_input_files(struct input_files *files, char **operands, int count,
+                               struct error *error);
 
 void input_files_clear(struct input_files *files);
 

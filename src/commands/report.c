@@ -1,14 +1,14 @@
 /* `flopledger report TRACE...`: where the time of a run went. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/output_file.h"
 #include "base/terminal.h"
 #include "commands/analyse_files.h"
 #include "commands/command.h"
 #include "commands/input_files.h"
 #include "reports/write_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 struct step_range {
     int64_t first;
@@ -74,43 +74,111 @@ static bool parse_step_range(const char *text, void *field)
 #define FIELD(name) .offset = offsetof(struct report_settings, name)
 
 static const struct option report_options[] = {
-    {.name = "format", .letter = 'f', .kind = OPTION_CHOICE, .metavar = "NAME", .choices = report_names, FIELD(format),
+    {.name = "format",
+     .letter = 'f',
+     .kind = OPTION_CHOICE,
+     .metavar = "NAME",
+     .choices = report_names,
+     FIELD(format),
      .help = "how to print: text (for people, the default) or json (for programs)"},
-    {.name = "json", .kind = OPTION_ALIAS, .alias_of = "format", .alias_value = "json", .help = "short for --format json"},
-    {.name = "output", .letter = 'o', .kind = OPTION_TEXT, .metavar = "FILE", FIELD(output),
+    {.name = "json",
+     .kind = OPTION_ALIAS,
+     .alias_of = "format",
+     .alias_value = "json",
+     .help = "short for --format json"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_TEXT,
+     .metavar = "FILE",
+     FIELD(output),
      .help = "write to FILE, which appears whole or not at all (default: standard output)"},
-    {.name = "steps", .letter = 's', .kind = OPTION_PARSED, .metavar = "RANGE", FIELD(steps), .parse = parse_step_range,
+    {.name = "steps",
+     .letter = 's',
+     .kind = OPTION_PARSED,
+     .metavar = "RANGE",
+     FIELD(steps),
+     .parse = parse_step_range,
      .accepts = "a step (3), a range of steps (3-5) or an open one (3-)",
      .help = "only these steps, by their numbers in the trace: 3, 3-5 or 3- (default: all)"},
-    {.name = "window", .letter = 'w', .kind = OPTION_CHOICE, .metavar = "KIND", .choices = window_names, FIELD(window),
-     .help = "what a step is: steps (ProfilerStep marks), optimizer (from one Optimizer.step to the next), whole (the "
-             "whole trace as one) or auto, the first of these that the trace has (default)"},
-    {.name = "top", .letter = 'n', .kind = OPTION_INTEGER, .metavar = "N", FIELD(top), .minimum = 0, .maximum = UINT32_MAX - 1,
+    {.name = "window",
+     .letter = 'w',
+     .kind = OPTION_CHOICE,
+     .metavar = "KIND",
+     .choices = window_names,
+     FIELD(window),
+     .help =
+         "what a step is: steps (ProfilerStep marks), optimizer (from one Optimizer.step to the next), whole (the "
+         "whole trace as one) or auto, the first of these that the trace has (default)"},
+    {.name = "top",
+     .letter = 'n',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(top),
+     .minimum = 0,
+     .maximum = UINT32_MAX - 1,
      .help = "rows of long tables; 0 for all (default: 10)"},
-    {.name = "sort", .kind = OPTION_CHOICE, .metavar = "KEY", .choices = sort_names, FIELD(sort),
+    {.name = "sort",
+     .kind = OPTION_CHOICE,
+     .metavar = "KEY",
+     .choices = sort_names,
+     FIELD(sort),
      .help = "order of kernels and operators: time (total, the default), count, mean, max or name"},
-    {.name = "by", .kind = OPTION_CHOICE, .metavar = "KEY", .choices = by_names, FIELD(by),
+    {.name = "by",
+     .kind = OPTION_CHOICE,
+     .metavar = "KEY",
+     .choices = by_names,
+     FIELD(by),
      .help = "operators in one row by name (default), or by name and input shapes: shape"},
-    {.name = "rank", .letter = 'r', .kind = OPTION_INTEGER, .metavar = "N", FIELD(rank), .minimum = 0, .maximum = INT32_MAX,
-     .help = "of several ranks: the one to print in full (default: all in json, the lowest in text)"},
-    {.name = "device", .kind = OPTION_INTEGER, .metavar = "N", FIELD(device), .minimum = 0, .maximum = INT32_MAX,
+    {.name = "rank",
+     .letter = 'r',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(rank),
+     .minimum = 0,
+     .maximum = INT32_MAX,
+     .help =
+         "of several ranks: the one to print in full (default: all in json, the lowest in text)"},
+    {.name = "device",
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(device),
+     .minimum = 0,
+     .maximum = INT32_MAX,
      .help = "the device to book, where a trace has several (default: the busiest)"},
-    {.name = "threads", .letter = 'j', .kind = OPTION_INTEGER, .metavar = "N", FIELD(threads), .minimum = 1, .maximum = 1024,
+    {.name = "threads",
+     .letter = 'j',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(threads),
+     .minimum = 1,
+     .maximum = 1024,
      .help = "threads to read with (default: one for each processor core)"},
-    {.name = "width", .kind = OPTION_INTEGER, .metavar = "N", FIELD(width), .minimum = 40, .maximum = 1000,
+    {.name = "width",
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(width),
+     .minimum = 40,
+     .maximum = 1000,
      .help = "columns of the page (default: those of the terminal, 80 without one)"},
-    {.name = "color", .kind = OPTION_CHOICE, .metavar = "WHEN", .choices = color_names, FIELD(color),
+    {.name = "color",
+     .kind = OPTION_CHOICE,
+     .metavar = "WHEN",
+     .choices = color_names,
+     FIELD(color),
      .help = "auto (on a terminal and without NO_COLOR, the default), always or never"},
-    {.name = "no-progress", .kind = OPTION_NEGATED, FIELD(shows_progress),
+    {.name = "no-progress",
+     .kind = OPTION_NEGATED,
+     FIELD(shows_progress),
      .help = "no progress bar (there is one on a terminal, for work over a second)"},
     {0},
 };
 
 static struct analyse_options analyse_options_of(const struct report_settings *settings)
 {
-    static const enum window_choice window_choices[] = {WINDOW_CHOICE_AUTO, WINDOW_CHOICE_STEPS, WINDOW_CHOICE_OPTIMIZER,
-                                                        WINDOW_CHOICE_WHOLE};
-    static const enum sort_order sort_orders[] = {SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX, SORT_NAME};
+    static const enum window_choice window_choices[] = {
+        WINDOW_CHOICE_AUTO, WINDOW_CHOICE_STEPS, WINDOW_CHOICE_OPTIMIZER, WINDOW_CHOICE_WHOLE};
+    static const enum sort_order sort_orders[] = {SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX,
+                                                  SORT_NAME};
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
     return (struct analyse_options){
@@ -121,24 +189,28 @@ static struct analyse_options analyse_options_of(const struct report_settings *s
         .analysis = {.top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
                      .sort = sort_orders[settings->sort],
                      .by_shape = settings->by == 1},
-        .threads = settings->threads > 0 ? (unsigned)settings->threads : cores > 0 ? (unsigned)cores : 1,
+        .threads = settings->threads > 0 ? (unsigned)settings->threads
+                   : cores > 0           ? (unsigned)cores
+                                         : 1,
         .shows_progress = settings->shows_progress,
     };
 }
 
-static bool write_to(FILE *output, const struct results *results, const struct report_settings *settings,
-                     struct error *error)
+static bool write_to(FILE *output, const struct results *results,
+                     const struct report_settings *settings, struct error *error)
 {
     struct report_options options = {
         .width = settings->width > 0 ? (int)settings->width : terminal_width(output),
-        .use_color = settings->color == COLOR_ALWAYS || (settings->color == COLOR_AUTO && terminal_shows_color(output)),
+        .use_color = settings->color == COLOR_ALWAYS ||
+                     (settings->color == COLOR_AUTO && terminal_shows_color(output)),
         .use_unicode = locale_is_utf8(),
     };
 
     return all_reports()[settings->format]->write(output, results, &options, error);
 }
 
-static bool print_report(const struct results *results, const struct report_settings *settings, struct error *error)
+static bool print_report(const struct results *results, const struct report_settings *settings,
+                         struct error *error)
 {
     SCOPED(output_file) file = {0};
 
@@ -155,17 +227,20 @@ static bool print_report(const struct results *results, const struct report_sett
 static bool judge(const struct analysed_files *outcome, struct error *error)
 {
     if (outcome->failed_count == 1)
-        return error_set(error, ERROR_PARTIAL, "%s (the report is of the other %zu)", outcome->first_error.message,
-                         outcome->read_count);
+        return error_set(error, ERROR_PARTIAL, "%s (the report is of the other %zu)",
+                         outcome->first_error.message, outcome->read_count);
     if (outcome->failed_count > 1)
-        return error_set(error, ERROR_PARTIAL, "%zu of %zu files could not be read; the first: %s", outcome->failed_count,
-                         outcome->failed_count + outcome->read_count, outcome->first_error.message);
+        return error_set(error, ERROR_PARTIAL, "%zu of %zu files could not be read; the first: %s",
+                         outcome->failed_count, outcome->failed_count + outcome->read_count,
+                         outcome->first_error.message);
     if (outcome->damaged_count > 0)
-        return error_set(error, ERROR_PARTIAL, "part of the input is cut or damaged: the report is of what is there");
+        return error_set(error, ERROR_PARTIAL,
+                         "part of the input is cut or damaged: the report is of what is there");
     return true;
 }
 
-static bool report_on(const struct input_files *files, const struct report_settings *settings, struct error *error)
+static bool report_on(const struct input_files *files, const struct report_settings *settings,
+                      struct error *error)
 {
     struct analyse_options options = analyse_options_of(settings);
     struct analysed_files outcome = {0};
@@ -184,8 +259,11 @@ static bool report_on(const struct input_files *files, const struct report_setti
 
 static bool run_report(int count, char **arguments, struct error *error)
 {
-    struct report_settings settings = {
-        .steps = {INT64_MIN, INT64_MAX}, .top = 10, .rank = -1, .device = -1, .shows_progress = true};
+    struct report_settings settings = {.steps = {INT64_MIN, INT64_MAX},
+                                       .top = 10,
+                                       .rank = -1,
+                                       .device = -1,
+                                       .shows_progress = true};
     SCOPED(input_files) files = {0};
 
     if (!parse_options(report_options, &settings, arguments, count, &count, error))

@@ -1,4 +1,5 @@
-/* The report for programs: JSON with a versioned schema, described in docs/formats/report-json.md. */
+/* The report for programs: JSON with a versioned schema, described in docs/formats/report-json.md.
+ */
 #include "base/json_writer.h"
 #include "reports/report.h"
 
@@ -91,7 +92,8 @@ static void write_columns(struct json_writer *json, const struct table *table)
 }
 
 /* {"COLUMN": "needs ..."} for the cells of a row that are not known, nothing where all are. */
-static void write_not_known_cells(struct json_writer *json, const struct table *table, const struct value *cells)
+static void write_not_known_cells(struct json_writer *json, const struct table *table,
+                                  const struct value *cells)
 {
     bool is_open = false;
 
@@ -128,7 +130,8 @@ static void write_tables(struct json_writer *json, const struct section *section
     json_begin_object(json, "tables", JSON_ONE_PER_LINE);
     for (size_t i = 0; i < section->table_count; i++) {
         const struct table *table = section->tables[i];
-        size_t rows_in_all = table->rows_in_all > table->row_count ? table->rows_in_all : table->row_count;
+        size_t rows_in_all =
+            table->rows_in_all > table->row_count ? table->rows_in_all : table->row_count;
 
         json_begin_object(json, table->key, JSON_ONE_PER_LINE);
         json_text(json, "title", table->title);
@@ -142,7 +145,8 @@ static void write_tables(struct json_writer *json, const struct section *section
     json_end_object(json);
 }
 
-static void write_findings(struct json_writer *json, const char *key, const struct finding *findings, size_t count)
+static void write_findings(struct json_writer *json, const char *key,
+                           const struct finding *findings, size_t count)
 {
     json_begin_array(json, key, JSON_ONE_PER_LINE);
     for (size_t i = 0; i < count; i++) {
@@ -190,8 +194,8 @@ static void write_rank(struct json_writer *json, const struct rank_results *rank
     json_end_object(json);
 }
 
-static bool write_json(FILE *output, const struct results *results, const struct report_options *options,
-                       struct error *error)
+static bool write_json(FILE *output, const struct results *results,
+                       const struct report_options *options, struct error *error)
 {
     struct json_writer json = {.output = output};
 

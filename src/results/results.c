@@ -1,13 +1,13 @@
 /* What the analyses hand to the reports: kept in one arena, grown by doubling. */
 #include "results/results.h"
 
+#include "base/arena.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/arena.h"
 
 void results_init(struct results *results)
 {
@@ -55,8 +55,8 @@ const char *results_format(struct results *results, const char *format, ...)
     return text;
 }
 
-/* Lists grow when their count reaches a power of two; the old copy stays in the arena until the end. Returns where the
- * list now stands: room for at least one more element. */
+/* Lists grow when their count reaches a power of two; the old copy stays in the arena until the
+ * end. Returns where the list now stands: room for at least one more element. */
 static void *grown(struct results *results, void *list, size_t count, size_t element_bytes)
 {
     void *larger;
@@ -69,7 +69,8 @@ static void *grown(struct results *results, void *list, size_t count, size_t ele
     return larger;
 }
 
-struct rank_results *results_add_rank(struct results *results, const char *label, const char *file, int64_t rank)
+struct rank_results *results_add_rank(struct results *results, const char *label, const char *file,
+                                      int64_t rank)
 {
     struct rank_results *added;
 
@@ -81,14 +82,16 @@ struct rank_results *results_add_rank(struct results *results, const char *label
 
 void results_add_problem(struct results *results, struct finding problem)
 {
-    results->problems = grown(results, results->problems, results->problem_count, sizeof *results->problems);
+    results->problems =
+        grown(results, results->problems, results->problem_count, sizeof *results->problems);
     results->problems[results->problem_count++] = problem;
 }
 
 void results_take(struct results *results, struct results *from)
 {
     for (size_t i = 0; i < from->rank_count; i++) {
-        results->ranks = grown(results, results->ranks, results->rank_count, sizeof *results->ranks);
+        results->ranks =
+            grown(results, results->ranks, results->rank_count, sizeof *results->ranks);
         results->ranks[results->rank_count++] = from->ranks[i];
     }
     for (size_t i = 0; i < from->problem_count; i++)
@@ -99,7 +102,8 @@ void results_take(struct results *results, struct results *from)
     results_clear(from);
 }
 
-struct section *section_new(struct results *results, const char *key, const char *title, const char *intro)
+struct section *section_new(struct results *results, const char *key, const char *title,
+                            const char *intro)
 {
     struct section *section = results_allocate(results, sizeof *section);
 
@@ -115,18 +119,21 @@ void rank_add_section(struct results *results, struct rank_results *rank, struct
 
 void section_add_number(struct results *results, struct section *section, struct number number)
 {
-    section->numbers = grown(results, section->numbers, section->number_count, sizeof *section->numbers);
+    section->numbers =
+        grown(results, section->numbers, section->number_count, sizeof *section->numbers);
     section->numbers[section->number_count++] = number;
 }
 
 void section_add_finding(struct results *results, struct section *section, struct finding finding)
 {
-    section->findings = grown(results, section->findings, section->finding_count, sizeof *section->findings);
+    section->findings =
+        grown(results, section->findings, section->finding_count, sizeof *section->findings);
     section->findings[section->finding_count++] = finding;
 }
 
-struct table *section_add_table(struct results *results, struct section *section, const char *key, const char *title,
-                                const struct column *columns, size_t column_count)
+struct table *section_add_table(struct results *results, struct section *section, const char *key,
+                                const char *title, const struct column *columns,
+                                size_t column_count)
 {
     struct table *table = results_allocate(results, sizeof *table);
 

@@ -1,21 +1,22 @@
-/* What the analyses hand to the reports: sections of numbers, tables, findings and notes. A report prints them all
- * without knowing any analysis; an analysis fills them without knowing any report. */
+/* What the analyses hand to the reports: sections of numbers, tables, findings and notes. A report
+ * prints them all without knowing any analysis; an analysis fills them without knowing any report.
+ */
 #ifndef FLOPLEDGER_RESULTS_RESULTS_H
 #define FLOPLEDGER_RESULTS_RESULTS_H
+
+#include "base/attributes.h"
+#include "results/value.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/attributes.h"
-#include "results/value.h"
 
 /* A single number with a name. */
 struct number {
     const char *key;   /* in JSON: "step_time_mean" */
     const char *title; /* on the screen: "step time, mean" */
     struct value value;
-    const char *note;  /* NULL, or a short remark behind it */
+    const char *note; /* NULL, or a short remark behind it */
 };
 
 enum { PRIORITY_FOR_PROGRAMS = 100 };
@@ -23,10 +24,10 @@ enum { PRIORITY_FOR_PROGRAMS = 100 };
 struct column {
     const char *key;
     const char *title;
-    enum unit unit;     /* of most cells; a cell may also be NONE or NOT_KNOWN */
-    int priority;       /* 0 = always shown; a narrow screen leaves the highest numbers out first */
-                        /* PRIORITY_FOR_PROGRAMS or more: never on a screen, always in JSON */
-    bool is_bar;        /* UNIT_FRACTION: a text report may draw a bar of it */
+    enum unit unit; /* of most cells; a cell may also be NONE or NOT_KNOWN */
+    int priority;   /* 0 = always shown; a narrow screen leaves the highest numbers out first */
+                    /* PRIORITY_FOR_PROGRAMS or more: never on a screen, always in JSON */
+    bool is_bar;    /* UNIT_FRACTION: a text report may draw a bar of it */
 };
 
 struct table {
@@ -35,20 +36,21 @@ struct table {
     const char *note;       /* NULL, or one sentence under the title */
     struct column *columns; /* [column_count] */
     size_t column_count;
-    struct value *cells;    /* [row_count * column_count], row by row */
-    int *depths;            /* [row_count]: how far a row is indented; 1 is a part of the nearest row above of depth 0 */
+    struct value *cells; /* [row_count * column_count], row by row */
+    int *depths; /* [row_count]: how far a row is indented; 1 is a part of the nearest row above of
+                    depth 0 */
     size_t row_count;
     size_t row_capacity;
-    size_t rows_in_all;     /* before --top cut the table; 0 = row_count */
+    size_t rows_in_all; /* before --top cut the table; 0 = row_count */
 };
 
 /* Something the user should know or do. */
 struct finding {
-    const char *what;       /* "the input file ends in the middle: 3.1 MB are missing" */
-    const char *evidence;   /* NULL, or what shows it */
-    const char *try_this;   /* NULL, or what to do */
-    int64_t cost_ns;        /* per step; -1 = not a matter of time */
-    bool is_warning;        /* something is wrong with the input or incomplete */
+    const char *what;     /* "the input file ends in the middle: 3.1 MB are missing" */
+    const char *evidence; /* NULL, or what shows it */
+    const char *try_this; /* NULL, or what to do */
+    int64_t cost_ns;      /* per step; -1 = not a matter of time */
+    bool is_warning;      /* something is wrong with the input or incomplete */
 };
 
 /* What one analysis says. */
@@ -68,19 +70,19 @@ struct section {
 struct rank_results {
     const char *label; /* "rank 3", or the file's name where the rank is not known */
     const char *file;
-    int64_t rank;      /* -1: not known */
+    int64_t rank;              /* -1: not known */
     struct section **sections; /* in the order of analyses/list.def */
     size_t section_count;
 };
 
 struct results {
-    struct section *overview;  /* of all ranks; NULL for one rank */
+    struct section *overview; /* of all ranks; NULL for one rank */
     struct rank_results *ranks;
     size_t rank_count;
-    size_t detailed_rank;      /* index of the rank whose sections a text report prints in full */
-    struct finding *problems;  /* files that could not be read, ... */
+    size_t detailed_rank;     /* index of the rank whose sections a text report prints in full */
+    struct finding *problems; /* files that could not be read, ... */
     size_t problem_count;
-    struct arena *arena;       /* everything above lives here */
+    struct arena *arena; /* everything above lives here */
 };
 
 /* `results` must be zeroed. */
@@ -93,20 +95,25 @@ void *results_allocate(struct results *results, size_t bytes);
 const char *results_text(struct results *results, const char *text);
 const char *results_format(struct results *results, const char *format, ...) PRINTF_LIKE(2, 3);
 
-struct rank_results *results_add_rank(struct results *results, const char *label, const char *file, int64_t rank);
+struct rank_results *results_add_rank(struct results *results, const char *label, const char *file,
+                                      int64_t rank);
 void results_add_problem(struct results *results, struct finding problem);
-/* Moves the ranks and problems of `from` behind those of `results`, with the memory they live in; `from` is then empty. */
+/* Moves the ranks and problems of `from` behind those of `results`, with the memory they live in;
+ * `from` is then empty. */
 void results_take(struct results *results, struct results *from);
 
 /* Not thread-safe on one `results`; texts given must live as long as the results or be static. */
-struct section *section_new(struct results *results, const char *key, const char *title, const char *intro);
+struct section *section_new(struct results *results, const char *key, const char *title,
+                            const char *intro);
 void rank_add_section(struct results *results, struct rank_results *rank, struct section *section);
 void section_add_number(struct results *results, struct section *section, struct number number);
 void section_add_finding(struct results *results, struct section *section, struct finding finding);
 /* `columns` is copied. */
-struct table *section_add_table(struct results *results, struct section *section, const char *key, const char *title,
-                                const struct column *columns, size_t column_count);
-/* A new row at the end, all cells NONE: fill the returned [column_count] cells before the next row is added. */
+struct table *section_add_table(struct results *results, struct section *section, const char *key,
+                                const char *title, const struct column *columns,
+                                size_t column_count);
+/* A new row at the end, all cells NONE: fill the returned [column_count] cells before the next row
+ * is added. */
 struct value *table_add_row(struct results *results, struct table *table, int depth);
 
 #endif

@@ -1,0 +1,242 @@
+/* Text from a trace made fit for a terminal. */
+#include "base/display_text.h"
+
+#include "base/utf8.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Characters that change the order or shape of a line without being seen. */
+static bool is_invisible_control(uint32_t code)
+{
+    return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+           (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF ||
+           (code >= 0xFFF9 && code <= 0xFFFB);
+}
+
+/* Writes what stands for the character; at most 8 bytes. */
+static int escape(char *output, const char *bytes, struct utf8_character c, bool use_unicode)
+{
+    if (!c.is_valid)
+        return sprintf(output, "%s", use_unicode ? "\xEF\xBF\xBD" : "?");
+    if (c.code == '\n')
+        return sprintf(output, "\\n");
+    if (c.code == '\t')
+        return sprintf(output, "\\t");
+    if (c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0))
+        return sprintf(output, "\\x%02x", (unsigned)c.code);
+    if (is_invisible_control(c.code))
+        return sprintf(output, "\\u%04x", (unsigned)c.code);
+    if (c.code >= 0x80 && !use_unicode)
+        return sprintf(output, "?");
+    memcpy(output, bytes, c.length);
+    return (int)c.length;
+}
+
+const char *display_text(struct arena *arena, const char *text, bool use_unicode)
+{
+    const char *end = text + strlen(text);
+    char *copy = arena_allocate(arena, (size_t)(end - text) * 4 + 9); /* "\x1b" for one byte is the
+                                                                         worst */
+    size_t used = 0;
+
+    while (text < end) {
+        struct utf8_character c = utf8_decode(text, (size_t)(end - text));
+
+        used += (size_t)escape(copy + used, text, c, use_unicode);
+        text += c.length;
+    }
+    copy[used] = '\0';
+    return copy;
+}
+
+int display_columns(const char *text)
+{
+    const char *end = text + strlen(text);
+    int columns = 0;
+
+    while (text < end) {
+        struct utf8_character c = utf8_decode(text, (size_t)(end - text));
+
+        columns += c.is_valid ? utf8_columns(c.code) : 1;
+        text += c.length;
+    }
+    return columns;
+}
+
+/* How many bytes of `text` fit into `columns`. */
+static size_t bytes_within(const char *text, int columns)
+{
+    const char *end = text + strlen(text);
+    const char *at = text;
+
+    while (at < end) {
+        struct utf8_character c = utf8_decode(at, (size_t)(end - at));
+
+        columns -= c.is_valid ? utf8_columns(c.code) : 1;
+        if (columns < 0)
+            break;
+        at += c.length;
+    }
+    return (size_t)(at - text);
+}
+
+const char *shorten_middle(struct arena *arena, const char *text, int columns, bool use_unicode)
+{
+    const char *ellipsis = use_unicode ? "\xE2\x80\xA6" : "..";
+    int in_all = display_columns(text);
+    int for_text = columns - (use_unicode ? 1 : 2);
+    const char *tail = text;
+    size_t head_bytes;
+    char *result;
+    size_t size;
+
+    if (in_all <= columns)
+        return text;
+    head_bytes = bytes_within(text, (for_text + 1) / 2);
+    tail = text + head_bytes;
+    while (display_columns(tail) > for_text / 2)
+        tail += utf8_decode(tail, strlen(tail)).length;
+    size = head_bytes + strlen(ellipsis) + strlen(tail) + 1;
+    result = arena_allocate(arena, size);
+    snprintf(result, size, "%.*s%s%s", (int)head_bytes, text, ellipsis, tail);
+    return result;
+}
+
+static bool is_name_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || c == '~';
+}
+
+/* The name without its return type "void " and without the parameters "(int, ...)" at its end. */
+static char *without_parameters(struct arena *arena, const char *name)
+{
+    size_t length;
+    int depth = 0;
+
+    if (strncmp(name, "void ", 5) == 0)
+        name += 5;
+    length = strlen(name);
+    if (strstr(name, " [clone") && strrchr(name, ')'))
+        length = (size_t)(strrchr(name, ')') - name) + 1;
+    for (size_t i = length; i-- > 0 && name[length - 1] == ')';) {
+        depth += (name[i] == ')') - (name[i] == '(');
+        if (depth == 0) {
+            if (i > 0 && name[i - 1] != ' ' && name[i - 1] != ':')
+                length = i;
+            break;
+        }
+    }
+    return arena_copy_text(arena, name, length);
+}
+
+/* Drops "at::native::" and "(anonymous namespace)::" before each name, in place. */
+static void drop_namespaces(char *name)
+{
+    static const char anonymous[] = "(anonymous namespace)::";
+    char *out = name;
+    char *word = name; /* where the word that may be a namespace began, in the output */
+
+    for (const char *in = name; *in;) {
+        if (strncmp(in, anonymous, sizeof anonymous - 1) == 0) {
+            in += sizeof anonymous - 1;
+            out = word;
+        } else if (in[0] == ':' && in[1] == ':' && out > word &&
+                   is_name_character(in[2] == '(' ? 'a' : in[2])) {
+            in += 2;
+            out = word;
+        } else {
+            bool is_name = is_name_character(*in);
+
+            *out++ = *in++;
+            if (!is_name)
+                word = out;
+        }
+    }
+    *out = '\0';
+}
+
+/* Where the bracket group that `text` begins with ends: behind its closing bracket, or at the end
+ * of the text. */
+static const char *behind_group(const char *text)
+{
+    int depth = 0;
+
+    for (; *text; text++) {
+        depth += strchr("(<{[", *text) != NULL;
+        depth -= strchr(")>}]", *text) != NULL;
+        if (depth == 0)
+            return text + 1;
+    }
+    return text;
+}
+
+/* Of a function that is named by what lies inside it,
+ * "log_kernel(Iterator&)::{lambda()#1}::operator()() const", leaves "log_kernel", in place. */
+static void drop_lambdas(char *name)
+{
+    char *out = name;
+
+    for (const char *in = name; *in;) {
+        bool may_name = out > name && (is_name_character(out[-1]) || out[-1] == '>');
+        const char *behind = *in == '(' && may_name ? behind_group(in) : in;
+
+        if (behind == in || strncmp(behind, "::", 2) != 0) {
+            *out++ = *in++;
+            continue;
+        }
+        in = behind;
+        while (*in && !strchr(",>)", *in))
+            in = strchr("(<{[", *in) ? behind_group(in) : in + 1;
+    }
+    *out = '\0';
+}
+
+/* A copy in which template arguments nested `depth` deep or deeper are an ellipsis: depth 1 leaves
+ * "kernel<...>". */
+static const char *collapse_templates(struct arena *arena, const char *name, int depth,
+                                      const char *ellipsis)
+{
+    char *copy = arena_allocate(arena, strlen(name) + strlen(ellipsis) * strlen(name) + 1);
+    size_t used = 0;
+    int open = 0;
+
+    for (const char *in = name; *in; in++) {
+        if (*in == '<' && ++open == depth) {
+            copy[used++] = '<';
+            memcpy(copy + used, ellipsis, strlen(ellipsis));
+            used += strlen(ellipsis);
+        }
+        if (*in == '>' && open > 0 && open-- == depth) {
+            copy[used++] = '>';
+            continue;
+        }
+        if (open < depth && !(*in == ' ' && in[1] == '>'))
+            copy[used++] = *in;
+    }
+    copy[used] = '\0';
+    return copy;
+}
+
+const char *shorten_name(struct arena *arena, const char *name, int columns, bool use_unicode)
+{
+    const char *ellipsis = use_unicode ? "\xE2\x80\xA6" : "..";
+    const char *shorter;
+    char *plain;
+
+    if (display_columns(name) <= columns)
+        return name;
+    if (!strstr(name, "::") && !strchr(name, '<') && strncmp(name, "void ", 5) != 0)
+        return shorten_middle(arena, name, columns, use_unicode);
+    plain = without_parameters(arena, name);
+    if (display_columns(plain) <= columns)
+        return plain;
+    drop_namespaces(plain);
+    drop_lambdas(plain);
+    shorter = plain;
+    for (int depth = 4; depth >= 2 && display_columns(shorter) > columns; depth--)
+        shorter = collapse_templates(arena, plain, depth, ellipsis);
+    return shorten_middle(arena, shorter, columns, use_unicode);
+}

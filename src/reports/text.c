@@ -1,0 +1,268 @@
+/* The report for people: a page for a terminal. */
+#include "base/display_text.h"
+#include "base/format.h"
+#include "base/text_table.h"
+#include "base/text_wrap.h"
+#include "reports/report.h"
+#include "reports/text_cells.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PROSE_WIDTH_MAX = 100, NOTE_GAP = 2 };
+
+struct page {
+    FILE *output;
+    struct text_style style;
+    struct arena *arena;
+};
+
+enum emphasis { PLAIN, STRONG, QUIET, WARNING };
+
+static void emphasise(const struct page *page, enum emphasis emphasis)
+{
+    static const char *const codes[] = {
+        [PLAIN] = "\033[0m", [STRONG] = "\033[1m", [QUIET] = "\033[2m", [WARNING] = "\033[33m"};
+
+    if (page->style.use_color)
+        fputs(codes[emphasis], page->output);
+}
+
+static const char *safe(const struct page *page, const char *text)
+{
+    return display_text(page->arena, text, page->style.use_unicode);
+}
+
+static int prose_width(const struct page *page)
+{
+    return page->style.width < PROSE_WIDTH_MAX ? page->style.width : PROSE_WIDTH_MAX;
+}
+
+/* A paragraph whose lines begin at `indent`; `before` stands in front of the first. */
+static void write_prose(const struct page *page, const char *before, int indent, const char *text,
+                        enum emphasis emphasis)
+{
+    int column = display_columns(before);
+
+    fputs(before, page->output);
+    emphasise(page, emphasis);
+    write_wrapped(
+        page->output, safe(page, text),
+        (struct text_margins){.column = column, .indent = indent, .width = prose_width(page)});
+    if (emphasis != PLAIN)
+        emphasise(page, PLAIN);
+}
+
+/* "── Step ledger ─────────" */
+static void write_heading(const struct page *page, const char *title)
+{
+    const char *line = page->style.use_unicode ? "─" : "-";
+    const char *text = shorten_middle(page->arena, safe(page, title), page->style.width - 6,
+                                      page->style.use_unicode);
+
+    fputc('\n', page->output);
+    emphasise(page, STRONG);
+    fprintf(page->output, "%s%s %s ", line, line, text);
+    for (int column = display_columns(text) + 4; column < page->style.width; column++)
+        fputs(line, page->output);
+    emphasise(page, PLAIN);
+    fputc('\n', page->output);
+}
+
+static void write_finding(const struct page *page, const struct finding *finding)
+{
+    char cost[96] = "";
+    const char *what = finding->what;
+
+    if (finding->cost_ns > 0)
+        snprintf(cost, sizeof cost, " (%s per step)", format_time(finding->cost_ns).text);
+    if (cost[0]) {
+        size_t size = strlen(what) + strlen(cost) + 1;
+        char *with_cost = arena_allocate(page->arena, size);
+
+        snprintf(with_cost, size, "%s%s", what, cost);
+        what = with_cost;
+    }
+    write_prose(page, finding->is_warning ? "! " : "* ", 2, what,
+                finding->is_warning ? WARNING : PLAIN);
+    if (finding->evidence)
+        write_prose(page, "    ", 4, finding->evidence, QUIET);
+    if (finding->try_this)
+        write_prose(page, page->style.use_unicode ? "  → " : "  > ", 4, finding->try_this, PLAIN);
+}
+
+static void write_findings(const struct page *page, const struct finding *findings, size_t count)
+{
+    for (size_t pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < count; i++) {
+            if (findings[i].is_warning == (pass == 0))
+                write_finding(page, &findings[i]);
+        }
+    }
+}
+
+/* What stands behind a number: its note, or what it would need to be known. */
+static const char *remark_of(const struct number *number)
+{
+    return number->value.unit == UNIT_NOT_KNOWN ? number->value.text : number->note;
+}
+
+/* How wide the titles and values of a section's numbers are. */
+struct number_layout {
+    int title_columns;
+    int value_columns;
+    bool is_right; /* numbers under each other, no text among them */
+};
+
+static struct number_layout number_layout(const struct page *page, const struct section *section)
+{
+    struct number_layout layout = {.is_right = true};
+
+    for (size_t i = 0; i < section->number_count; i++) {
+        const struct number *number = &section->numbers[i];
+        int title = display_columns(safe(page, number->title));
+        int value =
+            display_columns(value_as_text(page->arena, &number->value, page->style.use_unicode));
+
+        if (title > layout.title_columns)
+            layout.title_columns = title;
+        if (number->value.unit == UNIT_TEXT)
+            layout.is_right = false;
+        else if (value > layout.value_columns)
+            layout.value_columns = value;
+    }
+    return layout;
+}
+
+static void write_number(const struct page *page, const struct number *number,
+                         const struct number_layout *layout)
+{
+    const char *title = safe(page, number->title);
+    const char *value = value_as_text(page->arena, &number->value, page->style.use_unicode);
+    const char *remark = remark_of(number);
+    int value_columns = display_columns(value);
+    int column = fprintf(page->output, "  %s%*s  ", title,
+                         layout->title_columns - display_columns(title), "");
+    int indent = layout->title_columns + 4;
+
+    (void)column;
+    if (layout->is_right)
+        fprintf(page->output, "%*s", layout->value_columns - value_columns, "");
+    if (number->value.unit == UNIT_TEXT) {
+        write_wrapped(
+            page->output, value,
+            (struct text_margins){.column = indent, .indent = indent, .width = page->style.width});
+        return;
+    }
+    fputs(value, page->output);
+    if (!remark) {
+        fputc('\n', page->output);
+        return;
+    }
+    column = indent + (layout->is_right ? layout->value_columns : value_columns) + NOTE_GAP;
+    fprintf(page->output, "%*s", NOTE_GAP, "");
+    emphasise(page, QUIET);
+    write_wrapped(
+        page->output, safe(page, remark),
+        (struct text_margins){.column = column, .indent = column, .width = page->style.width});
+    emphasise(page, PLAIN);
+}
+
+static void write_numbers(const struct page *page, const struct section *section)
+{
+    struct number_layout layout = number_layout(page, section);
+
+    for (size_t i = 0; i < section->number_count; i++)
+        write_number(page, &section->numbers[i], &layout);
+}
+
+/* "bus bandwidth not known: needs ..." for each column of which a cell is not known. */
+static void write_needs(const struct page *page, const struct table *table)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        const char *needs = column_needs(table, i);
+        size_t size;
+        char *text;
+
+        if (!needs)
+            continue;
+        size = strlen(needs) + strlen(table->columns[i].title) + 16;
+        text = arena_allocate(page->arena, size);
+        snprintf(text, size, "%s not known: %s", table->columns[i].title, needs);
+        write_prose(page, "  ", 4, text, QUIET);
+    }
+}
+
+static void write_table(const struct page *page, const struct table *table)
+{
+    struct text_table text = table_as_text(page->arena, table, page->style.use_unicode);
+
+    if (table->row_count == 0)
+        return;
+    fputc('\n', page->output);
+    if (table->title) {
+        emphasise(page, STRONG);
+        fprintf(page->output, "  %s\n", safe(page, table->title));
+        emphasise(page, PLAIN);
+    }
+    if (table->note)
+        write_prose(page, "  ", 2, table->note, QUIET);
+    text_table_write(&text, page->output, 2, page->style, page->arena);
+    if (table->rows_in_all > table->row_count)
+        fprintf(page->output, "  %s and %s more (--top 0 shows all)\n",
+                page->style.use_unicode ? "…" : "...",
+                format_count((int64_t)(table->rows_in_all - table->row_count)).text);
+    write_needs(page, table);
+}
+
+static void write_section(const struct page *page, const struct section *section)
+{
+    write_heading(page, section->title);
+    if (section->intro)
+        write_prose(page, "", 0, section->intro, QUIET);
+    if (section->intro && section->number_count > 0)
+        fputc('\n', page->output);
+    write_numbers(page, section);
+    for (size_t i = 0; i < section->table_count; i++)
+        write_table(page, section->tables[i]);
+    if (section->finding_count > 0 && (section->number_count > 0 || section->table_count > 0))
+        fputc('\n', page->output);
+    write_findings(page, section->findings, section->finding_count);
+}
+
+static void write_rank(const struct page *page, const struct results *results)
+{
+    const struct rank_results *rank = &results->ranks[results->detailed_rank];
+
+    emphasise(page, STRONG);
+    fprintf(page->output, "flopledger report of %s\n", safe(page, rank->file));
+    emphasise(page, PLAIN);
+    for (size_t i = 0; i < rank->section_count; i++)
+        write_section(page, rank->sections[i]);
+}
+
+static bool write_text(FILE *output, const struct results *results,
+                       const struct report_options *options, struct error *error)
+{
+    SCOPED(arena) arena = {0};
+    struct page page = {.output = output, .arena = &arena};
+
+    page.style = (struct text_style){.width = options->width,
+                                     .use_color = options->use_color,
+                                     .use_unicode = options->use_unicode};
+    write_findings(&page, results->problems, results->problem_count);
+    if (results->overview)
+        write_section(&page, results->overview);
+    if (results->rank_count > 0)
+        write_rank(&page, results);
+    if (ferror(output))
+        return error_set(error, ERROR_FAILURE, "cannot write the report: is the disk full?");
+    return true;
+}
+
+const struct report text_report = {
+    .name = "text",
+    .summary = "for people: a page for a terminal",
+    .write = write_text,
+};

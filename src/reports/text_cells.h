@@ -1,0 +1,21 @@
+/* Values of results as text for a page. */
+#ifndef FLOPLEDGER_REPORTS_TEXT_CELLS_H
+#define FLOPLEDGER_REPORTS_TEXT_CELLS_H
+
+#include "base/arena.h"
+#include "base/text_table.h"
+#include "results/results.h"
+
+/* "1.235 ms", "12.3 %", "not known": safe for a terminal; lives in `arena`. */
+const char *value_as_text(struct arena *arena, const struct value *value, bool use_unicode);
+
+/* The same table for a page: a column's times share one unit, which stands in its title; columns in
+ * which nothing stands are left out; a bar stands beside a column that asks for it. All lives in
+ * `arena`. */
+struct text_table table_as_text(struct arena *arena, const struct table *table, bool use_unicode);
+
+/* For a column of `table` in which some cells are not known: what they need, of the first of them.
+ * NULL where all are. */
+const char *column_needs(const struct table *table, size_t column);
+
+#endif
