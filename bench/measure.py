@@ -1,0 +1,119 @@
+"""Runs programs and measures them: wall and CPU seconds, peak memory."""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Run:
+    wall_seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+    output: str
+
+
+@dataclass
+class Contender:
+    """One of the commands that are measured in turn. `says_seconds`: it prints the time that counts itself."""
+
+    title: str
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    says_seconds: bool = False
+    rounds: int | None = None  # fewer than the others, for slow ones
+    runs: list[Run] = field(default_factory=list)
+
+    def seconds(self) -> float:
+        return statistics.median(self.each_seconds())
+
+    def each_seconds(self) -> list[float]:
+        if self.says_seconds:
+            return [float(run.output.split()[-1]) for run in self.runs]
+        return [run.wall_seconds for run in self.runs]
+
+    def cpu_seconds(self) -> float:
+        return statistics.median(run.cpu_seconds for run in self.runs)
+
+    def peak_bytes(self) -> int:
+        return max(run.peak_bytes for run in self.runs)
+
+
+class Failed(Exception):
+    pass
+
+
+def run(command: list[str], environment: dict[str, str] | None = None) -> Run:
+    """A child's peak memory counts from its birth, and it is born with its parent's: this program must stay small."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(os.environ, **(environment or {})),
+    ) as process:
+        began = time.perf_counter()
+        output, problems = process.stdout.read(), process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        last = problems.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+        raise Failed(f"{' '.join(command)}: exit status {process.returncode}: {last[0]}")
+    cpu = usage.ru_utime + usage.ru_stime
+    return Run(wall, cpu, usage.ru_maxrss * 1024, output.decode(errors="replace"))
+
+
+def measure_in_turn(contenders: list[Contender], rounds: int) -> None:
+    """Round after round, each once: what else the machine does hits all of them alike. One run before, to warm up."""
+    for contender in contenders:
+        if contender.rounds is None:
+            run(contender.command, contender.environment)
+    for number in range(rounds):
+        for contender in contenders:
+            if contender.rounds is not None and number >= contender.rounds:
+                continue
+            print(f"round {number + 1} of {rounds}: {contender.title}", file=sys.stderr, flush=True)
+            contender.runs.append(run(contender.command, contender.environment))
+
+
+def ratio(slower: Contender, faster: Contender) -> float:
+    """The median of the ratios round by round."""
+    pairs = zip(slower.each_seconds(), faster.each_seconds())
+    return statistics.median(slow / fast for slow, fast in pairs)
+
+
+def floor_rate(
+    command: list[str], environment: dict[str, str] | None = None, times: int = 5
+) -> tuple[float, float]:
+    """(seconds, bytes a second) of bench/floors: the best of some."""
+    best = min(
+        (run(command, environment).output.split() for _ in range(times)),
+        key=lambda said: float(said[1]),
+    )
+    return float(best[1]), int(best[0]) / float(best[1])
+
+
+def instructions(command: list[str], folder: Path) -> tuple[int, list[tuple[float, str]]]:
+    """Instructions that valgrind counts, and the functions that spend most of them: (fraction, name)."""
+    out = folder / "callgrind.out"
+    out.unlink(missing_ok=True)
+    run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *command])
+    text = run(["callgrind_annotate", "--threshold=90", str(out)]).output
+    total = 0
+    functions = []
+    for line in text.splitlines():
+        words = line.split()
+        if not words or not words[0].replace(",", "").isdigit():
+            continue
+        count = int(words[0].replace(",", ""))
+        if "PROGRAM TOTALS" in line:
+            total = count
+        elif total:
+            name = line.split(":")[-1].split("[")[0].strip()
+            functions.append((count / total, name))
+    return total, functions[:12]

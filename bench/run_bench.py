@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Measures flopledger beside other programs, and writes docs/benchmarks.md; `./dev bench` calls it.
+
+./dev bench                 a trace of about 340 MB, and sizes up to 1 GB: some minutes
+./dev bench --full          sizes up to 4 GB too
+./dev bench --quick         a small trace and few rounds, to try the script; writes build/bench/benchmarks.md
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from make_input import ROOT, Input, make_input
+from measure import Contender, Failed, floor_rate, instructions, measure_in_turn, run
+from others import holistic_trace_analysis, json_loads
+from write_page import Findings, write_page
+
+PROGRAM = ROOT / "build/release/flopledger"
+FLOORS = ROOT / "build/release/floors"
+FOLDER = ROOT / "build/bench"
+ZLIB = {"FLOPLEDGER_INFLATE": "zlib"}
+
+
+def ours(title: str, command: str, path: Path, *options: str, **more: dict[str, str]) -> Contender:
+    words = [str(PROGRAM), command, "--no-progress", *options, str(path)]
+    return Contender(title, words, **more)
+
+
+def contenders(trace: Input) -> dict[str, Contender | None]:
+    """All that is measured in turn on the main trace."""
+    result: dict[str, Contender | None] = {
+        "report": ours("`flopledger report`, plain file", "report", trace.plain),
+        "report1": ours("… one thread", "report", trace.plain, "--threads", "1"),
+        "report_gz": ours("… from `.json.gz`, ISA-L", "report", trace.gzip),
+        "report_zlib": ours("… from `.json.gz`, zlib", "report", trace.gzip, environment=ZLIB),
+        "report_zst": (
+            ours("… from `.json.zst`", "report", trace.zstd) if trace.zstd.exists() else None
+        ),
+        "inspect": ours("`flopledger inspect`, plain file (reading alone)", "inspect", trace.plain),
+        "inspect1": ours("… one thread", "inspect", trace.plain, "--threads", "1"),
+        "inspect_gz": ours("… from `.json.gz`, ISA-L", "inspect", trace.gzip),
+        "inspect_zlib": ours("… from `.json.gz`, zlib", "inspect", trace.gzip, environment=ZLIB),
+        "json_loads": json_loads(trace.plain),
+        "hta": holistic_trace_analysis(trace.gzip),
+    }
+    if trace.zstd.exists():
+        result["inspect_zst"] = ours("… from `.json.zst`", "inspect", trace.zstd)
+    return result
+
+
+def measure_floors(trace: Input) -> dict[str, tuple[float, float]]:
+    """(seconds, bytes a second); the bytes are those of the text."""
+    result = {
+        "memory": floor_rate([str(FLOORS), "memory"]),
+        "read": floor_rate([str(FLOORS), "read", str(trace.plain)]),
+        "isal": floor_rate([str(FLOORS), "unpack", str(trace.gzip)]),
+        "zlib": floor_rate([str(FLOORS), "unpack", str(trace.gzip)], ZLIB),
+    }
+    if trace.zstd.exists():
+        result["zstd"] = floor_rate([str(FLOORS), "unpack", str(trace.zstd)])
+    return result
+
+
+def measure_sizes(times_list: list[int], rounds: int) -> list[tuple[Input, Contender]]:
+    result = []
+    for times in times_list:
+        trace = make_input(FOLDER, PROGRAM, times, packed=False)
+        contender = ours(f"{times} times", "report", trace.plain)
+        measure_in_turn([contender], rounds)
+        result.append((trace, contender))
+        size = trace.bytes
+        if size > 1_500_000_000:
+            print(f"{size / 1e9:.1f} GB: done, removing {trace.plain.name}", file=sys.stderr)
+    return result
+
+
+def check_same_events(trace: Input, loads: Contender) -> None:
+    """A reader that skips something would be fast for a bad reason."""
+    events = int(loads.runs[0].output.split()[0])
+    if events != trace.events:
+        raise Failed(f"json.loads finds {events} events and flopledger {trace.events}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--full", action="store_true", help="sizes up to 4 GB")
+    parser.add_argument("--quick", action="store_true", help="a small trace, few rounds")
+    parser.add_argument("--rounds", type=int, default=7, help="how often each is run")
+    arguments = parser.parse_args()
+    rounds = 2 if arguments.quick else arguments.rounds
+    times = 1 if arguments.quick else 8
+    sizes = [1, 2] if arguments.quick else [2, 4, 8, 16, 24] + ([48, 96] if arguments.full else [])
+
+    try:
+        small = make_input(FOLDER, PROGRAM, 1)
+        trace = make_input(FOLDER, PROGRAM, times)
+        measured = contenders(trace)
+        measure_in_turn([one for one in measured.values() if one], rounds)
+        check_same_events(trace, measured["json_loads"])
+        findings = Findings(
+            trace=trace,
+            measured=measured,
+            floors=measure_floors(trace),
+            sizes=measure_sizes(sizes, min(rounds, 3)),
+            small=small,
+            instructions={
+                command: instructions(
+                    [str(PROGRAM), command, "--no-progress", "--threads", "1", str(small.plain)],
+                    FOLDER,
+                )
+                for command in ("inspect", "report")
+            },
+            rounds=rounds,
+            version=run([str(PROGRAM), "--version"]).output.strip(),
+            command="./dev bench" + (" --full" if arguments.full else ""),
+        )
+    except Failed as failure:
+        sys.exit(f"bench: {failure}")
+    page = FOLDER / "benchmarks.md" if arguments.quick else ROOT / "docs/benchmarks.md"
+    page.write_text(write_page(findings))
+    print(page.read_text())
+    print(f"written to {page.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
