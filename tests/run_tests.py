@@ -223,7 +223,16 @@ GROUPS = [
         "build with clang, warnings are errors",
         build("test-clang", "clang", WARNINGS_ARE_ERRORS),
     ),
-    Group("tidy", "clang-tidy", script("tests/lint/check_tidy.py", BUILD / "test-clang")),
+    Group(
+        "tidy",
+        "clang-tidy",
+        script("tests/lint/check_analyzers.py", "clang-tidy", BUILD / "test-clang"),
+    ),
+    Group(
+        "analyzer",
+        "gcc -fanalyzer",
+        script("tests/lint/check_analyzers.py", "gcc", BUILD / "test-gcc"),
+    ),
     Group(
         "sanitizers",
         "build with address and undefined-behaviour sanitizers",
