@@ -126,6 +126,21 @@ bool find_input_files(struct input_files *files, char **operands, int count, str
     return true;
 }
 
+void note_passed_over(struct results *results, const struct input_files *files)
+{
+    struct finding finding = {.cost_ns = -1};
+
+    if (files->passed_over == 0 && files->folders_passed_over == 0)
+        return;
+    finding.what = results_format(
+        results, "%zu other files and %zu folders were passed over: they are no traces",
+        files->passed_over, files->folders_passed_over);
+    if (files->passed_over > 0)
+        finding.evidence =
+            results_format(results, "the first of the files: '%s'", files->first_passed_over);
+    results_add_problem(results, finding);
+}
+
 void input_files_clear(struct input_files *files)
 {
     if (!files)

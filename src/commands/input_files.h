@@ -4,6 +4,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "results/results.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,9 @@ struct input_files {
  * (ERROR_USAGE), "-" twice, a folder that cannot be read or holds no trace. */
 MUST_USE bool find_input_files(struct input_files *files, char **operands, int count,
                                struct error *error);
+
+/* Adds a line to the problems of `results` where files of folders were passed over. */
+void note_passed_over(struct results *results, const struct input_files *files);
 
 void input_files_clear(struct input_files *files);
 

@@ -1,14 +1,15 @@
 /* `flopledger report TRACE...`: where the time of a run went. */
-#include "base/output_file.h"
-#include "base/terminal.h"
-#include "commands/analyse_files.h"
+#include "analyses/run_analyses.h"
+#include "base/attributes.h"
 #include "commands/command.h"
 #include "commands/input_files.h"
+#include "commands/page_options.h"
+#include "commands/read_files.h"
+#include "ledger/step_ledger.h"
 #include "reports/write_report.h"
 
+#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 struct step_range {
     int64_t first;
@@ -16,8 +17,7 @@ struct step_range {
 };
 
 struct report_settings {
-    int format;
-    const char *output;
+    struct page_settings page;
     struct step_range steps;
     int window;
     int64_t top;
@@ -26,17 +26,12 @@ struct report_settings {
     int64_t rank;
     int64_t device;
     int64_t threads;
-    int64_t width;
-    int color;
     bool shows_progress;
 };
-
-enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 static const char *const window_names[] = {"auto", "steps", "optimizer", "whole", NULL};
 static const char *const sort_names[] = {"time", "count", "mean", "max", "name", NULL};
 static const char *const by_names[] = {"name", "shape", NULL};
-static const char *const color_names[] = {"auto", "always", "never", NULL};
 
 static bool take_number(const char **text, int64_t *number)
 {
@@ -73,25 +68,9 @@ static bool parse_step_range(const char *text, void *field)
 
 #define FIELD(name) .offset = offsetof(struct report_settings, name)
 
+#define FIELD(name) .offset = offsetof(struct report_settings, name)
+
 static const struct option report_options[] = {
-    {.name = "format",
-     .letter = 'f',
-     .kind = OPTION_CHOICE,
-     .metavar = "NAME",
-     .choices = report_names,
-     FIELD(format),
-     .help = "how to print: text (for people, the default) or json (for programs)"},
-    {.name = "json",
-     .kind = OPTION_ALIAS,
-     .alias_of = "format",
-     .alias_value = "json",
-     .help = "short for --format json"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_TEXT,
-     .metavar = "FILE",
-     FIELD(output),
-     .help = "write to FILE, which appears whole or not at all (default: standard output)"},
     {.name = "steps",
      .letter = 's',
      .kind = OPTION_PARSED,
@@ -106,29 +85,9 @@ static const struct option report_options[] = {
      .metavar = "KIND",
      .choices = window_names,
      FIELD(window),
-     .help =
-         "what a step is: steps (ProfilerStep marks), optimizer (from one Optimizer.step to the next), whole (the "
-         "whole trace as one) or auto, the first of these that the trace has (default)"},
-    {.name = "top",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(top),
-     .minimum = 0,
-     .maximum = UINT32_MAX - 1,
-     .help = "rows of long tables; 0 for all (default: 10)"},
-    {.name = "sort",
-     .kind = OPTION_CHOICE,
-     .metavar = "KEY",
-     .choices = sort_names,
-     FIELD(sort),
-     .help = "order of kernels and operators: time (total, the default), count, mean, max or name"},
-    {.name = "by",
-     .kind = OPTION_CHOICE,
-     .metavar = "KEY",
-     .choices = by_names,
-     FIELD(by),
-     .help = "operators in one row by name (default), or by name and input shapes: shape"},
+     .help = "what a step is: steps (ProfilerStep marks), optimizer (from one Optimizer.step to "
+             "the next), whole (the whole trace as one) or auto, the first of these that the trace "
+             "has (default)"},
     {.name = "rank",
      .letter = 'r',
      .kind = OPTION_INTEGER,
@@ -137,14 +96,38 @@ static const struct option report_options[] = {
      .minimum = 0,
      .maximum = INT32_MAX,
      .help =
-         "of several ranks: the one to print in full (default: all in json, the lowest in text)"},
+         "of several ranks: the one to print in full (default: the lowest in text, all in json)"},
     {.name = "device",
      .kind = OPTION_INTEGER,
      .metavar = "N",
      FIELD(device),
      .minimum = 0,
      .maximum = INT32_MAX,
-     .help = "the device to book, where a trace has several (default: the busiest)"},
+     .help =
+         "the device to book, where a trace has several (default: the one with the most events)"},
+    {.name = "top",
+     .letter = 'n',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(top),
+     .minimum = 0,
+     .maximum = INT32_MAX,
+     .help = "rows of long tables; 0 for all (default: 10)"},
+    {.name = "sort",
+     .kind = OPTION_CHOICE,
+     .metavar = "KEY",
+     .choices = sort_names,
+     FIELD(sort),
+     .help =
+         "order of kernels and operators: time (in all, the default), count, mean, max or name"},
+    {.name = "by",
+     .kind = OPTION_CHOICE,
+     .metavar = "KEY",
+     .choices = by_names,
+     FIELD(by),
+     .help = "what operators share a row: those of one name (default), or of one name and input "
+             "shape"},
+    PAGE_OPTIONS(struct report_settings),
     {.name = "threads",
      .letter = 'j',
      .kind = OPTION_INTEGER,
@@ -153,19 +136,6 @@ static const struct option report_options[] = {
      .minimum = 1,
      .maximum = 1024,
      .help = "threads to read with (default: one for each processor core)"},
-    {.name = "width",
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(width),
-     .minimum = 40,
-     .maximum = 1000,
-     .help = "columns of the page (default: those of the terminal, 80 without one)"},
-    {.name = "color",
-     .kind = OPTION_CHOICE,
-     .metavar = "WHEN",
-     .choices = color_names,
-     FIELD(color),
-     .help = "auto (on a terminal and without NO_COLOR, the default), always or never"},
     {.name = "no-progress",
      .kind = OPTION_NEGATED,
      FIELD(shows_progress),
@@ -173,15 +143,20 @@ static const struct option report_options[] = {
     {0},
 };
 
-static struct analyse_options analyse_options_of(const struct report_settings *settings)
+/* What is done with each trace. */
+struct analysis_plan {
+    struct ledger_options ledger;
+    struct analysis_options analysis;
+};
+
+static struct analysis_plan plan_of(const struct report_settings *settings)
 {
     static const enum window_choice window_choices[] = {
         WINDOW_CHOICE_AUTO, WINDOW_CHOICE_STEPS, WINDOW_CHOICE_OPTIMIZER, WINDOW_CHOICE_WHOLE};
     static const enum sort_order sort_orders[] = {SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX,
                                                   SORT_NAME};
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-    return (struct analyse_options){
+    return (struct analysis_plan){
         .ledger = {.choice = window_choices[settings->window],
                    .first_step = settings->steps.first,
                    .last_step = settings->steps.last,
@@ -189,72 +164,86 @@ static struct analyse_options analyse_options_of(const struct report_settings *s
         .analysis = {.top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
                      .sort = sort_orders[settings->sort],
                      .by_shape = settings->by == 1},
-        .threads = settings->threads > 0 ? (unsigned)settings->threads
-                   : cores > 0           ? (unsigned)cores
-                                         : 1,
-        .shows_progress = settings->shows_progress,
     };
 }
 
-static bool write_to(FILE *output, const struct results *results,
-                     const struct report_settings *settings, struct error *error)
-{
-    struct report_options options = {
-        .width = settings->width > 0 ? (int)settings->width : terminal_width(output),
-        .use_color = settings->color == COLOR_ALWAYS ||
-                     (settings->color == COLOR_AUTO && terminal_shows_color(output)),
-        .use_unicode = locale_is_utf8(),
-    };
-
-    return all_reports()[settings->format]->write(output, results, &options, error);
-}
-
-static bool print_report(const struct results *results, const struct report_settings *settings,
+/* Says which steps the trace has, where it has none of those asked for. */
+static bool no_such_step(const struct trace *trace, const struct ledger_options *options,
                          struct error *error)
 {
-    SCOPED(output_file) file = {0};
+    const char *path = trace_text(trace, trace->path);
+    SCOPED(step_windows) windows = {0};
 
-    if (!settings->output || strcmp(settings->output, "-") == 0)
-        return write_to(stdout, results, settings, error);
-    if (!output_file_open(&file, settings->output, error))
-        return false;
-    if (!write_to(file.stream, results, settings, error))
-        return false;
-    return output_file_close(&file, error);
+    find_step_windows(&windows, trace, options->choice, options->device);
+    if (windows.count > 0)
+        return error_set(error, ERROR_NO_DATA,
+                         "none of the steps asked for is in '%s': it has %u, numbered %lld to %lld",
+                         path, windows.count, (long long)windows.windows[0].number,
+                         (long long)windows.windows[windows.count - 1].number);
+    if (options->choice == WINDOW_CHOICE_AUTO || options->choice == WINDOW_CHOICE_WHOLE)
+        return error_set(error, ERROR_NO_DATA,
+                         "nothing to report in '%s': it holds no timed event%s", path,
+                         options->device >= 0 ? " of that device" : "");
+    return error_set(error, ERROR_NO_DATA,
+                     "no step in '%s': it holds no mark of the kind asked for, try --window auto",
+                     path);
 }
 
-/* Says in one place how well the input was read, once the report is printed. */
-static bool judge(const struct analysed_files *outcome, struct error *error)
+static bool analyse(struct results *results, const struct trace *trace, const void *context,
+                    struct error *error)
 {
-    if (outcome->failed_count == 1)
-        return error_set(error, ERROR_PARTIAL, "%s (the report is of the other %zu)",
-                         outcome->first_error.message, outcome->read_count);
-    if (outcome->failed_count > 1)
-        return error_set(error, ERROR_PARTIAL, "%zu of %zu files could not be read; the first: %s",
-                         outcome->failed_count, outcome->failed_count + outcome->read_count,
-                         outcome->first_error.message);
-    if (outcome->damaged_count > 0)
-        return error_set(error, ERROR_PARTIAL,
-                         "part of the input is cut or damaged: the report is of what is there");
+    const struct analysis_plan *plan = context;
+    SCOPED(ledger) ledger = {0};
+    struct analysis_input input = {.trace = trace, .ledger = &ledger, .options = &plan->analysis};
+
+    book_ledger(&ledger, trace, &plan->ledger);
+    if (ledger.step_count == 0)
+        return no_such_step(trace, &plan->ledger, error);
+    run_analyses(results, &input);
     return true;
+}
+
+/* Leaves only rank `rank` in the results, behind the overview of all. */
+static bool choose_rank(struct results *results, int64_t rank, struct error *error)
+{
+    for (size_t i = 0; i < results->rank_count; i++) {
+        if (results->ranks[i].rank == rank) {
+            results->ranks = &results->ranks[i];
+            results->rank_count = 1;
+            return true;
+        }
+    }
+    return error_set(error, ERROR_NO_DATA, "no trace of rank %lld among those given",
+                     (long long)rank);
 }
 
 static bool report_on(const struct input_files *files, const struct report_settings *settings,
                       struct error *error)
 {
-    struct analyse_options options = analyse_options_of(settings);
-    struct analysed_files outcome = {0};
+    struct analysis_plan plan = plan_of(settings);
+    struct file_reading reading = {
+        .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
+        .shows_progress = settings->shows_progress,
+        .use = analyse,
+        .context = &plan,
+    };
+    struct files_read outcome = {0};
     SCOPED(results) results = {0};
 
     results_init(&results);
-    analyse_files(&outcome, &results, files, &options);
-    if (outcome.read_count == 0) {
+    read_files(&outcome, &results, files, &reading);
+    if (outcome.used_count == 0) {
         *error = outcome.first_error;
         return false;
     }
-    if (!print_report(&results, settings, error))
+    note_passed_over(&results, files);
+    if (results.rank_count > 1)
+        add_overview(&results);
+    if (settings->rank >= 0 && !choose_rank(&results, settings->rank, error))
         return false;
-    return judge(&outcome, error);
+    if (!print_page(&results, &settings->page, error))
+        return false;
+    return judge_files_read(&outcome, error);
 }
 
 static bool run_report(int count, char **arguments, struct error *error)
@@ -267,6 +256,8 @@ static bool run_report(int count, char **arguments, struct error *error)
     SCOPED(input_files) files = {0};
 
     if (!parse_options(report_options, &settings, arguments, count, &count, error))
+        return false;
+    if (!check_output(&settings.page, error))
         return false;
     if (!find_input_files(&files, arguments, count, error))
         return false;

@@ -1,16 +1,15 @@
-/* Reads traces and runs all analyses on them, several files at once. */
-#include "commands/analyse_files.h"
+/* Reads traces, several files at once, and makes results of each. */
+#include "commands/read_files.h"
 
-#include "analyses/run_analyses.h"
 #include "base/attributes.h"
 #include "base/progress.h"
 #include "readers/open_trace.h"
-#include "trace/trace.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One file on its way to results. */
 struct file_job {
@@ -18,9 +17,8 @@ struct file_job {
     struct results results;
     struct error error;
     int64_t rank; /* -1: not known */
-    bool is_read;
+    bool is_used;
     bool is_damaged;
-    bool has_no_step;
 };
 
 /* What the threads share. */
@@ -29,29 +27,21 @@ struct job_list {
     size_t count;
     atomic_size_t next;
     unsigned threads_per_file;
-    const struct analyse_options *options;
+    const struct file_reading *reading;
     struct progress *progress;
 };
 
-/* The trace and its ledger are gone again before this returns: only results stay. */
-static void analyse_file(struct file_job *job, const struct job_list *list)
+static void do_job(struct file_job *job, const struct job_list *list)
 {
-    struct read_options read_options = {.threads = list->threads_per_file,
-                                        .progress = list->progress};
+    struct read_options options = {.threads = list->threads_per_file, .progress = list->progress};
     SCOPED(trace) trace = {0};
-    SCOPED(ledger) ledger = {0};
-    struct analysis_input input = {
-        .trace = &trace, .ledger = &ledger, .options = &list->options->analysis};
 
     results_init(&job->results);
-    job->is_read = open_trace(&trace, job->file->path, &read_options, &job->error);
-    if (!job->is_read)
+    if (!open_trace(&trace, job->file->path, &options, &job->error))
         return;
-    book_ledger(&ledger, &trace, &list->options->ledger);
-    run_analyses(&job->results, &input);
     job->rank = trace.facts.rank;
     job->is_damaged = trace.read.is_truncated || trace.read.damaged_events > 0;
-    job->has_no_step = ledger.step_count == 0;
+    job->is_used = list->reading->use(&job->results, &trace, list->reading->context, &job->error);
 }
 
 static void *work_through(void *argument)
@@ -63,7 +53,7 @@ static void *work_through(void *argument)
 
         if (index >= list->count)
             return NULL;
-        analyse_file(&list->jobs[index], list);
+        do_job(&list->jobs[index], list);
     }
 }
 
@@ -95,59 +85,81 @@ static int compare_jobs(const void *a, const void *b)
 }
 
 /* Counts the job, and names it as a problem where it failed. */
-static void account_for(struct analysed_files *outcome, struct results *results,
+static void account_for(struct files_read *outcome, struct results *results,
                         const struct file_job *job)
 {
-    if (job->is_read) {
-        outcome->read_count++;
+    struct finding problem = {.cost_ns = -1, .is_warning = true};
+
+    if (job->is_used) {
+        outcome->used_count++;
         outcome->damaged_count += job->is_damaged;
-        outcome->empty_count += job->has_no_step;
         return;
     }
-    if (outcome->failed_count++ == 0)
+    outcome->failed_count++;
+    if (outcome->failed_count == 1 ||
+        (outcome->first_error.class == ERROR_NO_DATA && job->error.class != ERROR_NO_DATA))
         outcome->first_error = job->error;
-    results_add_problem(results, (struct finding){.what = results_text(results, job->error.message),
-                                                  .cost_ns = -1,
-                                                  .is_warning = true});
+    problem.what = results_text(results, job->error.message);
+    results_add_problem(results, problem);
 }
 
-static void gather(struct analysed_files *outcome, struct results *results, struct job_list *list)
+static void gather(struct files_read *outcome, struct results *results, struct job_list *list)
 {
     struct file_job **sorted = calloc(list->count, sizeof(struct file_job *));
-    size_t read_count = 0;
+    size_t used_count = 0;
 
     if (!sorted)
         abort();
     for (size_t i = 0; i < list->count; i++) {
         account_for(outcome, results, &list->jobs[i]);
-        if (list->jobs[i].is_read)
-            sorted[read_count++] = &list->jobs[i];
+        if (list->jobs[i].is_used)
+            sorted[used_count++] = &list->jobs[i];
     }
-    qsort(sorted, read_count, sizeof(struct file_job *), compare_jobs);
-    for (size_t i = 0; i < read_count; i++)
+    qsort(sorted, used_count, sizeof(struct file_job *), compare_jobs);
+    for (size_t i = 0; i < used_count; i++)
         results_take(results, &sorted[i]->results);
-    if (read_count > 1)
-        add_overview(results);
     free(sorted);
 }
 
-void analyse_files(struct analysed_files *outcome, struct results *results,
-                   const struct input_files *files, const struct analyse_options *options)
+void read_files(struct files_read *outcome, struct results *results,
+                const struct input_files *files, const struct file_reading *reading)
 {
-    unsigned workers = files->count < options->threads ? (unsigned)files->count : options->threads;
+    unsigned workers = files->count < reading->threads ? (unsigned)files->count : reading->threads;
     struct job_list list = {
-        .count = files->count, .options = options, .threads_per_file = options->threads / workers};
+        .count = files->count, .reading = reading, .threads_per_file = reading->threads / workers};
 
     list.jobs = calloc(files->count, sizeof *list.jobs);
     if (!list.jobs)
         abort();
     for (size_t i = 0; i < files->count; i++)
         list.jobs[i].file = &files->files[i];
-    list.progress = progress_new("reading", files->bytes_in_all, options->shows_progress);
+    list.progress = progress_new("reading", files->bytes_in_all, reading->shows_progress);
     work_in_parallel(&list, workers);
     progress_free(list.progress);
     gather(outcome, results, &list);
     for (size_t i = 0; i < files->count; i++)
         results_clear(&list.jobs[i].results);
     free(list.jobs);
+}
+
+unsigned default_thread_count(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return cores > 0 ? (unsigned)cores : 1;
+}
+
+bool judge_files_read(const struct files_read *outcome, struct error *error)
+{
+    if (outcome->failed_count == 1)
+        return error_set(error, ERROR_PARTIAL, "%s (what is printed is of the other %zu)",
+                         outcome->first_error.message, outcome->used_count);
+    if (outcome->failed_count > 1)
+        return error_set(error, ERROR_PARTIAL, "%zu of %zu files could not be used; the first: %s",
+                         outcome->failed_count, outcome->failed_count + outcome->used_count,
+                         outcome->first_error.message);
+    if (outcome->damaged_count > 0)
+        return error_set(error, ERROR_PARTIAL,
+                         "part of the input is cut or damaged: what is printed is of the rest");
+    return true;
 }

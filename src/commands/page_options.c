@@ -1,0 +1,69 @@
+/* The settings of a page, and how it is printed. */
+#include "commands/page_options.h"
+
+#include "base/output_file.h"
+#include "base/terminal.h"
+#include "reports/write_report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+const char *const color_names[] = {"auto", "always", "never", NULL};
+
+static bool is_standard_output(const struct page_settings *settings)
+{
+    return !settings->output || strcmp(settings->output, "-") == 0;
+}
+
+static bool write_page(FILE *output, const struct results *results,
+                       const struct page_settings *settings, struct error *error)
+{
+    struct report_options options = {
+        .width = settings->width > 0 ? (int)settings->width : terminal_width(output),
+        .use_color = settings->color == COLOR_ALWAYS ||
+                     (settings->color == COLOR_AUTO && terminal_shows_color(output)),
+        .use_unicode = locale_is_utf8(),
+    };
+
+    return all_reports()[settings->format]->write(output, results, &options, error);
+}
+
+bool print_page(const struct results *results, const struct page_settings *settings,
+                struct error *error)
+{
+    SCOPED(output_file) file = {0};
+
+    if (is_standard_output(settings))
+        return write_page(stdout, results, settings, error);
+    if (!output_file_open(&file, settings->output, error))
+        return false;
+    if (!write_page(file.stream, results, settings, error))
+        return false;
+    return output_file_close(&file, error);
+}
+
+bool check_output(const struct page_settings *settings, struct error *error)
+{
+    const char *slash;
+    char *folder;
+    bool is_writable;
+
+    if (is_standard_output(settings))
+        return true;
+    slash = strrchr(settings->output, '/');
+    folder =
+        slash ? strndup(settings->output, (size_t)(slash - settings->output) + 1) : strdup(".");
+    if (!folder)
+        abort();
+    is_writable = access(folder, W_OK) == 0;
+    free(folder);
+    if (is_writable || access(settings->output, W_OK) == 0)
+        return true;
+    return error_set(error, ERROR_FAILURE, "cannot write '%s': %s", settings->output,
+                     strerror(errno));
+}

@@ -1,0 +1,62 @@
+/* The settings of a page, and how it is printed: shared by the commands that print one. */
+#ifndef FLOPLEDGER_COMMANDS_PAGE_OPTIONS_H
+#define FLOPLEDGER_COMMANDS_PAGE_OPTIONS_H
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "results/results.h"
+
+#include <stdint.h>
+
+struct page_settings {
+    int format; /* index in report_names */
+    const char *output;
+    int64_t width; /* 0: the terminal's */
+    int color;     /* index in color_names */
+};
+
+/* NULL-terminated: auto, always, never. */
+extern const char *const color_names[];
+
+/* Lines of an option table for a struct of settings `type` that has a struct page_settings `page`.
+ */
+#define PAGE_OPTIONS(type)                                                                       \
+    {.name = "format",                                                                           \
+     .letter = 'f',                                                                              \
+     .kind = OPTION_CHOICE,                                                                      \
+     .metavar = "NAME",                                                                          \
+     .choices = report_names,                                                                    \
+     .offset = offsetof(type, page.format),                                                      \
+     .help = "how to print: text (for people, the default) or json (for programs)"},             \
+        {.name = "json",                                                                         \
+         .kind = OPTION_ALIAS,                                                                   \
+         .alias_of = "format",                                                                   \
+         .alias_value = "json",                                                                  \
+         .help = "short for --format json"},                                                     \
+        {.name = "output",                                                                       \
+         .letter = 'o',                                                                          \
+         .kind = OPTION_TEXT,                                                                    \
+         .metavar = "FILE",                                                                      \
+         .offset = offsetof(type, page.output),                                                  \
+         .help = "write to FILE, which appears whole or not at all (default: standard output)"}, \
+        {.name = "width",                                                                        \
+         .kind = OPTION_INTEGER,                                                                 \
+         .metavar = "N",                                                                         \
+         .offset = offsetof(type, page.width),                                                   \
+         .minimum = 40,                                                                          \
+         .maximum = 1000,                                                                        \
+         .help = "columns of the page (default: those of the terminal, 80 without one)"},        \
+    {                                                                                            \
+        .name = "color", .kind = OPTION_CHOICE, .metavar = "WHEN", .choices = color_names,       \
+        .offset = offsetof(type, page.color),                                                    \
+        .help = "auto (on a terminal and without NO_COLOR, the default), always or never"        \
+    }
+
+/* Writes the results in the chosen format to the chosen place. */
+MUST_USE bool print_page(const struct results *results, const struct page_settings *settings,
+                         struct error *error);
+
+/* Fails early where `output` cannot be written, before the work is done. */
+MUST_USE bool check_output(const struct page_settings *settings, struct error *error);
+
+#endif
