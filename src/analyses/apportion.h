@@ -1,0 +1,19 @@
+/* Divides sums so that the rounded parts still add up. */
+#ifndef FLOPLEDGER_ANALYSES_APPORTION_H
+#define FLOPLEDGER_ANALYSES_APPORTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { APPORTION_PARTS_MAX = 64 };
+
+/* shares[i] = parts[i] / divisor, rounded down or up so that all shares add up to exactly `sum`:
+ * the largest remainders are rounded up, of equal ones the first. `parts` are not negative, `count`
+ * <= APPORTION_PARTS_MAX, `divisor` > 0, and `sum` is the sum of the parts divided by `divisor`,
+ * rounded in either direction. */
+void apportion(int64_t *shares, const int64_t *parts, size_t count, int64_t divisor, int64_t sum);
+
+/* parts added up / divisor, rounded half up. */
+int64_t rounded_mean(int64_t total, int64_t divisor);
+
+#endif

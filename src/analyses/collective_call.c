@@ -1,0 +1,290 @@
+/* What a communication kernel does, from all that a trace may tell of it. */
+#include "analyses/collective_call.h"
+
+#include "base/prefix.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* How far around a launch the collective's operator is looked for, in events of its thread. */
+enum { LOOK_BACK_MAX = 256 };
+
+static const struct {
+    const char *key;
+    const char *title;
+    const char *part; /* of the name in small letters without '_' and '-'; the first that fits
+                         counts */
+} kinds[COLLECTIVE_KIND_COUNT] = {
+    [COLLECTIVE_ALL_REDUCE] = {"all_reduce", "all-reduce", "allreduce"},
+    [COLLECTIVE_REDUCE_SCATTER] = {"reduce_scatter", "reduce-scatter", "reducescatter"},
+    [COLLECTIVE_ALL_GATHER] = {"all_gather", "all-gather", "allgather"},
+    [COLLECTIVE_ALL_TO_ALL] = {"all_to_all", "all-to-all", "alltoall"},
+    [COLLECTIVE_BROADCAST] = {"broadcast", "broadcast", "broadcast"},
+    [COLLECTIVE_SEND_RECEIVE] = {"send_receive", "send/receive", "send"},
+    [COLLECTIVE_GATHER] = {"gather", "gather", "gather"},
+    [COLLECTIVE_SCATTER] = {"scatter", "scatter", "scatter"},
+    [COLLECTIVE_BARRIER] = {"barrier", "barrier", "barrier"},
+    [COLLECTIVE_REDUCE] = {"reduce", "reduce", "reduce"},
+    [COLLECTIVE_OTHER] = {"other", "other communication", ""},
+};
+
+static const struct {
+    const char *title;
+    int64_t bytes;
+    const char *names[6]; /* in NCCL metadata and in input types */
+} element_types[] = {
+    {"float32", 4, {"Float", "float"}},
+    {"bfloat16", 2, {"BFloat16", "c10::BFloat16"}},
+    {"float16", 2, {"Half", "c10::Half"}},
+    {"float64", 8, {"Double", "double"}},
+    {"int64", 8, {"Long", "long", "long int"}},
+    {"int32", 4, {"Int", "int"}},
+    {"int16", 2, {"Short", "short", "short int"}},
+    {"int8", 1, {"Char", "signed char", "char"}},
+    {"uint8", 1, {"Byte", "unsigned char"}},
+    {"bool", 1, {"Bool", "bool"}},
+    {"float8_e4m3fn", 1, {"Float8_e4m3fn", "c10::Float8_e4m3fn"}},
+    {"float8_e5m2", 1, {"Float8_e5m2", "c10::Float8_e5m2"}},
+    {"complex64", 8, {"ComplexFloat", "c10::complex<float>"}},
+    {"complex128", 16, {"ComplexDouble", "c10::complex<double>"}},
+};
+enum { ELEMENT_TYPE_COUNT = sizeof element_types / sizeof *element_types };
+
+const char *collective_kind_key(enum collective_kind kind)
+{
+    return kinds[kind].key;
+}
+
+const char *collective_kind_title(enum collective_kind kind)
+{
+    return kinds[kind].title;
+}
+
+enum collective_kind collective_kind_of_name(const char *name)
+{
+    char plain[128];
+    size_t length = 0;
+
+    for (; *name && *name != '(' && length + 1 < sizeof plain; name++)
+        if (*name != '_' && *name != '-')
+            plain[length++] = (char)tolower((unsigned char)*name);
+    plain[length] = '\0';
+    for (int k = 0; k < COLLECTIVE_OTHER; k++)
+        if (strstr(plain, kinds[k].part))
+            return (enum collective_kind)k;
+    return strstr(plain, "recv") ? COLLECTIVE_SEND_RECEIVE : COLLECTIVE_OTHER;
+}
+
+static int find_element_type(const char *name, size_t length)
+{
+    for (int t = 0; t < (int)ELEMENT_TYPE_COUNT; t++)
+        for (size_t i = 0; i < 6 && element_types[t].names[i]; i++)
+            if (strlen(element_types[t].names[i]) == length &&
+                memcmp(element_types[t].names[i], name, length) == 0)
+                return t;
+    return -1;
+}
+
+const char *element_type_title(int element_type)
+{
+    return element_types[element_type].title;
+}
+
+int64_t element_type_bytes(int element_type)
+{
+    return element_types[element_type].bytes;
+}
+
+int64_t collective_bytes(const struct collective_call *call)
+{
+    int64_t bytes;
+
+    if (call->elements < 0 || call->element_type < 0 ||
+        __builtin_mul_overflow(call->elements, element_type_bytes(call->element_type), &bytes))
+        return -1;
+    return bytes;
+}
+
+double collective_bus_factor(enum collective_kind kind, int64_t group_size)
+{
+    double n = (double)group_size;
+
+    switch (kind) {
+    case COLLECTIVE_ALL_REDUCE:
+        return 2 * (n - 1) / n;
+    case COLLECTIVE_REDUCE_SCATTER:
+    case COLLECTIVE_ALL_GATHER:
+    case COLLECTIVE_ALL_TO_ALL:
+    case COLLECTIVE_GATHER:
+    case COLLECTIVE_SCATTER:
+        return (n - 1) / n;
+    case COLLECTIVE_BROADCAST:
+    case COLLECTIVE_REDUCE:
+    case COLLECTIVE_SEND_RECEIVE:
+        return 1;
+    case COLLECTIVE_BARRIER:
+    case COLLECTIVE_OTHER:
+        break;
+    }
+    return 0;
+}
+
+/* The shapes of one entry, while the text is read. */
+struct shape_reader {
+    int depth;
+    int64_t product; /* of the numbers since the last bracket; -1 before the first */
+    int64_t entry;   /* elements of the entry so far */
+    bool is_too_large;
+};
+
+static const char *read_number(struct shape_reader *reader, const char *text)
+{
+    int64_t number = 0;
+
+    for (; isdigit((unsigned char)*text); text++)
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, *text - '0', &number))
+            reader->is_too_large = true;
+    if (reader->product < 0)
+        reader->product = 1;
+    if (__builtin_mul_overflow(reader->product, number, &reader->product))
+        reader->is_too_large = true;
+    return text;
+}
+
+static void close_bracket(struct shape_reader *reader)
+{
+    if (reader->product >= 0 &&
+        __builtin_add_overflow(reader->entry, reader->product, &reader->entry))
+        reader->is_too_large = true;
+    reader->product = -1;
+    reader->depth--;
+}
+
+int64_t largest_tensor(const char *shapes, uint32_t *index)
+{
+    struct shape_reader reader = {.product = -1};
+    int64_t largest = 0;
+    uint32_t entry = 0;
+
+    while (*shapes && !reader.is_too_large) {
+        if (isdigit((unsigned char)*shapes)) {
+            shapes = read_number(&reader, shapes);
+            continue;
+        }
+        if (*shapes == '[') {
+            reader.depth++;
+            reader.product = -1;
+        } else if (*shapes == ']') {
+            close_bracket(&reader);
+            if (reader.depth == 1 && reader.entry > largest) {
+                largest = reader.entry;
+                *index = entry;
+            }
+            if (reader.depth == 1)
+                reader.entry = 0;
+        } else if (*shapes == ',' && reader.depth == 1) {
+            entry++;
+        }
+        shapes++;
+    }
+    return largest > 0 && !reader.is_too_large ? largest : -1;
+}
+
+/* Number `index` of a list of strings as the trace writes it, ["float", "int"]. */
+static int element_type_in_list(const char *types, uint32_t index)
+{
+    const char *start = strchr(types, '"');
+
+    for (uint32_t i = 0; start; i++) {
+        const char *end = strchr(start + 1, '"');
+
+        if (!end)
+            return -1;
+        if (i == index)
+            return find_element_type(start + 1, (size_t)(end - start - 1));
+        start = strchr(end + 1, '"');
+    }
+    return -1;
+}
+
+static void take_metadata(struct collective_call *call, const struct trace *trace,
+                          const struct event_detail *detail)
+{
+    const char *name = trace_text(trace, detail->collective_name);
+    const char *type = trace_text(trace, detail->element_type);
+
+    call->kind = collective_kind_of_name(name);
+    call->elements =
+        detail->in_elements > detail->out_elements ? detail->in_elements : detail->out_elements;
+    call->element_type = find_element_type(type, strlen(type));
+    if (detail->group_size > 0)
+        call->group_size = detail->group_size;
+}
+
+/* The operator or range tells the kind, and its inputs the size. The range nccl:* has the input
+ * alone: for an all-gather that is a part of the message only. */
+static void take_operator(struct collective_call *call, const struct trace *trace,
+                          const struct event *event)
+{
+    const struct event_detail *detail = &trace->details[event->detail];
+    enum collective_kind kind = collective_kind_of_name(trace_text(trace, event->name));
+    uint32_t index = 0;
+    int64_t elements = largest_tensor(trace_text(trace, detail->input_shapes), &index);
+
+    if (call->kind == COLLECTIVE_OTHER)
+        call->kind = kind;
+    if (elements < 0 || kind == COLLECTIVE_OTHER ||
+        (event->kind == EVENT_ANNOTATION &&
+         (kind == COLLECTIVE_ALL_GATHER || kind == COLLECTIVE_GATHER)))
+        return;
+    if (elements > call->elements) {
+        call->elements = elements;
+        call->element_type = element_type_in_list(trace_text(trace, detail->input_types), index);
+    }
+}
+
+static bool is_about_collectives(const struct trace *trace, const struct event *event)
+{
+    const char *name = trace_text(trace, event->name);
+
+    return (event->kind == EVENT_OPERATOR || event->kind == EVENT_ANNOTATION) &&
+           (has_prefix(name, "nccl:") || has_prefix(name, "c10d::") ||
+            has_prefix(name, "record_param_comms") || has_prefix(name, "_c10d_functional::"));
+}
+
+/* Looks at what is open around the launch, from the inside out. */
+static void ask_launching_thread(struct collective_call *call, const struct trace *trace,
+                                 uint32_t launch)
+{
+    const struct event *call_event = &trace->host[launch];
+    uint32_t first = trace->tracks[call_event->track].first_event;
+    uint32_t last = launch - first > LOOK_BACK_MAX ? launch - LOOK_BACK_MAX : first;
+
+    for (uint32_t i = launch; i-- > last;) {
+        const struct event *event = &trace->host[i];
+
+        if (event_end_ns(event) < event_end_ns(call_event) || !is_about_collectives(trace, event))
+            continue;
+        if (trace->details[event->detail].collective_name) {
+            take_metadata(call, trace, &trace->details[event->detail]);
+            return;
+        }
+        take_operator(call, trace, event);
+    }
+}
+
+struct collective_call describe_collective(const struct trace *trace, uint32_t device_event)
+{
+    struct collective_call call = {
+        .kind = COLLECTIVE_OTHER, .group_size = -1, .elements = -1, .element_type = -1};
+    const struct event *kernel = &trace->device[device_event];
+
+    if (trace->details[kernel->detail].collective_name)
+        take_metadata(&call, trace, &trace->details[kernel->detail]);
+    else if (trace->launch[device_event] != NO_EVENT)
+        ask_launching_thread(&call, trace, trace->launch[device_event]);
+    if (call.kind == COLLECTIVE_OTHER)
+        call.kind = collective_kind_of_name(trace_text(trace, kernel->name));
+    return call;
+}

@@ -1,0 +1,200 @@
+/* What is copied between host and device, how fast, and does it hide behind kernels? */
+#include "analyses/analysis.h"
+#include "analyses/chosen_events.h"
+#include "analyses/tally.h"
+#include "base/format.h"
+#include "base/hash_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Copies (or memsets) of one name, such as "Memcpy HtoD (Pageable -> Device)". */
+struct copy_group {
+    struct tally tally;
+    uint32_t name;
+    int64_t bytes;    /* of the events that tell their size */
+    int64_t sized_ns; /* their duration */
+    int64_t sized_count;
+    int64_t exposed_ns; /* while no kernel runs */
+};
+
+struct copy_groups {
+    struct copy_group *groups;
+    uint32_t count;
+    struct hash_map by_name;
+    int64_t *exposed_before; /* [timeline.count]: time without kernels from the first change to this
+                                one */
+};
+
+static uint32_t kernel_mask(void)
+{
+    return ledger_compute_mask() | 1u << KERNEL_COMMUNICATION;
+}
+
+/* Sums up the time without kernels along the timeline, so that any part of it is one subtraction.
+ */
+static void sum_exposed_time(struct copy_groups *groups, const struct class_timeline *timeline)
+{
+    uint32_t kernels = kernel_mask();
+
+    groups->exposed_before = zeroed_array(timeline->count, sizeof *groups->exposed_before);
+    for (size_t i = 1; i < timeline->count; i++) {
+        const struct timeline_change *from = &timeline->changes[i - 1];
+
+        groups->exposed_before[i] = groups->exposed_before[i - 1];
+        if (!(from->mask & kernels))
+            groups->exposed_before[i] += timeline->changes[i].start_ns - from->start_ns;
+    }
+}
+
+/* Time without kernels from the first change of the timeline to `time_ns`. */
+static int64_t exposed_until(const struct copy_groups *groups,
+                             const struct class_timeline *timeline, int64_t time_ns, size_t *hint)
+{
+    size_t at = class_timeline_at(timeline, time_ns, *hint);
+
+    if (at == SIZE_MAX)
+        return 0;
+    *hint = at;
+    if (timeline->changes[at].mask & kernel_mask())
+        return groups->exposed_before[at];
+    return groups->exposed_before[at] + time_ns - timeline->changes[at].start_ns;
+}
+
+static void add_copy(struct copy_groups *groups, const struct analysis_input *input,
+                     const struct event *event, size_t *hint)
+{
+    const struct class_timeline *timeline = &input->ledger->timeline;
+    const struct event_detail *detail = &input->trace->details[event->detail];
+    uint32_t group = hash_map_add(&groups->by_name, event->name, groups->count);
+    struct copy_group *copy = &groups->groups[group];
+    size_t end_hint;
+    int64_t exposed_ns = exposed_until(groups, timeline, event->start_ns, hint);
+
+    if (group == groups->count) {
+        groups->count++;
+        *copy = (struct copy_group){.name = event->name};
+    }
+    tally_add(&copy->tally, event->duration_ns);
+    end_hint = *hint;
+    copy->exposed_ns +=
+        exposed_until(groups, timeline, event_end_ns(event), &end_hint) - exposed_ns;
+    if (detail->bytes >= 0 && event->detail != 0) {
+        copy->bytes += detail->bytes;
+        copy->sized_ns += event->duration_ns;
+        copy->sized_count++;
+    }
+}
+
+static void collect(struct copy_groups *groups, const struct analysis_input *input)
+{
+    const struct trace *trace = input->trace;
+    struct step_finder finder = {.ledger = input->ledger};
+    size_t hint = 0;
+
+    sum_exposed_time(groups, &input->ledger->timeline);
+    groups->groups = zeroed_array(trace->device_count, sizeof *groups->groups);
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        if (trace->device[i].kind != EVENT_KERNEL && is_chosen_device_event(&finder, trace, i))
+            add_copy(groups, input, &trace->device[i], &hint);
+}
+
+static void clear(struct copy_groups *groups)
+{
+    free(groups->groups);
+    free(groups->exposed_before);
+    hash_map_clear(&groups->by_name);
+}
+
+static void fill_row(struct results *results, struct value *cells, const struct trace *trace,
+                     const struct copy_group *copy)
+{
+    bool is_sized = copy->sized_count == copy->tally.count;
+
+    cells[0] = value_text(results_text(results, trace_text(trace, copy->name)));
+    cells[1] = value_count(copy->tally.count);
+    cells[2] = is_sized ? value_bytes(copy->bytes)
+                        : value_not_known("needs the sizes, which this trace lacks");
+    cells[3] = value_time_ns(copy->tally.total_ns);
+    cells[4] = value_time_ns(tally_mean_ns(&copy->tally));
+    cells[5] = copy->sized_ns > 0
+                   ? value_bytes_per_second((double)copy->bytes * 1e9 / (double)copy->sized_ns)
+                   : value_not_known("needs the sizes, which this trace lacks");
+    cells[6] = value_time_ns(copy->exposed_ns);
+    cells[7] = value_fraction(fraction_of(copy->exposed_ns, copy->tally.total_ns));
+}
+
+static void add_table(struct results *results, struct section *section,
+                      const struct analysis_input *input, const struct copy_groups *groups)
+{
+    static const struct column columns[] = {
+        {"kind", "kind", UNIT_TEXT, 0, false},
+        {"count", "count", UNIT_COUNT, 0, false},
+        {"bytes", "bytes", UNIT_BYTES, 0, false},
+        {"total", "total", UNIT_TIME_NS, 0, false},
+        {"mean", "mean", UNIT_TIME_NS, 2, false},
+        {"bandwidth", "bandwidth", UNIT_BYTES_PER_SECOND, 0, false},
+        {"exposed", "no kernel beside it", UNIT_TIME_NS, 2, false},
+        {"exposed_share", "exposed", UNIT_FRACTION, 1, true},
+    };
+    struct table *table = section_add_table(results, section, "by_kind", "Copies by kind", columns,
+                                            sizeof columns / sizeof *columns);
+    struct ranked_row *rows = zeroed_array(groups->count, sizeof *rows);
+
+    for (uint32_t i = 0; i < groups->count; i++)
+        rows[i] = (struct ranked_row){.tally = groups->groups[i].tally,
+                                      .name = trace_text(input->trace, groups->groups[i].name),
+                                      .group = i};
+    rank_rows(rows, groups->count, input->options->sort);
+    for (uint32_t i = 0; i < groups->count; i++)
+        fill_row(results, table_add_row(results, table, 0), input->trace,
+                 &groups->groups[rows[i].group]);
+    free(rows);
+}
+
+static void add_pageable_finding(struct results *results, struct section *section,
+                                 const struct analysis_input *input,
+                                 const struct copy_groups *groups)
+{
+    struct tally pageable = {0};
+
+    for (uint32_t i = 0; i < groups->count; i++)
+        if (strstr(trace_text(input->trace, groups->groups[i].name), "Pageable")) {
+            pageable.count += groups->groups[i].tally.count;
+            pageable.total_ns += groups->groups[i].tally.total_ns;
+        }
+    if (pageable.count > 0)
+        section_add_finding(
+            results, section,
+            (struct finding){
+                .what = results_format(results, "%s copies go through pageable host memory",
+                                       format_count(pageable.count).text),
+                .evidence = results_format(
+                    results, "%s in all; such a copy is slower and makes the host wait",
+                    format_time(pageable.total_ns).text),
+                .try_this =
+                    "pin_memory=True in the DataLoader, then .to(device, non_blocking=True)",
+                .cost_ns = pageable.total_ns / input->ledger->step_count});
+}
+
+static struct section *list_copies(struct results *results, const struct analysis_input *input)
+{
+    struct copy_groups groups = {0};
+    struct section *section = NULL;
+
+    collect(&groups, input);
+    if (groups.count > 0) {
+        section = section_new(results, "copies", "Copies and memsets",
+                              chosen_events_text(results, input->ledger));
+        add_table(results, section, input, &groups);
+        add_pageable_finding(results, section, input, &groups);
+    }
+    clear(&groups);
+    return section;
+}
+
+const struct analysis copies_analysis = {
+    .name = "copies",
+    .summary = "What is copied between host and device, how fast, and is it hidden?",
+    .run = list_copies,
+};

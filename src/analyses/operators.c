@@ -1,0 +1,300 @@
+/* Which operators take time on the host, and on the device through the kernels they launch? As
+ * torch's key_averages(). */
+#include "analyses/analysis.h"
+#include "analyses/chosen_events.h"
+#include "analyses/operator_calls.h"
+#include "analyses/tally.h"
+#include "base/hash_map.h"
+#include "base/prefix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* All calls of one name (and one list of input shapes). */
+struct operator_group {
+    int64_t calls;
+    uint32_t name;
+    uint32_t shapes;
+    uint32_t open; /* calls open at the moment: only the outermost adds to the totals */
+    bool is_range;
+    int64_t self_cpu_ns;
+    int64_t total_cpu_ns;
+    int64_t max_cpu_ns;
+    int64_t self_device_ns;
+    int64_t total_device_ns;
+};
+
+struct operator_groups {
+    const struct analysis_input *input;
+    struct step_finder finder;
+    struct operator_group *groups;
+    uint32_t count;
+    uint32_t capacity;
+    struct hash_map by_key;
+    bool *is_left_out;
+    int64_t *device_ns;  /* by trace->host: device time that belongs to it */
+    uint32_t step_name;  /* the first ProfilerStep#n met stands for all of them */
+    int64_t self_cpu_ns; /* of all operators */
+    int64_t self_device_ns;
+    int64_t calls;
+};
+
+/* One thread's calls, walked in order. */
+struct thread_walk {
+    struct operator_call *calls; /* room for the thread with the most events */
+    uint32_t *group_of;          /* by call: its group, NO_EVENT where it is not counted */
+    uint32_t top;                /* the innermost open call */
+};
+
+static void sum_device_time(struct operator_groups *groups)
+{
+    const struct trace *trace = groups->input->trace;
+
+    groups->device_ns = zeroed_array(trace->host_count, sizeof *groups->device_ns);
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        uint32_t operator_event = trace_operator_of(trace, i);
+
+        if (operator_event != NO_EVENT &&
+            trace->tracks[trace->device[i].track].device == groups->input->ledger->device)
+            groups->device_ns[operator_event] += trace->device[i].duration_ns;
+    }
+}
+
+static uint32_t new_group(struct operator_groups *groups, struct operator_group group)
+{
+    if (groups->count == groups->capacity) {
+        groups->capacity = groups->capacity ? 2 * groups->capacity : 256;
+        groups->groups = realloc(groups->groups, groups->capacity * sizeof *groups->groups);
+        if (!groups->groups)
+            abort();
+    }
+    groups->groups[groups->count] = group;
+    return groups->count++;
+}
+
+static uint32_t find_group(struct operator_groups *groups, const struct event *event)
+{
+    const struct trace *trace = groups->input->trace;
+    struct operator_group group = {.name = event->name,
+                                   .is_range = event->kind == EVENT_ANNOTATION};
+    uint64_t key;
+    uint32_t index;
+
+    if (groups->input->options->by_shape && !group.is_range)
+        group.shapes = trace->details[event->detail].input_shapes;
+    if (group.is_range && has_prefix(trace_text(trace, group.name), "ProfilerStep#")) {
+        if (!groups->step_name)
+            groups->step_name = group.name;
+        group.name = groups->step_name;
+    }
+    key = pair_key(group.name, group.shapes) | (uint64_t)group.is_range << 63;
+    index = hash_map_add(&groups->by_key, key, groups->count);
+    return index == groups->count ? new_group(groups, group) : index;
+}
+
+/* Closes the calls that are not around the next one, whose parent is `parent`. */
+static void close_calls(struct operator_groups *groups, struct thread_walk *walk, uint32_t parent)
+{
+    for (; walk->top != parent && walk->top != NO_EVENT; walk->top = walk->calls[walk->top].parent)
+        if (walk->group_of[walk->top] != NO_EVENT)
+            groups->groups[walk->group_of[walk->top]].open--;
+}
+
+static void count_call(struct operator_groups *groups, const struct operator_call *call,
+                       uint32_t index, int64_t duration_ns)
+{
+    struct operator_group *group = &groups->groups[index];
+
+    group->calls++;
+    group->self_cpu_ns += call->self_cpu_ns;
+    group->self_device_ns += call->self_device_ns;
+    if (duration_ns > group->max_cpu_ns)
+        group->max_cpu_ns = duration_ns;
+    if (group->open++ == 0) {
+        group->total_cpu_ns += duration_ns;
+        group->total_device_ns += call->total_device_ns;
+    }
+    if (group->is_range)
+        return;
+    groups->calls++;
+    groups->self_cpu_ns += call->self_cpu_ns;
+    groups->self_device_ns += call->self_device_ns;
+}
+
+static void add_thread(struct operator_groups *groups, struct thread_walk *walk, uint32_t track)
+{
+    const struct trace *trace = groups->input->trace;
+    const struct event *events = &trace->host[trace->tracks[track].first_event];
+
+    measure_operator_calls(walk->calls, trace, track, groups->device_ns, groups->is_left_out);
+    walk->top = NO_EVENT;
+    for (uint32_t i = 0; i < trace->tracks[track].event_count; i++) {
+        const struct operator_call *call = &walk->calls[i];
+
+        walk->group_of[i] = NO_EVENT;
+        if (!call->is_counted)
+            continue;
+        close_calls(groups, walk, call->parent);
+        walk->top = i;
+        if (events[i].kind == EVENT_RUNTIME_CALL ||
+            step_finder_at(&groups->finder, events[i].start_ns) == NO_STEP)
+            continue;
+        walk->group_of[i] = find_group(groups, &events[i]);
+        count_call(groups, call, walk->group_of[i], events[i].duration_ns);
+    }
+    close_calls(groups, walk, NO_EVENT);
+}
+
+static void collect(struct operator_groups *groups)
+{
+    const struct trace *trace = groups->input->trace;
+    struct thread_walk walk;
+    uint32_t most = 0;
+
+    sum_device_time(groups);
+    groups->is_left_out = find_left_out_names(trace);
+    for (uint32_t t = 0; t < trace->track_count; t++)
+        if (!trace->tracks[t].is_device && trace->tracks[t].event_count > most)
+            most = trace->tracks[t].event_count;
+    walk.calls = zeroed_array(most, sizeof *walk.calls);
+    walk.group_of = zeroed_array(most, sizeof *walk.group_of);
+    for (uint32_t t = 0; t < trace->track_count; t++)
+        if (!trace->tracks[t].is_device && trace->tracks[t].event_count > 0)
+            add_thread(groups, &walk, t);
+    free(walk.calls);
+    free(walk.group_of);
+}
+
+static void clear(struct operator_groups *groups)
+{
+    free(groups->groups);
+    free(groups->is_left_out);
+    free(groups->device_ns);
+    hash_map_clear(&groups->by_key);
+}
+
+enum { OPERATOR_COLUMNS = 9 };
+
+static void fill_row(struct results *results, struct value *cells,
+                     const struct operator_groups *groups, const struct operator_group *group)
+{
+    const struct trace *trace = groups->input->trace;
+    bool is_step = group->is_range && groups->step_name && group->name == groups->step_name;
+
+    cells[0] = value_text(is_step ? "ProfilerStep*"
+                                  : results_text(results, trace_text(trace, group->name)));
+    cells[1] = value_count(group->calls);
+    cells[2] = value_time_ns(group->self_cpu_ns);
+    cells[3] = value_time_ns(group->total_cpu_ns);
+    cells[4] = value_time_ns(group->calls ? group->total_cpu_ns / group->calls : 0);
+    cells[5] = value_time_ns(group->max_cpu_ns);
+    cells[6] = value_time_ns(group->self_device_ns);
+    cells[7] = value_time_ns(group->total_device_ns);
+    if (groups->input->options->by_shape && !group->is_range)
+        cells[8] = group->shapes
+                       ? value_text(results_text(results, trace_text(trace, group->shapes)))
+                       : value_not_known("needs record_shapes=True");
+}
+
+/* Operators are ranked by their self time on the device where there is any, else on the host;
+ * ranges by total time. */
+static struct tally rank_by(const struct operator_groups *groups,
+                            const struct operator_group *group)
+{
+    bool by_device = groups->self_device_ns > 0;
+    int64_t self_ns = by_device ? group->self_device_ns : group->self_cpu_ns;
+
+    return (struct tally){.count = group->calls,
+                          .total_ns = group->is_range ? group->total_cpu_ns : self_ns,
+                          .max_ns = group->max_cpu_ns};
+}
+
+static void add_table(struct results *results, struct section *section,
+                      const struct operator_groups *groups, bool of_ranges)
+{
+    bool has_device = groups->self_device_ns > 0,
+         by_shape = groups->input->options->by_shape && !of_ranges;
+    int for_device = has_device ? 0 : PRIORITY_FOR_PROGRAMS;
+    const struct column columns[OPERATOR_COLUMNS] = {
+        {of_ranges ? "range" : "operator", of_ranges ? "range" : "operator", UNIT_TEXT, 0, false},
+        {"calls", "calls", UNIT_COUNT, 0, false},
+        {"self_cpu", "self CPU", UNIT_TIME_NS, 0, false},
+        {"total_cpu", "total CPU", UNIT_TIME_NS, 1, false},
+        {"mean_cpu", "CPU per call", UNIT_TIME_NS, 2, false},
+        {"max_cpu", "longest", UNIT_TIME_NS, 3, false},
+        {"self_device", "self device", UNIT_TIME_NS, for_device, false},
+        {"total_device", "total device", UNIT_TIME_NS, for_device ? for_device : 1, false},
+        {"input_shapes", "input shapes", UNIT_TEXT, 1, false},
+    };
+    struct ranked_row *rows = zeroed_array(groups->count, sizeof *rows);
+    size_t count = 0, shown;
+    struct table *table;
+
+    for (uint32_t i = 0; i < groups->count; i++) {
+        const struct operator_group *group = &groups->groups[i];
+
+        if (group->is_range == of_ranges)
+            rows[count++] =
+                (struct ranked_row){.tally = rank_by(groups, group),
+                                    .name = trace_text(groups->input->trace, group->name),
+                                    .detail = trace_text(groups->input->trace, group->shapes),
+                                    .group = i};
+    }
+    shown = rows_to_show(groups->input->options, count);
+    if (count > 0) {
+        table = section_add_table(results, section, of_ranges ? "ranges" : "by_name",
+                                  of_ranges  ? "Named ranges (record_function, profiler, framework)"
+                                  : by_shape ? "Operators by name and input shapes"
+                                             : "Operators by name",
+                                  columns, by_shape ? OPERATOR_COLUMNS : OPERATOR_COLUMNS - 1);
+        table->rows_in_all = count;
+        rank_rows(rows, count, groups->input->options->sort);
+        for (size_t i = 0; i < shown; i++)
+            fill_row(results, table_add_row(results, table, 0), groups,
+                     &groups->groups[rows[i].group]);
+    }
+    free(rows);
+}
+
+static void add_numbers(struct results *results, struct section *section,
+                        const struct operator_groups *groups)
+{
+    section_add_number(results, section,
+                       (struct number){"calls", "operator calls", value_count(groups->calls),
+                                       "calls inside others, too"});
+    section_add_number(results, section,
+                       (struct number){"self_cpu", "their self CPU time, summed",
+                                       value_time_ns(groups->self_cpu_ns), "over all threads"});
+    if (groups->self_device_ns > 0)
+        section_add_number(results, section,
+                           (struct number){"self_device", "device time they launched",
+                                           value_time_ns(groups->self_device_ns), NULL});
+}
+
+static struct section *list_operators(struct results *results, const struct analysis_input *input)
+{
+    struct operator_groups groups = {.input = input, .finder = {.ledger = input->ledger}};
+    struct section *section = NULL;
+
+    collect(&groups);
+    if (groups.count > 0) {
+        section = section_new(
+            results, "operators", "Operators",
+            results_format(
+                results,
+                "%s Self time is without the operators, ranges and runtime calls inside; device "
+                "time is that of the kernels, copies and memsets a call launched.",
+                chosen_events_text(results, input->ledger)));
+        add_numbers(results, section, &groups);
+        add_table(results, section, &groups, false);
+        add_table(results, section, &groups, true);
+    }
+    clear(&groups);
+    return section;
+}
+
+const struct analysis operators_analysis = {
+    .name = "operators",
+    .summary = "Which operators take time, on the host and on the device?",
+    .run = list_operators,
+};

@@ -1,0 +1,44 @@
+/* Runs every analysis of list.def on one trace. */
+#include "analyses/run_analyses.h"
+
+#include "analyses/ranks_overview.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define ANALYSIS(name) extern const struct analysis name##_analysis;
+#include "analyses/list.def"
+#undef ANALYSIS
+
+static const struct analysis *const analyses[] = {
+#define ANALYSIS(name) &name##_analysis,
+#include "analyses/list.def"
+#undef ANALYSIS
+    NULL,
+};
+
+const struct analysis *const *all_analyses(void)
+{
+    return analyses;
+}
+
+void run_analyses(struct results *results, const struct analysis_input *input)
+{
+    struct rank_results *rank =
+        results_add_rank(results, rank_label(results, input->trace),
+                         results_text(results, trace_text(input->trace, input->trace->path)),
+                         input->trace->facts.rank);
+
+    for (const struct analysis *const *analysis = analyses; *analysis; analysis++) {
+        struct section *section = (*analysis)->run(results, input);
+
+        if (section)
+            rank_add_section(results, rank, section);
+    }
+}
+
+void add_overview(struct results *results)
+{
+    if (results->rank_count > 1)
+        results->overview = compare_ranks(results);
+}

@@ -1,0 +1,221 @@
+/* What a trace lacks and what is damaged in it, each with what to do. */
+#include "analyses/run_warnings.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void warn(struct results *results, struct section *section, const char *what,
+                 const char *evidence, const char *try_this)
+{
+    section_add_finding(results, section,
+                        (struct finding){.what = what,
+                                         .evidence = evidence,
+                                         .try_this = try_this,
+                                         .cost_ns = -1,
+                                         .is_warning = true});
+}
+
+static void note(struct results *results, struct section *section, const char *what,
+                 const char *try_this)
+{
+    section_add_finding(results, section,
+                        (struct finding){.what = what, .try_this = try_this, .cost_ns = -1});
+}
+
+static void warn_of_truncation(struct results *results, struct section *section,
+                               const struct read_account *read)
+{
+    if (!read->is_truncated)
+        return;
+    warn(
+        results, section,
+        results_format(results, "the file is cut off: %" PRId64 " complete events were read",
+                       read->events),
+        results_format(results, "%s (after %" PRId64 " bytes of text)", read->truncation,
+                       read->text_bytes),
+        "let the profiler finish writing (leave the `with profile(...)` block, wait for the trace handler) and copy the "
+        "file again; how much is missing cannot be told from the part that is there");
+}
+
+static void warn_of_damage(struct results *results, struct section *section,
+                           const struct read_account *read)
+{
+    if (read->damaged_events == 0)
+        return;
+    warn(results, section,
+         results_format(results,
+                        "%" PRId64 " pieces of the file are no readable event and were skipped",
+                        read->damaged_events),
+         read->damage_count ? results_format(results, "the first at byte %" PRId64 ": %s",
+                                             read->damages[0].byte, read->damages[0].message)
+                            : NULL,
+         "all other events are counted; `flopledger inspect` lists the places");
+}
+
+/* Counts that are told in one way each. */
+static void warn_of_counts(struct results *results, struct section *section,
+                           const struct read_account *read)
+{
+    const struct {
+        int64_t count;
+        const char *what;
+        const char *try_this;
+    } rules[] = {
+        {read->negative_durations, "events with a negative duration, set aside",
+         "a fault of the profiler; a newer PyTorch may not have it"},
+        {read->overflowing_durations, "events with an impossibly long duration, set aside",
+         "a fault of the profiler; a newer PyTorch may not have it"},
+        {read->missing_times, "timed events without a start or a duration, set aside",
+         "a fault of the profiler or of the tool that changed the file"},
+        {read->unmatched_begins, "begin events without their end, left out",
+         "they were still open when the recording stopped"},
+        {read->unmatched_ends, "end events without their begin, left out",
+         "they were open before the recording began"},
+        {read->unlinked_device_events,
+         "kernels, copies or memsets without the call that launched them; their time is counted, idle time before them is "
+         "explained by the step's own thread",
+         "usual for work launched before the recording began: use a warm-up step in the schedule"},
+        {read->early_device_events, "kernels or copies that start before their own launch call",
+         "the clocks of host and device are not aligned: launch delays of this trace are too short"},
+    };
+
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].count > 0)
+            warn(results, section,
+                 results_format(results, "%" PRId64 " %s", rules[i].count, rules[i].what), NULL,
+                 rules[i].try_this);
+    if (read->device_step_copies > 0)
+        note(results, section,
+             results_format(
+                 results,
+                 "%" PRId64
+                 " ProfilerStep ranges on the device are copies of host ranges: not counted "
+                 "as steps",
+                 read->device_step_copies),
+             NULL);
+}
+
+static void warn_of_steps(struct results *results, struct section *section,
+                          const struct ledger *ledger)
+{
+    if (ledger->step_count == 0)
+        return;
+    if (ledger->steps[ledger->step_count - 1].window.is_cut)
+        warn(results, section,
+             "the last step is cut off by the end of the file: its numbers are too small", NULL,
+             "leave it out with --steps");
+    if (ledger->source == WINDOW_OPTIMIZER_STEP)
+        note(
+            results, section,
+            "no ProfilerStep marks: a step is taken from the end of one optimizer step to the next",
+            "call prof.step() at the end of each iteration");
+    if (ledger->source == WINDOW_WHOLE)
+        note(
+            results, section, "no step marks: the whole recording is one window, start-up and all",
+            "call prof.step() at the end of each iteration, with schedule=torch.profiler.schedule(wait=1, warmup=1, "
+            "active=5)");
+    else if (ledger->step_count < 3)
+        note(results, section,
+             results_format(results,
+                            "only %" PRIu32 " step%s: whether that is a usual step cannot be told",
+                            ledger->step_count, ledger->step_count == 1 ? "" : "s"),
+             "record at least 5 steps: schedule(wait=1, warmup=1, active=5)");
+}
+
+void add_damage_findings(struct results *results, struct section *section,
+                         const struct analysis_input *input)
+{
+    const struct read_account *read = &input->trace->read;
+
+    warn_of_truncation(results, section, read);
+    warn_of_damage(results, section, read);
+    warn_of_counts(results, section, read);
+    warn_of_steps(results, section, input->ledger);
+}
+
+/* What the events of a trace show of how it was recorded. */
+struct recorded {
+    int64_t kinds[EVENT_KIND_COUNT];
+    bool has_shapes;
+    bool has_stacks;
+    bool has_communication;
+    bool has_collective_names;
+    bool has_memory;
+};
+
+static struct recorded look_at_events(const struct trace *trace, const struct ledger *ledger)
+{
+    struct recorded recorded = {.has_memory = trace->facts.profile_memory == 1};
+
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        recorded.kinds[trace->host[i].kind]++;
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        recorded.kinds[trace->device[i].kind]++;
+        recorded.has_communication =
+            recorded.has_communication || ledger->classes[i] == KERNEL_COMMUNICATION;
+    }
+    for (uint32_t i = 0; i < trace->detail_count; i++) {
+        recorded.has_shapes = recorded.has_shapes || trace->details[i].input_shapes;
+        recorded.has_stacks = recorded.has_stacks || trace->details[i].call_stack;
+        recorded.has_collective_names =
+            recorded.has_collective_names || trace->details[i].collective_name;
+    }
+    recorded.has_stacks = recorded.has_stacks || recorded.kinds[EVENT_PYTHON_FUNCTION] > 0;
+    for (uint32_t i = 0; i < trace->read.category_count; i++)
+        if (trace->read.categories[i].phase == 'i' &&
+            strcmp(trace_text(trace, trace->read.categories[i].category), "cpu_instant_event") == 0)
+            recorded.has_memory = true;
+    return recorded;
+}
+
+static void note_missing_device(struct results *results, struct section *section,
+                                const struct recorded *recorded)
+{
+    int64_t launches = recorded->kinds[EVENT_RUNTIME_CALL];
+
+    if (launches > 0)
+        warn(
+            results, section,
+            results_format(results,
+                           "%" PRId64
+                           " runtime calls of the device, but no kernel: device activity was not "
+                           "recorded",
+                           launches),
+            NULL,
+            "add ProfilerActivity.CUDA (or XPU, HPU) to `activities`; if it is there: another profiler (nsys, DCGM) may hold "
+            "the device's counters");
+    else
+        note(results, section, "CPU only: no device and no runtime calls in this trace",
+             "if the run used a GPU: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
+}
+
+void add_missing_findings(struct results *results, struct section *section,
+                          const struct analysis_input *input)
+{
+    struct recorded recorded = look_at_events(input->trace, input->ledger);
+
+    if (input->trace->device_count == 0)
+        note_missing_device(results, section, &recorded);
+    if (input->trace->device_count > 0 && recorded.kinds[EVENT_OPERATOR] == 0)
+        note(results, section, "no operators: what launched the kernels is not known",
+             "add ProfilerActivity.CPU to `activities`");
+    if (recorded.kinds[EVENT_OPERATOR] > 0 && !recorded.has_shapes)
+        note(
+            results, section,
+            "no input shapes: operators cannot be told apart by size, sizes of old collectives are not "
+            "known",
+            "record with record_shapes=True");
+    if (!recorded.has_stacks)
+        note(results, section,
+             "no Python frames: time between operators shows as \"nothing recorded\"",
+             "record a few steps with with_stack=True (it slows the run)");
+    if (recorded.has_communication && !recorded.has_collective_names)
+        note(
+            results, section,
+            "collectives without sizes and groups: bandwidth is known only where an operator tells the "
+            "shapes",
+            "record with a newer PyTorch (2.2 and later write the NCCL metadata)");
+    if (!recorded.has_memory)
+        note(results, section, "no memory events",
+             "record with profile_memory=True to see allocations");
+}

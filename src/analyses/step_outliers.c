@@ -1,0 +1,96 @@
+/* Which steps are unlike the others: a rule that single odd steps cannot bend (median and median
+ * absolute deviation). */
+#include "analyses/step_outliers.h"
+
+#include "analyses/tally.h"
+
+#include <stdlib.h>
+
+static int ascending(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+int64_t median_of(int64_t *values, size_t count)
+{
+    if (count == 0)
+        return 0;
+    qsort(values, count, sizeof *values, ascending);
+    if (count % 2)
+        return values[count / 2];
+    return values[count / 2 - 1] + (values[count / 2] - values[count / 2 - 1]) / 2;
+}
+
+static int64_t duration_of(const struct step_ledger *step)
+{
+    return step->window.end_ns - step->window.start_ns;
+}
+
+/* The account that goes furthest in the direction of the step's own deviation. */
+static void explain(struct step_deviation *deviation, const struct step_ledger *step,
+                    const int64_t *account_medians)
+{
+    int64_t sign = deviation->deviation_ns < 0 ? -1 : 1;
+    int64_t best = INT64_MIN;
+
+    for (int a = 0; a < ACCOUNT_COUNT; a++) {
+        int64_t difference = step->account_ns[a] - account_medians[a];
+
+        if (sign * difference > best) {
+            best = sign * difference;
+            deviation->account = (enum account)a;
+            deviation->account_deviation_ns = difference;
+        }
+    }
+}
+
+static void find_account_medians(int64_t *medians, const struct ledger *ledger, int64_t *scratch)
+{
+    for (int a = 0; a < ACCOUNT_COUNT; a++) {
+        for (uint32_t i = 0; i < ledger->step_count; i++)
+            scratch[i] = ledger->steps[i].account_ns[a];
+        medians[a] = median_of(scratch, ledger->step_count);
+    }
+}
+
+/* The largest deviation that is still usual. */
+static int64_t usual_deviation_ns(const struct step_spread *spread, uint32_t count,
+                                  int64_t *scratch)
+{
+    double by_median = 0.05 * (double)spread->median_ns;
+    double by_deviations;
+
+    for (uint32_t i = 0; i < count; i++)
+        scratch[i] = llabs(spread->steps[i].deviation_ns);
+    by_deviations = 3 * 1.4826 * (double)median_of(scratch, count);
+    return (int64_t)(by_median > by_deviations ? by_median : by_deviations);
+}
+
+struct step_spread measure_step_spread(const struct ledger *ledger)
+{
+    uint32_t count = ledger->step_count;
+    int64_t *scratch = zeroed_array(count, sizeof *scratch);
+    struct step_spread spread = {.steps = zeroed_array(count, sizeof *spread.steps)};
+    int64_t account_medians[ACCOUNT_COUNT];
+    int64_t limit_ns;
+
+    for (uint32_t i = 0; i < count; i++)
+        scratch[i] = duration_of(&ledger->steps[i]);
+    spread.median_ns = median_of(scratch, count);
+    spread.min_ns = count ? scratch[0] : 0;
+    spread.max_ns = count ? scratch[count - 1] : 0;
+    find_account_medians(account_medians, ledger, scratch);
+    for (uint32_t i = 0; i < count; i++) {
+        spread.steps[i].deviation_ns = duration_of(&ledger->steps[i]) - spread.median_ns;
+        explain(&spread.steps[i], &ledger->steps[i], account_medians);
+    }
+    limit_ns = usual_deviation_ns(&spread, count, scratch);
+    for (uint32_t i = 0; i < count && count >= 3; i++) {
+        spread.steps[i].is_outlier = llabs(spread.steps[i].deviation_ns) > limit_ns;
+        spread.outlier_count += spread.steps[i].is_outlier;
+    }
+    free(scratch);
+    return spread;
+}
