@@ -8,7 +8,6 @@
 
 static bool run_help(int count, char **arguments, struct error *error)
 {
-    const struct option no_options[] = {{0}};
     const struct command *command;
 
     if (!parse_options(no_options, NULL, arguments, count, &count, error))

@@ -13,6 +13,26 @@ const struct option common_options[] = {
     {0},
 };
 
+const struct option program_options[] = {
+    {.name = "help",
+     .letter = 'h',
+     .kind = OPTION_FLAG,
+     .help = "print this help and end; behind a command: the help of that command"},
+    {.name = "version", .letter = 'V', .kind = OPTION_FLAG, .help = "print the version and end"},
+    {0},
+};
+
+const struct option no_options[] = {{0}};
+
+const char program_summary[] =
+    "books every nanosecond of a training run, and says where the time went";
+
+const char program_description[] =
+    "flopledger reads the traces that torch.profiler writes, and books each nanosecond of each "
+    "training step to exactly one account: matrix work, other compute, exposed communication, "
+    "exposed copies, and idle time by its cause. All accounts of a step add up to the step.\n\n"
+    "The command to begin with is: flopledger report trace.json.gz";
+
 const char exit_codes_text[] =
     "0  all went well\n"
     "1  something failed that is not the input's fault: memory, disk, a pipe\n"
@@ -92,18 +112,13 @@ void write_command_help(FILE *output, const struct command *command, int width)
 void write_program_help(FILE *output, int width)
 {
     width = help_width(width);
-    write_wrapped(
-        output,
-        "flopledger: books every nanosecond of a training run's profiler trace, and says where the time went.",
-        (struct text_margins){.width = width});
+    fprintf(output, "flopledger: %s\n", program_summary);
     fputs("\nUsage: flopledger COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n", output);
     for (const struct command *const *command = all_commands(); *command; command++) {
         if (!(*command)->is_hidden)
             write_entry(output, (*command)->name, (*command)->summary, 14, width);
     }
     fputs("\nOptions:\n", output);
-    write_entry(output, "-h, --help",
-                "print this help and end; after a command: the help of that command", 18, width);
-    write_entry(output, "-V, --version", "print the version and end", 18, width);
+    write_options(output, program_options, width);
     fputs("\nTo begin with:\n  flopledger report trace.json.gz\n", output);
 }

@@ -12,6 +12,14 @@ void write_program_help(FILE *output, int width);
 /* `flopledger report --help` */
 void write_command_help(FILE *output, const struct command *command, int width);
 
+/* What the program is, in one line and in paragraphs. */
+extern const char program_summary[];
+extern const char program_description[];
+
+/* Options of the program itself, of every command, and of commands without any. */
+extern const struct option program_options[];
+extern const struct option no_options[];
+
 /* Options every command has; the table ends with an all-zero entry. */
 extern const struct option common_options[];
 

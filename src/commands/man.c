@@ -1,0 +1,192 @@
+/* `flopledger man [COMMAND]`: the man page, made from the tables of commands and options. */
+#include "commands/command.h"
+#include "commands/help_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Text with what troff takes for its own escaped; a line of it never begins a request. */
+static void write_troff(FILE *output, const char *text)
+{
+    bool is_line_start = true;
+
+    for (; *text; text++) {
+        if (is_line_start && (*text == '.' || *text == '\''))
+            fputs("\\&", output);
+        is_line_start = *text == '\n';
+        if (*text == '\\')
+            fputs("\\e", output);
+        else if (*text == '-')
+            fputs("\\-", output);
+        else if (*text == '\'')
+            fputs("\\(aq", output);
+        else if (strncmp(text, "...", 3) == 0) {
+            fputs("\\&...", output);
+            text += 2;
+        } else
+            fputc(*text, output);
+    }
+}
+
+/* Paragraphs, which blank lines part. */
+static void write_paragraphs(FILE *output, const char *text)
+{
+    while (*text) {
+        const char *end = strstr(text, "\n\n");
+        size_t length = end ? (size_t)(end - text) : strlen(text);
+        char paragraph[4096];
+
+        snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
+        fputs(".PP\n", output);
+        write_troff(output, paragraph);
+        fputc('\n', output);
+        text += length + (end ? 2 : 0);
+    }
+}
+
+static void write_options(FILE *output, const struct option *options)
+{
+    for (const struct option *option = options; option && option->name; option++) {
+        fputs(".TP\n", output);
+        if (option->letter)
+            fprintf(output, "\\fB\\-%c\\fR, ", option->letter);
+        fputs("\\fB\\-\\-", output);
+        write_troff(output, option->name);
+        fputs("\\fR", output);
+        if (option->metavar)
+            fprintf(output, " \\fI%s\\fR", option->metavar);
+        fputc('\n', output);
+        write_troff(output, option->help);
+        fputc('\n', output);
+    }
+}
+
+/* Lines "command" and "    what it does", or "0  meaning": the first word or line as the term. */
+static void write_examples(FILE *output, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        size_t spaces = strspn(text, " ");
+        char line[256];
+
+        snprintf(line, sizeof line, "%.*s", (int)(length - spaces), text + spaces);
+        if (spaces == 0)
+            fputs(".TP\n\\fB", output);
+        write_troff(output, line);
+        fputs(spaces == 0 ? "\\fR\n" : "\n", output);
+        text += length + (text[length] == '\n');
+    }
+}
+
+static void write_exit_codes(FILE *output)
+{
+    const char *text = exit_codes_text;
+
+    fputs(".SH \"EXIT STATUS\"\n", output);
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        char line[256];
+
+        snprintf(line, sizeof line, "%.*s", (int)length - 3, text + 3);
+        fprintf(output, ".TP\n\\fB%c\\fR\n", *text);
+        write_troff(output, line);
+        fputc('\n', output);
+        text += length + (text[length] == '\n');
+    }
+}
+
+static void write_head(FILE *output, const char *page, const char *summary)
+{
+    char upper[64];
+    size_t length = 0;
+
+    for (; page[length] && length < sizeof upper - 1; length++)
+        upper[length] = page[length] >= 'a' && page[length] <= 'z'
+                            ? (char)(page[length] - 'a' + 'A')
+                            : page[length];
+    upper[length] = '\0';
+    fprintf(output, ".TH %s 1 \"\" \"flopledger %s\" \"flopledger manual\"\n", upper,
+            FLOPLEDGER_VERSION);
+    fputs(".SH NAME\n", output);
+    write_troff(output, page);
+    fputs(" \\- ", output);
+    write_troff(output, summary);
+    fputc('\n', output);
+}
+
+static void write_command_page(FILE *output, const struct command *command)
+{
+    char page[64];
+
+    snprintf(page, sizeof page, "flopledger-%s", command->name);
+    write_head(output, page, command->summary);
+    fprintf(output, ".SH SYNOPSIS\n\\fBflopledger %s\\fR%s ", command->name,
+            command->options ? " [\\fIOPTION\\fR]\\&..." : "");
+    write_troff(output, command->usage);
+    fputs("\n.SH DESCRIPTION\n", output);
+    write_paragraphs(output, command->description ? command->description : command->summary);
+    fputs(".SH OPTIONS\n", output);
+    write_options(output, command->options);
+    write_options(output, common_options);
+    if (command->examples) {
+        fputs(".SH EXAMPLES\n", output);
+        write_examples(output, command->examples);
+    }
+    write_exit_codes(output);
+    fputs(".SH \"SEE ALSO\"\n.BR flopledger (1)\n", output);
+}
+
+static void write_program_page(FILE *output)
+{
+    write_head(output, "flopledger", program_summary);
+    fputs(
+        ".SH SYNOPSIS\n\\fBflopledger\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]\\&... [\\fIARGUMENT\\fR]\\&...\n",
+        output);
+    fputs(".SH DESCRIPTION\n", output);
+    write_paragraphs(output, program_description);
+    fputs(".SH COMMANDS\n", output);
+    for (const struct command *const *command = all_commands(); *command; command++) {
+        if ((*command)->is_hidden)
+            continue;
+        fprintf(output, ".TP\n\\fB%s\\fR\n", (*command)->name);
+        write_troff(output, (*command)->summary);
+        fputc('\n', output);
+    }
+    fputs(".SH OPTIONS\n", output);
+    write_options(output, program_options);
+    write_exit_codes(output);
+    fputs(".SH \"SEE ALSO\"\n", output);
+    for (const struct command *const *command = all_commands(); *command; command++) {
+        if (!(*command)->is_hidden && (*command)->options)
+            fprintf(output, ".BR flopledger\\-%s (1)\n", (*command)->name);
+    }
+}
+
+static bool run_man(int count, char **arguments, struct error *error)
+{
+    const struct command *command;
+
+    if (!parse_options(no_options, NULL, arguments, count, &count, error))
+        return false;
+    if (count > 1)
+        return error_set(error, ERROR_USAGE, "man takes one command, but '%s' was given too",
+                         arguments[1]);
+    if (count == 0) {
+        write_program_page(stdout);
+        return true;
+    }
+    command = find_command(arguments[0], error);
+    if (!command)
+        return false;
+    write_command_page(stdout, command);
+    return true;
+}
+
+const struct command man_command = {
+    .name = "man",
+    .summary = "print the man page of a command, in troff",
+    .usage = "[COMMAND]",
+    .examples = "flopledger man report | man -l -\n    show it",
+    .is_hidden = true,
+    .run = run_man,
+};
