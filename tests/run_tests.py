@@ -61,9 +61,8 @@ def run_command(
 ) -> tuple[int, str]:
     """Runs it in the project's folder, appends what it prints to `log`, and gives its exit status and output."""
     began = time.monotonic()
-    variables = dict(
-        os.environ, FLOPLEDGER=str(PROGRAM), PYTHONDONTWRITEBYTECODE="1", **(environment or {})
-    )
+    variables = {**os.environ, "FLOPLEDGER": str(PROGRAM), "PYTHONDONTWRITEBYTECODE": "1"}
+    variables |= environment or {}
     try:
         done = subprocess.run(
             [str(word) for word in command],
