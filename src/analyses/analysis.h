@@ -1,23 +1,24 @@
 /* What an analysis is: one question, answered from a trace and its ledger.
  *
- * To add one: write analyses/<name>.c with `const struct analysis <name>_analysis`, and one line ANALYSIS(<name>) in
- * list.def. Every report prints it at once. docs/how-to/add-an-analysis.md walks through it. */
+ * To add one: write analyses/<name>.c with `const struct analysis <name>_analysis`, and one line
+ * ANALYSIS(<name>) in list.def. Every report prints it at once. docs/how-to/add-an-analysis.md
+ * walks through it. */
 #ifndef FLOPLEDGER_ANALYSES_ANALYSIS_H
 #define FLOPLEDGER_ANALYSES_ANALYSIS_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "ledger/step_ledger.h"
 #include "results/results.h"
 #include "trace/trace.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum sort_order { SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX, SORT_NAME };
 
 struct analysis_options {
-    uint32_t top;          /* rows of a long table; UINT32_MAX for all */
+    uint32_t top; /* rows of a long table; UINT32_MAX for all */
     enum sort_order sort;
-    bool by_shape;         /* operators by name and input shapes */
+    bool by_shape; /* operators by name and input shapes */
 };
 
 struct analysis_input {

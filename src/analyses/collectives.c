@@ -127,8 +127,10 @@ static void add_table(struct results *results, struct section *section,
     size_t shown = rows_to_show(input->options, groups->count);
 
     table->note =
-        "A kernel's time includes waiting for ranks that come late, so that the bandwidths are lower bounds: give "
-        "the traces of several ranks to compare. message: the larger of input and output; sizes of one power of "
+        "A kernel's time includes waiting for ranks that come late, so that the bandwidths are "
+        "lower bounds: give "
+        "the traces of several ranks to compare. message: the larger of input and output; sizes "
+        "of one power of "
         "two share a row.";
     table->rows_in_all = groups->count;
     for (uint32_t i = 0; i < groups->count; i++)

@@ -149,8 +149,10 @@ static struct section *explain_idle(struct results *results, const struct analys
         results, "gpu_idle",
         ledger->is_cpu_only ? "Time without operators" : "Idle time of the device",
         ledger->is_cpu_only
-            ? "No thread executes an operator. Each moment is explained by what the step's thread is doing."
-            : "No kernel, copy or memset runs. A gap is explained by what the host thread that launches "
+            ? "No thread executes an operator. Each moment is explained by what the step's "
+              "thread is doing."
+            : "No kernel, copy or memset runs. A gap is explained by what the host thread that "
+              "launches "
               "the next kernel was doing until it launched it.");
     add_causes(results, section, ledger, causes, count);
     add_worst_gaps(results, section, input);

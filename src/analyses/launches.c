@@ -176,7 +176,8 @@ static void add_streams(struct results *results, struct section *section,
                                                 columns, sizeof columns / sizeof *columns);
 
         table->note =
-            "queue: launches whose call has begun and whose first kernel has not; a graph launch counts once. "
+            "queue: launches whose call has begun and whose first kernel has not; a graph launch "
+            "counts once. "
             "The mean is over the time of the steps. Near 0: the device waits for the host.";
         for (uint32_t i = 0; i < count; i++) {
             struct value *cells = table_add_row(results, table, 0);
@@ -251,9 +252,9 @@ static void add_finding(struct results *results, struct section *section,
                 results, "%.0f %% of the kernels run shorter than the call that launches them",
                 100 * share),
             .evidence = "such kernels cannot keep the device busy: the host sets the pace",
-            .try_this =
-                "torch.compile (fuses small kernels), CUDA graphs (one launch for many), a larger batch, "
-                "fused optimizers",
+            .try_this = "torch.compile (fuses small kernels), CUDA graphs (one launch for many), a "
+                        "larger batch, "
+                        "fused optimizers",
             .cost_ns = -1});
 }
 

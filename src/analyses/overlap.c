@@ -150,10 +150,11 @@ static void add_finding(struct results *results, struct section *section,
                                    format_time(exposed_ns / step_count).text,
                                    format_time(all->communication_ns / step_count).text),
             .evidence =
-                "only communication kernels run in that time; part of it can be waiting for a late rank",
-            .try_this =
-                "start it earlier (bucket_cap_mb, FSDP prefetch), on its own stream; give several ranks "
-                "to see who is late",
+                "only communication kernels run in that time; part of it can be waiting for a "
+                "late rank",
+            .try_this = "start it earlier (bucket_cap_mb, FSDP prefetch), on its own stream; give "
+                        "several ranks "
+                        "to see who is late",
             .cost_ns = exposed_ns / step_count});
 }
 

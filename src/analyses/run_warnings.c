@@ -27,14 +27,14 @@ static void warn_of_truncation(struct results *results, struct section *section,
 {
     if (!read->is_truncated)
         return;
-    warn(
-        results, section,
-        results_format(results, "the file is cut off: %" PRId64 " complete events were read",
-                       read->events),
-        results_format(results, "%s (after %" PRId64 " bytes of text)", read->truncation,
-                       read->text_bytes),
-        "let the profiler finish writing (leave the `with profile(...)` block, wait for the trace handler) and copy the "
-        "file again; how much is missing cannot be told from the part that is there");
+    warn(results, section,
+         results_format(results, "the file is cut off: %" PRId64 " complete events were read",
+                        read->events),
+         results_format(results, "%s (after %" PRId64 " bytes of text)", read->truncation,
+                        read->text_bytes),
+         "let the profiler finish writing (leave the `with profile(...)` block, wait for the "
+         "trace handler) and copy the "
+         "file again; how much is missing cannot be told from the part that is there");
 }
 
 static void warn_of_damage(struct results *results, struct section *section,
@@ -72,11 +72,13 @@ static void warn_of_counts(struct results *results, struct section *section,
         {read->unmatched_ends, "end events without their begin, left out",
          "they were open before the recording began"},
         {read->unlinked_device_events,
-         "kernels, copies or memsets without the call that launched them; their time is counted, idle time before them is "
+         "kernels, copies or memsets without the call that launched them; their time is counted, "
+         "idle time before them is "
          "explained by the step's own thread",
          "usual for work launched before the recording began: use a warm-up step in the schedule"},
         {read->early_device_events, "kernels or copies that start before their own launch call",
-         "the clocks of host and device are not aligned: launch delays of this trace are too short"},
+         "the clocks of host and device are not aligned: launch delays of this trace are too "
+         "short"},
     };
 
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
@@ -110,10 +112,10 @@ static void warn_of_steps(struct results *results, struct section *section,
             "no ProfilerStep marks: a step is taken from the end of one optimizer step to the next",
             "call prof.step() at the end of each iteration");
     if (ledger->source == WINDOW_WHOLE)
-        note(
-            results, section, "no step marks: the whole recording is one window, start-up and all",
-            "call prof.step() at the end of each iteration, with schedule=torch.profiler.schedule(wait=1, warmup=1, "
-            "active=5)");
+        note(results, section, "no step marks: the whole recording is one window, start-up and all",
+             "call prof.step() at the end of each iteration, with "
+             "schedule=torch.profiler.schedule(wait=1, warmup=1, "
+             "active=5)");
     else if (ledger->step_count < 3)
         note(results, section,
              results_format(results,
@@ -174,16 +176,16 @@ static void note_missing_device(struct results *results, struct section *section
     int64_t launches = recorded->kinds[EVENT_RUNTIME_CALL];
 
     if (launches > 0)
-        warn(
-            results, section,
-            results_format(results,
-                           "%" PRId64
-                           " runtime calls of the device, but no kernel: device activity was not "
-                           "recorded",
-                           launches),
-            NULL,
-            "add ProfilerActivity.CUDA (or XPU, HPU) to `activities`; if it is there: another profiler (nsys, DCGM) may hold "
-            "the device's counters");
+        warn(results, section,
+             results_format(results,
+                            "%" PRId64
+                            " runtime calls of the device, but no kernel: device activity was not "
+                            "recorded",
+                            launches),
+             NULL,
+             "add ProfilerActivity.CUDA (or XPU, HPU) to `activities`; if it is there: another "
+             "profiler (nsys, DCGM) may hold "
+             "the device's counters");
     else
         note(results, section, "CPU only: no device and no runtime calls in this trace",
              "if the run used a GPU: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
@@ -200,21 +202,21 @@ void add_missing_findings(struct results *results, struct section *section,
         note(results, section, "no operators: what launched the kernels is not known",
              "add ProfilerActivity.CPU to `activities`");
     if (recorded.kinds[EVENT_OPERATOR] > 0 && !recorded.has_shapes)
-        note(
-            results, section,
-            "no input shapes: operators cannot be told apart by size, sizes of old collectives are not "
-            "known",
-            "record with record_shapes=True");
+        note(results, section,
+             "no input shapes: operators cannot be told apart by size, sizes of old collectives "
+             "are not "
+             "known",
+             "record with record_shapes=True");
     if (!recorded.has_stacks)
         note(results, section,
              "no Python frames: time between operators shows as \"nothing recorded\"",
              "record a few steps with with_stack=True (it slows the run)");
     if (recorded.has_communication && !recorded.has_collective_names)
-        note(
-            results, section,
-            "collectives without sizes and groups: bandwidth is known only where an operator tells the "
-            "shapes",
-            "record with a newer PyTorch (2.2 and later write the NCCL metadata)");
+        note(results, section,
+             "collectives without sizes and groups: bandwidth is known only where an operator "
+             "tells the "
+             "shapes",
+             "record with a newer PyTorch (2.2 and later write the NCCL metadata)");
     if (!recorded.has_memory)
         note(results, section, "no memory events",
              "record with profile_memory=True to see allocations");

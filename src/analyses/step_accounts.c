@@ -429,9 +429,11 @@ static struct section *book_steps(struct results *results, const struct analysis
     section = section_new(
         results, "step_ledger", "Step ledger",
         ledger->is_cpu_only
-            ? "Where the time of a step goes. There is no device work in this trace: the \"device\" here "
+            ? "Where the time of a step goes. There is no device work in this trace: the "
+              "\"device\" here "
               "is the threads that execute operators."
-            : "Where the time of a step goes, as seen by the device: it computes, or only communicates, or "
+            : "Where the time of a step goes, as seen by the device: it computes, or only "
+              "communicates, or "
               "only copies, or is idle.");
     spread = measure_step_spread(ledger);
     add_numbers(results, section, ledger, &spread);
