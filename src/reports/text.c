@@ -231,15 +231,43 @@ static void write_section(const struct page *page, const struct section *section
     write_findings(page, section->findings, section->finding_count);
 }
 
-static void write_rank(const struct page *page, const struct results *results)
+static void write_rank(const struct page *page, const struct rank_results *rank)
 {
-    const struct rank_results *rank = &results->ranks[results->detailed_rank];
-
-    emphasise(page, STRONG);
-    fprintf(page->output, "flopledger report of %s\n", safe(page, rank->file));
-    emphasise(page, PLAIN);
     for (size_t i = 0; i < rank->section_count; i++)
         write_section(page, rank->sections[i]);
+}
+
+/* "rank 3: trace.json.gz" */
+static void write_rank_title(const struct page *page, const struct rank_results *rank)
+{
+    const char *file = safe(page, rank->file);
+    const char *label = safe(page, rank->label);
+
+    emphasise(page, STRONG);
+    if (rank->rank >= 0)
+        fprintf(page->output, "%s: %s\n", label, file);
+    else
+        fprintf(page->output, "%s\n", file);
+    emphasise(page, PLAIN);
+}
+
+static void write_ranks(const struct page *page, const struct results *results)
+{
+    bool prints_all = results->detailed_rank == ALL_RANKS;
+    size_t first = prints_all ? 0 : results->detailed_rank;
+    size_t last = prints_all ? results->rank_count : first + 1;
+
+    for (size_t i = first; i < last && i < results->rank_count; i++) {
+        if (i > first || results->overview || results->problem_count > 0)
+            fputc('\n', page->output);
+        write_rank_title(page, &results->ranks[i]);
+        if (!prints_all && results->rank_count > 1)
+            write_prose(
+                page, "", 0,
+                "This rank in full; of the others only the table above tells (--rank N chooses one).",
+                QUIET);
+        write_rank(page, &results->ranks[i]);
+    }
 }
 
 static bool write_text(FILE *output, const struct results *results,
@@ -254,8 +282,7 @@ static bool write_text(FILE *output, const struct results *results,
     write_findings(&page, results->problems, results->problem_count);
     if (results->overview)
         write_section(&page, results->overview);
-    if (results->rank_count > 0)
-        write_rank(&page, results);
+    write_ranks(&page, results);
     if (ferror(output))
         return error_set(error, ERROR_FAILURE, "cannot write the report: is the disk full?");
     return true;

@@ -85,6 +85,9 @@ struct results {
     struct arena *arena; /* everything above lives here */
 };
 
+/* detailed_rank that stands for every rank. */
+#define ALL_RANKS SIZE_MAX
+
 /* `results` must be zeroed. */
 void results_init(struct results *results);
 void results_clear(struct results *results);

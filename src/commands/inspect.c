@@ -1,0 +1,111 @@
+/* `flopledger inspect TRACE...`: what a file is and holds, without analysing it. */
+#include "base/attributes.h"
+#include "commands/command.h"
+#include "commands/input_files.h"
+#include "commands/inspect_sections.h"
+#include "commands/page_options.h"
+#include "commands/read_files.h"
+#include "reports/write_report.h"
+
+#include <stddef.h>
+
+struct inspect_settings {
+    struct page_settings page;
+    int64_t top;
+    int64_t threads;
+    bool shows_progress;
+};
+
+#define FIELD(name) .offset = offsetof(struct inspect_settings, name)
+
+static const struct option inspect_options[] = {
+    {.name = "top",
+     .letter = 'n',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(top),
+     .minimum = 0,
+     .maximum = INT32_MAX,
+     .help = "rows of long tables; 0 for all (default: 10)"},
+    PAGE_OPTIONS(struct inspect_settings),
+    {.name = "threads",
+     .letter = 'j',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(threads),
+     .minimum = 1,
+     .maximum = 1024,
+     .help = "threads to read with (default: one for each processor core)"},
+    {.name = "no-progress",
+     .kind = OPTION_NEGATED,
+     FIELD(shows_progress),
+     .help = "no progress bar (there is one on a terminal, for work over a second)"},
+    {0},
+};
+
+static bool describe(struct results *results, const struct trace *trace, const void *context,
+                     struct error *error)
+{
+    const struct inspect_settings *settings = context;
+    uint32_t top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top;
+    const char *path = results_text(results, trace_text(trace, trace->path));
+    const char *label = trace->facts.rank >= 0
+                            ? results_format(results, "rank %lld", (long long)trace->facts.rank)
+                            : path;
+    struct rank_results *rank = results_add_rank(results, label, path, trace->facts.rank);
+    struct recorded_time time = recorded_time_of(trace);
+
+    (void)error;
+    rank_add_section(results, rank, describe_file(results, trace, time));
+    rank_add_section(results, rank, describe_events(results, trace, time));
+    if (trace->device_list_count > 0)
+        rank_add_section(results, rank, describe_devices(results, trace));
+    rank_add_section(results, rank, describe_tracks(results, trace, time, top));
+    rank_add_section(results, rank, describe_gaps(results, trace, time, top));
+    return true;
+}
+
+static bool run_inspect(int count, char **arguments, struct error *error)
+{
+    struct inspect_settings settings = {.top = 10, .shows_progress = true};
+    struct file_reading reading = {.use = describe, .context = &settings};
+    struct files_read outcome = {0};
+    SCOPED(input_files) files = {0};
+    SCOPED(results) results = {0};
+
+    if (!parse_options(inspect_options, &settings, arguments, count, &count, error))
+        return false;
+    if (!check_output(&settings.page, error))
+        return false;
+    if (!find_input_files(&files, arguments, count, error))
+        return false;
+    reading.threads = settings.threads > 0 ? (unsigned)settings.threads : default_thread_count();
+    reading.shows_progress = settings.shows_progress;
+    results_init(&results);
+    results.detailed_rank = ALL_RANKS;
+    read_files(&outcome, &results, &files, &reading);
+    if (outcome.used_count == 0) {
+        *error = outcome.first_error;
+        return false;
+    }
+    note_passed_over(&results, &files);
+    if (!print_page(&results, &settings.page, error))
+        return false;
+    return judge_files_read(&outcome, error);
+}
+
+const struct command inspect_command = {
+    .name = "inspect",
+    .summary = "what a trace file is and holds, without analysing it",
+    .usage = "TRACE...",
+    .description =
+        "Prints the format, compression and size of each file, its events by category and phase with their "
+        "time ranges, its devices, threads and streams, the longest stretches in which nothing at all is "
+        "recorded, and what is damaged or was set aside.",
+    .examples = "flopledger inspect trace.json.gz\n"
+                "    what is in this file\n"
+                "flopledger inspect --json traces/\n"
+                "    of all traces in a folder, for a program",
+    .options = inspect_options,
+    .run = run_inspect,
+};

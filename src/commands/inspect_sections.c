@@ -1,0 +1,309 @@
+/* What `flopledger inspect` says of a trace: the file, its events, devices, threads and streams. */
+#include "commands/inspect_sections.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static void widen(struct recorded_time *time, const struct event *events, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t end_ns = event_end_ns(&events[i]);
+
+        if (events[i].start_ns < time->start_ns)
+            time->start_ns = events[i].start_ns;
+        if (end_ns > time->end_ns)
+            time->end_ns = end_ns;
+    }
+}
+
+struct recorded_time recorded_time_of(const struct trace *trace)
+{
+    struct recorded_time time = {.start_ns = INT64_MAX, .end_ns = INT64_MIN};
+
+    widen(&time, trace->host, trace->host_count);
+    widen(&time, trace->device, trace->device_count);
+    widen(&time, trace->device_notes, trace->device_note_count);
+    return time;
+}
+
+static void add_text(struct results *results, struct section *section, const char *key,
+                     const char *title, const char *text)
+{
+    section_add_number(results, section,
+                       (struct number){.key = key, .title = title, .value = value_text(text)});
+}
+
+/* The string of the trace as a line of the section; nothing where it is not given. */
+static void add_fact(struct results *results, struct section *section, const char *key,
+                     const char *title, const struct trace *trace, uint32_t string)
+{
+    if (string != 0)
+        add_text(results, section, key, title, results_text(results, trace_text(trace, string)));
+}
+
+static void add_number(struct results *results, struct section *section, const char *key,
+                       const char *title, struct value value)
+{
+    section_add_number(results, section,
+                       (struct number){.key = key, .title = title, .value = value});
+}
+
+static const char *date_text(struct results *results, int64_t ns)
+{
+    time_t seconds = (time_t)(ns / 1000000000);
+    struct tm calendar;
+    char text[40];
+
+    if (!gmtime_r(&seconds, &calendar) ||
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &calendar) == 0)
+        return "";
+    return results_text(results, text);
+}
+
+/* Times before this (2001-09-09) do not count from 1970: they are on a clock of the machine's own.
+ */
+static const int64_t earliest_date_ns = INT64_C(1000000000) * 1000000000;
+
+static void add_file_numbers(struct results *results, struct section *section,
+                             const struct trace *trace, struct recorded_time time)
+{
+    const struct read_account *read = &trace->read;
+
+    add_text(results, section, "format", "format", results_text(results, read->format));
+    add_text(results, section, "compression", "compression",
+             results_text(results, read->compression));
+    add_number(results, section, "file_size", "size of the file",
+               read->file_bytes < 0 ? value_not_known("it came through a pipe")
+                                    : value_bytes(read->file_bytes));
+    add_number(results, section, "text_size", "size of its text", value_bytes(read->text_bytes));
+    add_number(results, section, "events", "events", value_count(read->events));
+    if (time.end_ns >= time.start_ns) {
+        int64_t begin_ns = trace->facts.base_time_ns + time.start_ns;
+
+        add_number(results, section, "recorded_time", "recorded time",
+                   value_time_ns(time.end_ns - time.start_ns));
+        if (begin_ns >= earliest_date_ns)
+            add_text(results, section, "begins", "begins", date_text(results, begin_ns));
+    }
+}
+
+static void add_run_facts(struct results *results, struct section *section,
+                          const struct trace *trace)
+{
+    const struct run_facts *facts = &trace->facts;
+
+    if (facts->rank >= 0)
+        add_text(results, section, "rank", "rank",
+                 facts->world_size > 0
+                     ? results_format(results, "%lld of %lld", (long long)facts->rank,
+                                      (long long)facts->world_size)
+                     : results_format(results, "%lld", (long long)facts->rank));
+    add_fact(results, section, "backend", "communication", trace, facts->backend);
+    add_fact(results, section, "hostname", "host", trace, facts->hostname);
+    add_fact(results, section, "torch_version", "torch", trace, facts->torch_version);
+    add_fact(results, section, "runtime_version", facts->is_rocm == 1 ? "ROCm" : "CUDA", trace,
+             facts->cuda_version);
+    add_fact(results, section, "trace_name", "name of the trace", trace, facts->trace_name);
+}
+
+static void add_warning(struct results *results, struct section *section, const char *what,
+                        const char *evidence)
+{
+    section_add_finding(
+        results, section,
+        (struct finding){.what = what, .evidence = evidence, .cost_ns = -1, .is_warning = true});
+}
+
+/* "12 events with a negative duration, set aside"; nothing for none. */
+static void add_count_warning(struct results *results, struct section *section, int64_t count,
+                              const char *what)
+{
+    if (count > 0)
+        add_warning(results, section, results_format(results, "%lld %s", (long long)count, what),
+                    NULL);
+}
+
+static void add_damage(struct results *results, struct section *section, const struct trace *trace)
+{
+    const struct read_account *read = &trace->read;
+
+    if (read->is_truncated)
+        add_warning(results, section, "the file is cut: what is printed is of its complete events",
+                    results_text(results, read->truncation));
+    if (read->damaged_events > 0)
+        add_warning(results, section,
+                    results_format(results,
+                                   "%lld pieces of the text are no event, and were skipped",
+                                   (long long)read->damaged_events),
+                    NULL);
+    for (uint32_t i = 0; i < read->damage_count; i++)
+        add_warning(results, section,
+                    results_format(results, "byte %lld: %lld bytes skipped",
+                                   (long long)read->damages[i].byte,
+                                   (long long)read->damages[i].length),
+                    results_text(results, read->damages[i].message));
+    add_count_warning(results, section, read->negative_durations,
+                      "events with a negative duration, set aside");
+    add_count_warning(results, section, read->overflowing_durations,
+                      "events with a duration longer than can be, set aside");
+    add_count_warning(results, section, read->missing_times,
+                      "timed events without a time or duration, set aside");
+    add_count_warning(results, section, read->unmatched_begins, "begin events without their end");
+    add_count_warning(results, section, read->unmatched_ends, "end events without their begin");
+    add_count_warning(results, section, read->replaced_names,
+                      "names with control characters or bytes that are not UTF-8");
+    add_count_warning(results, section, read->unlinked_device_events,
+                      "device events without a launch call");
+    add_count_warning(results, section, read->early_device_events,
+                      "device events that start before their launch call");
+}
+
+struct section *describe_file(struct results *results, const struct trace *trace,
+                              struct recorded_time time)
+{
+    struct section *section = section_new(results, "file", "File", NULL);
+
+    add_file_numbers(results, section, trace, time);
+    add_run_facts(results, section, trace);
+    add_damage(results, section, trace);
+    return section;
+}
+
+static const char *phase_title(char phase)
+{
+    switch (phase) {
+    case 'X':
+        return "complete";
+    case 'B':
+        return "begin";
+    case 'E':
+        return "end";
+    case 'i':
+    case 'I':
+    case 'R':
+        return "instant";
+    case 'C':
+        return "counter";
+    case 'M':
+        return "metadata";
+    case 's':
+        return "flow start";
+    case 't':
+        return "flow step";
+    case 'f':
+        return "flow end";
+    case 'b':
+        return "async begin";
+    case 'n':
+        return "async instant";
+    case 'e':
+        return "async end";
+    case 'N':
+        return "object created";
+    case 'O':
+        return "object snapshot";
+    case 'D':
+        return "object gone";
+    default:
+        return "other";
+    }
+}
+
+static int by_events(const void *a, const void *b)
+{
+    const struct category_count *const *first = a;
+    const struct category_count *const *second = b;
+
+    if ((*first)->events != (*second)->events)
+        return (*first)->events > (*second)->events ? -1 : 1;
+    if ((*first)->category != (*second)->category)
+        return (*first)->category < (*second)->category ? -1 : 1;
+    return (*first)->phase - (*second)->phase;
+}
+
+static void add_category_row(struct results *results, struct table *table,
+                             const struct trace *trace, const struct category_count *category,
+                             struct recorded_time time)
+{
+    struct value *row = table_add_row(results, table, 0);
+    const char *name = category->category == 0
+                           ? "(none)"
+                           : results_text(results, trace_text(trace, category->category));
+
+    row[0] = value_text(name);
+    row[1] = value_text(
+        results_format(results, "%c, %s", category->phase, phase_title(category->phase)));
+    row[2] = value_count(category->events);
+    row[3] = value_fraction((double)category->events / (double)trace->read.events);
+    if (category->last_end_ns < category->first_start_ns || category->phase == 'M')
+        return;
+    row[4] = value_time_ns(category->first_start_ns - time.start_ns);
+    row[5] = value_time_ns(category->last_end_ns - time.start_ns);
+    if (category->phase == 'X')
+        row[6] = value_time_ns(category->total_duration_ns);
+}
+
+struct section *describe_events(struct results *results, const struct trace *trace,
+                                struct recorded_time time)
+{
+    static const struct column columns[] = {
+        {"category", "category", UNIT_TEXT, 0, false},
+        {"phase", "phase", UNIT_TEXT, 1, false},
+        {"count", "events", UNIT_COUNT, 0, false},
+        {"share", "of all", UNIT_FRACTION, 2, true},
+        {"first", "first at", UNIT_TIME_NS, 2, false},
+        {"last", "last ends at", UNIT_TIME_NS, 2, false},
+        {"total", "durations in all", UNIT_TIME_NS, 3, false},
+    };
+    struct section *section = section_new(results, "events", "Events", NULL);
+    struct table *table =
+        section_add_table(results, section, "categories", "By category and phase", columns, 7);
+    const struct category_count *sorted[READ_CATEGORIES_MAX];
+    uint32_t count = trace->read.category_count;
+
+    table->note = "Times count from the first timed event.";
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = &trace->read.categories[i];
+    qsort(sorted, count, sizeof sorted[0], by_events);
+    for (uint32_t i = 0; i < count; i++)
+        add_category_row(results, table, trace, sorted[i], time);
+    if (trace->read.uncategorised_events > 0)
+        add_warning(
+            results, section,
+            results_format(results, "%lld events of categories past the first %d are not listed",
+                           (long long)trace->read.uncategorised_events, READ_CATEGORIES_MAX),
+            NULL);
+    return section;
+}
+
+struct section *describe_devices(struct results *results, const struct trace *trace)
+{
+    static const struct column columns[] = {
+        {"number", "device", UNIT_COUNT, 0, false},
+        {"name", "name", UNIT_TEXT, 0, false},
+        {"memory", "memory", UNIT_BYTES, 1, false},
+        {"multiprocessors", "multi- processors", UNIT_COUNT, 1, false},
+        {"capability", "compute capability", UNIT_TEXT, 2, false},
+        {"events", "kernels, copies and memsets", UNIT_COUNT, 0, false},
+    };
+    struct section *section = section_new(results, "devices", "Devices", NULL);
+    struct table *table = section_add_table(results, section, "devices", NULL, columns, 6);
+
+    for (uint32_t i = 0; i < trace->device_list_count; i++) {
+        const struct device *device = &trace->devices[i];
+        struct value *row = table_add_row(results, table, 0);
+
+        row[0] = value_count(device->number);
+        row[1] = value_text(
+            device->name == 0 ? "" : results_text(results, trace_text(trace, device->name)));
+        if (device->memory_bytes >= 0)
+            row[2] = value_bytes(device->memory_bytes);
+        if (device->multiprocessors >= 0)
+            row[3] = value_count(device->multiprocessors);
+        if (device->compute_major >= 0)
+            row[4] = value_text(
+                results_format(results, "%d.%d", device->compute_major, device->compute_minor));
+        row[5] = value_count(device->event_count);
+    }
+    return section;
+}

@@ -1,0 +1,244 @@
+/* What `flopledger inspect` says of threads and streams, and of the time in which none of them
+ * recorded anything. */
+#include "commands/inspect_sections.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct stretch {
+    int64_t start_ns;
+    int64_t end_ns;
+};
+
+/* What one track holds. */
+struct track_summary {
+    uint32_t track;
+    int64_t events;
+    int64_t first_ns;
+    int64_t last_ns;
+    int64_t covered_ns; /* at least one event was open */
+};
+
+static void take_event(struct track_summary *summary, const struct event *event)
+{
+    int64_t end_ns = event_end_ns(event);
+
+    if (summary->events++ == 0) {
+        summary->first_ns = event->start_ns;
+        summary->last_ns = event->start_ns;
+    }
+    if (end_ns > summary->last_ns) { /* events come by start */
+        summary->covered_ns +=
+            end_ns - (event->start_ns > summary->last_ns ? event->start_ns : summary->last_ns);
+        summary->last_ns = end_ns;
+    }
+}
+
+static int by_events(const void *a, const void *b)
+{
+    const struct track_summary *first = a;
+    const struct track_summary *second = b;
+
+    if (first->events != second->events)
+        return first->events > second->events ? -1 : 1;
+    return first->track < second->track ? -1 : 1;
+}
+
+/* One for each track, those with the most events first; free() it. Events of `device` and
+ * `device_notes` that share a track are merged by start. */
+static struct track_summary *summarise_tracks(const struct trace *trace)
+{
+    struct track_summary *summaries = calloc(trace->track_count + 1, sizeof *summaries);
+    uint32_t note = 0;
+
+    if (!summaries)
+        abort();
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        summaries[i].track = i;
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        take_event(&summaries[trace->host[i].track], &trace->host[i]);
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        for (; note < trace->device_note_count &&
+               trace->device_notes[note].start_ns <= trace->device[i].start_ns;
+             note++)
+            take_event(&summaries[trace->device_notes[note].track], &trace->device_notes[note]);
+        take_event(&summaries[trace->device[i].track], &trace->device[i]);
+    }
+    for (; note < trace->device_note_count; note++)
+        take_event(&summaries[trace->device_notes[note].track], &trace->device_notes[note]);
+    qsort(summaries, trace->track_count, sizeof *summaries, by_events);
+    return summaries;
+}
+
+static const char *track_title(struct results *results, const struct trace *trace,
+                               const struct track *track)
+{
+    const char *name =
+        trace_text(trace, track->thread_name != 0 ? track->thread_name : track->process_name);
+
+    if (track->is_device && track->stream >= 0)
+        return results_format(results, "device %d, stream %lld", track->device,
+                              (long long)track->stream);
+    if (track->is_device)
+        return results_format(results, "device %d, %s", track->device,
+                              trace_text(trace, track->thread));
+    if (name[0] != '\0')
+        return results_format(results, "process %s, thread %s (%s)",
+                              trace_text(trace, track->process), trace_text(trace, track->thread),
+                              name);
+    return results_format(results, "process %s, thread %s", trace_text(trace, track->process),
+                          trace_text(trace, track->thread));
+}
+
+struct section *describe_tracks(struct results *results, const struct trace *trace,
+                                struct recorded_time time, uint32_t top)
+{
+    static const struct column columns[] = {
+        {"track", "thread or stream", UNIT_TEXT, 0, false},
+        {"events", "events", UNIT_COUNT, 0, false},
+        {"covered", "time covered", UNIT_TIME_NS, 1, false},
+        {"share", "of all", UNIT_FRACTION, 1, true},
+        {"first", "first at", UNIT_TIME_NS, 3, false},
+        {"last", "last ends at", UNIT_TIME_NS, 3, false},
+    };
+    struct section *section = section_new(results, "tracks", "Threads and streams", NULL);
+    struct table *table = section_add_table(results, section, "tracks", NULL, columns, 6);
+    struct track_summary *summaries = summarise_tracks(trace);
+    int64_t length_ns = time.end_ns - time.start_ns;
+
+    for (uint32_t i = 0; i < trace->track_count && summaries[i].events > 0; i++) {
+        struct value *row;
+
+        table->rows_in_all++;
+        if (i >= top)
+            continue;
+        row = table_add_row(results, table, 0);
+        row[0] = value_text(track_title(results, trace, &trace->tracks[summaries[i].track]));
+        row[1] = value_count(summaries[i].events);
+        row[2] = value_time_ns(summaries[i].covered_ns);
+        if (length_ns > 0)
+            row[3] = value_fraction((double)summaries[i].covered_ns / (double)length_ns);
+        row[4] = value_time_ns(summaries[i].first_ns - time.start_ns);
+        row[5] = value_time_ns(summaries[i].last_ns - time.start_ns);
+    }
+    free(summaries);
+    return section;
+}
+
+/* Stretches in which something is recorded, one track after the other. */
+struct stretch_list {
+    struct stretch *stretches;
+    size_t count;
+    size_t capacity;
+};
+
+static void add_stretch(struct stretch_list *list, int64_t start_ns, int64_t end_ns, bool may_join)
+{
+    struct stretch *last = list->count > 0 ? &list->stretches[list->count - 1] : NULL;
+
+    if (may_join && last && start_ns >= last->start_ns && start_ns <= last->end_ns) {
+        if (end_ns > last->end_ns)
+            last->end_ns = end_ns;
+        return;
+    }
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity == 0 ? 1024 : 2 * list->capacity;
+        list->stretches = realloc(list->stretches, list->capacity * sizeof *list->stretches);
+        if (!list->stretches)
+            abort();
+    }
+    list->stretches[list->count++] = (struct stretch){start_ns, end_ns};
+}
+
+static void add_events(struct stretch_list *list, const struct event *events, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        add_stretch(list, events[i].start_ns, event_end_ns(&events[i]), i > 0);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct stretch *first = a;
+    const struct stretch *second = b;
+
+    return (first->start_ns > second->start_ns) - (first->start_ns < second->start_ns);
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    const struct stretch *first = a;
+    const struct stretch *second = b;
+    int64_t difference = (second->end_ns - second->start_ns) - (first->end_ns - first->start_ns);
+
+    if (difference != 0)
+        return difference > 0 ? 1 : -1;
+    return by_start(a, b);
+}
+
+/* The stretches between those of `recorded`, which is sorted by start on the way. */
+static struct stretch_list gaps_between(struct stretch_list *recorded)
+{
+    struct stretch_list gaps = {0};
+    int64_t covered_to_ns = INT64_MAX;
+
+    if (recorded->count > 0)
+        qsort(recorded->stretches, recorded->count, sizeof *recorded->stretches, by_start);
+    for (size_t i = 0; i < recorded->count; i++) {
+        const struct stretch *stretch = &recorded->stretches[i];
+
+        if (stretch->start_ns > covered_to_ns)
+            add_stretch(&gaps, covered_to_ns, stretch->start_ns, false);
+        if (i == 0 || stretch->end_ns > covered_to_ns)
+            covered_to_ns = stretch->end_ns;
+    }
+    if (gaps.count > 0)
+        qsort(gaps.stretches, gaps.count, sizeof *gaps.stretches, longest_first);
+    return gaps;
+}
+
+static void add_gap_rows(struct results *results, struct section *section,
+                         const struct stretch_list *gaps, struct recorded_time time, uint32_t top)
+{
+    static const struct column columns[] = {
+        {"start", "begins at", UNIT_TIME_NS, 0, false},
+        {"length", "length", UNIT_TIME_NS, 0, false},
+        {"share", "of all", UNIT_FRACTION, 0, true},
+    };
+    struct table *table = section_add_table(results, section, "gaps", "The longest", columns, 3);
+
+    table->rows_in_all = gaps->count;
+    for (size_t i = 0; i < gaps->count && i < top; i++) {
+        struct value *row = table_add_row(results, table, 0);
+        int64_t length_ns = gaps->stretches[i].end_ns - gaps->stretches[i].start_ns;
+
+        row[0] = value_time_ns(gaps->stretches[i].start_ns - time.start_ns);
+        row[1] = value_time_ns(length_ns);
+        row[2] = value_fraction((double)length_ns / (double)(time.end_ns - time.start_ns));
+    }
+}
+
+struct section *describe_gaps(struct results *results, const struct trace *trace,
+                              struct recorded_time time, uint32_t top)
+{
+    struct section *section = section_new(
+        results, "gaps", "Gaps", "Stretches in which no thread and no stream recorded anything.");
+    struct stretch_list recorded = {0};
+    struct stretch_list gaps;
+    int64_t total_ns = 0;
+
+    add_events(&recorded, trace->host, trace->host_count);
+    add_events(&recorded, trace->device, trace->device_count);
+    add_events(&recorded, trace->device_notes, trace->device_note_count);
+    gaps = gaps_between(&recorded);
+    for (size_t i = 0; i < gaps.count; i++)
+        total_ns += gaps.stretches[i].end_ns - gaps.stretches[i].start_ns;
+    section_add_number(results, section,
+                       (struct number){"count", "gaps", value_count((int64_t)gaps.count), NULL});
+    section_add_number(results, section,
+                       (struct number){"total", "in all", value_time_ns(total_ns), NULL});
+    if (gaps.count > 0)
+        add_gap_rows(results, section, &gaps, time, top);
+    free(recorded.stretches);
+    free(gaps.stretches);
+    return section;
+}
