@@ -1,0 +1,320 @@
+"""Level B of the ledger, once more, slowly and plainly: what check_golden.py decides by where two others disagree.
+
+Times are taken from the decimal digits of the file to whole nanoseconds; there is no floating point anywhere.
+"""
+
+from __future__ import annotations
+
+import bisect
+import gzip
+import json
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any, Iterable
+
+DEVICE_KINDS = {
+    "kernel": "kernel",
+    "gpu_memcpy": "copy",
+    "memcpy": "copy",
+    "gpu_memset": "memset",
+    "memset": "memset",
+}
+RUNTIME = {"runtime", "cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime"}
+COMMUNICATION = re.compile(
+    r"ep::(internode|intranode|internode_ll)::|nccl|rccl|mscclpp|nvshmem|deep_ep|oneccl|hccl"
+    r"|cross_device_reduce|custom_all_?reduce|multimem|quick_?all_?reduce",
+    re.IGNORECASE,
+)
+SYNC = re.compile(
+    r"^((cuda|hip)(Stream|Device|Event|Ctx)Synchronize|cu(Stream|Ctx|Event)Synchronize"
+    r"|cudaMemcpy|hipMemcpy|hipMemcpyWithStream)$"
+)
+ALLOCATOR = re.compile(
+    r"^((cuda|hip)(Malloc|Free|HostAlloc|HostRegister|MallocHost|HostMalloc|FreeHost)"
+    r"|(cu|hip)Mem(Create|Map|Unmap|Release|SetAccess))"
+)
+GARBAGE = re.compile(
+    r"^Python GC|^gc\.collect|<built-in function collect>|built-in method collect of"
+)
+DATA = re.compile(
+    r"^enumerate\(Data(Loader|Pipe)\)#|DataLoader.*__next__|^\[pl\].*train_dataloader_next"
+    r"|^## ?(next|data|get_batch|load).*##$",
+    re.IGNORECASE,
+)
+# In the order of their priority.
+WORK = ["compute", "communication", "copy", "memset", "data_copy"]
+HOST = [
+    "idle_data",
+    "idle_sync",
+    "idle_allocator",
+    "idle_garbage",
+    "idle_runtime",
+    "idle_operator",
+    "idle_annotation",
+    "idle_python",
+]
+QUEUE_GAP_LIMIT_NS = 10_000
+
+Changes = list[tuple[int, int]]  # from this time on, this set of bits
+
+
+def nanoseconds(value: Any) -> int:
+    """Microseconds, as the digits of the file, to nanoseconds."""
+    if isinstance(value, int):
+        return value * 1000
+    return int((Decimal(value) * 1000).to_integral_value(ROUND_HALF_UP))
+
+
+def read_events(path: Path) -> list[dict[str, Any]]:
+    data = path.read_bytes()
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    text = data.decode(errors="replace")
+    try:
+        trace = json.loads(text, strict=False, parse_float=str)
+    except json.JSONDecodeError:
+        text = re.sub(r'(?<!")N/A(?!")', '"N/A"', text)
+        trace = json.loads(text, strict=False, parse_float=str)
+    events: list[dict[str, Any]] = trace["traceEvents"] if isinstance(trace, dict) else trace
+    return events
+
+
+@dataclass
+class Work:
+    start: int
+    end: int
+    kind: str
+    stream: Any
+    correlation: Any
+    name: str
+    launch: "Call | None" = None
+    is_in_graph: bool = False
+
+    def order(self) -> tuple[Any, ...]:
+        kinds = {"kernel": 0, "communication": 0, "copy": 1, "memset": 2}
+        return (self.start, self.end, kinds[self.kind], str(self.stream), str(self.correlation))
+
+
+@dataclass
+class Call:
+    start: int
+    end: int
+    thread: Any
+    name: str
+
+
+@dataclass
+class Step:
+    name: str
+    start: int
+    end: int
+    thread: Any
+    accounts: Counter[str] = field(default_factory=Counter)
+    facts: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class Ledger:
+    steps: list[Step]
+    device: Any
+    work: list[Work]
+    totals: Counter[str]
+
+
+def changes_of(intervals: Iterable[tuple[int, int, int]]) -> Changes:
+    """From (start, end, bit) to the times at which the set of open bits changes."""
+    marks = []
+    for start, end, bit in intervals:
+        if end > start:
+            marks.append((start, bit, 1))
+            marks.append((end, bit, -1))
+    marks.sort()
+    changes: Changes = []
+    open_count: Counter[int] = Counter()
+    mask = 0
+    for i, (time, bit, step) in enumerate(marks):
+        open_count[bit] += step
+        mask = mask | 1 << bit if open_count[bit] else mask & ~(1 << bit)
+        if i + 1 == len(marks) or marks[i + 1][0] != time:
+            changes.append((time, mask))
+    return changes
+
+
+def stretches(changes: Changes, start: int, end: int) -> Iterable[tuple[int, int, int]]:
+    """(start, end, mask) of all stretches of [start, end)."""
+    i = bisect.bisect_right(changes, (start, 1 << 62)) - 1
+    while start < end:
+        mask = changes[i][1] if i >= 0 else 0
+        until = min(end, changes[i + 1][0]) if i + 1 < len(changes) else end
+        if until > start:
+            yield start, until, mask
+        start = until
+        i += 1
+
+
+def lowest_bit(mask: int) -> int:
+    return (mask & -mask).bit_length() - 1
+
+
+class Booking:
+    def __init__(self, events: list[dict[str, Any]], window: str) -> None:
+        self.work: list[Work] = []
+        self.calls: dict[Any, Call] = {}
+        self.steps: list[Step] = []
+        self.host: dict[Any, list[tuple[int, int, int]]] = defaultdict(list)
+        self.devices: list[Any] = []
+        self.all_device_events = 0
+        for event in events:
+            if event.get("ph") == "X" and event.get("dur") is not None:
+                self.take(event)
+        self.choose_device()
+        self.link()
+        if window == "whole" or not self.steps:
+            end = max((work.end for work in self.work), default=0)
+            self.steps = [Step("whole", self.work[0].start, end, None)] if self.work else []
+        self.steps.sort(key=lambda step: step.start)
+        self.host_changes: dict[Any, Changes] = {}
+        self.starts = [work.start for work in self.work]
+
+    def take(self, event: dict[str, Any]) -> None:
+        category = str(event.get("cat", "")).lower()
+        name = event.get("name") or ""
+        start = nanoseconds(event["ts"])
+        end = start + nanoseconds(event["dur"])
+        args = event.get("args") or {}
+        thread = event.get("tid")
+        if category in DEVICE_KINDS:
+            kind = DEVICE_KINDS[category]
+            if kind == "kernel" and ("Collective name" in args or COMMUNICATION.search(name)):
+                kind = "communication"
+            stream = args.get("stream", thread)
+            self.work.append(Work(start, end, kind, stream, args.get("correlation"), name))
+            self.devices.append(args.get("device", event.get("pid")))
+        elif category in RUNTIME:
+            if args.get("correlation") is not None:
+                self.calls[args["correlation"]] = Call(start, end, thread, name)
+            kind = "sync" if SYNC.search(name) else "runtime"
+            kind = "allocator" if ALLOCATOR.search(name) and kind != "sync" else kind
+            self.add_host(thread, "idle_" + kind, start, end)
+        elif category == "gpu_user_annotation":
+            return
+        elif name.startswith("ProfilerStep"):
+            self.steps.append(Step(name, start, end, thread))
+        elif category in ("cpu_op", "operator", "user_annotation"):
+            kind = "idle_operator" if category != "user_annotation" else "idle_annotation"
+            if kind == "idle_annotation" and GARBAGE.search(name):
+                kind = "idle_garbage"
+            self.add_host(thread, "idle_data" if DATA.search(name) else kind, start, end)
+        elif category == "python_function":
+            kind = "idle_garbage" if GARBAGE.search(name) else "idle_python"
+            self.add_host(thread, kind, start, end)
+
+    def add_host(self, thread: Any, account: str, start: int, end: int) -> None:
+        self.host[thread].append((start, end, HOST.index(account)))
+
+    def choose_device(self) -> None:
+        counts = Counter(self.devices)
+        self.device = counts.most_common(1)[0][0] if counts else None
+        self.all_device_events = len(self.work)
+        self.work = [w for w, device in zip(self.work, self.devices) if device == self.device]
+        self.work.sort(key=Work.order)
+
+    def link(self) -> None:
+        seen: set[int] = set()
+        threads: Counter[Any] = Counter()
+        for work in self.work:
+            work.launch = self.calls.get(work.correlation)
+            if not work.launch:
+                continue
+            threads[work.launch.thread] += 1
+            if "GraphLaunch" in work.launch.name:
+                work.is_in_graph = id(work.launch) in seen
+                seen.add(id(work.launch))
+        self.main_thread = threads.most_common(1)[0][0] if threads else None
+
+    def changes_of_host(self, thread: Any, step_thread: Any) -> Changes:
+        key = (thread, step_thread)
+        if key not in self.host_changes:
+            own = self.host.get(thread, [])
+            data = HOST.index("idle_data")
+            if step_thread is not None and step_thread != thread:
+                own = own + [i for i in self.host.get(step_thread, []) if i[2] == data]
+            self.host_changes[key] = changes_of(own)
+        return self.host_changes[key]
+
+    def is_input_copy(self, work: Work, step_thread: Any) -> bool:
+        if work.kind != "copy" or "HtoD" not in work.name or not work.launch:
+            return False
+        changes = self.changes_of_host(work.launch.thread, step_thread)
+        start = work.launch.start
+        masks = [mask for _, _, mask in stretches(changes, start, start + 1)]
+        return bool(masks and masks[0] & 1 << HOST.index("idle_data"))
+
+    def timeline(self, step_thread: Any) -> Changes:
+        intervals = []
+        for work in self.work:
+            kind = "compute" if work.kind == "kernel" else work.kind
+            if self.is_input_copy(work, step_thread):
+                kind = "data_copy"
+            intervals.append((work.start, work.end, WORK.index(kind)))
+        return changes_of(intervals)
+
+    def book_work(self, step: Step, mask: int, length: int) -> None:
+        accounts = {
+            "communication": "exposed_communication",
+            "copy": "exposed_copy",
+            "memset": "exposed_copy",
+        }
+        kind = WORK[lowest_bit(mask)]
+        step.accounts[accounts.get(kind, kind)] += length
+        step.facts["busy"] += length
+        bits = {name for i, name in enumerate(WORK) if mask >> i & 1}
+        for fact in ("compute", "communication", "memset"):
+            step.facts[fact] += length if fact in bits else 0
+        step.facts["copy"] += length if bits & {"copy", "data_copy"} else 0
+        step.facts["hidden"] += length if {"compute", "communication"} <= bits else 0
+
+    def book_gap(self, step: Step, start: int, end: int) -> None:
+        index = bisect.bisect_left(self.starts, end)
+        following = self.work[index] if index < len(self.work) else None
+        thread = step.thread if step.thread is not None else self.main_thread
+        until = end
+        if following and following.launch:
+            thread = following.launch.thread
+            if following.launch.start < start:
+                account = "idle_queue_gap"
+                if end - start >= QUEUE_GAP_LIMIT_NS:
+                    account = "idle_queued_wait"
+                if following.is_in_graph:
+                    account = "idle_graph"
+                step.accounts[account] += end - start
+                return
+            until = min(end, following.launch.start)
+            step.accounts["idle_launch_latency"] += end - until
+        for a, b, mask in stretches(self.changes_of_host(thread, step.thread), start, until):
+            step.accounts[HOST[lowest_bit(mask)] if mask else "idle_nothing"] += b - a
+
+    def book(self) -> Ledger:
+        step_thread = self.steps[0].thread if self.steps else None
+        timeline = self.timeline(step_thread)
+        for step in self.steps:
+            for start, end, mask in stretches(timeline, step.start, step.end):
+                if mask:
+                    self.book_work(step, mask, end - start)
+                else:
+                    self.book_gap(step, start, end)
+            if sum(step.accounts.values()) != step.end - step.start:
+                raise AssertionError(f"{step.name}: the parts do not sum to the step")
+        totals: Counter[str] = Counter(
+            device_events=len(self.work),
+            linked=sum(1 for work in self.work if work.launch),
+            all_device_events=self.all_device_events,
+        )
+        return Ledger(self.steps, self.device, self.work, totals)
+
+
+def book(events: list[dict[str, Any]], window: str = "auto") -> Ledger:
+    return Booking(events, window).book()
