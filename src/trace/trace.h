@@ -66,6 +66,7 @@ struct trace {
     uint32_t device_count;
     /* For each of `device`: index in `host` of the runtime call that launched it, or NO_EVENT. */
     uint32_t *launch;
+    uint32_t *launch_operator; /* see trace_operator_of */
 
     /* Other device events (annotations, syncs), sorted as `device`. */
     struct event *device_notes;

@@ -1,0 +1,224 @@
+/* The bytes of a file, a pipe or a piece of memory, window by window, unpacked where they are
+ * packed. */
+#include "base/input_stream.h"
+
+#include "base/input_ring.h"
+#include "base/input_source.h"
+#include "base/invariant.h"
+#include "base/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum compression told_by(const unsigned char *head, size_t length)
+{
+    static const unsigned char gzip[] = {0x1f, 0x8b};
+    static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
+
+    if (length >= sizeof gzip && memcmp(head, gzip, sizeof gzip) == 0)
+        return COMPRESSION_GZIP;
+    if (length >= sizeof zstd && memcmp(head, zstd, sizeof zstd) == 0)
+        return COMPRESSION_ZSTD;
+    /* a skippable frame of zstd before the first one */
+    if (length >= 4 && (head[0] & 0xf0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0)
+        return COMPRESSION_ZSTD;
+    return COMPRESSION_NONE;
+}
+
+const char *compression_name(enum compression compression)
+{
+    switch (compression) {
+    case COMPRESSION_GZIP:
+        return "gzip";
+    case COMPRESSION_ZSTD:
+        return "zstd";
+    case COMPRESSION_NONE:
+        break;
+    }
+    return "none";
+}
+
+/* Opens the file and learns what it is; false with `error` set where it cannot be read at all. */
+static bool open_file(struct input_source *source, const char *path, struct error *error)
+{
+    struct stat facts;
+
+    source->file = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (source->file < 0 && errno == ENOENT)
+        return error_set(error, ERROR_INPUT, "'%s': no such file, check the path", path);
+    if (source->file < 0)
+        return error_set(error, ERROR_INPUT, "cannot open '%s': %s", path, strerror(errno));
+    source->is_file_owned = source->file != STDIN_FILENO;
+    if (fstat(source->file, &facts) != 0)
+        return error_set(error, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
+    if (S_ISDIR(facts.st_mode))
+        return error_set(error, ERROR_INPUT, "'%s' is a folder, name a trace file in it", path);
+    source->is_seekable = S_ISREG(facts.st_mode);
+    source->file_bytes = source->is_seekable ? (int64_t)facts.st_size : -1;
+    if (source->is_seekable && !source->is_file_owned) /* `flopledger report - < file`: from where
+                                                          it stands */
+        source->offset = (int64_t)lseek(source->file, 0, SEEK_CUR);
+    return true;
+}
+
+static void begin(struct input_stream *stream, struct input_source *source, bool has_own_thread)
+{
+    stream->source = source;
+    stream->file_bytes = source->file_bytes;
+    stream->compression = told_by(source->raw, input_source_look_ahead(source));
+    if (stream->compression != COMPRESSION_NONE)
+        source->unpacker =
+            unpacker_new(stream->compression == COMPRESSION_GZIP ? UNPACKER_GZIP : UNPACKER_ZSTD);
+    source->packing = compression_name(stream->compression);
+    source->wants_ring = has_own_thread && stream->compression != COMPRESSION_NONE;
+}
+
+bool input_stream_open(struct input_stream *stream, const char *path, bool has_own_thread,
+                       struct error *error)
+{
+    struct input_source *source = input_source_new();
+
+    if (!open_file(source, path, error)) {
+        input_source_free(source);
+        return false;
+    }
+    *stream = (struct input_stream){.name = strcmp(path, "-") == 0 ? "standard input" : path};
+    begin(stream, source, has_own_thread);
+    return true;
+}
+
+void input_stream_open_memory(struct input_stream *stream, const void *bytes, size_t length)
+{
+    struct input_source *source = input_source_new();
+
+    source->memory = bytes;
+    source->file_bytes = (int64_t)length;
+    source->is_seekable = true;
+    *stream = (struct input_stream){.name = "memory"};
+    begin(stream, source, false);
+}
+
+bool input_stream_can_seek(const struct input_stream *stream)
+{
+    return stream->source && stream->source->is_seekable && stream->compression == COMPRESSION_NONE;
+}
+
+void input_stream_open_at(struct input_stream *stream, const struct input_stream *whole,
+                          int64_t offset)
+{
+    struct input_source *source = input_source_new();
+
+    source->file = whole->source->file;
+    source->memory = whole->source->memory;
+    source->file_bytes = whole->source->file_bytes;
+    source->is_seekable = true;
+    source->offset = offset;
+    source->packing = "none";
+    *stream = (struct input_stream){
+        .name = whole->name,
+        .file_bytes = whole->file_bytes,
+        .progress = whole->progress,
+        .source = source,
+    };
+}
+
+/* Room for `length` bytes in the window, the last `keep` of the old one at its beginning. */
+static char *make_room(struct input_source *source, size_t keep, size_t length)
+{
+    char *window = source->window;
+    const char *kept = source->window_text + source->window_length - keep;
+
+    if (keep + length > source->window_size) {
+        size_t size = keep + length + keep / 2;
+
+        window = require_memory(malloc(size + INPUT_PADDING));
+        if (keep)
+            memcpy(window, kept, keep);
+        free(source->window);
+        source->window = window;
+        source->window_size = size;
+    } else if (keep && kept != window) {
+        memmove(window, kept, keep);
+    }
+    return window;
+}
+
+/* Fills the window from the source itself: no thread between. */
+static size_t fill_window(struct input_stream *stream, size_t keep)
+{
+    struct input_source *source = stream->source;
+    char *window = make_room(source, keep, INPUT_PIECE_BYTES);
+    size_t got = input_source_read(source, window + keep, source->window_size - keep);
+
+    source->window_text = window;
+    source->window_length = keep + got;
+    memset(window + source->window_length, 0, INPUT_PADDING);
+    return got;
+}
+
+/* Takes the next piece of the ring; what is kept is put in front of it, where there is room for it.
+ */
+static size_t take_piece(struct input_stream *stream, size_t keep)
+{
+    struct input_source *source = stream->source;
+    const char *kept = source->window_text + source->window_length - keep;
+    bool is_small = keep <= INPUT_RING_HEADROOM;
+    struct input_piece *piece;
+
+    if (!source->ring)
+        source->ring = input_ring_new(source);
+    if (!is_small || source->held) { /* the piece before is about to be reused */
+        make_room(source, keep, INPUT_PIECE_BYTES);
+        kept = source->window;
+    }
+    if (source->held)
+        input_ring_give_back(source->ring);
+    piece = input_ring_take(source->ring);
+    source->held = piece;
+    if (is_small) {
+        char *text = input_piece_bytes(piece) - keep;
+
+        if (keep)
+            memcpy(text, kept, keep);
+        source->window_text = text;
+    } else {
+        memcpy(source->window + keep, input_piece_bytes(piece), piece->length);
+        memset(source->window + keep + piece->length, 0, INPUT_PADDING);
+        source->window_text = source->window;
+    }
+    source->window_length = keep + piece->length;
+    return piece->length;
+}
+
+bool input_stream_next(struct input_stream *stream, size_t keep, struct input_window *window)
+{
+    struct input_source *source = stream->source;
+    size_t got;
+
+    require_invariant(keep <= source->window_length, "that only what is in the window is kept");
+    source->progress = stream->progress;
+    got = source->wants_ring ? take_piece(stream, keep) : fill_window(stream, keep);
+    stream->text_bytes += (int64_t)got;
+    *window = (struct input_window){source->window_text, source->window_length};
+    if (got == 0 && source->breakage[0]) {
+        stream->is_broken = true;
+        memcpy(stream->breakage, source->breakage, sizeof stream->breakage);
+    }
+    return got > 0;
+}
+
+void input_stream_clear(struct input_stream *stream)
+{
+    if (!stream)
+        return;
+    if (stream->source) {
+        input_ring_free(stream->source->ring);
+        input_source_free(stream->source);
+    }
+    *stream = (struct input_stream){0};
+}

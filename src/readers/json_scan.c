@@ -1,0 +1,314 @@
+/* Walks through JSON text that need not be complete. */
+#include "readers/json_scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *scan_long_space(const char *at)
+{
+    while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
+        at++;
+    return at;
+}
+
+/* A place with a quote or backslash at or behind `at`; at or past the limit where there is none. */
+static inline const char *find_quote_or_backslash(const char *at, const char *limit)
+{
+    while (at < limit && *at != '"' && *at != '\\')
+        at++;
+    return at;
+}
+
+static bool is_escape(const char *at)
+{
+    if (*at != 'u')
+        return *at && strchr("\"\\/bfnrt", *at);
+    for (int i = 1; i <= 4; i++) {
+        char c = at[i];
+
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
+            return false;
+    }
+    return true;
+}
+
+const char *scan_string(struct json_scan *scan, const char *at, struct json_slice *slice)
+{
+    const char *start = at;
+
+    slice->has_escapes = false;
+    slice->is_string = true;
+    for (;;) {
+        at = find_quote_or_backslash(at, scan->limit);
+        if (at >= scan->limit)
+            return scan_fail(scan, scan->limit, "the end of a string");
+        if (*at == '"')
+            break;
+        if (scan->limit - at < 6)
+            return scan_fail(scan, scan->limit, "the end of a string");
+        if (!is_escape(at + 1))
+            return scan_fail(scan, at, "an escape sequence that JSON knows");
+        slice->has_escapes = true;
+        at += 2;
+    }
+    slice->text = start;
+    slice->length = (uint32_t)(at - start);
+    return at + 1;
+}
+
+/* A number or word: up to what cannot be part of one. */
+static const char *scan_word(struct json_scan *scan, const char *at, struct json_slice *slice)
+{
+    const char *start = at;
+
+    while ((unsigned char)*at > ' ' && *at != ',' && *at != '}' && *at != ']' && *at != '"' &&
+           *at != ':' && *at != '{' && *at != '[')
+        at++;
+    if (at == start || at >= scan->limit)
+        return scan_fail(scan, at, "a value");
+    *slice = (struct json_slice){.text = start, .length = (uint32_t)(at - start)};
+    return at;
+}
+
+static const char *scan_nested(struct json_scan *scan, const char *at, struct json_slice *slice)
+{
+    const char *start = at;
+    size_t depth = 0;
+
+    do {
+        struct json_slice inner;
+
+        if (at >= scan->limit)
+            return scan_fail(scan, scan->limit, "the end of an array or object");
+        if (*at == '"') {
+            at = scan_string(scan, at + 1, &inner);
+            if (!at)
+                return NULL;
+            continue;
+        }
+        depth += *at == '[' || *at == '{';
+        depth -= *at == ']' || *at == '}';
+        at++;
+    } while (depth);
+    *slice = (struct json_slice){.text = start, .length = (uint32_t)(at - start)};
+    return at;
+}
+
+const char *scan_value(struct json_scan *scan, const char *at, struct json_slice *slice)
+{
+    if (*at == '"')
+        return scan_string(scan, at + 1, slice);
+    if (*at == '{' || *at == '[')
+        return scan_nested(scan, at, slice);
+    return scan_word(scan, at, slice);
+}
+
+const char *scan_key(struct json_scan *scan, const char *at, struct json_slice *key)
+{
+    if (*at != '"')
+        return scan_fail(scan, at, "a key in quotes");
+    at = scan_string(scan, at + 1, key);
+    if (!at)
+        return NULL;
+    at = scan_space(at);
+    if (*at != ':')
+        return scan_fail(scan, at, "':' after a key");
+    return scan_space(at + 1);
+}
+
+/* ---- numbers
+ * -------------------------------------------------------------------------------------------------
+ */
+
+/* A number as its digits: value = digits * 10^exponent. */
+struct decimal {
+    bool is_negative;
+    bool is_inexact; /* more digits than fit were cut off */
+    uint64_t digits;
+    int64_t exponent;
+};
+
+static const char *read_digits(const char *at, const char *end, struct decimal *decimal,
+                               bool is_fraction)
+{
+    for (; at < end && *at >= '0' && *at <= '9'; at++) {
+        uint64_t digit = (uint64_t)(*at - '0');
+
+        if (decimal->digits > (UINT64_MAX - digit) / 10) {
+            decimal->exponent += !is_fraction;
+            decimal->is_inexact = true;
+            continue;
+        }
+        decimal->digits = decimal->digits * 10 + digit;
+        decimal->exponent -= is_fraction;
+    }
+    return at;
+}
+
+static bool read_decimal(const struct json_slice *slice, struct decimal *decimal)
+{
+    const char *at = slice->text;
+    const char *end = at + slice->length;
+    const char *first;
+
+    *decimal = (struct decimal){.is_negative = at < end && *at == '-'};
+    at += decimal->is_negative || (at < end && *at == '+');
+    first = at;
+    at = read_digits(at, end, decimal, false);
+    if (at == first)
+        return false;
+    if (at < end && *at == '.')
+        at = read_digits(at + 1, end, decimal, true);
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        int64_t sign = at + 1 < end && at[1] == '-' ? -1 : 1;
+        int64_t power = 0;
+
+        at += at + 1 < end && (at[1] == '-' || at[1] == '+') ? 2 : 1;
+        for (; at < end && *at >= '0' && *at <= '9'; at++)
+            power = power < 100000 ? power * 10 + (*at - '0') : power;
+        decimal->exponent += sign * power;
+    }
+    return at == end;
+}
+
+/* digits * 10^exponent rounded half up, as a magnitude; false where it does not fit. */
+static bool scale(const struct decimal *decimal, int64_t exponent, uint64_t *value)
+{
+    uint64_t digits = decimal->digits;
+
+    for (; exponent > 0 && digits; exponent--) {
+        if (digits > UINT64_MAX / 10)
+            return false;
+        digits *= 10;
+    }
+    if (exponent < -20)
+        digits = 0;
+    for (; exponent < -1 && digits; exponent++)
+        digits /= 10;
+    if (exponent == -1)
+        digits = digits / 10 + (digits % 10 >= 5);
+    *value = digits;
+    return true;
+}
+
+bool slice_integer(const struct json_slice *slice, int64_t *value)
+{
+    struct decimal decimal;
+    uint64_t magnitude;
+
+    if (!read_decimal(slice, &decimal) || !scale(&decimal, decimal.exponent, &magnitude))
+        return false;
+    *value = (int64_t)(decimal.is_negative ? 0 - magnitude : magnitude);
+    return true;
+}
+
+bool slice_nanoseconds(const struct json_slice *slice, int64_t *nanoseconds)
+{
+    struct decimal decimal;
+    uint64_t magnitude;
+
+    if (!read_decimal(slice, &decimal) || !scale(&decimal, decimal.exponent + 3, &magnitude) ||
+        magnitude > INT64_MAX)
+        return false;
+    *nanoseconds = decimal.is_negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    return true;
+}
+
+bool slice_fraction(const struct json_slice *slice, double *value)
+{
+    struct decimal decimal;
+    char text[64];
+
+    if (!read_decimal(slice, &decimal) || slice->length >= sizeof text)
+        return false;
+    memcpy(text, slice->text, slice->length);
+    text[slice->length] = '\0';
+    *value = strtod(text, NULL);
+    return true;
+}
+
+/* ---- strings
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static uint32_t read_hex(const char *at)
+{
+    uint32_t code = 0;
+
+    for (int i = 0; i < 4; i++) {
+        char c = at[i];
+
+        code = code << 4 | (uint32_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+    }
+    return code;
+}
+
+static size_t write_utf8(uint32_t code, char *to)
+{
+    if (code < 0x80) {
+        to[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        to[0] = (char)(0xc0 | code >> 6);
+        to[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        to[0] = (char)(0xe0 | code >> 12);
+        to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        to[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | code >> 18);
+    to[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    to[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    to[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
+}
+
+/* \uXXXX, or two that make one character; `at` is behind the backslash. Half a pair becomes U+FFFD.
+ */
+static const char *unescape_unicode(const char *at, const char *end, char **to)
+{
+    uint32_t code = read_hex(at + 1);
+
+    at += 5;
+    if (code >= 0xd800 && code < 0xdc00 && end - at >= 6 && at[0] == '\\' && is_escape(at + 1) &&
+        at[1] == 'u') {
+        uint32_t low = read_hex(at + 2);
+
+        if (low >= 0xdc00 && low < 0xe000) {
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            at += 6;
+        }
+    }
+    if (code >= 0xd800 && code < 0xe000)
+        code = 0xfffd;
+    *to += write_utf8(code, *to);
+    return at;
+}
+
+size_t slice_unescape(const struct json_slice *slice, char *to)
+{
+    static const char from_letters[] = "bfnrt";
+    static const char to_bytes[] = "\b\f\n\r\t";
+    const char *at = slice->text;
+    const char *end = at + slice->length;
+    char *start = to;
+
+    while (at < end) {
+        const char *letter;
+
+        if (*at != '\\' || end - at < 2 || (at[1] == 'u' && end - at < 6) || !is_escape(at + 1)) {
+            *to++ = *at++;
+        } else if (at[1] == 'u') {
+            at = unescape_unicode(at + 1, end, &to);
+        } else {
+            letter = strchr(from_letters, at[1]);
+            *to++ = letter ? to_bytes[letter - from_letters] : at[1];
+            at += 2;
+        }
+    }
+    return (size_t)(to - start);
+}

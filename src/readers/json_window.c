@@ -1,0 +1,76 @@
+/* A place in a long JSON text, of which a window is in memory. */
+#include "readers/json_window.h"
+
+void json_window_init(struct json_window *window, struct input_stream *input, int64_t start_byte)
+{
+    static const char nothing[INPUT_PADDING];
+
+    *window = (struct json_window){
+        .input = input,
+        .at = nothing,
+        .start = nothing,
+        .start_byte = start_byte,
+        .scan.limit = nothing,
+    };
+}
+
+bool json_window_grow(struct json_window *window)
+{
+    size_t keep = (size_t)(window->scan.limit - window->at);
+    size_t wanted = keep * 2; /* so that reading a long value again and again stays linear */
+    struct input_window next = {0};
+
+    if (window->is_last)
+        return false;
+    window->start_byte += window->at - window->start;
+    do {
+        if (!input_stream_next(window->input, keep, &next)) {
+            window->is_last = true;
+            break;
+        }
+        keep = next.length;
+    } while (next.length < wanted);
+    window->start = next.text;
+    window->at = next.text;
+    window->scan.limit = next.text + next.length;
+    return next.length > 0 && !(window->is_last && next.length * 2 == wanted);
+}
+
+char json_window_peek(struct json_window *window)
+{
+    for (;;) {
+        window->at = scan_space(window->at);
+        if (window->at < window->scan.limit)
+            return *window->at;
+        if (!json_window_grow(window))
+            return '\0';
+    }
+}
+
+bool json_window_key(struct json_window *window, struct json_slice *key)
+{
+    for (;;) {
+        const char *behind = scan_key(&window->scan, window->at, key);
+
+        if (behind && behind < window->scan.limit) {
+            window->at = behind;
+            return true;
+        }
+        if ((!behind && !scan_is_incomplete(&window->scan)) || !json_window_grow(window))
+            return false;
+    }
+}
+
+bool json_window_value(struct json_window *window, struct json_slice *value)
+{
+    for (;;) {
+        const char *behind = scan_value(&window->scan, window->at, value);
+
+        if (behind) {
+            window->at = behind;
+            return true;
+        }
+        if (!scan_is_incomplete(&window->scan) || !json_window_grow(window))
+            return false;
+    }
+}

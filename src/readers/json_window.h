@@ -1,0 +1,36 @@
+/* A place in a long JSON text, of which a window is in memory. */
+#ifndef FLOPLEDGER_READERS_JSON_WINDOW_H
+#define FLOPLEDGER_READERS_JSON_WINDOW_H
+
+#include "base/input_stream.h"
+#include "readers/json_scan.h"
+
+struct json_window {
+    struct input_stream *input; /* not owned */
+    struct json_scan scan;      /* its limit is the end of the window */
+    const char *at;             /* the place */
+    const char *start;          /* of the window */
+    int64_t start_byte;         /* offset of `start` in the text */
+    bool is_last;               /* nothing comes after the window */
+};
+
+void json_window_init(struct json_window *window, struct input_stream *input, int64_t start_byte);
+
+/* Makes the window longer; `at` moves with the text. False at the end of the input. */
+bool json_window_grow(struct json_window *window);
+
+/* Skips white space; the character at the place, 0 at the end of the input. */
+char json_window_peek(struct json_window *window);
+
+static inline int64_t json_window_byte(const struct json_window *window, const char *at)
+{
+    return window->start_byte + (at - window->start);
+}
+
+/* The key and the value of a member, or the value alone, made complete in the window, which is
+ * grown as far as needed; false where it is malformed or the input ends (scan_is_incomplete tells).
+ * The place moves behind it. */
+bool json_window_key(struct json_window *window, struct json_slice *key);
+bool json_window_value(struct json_window *window, struct json_slice *value);
+
+#endif

@@ -1,0 +1,203 @@
+/* The order of events in a trace: by time, and where times are equal by what the events say. */
+#include "trace/event_order.h"
+
+#include "base/invariant.h"
+#include "base/radix_sort.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_texts(const struct trace *trace, uint32_t a, uint32_t b)
+{
+    return a == b ? 0 : strcmp(trace_text(trace, a), trace_text(trace, b));
+}
+
+/* Details as bytes, with texts in place of string ids. */
+static int compare_details(const struct trace *trace, uint32_t a, uint32_t b)
+{
+    struct event_detail left;
+    struct event_detail right;
+    int order = 0;
+
+    if (a == b)
+        return 0;
+    left = trace->details[a];
+    right = trace->details[b];
+#define COMPARE(field)                                             \
+    do {                                                           \
+        if (!order)                                                \
+            order = compare_texts(trace, left.field, right.field); \
+        left.field = 0;                                            \
+        right.field = 0;                                           \
+    } while (0)
+    COMPARE(input_shapes);
+    COMPARE(input_types);
+    COMPARE(concrete_inputs);
+    COMPARE(call_stack);
+    COMPARE(collective_name);
+    COMPARE(element_type);
+    COMPARE(group_name);
+    COMPARE(group_ranks);
+#undef COMPARE
+    return order ? order : memcmp(&left, &right, sizeof left);
+}
+
+static int compare_rest(const struct trace *trace, const struct event *a, const struct event *b)
+{
+    int order = compare_numbers(a->external_id, b->external_id);
+
+    return order ? order : compare_details(trace, a->detail, b->detail);
+}
+
+int compare_host_events(const struct trace *trace, const struct event *a, const struct event *b)
+{
+    int order = compare_numbers(a->start_ns, b->start_ns);
+
+    if (!order)
+        order = compare_numbers(b->duration_ns, a->duration_ns);
+    if (!order)
+        order = compare_texts(trace, a->name, b->name);
+    if (!order)
+        order = compare_numbers(a->kind, b->kind);
+    if (!order)
+        order = compare_numbers(a->correlation, b->correlation);
+    return order ? order : compare_rest(trace, a, b);
+}
+
+int compare_device_events(const struct trace *trace, const struct event *a, const struct event *b)
+{
+    const struct track *left = &trace->tracks[a->track];
+    const struct track *right = &trace->tracks[b->track];
+    int order = compare_numbers(a->start_ns, b->start_ns);
+
+    if (!order)
+        order = compare_numbers(a->duration_ns, b->duration_ns);
+    if (!order)
+        order = compare_numbers(a->kind, b->kind);
+    if (!order)
+        order = compare_numbers(left->device, right->device);
+    if (!order)
+        order = compare_numbers(left->stream, right->stream);
+    if (!order)
+        order = compare_numbers(a->correlation, b->correlation);
+    if (!order)
+        order = compare_texts(trace, a->name, b->name);
+    if (!order)
+        order = compare_numbers(a->track, b->track);
+    return order ? order : compare_rest(trace, a, b);
+}
+
+struct ordering {
+    const struct trace *trace;
+    const struct event *events;
+    uint64_t index_mask;
+    int (*compare)(const struct trace *, const struct event *, const struct event *);
+};
+
+static int compare_keys(const void *a, const void *b, void *argument)
+{
+    const struct ordering *order = argument;
+    uint64_t left = *(const uint64_t *)a & order->index_mask;
+    uint64_t right = *(const uint64_t *)b & order->index_mask;
+
+    return order->compare(order->trace, &order->events[left], &order->events[right]);
+}
+
+/* Orders a run of keys whose times are equal, as far as the keys hold them. */
+static void sort_ties(uint64_t *keys, size_t count, struct ordering *order)
+{
+    if (count > 24) {
+        qsort_r(keys, count, sizeof *keys, compare_keys, order);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        uint64_t key = keys[i];
+        size_t j = i;
+
+        for (; j > 0 && compare_keys(&keys[j - 1], &key, order) > 0; j--)
+            keys[j] = keys[j - 1];
+        keys[j] = key;
+    }
+}
+
+/* Puts events[order[i]] at i, in place; the order is used up. */
+static void permute(struct event *events, uint64_t *order, size_t count, uint64_t index_mask)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t to = i;
+        size_t from = order[i] & index_mask;
+        struct event first;
+
+        if (from == i)
+            continue;
+        first = events[i];
+        while (from != i) {
+            events[to] = events[from];
+            order[to] = to;
+            to = from;
+            from = order[to] & index_mask;
+        }
+        events[to] = first;
+        order[to] = to;
+    }
+}
+
+static unsigned bits_of(uint64_t value)
+{
+    return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
+}
+
+static void sort_by_keys(struct event *events, size_t count, int64_t first_ns, uint64_t range,
+                         struct ordering *order)
+{
+    unsigned index_bits = bits_of(count - 1);
+    unsigned range_bits = bits_of(range);
+    /* Times that need more bits than are left lose their lowest; events alike by then are ties. */
+    unsigned lost_bits = range_bits + index_bits > 64 ? range_bits + index_bits - 64 : 0;
+    uint64_t *keys = require_memory(malloc(count * sizeof *keys));
+    uint64_t *scratch = require_memory(malloc(count * sizeof *scratch));
+    uint64_t *sorted;
+
+    order->index_mask = ((uint64_t)1 << index_bits) - 1;
+    for (size_t i = 0; i < count; i++)
+        keys[i] =
+            ((uint64_t)events[i].start_ns - (uint64_t)first_ns) >> lost_bits << index_bits | i;
+    sorted = radix_sort(keys, scratch, count, index_bits, index_bits + range_bits - lost_bits);
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+
+        while (end < count && sorted[end] >> index_bits == sorted[i] >> index_bits)
+            end++;
+        if (end - i > 1)
+            sort_ties(sorted + i, end - i, order);
+        i = end;
+    }
+    permute(events, sorted, count, order->index_mask);
+    free(keys);
+    free(scratch);
+}
+
+void sort_events(const struct trace *trace, struct event *events, size_t count,
+                 int (*compare)(const struct trace *, const struct event *, const struct event *))
+{
+    struct ordering order = {.trace = trace, .events = events, .compare = compare};
+    int64_t first_ns = INT64_MAX;
+    int64_t last_ns = INT64_MIN;
+    bool is_sorted = true;
+
+    for (size_t i = 0; i < count; i++) {
+        if (events[i].start_ns < first_ns)
+            first_ns = events[i].start_ns;
+        if (events[i].start_ns > last_ns)
+            last_ns = events[i].start_ns;
+        is_sorted = is_sorted && (i == 0 || compare(trace, &events[i - 1], &events[i]) <= 0);
+    }
+    if (!is_sorted)
+        sort_by_keys(events, count, first_ns, (uint64_t)last_ns - (uint64_t)first_ns, &order);
+}

@@ -1,0 +1,46 @@
+/* Events on their way into a trace: appended one by one, taken away chunk by chunk, so that memory
+ * is given back while the final arrays grow. */
+#ifndef FLOPLEDGER_TRACE_EVENT_STORE_H
+#define FLOPLEDGER_TRACE_EVENT_STORE_H
+
+#include "trace/event.h"
+
+#include <stddef.h>
+
+/* A zeroed store is empty. */
+struct event_store {
+    struct event **chunks; /* [chunk_count], each EVENT_CHUNK events but the last */
+    size_t chunk_count;
+    size_t chunk_capacity;
+    struct event *next; /* where the next event goes */
+    struct event *end;  /* of the newest chunk */
+};
+
+enum { EVENT_CHUNK = 16384 };
+
+/* Room for a new chunk; called by event_store_add. */
+void event_store_grow(struct event_store *store);
+
+static inline void event_store_add(struct event_store *store, const struct event *event)
+{
+    if (store->next == store->end)
+        event_store_grow(store);
+    *store->next++ = *event;
+}
+
+size_t event_store_count(const struct event_store *store);
+
+/* Number of events in chunk `index`. */
+size_t event_store_chunk_events(const struct event_store *store, size_t index);
+
+/* Gives the memory of one chunk back; its events are gone. */
+void event_store_free_chunk(struct event_store *store, size_t index);
+
+void event_store_clear(struct event_store *store);
+
+/* Memory for large arrays, zeroed when first touched and given back to the system at once. Aborts
+ * when memory ends. */
+void *large_array_new(size_t bytes);
+void large_array_free(void *array);
+
+#endif

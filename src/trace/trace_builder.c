@@ -1,0 +1,337 @@
+/* Takes what a reader finds, in any order. */
+#include "trace/trace_builder.h"
+
+#include "base/invariant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Doubles an array that is full. */
+static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t element_bytes)
+{
+    if (count < *capacity)
+        return array;
+    require_invariant(*capacity <= UINT32_MAX / 2, "that there are fewer than 2^32 entries");
+    *capacity = *capacity ? *capacity * 2 : 64;
+    return require_memory(realloc(array, *capacity * element_bytes));
+}
+
+void trace_builder_init(struct trace_builder *builder)
+{
+    *builder = (struct trace_builder){0};
+    builder->facts = (struct run_facts){
+        .rank = -1,
+        .world_size = -1,
+        .record_shapes = -1,
+        .profile_memory = -1,
+        .with_stack = -1,
+        .with_modules = -1,
+        .with_flops = -1,
+    };
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+/* ---- tracks
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static uint32_t hash_track(const struct track_key *key)
+{
+    uint64_t hash = mix((uint64_t)key->process << 32 | key->thread, (uint64_t)key->stream);
+
+    return (uint32_t)(mix(hash, (uint64_t)(uint32_t)key->device << 1 | key->is_device) >> 16);
+}
+
+static bool is_same_track(const struct track_key *a, const struct track_key *b)
+{
+    return a->process == b->process && a->thread == b->thread && a->is_device == b->is_device &&
+           a->device == b->device && a->stream == b->stream;
+}
+
+static void grow_track_slots(struct trace_builder *builder)
+{
+    uint32_t slots = builder->track_slot_count ? builder->track_slot_count * 2 : 256;
+
+    free(builder->track_slots);
+    builder->track_slots = require_memory(calloc(slots, sizeof *builder->track_slots));
+    builder->track_slot_count = slots;
+    for (uint32_t i = 0; i < builder->track_count; i++) {
+        uint32_t at = hash_track(&builder->tracks[i]) & (slots - 1);
+
+        while (builder->track_slots[at])
+            at = (at + 1) & (slots - 1);
+        builder->track_slots[at] = i + 1;
+    }
+}
+
+uint32_t trace_builder_track(struct trace_builder *builder, const struct track_key *key)
+{
+    uint32_t mask;
+    uint32_t at;
+    uint32_t old_capacity = builder->track_capacity;
+
+    if (2 * (builder->track_count + 1) > builder->track_slot_count)
+        grow_track_slots(builder);
+    mask = builder->track_slot_count - 1;
+    at = hash_track(key) & mask;
+    while (builder->track_slots[at]) {
+        uint32_t index = builder->track_slots[at] - 1;
+
+        if (is_same_track(&builder->tracks[index], key))
+            return index;
+        at = (at + 1) & mask;
+    }
+    builder->tracks = grown(builder->tracks, builder->track_count, &builder->track_capacity,
+                            sizeof *builder->tracks);
+    if (builder->track_capacity != old_capacity)
+        builder->track_host_events = require_memory(
+            realloc(builder->track_host_events, builder->track_capacity * sizeof(uint32_t)));
+    builder->tracks[builder->track_count] = *key;
+    builder->track_host_events[builder->track_count] = 0;
+    builder->track_slots[at] = ++builder->track_count;
+    return builder->track_count - 1;
+}
+
+/* ---- details
+ * -------------------------------------------------------------------------------------------------
+ */
+
+struct event_detail event_detail_none(void)
+{
+    struct event_detail detail;
+
+    memset(&detail, 0, sizeof detail);
+    for (int i = 0; i < 3; i++) {
+        detail.grid[i] = -1;
+        detail.block[i] = -1;
+    }
+    detail.registers_per_thread = -1;
+    detail.shared_memory_bytes = -1;
+    detail.occupancy_percent = -1;
+    detail.blocks_per_sm = -1;
+    detail.warps_per_sm = -1;
+    detail.bytes = -1;
+    detail.in_elements = -1;
+    detail.out_elements = -1;
+    detail.group_size = -1;
+    return detail;
+}
+
+static uint32_t hash_detail(const struct event_detail *detail)
+{
+    uint64_t words[sizeof *detail / sizeof(uint64_t)];
+    uint64_t a = 0;
+    uint64_t b = 0;
+
+    _Static_assert(sizeof words == sizeof *detail && sizeof words % 16 == 0,
+                   "details are whole words");
+    memcpy(words, detail, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i += 2) {
+        a = mix(a, words[i]);
+        b = mix(b, words[i + 1]);
+    }
+    return (uint32_t)(mix(a, b) >> 16);
+}
+
+static void grow_detail_slots(struct trace_builder *builder)
+{
+    uint32_t slots = builder->detail_slot_count ? builder->detail_slot_count * 2 : 1024;
+
+    free(builder->detail_slots);
+    builder->detail_slots = require_memory(calloc(slots, sizeof *builder->detail_slots));
+    builder->detail_slot_count = slots;
+    for (uint32_t i = 0; i < builder->detail_count; i++) {
+        uint32_t at = hash_detail(&builder->details[i]) & (slots - 1);
+
+        while (builder->detail_slots[at])
+            at = (at + 1) & (slots - 1);
+        builder->detail_slots[at] = i + 1;
+    }
+}
+
+static uint32_t intern_detail(struct trace_builder *builder, const struct event_detail *detail)
+{
+    uint32_t mask;
+    uint32_t at;
+
+    if (2 * (builder->detail_count + 1) > builder->detail_slot_count)
+        grow_detail_slots(builder);
+    mask = builder->detail_slot_count - 1;
+    at = hash_detail(detail) & mask;
+    while (builder->detail_slots[at]) {
+        uint32_t index = builder->detail_slots[at] - 1;
+
+        if (memcmp(&builder->details[index], detail, sizeof *detail) == 0)
+            return index;
+        at = (at + 1) & mask;
+    }
+    builder->details = grown(builder->details, builder->detail_count, &builder->detail_capacity,
+                             sizeof *builder->details);
+    builder->details[builder->detail_count] = *detail;
+    builder->detail_slots[at] = ++builder->detail_count;
+    return builder->detail_count - 1;
+}
+
+uint32_t trace_builder_detail(struct trace_builder *builder, const struct event_detail *detail)
+{
+    if (!builder->detail_count) {
+        struct event_detail none = event_detail_none();
+
+        intern_detail(builder, &none);
+    }
+    return intern_detail(builder, detail);
+}
+
+/* ---- events
+ * --------------------------------------------------------------------------------------------------
+ */
+
+void trace_builder_add(struct trace_builder *builder, const struct event *event)
+{
+    if (event->kind < EVENT_KERNEL) {
+        event_store_add(&builder->host, event);
+        builder->track_host_events[event->track]++;
+    } else if (event_is_device_work(event)) {
+        event_store_add(&builder->device, event);
+    } else {
+        event_store_add(&builder->notes, event);
+    }
+}
+
+void trace_builder_add_half(struct trace_builder *builder, const struct half_event *half)
+{
+    builder->halves = grown(builder->halves, builder->half_count, &builder->half_capacity,
+                            sizeof *builder->halves);
+    builder->halves[builder->half_count++] = *half;
+}
+
+void trace_builder_name(struct trace_builder *builder, const struct given_name *name)
+{
+    builder->names =
+        grown(builder->names, builder->name_count, &builder->name_capacity, sizeof *builder->names);
+    builder->names[builder->name_count++] = *name;
+}
+
+void trace_builder_add_device(struct trace_builder *builder, const struct device *device)
+{
+    builder->devices = require_memory(
+        realloc(builder->devices, (builder->device_count + 1) * sizeof *builder->devices));
+    builder->devices[builder->device_count++] = *device;
+}
+
+/* ---- the account of what was read
+ * ---------------------------------------------------------------------------- */
+
+/* The place where this category and phase is counted; NULL where there are too many of them. */
+static struct category_count *find_category(struct read_account *read, uint32_t category,
+                                            char phase)
+{
+    struct category_count *count = read->categories;
+
+    for (uint32_t i = 0; i < read->category_count; i++, count++) {
+        if (count->category == category && count->phase == phase)
+            return count;
+    }
+    if (read->category_count == READ_CATEGORIES_MAX)
+        return NULL;
+    read->category_count++;
+    *count = (struct category_count){
+        .category = category,
+        .phase = phase,
+        .first_start_ns = INT64_MAX,
+        .last_end_ns = INT64_MIN,
+    };
+    return count;
+}
+
+void trace_builder_count(struct trace_builder *builder, uint32_t category, char phase,
+                         int64_t start_ns, int64_t end_ns)
+{
+    struct category_count *count = &builder->read.categories[builder->last_category];
+
+    if (builder->read.category_count == 0 || count->category != category || count->phase != phase) {
+        count = find_category(&builder->read, category, phase);
+        if (!count) {
+            builder->read.uncategorised_events++;
+            return;
+        }
+        builder->last_category = (uint32_t)(count - builder->read.categories);
+    }
+    count->events++;
+    if (start_ns > end_ns)
+        return;
+    if (start_ns < count->first_start_ns)
+        count->first_start_ns = start_ns;
+    if (end_ns > count->last_end_ns)
+        count->last_end_ns = end_ns;
+    count->total_duration_ns += end_ns - start_ns;
+}
+
+void trace_builder_damage(struct trace_builder *builder, const struct damage *damage)
+{
+    struct read_account *read = &builder->read;
+
+    if (read->damage_count < READ_DAMAGES_MAX)
+        read->damages[read->damage_count++] = *damage;
+    read->damaged_events++;
+}
+
+static void add_category(struct read_account *to, const struct category_count *from,
+                         uint32_t category)
+{
+    struct category_count *count = find_category(to, category, from->phase);
+
+    if (!count) {
+        to->uncategorised_events += from->events;
+        return;
+    }
+    count->events += from->events;
+    count->total_duration_ns += from->total_duration_ns;
+    if (from->first_start_ns < count->first_start_ns)
+        count->first_start_ns = from->first_start_ns;
+    if (from->last_end_ns > count->last_end_ns)
+        count->last_end_ns = from->last_end_ns;
+}
+
+void read_account_add(struct read_account *to, const struct read_account *from,
+                      const uint32_t *string_of)
+{
+    to->events += from->events;
+    to->damaged_events += from->damaged_events;
+    to->negative_durations += from->negative_durations;
+    to->overflowing_durations += from->overflowing_durations;
+    to->missing_times += from->missing_times;
+    to->unmatched_begins += from->unmatched_begins;
+    to->unmatched_ends += from->unmatched_ends;
+    to->replaced_names += from->replaced_names;
+    to->device_step_copies += from->device_step_copies;
+    to->uncategorised_events += from->uncategorised_events;
+    for (uint32_t i = 0; i < from->damage_count && to->damage_count < READ_DAMAGES_MAX; i++)
+        to->damages[to->damage_count++] = from->damages[i];
+    for (uint32_t i = 0; i < from->category_count; i++)
+        add_category(to, &from->categories[i], string_of[from->categories[i].category]);
+}
+
+void trace_builder_clear(struct trace_builder *builder)
+{
+    if (!builder)
+        return;
+    string_pool_clear(&builder->strings);
+    event_store_clear(&builder->host);
+    event_store_clear(&builder->device);
+    event_store_clear(&builder->notes);
+    free(builder->halves);
+    free(builder->tracks);
+    free(builder->track_slots);
+    free(builder->track_host_events);
+    free(builder->details);
+    free(builder->detail_slots);
+    free(builder->names);
+    free(builder->devices);
+    *builder = (struct trace_builder){0};
+}

@@ -1,0 +1,115 @@
+/* Takes what a reader finds, in any order, and makes a trace of it. Several builders, each filled
+ * by a thread of its own, become one trace. */
+#ifndef FLOPLEDGER_TRACE_TRACE_BUILDER_H
+#define FLOPLEDGER_TRACE_TRACE_BUILDER_H
+
+#include "base/string_pool.h"
+#include "trace/event_store.h"
+#include "trace/trace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Which track an event is on, as the file names it. */
+struct track_key {
+    uint32_t process; /* pid as written, in the builder's strings */
+    uint32_t thread;  /* tid as written */
+    bool is_device;
+    int32_t device; /* -1 for a host thread */
+    int64_t stream; /* -1 for a host thread or a stream not numbered */
+};
+
+/* Half of a timed event: phase B or E. */
+struct half_event {
+    struct event event; /* duration 0 */
+    bool is_begin;
+};
+
+/* A name given to a process or thread. */
+struct given_name {
+    uint32_t process;
+    uint32_t thread;
+    uint32_t name;
+    bool is_thread; /* else of the whole process, and `thread` says nothing */
+};
+
+/* A zeroed builder is empty. */
+struct trace_builder {
+    struct string_pool strings;
+    struct event_store host;
+    struct event_store device;
+    struct event_store notes; /* device annotations, syncs */
+    struct half_event *halves;
+    uint32_t half_count;
+    uint32_t half_capacity;
+
+    struct track_key *tracks;
+    uint32_t track_count;
+    uint32_t track_capacity;
+    uint32_t *track_slots; /* open addressing: index + 1, 0 = free */
+    uint32_t track_slot_count;
+    uint32_t *track_host_events; /* how many of `host` are on each track */
+
+    struct event_detail *details; /* [0] is "no details", once there is one */
+    uint32_t detail_count;
+    uint32_t detail_capacity;
+    uint32_t *detail_slots;
+    uint32_t detail_slot_count;
+
+    struct given_name *names;
+    uint32_t name_count;
+    uint32_t name_capacity;
+
+    struct device *devices;
+    uint32_t device_count;
+
+    struct run_facts facts; /* set by trace_builder_init to "not given" */
+    struct read_account read;
+    uint32_t last_category; /* index in read.categories of the event before */
+};
+
+void trace_builder_init(struct trace_builder *builder);
+
+/* Index of the track; equal keys have equal tracks. */
+uint32_t trace_builder_track(struct trace_builder *builder, const struct track_key *key);
+
+/* Index of the details, whose padding must be zeroed; equal details have equal indices, and what
+ * event_detail_none returns has index 0. */
+uint32_t trace_builder_detail(struct trace_builder *builder, const struct event_detail *detail);
+
+/* Details of which none is given. */
+struct event_detail event_detail_none(void);
+
+/* `event->kind` decides where it goes; its ids are those of this builder. */
+void trace_builder_add(struct trace_builder *builder, const struct event *event);
+
+/* Phases B and E, matched by trace_finish. */
+void trace_builder_add_half(struct trace_builder *builder, const struct half_event *half);
+
+void trace_builder_name(struct trace_builder *builder, const struct given_name *name);
+
+/* One entry of deviceProperties. */
+void trace_builder_add_device(struct trace_builder *builder, const struct device *device);
+
+/* One event of this category and phase; it lasts from start to end, which are equal for a point in
+ * time. Events without a time pass start > end. */
+void trace_builder_count(struct trace_builder *builder, uint32_t category, char phase,
+                         int64_t start_ns, int64_t end_ns);
+
+/* Notes a place in the file that is no event. */
+void trace_builder_damage(struct trace_builder *builder, const struct damage *damage);
+
+/* Adds counts and damages of `from` to `to`, whose place in the file is before. Categories are
+ * those of one pool. */
+void read_account_add(struct read_account *to, const struct read_account *from,
+                      const uint32_t *string_of);
+
+/* Makes `trace`, which must be zeroed but for nothing, out of `count` builders in the order of the
+ * file; all of them are left cleared. Sorts, links kernels to their launches, and finds their
+ * operators with up to `threads` threads. */
+void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned count,
+                  unsigned threads);
+
+void trace_builder_clear(struct trace_builder *builder);
+
+#endif

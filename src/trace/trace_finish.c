@@ -1,0 +1,450 @@
+/* Makes one trace out of the builders that the threads of a reader have filled. */
+#include "base/invariant.h"
+#include "trace/event_order.h"
+#include "trace/half_events.h"
+#include "trace/trace_builder.h"
+#include "trace/trace_link.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* What a builder's ids are in the trace. */
+struct id_maps {
+    uint32_t *strings;
+    uint32_t *tracks;
+    uint32_t *details;
+};
+
+struct finish {
+    struct trace *trace;
+    struct trace_builder *builders;
+    struct id_maps *maps; /* [count] */
+    unsigned count;
+};
+
+static uint32_t *new_map(uint32_t count)
+{
+    return require_memory(calloc((size_t)count + 1, sizeof(uint32_t)));
+}
+
+/* ---- strings, tracks and details: those of the first builder keep their ids
+ * --------------------------------- */
+
+static void map_strings(struct string_pool *to, const struct string_pool *from, uint32_t *map)
+{
+    for (size_t id = 0; id < from->count; id++)
+        map[id] = string_pool_add(to, from->entries[id].text, from->entries[id].length);
+}
+
+static void map_tracks(struct trace_builder *to, const struct trace_builder *from,
+                       struct id_maps *maps)
+{
+    for (uint32_t i = 0; i < from->track_count; i++) {
+        struct track_key key = from->tracks[i];
+
+        key.process = maps->strings[key.process];
+        key.thread = maps->strings[key.thread];
+        maps->tracks[i] = trace_builder_track(to, &key);
+        to->track_host_events[maps->tracks[i]] += from->track_host_events[i];
+    }
+}
+
+static void map_details(struct trace_builder *to, const struct trace_builder *from,
+                        struct id_maps *maps)
+{
+    for (uint32_t i = 0; i < from->detail_count; i++) {
+        struct event_detail detail = from->details[i];
+
+        detail.input_shapes = maps->strings[detail.input_shapes];
+        detail.input_types = maps->strings[detail.input_types];
+        detail.concrete_inputs = maps->strings[detail.concrete_inputs];
+        detail.call_stack = maps->strings[detail.call_stack];
+        detail.collective_name = maps->strings[detail.collective_name];
+        detail.element_type = maps->strings[detail.element_type];
+        detail.group_name = maps->strings[detail.group_name];
+        detail.group_ranks = maps->strings[detail.group_ranks];
+        maps->details[i] = trace_builder_detail(to, &detail);
+    }
+}
+
+static void map_event(struct event *event, const struct id_maps *maps)
+{
+    event->name = maps->strings[event->name];
+    event->track = maps->tracks[event->track];
+    event->detail = maps->details[event->detail];
+}
+
+/* The few things that are not events: they move to the first builder. */
+static void move_rest(struct trace_builder *to, struct trace_builder *from,
+                      const struct id_maps *maps)
+{
+    for (uint32_t i = 0; i < from->half_count; i++) {
+        struct half_event half = from->halves[i];
+
+        map_event(&half.event, maps);
+        trace_builder_add_half(to, &half);
+    }
+    for (uint32_t i = 0; i < from->name_count; i++) {
+        struct given_name name = from->names[i];
+
+        name.process = maps->strings[name.process];
+        name.thread = maps->strings[name.thread];
+        name.name = maps->strings[name.name];
+        trace_builder_name(to, &name);
+    }
+    for (uint32_t i = 0; i < from->device_count; i++) {
+        struct device device = from->devices[i];
+
+        device.name = maps->strings[device.name];
+        trace_builder_add_device(to, &device);
+    }
+}
+
+static void take_number(int64_t *to, int64_t from)
+{
+    if (*to < 0)
+        *to = from;
+}
+
+static void take_flag(int8_t *to, int8_t from)
+{
+    if (*to < 0)
+        *to = from;
+}
+
+static void take_string(uint32_t *to, uint32_t from)
+{
+    if (!*to)
+        *to = from;
+}
+
+static void add_facts(struct run_facts *to, const struct run_facts *from, const uint32_t *strings)
+{
+    take_number(&to->rank, from->rank);
+    take_number(&to->world_size, from->world_size);
+    take_string(&to->backend, strings[from->backend]);
+    take_string(&to->hostname, strings[from->hostname]);
+    take_string(&to->torch_version, strings[from->torch_version]);
+    take_string(&to->cuda_version, strings[from->cuda_version]);
+    take_string(&to->trace_name, strings[from->trace_name]);
+    if (!to->base_time_ns)
+        to->base_time_ns = from->base_time_ns;
+    take_flag(&to->record_shapes, from->record_shapes);
+    take_flag(&to->profile_memory, from->profile_memory);
+    take_flag(&to->with_stack, from->with_stack);
+    take_flag(&to->with_modules, from->with_modules);
+    take_flag(&to->with_flops, from->with_flops);
+    to->is_rocm = to->is_rocm || from->is_rocm;
+}
+
+static void merge_builders(struct finish *finish)
+{
+    struct trace_builder *first = &finish->builders[0];
+
+    if (!first->detail_count) {
+        struct event_detail none = event_detail_none();
+
+        trace_builder_detail(first, &none);
+    }
+    string_pool_add(&first->strings, "", 0);
+    for (unsigned i = 0; i < finish->count; i++) {
+        struct trace_builder *from = &finish->builders[i];
+        struct id_maps *maps = &finish->maps[i];
+
+        maps->strings = new_map((uint32_t)from->strings.count);
+        maps->tracks = new_map(from->track_count);
+        maps->details = new_map(from->detail_count);
+        if (i == 0)
+            continue;
+        map_strings(&first->strings, &from->strings, maps->strings);
+        map_tracks(first, from, maps);
+        map_details(first, from, maps);
+        move_rest(first, from, maps);
+        add_facts(&first->facts, &from->facts, maps->strings);
+        read_account_add(&first->read, &from->read, maps->strings);
+    }
+    half_events_match(first);
+}
+
+/* ---- tracks in an order of their own
+ * ------------------------------------------------------------------------- */
+
+/* Numbers by size and before texts, texts as strcmp. */
+static int compare_names(const char *a, const char *b)
+{
+    char *a_end;
+    char *b_end;
+    long long left = strtoll(a, &a_end, 10);
+    long long right = strtoll(b, &b_end, 10);
+    bool a_is_number = *a && !*a_end;
+    bool b_is_number = *b && !*b_end;
+
+    if (a_is_number != b_is_number)
+        return a_is_number ? -1 : 1;
+    if (a_is_number && left != right)
+        return left < right ? -1 : 1;
+    return strcmp(a, b);
+}
+
+static int compare_tracks(const void *a, const void *b, void *argument)
+{
+    const struct trace_builder *builder = argument;
+    const struct track_key *left = &builder->tracks[*(const uint32_t *)a];
+    const struct track_key *right = &builder->tracks[*(const uint32_t *)b];
+    int order;
+
+    if (left->is_device != right->is_device)
+        return left->is_device ? 1 : -1;
+    if (left->device != right->device)
+        return left->device < right->device ? -1 : 1;
+    order = compare_names(string_pool_text(&builder->strings, left->process),
+                          string_pool_text(&builder->strings, right->process));
+    if (!order)
+        order = compare_names(string_pool_text(&builder->strings, left->thread),
+                              string_pool_text(&builder->strings, right->thread));
+    if (!order && left->stream != right->stream)
+        order = left->stream < right->stream ? -1 : 1;
+    return order;
+}
+
+/* Makes trace->tracks, sorted; the maps then lead to it. */
+static void order_tracks(struct finish *finish)
+{
+    struct trace_builder *first = &finish->builders[0];
+    struct trace *trace = finish->trace;
+    uint32_t count = first->track_count;
+    uint32_t *order = new_map(count);
+    uint32_t *place = new_map(count);
+    uint32_t first_event = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    qsort_r(order, count, sizeof *order, compare_tracks, first);
+    trace->tracks = require_memory(calloc((size_t)count + 1, sizeof *trace->tracks));
+    trace->track_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct track_key *key = &first->tracks[order[i]];
+
+        place[order[i]] = i;
+        trace->tracks[i] = (struct track){
+            .process = key->process,
+            .thread = key->thread,
+            .is_device = key->is_device,
+            .device = key->device,
+            .stream = key->stream,
+            .first_event = first_event,
+            .event_count = first->track_host_events[order[i]],
+        };
+        first_event += trace->tracks[i].event_count;
+    }
+    trace->host_count = first_event;
+    for (unsigned b = 1; b < finish->count; b++) {
+        for (uint32_t i = 0; i < finish->builders[b].track_count; i++)
+            finish->maps[b].tracks[i] = place[finish->maps[b].tracks[i]];
+    }
+    memcpy(finish->maps[0].tracks, place, count * sizeof *place);
+    free(order);
+    free(place);
+}
+
+/* Of several names for one thread the last in the alphabet counts: it must not matter where they
+ * stand in the file. */
+static void give_name(const struct trace *trace, uint32_t *to, uint32_t name)
+{
+    if (!*to || strcmp(trace_text(trace, *to), trace_text(trace, name)) < 0)
+        *to = name;
+}
+
+static void name_tracks(struct trace *trace, const struct trace_builder *first)
+{
+    for (uint32_t n = 0; n < first->name_count; n++) {
+        const struct given_name *name = &first->names[n];
+
+        for (uint32_t i = 0; i < trace->track_count; i++) {
+            struct track *track = &trace->tracks[i];
+
+            if (track->process != name->process)
+                continue;
+            if (!name->is_thread)
+                give_name(trace, &track->process_name, name->name);
+            else if (track->thread == name->thread)
+                give_name(trace, &track->thread_name, name->name);
+        }
+    }
+}
+
+/* ---- events
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static void gather_host(struct finish *finish)
+{
+    struct trace *trace = finish->trace;
+    uint32_t *next = new_map(trace->track_count);
+
+    trace->host = large_array_new(trace->host_count * sizeof *trace->host);
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        next[i] = trace->tracks[i].first_event;
+    for (unsigned b = 0; b < finish->count; b++) {
+        struct event_store *store = &finish->builders[b].host;
+
+        for (size_t c = 0; c < store->chunk_count; c++) {
+            size_t count = event_store_chunk_events(store, c);
+
+            for (size_t i = 0; i < count; i++) {
+                struct event *event = &store->chunks[c][i];
+
+                if (b == 0)
+                    event->track = finish->maps[0].tracks[event->track];
+                else
+                    map_event(event, &finish->maps[b]);
+                trace->host[next[event->track]++] = *event;
+            }
+            event_store_free_chunk(store, c);
+        }
+    }
+    free(next);
+}
+
+static struct event *gather(struct finish *finish, bool is_notes, uint32_t *count)
+{
+    struct event *events;
+    size_t total = 0;
+    size_t at = 0;
+
+    for (unsigned b = 0; b < finish->count; b++)
+        total +=
+            event_store_count(is_notes ? &finish->builders[b].notes : &finish->builders[b].device);
+    require_invariant(total < NO_EVENT, "that there are fewer than 2^32 events");
+    events = large_array_new(total * sizeof *events);
+    for (unsigned b = 0; b < finish->count; b++) {
+        struct event_store *store =
+            is_notes ? &finish->builders[b].notes : &finish->builders[b].device;
+
+        for (size_t c = 0; c < store->chunk_count; c++) {
+            size_t here = event_store_chunk_events(store, c);
+
+            for (size_t i = 0; i < here; i++) {
+                struct event *event = &store->chunks[c][i];
+
+                if (b == 0)
+                    event->track = finish->maps[0].tracks[event->track];
+                else
+                    map_event(event, &finish->maps[b]);
+                events[at++] = *event;
+            }
+            event_store_free_chunk(store, c);
+        }
+    }
+    *count = (uint32_t)total;
+    return events;
+}
+
+/* ---- devices
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static int compare_devices(const void *a, const void *b)
+{
+    const struct device *left = a;
+    const struct device *right = b;
+
+    return (left->number > right->number) - (left->number < right->number);
+}
+
+static struct device *find_device(struct trace *trace, int32_t number)
+{
+    for (uint32_t i = 0; i < trace->device_list_count; i++) {
+        if (trace->devices[i].number == number)
+            return &trace->devices[i];
+    }
+    trace->devices = require_memory(
+        realloc(trace->devices, (trace->device_list_count + 1) * sizeof *trace->devices));
+    trace->devices[trace->device_list_count] = (struct device){
+        .number = number,
+        .memory_bytes = -1,
+        .compute_major = -1,
+        .compute_minor = -1,
+        .multiprocessors = -1,
+    };
+    return &trace->devices[trace->device_list_count++];
+}
+
+static void list_devices(struct trace *trace, struct trace_builder *first)
+{
+    uint32_t *events = new_map(trace->track_count);
+
+    trace->devices = first->devices;
+    trace->device_list_count = first->device_count;
+    first->devices = NULL;
+    first->device_count = 0;
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        events[trace->device[i].track]++;
+    for (uint32_t i = 0; i < trace->track_count; i++) {
+        if (events[i])
+            find_device(trace, trace->tracks[i].device)->event_count += events[i];
+    }
+    if (trace->device_list_count)
+        qsort(trace->devices, trace->device_list_count, sizeof *trace->devices, compare_devices);
+    free(events);
+}
+
+/* ---- all
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+/* What the first builder has and the trace takes over as it is. */
+static void adopt(struct trace *trace, struct trace_builder *first)
+{
+    trace->strings = first->strings;
+    first->strings = (struct string_pool){0};
+    trace->details = first->details;
+    trace->detail_count = first->detail_count;
+    first->details = NULL;
+    first->detail_count = 0;
+    trace->facts = first->facts;
+    trace->read = first->read;
+}
+
+static void sort_all(struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        sort_events(trace, trace->host + trace->tracks[i].first_event, trace->tracks[i].event_count,
+                    compare_host_events);
+    sort_events(trace, trace->device, trace->device_count, compare_device_events);
+    sort_events(trace, trace->device_notes, trace->device_note_count, compare_device_events);
+}
+
+void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned count,
+                  unsigned threads)
+{
+    struct finish finish = {
+        .trace = trace,
+        .builders = builders,
+        .maps = require_memory(calloc(count, sizeof *finish.maps)),
+        .count = count,
+    };
+
+    (void)threads;
+    merge_builders(&finish);
+    free(finish.maps[0].tracks); /* matched halves may have added tracks */
+    finish.maps[0].tracks = new_map(builders[0].track_count);
+    order_tracks(&finish);
+    adopt(trace, &builders[0]);
+    name_tracks(trace, &builders[0]);
+    gather_host(&finish);
+    trace->device = gather(&finish, false, &trace->device_count);
+    trace->device_notes = gather(&finish, true, &trace->device_note_count);
+    list_devices(trace, &builders[0]);
+    sort_all(trace);
+    trace_link_launches(trace);
+    trace_link_operators(trace);
+    for (unsigned b = 0; b < count; b++) {
+        free(finish.maps[b].strings);
+        free(finish.maps[b].tracks);
+        free(finish.maps[b].details);
+        trace_builder_clear(&builders[b]);
+    }
+    free(finish.maps);
+}

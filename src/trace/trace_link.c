@@ -1,0 +1,221 @@
+/* Joins kernels with the calls that launched them, and with the operators that did. */
+#include "trace/trace_link.h"
+
+#include "base/invariant.h"
+#include "trace/event_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* From an id to the index of a host event; several with one id: the one that starts first, then the
+ * longest, then the first in the order of the trace, so that it does not matter how the file is
+ * ordered. */
+struct id_index {
+    const struct event *host;
+    int64_t first_id;
+    uint32_t *direct; /* by id - first_id, where ids are dense: [range] */
+    uint64_t range;
+    struct id_slot {
+        int64_t id;
+        uint32_t event; /* NO_EVENT: free */
+    } * slots;          /* else */
+    size_t slot_mask;
+};
+
+/* Which host events are looked up, and by what. */
+struct id_choice {
+    enum event_kind kind;
+    int64_t (*id)(const struct event *);
+};
+
+static int64_t correlation_of(const struct event *event)
+{
+    return event->correlation;
+}
+
+static int64_t external_id_of(const struct event *event)
+{
+    return event->external_id;
+}
+
+static bool is_better(const struct event *host, uint32_t candidate, uint32_t holder)
+{
+    const struct event *a = &host[candidate];
+    const struct event *b = &host[holder];
+
+    if (holder == NO_EVENT)
+        return true;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns;
+    if (a->duration_ns != b->duration_ns)
+        return a->duration_ns > b->duration_ns;
+    return candidate < holder;
+}
+
+static struct id_slot *find_slot(const struct id_index *index, int64_t id)
+{
+    size_t at = (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & index->slot_mask;
+
+    while (index->slots[at].event != NO_EVENT && index->slots[at].id != id)
+        at = (at + 1) & index->slot_mask;
+    return &index->slots[at];
+}
+
+static void index_add(struct id_index *index, int64_t id, uint32_t event)
+{
+    if (index->direct) {
+        uint32_t *place = &index->direct[(uint64_t)id - (uint64_t)index->first_id];
+
+        if (is_better(index->host, event, *place))
+            *place = event;
+    } else {
+        struct id_slot *slot = find_slot(index, id);
+
+        if (is_better(index->host, event, slot->event))
+            *slot = (struct id_slot){.id = id, .event = event};
+    }
+}
+
+static uint32_t index_find(const struct id_index *index, int64_t id)
+{
+    if (index->direct) {
+        uint64_t place = (uint64_t)id - (uint64_t)index->first_id;
+
+        return place < index->range ? index->direct[place] : NO_EVENT;
+    }
+    return index->slots ? find_slot(index, id)->event : NO_EVENT;
+}
+
+/* Chooses the form of the index by how many ids there are, and how far apart. */
+static void index_make_room(struct id_index *index, uint32_t count, int64_t last_id)
+{
+    uint64_t range = (uint64_t)last_id - (uint64_t)index->first_id;
+
+    if (range < (uint64_t)count * 8 + 1024) {
+        index->range = range + 1;
+        index->direct = large_array_new(index->range * sizeof *index->direct);
+        memset(index->direct, 0xff, index->range * sizeof *index->direct);
+        return;
+    }
+    index->slot_mask = 1024;
+    while (index->slot_mask < (size_t)count * 2)
+        index->slot_mask *= 2;
+    index->slots = large_array_new(index->slot_mask * sizeof *index->slots);
+    index->slot_mask--;
+    for (size_t i = 0; i <= index->slot_mask; i++)
+        index->slots[i].event = NO_EVENT;
+}
+
+static struct id_index index_new(const struct trace *trace, const struct id_choice *choice)
+{
+    struct id_index index = {.host = trace->host, .first_id = INT64_MAX};
+    int64_t last_id = INT64_MIN;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        int64_t id = choice->id(&trace->host[i]);
+
+        if (trace->host[i].kind != choice->kind || id == NO_ID)
+            continue;
+        count++;
+        if (id < index.first_id)
+            index.first_id = id;
+        if (id > last_id)
+            last_id = id;
+    }
+    if (!count)
+        return index;
+    index_make_room(&index, count, last_id);
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        int64_t id = choice->id(&trace->host[i]);
+
+        if (trace->host[i].kind == choice->kind && id != NO_ID)
+            index_add(&index, id, i);
+    }
+    return index;
+}
+
+static void index_free(struct id_index *index)
+{
+    large_array_free(index->direct);
+    large_array_free(index->slots);
+}
+
+void trace_link_launches(struct trace *trace)
+{
+    const struct id_choice calls = {EVENT_RUNTIME_CALL, correlation_of};
+    struct id_index index = index_new(trace, &calls);
+
+    trace->launch = large_array_new(trace->device_count * sizeof *trace->launch);
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+        uint32_t launch =
+            event->correlation == NO_ID ? NO_EVENT : index_find(&index, event->correlation);
+
+        trace->launch[i] = launch;
+        if (launch == NO_EVENT)
+            trace->read.unlinked_device_events++;
+        else if (event->start_ns < trace->host[launch].start_ns)
+            trace->read.early_device_events++;
+    }
+    index_free(&index);
+}
+
+/* For each runtime call of one thread, the innermost operator open when it starts. `stack` has room
+ * for all events. */
+static void find_enclosing(const struct trace *trace, const struct track *track, uint32_t *stack,
+                           uint32_t *operator_of)
+{
+    uint32_t depth = 0;
+
+    for (uint32_t i = track->first_event; i < track->first_event + track->event_count; i++) {
+        const struct event *event = &trace->host[i];
+
+        if (event->kind != EVENT_OPERATOR && event->kind != EVENT_RUNTIME_CALL)
+            continue;
+        while (depth && event_end_ns(&trace->host[stack[depth - 1]]) <= event->start_ns)
+            depth--;
+        if (event->kind == EVENT_OPERATOR)
+            stack[depth++] = i;
+        else
+            operator_of[i] = depth ? stack[depth - 1] : NO_EVENT;
+    }
+}
+
+/* The operator whose own id the device event carries. An id that equals the event's correlation is
+ * none: some versions of the profiler write the correlation there. */
+static void find_by_external_id(struct trace *trace)
+{
+    const struct id_choice operators = {EVENT_OPERATOR, external_id_of};
+    struct id_index index = {0};
+    bool is_made = false;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+
+        if (trace->launch_operator[i] != NO_EVENT || event->external_id == NO_ID ||
+            event->external_id == 0 || event->external_id == event->correlation)
+            continue;
+        if (!is_made)
+            index = index_new(trace, &operators);
+        is_made = true;
+        trace->launch_operator[i] = index_find(&index, event->external_id);
+    }
+    index_free(&index);
+}
+
+void trace_link_operators(struct trace *trace)
+{
+    uint32_t *operator_of = large_array_new(trace->host_count * sizeof *operator_of);
+    uint32_t *stack = large_array_new(trace->host_count * sizeof *stack);
+
+    trace->launch_operator = large_array_new(trace->device_count * sizeof *trace->launch_operator);
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        find_enclosing(trace, &trace->tracks[i], stack, operator_of);
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        trace->launch_operator[i] =
+            trace->launch[i] == NO_EVENT ? NO_EVENT : operator_of[trace->launch[i]];
+    large_array_free(operator_of);
+    large_array_free(stack);
+    find_by_external_id(trace);
+}
