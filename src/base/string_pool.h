@@ -11,8 +11,8 @@ struct string_pool {
     uint32_t *slots;                   /* open addressing: [slot_count], id + 1, 0 = free */
     size_t count;
     size_t capacity;
-    size_t slot_count;                 /* a power of two, or 0 */
-    struct string_pool_block *blocks;  /* the bytes; they never move */
+    size_t slot_count;                /* a power of two, or 0 */
+    struct string_pool_block *blocks; /* the bytes; they never move */
 };
 
 struct string_pool_entry {
@@ -21,14 +21,15 @@ struct string_pool_entry {
     uint32_t hash;
 };
 
-/* The id of the string, which is copied into the pool when it is new. Ids count up from 0 in the order of first
- * sight. Aborts when memory ends. */
+/* The id of the string, which is copied into the pool when it is new. Ids count up from 0 in the
+ * order of first sight. Aborts when memory ends. */
 uint32_t string_pool_add(struct string_pool *pool, const char *text, size_t length);
 
 /* The id, or UINT32_MAX where the pool does not hold it. */
 uint32_t string_pool_find(const struct string_pool *pool, const char *text, size_t length);
 
-/* NUL-terminated, owned by the pool and valid until string_pool_clear. `id` must be in the pool (0 always is). */
+/* NUL-terminated, owned by the pool and valid until string_pool_clear. `id` must be in the pool (0
+ * always is). */
 const char *string_pool_text(const struct string_pool *pool, uint32_t id);
 size_t string_pool_length(const struct string_pool *pool, uint32_t id);
 
