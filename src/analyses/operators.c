@@ -214,7 +214,8 @@ static void add_table(struct results *results, struct section *section,
 {
     bool has_device = groups->self_device_ns > 0,
          by_shape = groups->input->options->by_shape && !of_ranges;
-    int for_device = has_device ? 0 : PRIORITY_FOR_PROGRAMS;
+    int for_self = has_device && !of_ranges ? 0 : PRIORITY_FOR_PROGRAMS;
+    int for_total = has_device ? 1 : PRIORITY_FOR_PROGRAMS;
     const struct column columns[OPERATOR_COLUMNS] = {
         {of_ranges ? "range" : "operator", of_ranges ? "range" : "operator", UNIT_TEXT, 0, false},
         {"calls", "calls", UNIT_COUNT, 0, false},
@@ -222,8 +223,8 @@ static void add_table(struct results *results, struct section *section,
         {"total_cpu", "total CPU", UNIT_TIME_NS, 1, false},
         {"mean_cpu", "CPU per call", UNIT_TIME_NS, 2, false},
         {"max_cpu", "longest", UNIT_TIME_NS, 3, false},
-        {"self_device", "self device", UNIT_TIME_NS, for_device, false},
-        {"total_device", "total device", UNIT_TIME_NS, for_device ? for_device : 1, false},
+        {"self_device", "self device", UNIT_TIME_NS, for_self, false},
+        {"total_device", "total device", UNIT_TIME_NS, for_total, false},
         {"input_shapes", "input shapes", UNIT_TEXT, 1, false},
     };
     struct ranked_row *rows = zeroed_array(groups->count, sizeof *rows);

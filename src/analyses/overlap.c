@@ -2,7 +2,6 @@
 #include "analyses/analysis.h"
 #include "analyses/chosen_events.h"
 #include "analyses/tally.h"
-#include "base/format.h"
 
 /* Union times of one or all steps. */
 struct overlap_times {
@@ -136,28 +135,6 @@ static struct table *add_table(struct results *results, struct section *section)
                              sizeof columns / sizeof *columns);
 }
 
-static void add_finding(struct results *results, struct section *section,
-                        const struct overlap_times *all, uint32_t step_count)
-{
-    int64_t exposed_ns = all->communication_ns - all->hidden_communication_ns;
-
-    if (fraction_of(exposed_ns, all->step_ns) < 0.02)
-        return;
-    section_add_finding(
-        results, section,
-        (struct finding){
-            .what = results_format(results, "%s of %s communication per step is exposed",
-                                   format_time(exposed_ns / step_count).text,
-                                   format_time(all->communication_ns / step_count).text),
-            .evidence =
-                "only communication kernels run in that time; part of it can be waiting for a "
-                "late rank",
-            .try_this = "start it earlier (bucket_cap_mb, FSDP prefetch), on its own stream; give "
-                        "several ranks "
-                        "to see who is late",
-            .cost_ns = exposed_ns / step_count});
-}
-
 static struct section *measure_overlap(struct results *results, const struct analysis_input *input)
 {
     const struct ledger *ledger = input->ledger;
@@ -188,7 +165,6 @@ static struct section *measure_overlap(struct results *results, const struct ana
     }
     if (table)
         table->rows_in_all = ledger->step_count;
-    add_finding(results, section, &all, ledger->step_count);
     return section;
 }
 

@@ -4,6 +4,7 @@
 #include "analyses/chosen_events.h"
 #include "analyses/step_outliers.h"
 #include "analyses/tally.h"
+#include "base/format.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -34,7 +35,7 @@ static const struct {
 } groups[ACCOUNT_GROUP_COUNT] = {
     [ACCOUNT_GROUP_COMPUTE] = {"compute", "compute"},
     [ACCOUNT_GROUP_COMMUNICATION] = {"communication", "exposed communication"},
-    [ACCOUNT_GROUP_COPY] = {"copies", "exposed copies"},
+    [ACCOUNT_GROUP_COPY] = {"copies", "copies"},
     [ACCOUNT_GROUP_IDLE] = {"idle", "idle"},
 };
 
@@ -388,6 +389,23 @@ static void add_outlier_findings(struct results *results, struct section *sectio
     }
 }
 
+/* What shows that the account costs time; its definition where there is nothing closer to say. */
+static const char *evidence_of(struct results *results, const struct ledger *ledger,
+                               enum account account)
+{
+    int64_t all_ns = 0;
+
+    if (account != ACCOUNT_COMMUNICATION)
+        return account_descriptions[account].definition;
+    for (uint32_t i = 0; i < ledger->step_count; i++)
+        all_ns += ledger->steps[i].communication_ns;
+    return results_format(
+        results,
+        "of %s communication per step this much is not hidden behind compute; part "
+        "of it may be waiting for a late rank",
+        format_time(rounded_mean(all_ns, ledger->step_count)).text);
+}
+
 /* What costs time and is not idle; gpu_idle tells of the rest. */
 static void add_busy_findings(struct results *results, struct section *section,
                               const struct ledger *ledger)
@@ -412,7 +430,7 @@ static void add_busy_findings(struct results *results, struct section *section,
             results, section,
             (struct finding){.what = results_format(results, "%s: %.1f %% of the step",
                                                     account->title, 100.0 * share),
-                             .evidence = account->definition,
+                             .evidence = evidence_of(results, ledger, rules[i].account),
                              .try_this = account->advice,
                              .cost_ns = rounded_mean(total_ns, ledger->step_count)});
     }
