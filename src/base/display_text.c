@@ -194,27 +194,101 @@ static void drop_lambdas(char *name)
     *out = '\0';
 }
 
-/* A copy in which template arguments nested `depth` deep or deeper are an ellipsis: depth 1 leaves
- * "kernel<...>". */
-static const char *collapse_templates(struct arena *arena, const char *name, int depth,
-                                      const char *ellipsis)
+/* Template arguments that hardly ever tell two kernels apart: numbers, and the containers of the
+ * arguments. */
+static bool tells_little(const char *argument, size_t length)
 {
-    char *copy = arena_allocate(arena, strlen(name) + strlen(ellipsis) * strlen(name) + 1);
+    static const char *const dull[] = {
+        "Array<",          "TrivialOffsetCalculator<", "OffsetCalculator<",
+        "LoadWithoutCast", "StoreWithoutCast",         "std::array<"};
+
+    if (argument[0] >= '0' && argument[0] <= '9')
+        return true;
+    for (size_t i = 0; i < sizeof dull / sizeof dull[0]; i++) {
+        if (length >= strlen(dull[i]) && strncmp(argument, dull[i], strlen(dull[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Where the template argument that `text` begins with ends: at its ',' or '>'. */
+static const char *behind_argument(const char *text)
+{
+    while (*text && *text != ',' && *text != '>')
+        text = strchr("(<{[", *text) ? behind_group(text) : text + 1;
+    return text;
+}
+
+/* Of the outermost template arguments leaves those that tell something, unless none does; in place.
+ */
+static void drop_dull_arguments(char *name)
+{
+    char *open = strchr(name, '<');
+    char *out;
+    const char *in;
+
+    if (!open)
+        return;
+    out = open + 1;
+    for (in = out; *in && *in != '>';) {
+        const char *end = behind_argument(in);
+        size_t length = (size_t)(end - in);
+
+        if (!tells_little(in, length)) {
+            if (out > open + 1) {
+                *out++ = ',';
+                *out++ = ' ';
+            }
+            memmove(out, in, length);
+            out += length;
+        }
+        in = end + (*end == ',');
+        in += strspn(in, " ");
+    }
+    if (out == open + 1)
+        out = open; /* none: without brackets */
+    else
+        *out++ = '>';
+    in += *in == '>';
+    memmove(out, in, strlen(in) + 1);
+}
+
+/* "elementwise_kernel<gpu_kernel_impl<X>>" is "elementwise_kernel<X>"; in place. */
+static void unwrap_kernel_impl(char *name)
+{
+    static const char *const wrappers[] = {"<gpu_kernel_impl<", "<gpu_kernel_impl_nocast<"};
+
+    for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++) {
+        char *found = strstr(name, wrappers[i]);
+        char *inner;
+        size_t length;
+
+        if (!found)
+            continue;
+        inner = found + strlen(wrappers[i]);
+        length = (size_t)(behind_group(inner - 1) - inner) - 1;
+        memmove(found + 1, inner, length);
+        inner += length + 1;
+        inner += strspn(inner, " ");
+        memmove(found + 1 + length, inner, strlen(inner) + 1);
+    }
+}
+
+/* A copy without what is nested `depth` template arguments deep or deeper: depth 1 leaves "kernel".
+ */
+static const char *without_inner_arguments(struct arena *arena, const char *name, int depth)
+{
+    char *copy = arena_allocate(arena, strlen(name) + 1);
     size_t used = 0;
     int open = 0;
 
-    for (const char *in = name; *in; in++) {
-        if (*in == '<' && ++open == depth) {
-            copy[used++] = '<';
-            memcpy(copy + used, ellipsis, strlen(ellipsis));
-            used += strlen(ellipsis);
-        }
-        if (*in == '>' && open > 0 && open-- == depth) {
-            copy[used++] = '>';
-            continue;
-        }
-        if (open < depth && !(*in == ' ' && in[1] == '>'))
-            copy[used++] = *in;
+    for (; *name; name++) {
+        if (*name == '<')
+            open++;
+        if (open < depth && !(*name == ' ' && name[1] == '>'))
+            copy[used++] = *name;
+        if (*name == '>' && open > 0)
+            open--;
     }
     copy[used] = '\0';
     return copy;
@@ -222,21 +296,24 @@ static const char *collapse_templates(struct arena *arena, const char *name, int
 
 const char *shorten_name(struct arena *arena, const char *name, int columns, bool use_unicode)
 {
-    const char *ellipsis = use_unicode ? "\xE2\x80\xA6" : "..";
     const char *shorter;
     char *plain;
 
     if (display_columns(name) <= columns)
         return name;
-    if (!strstr(name, "::") && !strchr(name, '<') && strncmp(name, "void ", 5) != 0)
+    if (!strstr(name, "::") && !strchr(name, '<') && !strchr(name, '('))
         return shorten_middle(arena, name, columns, use_unicode);
     plain = without_parameters(arena, name);
     if (display_columns(plain) <= columns)
         return plain;
     drop_namespaces(plain);
     drop_lambdas(plain);
+    if (display_columns(plain) > columns) {
+        drop_dull_arguments(plain);
+        unwrap_kernel_impl(plain);
+    }
     shorter = plain;
     for (int depth = 4; depth >= 2 && display_columns(shorter) > columns; depth--)
-        shorter = collapse_templates(arena, plain, depth, ellipsis);
+        shorter = without_inner_arguments(arena, plain, depth);
     return shorten_middle(arena, shorter, columns, use_unicode);
 }

@@ -127,7 +127,13 @@ static struct short_text with_unit(struct short_text number, const char *unit)
 
 struct short_text format_time(int64_t ns)
 {
-    struct unit_scale scale = time_scale(ns);
+    uint64_t size = magnitude(ns);
+    struct unit_scale scale = {"us", 1e3, size % 1000 == 0 ? 0 : 3};
+
+    if (size >= 1000000000)
+        scale = (struct unit_scale){"s", 1e9, 3};
+    else if (size >= 1000000)
+        scale = (struct unit_scale){"ms", 1e6, 3};
 
     return with_unit(format_scaled_time(ns, scale), scale.unit);
 }

@@ -7,9 +7,11 @@
 #include <string.h>
 
 enum {
-    GAP = 2,            /* columns between two columns */
-    NAME_MINIMUM = 12,  /* a name is not cut below this while another column can be left out */
-    FIRST_MINIMUM = 26, /* the same for the first column */
+    GAP = 2,             /* columns between two columns */
+    NAME_MINIMUM = 16,   /* a name is not cut below this while another column can be left out */
+    FIRST_MINIMUM = 26,  /* the same for the first column */
+    NAME_MAXIMUM = 60,   /* a name is cut to this even where there is room, */
+    FIRST_MAXIMUM = 100, /* the first column to this */
     HEADER_LINES_MAX = 4,
     BAR_MINIMUM = 8,
     BAR_MAXIMUM = 30,
@@ -75,6 +77,8 @@ static int natural_width(const struct text_table *table, size_t column)
         if (text)
             width = larger(width, display_columns(text) + indent);
     }
+    if (head->kind == TEXT_COLUMN_NAME)
+        width = smaller(width, column == 0 ? FIRST_MAXIMUM : NAME_MAXIMUM);
     while (title_lines(head->title, width) > (column == 0 ? 1 : HEADER_LINES_MAX - 1))
         width++;
     return width;
@@ -88,7 +92,7 @@ static int minimum_width(const struct text_table *table, const struct layout *la
     if (table->columns[column].kind != TEXT_COLUMN_NAME)
         return natural;
     if (column == 0)
-        return smaller(natural, larger(FIRST_MINIMUM, layout->room / 3));
+        return smaller(natural, larger(FIRST_MINIMUM, layout->room * 9 / 20));
     return smaller(natural, NAME_MINIMUM);
 }
 
@@ -118,18 +122,46 @@ static bool leave_one_out(const struct text_table *table, struct layout *layout)
     return true;
 }
 
-/* Gives the columns of `kind` what is free, up to `maximum` or (0) their natural width, the first
- * ones first. */
-static void widen(const struct text_table *table, struct layout *layout, enum text_kind kind,
-                  int maximum)
+/* The name that should get the next free column: the narrowest that is cut, where the first column
+ * counts as narrower than it is. The number of columns where no name is cut. */
+static size_t next_to_widen(const struct text_table *table, const struct layout *layout)
 {
-    for (size_t i = 0; i < table->column_count; i++) {
-        int free_columns = layout->room - width_in_all(table, layout);
-        int wanted = maximum > 0 ? maximum : layout->natural[i];
+    size_t best = table->column_count;
+    int best_width = 0;
 
-        if (table->columns[i].kind == kind && layout->widths[i] > 0 && layout->widths[i] < wanted &&
-            free_columns > 0)
-            layout->widths[i] = smaller(wanted, layout->widths[i] + free_columns);
+    for (size_t i = 0; i < table->column_count; i++) {
+        int width = i == 0 ? layout->widths[i] * 2 / 3 : layout->widths[i];
+
+        if (table->columns[i].kind != TEXT_COLUMN_NAME || layout->widths[i] == 0 ||
+            layout->widths[i] >= layout->natural[i])
+            continue;
+        if (best == table->column_count || width < best_width) {
+            best = i;
+            best_width = width;
+        }
+    }
+    return best;
+}
+
+/* Gives what is free to the names, then to the bars. */
+static void use_free_columns(const struct text_table *table, struct layout *layout)
+{
+    int free_columns = layout->room - width_in_all(table, layout);
+
+    for (; free_columns > 0; free_columns--) {
+        size_t next = next_to_widen(table, layout);
+
+        if (next == table->column_count)
+            break;
+        layout->widths[next]++;
+    }
+    for (size_t i = 0; i < table->column_count && free_columns > 0; i++) {
+        int added = smaller(free_columns, BAR_MAXIMUM - layout->widths[i]);
+
+        if (table->columns[i].kind == TEXT_COLUMN_BAR && layout->widths[i] > 0 && added > 0) {
+            layout->widths[i] += added;
+            free_columns -= added;
+        }
     }
 }
 
@@ -147,8 +179,7 @@ static struct layout make_layout(const struct text_table *table, int room, struc
         ;
     if (width_in_all(table, &layout) > room && table->columns[0].kind == TEXT_COLUMN_NAME)
         layout.widths[0] = larger(4, layout.widths[0] - (width_in_all(table, &layout) - room));
-    widen(table, &layout, TEXT_COLUMN_NAME, 0);
-    widen(table, &layout, TEXT_COLUMN_BAR, BAR_MAXIMUM);
+    use_free_columns(table, &layout);
     for (size_t i = 0; i < table->column_count; i++) {
         if (layout.widths[i] > 0)
             layout.header_lines = larger(
@@ -156,12 +187,6 @@ static struct layout make_layout(const struct text_table *table, int room, struc
                 smaller(HEADER_LINES_MAX, title_lines(table->columns[i].title, layout.widths[i])));
     }
     return layout;
-}
-
-static void write_spaces(FILE *output, int count)
-{
-    if (count > 0)
-        fprintf(output, "%*s", count, "");
 }
 
 /* Line `line` of the title broken to `width`: its beginning and length. */
@@ -186,46 +211,51 @@ static const char *title_line(const char *title, int width, int line, int *lengt
     }
 }
 
-/* Where a text stands. */
-struct field {
-    int columns; /* that the text takes */
-    int width;   /* that it is given */
-    bool is_right;
-    bool is_last; /* of its line: no spaces behind it */
-};
-
-static void write_aligned(FILE *output, const char *text, struct field field)
-{
-    if (field.is_right)
-        write_spaces(output, field.width - field.columns);
-    fputs(text, output);
-    if (!field.is_right && !field.is_last)
-        write_spaces(output, field.width - field.columns);
-}
-
 /* A table on its way to the page. */
 struct printing {
     const struct text_table *table;
     struct layout layout;
-    size_t last; /* the last column shown */
     FILE *output;
     int indent;
+    int pending; /* spaces that are due before the next text, and not at the end of a line */
     struct text_style style;
     struct arena *arena;
 };
 
-static size_t last_shown(const struct text_table *table, const struct layout *layout)
+static void put(struct printing *printing, const char *text)
 {
-    size_t last = 0;
-
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (layout->widths[i] > 0)
-            last = i;
-    }
-    return last;
+    if (text[0] == '\0')
+        return;
+    fprintf(printing->output, "%*s%s", printing->pending, "", text);
+    printing->pending = 0;
 }
 
-static void write_title(const struct printing *printing, size_t index, int line)
+static void put_escape(struct printing *printing, const char *code)
+{
+    if (printing->style.use_color)
+        fputs(code, printing->output);
+}
+
+static void end_line(struct printing *printing)
+{
+    fputc('\n', printing->output);
+    printing->pending = printing->indent;
+}
+
+static void put_aligned(struct printing *printing, const char *text, int width, bool is_right)
+{
+    int padding = width - display_columns(text);
+
+    if (is_right)
+        printing->pending += padding;
+    put(printing, text);
+    if (text[0] == '\0')
+        printing->pending += width - (is_right ? padding : 0);
+    else if (!is_right)
+        printing->pending += padding;
+}
+
+static void put_title(struct printing *printing, size_t index, int line)
 {
     const struct text_column *column = &printing->table->columns[index];
     int width = printing->layout.widths[index];
@@ -236,31 +266,26 @@ static void write_title(const struct printing *printing, size_t index, int line)
 
     if (own_line >= 0 && column->kind != TEXT_COLUMN_BAR)
         text = title_line(column->title, width, own_line, &length);
-    text = arena_copy_text(printing->arena, text, (size_t)length);
-    write_aligned(printing->output, text,
-                  (struct field){.columns = display_columns(text),
-                                 .width = width,
-                                 .is_right = column->kind == TEXT_COLUMN_NUMBER,
-                                 .is_last = index == printing->last});
+    put_aligned(printing, arena_copy_text(printing->arena, text, (size_t)length), width,
+                column->kind == TEXT_COLUMN_NUMBER);
 }
 
-static void write_bar(const struct printing *printing, double fraction, int width, bool is_last)
+static void put_bar(struct printing *printing, double fraction, int width)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     int steps_per_column = printing->style.use_unicode ? 8 : 1;
     int steps = fraction > 0 ? (int)lround(fmin(fraction, 1) * width * steps_per_column) : 0;
     int columns = (steps + steps_per_column - 1) / steps_per_column;
-    FILE *output = printing->output;
 
-    fputs(printing->style.use_color && steps > 0 ? "\033[36m" : "", output);
+    put_escape(printing, steps > 0 ? "\033[36m" : "");
     for (int i = 0; i < steps / steps_per_column; i++)
-        fputs(printing->style.use_unicode ? "█" : "#", output);
-    fputs(eighths[steps % steps_per_column], output);
-    fputs(printing->style.use_color && steps > 0 ? "\033[0m" : "", output);
-    write_spaces(output, is_last ? 0 : width - columns);
+        put(printing, printing->style.use_unicode ? "█" : "#");
+    put(printing, eighths[steps % steps_per_column]);
+    put_escape(printing, steps > 0 ? "\033[0m" : "");
+    printing->pending += width - columns;
 }
 
-static void write_cell(const struct printing *printing, size_t row, size_t index)
+static void put_cell(struct printing *printing, size_t row, size_t index)
 {
     const struct text_cell *cell =
         &printing->table->cells[row * printing->table->column_count + index];
@@ -270,61 +295,58 @@ static void write_cell(const struct printing *printing, size_t row, size_t index
     int width = printing->layout.widths[index] - indent;
 
     if (kind == TEXT_COLUMN_BAR) {
-        write_bar(printing, cell->fraction, width, index == printing->last);
+        put_bar(printing, cell->fraction, width);
         return;
     }
-    write_spaces(printing->output, indent);
+    printing->pending += indent;
     if (kind == TEXT_COLUMN_NAME)
         text = shorten_name(printing->arena, text, larger(3, width), printing->style.use_unicode);
-    write_aligned(printing->output, text,
-                  (struct field){.columns = display_columns(text),
-                                 .width = width,
-                                 .is_right = kind == TEXT_COLUMN_NUMBER,
-                                 .is_last = index == printing->last});
+    put_aligned(printing, text, width, kind == TEXT_COLUMN_NUMBER);
 }
 
-static void write_header(const struct printing *printing)
+static void put_header(struct printing *printing)
 {
     const struct layout *layout = &printing->layout;
-    FILE *output = printing->output;
     int rule = smaller(width_in_all(printing->table, layout), layout->room);
 
     for (int line = 0; line < layout->header_lines; line++) {
-        write_spaces(output, printing->indent);
-        fputs(printing->style.use_color ? "\033[1m" : "", output);
-        for (size_t i = 0; i <= printing->last; i++) {
+        put_escape(printing, "\033[1m");
+        for (size_t i = 0; i < printing->table->column_count; i++) {
             if (layout->widths[i] == 0)
                 continue;
-            write_title(printing, i, line);
-            write_spaces(output, i < printing->last ? GAP : 0);
+            put_title(printing, i, line);
+            printing->pending += GAP;
         }
-        fputs(printing->style.use_color ? "\033[0m\n" : "\n", output);
+        put_escape(printing, "\033[0m");
+        end_line(printing);
     }
-    write_spaces(output, printing->indent);
     for (int i = 0; i < rule; i++)
-        fputs(printing->style.use_unicode ? "─" : "-", output);
-    fputc('\n', output);
+        put(printing, printing->style.use_unicode ? "─" : "-");
+    end_line(printing);
 }
 
-void text_table_write(const struct text_table *table, FILE *output, int indent,
-                      struct text_style style, struct arena *arena)
+const int *text_table_write(const struct text_table *table, FILE *output, int indent,
+                            struct text_style style, struct arena *arena)
 {
-    struct printing printing = {
-        .table = table, .output = output, .indent = indent, .style = style, .arena = arena};
+    struct printing printing = {.table = table,
+                                .output = output,
+                                .indent = indent,
+                                .pending = indent,
+                                .style = style,
+                                .arena = arena};
 
-    if (table->column_count == 0)
-        return;
     printing.layout = make_layout(table, style.width - indent, arena);
-    printing.last = last_shown(table, &printing.layout);
-    write_header(&printing);
+    if (table->column_count == 0)
+        return printing.layout.widths;
+    put_header(&printing);
     for (size_t row = 0; row < table->row_count; row++) {
-        write_spaces(output, indent);
-        for (size_t i = 0; i <= printing.last; i++) {
+        for (size_t i = 0; i < table->column_count; i++) {
             if (printing.layout.widths[i] == 0)
                 continue;
-            write_cell(&printing, row, i);
-            write_spaces(output, i < printing.last ? GAP : 0);
+            put_cell(&printing, row, i);
+            printing.pending += GAP;
         }
-        fputc('\n', output);
+        end_line(&printing);
     }
+    return printing.layout.widths;
 }

@@ -43,8 +43,8 @@ struct text_style {
 };
 
 /* Writes the header, a rule and the rows, each line indented by `indent`. What the layout needs is
- * taken from `arena`. */
-void text_table_write(const struct text_table *table, FILE *output, int indent,
-                      struct text_style style, struct arena *arena);
+ * taken from `arena`. Returns the widths of the columns, 0 for those left out; they live there. */
+const int *text_table_write(const struct text_table *table, FILE *output, int indent,
+                            struct text_style style, struct arena *arena);
 
 #endif

@@ -177,43 +177,63 @@ static void write_numbers(const struct page *page, const struct section *section
         write_number(page, &section->numbers[i], &layout);
 }
 
-/* "bus bandwidth not known: needs ..." for each column of which a cell is not known. */
-static void write_needs(const struct page *page, const struct table *table)
+/* "bus bandwidth not known: needs ..." */
+static void write_need(const struct page *page, const struct table *table, size_t column)
+{
+    const char *needs = column_needs(table, column);
+    const char *title = table->columns[column].title;
+    size_t size = strlen(needs) + strlen(title) + 16;
+    char *text = arena_allocate(page->arena, size);
+
+    snprintf(text, size, "%s not known: %s", title, needs);
+    write_prose(page, "  ", 4, text, QUIET);
+}
+
+/* One for each column on the page that holds a "not known", and for each that is not there because
+ * it holds nothing else. */
+static void write_needs(const struct page *page, const struct table *table,
+                        const struct page_table *shown, const int *widths)
 {
     for (size_t i = 0; i < table->column_count; i++) {
-        const char *needs = column_needs(table, i);
-        size_t size;
-        char *text;
+        if (column_is_unknown(table, i))
+            write_need(page, table, i);
+    }
+    for (size_t i = 0; i < shown->text.column_count; i++) {
+        bool is_bar = shown->text.columns[i].kind == TEXT_COLUMN_BAR;
 
-        if (!needs)
-            continue;
-        size = strlen(needs) + strlen(table->columns[i].title) + 16;
-        text = arena_allocate(page->arena, size);
-        snprintf(text, size, "%s not known: %s", table->columns[i].title, needs);
-        write_prose(page, "  ", 4, text, QUIET);
+        if (widths[i] > 0 && !is_bar && column_needs(table, shown->sources[i]))
+            write_need(page, table, shown->sources[i]);
     }
 }
 
-static void write_table(const struct page *page, const struct table *table)
+static void write_table_title(const struct page *page, const struct section *section,
+                              const struct table *table)
 {
-    struct text_table text = table_as_text(page->arena, table, page->style.use_unicode);
-
-    if (table->row_count == 0)
-        return;
     fputc('\n', page->output);
-    if (table->title) {
+    if (table->title && strcmp(table->title, section->title) != 0) {
         emphasise(page, STRONG);
         fprintf(page->output, "  %s\n", safe(page, table->title));
         emphasise(page, PLAIN);
     }
     if (table->note)
         write_prose(page, "  ", 2, table->note, QUIET);
-    text_table_write(&text, page->output, 2, page->style, page->arena);
+}
+
+static void write_table(const struct page *page, const struct section *section,
+                        const struct table *table)
+{
+    struct page_table shown = table_as_text(page->arena, table, page->style.use_unicode);
+    const int *widths;
+
+    if (table->row_count == 0)
+        return;
+    write_table_title(page, section, table);
+    widths = text_table_write(&shown.text, page->output, 2, page->style, page->arena);
     if (table->rows_in_all > table->row_count)
         fprintf(page->output, "  %s and %s more (--top 0 shows all)\n",
                 page->style.use_unicode ? "…" : "...",
                 format_count((int64_t)(table->rows_in_all - table->row_count)).text);
-    write_needs(page, table);
+    write_needs(page, table, &shown, widths);
 }
 
 static void write_section(const struct page *page, const struct section *section)
@@ -225,7 +245,7 @@ static void write_section(const struct page *page, const struct section *section
         fputc('\n', page->output);
     write_numbers(page, section);
     for (size_t i = 0; i < section->table_count; i++)
-        write_table(page, section->tables[i]);
+        write_table(page, section, section->tables[i]);
     if (section->finding_count > 0 && (section->number_count > 0 || section->table_count > 0))
         fputc('\n', page->output);
     write_findings(page, section->findings, section->finding_count);

@@ -62,12 +62,19 @@ const char *column_needs(const struct table *table, size_t column)
 static bool holds_something(const struct table *table, size_t column)
 {
     for (size_t row = 0; row < table->row_count; row++) {
-        enum unit unit = cell_of(table, row, column)->unit;
+        const struct value *cell = cell_of(table, row, column);
+        bool is_empty = cell->unit == UNIT_NONE || cell->unit == UNIT_NOT_KNOWN ||
+                        (cell->unit == UNIT_TEXT && cell->text[0] == '\0');
 
-        if (unit != UNIT_NONE && unit != UNIT_NOT_KNOWN)
+        if (!is_empty)
             return true;
     }
     return false;
+}
+
+bool column_is_unknown(const struct table *table, size_t column)
+{
+    return column_needs(table, column) && !holds_something(table, column);
 }
 
 /* How the numbers of a column are written: its unit, and the scale all of them share. */
@@ -105,6 +112,24 @@ static int decimals_of_numbers(const struct table *table, size_t column)
     return are_whole ? 0 : largest >= 1000 ? 1 : 2;
 }
 
+/* Microseconds get the digits that say something: none where all are whole, as in traces that count
+ * in them. */
+static struct unit_scale time_scale_of(const struct table *table, size_t column, double largest_ns)
+{
+    struct unit_scale scale = time_scale(largest_ns < 9e18 ? (int64_t)largest_ns : INT64_MAX);
+    bool are_whole = true;
+
+    if (scale.factor > 1e3)
+        return scale;
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct value *cell = cell_of(table, row, column);
+
+        are_whole = are_whole && (cell->unit != UNIT_TIME_NS || cell->integer % 1000 == 0);
+    }
+    scale.decimals = are_whole ? 0 : largest_ns >= 1e5 ? 1 : 3;
+    return scale;
+}
+
 static struct column_scale scale_of(const struct table *table, size_t column)
 {
     enum unit unit = table->columns[column].unit;
@@ -112,8 +137,7 @@ static struct column_scale scale_of(const struct table *table, size_t column)
 
     switch (unit) {
     case UNIT_TIME_NS:
-        return (struct column_scale){unit,
-                                     time_scale(largest < 9e18 ? (int64_t)largest : INT64_MAX)};
+        return (struct column_scale){unit, time_scale_of(table, column, largest)};
     case UNIT_FRACTION:
         return (struct column_scale){unit, {"%", 0.01, DECIMALS_OF_PERCENT}};
     case UNIT_NUMBER:
@@ -159,6 +183,7 @@ struct conversion {
     const struct table *from;
     struct text_column *columns;
     struct text_cell *cells;
+    size_t *sources;
     size_t column_count; /* of the page, in all */
     size_t next;
     bool use_unicode;
@@ -174,6 +199,7 @@ static void convert_column(struct conversion *conversion, size_t column)
         .kind = head->unit == UNIT_TEXT ? TEXT_COLUMN_NAME : TEXT_COLUMN_NUMBER,
         .priority = head->priority,
     };
+    conversion->sources[conversion->next] = column;
     for (size_t row = 0; row < conversion->from->row_count; row++)
         conversion->cells[row * conversion->column_count + conversion->next].text =
             cell_as_text(conversion->arena, cell_of(conversion->from, row, column), scale,
@@ -187,6 +213,7 @@ static void convert_bar(struct conversion *conversion, size_t column)
         (struct text_column){.title = "",
                              .kind = TEXT_COLUMN_BAR,
                              .priority = conversion->from->columns[column].priority + 1};
+    conversion->sources[conversion->next] = column;
     for (size_t row = 0; row < conversion->from->row_count; row++) {
         const struct value *cell = cell_of(conversion->from, row, column);
 
@@ -202,7 +229,7 @@ static bool has_bar(const struct column *column)
     return column->is_bar && column->unit == UNIT_FRACTION;
 }
 
-struct text_table table_as_text(struct arena *arena, const struct table *table, bool use_unicode)
+struct page_table table_as_text(struct arena *arena, const struct table *table, bool use_unicode)
 {
     struct conversion conversion = {.arena = arena, .from = table, .use_unicode = use_unicode};
 
@@ -212,6 +239,8 @@ struct text_table table_as_text(struct arena *arena, const struct table *table, 
     }
     conversion.columns =
         arena_allocate(arena, conversion.column_count * sizeof *conversion.columns);
+    conversion.sources =
+        arena_allocate(arena, conversion.column_count * sizeof *conversion.sources);
     conversion.cells = arena_allocate(arena, table->row_count * conversion.column_count *
                                                  sizeof *conversion.cells);
     for (size_t i = 0; i < table->column_count; i++) {
@@ -221,9 +250,10 @@ struct text_table table_as_text(struct arena *arena, const struct table *table, 
         if (has_bar(&table->columns[i]))
             convert_bar(&conversion, i);
     }
-    return (struct text_table){.columns = conversion.columns,
-                               .column_count = conversion.column_count,
-                               .cells = conversion.cells,
-                               .depths = table->depths,
-                               .row_count = table->row_count};
+    return (struct page_table){.text = {.columns = conversion.columns,
+                                        .column_count = conversion.column_count,
+                                        .cells = conversion.cells,
+                                        .depths = table->depths,
+                                        .row_count = table->row_count},
+                               .sources = conversion.sources};
 }
