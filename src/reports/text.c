@@ -225,7 +225,7 @@ static void write_table(const struct page *page, const struct section *section,
     struct page_table shown = table_as_text(page->arena, table, page->style.use_unicode);
     const int *widths;
 
-    if (table->row_count == 0)
+    if (shown.text.row_count == 0 || shown.text.column_count == 0)
         return;
     write_table_title(page, section, table);
     widths = text_table_write(&shown.text, page->output, 2, page->style, page->arena);

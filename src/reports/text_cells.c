@@ -58,9 +58,11 @@ const char *column_needs(const struct table *table, size_t column)
     return NULL;
 }
 
-/* Something stands in it that is not "not known". */
+/* It is for people, and something stands in it that is not "not known". */
 static bool holds_something(const struct table *table, size_t column)
 {
+    if (table->columns[column].priority >= PRIORITY_FOR_PROGRAMS)
+        return false;
     for (size_t row = 0; row < table->row_count; row++) {
         const struct value *cell = cell_of(table, row, column);
         bool is_empty = cell->unit == UNIT_NONE || cell->unit == UNIT_NOT_KNOWN ||
@@ -74,7 +76,8 @@ static bool holds_something(const struct table *table, size_t column)
 
 bool column_is_unknown(const struct table *table, size_t column)
 {
-    return column_needs(table, column) && !holds_something(table, column);
+    return table->columns[column].priority < PRIORITY_FOR_PROGRAMS && column_needs(table, column) &&
+           !holds_something(table, column);
 }
 
 /* How the numbers of a column are written: its unit, and the scale all of them share. */
