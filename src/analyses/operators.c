@@ -72,21 +72,23 @@ static uint32_t new_group(struct operator_groups *groups, struct operator_group 
     return groups->count++;
 }
 
+/* Steps are ranges, although torch 1.8 wrote them as operators. */
 static uint32_t find_group(struct operator_groups *groups, const struct event *event)
 {
     const struct trace *trace = groups->input->trace;
+    bool is_step = has_prefix(trace_text(trace, event->name), "ProfilerStep#");
     struct operator_group group = {.name = event->name,
-                                   .is_range = event->kind == EVENT_ANNOTATION};
+                                   .is_range = is_step || event->kind == EVENT_ANNOTATION};
     uint64_t key;
     uint32_t index;
 
-    if (groups->input->options->by_shape && !group.is_range)
-        group.shapes = trace->details[event->detail].input_shapes;
-    if (group.is_range && has_prefix(trace_text(trace, group.name), "ProfilerStep#")) {
+    if (is_step) {
         if (!groups->step_name)
             groups->step_name = group.name;
         group.name = groups->step_name;
     }
+    if (groups->input->options->by_shape && !group.is_range)
+        group.shapes = trace->details[event->detail].input_shapes;
     key = pair_key(group.name, group.shapes) | (uint64_t)group.is_range << 63;
     index = hash_map_add(&groups->by_key, key, groups->count);
     return index == groups->count ? new_group(groups, group) : index;
