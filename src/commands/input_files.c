@@ -1,12 +1,20 @@
 /* The files a command line names: files themselves, and the traces in folders. */
 #include "commands/input_files.h"
 
+#include "base/attributes.h"
+#include "base/input_stream.h"
+#include "readers/open_trace.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+enum {
+    HEAD_BYTES = 65536
+}; /* what a reader gets to see when it is asked whether it knows a file */
 
 static void add_file(struct input_files *files, char *path, int64_t bytes)
 {
@@ -33,6 +41,46 @@ static bool has_trace_name(const char *name)
     return ends_with(name, ".json") || ends_with(name, ".json.gz") || ends_with(name, ".json.zst");
 }
 
+/* JSON that holds no event this early is something else: settings, a summary. */
+static bool may_hold_events(const char *head, size_t length)
+{
+    return (head[0] != '{' && head[0] != '[') || memmem(head, length, "\"traceEvents\"", 13) ||
+           memmem(head, length, "\"ph\"", 4);
+}
+
+enum folder_file {
+    IS_TRACE,
+    IS_UNREADABLE, /* or empty */
+    IS_OTHER,
+};
+
+/* What a file of a folder is, by its first bytes. */
+static enum folder_file look_into(const char *path)
+{
+    SCOPED(input_stream) stream = {0};
+    struct input_window window;
+    const struct reader *const *reader;
+
+    if (!input_stream_open(&stream, path, false, NULL))
+        return IS_UNREADABLE;
+    if (!input_stream_next(&stream, 0, &window) || window.length == 0)
+        return IS_UNREADABLE;
+    for (reader = all_readers(); *reader; reader++) {
+        if ((*reader)->recognises(window.text,
+                                  window.length < HEAD_BYTES ? window.length : HEAD_BYTES))
+            return may_hold_events(window.text, window.length) ? IS_TRACE : IS_OTHER;
+    }
+    return IS_OTHER;
+}
+
+/* A trace, or what was to be one: that a file with a trace's name is empty shall be told. */
+static bool is_wanted(const char *path, const char *name)
+{
+    enum folder_file content = look_into(path);
+
+    return content == IS_TRACE || (content == IS_UNREADABLE && has_trace_name(name));
+}
+
 static void pass_over(struct input_files *files, const char *name)
 {
     if (files->passed_over++ == 0)
@@ -54,7 +102,7 @@ static void add_from_folder(struct input_files *files, const char *folder, const
         abort();
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
         files->folders_passed_over++;
-    } else if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && has_trace_name(name)) {
+    } else if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_wanted(path, name)) {
         add_file(files, path, status.st_size);
         return;
     } else {
