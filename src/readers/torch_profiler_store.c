@@ -185,7 +185,7 @@ static uint32_t track_of(struct torch_store *store, const struct torch_event *ev
     struct track_key key = {
         .process = field_string(store, event, FIELD_PID),
         .thread = field_string(store, event, FIELD_TID),
-        .is_device = kind >= EVENT_KERNEL,
+        .is_device = event_kind_is_on_device(kind),
         .device = -1,
         .stream = -1,
     };

@@ -13,9 +13,9 @@ enum event_kind {
     EVENT_RUNTIME_CALL,    /* a call into the device's runtime or driver: cuda_runtime, cuda_driver, hip */
     EVENT_OVERHEAD,        /* the profiler's own work: overhead */
     EVENT_HOST_OTHER,      /* any other timed event of a host thread */
-    /* on a device */
-    EVENT_KERNEL,
+    /* on a device; of events that start and end together, the first kind here counts as the first */
     EVENT_MEMCPY,
+    EVENT_KERNEL,
     EVENT_MEMSET,
     EVENT_DEVICE_ANNOTATION, /* a range projected onto the device: gpu_user_annotation; never a step */
     EVENT_DEVICE_SYNC,       /* cuda_sync */
@@ -74,6 +74,12 @@ struct event_detail {
 static inline int64_t event_end_ns(const struct event *event)
 {
     return event->start_ns + event->duration_ns;
+}
+
+/* On a stream of a device, not on a host thread. */
+static inline bool event_kind_is_on_device(enum event_kind kind)
+{
+    return kind >= EVENT_MEMCPY;
 }
 
 /* Kernels, copies and memsets: what keeps a device busy. */

@@ -193,7 +193,7 @@ uint32_t trace_builder_detail(struct trace_builder *builder, const struct event_
 
 void trace_builder_add(struct trace_builder *builder, const struct event *event)
 {
-    if (event->kind < EVENT_KERNEL) {
+    if (!event_kind_is_on_device((enum event_kind)event->kind)) {
         event_store_add(&builder->host, event);
         builder->track_host_events[event->track]++;
     } else if (event_is_device_work(event)) {
