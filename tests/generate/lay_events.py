@@ -243,9 +243,13 @@ class EventLayer:
         if launch.in_data_loading:
             kind, names = self.data_range()
             self.add_range(thread, kind, self.rng.choice(names), start, outer_end)
+        if start == call and outer_end == end:
+            launch.operators = launch.operators[
+                -1:
+            ]  # which of two equal ones is inside is not told
         for depth, name in enumerate(launch.operators):
             is_innermost = depth + 1 == len(launch.operators)
-            until = min(end, outer_end) if is_innermost else outer_end
+            until = end if is_innermost else outer_end
             launch.external_id = self.add_range(thread, te.OPERATOR, name, start, until)
             start += min(self.grain, call - start)
         names = self.style.calls[launch.what]

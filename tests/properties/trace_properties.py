@@ -1,0 +1,253 @@
+"""The properties that every trace with a known ledger must have, whatever is done to its file."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from make_trace import make_trace
+from program_report import (
+    DAMAGED,
+    Failure,
+    Report,
+    compare_ledger,
+    compare_output,
+    compare_steps,
+    run_report,
+)
+from rewritten_text import (
+    DAMAGED_EVENTS,
+    PACKINGS,
+    SET_ASIDE,
+    complete_events,
+    gzip_text,
+    respaced,
+    several_members,
+    shuffled,
+    strange_event,
+    with_bare_words,
+    zstd_text,
+)
+from trace_event import Trace
+from trace_styles import STYLES, Style
+from write_trace import TraceText, write_trace
+
+CUTS = 4  # per trace and packing
+NAME = "trace.json"  # of every variant, so that the reports may be compared byte for byte
+
+
+class Skip(Exception):
+    """Something that the property needs is not installed."""
+
+
+@dataclass
+class Case:
+    """One random trace."""
+
+    program: Path
+    folder: Path  # of its own, empty
+    seed: int
+    style: Style
+    trace: Trace
+    text: TraceText
+    rng: random.Random
+
+    def report(
+        self,
+        what: str,
+        data: bytes,
+        arguments: tuple[str, ...] = (),
+        environment: dict[str, str] | None = None,
+    ) -> Report:
+        folder = self.folder / what
+        folder.mkdir(exist_ok=True)
+        (folder / NAME).write_bytes(data)
+        return run_report(self.program, folder / NAME, arguments, environment)
+
+    @property
+    def data(self) -> bytes:
+        return encoded(self.text)
+
+
+def encoded(text: TraceText) -> bytes:
+    return text.whole().encode(errors="surrogateescape")
+
+
+def new_case(program: Path, folder: Path, seed: int) -> Case:
+    rng = random.Random(f"case {seed}")
+    style = rng.choice(list(STYLES.values()))
+    trace = make_trace(seed, rng.randint(1, 6), style, rng.choice((1, 2, 4, 8, 20)))
+    return Case(program, folder, seed, style, trace, write_trace(trace, style), rng)
+
+
+def ledger_comes_out_as_built(case: Case) -> None:
+    report = case.report("built", case.data)
+    if report.code != 0:
+        raise Failure(f"a sound file, but code {report.code}: {report.warnings}")
+    compare_ledger(report, case.trace.ledger)
+    if report.events != len(case.text.events):
+        raise Failure(f"{report.events} events read, {len(case.text.events)} are there")
+    unlinked = case.trace.ledger["unlinked_device_events"]
+    told = re.search(r"(\d+) kernels, copies or memsets without the call", report.warnings)
+    others = int(told[1]) if told else 0
+    if others < unlinked:
+        raise Failure(f"{others} events without a launch are told, {unlinked} were built")
+
+
+def order_does_not_matter(case: Case) -> None:
+    built = case.report("built", case.data)
+    for number in range(2):
+        other = case.report("shuffled", encoded(shuffled(case.text, case.rng)))
+        compare_ledger(other, case.trace.ledger)
+        compare_output(built, other, f"events in another order (number {number})")
+
+
+def spelling_does_not_matter(case: Case) -> None:
+    built = case.report("built", case.data)
+    other = case.report("respaced", encoded(respaced(case.text, case.rng)))
+    compare_ledger(other, case.trace.ledger)
+    compare_output(built, other, "keys in another order, other white space")
+
+
+def compression_does_not_matter(case: Case) -> None:
+    built = case.report("built", case.data)
+    packed = {
+        "gzip": gzip_text(case.data),
+        "gzip of several members": several_members(case.data, case.rng),
+    }
+    if shutil.which("zstd"):
+        packed["zstd"] = zstd_text(case.data)
+        packed["zstd of several frames"] = zstd_text(case.data[:1000]) + zstd_text(case.data[1000:])
+    for what, data in packed.items():
+        compare_output(built, case.report("packed", data), what)
+        if what.startswith("gzip"):
+            other = case.report("packed", data, environment={"FLOPLEDGER_INFLATE": "zlib"})
+            compare_output(built, other, what + " by zlib")
+
+
+def threads_do_not_matter(case: Case) -> None:
+    outputs = [case.report("built", case.data, ("--threads", n)) for n in ("1", "2", "8")]
+    compare_ledger(outputs[0], case.trace.ledger)
+    for count, other in zip((2, 8), outputs[1:]):
+        compare_output(outputs[0], other, f"{count} threads")
+
+
+def whole_file_of(case: Case, count: int) -> TraceText:
+    return TraceText(case.text.head, case.text.events[:count], case.text.tail)
+
+
+def check_cut(case: Case, packing: str, data: bytes, cut: int) -> None:
+    part = data[:cut]
+    text = PACKINGS[packing].unpack_part(part)
+    count = complete_events(case.text, len(text))
+    where = f"{packing} file cut after {cut} of {len(data)} bytes, {count} whole events"
+    got = case.report("cut", part)
+    wanted = case.report("whole", encoded(whole_file_of(case, count)))
+    if got.code in (3, 4):
+        if wanted.code == 0 and wanted.steps:
+            raise Failure(f"{where}: code {got.code}: {got.message}")
+        return
+    if got.code != DAMAGED or "cut" not in got.warnings:
+        raise Failure(f"{where}: code {got.code}, and not said to be cut: {got.warnings}")
+    if wanted.code in (3, 4):
+        raise Failure(f"{where}: a report, but of the whole file: {wanted.message}")
+    if got.events != wanted.events:
+        raise Failure(f"{where}: {got.events} events read instead of {wanted.events}")
+    compare_steps(wanted, got, where)
+
+
+def cut_anywhere(case: Case) -> None:
+    for packing, kind in PACKINGS.items():
+        if packing == "zstd" and not shutil.which("zstd"):
+            raise Skip("zstd is not installed")
+        data = kind.pack(case.data.rstrip())
+        for _ in range(CUTS):
+            check_cut(case, packing, data, case.rng.randrange(1, len(data)))
+
+
+def damage_stays_where_it_is(case: Case) -> None:
+    """Pieces that are no event between the events: the others' ledger is the same, and the pieces are counted."""
+    events = case.text.events[:]
+    pieces = case.rng.randint(1, 3)
+    said = []
+    for _ in range(pieces):
+        said.append(case.rng.choice(DAMAGED_EVENTS))
+        events.insert(case.rng.randrange(1, len(events)), "\n  " + said[-1])
+    report = case.report("damaged", encoded(TraceText(case.text.head, events, case.text.tail)))
+    what = f"with {said} between the events"
+    if report.code != DAMAGED:
+        raise Failure(f"{what}: code {report.code}: {report.message}")
+    check_ledger_with(report, case, what)
+    told = re.search(r"(\d+) pieces? of the file", report.warnings)
+    if not told:
+        raise Failure(f"{what}: {pieces} damaged pieces are not told: {report.warnings}")
+    if report.events != len(case.text.events):
+        raise Failure(f"{what}: {report.events} events read, {len(case.text.events)} are sound")
+
+
+def check_ledger_with(report: Report, case: Case, what: str) -> None:
+    try:
+        compare_ledger(report, case.trace.ledger)
+    except Failure as failure:
+        raise Failure(f"{what}: {failure}") from None
+
+
+def strange_events_are_read(case: Case) -> None:
+    """What profilers really write, though it is no JSON."""
+    pid = 4711
+    events = case.text.events[:]
+    added = []
+    for i in range(case.rng.randint(1, 5)):
+        time = case.trace.ledger["steps"][0]["start_ns"] // 1000 + i
+        added.append(
+            "\n  " + strange_event(case.rng, f'"pid": {pid}, "tid": {99000 + i}, "ts": {time}')
+        )
+        events.insert(case.rng.randrange(len(events)), added[-1])
+    for i in case.rng.sample(range(len(events)), min(4, len(events))):
+        events[i] = with_bare_words(events[i], case.rng)
+    report = case.report("strange", encoded(TraceText(case.text.head, events, case.text.tail)))
+    what = f"with {[event[:120] for event in added]}"
+    check_ledger_with(report, case, what)
+    if report.events != len(events):
+        raise Failure(f"{what}: {report.events} events read, {len(events)} are there")
+
+
+def impossible_events_are_set_aside(case: Case) -> None:
+    """Durations that cannot be, missing times, halves of pairs: counted, and nothing else changes."""
+    ledger = case.trace.ledger
+    events = case.text.events[:]
+    counts: Counter[str] = Counter()
+    for i in range(case.rng.randint(1, 6)):
+        kind = case.rng.choice(SET_ASIDE)
+        time = ledger["steps"][0]["start_ns"] // 1000 + case.rng.randrange(-50, 50)
+        place = f'"cat": "kernel", "pid": {ledger["device"]}, "tid": 7, "ts": {time}'
+        if '"X"' not in kind.event:
+            place = f'"cat": "cpu_op", "pid": 4711, "tid": {99000 + i}, "ts": {time}'
+        events.insert(case.rng.randrange(len(events)), "\n  " + kind.event.format(place=place))
+        counts[kind.says] += 1
+    report = case.report("set-aside", encoded(TraceText(case.text.head, events, case.text.tail)))
+    check_ledger_with(report, case, f"with {dict(counts)}")
+    for says, count in counts.items():
+        told = re.search(says, report.warnings)
+        if not told or int(told[1]) != count:
+            raise Failure(f"{count} × '{says}' is not told so: {report.warnings}")
+
+
+Property = Callable[[Case], None]
+
+# The first holds for every trace, of the others one in turn.
+OTHERS: list[Property] = [
+    order_does_not_matter,
+    spelling_does_not_matter,
+    compression_does_not_matter,
+    threads_do_not_matter,
+    cut_anywhere,
+    damage_stays_where_it_is,
+    strange_events_are_read,
+    impossible_events_are_set_aside,
+]
