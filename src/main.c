@@ -1,7 +1,7 @@
 /* flopledger: finds the command in its table and runs it; the only place that prints an error. */
 #include "base/terminal.h"
 #include "commands/command.h"
-#include "commands/help_text.h"
+#include "commands/command_text.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -1,7 +1,7 @@
 /* `flopledger completion bash|zsh|fish`: shell completion, made from the tables of commands and
  * options. */
 #include "commands/command.h"
-#include "commands/help_text.h"
+#include "commands/command_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,9 +72,10 @@ static void write_bash_command(FILE *output, const struct command *command)
 {
     fprintf(output, "    %s)\n        case $before in\n", command->name);
     write_bash_values(output, command->options);
-    fputs(
-        "        esac\n        if [[ $word == -* ]]; then\n            COMPREPLY=($(compgen -W '--help",
-        output);
+    fputs("        esac\n"
+          "        if [[ $word == -* ]]; then\n"
+          "            COMPREPLY=($(compgen -W '--help",
+          output);
     for (const struct option *option = command->options; option && option->name; option++)
         fprintf(output, " --%s", option->name);
     fputs("' -- \"$word\"))\n            return\n        fi\n", output);

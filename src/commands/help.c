@@ -1,7 +1,7 @@
 /* `flopledger help [COMMAND]` */
 #include "base/terminal.h"
 #include "commands/command.h"
-#include "commands/help_text.h"
+#include "commands/command_text.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -126,11 +126,10 @@ static bool add_folder(struct input_files *files, const char *folder, struct err
     }
     free(entries);
     if (files->count == count_before)
-        return error_set(
-            error, ERROR_INPUT,
-            "no trace in the folder '%s' (%zu other files, %zu folders): give the folder that holds the "
-            ".json, .json.gz or .json.zst files, or name them",
-            folder, files->passed_over, files->folders_passed_over);
+        return error_set(error, ERROR_INPUT,
+                         "no trace in the folder '%s' (other files: %zu, folders: %zu): give the "
+                         "folder that holds the .json, .json.gz or .json.zst files, or name them",
+                         folder, files->passed_over, files->folders_passed_over);
     return true;
 }
 
@@ -180,9 +179,9 @@ void note_passed_over(struct results *results, const struct input_files *files)
 
     if (files->passed_over == 0 && files->folders_passed_over == 0)
         return;
-    finding.what = results_format(
-        results, "%zu other files and %zu folders were passed over: they are no traces",
-        files->passed_over, files->folders_passed_over);
+    finding.what =
+        results_format(results, "passed over in the folders, as no traces: %zu files, %zu folders",
+                       files->passed_over, files->folders_passed_over);
     if (files->passed_over > 0)
         finding.evidence =
             results_format(results, "the first of the files: '%s'", files->first_passed_over);

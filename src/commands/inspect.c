@@ -99,9 +99,9 @@ const struct command inspect_command = {
     .summary = "what a trace file is and holds, without analysing it",
     .usage = "TRACE...",
     .description =
-        "Prints the format, compression and size of each file, its events by category and phase with their "
-        "time ranges, its devices, threads and streams, the longest stretches in which nothing at all is "
-        "recorded, and what is damaged or was set aside.",
+        "Prints the format, compression and size of each file, its events by category and phase "
+        "with their time ranges, its devices, threads and streams, the longest stretches in which "
+        "nothing at all is recorded, and what is damaged or was set aside.",
     .examples = "flopledger inspect trace.json.gz\n"
                 "    what is in this file\n"
                 "flopledger inspect --json traces/\n"

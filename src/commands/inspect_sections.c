@@ -33,12 +33,21 @@ static void add_text(struct results *results, struct section *section, const cha
                        (struct number){.key = key, .title = title, .value = value_text(text)});
 }
 
-/* The string of the trace as a line of the section; nothing where it is not given. */
-static void add_fact(struct results *results, struct section *section, const char *key,
-                     const char *title, const struct trace *trace, uint32_t string)
+/* A string of the trace as a line of the section. */
+struct fact {
+    const char *key;
+    const char *title;
+    uint32_t string; /* 0: not given */
+};
+
+static void add_facts(struct results *results, struct section *section, const struct trace *trace,
+                      const struct fact *facts, size_t count)
 {
-    if (string != 0)
-        add_text(results, section, key, title, results_text(results, trace_text(trace, string)));
+    for (size_t i = 0; i < count; i++) {
+        if (facts[i].string != 0)
+            add_text(results, section, facts[i].key, facts[i].title,
+                     results_text(results, trace_text(trace, facts[i].string)));
+    }
 }
 
 static void add_number(struct results *results, struct section *section, const char *key,
@@ -90,20 +99,21 @@ static void add_file_numbers(struct results *results, struct section *section,
 static void add_run_facts(struct results *results, struct section *section,
                           const struct trace *trace)
 {
-    const struct run_facts *facts = &trace->facts;
+    const struct run_facts *run = &trace->facts;
+    const struct fact facts[] = {
+        {"backend", "communication", run->backend},
+        {"hostname", "host", run->hostname},
+        {"torch_version", "torch", run->torch_version},
+        {"runtime_version", run->is_rocm == 1 ? "ROCm" : "CUDA", run->cuda_version},
+        {"trace_name", "name of the trace", run->trace_name},
+    };
 
-    if (facts->rank >= 0)
-        add_text(results, section, "rank", "rank",
-                 facts->world_size > 0
-                     ? results_format(results, "%lld of %lld", (long long)facts->rank,
-                                      (long long)facts->world_size)
-                     : results_format(results, "%lld", (long long)facts->rank));
-    add_fact(results, section, "backend", "communication", trace, facts->backend);
-    add_fact(results, section, "hostname", "host", trace, facts->hostname);
-    add_fact(results, section, "torch_version", "torch", trace, facts->torch_version);
-    add_fact(results, section, "runtime_version", facts->is_rocm == 1 ? "ROCm" : "CUDA", trace,
-             facts->cuda_version);
-    add_fact(results, section, "trace_name", "name of the trace", trace, facts->trace_name);
+    if (run->rank >= 0)
+        add_number(results, section, "rank", "rank", value_count(run->rank));
+    if (run->world_size > 0)
+        add_number(results, section, "world_size", "ranks in the run",
+                   value_count(run->world_size));
+    add_facts(results, section, trace, facts, sizeof facts / sizeof facts[0]);
 }
 
 static void add_warning(struct results *results, struct section *section, const char *what,

@@ -150,10 +150,21 @@ static void add_stretch(struct stretch_list *list, int64_t start_ns, int64_t end
     list->stretches[list->count++] = (struct stretch){start_ns, end_ns};
 }
 
-static void add_events(struct stretch_list *list, const struct event *events, uint32_t count)
+/* The profiler's own span over the whole recording: it would hide every gap. */
+static bool is_span_of_profiler(const struct trace *trace, const struct event *event)
 {
-    for (uint32_t i = 0; i < count; i++)
-        add_stretch(list, events[i].start_ns, event_end_ns(&events[i]), i > 0);
+    const char *process = trace_text(trace, trace->tracks[event->track].process);
+
+    return strcmp(process, "Spans") == 0 || strcmp(process, "Traces") == 0;
+}
+
+static void add_events(struct stretch_list *list, const struct trace *trace,
+                       const struct event *events, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_span_of_profiler(trace, &events[i]))
+            add_stretch(list, events[i].start_ns, event_end_ns(&events[i]), i > 0);
+    }
 }
 
 static int by_start(const void *a, const void *b)
@@ -226,9 +237,9 @@ struct section *describe_gaps(struct results *results, const struct trace *trace
     struct stretch_list gaps;
     int64_t total_ns = 0;
 
-    add_events(&recorded, trace->host, trace->host_count);
-    add_events(&recorded, trace->device, trace->device_count);
-    add_events(&recorded, trace->device_notes, trace->device_note_count);
+    add_events(&recorded, trace, trace->host, trace->host_count);
+    add_events(&recorded, trace, trace->device, trace->device_count);
+    add_events(&recorded, trace, trace->device_notes, trace->device_note_count);
     gaps = gaps_between(&recorded);
     for (size_t i = 0; i < gaps.count; i++)
         total_ns += gaps.stretches[i].end_ns - gaps.stretches[i].start_ns;

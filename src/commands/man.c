@@ -1,6 +1,6 @@
 /* `flopledger man [COMMAND]`: the man page, made from the tables of commands and options. */
 #include "commands/command.h"
-#include "commands/help_text.h"
+#include "commands/command_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -139,9 +139,9 @@ static void write_command_page(FILE *output, const struct command *command)
 static void write_program_page(FILE *output)
 {
     write_head(output, "flopledger", program_summary);
-    fputs(
-        ".SH SYNOPSIS\n\\fBflopledger\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]\\&... [\\fIARGUMENT\\fR]\\&...\n",
-        output);
+    fputs(".SH SYNOPSIS\n\\fBflopledger\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]\\&... "
+          "[\\fIARGUMENT\\fR]\\&...\n",
+          output);
     fputs(".SH DESCRIPTION\n", output);
     write_paragraphs(output, program_description);
     fputs(".SH COMMANDS\n", output);

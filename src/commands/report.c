@@ -269,11 +269,12 @@ const struct command report_command = {
     .summary = "where the time of a run went, from its profiler traces",
     .usage = "TRACE...",
     .description =
-        "Reads traces of torch.profiler (.json, .json.gz, .json.zst, '-' for standard input), books every nanosecond of "
-        "every step to one account, and prints what the time went to: the step ledger, idle time by cause, kernels, "
-        "operators, copies, collectives, overlap and launches.\n\n"
-        "Give several files, or a folder of them, for a run of several ranks: they are compared, and one is printed in "
-        "full.",
+        "Reads traces of torch.profiler (.json, .json.gz, .json.zst, '-' for standard input), "
+        "books every nanosecond of every step to one account, and prints what the time went to: "
+        "the step ledger, idle time by cause, kernels, operators, copies, collectives, overlap "
+        "and launches.\n\n"
+        "Give several files, or a folder of them, for a run of several ranks: they are compared, "
+        "and one is printed in full.",
     .examples = "flopledger report trace.json.gz\n"
                 "    the report of one trace\n"
                 "flopledger report --steps 3-5 --top 20 trace.json.gz\n"

@@ -16,6 +16,7 @@ struct page {
     FILE *output;
     struct text_style style;
     struct arena *arena;
+    bool has_begun; /* something is written: a blank line parts what follows */
 };
 
 enum emphasis { PLAIN, STRONG, QUIET, WARNING };
@@ -54,14 +55,22 @@ static void write_prose(const struct page *page, const char *before, int indent,
         emphasise(page, PLAIN);
 }
 
+/* A blank line, but at the top of the page. */
+static void part(struct page *page)
+{
+    if (page->has_begun)
+        fputc('\n', page->output);
+    page->has_begun = true;
+}
+
 /* "── Step ledger ─────────" */
-static void write_heading(const struct page *page, const char *title)
+static void write_heading(struct page *page, const char *title)
 {
     const char *line = page->style.use_unicode ? "─" : "-";
     const char *text = shorten_middle(page->arena, safe(page, title), page->style.width - 6,
                                       page->style.use_unicode);
 
-    fputc('\n', page->output);
+    part(page);
     emphasise(page, STRONG);
     fprintf(page->output, "%s%s %s ", line, line, text);
     for (int column = display_columns(text) + 4; column < page->style.width; column++)
@@ -236,7 +245,7 @@ static void write_table(const struct page *page, const struct section *section,
     write_needs(page, table, &shown, widths);
 }
 
-static void write_section(const struct page *page, const struct section *section)
+static void write_section(struct page *page, const struct section *section)
 {
     write_heading(page, section->title);
     if (section->intro)
@@ -251,7 +260,7 @@ static void write_section(const struct page *page, const struct section *section
     write_findings(page, section->findings, section->finding_count);
 }
 
-static void write_rank(const struct page *page, const struct rank_results *rank)
+static void write_rank(struct page *page, const struct rank_results *rank)
 {
     for (size_t i = 0; i < rank->section_count; i++)
         write_section(page, rank->sections[i]);
@@ -271,21 +280,17 @@ static void write_rank_title(const struct page *page, const struct rank_results 
     emphasise(page, PLAIN);
 }
 
-static void write_ranks(const struct page *page, const struct results *results)
+static void write_ranks(struct page *page, const struct results *results)
 {
     bool prints_all = results->detailed_rank == ALL_RANKS;
     size_t first = prints_all ? 0 : results->detailed_rank;
     size_t last = prints_all ? results->rank_count : first + 1;
 
     for (size_t i = first; i < last && i < results->rank_count; i++) {
-        if (i > first || results->overview || results->problem_count > 0)
-            fputc('\n', page->output);
+        part(page);
         write_rank_title(page, &results->ranks[i]);
         if (!prints_all && results->rank_count > 1)
-            write_prose(
-                page, "", 0,
-                "This rank in full; of the others only the table above tells (--rank N chooses one).",
-                QUIET);
+            write_prose(page, "", 0, "This one in full: --rank N chooses another.", QUIET);
         write_rank(page, &results->ranks[i]);
     }
 }
@@ -299,6 +304,7 @@ static bool write_text(FILE *output, const struct results *results,
     page.style = (struct text_style){.width = options->width,
                                      .use_color = options->use_color,
                                      .use_unicode = options->use_unicode};
+    page.has_begun = results->problem_count > 0;
     write_findings(&page, results->problems, results->problem_count);
     if (results->overview)
         write_section(&page, results->overview);

@@ -1,5 +1,5 @@
 /* Help texts, made from the tables of commands and options. */
-#include "commands/help_text.h"
+#include "commands/command_text.h"
 
 #include "base/option.h"
 #include "base/text_wrap.h"

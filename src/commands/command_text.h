@@ -1,6 +1,6 @@
 /* Help texts and man pages, made from the tables of commands and options. */
-#ifndef FLOPLEDGER_COMMANDS_HELP_TEXT_H
-#define FLOPLEDGER_COMMANDS_HELP_TEXT_H
+#ifndef FLOPLEDGER_COMMANDS_COMMAND_TEXT_H
+#define FLOPLEDGER_COMMANDS_COMMAND_TEXT_H
 
 #include "commands/command.h"
 
