@@ -1,8 +1,8 @@
 /* What this machine can do at best, for the page on benchmarks:
  *     floors memory        reads 256 MB of memory over and over
  *     floors read FILE     reads a file through one small buffer, as a streaming reader must
- *     floors unpack FILE   reads and unpacks a file (gzip, zstd) with the project's own input stream, and drops the text
- * Prints bytes and seconds. */
+ *     floors unpack FILE   reads and unpacks a file (gzip, zstd) with the project's own input
+ * stream, and drops the text Prints bytes and seconds. */
 #include "base/input_stream.h"
 
 #include <errno.h>

@@ -4,9 +4,11 @@ import os
 import statistics
 import subprocess
 import sys
-import time
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+
+MEASURED_RUN = Path(__file__).resolve().parents[1] / "build/release/measured_run"
 
 
 @dataclass
@@ -48,24 +50,21 @@ class Failed(Exception):
 
 
 def run(command: list[str], environment: dict[str, str] | None = None) -> Run:
-    """A child's peak memory counts from its birth, and it is born with its parent's: this program must stay small."""
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=dict(os.environ, **(environment or {})),
-    ) as process:
-        began = time.perf_counter()
-        output, problems = process.stdout.read(), process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        last = problems.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-        raise Failed(f"{' '.join(command)}: exit status {process.returncode}: {last[0]}")
-    cpu = usage.ru_utime + usage.ru_stime
-    return Run(wall, cpu, usage.ru_maxrss * 1024, output.decode(errors="replace"))
+    """Through build/release/measured_run, because of how Linux counts peak memory: see there."""
+    with tempfile.NamedTemporaryFile("r") as result:
+        done = subprocess.run(
+            [MEASURED_RUN, result.name, *command],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=dict(os.environ, **(environment or {})),
+            check=False,
+        )
+        figures = result.read().split()
+    if done.returncode != 0:
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+        raise Failed(f"{' '.join(command)}: exit status {done.returncode}: {last[0]}")
+    wall, cpu, peak_kib = figures
+    return Run(float(wall), float(cpu), int(peak_kib) * 1024, done.stdout.decode(errors="replace"))
 
 
 def measure_in_turn(contenders: list[Contender], rounds: int) -> None:
@@ -105,7 +104,7 @@ def instructions(command: list[str], folder: Path) -> tuple[int, list[tuple[floa
     run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *command])
     text = run(["callgrind_annotate", "--threshold=90", str(out)]).output
     total = 0
-    functions = []
+    functions: dict[str, int] = {}
     for line in text.splitlines():
         words = line.split()
         if not words or not words[0].replace(",", "").isdigit():
@@ -115,5 +114,6 @@ def instructions(command: list[str], folder: Path) -> tuple[int, list[tuple[floa
             total = count
         elif total:
             name = line.split(":")[-1].split("[")[0].strip()
-            functions.append((count / total, name))
-    return total, functions[:12]
+            functions[name] = functions.get(name, 0) + count
+    most = sorted(functions.items(), key=lambda item: -item[1])[:12]
+    return total, [(count / total, name) for name, count in most]
