@@ -117,6 +117,11 @@ static unsigned cpu_class(const struct trace *trace, const struct event *event, 
     if (inside == DATA_LOADING || is_data_loading(name))
         return DATA_LOADING;
     class = operator_class(name);
+    /* On a CPU the processor itself moves the bytes: that is work, no copy beside it. */
+    if (class == KERNEL_COPY)
+        class = KERNEL_INDEXING;
+    if (class == KERNEL_MEMSET)
+        class = KERNEL_ELEMENTWISE;
     if (event->kind == EVENT_ANNOTATION)
         return class == KERNEL_COMMUNICATION ? (unsigned)class : (unsigned)NO_WORK;
     if (inside == KERNEL_COMMUNICATION || kernel_class_is_matrix(class))

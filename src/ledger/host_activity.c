@@ -137,8 +137,7 @@ void host_activity_clear(struct host_activity *activity)
     *activity = (struct host_activity){0};
 }
 
-/* The class of an event, looked up once for each name and kind. */
-static enum host_class cached_class(struct host_activity *activity, const struct event *event)
+enum host_class host_activity_class(struct host_activity *activity, const struct event *event)
 {
     uint8_t *class = &activity->name_classes[(size_t)event->name * EVENT_KIND_COUNT + event->kind];
 
@@ -157,7 +156,7 @@ static const struct class_timeline *thread_timeline(struct host_activity *activi
     activity->is_built[thread] = 1;
     for (uint32_t i = 0; i < track->event_count; i++) {
         const struct event *event = &activity->trace->host[track->first_event + i];
-        enum host_class class = cached_class(activity, event);
+        enum host_class class = host_activity_class(activity, event);
 
         if (class != HOST_NOTHING)
             class_timeline_add(timeline, class, event->start_ns, event_end_ns(event));

@@ -41,6 +41,10 @@ void host_activity_clear(struct host_activity *activity);
 void host_activity_split(struct host_activity *activity, uint32_t thread, uint32_t step_thread,
                          const int64_t range_ns[2], int64_t *class_ns);
 
+/* The class of one host event; HOST_NOTHING for what explains no idle time: steps, the profiler's
+ * own work. */
+enum host_class host_activity_class(struct host_activity *activity, const struct event *event);
+
 /* Whether a class of `mask` is open on `thread` at `time_ns`. */
 bool host_activity_is_open(struct host_activity *activity, uint32_t thread, uint32_t mask,
                            int64_t time_ns);

@@ -12,7 +12,7 @@
 /* A shorter gap between kernels that were launched before is the device's own hand-over. */
 enum { QUEUE_GAP_LIMIT_NS = 10000 };
 
-/* How far find_host_event looks back for events that were open before the gap began. */
+/* How many events find_host_event looks back for events that were open before the gap began. */
 enum { LOOK_BACK_MAX = 20000 };
 
 static const enum account account_of_host_class[HOST_CLASS_COUNT] = {
@@ -213,36 +213,49 @@ static void credit(struct innermost *state, int64_t until_ns)
         state->reached_ns = until_ns;
 }
 
-uint32_t find_host_event(const struct trace *trace, const struct idle_gap *gap)
+/* The part of a gap before its launch, which the host's events explain. */
+static int64_t host_part_end_ns(const struct trace *trace, const struct idle_gap *gap)
 {
-    struct innermost state = {.trace = trace, .best = NO_EVENT, .reached_ns = gap->start_ns};
-    const struct track *track;
-    uint32_t first;
-    uint32_t end;
-    uint32_t i;
-    int64_t until_ns = gap->end_ns;
+    if (gap->launch != NO_EVENT && trace->host[gap->launch].start_ns < gap->end_ns)
+        return trace->host[gap->launch].start_ns;
+    return gap->end_ns;
+}
 
-    if (gap->thread == NO_EVENT)
-        return NO_EVENT;
-    if (gap->launch != NO_EVENT && trace->host[gap->launch].start_ns < until_ns)
-        until_ns = trace->host[gap->launch].start_ns;
-    track = &trace->tracks[gap->thread];
-    first = track->first_event;
-    end = first + track->event_count;
-    for (uint32_t high = end; first < high;) {
+/* Index in trace->host of the first event of `track` that may be open at `time_ns`. */
+static uint32_t look_back_from(const struct trace *trace, const struct track *track,
+                               int64_t time_ns)
+{
+    uint32_t first = track->first_event;
+    uint32_t high = first + track->event_count;
+
+    while (first < high) {
         uint32_t middle = first + (high - first) / 2;
 
-        if (trace->host[middle].start_ns < gap->start_ns)
+        if (trace->host[middle].start_ns < time_ns)
             first = middle + 1;
         else
             high = middle;
     }
-    i = first - track->first_event > LOOK_BACK_MAX ? first - LOOK_BACK_MAX : track->first_event;
-    for (; i < end && trace->host[i].start_ns < until_ns; i++) {
-        const struct event *event = &trace->host[i];
+    return first - track->first_event > LOOK_BACK_MAX ? first - LOOK_BACK_MAX : track->first_event;
+}
 
-        if (event_end_ns(event) <= gap->start_ns || event->kind == EVENT_OVERHEAD ||
-            has_prefix(trace_text(trace, event->name), "ProfilerStep"))
+uint32_t find_host_event(struct host_activity *activity, const struct idle_gap *gap)
+{
+    const struct trace *trace = activity->trace;
+    struct innermost state = {.trace = trace, .best = NO_EVENT, .reached_ns = gap->start_ns};
+    int64_t until_ns = host_part_end_ns(trace, gap);
+    const struct track *track;
+
+    if (gap->thread == NO_EVENT)
+        return NO_EVENT;
+    track = &trace->tracks[gap->thread];
+    for (uint32_t i = look_back_from(trace, track, gap->start_ns);
+         i < track->first_event + track->event_count && trace->host[i].start_ns < until_ns; i++) {
+        const struct event *event = &trace->host[i];
+        enum host_class class = host_activity_class(activity, event);
+
+        if (event_end_ns(event) <= gap->start_ns || class == HOST_NOTHING ||
+            account_of_host_class[class] != gap->main_account)
             continue;
         if (event->start_ns > gap->start_ns)
             credit(&state, event->start_ns);

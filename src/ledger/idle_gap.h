@@ -27,6 +27,6 @@ void book_idle_gap(struct step_ledger *step, struct idle_gap *gap, const struct 
                    struct host_activity *activity);
 
 /* gap->host_event, as step_ledger.h defines it. */
-uint32_t find_host_event(const struct trace *trace, const struct idle_gap *gap);
+uint32_t find_host_event(struct host_activity *activity, const struct idle_gap *gap);
 
 #endif

@@ -182,7 +182,8 @@ static void finish_worst_gaps(struct booking *booking)
 
     qsort(ledger->worst_gaps, ledger->worst_gap_count, sizeof(ledger->worst_gaps[0]), compare_gaps);
     for (uint32_t i = 0; i < ledger->worst_gap_count; i++)
-        ledger->worst_gaps[i].host_event = find_host_event(booking->trace, &ledger->worst_gaps[i]);
+        ledger->worst_gaps[i].host_event =
+            find_host_event(&booking->activity, &ledger->worst_gaps[i]);
 }
 
 static int32_t choose_device(const struct trace *trace, int32_t wanted)

@@ -47,9 +47,9 @@ struct idle_gap {
     uint32_t launch;           /* index in trace->host of that event's launch call, or NO_EVENT */
     uint32_t thread;           /* track whose host activity explains the gap, or NO_EVENT */
     enum account main_account; /* the account with the largest part of it */
-    uint32_t host_event; /* index in trace->host: the event that was innermost on the thread for the
-                          * longest part of the gap, before the launch; NO_EVENT where nothing was
-                          * open */
+    uint32_t host_event; /* index in trace->host: of the events that make the main account, the one
+                          * that was innermost for the longest part of the gap, before the launch;
+                          * NO_EVENT where there is none */
 };
 
 enum { WORST_GAPS_MAX = 256 };
