@@ -30,7 +30,9 @@ bool error_in(struct error *error, const char *format, ...)
     va_start(arguments, format);
     length = vsnprintf(error->message, sizeof error->message, format, arguments);
     va_end(arguments);
-    if (length >= 0 && (size_t)length < sizeof error->message)
-        snprintf(error->message + length, sizeof error->message - (size_t)length, ": %s", old);
+    if (length < 0 || (size_t)length + 3 > sizeof error->message)
+        return false;
+    snprintf(error->message + length, sizeof error->message - (size_t)length, ": %.*s",
+             (int)(sizeof error->message - (size_t)length - 3), old);
     return false;
 }

@@ -73,21 +73,18 @@ static struct track_summary *summarise_tracks(const struct trace *trace)
 static const char *track_title(struct results *results, const struct trace *trace,
                                const struct track *track)
 {
-    const char *name =
-        trace_text(trace, track->thread_name != 0 ? track->thread_name : track->process_name);
+    const char *process = trace_text(trace, track->process);
+    const char *thread = trace_text(trace, track->thread);
 
     if (track->is_device && track->stream >= 0)
         return results_format(results, "device %d, stream %lld", track->device,
                               (long long)track->stream);
     if (track->is_device)
-        return results_format(results, "device %d, %s", track->device,
-                              trace_text(trace, track->thread));
-    if (name[0] != '\0')
-        return results_format(results, "process %s, thread %s (%s)",
-                              trace_text(trace, track->process), trace_text(trace, track->thread),
-                              name);
-    return results_format(results, "process %s, thread %s", trace_text(trace, track->process),
-                          trace_text(trace, track->thread));
+        return results_format(results, "device %d, %s", track->device, thread);
+    if (track->thread_name != 0)
+        return results_format(results, "%s, process %s", trace_text(trace, track->thread_name),
+                              process);
+    return results_format(results, "thread %s, process %s", thread, process);
 }
 
 struct section *describe_tracks(struct results *results, const struct trace *trace,
