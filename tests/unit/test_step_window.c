@@ -1,0 +1,127 @@
+/* Where steps begin and end. */
+#include "ledger/step_window.h"
+#include "support_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const struct ledger *book(struct made_trace *made, enum window_choice choice)
+{
+    made_trace_finish(made, choice);
+    return &made->ledger;
+}
+
+static void steps_are_the_marks_of_the_profiler_in_order(void **state)
+{
+    struct made_trace made;
+    const struct ledger *ledger;
+    uint32_t thread;
+
+    (void)state;
+    made_trace_init(&made);
+    thread = made_thread(&made, "1");
+    made_host_event(&made, thread, EVENT_ANNOTATION,
+                    (struct made_event){"ProfilerStep#8", 200, 300});
+    made_host_event(&made, thread, EVENT_ANNOTATION,
+                    (struct made_event){"ProfilerStep#7", 90, 190});
+    ledger = book(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(ledger->source, WINDOW_PROFILER_STEP);
+    assert_int_equal(ledger->step_count, 2);
+    assert_int_equal(ledger->steps[0].window.number, 7);
+    assert_int_equal(ledger->steps[1].window.number, 8);
+    assert_int_equal(ledger->between_steps_ns, 10);
+    made_trace_clear(&made);
+}
+
+static void a_mark_on_the_device_is_no_step(void **state)
+{
+    struct made_trace made;
+    const struct ledger *ledger;
+    uint32_t stream;
+
+    (void)state;
+    made_trace_init(&made);
+    stream = made_stream(&made, 0, 7);
+    made_work(&made, stream, EVENT_DEVICE_ANNOTATION,
+              (struct made_event){"ProfilerStep#8", 200, 300}, NO_ID, NULL);
+    made_work(&made, stream, EVENT_KERNEL, (struct made_event){"a", 210, 220}, NO_ID, NULL);
+    made_work(&made, stream, EVENT_KERNEL, (struct made_event){"b", 230, 250}, NO_ID, NULL);
+    ledger = book(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(ledger->source, WINDOW_WHOLE);
+    assert_int_equal(ledger->step_count, 1);
+    assert_int_equal(ledger->steps[0].window.start_ns, 210);
+    assert_int_equal(ledger->steps[0].window.end_ns, 250);
+    made_trace_clear(&made);
+}
+
+static void marks_on_two_threads_are_not_booked_twice(void **state)
+{
+    struct made_trace made;
+    const struct ledger *ledger;
+    uint32_t first, second;
+
+    (void)state;
+    made_trace_init(&made);
+    first = made_thread(&made, "1");
+    second = made_thread(&made, "2");
+    made_host_event(&made, first, EVENT_ANNOTATION, (struct made_event){"ProfilerStep#1", 0, 100});
+    made_host_event(&made, first, EVENT_ANNOTATION,
+                    (struct made_event){"ProfilerStep#2", 100, 200});
+    made_host_event(&made, second, EVENT_ANNOTATION, (struct made_event){"ProfilerStep#1", 5, 105});
+    ledger = book(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(ledger->step_count, 2);
+    assert_int_equal(ledger->steps[0].window.end_ns, 100);
+    assert_int_equal(ledger->steps[1].window.end_ns, 200);
+    made_trace_clear(&made);
+}
+
+static void optimizer_marks_part_the_time_between_them(void **state)
+{
+    struct made_trace made;
+    const struct ledger *ledger;
+    uint32_t thread;
+
+    (void)state;
+    made_trace_init(&made);
+    thread = made_thread(&made, "1");
+    for (int64_t i = 0; i < 4; i++)
+        made_host_event(&made, thread, EVENT_ANNOTATION,
+                        (struct made_event){"Optimizer.step#AdamW.step", i * 100, i * 100 + 20});
+    made_host_event(&made, thread, EVENT_ANNOTATION,
+                    (struct made_event){"Optimizer.step#SGD.step", 50, 60});
+    ledger = book(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(ledger->source, WINDOW_OPTIMIZER_STEP);
+    assert_int_equal(ledger->step_count, 3);
+    assert_int_equal(ledger->steps[0].window.start_ns, 0);
+    assert_int_equal(ledger->steps[2].window.end_ns, 300);
+    made_trace_clear(&made);
+}
+
+static void without_the_marks_asked_for_there_are_no_steps(void **state)
+{
+    struct made_trace made;
+
+    (void)state;
+    made_trace_init(&made);
+    made_host_event(&made, made_thread(&made, "1"), EVENT_OPERATOR,
+                    (struct made_event){"aten::add", 0, 100});
+    assert_int_equal(book(&made, WINDOW_CHOICE_STEPS)->step_count, 0);
+    made_trace_clear(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_are_the_marks_of_the_profiler_in_order),
+        cmocka_unit_test(a_mark_on_the_device_is_no_step),
+        cmocka_unit_test(marks_on_two_threads_are_not_booked_twice),
+        cmocka_unit_test(optimizer_marks_part_the_time_between_them),
+        cmocka_unit_test(without_the_marks_asked_for_there_are_no_steps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
