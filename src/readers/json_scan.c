@@ -2,22 +2,35 @@
 #include "readers/json_scan.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+/* ---- white space
+ * --------------------------------------------------------------------------------------------- */
 
 const char *scan_long_space(const char *at)
 {
-    while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
+#ifdef __SSE2__
+    /* 1 to 32, the bytes that are not text; 0 is the padding and stops it */
+    const __m128i one = _mm_set1_epi8(1);
+    const __m128i last = _mm_set1_epi8(0x1f);
+
+    for (;; at += 16) {
+        __m128i bytes = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)at), one);
+        __m128i spaces = _mm_cmpeq_epi8(_mm_min_epu8(bytes, last), bytes);
+        unsigned others = (unsigned)_mm_movemask_epi8(spaces) ^ 0xffff;
+
+        if (others)
+            return at + __builtin_ctz(others);
+    }
+#else
+    while ((unsigned char)(*at - 1) < ' ')
         at++;
     return at;
+#endif
 }
 
-/* A place with a quote or backslash at or behind `at`; at or past the limit where there is none. */
-static inline const char *find_quote_or_backslash(const char *at, const char *limit)
-{
-    while (at < limit && *at != '"' && *at != '\\')
-        at++;
-    return at;
-}
+/* ---- strings
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static bool is_escape(const char *at)
 {
@@ -32,14 +45,13 @@ static bool is_escape(const char *at)
     return true;
 }
 
-const char *scan_string(struct json_scan *scan, const char *at, struct json_slice *slice)
+const char *scan_escaped_string(struct json_scan *scan, const char *start, const char *at,
+                                struct json_slice *slice)
 {
-    const char *start = at;
-
-    slice->has_escapes = false;
-    slice->is_string = true;
-    for (;;) {
-        at = find_quote_or_backslash(at, scan->limit);
+    *slice = (struct json_slice){.text = start, .is_string = true};
+    for (;; at += 2) {
+        while (at < scan->limit && *at != '"' && *at != '\\')
+            at++;
         if (at >= scan->limit)
             return scan_fail(scan, scan->limit, "the end of a string");
         if (*at == '"')
@@ -49,12 +61,78 @@ const char *scan_string(struct json_scan *scan, const char *at, struct json_slic
         if (!is_escape(at + 1))
             return scan_fail(scan, at, "an escape sequence that JSON knows");
         slice->has_escapes = true;
-        at += 2;
     }
-    slice->text = start;
     slice->length = (uint32_t)(at - start);
     return at + 1;
 }
+
+/* `at` is behind a ','. True where a key and its ':' follow; keys of profilers are not long. */
+static bool is_before_key(const char *at, const char *limit)
+{
+    const char *end;
+
+    at = scan_space(at);
+    if (*at != '"' || at >= limit)
+        return false;
+    at++;
+    for (end = at; end < limit && end - at < 64 && *end != '"'; end++)
+        ;
+    return *end == '"' && *scan_space(end + 1) == ':';
+}
+
+/* True where the text behind a quote looks as it does behind a value of an object. */
+static bool ends_value(const char *at, const char *limit)
+{
+    at = scan_space(at);
+    if (*at == ',')
+        return is_before_key(at + 1, limit);
+    if (*at != '}')
+        return false;
+    at = scan_space(at + 1);
+    return *at == ',' || *at == '}' || *at == ']' || at >= limit;
+}
+
+/* A string with quotes and backslashes that nobody escaped: it ends at the first quote that looks
+ * like the end of a value, and never behind what looks like the beginning of the next event. */
+static const char *scan_tolerant_string(struct json_scan *scan, const char *start,
+                                        struct json_slice *slice)
+{
+    const char *at = scan_string(scan, start, slice);
+
+    if (at && ends_value(at, scan->limit))
+        return at;
+    for (at = start; at < scan->limit; at++) {
+        if (*at == '"' && ends_value(at + 1, scan->limit)) {
+            *slice = (struct json_slice){start, (uint32_t)(at - start), true, false};
+            scan->used_tolerance = true;
+            return at + 1;
+        }
+        if (*at == '{' && json_is_event_start(at, scan->limit))
+            return scan_fail(scan, at, "the end of a string");
+    }
+    return scan_fail(scan, scan->limit, "the end of a string");
+}
+
+bool json_is_event_start(const char *at, const char *limit)
+{
+    static const char *const keys[] = {"\"ph\"",  "\"name\"", "\"cat\"", "\"ts\"",  "\"pid\"",
+                                       "\"tid\"", "\"args\"", "\"id\"",  "\"dur\"", "\"bp\""};
+
+    if (at >= limit || *at != '{')
+        return false;
+    at = scan_space(at + 1);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        size_t length = strlen(keys[i]);
+
+        if ((size_t)(limit - at) > length && memcmp(at, keys[i], length) == 0)
+            return *scan_space(at + length) == ':';
+    }
+    return false;
+}
+
+/* ---- values
+ * --------------------------------------------------------------------------------------------------
+ */
 
 /* A number or word: up to what cannot be part of one. */
 static const char *scan_word(struct json_scan *scan, const char *at, struct json_slice *slice)
@@ -70,6 +148,33 @@ static const char *scan_word(struct json_scan *scan, const char *at, struct json
     return at;
 }
 
+/* The next bracket, brace or quote at or behind `at`; at or past the limit where there is none. */
+static inline const char *find_bracket_or_quote(const char *at, const char *limit)
+{
+#ifdef __SSE2__
+    const __m128i bit = _mm_set1_epi8(0x20); /* makes a brace of a bracket */
+    const __m128i quote = _mm_set1_epi8('"');
+    const __m128i opening = _mm_set1_epi8('{');
+    const __m128i closing = _mm_set1_epi8('}');
+
+    for (; at < limit; at += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i braces = _mm_or_si128(bytes, bit);
+        __m128i hits = _mm_or_si128(
+            _mm_cmpeq_epi8(bytes, quote),
+            _mm_or_si128(_mm_cmpeq_epi8(braces, opening), _mm_cmpeq_epi8(braces, closing)));
+        unsigned mask = (unsigned)_mm_movemask_epi8(hits);
+
+        if (mask)
+            return at + __builtin_ctz(mask);
+    }
+#else
+    while (at < limit && *at != '"' && *at != '[' && *at != ']' && *at != '{' && *at != '}')
+        at++;
+#endif
+    return at;
+}
+
 static const char *scan_nested(struct json_scan *scan, const char *at, struct json_slice *slice)
 {
     const char *start = at;
@@ -78,6 +183,7 @@ static const char *scan_nested(struct json_scan *scan, const char *at, struct js
     do {
         struct json_slice inner;
 
+        at = find_bracket_or_quote(at, scan->limit);
         if (at >= scan->limit)
             return scan_fail(scan, scan->limit, "the end of an array or object");
         if (*at == '"') {
@@ -86,8 +192,10 @@ static const char *scan_nested(struct json_scan *scan, const char *at, struct js
                 return NULL;
             continue;
         }
-        depth += *at == '[' || *at == '{';
-        depth -= *at == ']' || *at == '}';
+        if (*at == '[' || *at == '{')
+            depth++;
+        else
+            depth--;
         at++;
     } while (depth);
     *slice = (struct json_slice){.text = start, .length = (uint32_t)(at - start)};
@@ -97,23 +205,11 @@ static const char *scan_nested(struct json_scan *scan, const char *at, struct js
 const char *scan_value(struct json_scan *scan, const char *at, struct json_slice *slice)
 {
     if (*at == '"')
-        return scan_string(scan, at + 1, slice);
+        return scan->is_tolerant ? scan_tolerant_string(scan, at + 1, slice)
+                                 : scan_string(scan, at + 1, slice);
     if (*at == '{' || *at == '[')
         return scan_nested(scan, at, slice);
     return scan_word(scan, at, slice);
-}
-
-const char *scan_key(struct json_scan *scan, const char *at, struct json_slice *key)
-{
-    if (*at != '"')
-        return scan_fail(scan, at, "a key in quotes");
-    at = scan_string(scan, at + 1, key);
-    if (!at)
-        return NULL;
-    at = scan_space(at);
-    if (*at != ':')
-        return scan_fail(scan, at, "':' after a key");
-    return scan_space(at + 1);
 }
 
 /* ---- numbers

@@ -3,19 +3,28 @@
  *
  * Each function takes a place in the text and returns the place behind what it read, or NULL: then
  * `failed_at` says where, and `expected` what should have been there. A failure at the limit means
- * that the text ends too early. */
+ * that the text ends too early.
+ *
+ * The small functions that run for each value of a trace are here, to be inlined; json_scan.c has
+ * the rare ways. */
 #ifndef FLOPLEDGER_READERS_JSON_SCAN_H
 #define FLOPLEDGER_READERS_JSON_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 struct json_scan {
     const char *limit;
     const char *failed_at;
     const char *expected;
-    bool is_tolerant; /* strings may hold quotes and backslashes that are not escaped */
+    bool is_tolerant; /* a value may be a string with quotes and backslashes that are not escaped */
+    bool used_tolerance; /* set where there was such a string */
 };
 
 /* A piece of the text: a string without its quotes, or a number or word as written. */
@@ -47,15 +56,121 @@ static inline const char *scan_space(const char *at)
     return scan_long_space(at);
 }
 
+/* Any string; the way for escapes. `start` is behind the opening quote, and up to `at` there is
+ * neither quote nor backslash. */
+const char *scan_escaped_string(struct json_scan *scan, const char *start, const char *at,
+                                struct json_slice *slice);
+
 /* `at` is behind the opening quote. */
-const char *scan_string(struct json_scan *scan, const char *at, struct json_slice *slice);
+static inline const char *scan_string(struct json_scan *scan, const char *at,
+                                      struct json_slice *slice)
+{
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"');
+    const __m128i backslash = _mm_set1_epi8('\\');
+    const char *start = at;
+
+    for (; at < scan->limit; at += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i hits = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash));
+        unsigned mask = (unsigned)_mm_movemask_epi8(hits);
+
+        if (!mask)
+            continue;
+        at += __builtin_ctz(mask);
+        if (*at != '"')
+            break;
+        *slice = (struct json_slice){start, (uint32_t)(at - start), true, false};
+        return at + 1;
+    }
+    return scan_escaped_string(scan, start, at, slice);
+#else
+    return scan_escaped_string(scan, at, at, slice);
+#endif
+}
 
 /* Any value; `slice` is the text of arrays and objects, too, with their brackets. `at` is at its
  * first character. */
 const char *scan_value(struct json_scan *scan, const char *at, struct json_slice *slice);
 
 /* `{ "key": ` and `, "key": `: the place of the value. `at` is at the opening quote of the key. */
-const char *scan_key(struct json_scan *scan, const char *at, struct json_slice *key);
+static inline const char *scan_key(struct json_scan *scan, const char *at, struct json_slice *key)
+{
+    if (*at != '"')
+        return scan_fail(scan, at, "a key in quotes");
+    at = scan_string(scan, at + 1, key);
+    if (!at)
+        return NULL;
+    at = scan_space(at);
+    if (*at != ':')
+        return scan_fail(scan, at, "':' after a key");
+    return scan_space(at + 1);
+}
+
+/* True where an event of a trace seems to begin: '{' and one of its usual keys. */
+bool json_is_event_start(const char *at, const char *limit);
+
+static inline uint64_t load_8_bytes(const char *at)
+{
+    uint64_t bytes;
+
+    memcpy(&bytes, at, sizeof bytes);
+    return bytes;
+}
+
+/* How many of the 8 bytes are digits before the first that is none. */
+static inline unsigned count_digits(uint64_t bytes)
+{
+    uint64_t values = bytes ^ 0x3030303030303030u;
+    uint64_t others = (values | (values + 0x7676767676767676u)) & 0x8080808080808080u;
+
+    return others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+}
+
+/* The number that the first `count` (1 to 8) of 8 digits make. */
+static inline uint64_t digits_value(uint64_t bytes, unsigned count)
+{
+    uint64_t values = (bytes ^ 0x3030303030303030u) << (8 - count) * 8;
+
+    values = values * 10 + (values >> 8); /* pairs in every second byte */
+    return ((values & 0x000000ff000000ffu) * 0x000f424000000064u +
+            (values >> 16 & 0x000000ff000000ffu) * 0x0000271000000001u) >>
+           32;
+}
+
+static inline uint64_t power_of_ten(unsigned exponent)
+{
+    static const uint64_t powers[] = {1,      10,      100,      1000,     10000,
+                                      100000, 1000000, 10000000, 100000000};
+
+    return powers[exponent];
+}
+
+/* Up to 16 digits; *count says how many there were. More than 16: *count is 16, and a digit
+ * follows. */
+static inline const char *scan_digits(const char *at, uint64_t *value, unsigned *count)
+{
+    uint64_t bytes = load_8_bytes(at);
+    unsigned first = count_digits(bytes);
+    unsigned second;
+
+    *count = first;
+    *value = first ? digits_value(bytes, first) : 0;
+    if (first < 8)
+        return at + first;
+    bytes = load_8_bytes(at + 8);
+    second = count_digits(bytes);
+    *count += second;
+    if (second)
+        *value = *value * power_of_ten(second) + digits_value(bytes, second);
+    return at + 8 + second;
+}
+
+/* True where a number ends: at what may follow it, or at the limit. */
+static inline bool is_number_end(char c)
+{
+    return c == ',' || c == '}' || c == ']' || (unsigned char)c <= ' ';
+}
 
 /* The number a slice holds; false where it holds none (N/A, NaN, a text) or one that does not fit.
  * Integers keep all digits; unsigned ones beyond INT64_MAX become what has the same 64 bits. */

@@ -1,81 +1,272 @@
-/* One event of traceEvents, as its text says. */
+/* One event of traceEvents, as its text says. All time that the program spends on a large trace is
+ * spent here first: what a profiler usually writes is taken by a short way, and everything else
+ * that JSON allows by a long one. */
 #include "readers/torch_profiler_event.h"
 
-#include <string.h>
+/* ---- keys
+ * ----------------------------------------------------------------------------------------------------
+ */
 
-struct known_key {
-    const char *name;
-    int number;
+enum field {
+    FIELD_OTHER,
+    FIELD_PHASE,
+    FIELD_CATEGORY,
+    FIELD_NAME,
+    FIELD_PID,
+    FIELD_TID,
+    FIELD_TS,
+    FIELD_DUR,
+    FIELD_ARGS
 };
 
-static const struct known_key field_keys[] = {
-    {"ph", FIELD_PHASE}, {"cat", FIELD_CATEGORY}, {"name", FIELD_NAME}, {"pid", FIELD_PID},
-    {"tid", FIELD_TID},  {"ts", FIELD_TS},        {"dur", FIELD_DUR},
-};
+/* Comparisons with a text of known length, which compilers turn into one or two of whole words. */
+#define KEY_IS(name) (memcmp(key->text, name, sizeof(name) - 1) == 0)
 
-static const struct known_key arg_keys[] = {
-    {"correlation", ARG_CORRELATION},
-    {"External id", ARG_EXTERNAL_ID},
-    {"external id", ARG_EXTERNAL_ID},
-    {"Sequence number", ARG_SEQUENCE_NUMBER},
-    {"device", ARG_DEVICE},
-    {"stream", ARG_STREAM},
-    {"registers per thread", ARG_REGISTERS},
-    {"shared memory", ARG_SHARED_MEMORY},
-    {"est. achieved occupancy %", ARG_OCCUPANCY},
-    {"blocks per SM", ARG_BLOCKS_PER_SM},
-    {"warps per SM", ARG_WARPS_PER_SM},
-    {"grid", ARG_GRID},
-    {"block", ARG_BLOCK},
-    {"bytes", ARG_BYTES},
-    {"Input Dims", ARG_INPUT_DIMS},
-    {"Input dims", ARG_INPUT_DIMS},
-    {"Input type", ARG_INPUT_TYPE},
-    {"Concrete Inputs", ARG_CONCRETE_INPUTS},
-    {"Call stack", ARG_CALL_STACK},
-    {"Collective name", ARG_COLLECTIVE_NAME},
-    {"dtype", ARG_DTYPE},
-    {"Process Group Name", ARG_GROUP_NAME},
-    {"Process Group Ranks", ARG_GROUP_RANKS},
-    {"In msg nelems", ARG_IN_ELEMENTS},
-    {"Out msg nelems", ARG_OUT_ELEMENTS},
-    {"Group size", ARG_GROUP_SIZE},
-    {"name", ARG_NAME},
-};
-
-static int find_key(const struct known_key *keys, size_t count, const struct json_slice *key)
+static inline enum field field_of(const struct json_slice *key)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (slice_is(key, keys[i].name))
-            return keys[i].number;
+    switch (key->length) {
+    case 2:
+        return KEY_IS("ph") ? FIELD_PHASE : KEY_IS("ts") ? FIELD_TS : FIELD_OTHER;
+    case 3:
+        return KEY_IS("cat")   ? FIELD_CATEGORY
+               : KEY_IS("pid") ? FIELD_PID
+               : KEY_IS("tid") ? FIELD_TID
+               : KEY_IS("dur") ? FIELD_DUR
+                               : FIELD_OTHER;
+    case 4:
+        return KEY_IS("name") ? FIELD_NAME : KEY_IS("args") ? FIELD_ARGS : FIELD_OTHER;
+    default:
+        return FIELD_OTHER;
     }
-    return -1;
 }
 
-static const char *scan_args(struct json_scan *scan, const char *at, struct torch_event *event)
+/* enum event_arg, or ARG_COUNT for a key of no interest. */
+static inline unsigned arg_number(const struct json_slice *key)
 {
-    if (*at != '{') {
-        struct json_slice other;
-
-        return scan_value(scan, at, &other);
+    switch (key->length) {
+    case 4:
+        return KEY_IS("grid") ? ARG_GRID : KEY_IS("name") ? ARG_NAME : ARG_COUNT;
+    case 5:
+        return KEY_IS("block")   ? ARG_BLOCK
+               : KEY_IS("bytes") ? ARG_BYTES
+               : KEY_IS("dtype") ? ARG_DTYPE
+                                 : ARG_COUNT;
+    case 6:
+        return KEY_IS("stream") ? ARG_STREAM : KEY_IS("device") ? ARG_DEVICE : ARG_COUNT;
+    case 10:
+        return KEY_IS("Input Dims") || KEY_IS("Input dims") ? ARG_INPUT_DIMS
+               : KEY_IS("Input type")                       ? ARG_INPUT_TYPE
+               : KEY_IS("Call stack")                       ? ARG_CALL_STACK
+               : KEY_IS("Group size")                       ? ARG_GROUP_SIZE
+                                                            : ARG_COUNT;
+    case 11:
+        return KEY_IS("External id") || KEY_IS("external id") ? ARG_EXTERNAL_ID
+               : KEY_IS("correlation")                        ? ARG_CORRELATION
+                                                              : ARG_COUNT;
+    case 12:
+        return KEY_IS("warps per SM") ? ARG_WARPS_PER_SM : ARG_COUNT;
+    case 13:
+        return KEY_IS("shared memory")   ? ARG_SHARED_MEMORY
+               : KEY_IS("blocks per SM") ? ARG_BLOCKS_PER_SM
+               : KEY_IS("In msg nelems") ? ARG_IN_ELEMENTS
+                                         : ARG_COUNT;
+    case 14:
+        return KEY_IS("Out msg nelems") ? ARG_OUT_ELEMENTS : ARG_COUNT;
+    case 15:
+        return KEY_IS("Sequence number")   ? ARG_SEQUENCE_NUMBER
+               : KEY_IS("Concrete Inputs") ? ARG_CONCRETE_INPUTS
+               : KEY_IS("Collective name") ? ARG_COLLECTIVE_NAME
+                                           : ARG_COUNT;
+    case 18:
+        return KEY_IS("Process Group Name") ? ARG_GROUP_NAME : ARG_COUNT;
+    case 19:
+        return KEY_IS("Process Group Ranks") ? ARG_GROUP_RANKS : ARG_COUNT;
+    case 20:
+        return KEY_IS("registers per thread") ? ARG_REGISTERS : ARG_COUNT;
+    case 25:
+        return KEY_IS("est. achieved occupancy %") ? ARG_OCCUPANCY : ARG_COUNT;
+    default:
+        return ARG_COUNT;
     }
+}
+
+/* ---- values
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* The long way for a value of which only the end is wanted, or for one that is not as usual. */
+static inline const char *skip_value(struct json_scan *scan, const char *at)
+{
+    struct json_slice ignored;
+    uint64_t value;
+    unsigned count;
+    const char *end = scan_digits(at, &value, &count);
+
+    return count && is_number_end(*end) ? end : scan_value(scan, at, &ignored);
+}
+
+/* An integer; `is_one` tells whether the value is one that fits. */
+static inline const char *scan_integer(struct json_scan *scan, const char *at, int64_t *number,
+                                       bool *is_one)
+{
+    struct json_slice slice;
+    uint64_t value;
+    unsigned count;
+    const char *end = scan_digits(at, &value, &count);
+
+    if (count && is_number_end(*end)) {
+        *number = (int64_t)value;
+        *is_one = true;
+        return end;
+    }
+    end = scan_value(scan, at, &slice);
+    *is_one = end && slice_integer(&slice, number);
+    return end;
+}
+
+/* A time in microseconds; the long way takes signs, exponents and more decimals. */
+static inline const char *scan_time(struct json_scan *scan, const char *at, int64_t *nanoseconds,
+                                    uint32_t *has, uint32_t bit)
+{
+    const uint64_t latest = INT64_MAX / 1000 - 1;
+    struct json_slice slice;
+    double number;
+    uint64_t value;
+    unsigned count;
+    const char *end = scan_digits(at, &value, &count);
+
+    if (count && value <= latest && is_number_end(*end)) {
+        *nanoseconds = (int64_t)value * 1000;
+        *has |= bit;
+        return end;
+    }
+    if (count && value <= latest && *end == '.') {
+        uint64_t bytes = load_8_bytes(end + 1);
+        unsigned decimals = count_digits(bytes);
+
+        if (decimals - 1 < 3 && is_number_end(end[1 + decimals])) {
+            *nanoseconds = (int64_t)(value * 1000 +
+                                     digits_value(bytes, decimals) * power_of_ten(3 - decimals));
+            *has |= bit;
+            return end + 1 + decimals;
+        }
+    }
+    end = scan_value(scan, at, &slice);
+    *has &= ~bit;
+    if (end && slice_nanoseconds(&slice, nanoseconds))
+        *has |= bit;
+    else if (end && slice_fraction(&slice, &number))
+        *has |= bit == HAS_START ? HAS_START_OVERFLOW : HAS_DURATION_OVERFLOW;
+    return end;
+}
+
+static const char *scan_fraction(struct json_scan *scan, const char *at, struct torch_event *event,
+                                 unsigned arg)
+{
+    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+    struct json_slice slice;
+    uint64_t value;
+    unsigned count;
+    const char *end = scan_digits(at, &value, &count);
+    double number = (double)value;
+    uint64_t bytes = load_8_bytes(end + 1);
+    unsigned decimals = *end == '.' ? count_digits(bytes) : 0;
+
+    if (decimals) {
+        number = (double)(value * power_of_ten(decimals) + digits_value(bytes, decimals)) /
+                 powers[decimals];
+        end += 1 + decimals;
+    }
+    if (!count || count > 7 || !is_number_end(*end)) { /* 7 and 8 digits are exact in a double */
+        end = scan_value(scan, at, &slice);
+        if (!end || !slice_fraction(&slice, &number))
+            return end;
+    }
+    event->fractions[arg - ARG_OCCUPANCY] = (float)number;
+    event->has_args |= (uint32_t)1 << arg;
+    return end;
+}
+
+static int32_t small(int64_t value)
+{
+    return value > INT32_MAX || value < INT32_MIN ? -1 : (int32_t)value;
+}
+
+/* "[24, 1, 1]", or fewer; anything else is left aside. */
+static const char *scan_triple(struct json_scan *scan, const char *at, struct torch_event *event,
+                               unsigned arg)
+{
+    int32_t *triple = event->triples[arg - ARG_GRID];
+    const char *start = at;
+
+    for (int i = 0; i < 3; i++)
+        triple[i] = -1;
+    if (*at == '[') {
+        for (int i = 0; i < 3; i++) {
+            int64_t number;
+            bool is_one;
+
+            at = scan_integer(scan, scan_space(at + 1), &number, &is_one);
+            if (!at || !is_one)
+                break;
+            triple[i] = small(number);
+            at = scan_space(at);
+            if (*at == ']') {
+                event->has_args |= (uint32_t)1 << arg;
+                return at + 1;
+            }
+            if (*at != ',')
+                break;
+        }
+    }
+    return skip_value(scan, start);
+}
+
+static inline const char *scan_arg(struct json_scan *scan, const char *at,
+                                   struct torch_event *event, unsigned arg)
+{
+    bool is_one = true;
+
+    if (arg == ARG_COUNT)
+        return skip_value(scan, at);
+    event->has_args &= ~((uint32_t)1 << arg);
+    if (arg < ARG_OCCUPANCY)
+        at = scan_integer(scan, at, &event->numbers[arg], &is_one);
+    else if (arg >= ARG_INPUT_DIMS)
+        at = scan_value(scan, at, &event->texts[arg - ARG_INPUT_DIMS]);
+    else if (arg >= ARG_GRID)
+        return scan_triple(scan, at, event, arg);
+    else
+        return scan_fraction(scan, at, event, arg);
+    if (is_one)
+        event->has_args |= (uint32_t)1 << arg;
+    return at;
+}
+
+/* True where an event of this phase has args that matter. */
+static inline bool is_with_args(const struct torch_event *event)
+{
+    return !(event->has & HAS_PHASE) || event->phase == 'X' || event->phase == 'B' ||
+           event->phase == 'E' || event->phase == 'M';
+}
+
+static inline const char *scan_args(struct json_scan *scan, const char *at,
+                                    struct torch_event *event)
+{
+    event->has_args = 0;
+    if (*at != '{' || !is_with_args(event))
+        return skip_value(scan, at);
     at = scan_space(at + 1);
     if (*at == '}')
         return at + 1;
     for (;;) {
         struct json_slice key;
-        struct json_slice value;
-        int number;
 
         at = scan_key(scan, at, &key);
+        if (at)
+            at = scan_arg(scan, at, event, arg_number(&key));
         if (!at)
             return NULL;
-        number = find_key(arg_keys, sizeof arg_keys / sizeof arg_keys[0], &key);
-        at = scan_value(scan, at, number < 0 ? &value : &event->args[number]);
-        if (!at)
-            return NULL;
-        if (number >= 0)
-            event->has_args |= (uint32_t)1 << number;
         at = scan_space(at);
         if (*at == '}')
             return at + 1;
@@ -85,9 +276,67 @@ static const char *scan_args(struct json_scan *scan, const char *at, struct torc
     }
 }
 
+/* "X", with quotes. */
+static inline const char *scan_phase(struct json_scan *scan, const char *at,
+                                     struct torch_event *event)
+{
+    struct json_slice slice;
+
+    if (*at == '"' && at[2] == '"' && at[1] != '\\') {
+        event->phase = at[1];
+        event->has |= HAS_PHASE;
+        return at + 3;
+    }
+    at = scan_value(scan, at, &slice);
+    event->phase = at && slice.length ? *slice.text : '?';
+    event->has |= HAS_PHASE;
+    return at;
+}
+
+/* A number or text, kept as written. */
+static inline const char *scan_text(struct json_scan *scan, const char *at,
+                                    struct json_slice *slice)
+{
+    if (*at == '"' && !scan->is_tolerant)
+        return scan_string(scan, at + 1, slice);
+    return scan_value(scan, at, slice);
+}
+
+static inline const char *scan_field(struct json_scan *scan, const char *at,
+                                     const struct json_slice *key, struct torch_event *event)
+{
+    switch (field_of(key)) {
+    case FIELD_PHASE:
+        return scan_phase(scan, at, event);
+    case FIELD_CATEGORY:
+        event->has |= HAS_CATEGORY;
+        return scan_text(scan, at, &event->category);
+    case FIELD_NAME:
+        event->has |= HAS_NAME;
+        return scan_text(scan, at, &event->name);
+    case FIELD_PID:
+        event->has |= HAS_PID;
+        return scan_text(scan, at, &event->pid);
+    case FIELD_TID:
+        event->has |= HAS_TID;
+        return scan_text(scan, at, &event->tid);
+    case FIELD_TS:
+        event->has &= ~(uint32_t)HAS_START_OVERFLOW;
+        return scan_time(scan, at, &event->start_ns, &event->has, HAS_START);
+    case FIELD_DUR:
+        event->has &= ~(uint32_t)HAS_DURATION_OVERFLOW;
+        return scan_time(scan, at, &event->duration_ns, &event->has, HAS_DURATION);
+    case FIELD_ARGS:
+        return scan_args(scan, at, event);
+    case FIELD_OTHER:
+        break;
+    }
+    return skip_value(scan, at);
+}
+
 const char *torch_event_scan(struct json_scan *scan, const char *at, struct torch_event *event)
 {
-    event->has_fields = 0;
+    event->has = 0;
     event->has_args = 0;
     if (*at != '{')
         return scan_fail(scan, at, "'{', the beginning of an event");
@@ -96,21 +345,10 @@ const char *torch_event_scan(struct json_scan *scan, const char *at, struct torc
         return at + 1;
     for (;;) {
         struct json_slice key;
-        struct json_slice value;
-        int number;
 
         at = scan_key(scan, at, &key);
-        if (!at)
-            return NULL;
-        if (slice_is(&key, "args")) {
-            event->has_args = 0;
-            at = scan_args(scan, at, event);
-        } else {
-            number = find_key(field_keys, sizeof field_keys / sizeof field_keys[0], &key);
-            at = scan_value(scan, at, number < 0 ? &value : &event->fields[number]);
-            if (at && number >= 0)
-                event->has_fields |= (uint32_t)1 << number;
-        }
+        if (at)
+            at = scan_field(scan, at, &key, event);
         if (!at)
             return NULL;
         at = scan_space(at);

@@ -4,19 +4,22 @@
 
 #include "readers/json_scan.h"
 
-enum event_field {
-    FIELD_PHASE,
-    FIELD_CATEGORY,
-    FIELD_NAME,
-    FIELD_PID,
-    FIELD_TID,
-    FIELD_TS,
-    FIELD_DUR
+/* Bits of torch_event.has. */
+enum {
+    HAS_PHASE = 1 << 0,
+    HAS_CATEGORY = 1 << 1,
+    HAS_NAME = 1 << 2,
+    HAS_PID = 1 << 3,
+    HAS_TID = 1 << 4,
+    HAS_START = 1 << 5,
+    HAS_DURATION = 1 << 6,
+    HAS_START_OVERFLOW = 1 << 7, /* a number, but one that no time is */
+    HAS_DURATION_OVERFLOW = 1 << 8,
 };
-enum { FIELD_COUNT = FIELD_DUR + 1 };
 
-/* What `args` may hold, of interest to us; torch_profiler_event.c has the keys. */
+/* What `args` may hold, of interest to us; arg_number() in torch_profiler_event.c has the keys. */
 enum event_arg {
+    /* integers: torch_event.numbers */
     ARG_CORRELATION,
     ARG_EXTERNAL_ID,
     ARG_SEQUENCE_NUMBER,
@@ -24,12 +27,18 @@ enum event_arg {
     ARG_STREAM,
     ARG_REGISTERS,
     ARG_SHARED_MEMORY,
+    ARG_BYTES,
+    ARG_IN_ELEMENTS,
+    ARG_OUT_ELEMENTS,
+    ARG_GROUP_SIZE,
+    /* fractions: torch_event.fractions, from ARG_OCCUPANCY on */
     ARG_OCCUPANCY,
     ARG_BLOCKS_PER_SM,
     ARG_WARPS_PER_SM,
+    /* three integers: torch_event.triples, from ARG_GRID on */
     ARG_GRID,
     ARG_BLOCK,
-    ARG_BYTES,
+    /* texts, also those of arrays: torch_event.texts, from ARG_INPUT_DIMS on */
     ARG_INPUT_DIMS,
     ARG_INPUT_TYPE,
     ARG_CONCRETE_INPUTS,
@@ -38,25 +47,26 @@ enum event_arg {
     ARG_DTYPE,
     ARG_GROUP_NAME,
     ARG_GROUP_RANKS,
-    ARG_IN_ELEMENTS,
-    ARG_OUT_ELEMENTS,
-    ARG_GROUP_SIZE,
     ARG_NAME,
 };
 enum { ARG_COUNT = ARG_NAME + 1 };
 
-/* Fields and args are valid where their bit is set. */
+/* What a bit stands for is valid where the bit is set. */
 struct torch_event {
-    uint32_t has_fields; /* bits by enum event_field */
-    uint32_t has_args;   /* bits by enum event_arg */
-    struct json_slice fields[FIELD_COUNT];
-    struct json_slice args[ARG_COUNT];
+    uint32_t has;
+    uint32_t has_args; /* bits by enum event_arg */
+    char phase;
+    struct json_slice category;
+    struct json_slice name;
+    struct json_slice pid;
+    struct json_slice tid;
+    int64_t start_ns;
+    int64_t duration_ns;
+    int64_t numbers[ARG_OCCUPANCY];
+    float fractions[ARG_GRID - ARG_OCCUPANCY];
+    int32_t triples[ARG_INPUT_DIMS - ARG_GRID][3];
+    struct json_slice texts[ARG_COUNT - ARG_INPUT_DIMS];
 };
-
-static inline bool event_has(const struct torch_event *event, enum event_field field)
-{
-    return event->has_fields >> field & 1;
-}
 
 static inline bool event_has_arg(const struct torch_event *event, enum event_arg arg)
 {

@@ -3,6 +3,7 @@
 #define FLOPLEDGER_READERS_TORCH_PROFILER_STORE_H
 
 #include "readers/torch_profiler_event.h"
+#include "readers/torch_profiler_memo.h"
 #include "trace/trace_builder.h"
 
 /* What is remembered from one event to the next; a zeroed one with `builder` set is ready. */
@@ -10,6 +11,14 @@ struct torch_store {
     struct trace_builder *builder;
     char *scratch; /* for texts with escapes */
     size_t scratch_size;
+    struct string_pool arrays; /* texts of arrays as written */
+    uint32_t *array_strings;   /* for each of them the string in the builder's pool, on one line */
+    size_t array_string_capacity;
+    uint8_t *name_facts; /* for each string of the builder's pool: bits, see torch_profiler_store.c
+                          */
+    size_t name_fact_count;
+    struct category_memo categories[CATEGORY_MEMOS];
+    struct track_memo tracks[TRACK_MEMOS];
 };
 
 void torch_store_event(struct torch_store *store, const struct torch_event *event);
