@@ -1,6 +1,7 @@
 /* Small traces made in memory, booked and analysed. */
 #include "support_trace.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -179,4 +180,9 @@ size_t count_findings(const struct section *section, const char *text)
     for (size_t i = 0; i < section->finding_count; i++)
         count += strstr(section->findings[i].what, text) != NULL;
     return count;
+}
+
+bool is_close(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
 }

@@ -68,4 +68,7 @@ struct value table_cell_at(const struct table *table, size_t row, const char *co
 /* How many findings contain `text`. */
 size_t count_findings(const struct section *section, const char *text);
 
+/* Equal but for rounding in the last digits. */
+bool is_close(double a, double b);
+
 #endif
