@@ -248,9 +248,7 @@ def operator_rows(trace: Trace, kind: str) -> dict[str, tuple[int, ...]]:
 
 
 def call_rows(trace: Trace) -> dict[str, tuple[int, ...]]:
-    launched = Counter(
-        call for event, call in trace.launch_of.items() if trace.is_counted(event)
-    )
+    launched = Counter(call for event, call in trace.launch_of.items() if trace.is_counted(event))
     rows: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for event in trace.host:
         if event.kind == "call" and trace.is_counted(event):
@@ -390,7 +388,9 @@ class Checker:
         for rank, per_cent in overlaps.items():
             (path,) = (SHARED / "traces" / "param" / "dlrm_kineto").glob(f"worker{rank}_*")
             overlap = self.sections(path, "--window", "whole")["overlap"]["numbers"]["overlap"]
-            self.check(f"HTA overlap of dlrm rank {rank}", round(100 * overlap["value"], 2), per_cent)
+            self.check(
+                f"HTA overlap of dlrm rank {rank}", round(100 * overlap["value"], 2), per_cent
+            )
 
 
 def main() -> int:
