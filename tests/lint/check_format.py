@@ -6,10 +6,12 @@ check_format.py --fix    formats them (`./dev format`)
 """
 
 import difflib
+import os
 import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from source_files import ROOT, project_files
@@ -36,11 +38,15 @@ def find_black() -> str | None:
 
 
 def formatted(command: list[str], path: Path) -> str:
+    """The text as it should be. A file that the tool cannot read stays as it is, and the tool says why."""
     text = (ROOT / path).read_text()
     done = subprocess.run(
         command, input=text, capture_output=True, text=True, check=False, cwd=ROOT
     )
-    return done.stdout if done.returncode == 0 else f"{path}: {done.stderr}"
+    if done.returncode != 0:
+        print(f"{path}: {done.stderr.strip()}")
+        return text
+    return done.stdout
 
 
 def first_difference(path: Path, now: str, wanted: str) -> str:
@@ -53,33 +59,32 @@ def first_difference(path: Path, now: str, wanted: str) -> str:
 def main() -> None:
     fix = "--fix" in sys.argv[1:]
     clang_format, black = find_clang_format(), find_black()
-    skipped = 0
+    commands = {
+        ".c": [clang_format, "--assume-filename=x.c"] if clang_format else None,
+        ".h": [clang_format, "--assume-filename=x.h"] if clang_format else None,
+        ".py": [black, "-q", "-l", COLUMNS, "-"] if black else None,
+    }
+    files = [path for path in project_files() if path.suffix in commands]
+    checked = [path for path in files if commands[path.suffix]]
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
+        wanted_texts = list(
+            workers.map(lambda path: formatted(commands[path.suffix], path), checked)
+        )
     problems = []
-    checked = 0
-    for path in project_files():
-        if path.suffix in (".c", ".h"):
-            command = [clang_format, f"--assume-filename={path}"] if clang_format else None
-        elif path.suffix == ".py":
-            command = [black, "-q", "-l", COLUMNS, "-"] if black else None
-        else:
-            continue
-        if command is None:
-            skipped += 1
-            continue
-        checked += 1
+    for path, wanted in zip(checked, wanted_texts):
         now = (ROOT / path).read_text()
-        wanted = formatted(command, path)
         if wanted != now and fix:
             (ROOT / path).write_text(wanted)
             print(f"formatted {path}")
         elif wanted != now:
             problems.append(first_difference(path, now, wanted))
+    skipped = len(files) - len(checked)
     if skipped:
         print(f"{skipped} files not checked: needs clang-format {VERSION} and Black")
     if problems:
         print("\n".join(problems))
         print("to format them: ./dev format")
-    print(f"{checked - len(problems)} passed, {len(problems)} failed, {skipped} skipped")
+    print(f"{len(checked) - len(problems)} passed, {len(problems)} failed, {skipped} skipped")
     sys.exit(1 if problems else 0)
 
 
