@@ -1,0 +1,119 @@
+/* Tables on pages of all widths. */
+#include "base/display_text.h"
+#include "base/text_table.h"
+#include "support_output.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct text_column columns[] = {
+    {"kernel", TEXT_COLUMN_NAME, 0},
+    {"calls", TEXT_COLUMN_NUMBER, 1},
+    {"time in all (ms)", TEXT_COLUMN_NUMBER, 0},
+    {"", TEXT_COLUMN_BAR, 2},
+    {"class", TEXT_COLUMN_NAME, 3},
+};
+
+static const struct text_cell cells[] = {
+    {"gemm", 0},        {"12", 0},     {"1.500", 0},
+    {NULL, 1},          {"matrix", 0}, {"a long kernel name of many words", 0},
+    {"1,234", 0},       {"20.250", 0}, {NULL, 0.25},
+    {"elementwise", 0},
+};
+
+static const int depths[] = {0, 1};
+
+static const struct text_table table = {columns, 5, cells, depths, 2};
+
+static void assert_page(int width, bool use_unicode, const char *expected)
+{
+    struct captured_output output = {0};
+    struct arena arena = {0};
+
+    capture_begin(&output);
+    text_table_write(&table, output.stream, 1,
+                     (struct text_style){.width = width, .use_unicode = use_unicode}, &arena);
+    assert_string_equal(capture_end(&output), expected);
+    captured_output_clear(&output);
+    arena_clear(&arena);
+}
+
+static const char expected_wide[] = "                                        time\n"
+                                    "                                      in all\n"
+                                    " kernel                        calls    (ms)\n"
+                                    " -------------------------------------------\n"
+                                    " gemm                             12   1.500\n"
+                                    "   a long kerne..f many words  1,234  20.250\n";
+
+static void a_wide_page_shows_all(void **state)
+{
+    (void)state;
+    assert_page(
+        100, false,
+        "                                              time\n"
+        "                                            in all\n"
+        " kernel                              calls    (ms)                                  class\n"
+        " ----------------------------------------------------------------------------------------------\n"
+        " gemm                                   12   1.500  ##############################  matrix\n"
+        "   a long kernel name of many words  1,234  20.250  ########                        elementwise\n");
+}
+
+static void a_narrow_page_leaves_out_and_shortens(void **state)
+{
+    (void)state;
+    assert_page(44, false, expected_wide);
+}
+
+static void no_line_is_longer_than_the_page(void **state)
+{
+    (void)state;
+    for (int width = 20; width < 120; width++) {
+        struct captured_output output = {0};
+        struct arena arena = {0};
+        char *line;
+
+        capture_begin(&output);
+        text_table_write(&table, output.stream, 1,
+                         (struct text_style){.width = width, .use_unicode = true}, &arena);
+        capture_end(&output);
+        for (line = strtok(output.text, "\n"); line; line = strtok(NULL, "\n")) {
+            assert_true(display_columns(line) <= width);
+            assert_int_not_equal(line[strlen(line) - 1], ' ');
+        }
+        captured_output_clear(&output);
+        arena_clear(&arena);
+    }
+}
+
+static void widths_tell_what_is_left_out(void **state)
+{
+    struct captured_output output = {0};
+    struct arena arena = {0};
+    const int *widths;
+
+    (void)state;
+    capture_begin(&output);
+    widths = text_table_write(&table, output.stream, 0, (struct text_style){.width = 44}, &arena);
+    capture_end(&output);
+    assert_true(widths[0] > 0 && widths[2] > 0);
+    assert_int_equal(widths[4], 0);
+    captured_output_clear(&output);
+    arena_clear(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wide_page_shows_all),
+        cmocka_unit_test(a_narrow_page_leaves_out_and_shortens),
+        cmocka_unit_test(no_line_is_longer_than_the_page),
+        cmocka_unit_test(widths_tell_what_is_left_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
