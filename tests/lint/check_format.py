@@ -40,6 +40,7 @@ def find_black() -> str | None:
 def formatted(command: list[str], path: Path) -> str:
     """The text as it should be. A file that the tool cannot read stays as it is, and the tool says why."""
     text = (ROOT / path).read_text()
+    command = [f"{word}{path}" if word == "--assume-filename=" else word for word in command]
     done = subprocess.run(
         command, input=text, capture_output=True, text=True, check=False, cwd=ROOT
     )
@@ -60,8 +61,8 @@ def main() -> None:
     fix = "--fix" in sys.argv[1:]
     clang_format, black = find_clang_format(), find_black()
     commands = {
-        ".c": [clang_format, "--assume-filename=x.c"] if clang_format else None,
-        ".h": [clang_format, "--assume-filename=x.h"] if clang_format else None,
+        ".c": [clang_format, "--assume-filename="] if clang_format else None,
+        ".h": [clang_format, "--assume-filename="] if clang_format else None,
         ".py": [black, "-q", "-l", COLUMNS, "-"] if black else None,
     }
     files = [path for path in project_files() if path.suffix in commands]
