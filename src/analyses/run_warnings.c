@@ -145,6 +145,14 @@ struct recorded {
     bool has_memory;
 };
 
+/* Allocations are instants; older versions of the profiler gave them no category. */
+static bool may_be_memory(const struct trace *trace, const struct category_count *category)
+{
+    const char *name = trace_text(trace, category->category);
+
+    return category->phase == 'i' && (!*name || strcmp(name, "cpu_instant_event") == 0);
+}
+
 static struct recorded look_at_events(const struct trace *trace, const struct ledger *ledger)
 {
     struct recorded recorded = {.has_memory = trace->facts.profile_memory == 1};
@@ -164,9 +172,8 @@ static struct recorded look_at_events(const struct trace *trace, const struct le
     }
     recorded.has_stacks = recorded.has_stacks || recorded.kinds[EVENT_PYTHON_FUNCTION] > 0;
     for (uint32_t i = 0; i < trace->read.category_count; i++)
-        if (trace->read.categories[i].phase == 'i' &&
-            strcmp(trace_text(trace, trace->read.categories[i].category), "cpu_instant_event") == 0)
-            recorded.has_memory = true;
+        recorded.has_memory =
+            recorded.has_memory || may_be_memory(trace, &trace->read.categories[i]);
     return recorded;
 }
 

@@ -355,10 +355,11 @@ static void add_numbers(struct results *results, struct section *section,
     if (ledger->step_count > 1)
         section_add_number(
             results, section,
-            (struct number){"between_steps", "between the steps",
-                            value_time_ns(ledger->between_steps_ns),
-                            results_format(results, "in all; the device worked in %.3f ms of it",
-                                           (double)ledger->between_steps_busy_ns / 1e6)});
+            (struct number){
+                "between_steps", "between the steps", value_time_ns(ledger->between_steps_ns),
+                results_format(results, "in all; %s in %s of it",
+                               ledger->is_cpu_only ? "operators ran" : "the device worked",
+                               format_time(ledger->between_steps_busy_ns).text)});
 }
 
 static void add_outlier_findings(struct results *results, struct section *section,
