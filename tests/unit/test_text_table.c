@@ -50,23 +50,34 @@ static const char expected_wide[] = "                                        tim
                                     " gemm                             12   1.500\n"
                                     "   a long kerne..f many words  1,234  20.250\n";
 
+static const char wide_page[] = "                                              time\n"
+                                "                                            in all\n"
+                                " kernel                              calls    (ms)      "
+                                "                            class\n"
+                                " -------------------------------------------------------"
+                                "---------------------------------------\n"
+                                " gemm                                   12   1.500  ####"
+                                "##########################  matrix\n"
+                                "   a long kernel name of many words  1,234  20.250  ####"
+                                "####                        elementwise\n";
+
+static const char narrow_page[] = "                                        time\n"
+                                  "                                      in all\n"
+                                  " kernel                        calls    (ms)\n"
+                                  " -------------------------------------------\n"
+                                  " gemm                             12   1.500\n"
+                                  "   a long kerne..f many words  1,234  20.250\n";
+
 static void a_wide_page_shows_all(void **state)
 {
     (void)state;
-    assert_page(
-        100, false,
-        "                                              time\n"
-        "                                            in all\n"
-        " kernel                              calls    (ms)                                  class\n"
-        " ----------------------------------------------------------------------------------------------\n"
-        " gemm                                   12   1.500  ##############################  matrix\n"
-        "   a long kernel name of many words  1,234  20.250  ########                        elementwise\n");
+    assert_page(100, false, wide_page);
 }
 
 static void a_narrow_page_leaves_out_and_shortens(void **state)
 {
     (void)state;
-    assert_page(44, false, expected_wide);
+    assert_page(44, false, narrow_page);
 }
 
 static void no_line_is_longer_than_the_page(void **state)
