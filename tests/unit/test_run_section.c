@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-extern const struct analysis run_analysis;
+extern const struct analysis run_description_analysis;
 
 static void facts_are_told_where_they_are_known(void **state)
 {
@@ -37,7 +37,7 @@ static void facts_are_told_where_they_are_known(void **state)
     made_work(&made, made_stream(&made, 2, 7), EVENT_KERNEL,
               (struct made_event){"sgemm", 100, 5100}, NO_ID, NULL);
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
-    section = made_section(&made, &run_analysis);
+    section = made_section(&made, &run_description_analysis);
     assert_int_equal(section_value(section, "rank").integer, 3);
     assert_int_equal(section_value(section, "world_size").integer, 8);
     assert_int_equal(section_value(section, "length").integer, 5100);
@@ -67,7 +67,7 @@ static void damage_is_a_warning_with_its_count(void **state)
     made.builder.read.unmatched_begins = 2;
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
     made.trace.read.damaged_events = 4;
-    section = made_section(&made, &run_analysis);
+    section = made_section(&made, &run_description_analysis);
     assert_int_equal(count_findings(section, "the file is cut off"), 1);
     assert_int_equal(count_findings(section, "17 events with a negative duration"), 1);
     assert_int_equal(count_findings(section, "2 begin events"), 1);
@@ -88,7 +88,7 @@ static void what_was_not_recorded_is_said_with_how_to(void **state)
     thread = made_thread(&made, "1");
     made_host_event(&made, thread, EVENT_OPERATOR, (struct made_event){"aten::mm", 0, 900});
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
-    section = made_section(&made, &run_analysis);
+    section = made_section(&made, &run_description_analysis);
     assert_int_equal(count_findings(section, "CPU only"), 1);
     assert_int_equal(count_findings(section, "no input shapes"), 1);
     assert_int_equal(count_findings(section, "no step marks"), 1);
@@ -104,7 +104,7 @@ static void what_was_not_recorded_is_said_with_how_to(void **state)
                     (struct made_event){"train.py(3): main", 0, 950});
     (void)made_call(&made, thread, (struct made_event){"cudaLaunchKernel", 10, 20});
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
-    section = made_section(&made, &run_analysis);
+    section = made_section(&made, &run_description_analysis);
     assert_int_equal(count_findings(section, "1 runtime calls of the device, but no kernel"), 1);
     assert_int_equal(count_findings(section, "CPU only"), 0);
     assert_int_equal(count_findings(section, "no input shapes"), 0);

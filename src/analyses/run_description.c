@@ -170,7 +170,7 @@ static struct section *describe_run(struct results *results, const struct analys
     return section;
 }
 
-const struct analysis run_analysis = {
+const struct analysis run_description_analysis = {
     .name = "run",
     .summary = "What run is this, what does the trace lack, and what is damaged in it?",
     .run = describe_run,
