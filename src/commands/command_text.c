@@ -33,13 +33,15 @@ const char program_description[] =
     "exposed copies, and idle time by its cause. All accounts of a step add up to the step.\n\n"
     "The command to begin with is: flopledger report trace.json.gz";
 
-const char exit_codes_text[] =
-    "0  all went well\n"
-    "1  something failed that is not the input's fault: memory, disk, a pipe\n"
-    "2  the command line is wrong\n"
-    "3  no input could be read, or it is not a trace\n"
-    "4  the input is fine, but holds nothing of what was asked for\n"
-    "5  the report was made, but part of the input is unreadable, cut or damaged\n";
+const struct exit_code exit_codes[] = {
+    {"0", "all went well"},
+    {"1", "something failed that is not the input's fault: memory, disk, a pipe"},
+    {"2", "the command line is wrong"},
+    {"3", "no input could be read, or it is not a trace"},
+    {"4", "the input is fine, but holds nothing of what was asked for"},
+    {"5", "the report was made, but part of the input is unreadable, cut or damaged"},
+    {NULL, NULL},
+};
 
 static int help_width(int width)
 {
@@ -106,7 +108,8 @@ void write_command_help(FILE *output, const struct command *command, int width)
         write_block(output, command->examples, width);
     }
     fputs("\nExit codes:\n", output);
-    write_block(output, exit_codes_text, width);
+    for (const struct exit_code *code = exit_codes; code->meaning; code++)
+        write_entry(output, code->number, code->meaning, 5, width);
 }
 
 void write_program_help(FILE *output, int width)

@@ -26,7 +26,12 @@ extern const struct option common_options[];
 /* "-n, --top N", "--no-progress": how an option is typed. */
 void write_option_syntax(char *buffer, size_t size, const struct option *option);
 
-/* The exit codes, one a line: "0  all went well\n...". */
-extern const char exit_codes_text[];
+/* What the program ends with; the table ends with an all-zero entry. */
+struct exit_code {
+    const char *number;
+    const char *meaning;
+};
+
+extern const struct exit_code exit_codes[];
 
 #endif

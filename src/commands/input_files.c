@@ -180,8 +180,9 @@ void note_passed_over(struct results *results, const struct input_files *files)
     if (files->passed_over == 0 && files->folders_passed_over == 0)
         return;
     finding.what =
-        results_format(results, "passed over in the folders, as no traces: %zu files, %zu folders",
-                       files->passed_over, files->folders_passed_over);
+        results_format(results, "passed over as no traces: %zu file%s, %zu folder%s",
+                       files->passed_over, files->passed_over == 1 ? "" : "s",
+                       files->folders_passed_over, files->folders_passed_over == 1 ? "" : "s");
     if (files->passed_over > 0)
         finding.evidence =
             results_format(results, "the first of the files: '%s'", files->first_passed_over);

@@ -80,18 +80,11 @@ static void write_examples(FILE *output, const char *text)
 
 static void write_exit_codes(FILE *output)
 {
-    const char *text = exit_codes_text;
-
     fputs(".SH \"EXIT STATUS\"\n", output);
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        char line[256];
-
-        snprintf(line, sizeof line, "%.*s", (int)length - 3, text + 3);
-        fprintf(output, ".TP\n\\fB%c\\fR\n", *text);
-        write_troff(output, line);
+    for (const struct exit_code *code = exit_codes; code->meaning; code++) {
+        fprintf(output, ".TP\n\\fB%s\\fR\n", code->number);
+        write_troff(output, code->meaning);
         fputc('\n', output);
-        text += length + (text[length] == '\n');
     }
 }
 

@@ -152,14 +152,14 @@ unsigned default_thread_count(void)
 bool judge_files_read(const struct files_read *outcome, struct error *error)
 {
     if (outcome->failed_count == 1)
-        return error_set(error, ERROR_PARTIAL, "%s (what is printed is of the other %zu)",
-                         outcome->first_error.message, outcome->used_count);
+        return error_set(error, ERROR_PARTIAL, "%s (the report is of the rest)",
+                         outcome->first_error.message);
     if (outcome->failed_count > 1)
         return error_set(error, ERROR_PARTIAL, "%zu of %zu files could not be used; the first: %s",
                          outcome->failed_count, outcome->failed_count + outcome->used_count,
                          outcome->first_error.message);
     if (outcome->damaged_count > 0)
         return error_set(error, ERROR_PARTIAL,
-                         "part of the input is cut or damaged: what is printed is of the rest");
+                         "part of the input is cut or damaged: the report is of the rest");
     return true;
 }

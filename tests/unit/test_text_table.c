@@ -43,12 +43,6 @@ static void assert_page(int width, bool use_unicode, const char *expected)
     arena_clear(&arena);
 }
 
-static const char expected_wide[] = "                                        time\n"
-                                    "                                      in all\n"
-                                    " kernel                        calls    (ms)\n"
-                                    " -------------------------------------------\n"
-                                    " gemm                             12   1.500\n"
-                                    "   a long kerne..f many words  1,234  20.250\n";
 
 static const char wide_page[] = "                                              time\n"
                                 "                                            in all\n"
