@@ -227,7 +227,7 @@ static void add_table(struct results *results, struct section *section,
         {"max_cpu", "longest", UNIT_TIME_NS, 3, false},
         {"self_device", "self device", UNIT_TIME_NS, for_self, false},
         {"total_device", "total device", UNIT_TIME_NS, for_total, false},
-        {"input_shapes", "input shapes", UNIT_TEXT, 1, false},
+        {"input_shapes", "input shapes", UNIT_TEXT, 0, false},
     };
     struct ranked_row *rows = zeroed_array(groups->count, sizeof *rows);
     size_t count = 0, shown;
