@@ -1,0 +1,72 @@
+"""Where a process writes: {name}/{start time}/traces/rank{r}_dp{d}_tp{t}_pp{p}/, one folder a process."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from typing import Any
+
+COMPRESSION = 1  # a trace shrinks to a tenth; more would cost the program time
+
+
+class CaptureFolder:
+    """Makes its folder when first asked for; a name that another process has taken gets a number."""
+
+    def __init__(self, capture: str, name: str) -> None:
+        self.traces = os.path.join(capture, "traces")
+        self.name = name
+        self.made: str | None = None
+
+    @property
+    def path(self) -> str:
+        if self.made is None:
+            os.makedirs(self.traces, exist_ok=True)
+            number = 1
+            while self.made is None:
+                name = self.name if number == 1 else f"{self.name}_{number}"
+                path = os.path.join(self.traces, name)
+                try:
+                    os.mkdir(path)
+                    self.made = path
+                except FileExistsError:
+                    number += 1
+        return self.made
+
+    def pack_trace(self, text: str, name: str, open_step: int | None) -> str:
+        """Compresses the trace in file `text`, then removes that. A step that did not end is no step: it is renamed."""
+        path = os.path.join(self.path, name)
+        part = path + ".part"
+        mark = f'"ProfilerStep#{open_step}"'.encode()
+        try:
+            with open(text, "rb") as lines, gzip.open(part, "wb", COMPRESSION) as packed:
+                for line in lines:
+                    if mark in line and open_step is not None:
+                        line = line.replace(mark, f'"unfinished step {open_step}"'.encode())
+                    if b'"traceName"' in line:
+                        line = line.replace(text.encode(), name.encode())
+                    packed.write(line)
+            os.replace(part, path)
+        finally:
+            remove(part)
+            remove(text)
+        return path
+
+    def write_json(self, name: str, content: dict[str, Any]) -> None:
+        """Whole or not at all."""
+        path = os.path.join(self.path, name)
+        part = f"{path}.part"
+        try:
+            with open(part, "w", encoding="utf-8") as file:
+                json.dump(content, file, indent=1, ensure_ascii=False, default=str)
+                file.write("\n")
+            os.replace(part, path)
+        finally:
+            remove(part)
+
+
+def remove(path: str) -> None:
+    try:
+        os.remove(path)
+    except OSError:
+        pass

@@ -1,0 +1,210 @@
+"""A range `nn:DOTTED.NAME` around each module call, in recorded steps only.
+
+Every module call goes through one small function of torch, nn.Module._wrapped_call_impl. While markers are on, that function
+has other code: the same, with two C functions around it (module_marks.c). torch.compile does not notice: it sees functions of
+that file as torch's own. Where torch is not as expected, hooks do the work, or nothing does, and `reason` says why.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+Observer = Callable[[Any, tuple[Any, ...], dict[str, Any]], None]
+
+EXPECTED_NAMES = ("_compiled_call_impl", "_call_impl")
+ENTER, LEAVE = "flopledger: enter", "flopledger: leave"
+SOURCE = f"""
+def _wrapped_call_impl(self, *args, **kwargs):
+    leave = {LEAVE!r}
+    enter = {ENTER!r}
+    token = enter(self, args, kwargs)
+    try:
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        else:
+            return self._call_impl(*args, **kwargs)
+    finally:
+        leave(token)
+"""
+
+
+def code_with_marks(original: CodeType, enter: Any, leave: Any) -> CodeType:
+    """The code of _wrapped_call_impl with the marks, each line under the number that it has in torch's file."""
+    tree = ast.parse(SOURCE)
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno = node.end_lineno = original.co_firstlineno
+    returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    for node, line in zip(returns, (2, 4)):
+        for part in ast.walk(node):
+            if hasattr(part, "lineno"):
+                part.lineno = part.end_lineno = original.co_firstlineno + line
+    space: dict[str, Any] = {}
+    exec(compile(tree, original.co_filename, "exec"), space)  # defines the function, no more
+    code: CodeType = space["_wrapped_call_impl"].__code__
+    swap = {ENTER: enter, LEAVE: leave}
+    constants = tuple(
+        swap.get(value, value) if isinstance(value, str) else value for value in code.co_consts
+    )
+    changes: dict[str, Any] = {"co_consts": constants}
+    if hasattr(original, "co_qualname"):
+        changes["co_qualname"] = original.co_qualname
+    return code.replace(**changes)
+
+
+class MarksInPython:
+    """What module_marks.c does, where it is not there; slower."""
+
+    def __init__(self) -> None:
+        from torch._C._profiler import _RecordFunctionFast
+
+        self.range_type = _RecordFunctionFast
+        self.names: dict[int, str] = {}
+        self.observer: Observer | None = None
+        self.depth = 0
+
+    def mark(self, modules: list[tuple[Any, str]], observer: Observer | None) -> None:
+        self.names = {id(module): name for module, name in modules}
+        self.observer = observer
+        self.depth = 0
+
+    def unmark(self) -> None:
+        self.names = {}
+        self.observer = None
+
+    def enter(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        name = self.names.get(id(module))
+        if name is None:
+            return None
+        if self.depth == 0 and self.observer is not None:
+            try:
+                self.observer(module, arguments, keywords)
+            except Exception:
+                pass
+        self.depth += 1
+        opened = self.range_type(name)
+        opened.__enter__()
+        return opened
+
+    def leave(self, opened: Any) -> None:
+        if opened is not None:
+            self.depth = max(0, self.depth - 1)
+            opened.__exit__(None, None, None)
+
+
+def load_marks() -> Any:
+    """The C extension, bound to the libtorch that is loaded; else the same in Python."""
+    import torch
+
+    if not os.environ.get("FLOPLEDGER_NO_EXTENSION"):
+        try:
+            from flopledger import module_marks
+
+            folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+            for name in ("libtorch_cpu.so", "libtorch.so"):
+                if module_marks.bind(os.path.join(folder, name)):
+                    return module_marks
+        except ImportError:
+            pass
+    return MarksInPython()
+
+
+class ModuleMarkers:
+    """on() and off(); `reason` says why there are none."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self.marks: Any = None
+        self.means = ""  # "code" or "hooks": how modules are marked
+        self.original: CodeType | None = None
+        self.code: CodeType | None = None
+        self.hooks: list[Any] = []
+        self.opened: list[tuple[int, Any]] = []  # by hooks
+        self.is_on = False
+        self.kept: list[tuple[Any, str]] = []  # keeps addresses from being used again
+        try:
+            self.prepare()
+        except Exception as error:
+            self.reason = f"module calls cannot be marked: {type(error).__name__}: {error}"
+
+    def prepare(self) -> None:
+        from torch import nn
+
+        self.marks = load_marks()
+        function = getattr(nn.Module, "_wrapped_call_impl", None)
+        code = getattr(function, "__code__", None)
+        is_expected = (
+            isinstance(code, CodeType)
+            and code.co_names == EXPECTED_NAMES
+            and code.co_varnames == ("self", "args", "kwargs")
+            and not code.co_freevars
+        )
+        if is_expected:
+            self.means = "code"
+            self.original = code
+            self.code = code_with_marks(code, self.marks.enter, self.marks.leave)
+        else:
+            self.means = "hooks"
+
+    def on(self, modules: list[tuple[Any, str]], observer: Observer | None) -> bool:
+        """`modules`: with the names of their ranges. False where nothing can be marked."""
+        if self.is_on or self.reason or not modules:
+            return self.is_on
+        if self.means == "hooks" and "torch._dynamo" in sys.modules:
+            self.reason = (
+                "module calls are not marked: this version of torch calls modules in another way, "
+                "and hooks would keep torch.compile from compiling"
+            )
+            return False
+        self.kept = modules
+        self.marks.mark(modules, observer)
+        if self.means == "code":
+            self.swap_code(self.code)
+        else:
+            self.add_hooks()
+        self.is_on = True
+        return True
+
+    def off(self) -> None:
+        if not self.is_on:
+            return
+        self.is_on = False
+        if self.means == "code":
+            self.swap_code(self.original)
+        for hook in self.hooks:
+            hook.remove()
+        self.hooks = []
+        self.marks.unmark()
+        self.kept = []
+
+    def swap_code(self, code: Any) -> None:
+        from torch import nn
+
+        function: Any = nn.Module._wrapped_call_impl
+        if function.__code__ in (self.original, self.code):  # else somebody else's by now
+            function.__code__ = code
+
+    def add_hooks(self) -> None:
+        from torch.nn.modules import module as torch_module
+
+        self.hooks = [
+            torch_module.register_module_forward_pre_hook(self.before_call),
+            torch_module.register_module_forward_hook(self.after_call, always_call=True),
+        ]
+
+    def before_call(self, module: Any, arguments: Any) -> None:
+        token = self.marks.enter(module, arguments, {})
+        if token is not None:
+            self.opened.append((id(module), token))
+
+    def after_call(self, module: Any, arguments: Any, result: Any) -> None:
+        while self.opened and any(opened == id(module) for opened, _ in self.opened):
+            opened, token = self.opened.pop()
+            self.marks.leave(token)
+            if opened == id(module):
+                return

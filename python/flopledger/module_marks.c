@@ -1,0 +1,229 @@
+/* Marks module calls in the trace of torch.profiler, at the price of a look-up a call.
+ *
+ * An extension of CPython's limited API (3.10 and later): it links neither libpython nor torch.
+ * torch's own C functions for profiler ranges are found in the library that is loaded already.
+ * Python code around it: module_markers.py. */
+#define Py_LIMITED_API 0x030A0000
+#include <Python.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* torch's shim, torch/csrc/inductor/aoti_torch/c/shim.h: both return 0 for success. */
+typedef int32_t start_function(const char *name, void *kwargs, void *const *inputs,
+                               uint64_t input_count, void **range);
+typedef int32_t end_function(void *range);
+
+struct marked_module {
+    uintptr_t address; /* of the Python object; 0: free */
+    char *name;
+};
+
+/* All under the interpreter's lock. */
+static struct {
+    start_function *start;
+    end_function *end;
+    struct marked_module *modules; /* [mask + 1]: open addressing */
+    size_t mask;
+    PyObject *observer; /* called with (module, args, kwargs) of outermost calls; or NULL */
+} marks;
+
+static __thread unsigned call_depth; /* of marked modules, on this thread */
+
+static size_t first_slot(uintptr_t address)
+{
+    return (size_t)(((uint64_t)address >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & marks.mask;
+}
+
+static const char *find_name(uintptr_t address)
+{
+    if (!marks.modules)
+        return NULL;
+    for (size_t i = first_slot(address); marks.modules[i].address; i = (i + 1) & marks.mask) {
+        if (marks.modules[i].address == address)
+            return marks.modules[i].name;
+    }
+    return NULL;
+}
+
+static void forget_modules(void)
+{
+    if (marks.modules) {
+        for (size_t i = 0; i <= marks.mask; i++)
+            free(marks.modules[i].name);
+    }
+    free(marks.modules);
+    marks.modules = NULL;
+    Py_CLEAR(marks.observer);
+}
+
+static bool make_table(Py_ssize_t count)
+{
+    size_t size = 16;
+
+    while (size < 2 * (size_t)count + 2)
+        size *= 2;
+    marks.modules = calloc(size, sizeof *marks.modules);
+    marks.mask = size - 1;
+    return marks.modules != NULL;
+}
+
+static bool add_module(PyObject *module, PyObject *name)
+{
+    PyObject *bytes = PyUnicode_AsUTF8String(name);
+    const char *text = bytes ? PyBytes_AsString(bytes) : NULL;
+    char *copy = text ? strdup(text) : NULL;
+    size_t i = first_slot((uintptr_t)module);
+
+    Py_XDECREF(bytes);
+    if (!copy) {
+        if (!PyErr_Occurred())
+            PyErr_NoMemory();
+        return false;
+    }
+    while (marks.modules[i].address && marks.modules[i].address != (uintptr_t)module)
+        i = (i + 1) & marks.mask;
+    free(marks.modules[i].name);
+    marks.modules[i] = (struct marked_module){.address = (uintptr_t)module, .name = copy};
+    return true;
+}
+
+/* bind(path): finds torch's functions in the library at `path`, which must be loaded already. */
+static PyObject *bind(PyObject *self, PyObject *path)
+{
+    PyObject *bytes = PyUnicode_EncodeFSDefault(path);
+    void *library;
+
+    (void)self;
+    if (!bytes)
+        return NULL;
+    library = dlopen(PyBytes_AsString(bytes), RTLD_LAZY | RTLD_NOLOAD);
+    Py_DECREF(bytes);
+    if (library) {
+        *(void **)&marks.start = dlsym(library, "aoti_record_function_start");
+        *(void **)&marks.end = dlsym(library, "aoti_record_function_end");
+        dlclose(library); /* torch keeps it open */
+    }
+    return PyBool_FromLong(marks.start && marks.end);
+}
+
+/* mark(modules, observer): `modules` is a list of (module, name); whoever calls keeps the modules
+ * alive until unmark(). */
+static PyObject *mark(PyObject *self, PyObject *arguments)
+{
+    PyObject *modules;
+    PyObject *observer;
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "OO", &modules, &observer))
+        return NULL;
+    if (!PyList_Check(modules))
+        return PyErr_Format(PyExc_TypeError, "a list of (module, name) is needed");
+    forget_modules();
+    if (!make_table(PyList_Size(modules)))
+        return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < PyList_Size(modules); i++) {
+        PyObject *pair = PyList_GetItem(modules, i);
+        PyObject *module;
+        PyObject *name;
+
+        if (!PyArg_ParseTuple(pair, "OU", &module, &name) || !add_module(module, name)) {
+            forget_modules();
+            return NULL;
+        }
+    }
+    if (observer != Py_None) {
+        Py_INCREF(observer);
+        marks.observer = observer;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *unmark(PyObject *self, PyObject *ignored)
+{
+    (void)self;
+    (void)ignored;
+    forget_modules();
+    Py_RETURN_NONE;
+}
+
+/* False where something must reach the user, as Ctrl-C; an error of ours is dropped. */
+static bool observe(PyObject *const *arguments, Py_ssize_t count)
+{
+    PyObject *observer = marks.observer;
+    PyObject *result;
+
+    if (!observer || count < 3)
+        return true;
+    Py_INCREF(observer);
+    result = PyObject_CallFunctionObjArgs(observer, arguments[0], arguments[1], arguments[2], NULL);
+    Py_DECREF(observer);
+    Py_XDECREF(result);
+    if (result)
+        return true;
+    if (!PyErr_ExceptionMatches(PyExc_Exception))
+        return false;
+    PyErr_Clear();
+    return true;
+}
+
+/* enter(module, args, kwargs): opens the range of a module call; what it returns goes to leave().
+ */
+static PyObject *enter(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    const char *name = count > 0 ? find_name((uintptr_t)arguments[0]) : NULL;
+    void *range = NULL;
+
+    (void)self;
+    if (!name || !marks.start)
+        Py_RETURN_NONE;
+    if (call_depth == 0 && !observe(arguments, count))
+        return NULL;
+    name = find_name((uintptr_t)arguments[0]); /* the observer ran Python code */
+    if (!name || marks.start(name, NULL, NULL, 0, &range) != 0 || !range)
+        Py_RETURN_NONE;
+    call_depth++;
+    return PyLong_FromVoidPtr(range);
+}
+
+static PyObject *leave(PyObject *self, PyObject *token)
+{
+    void *range;
+
+    (void)self;
+    if (token == Py_None)
+        Py_RETURN_NONE;
+    range = PyLong_AsVoidPtr(token);
+    if (!range)
+        return NULL;
+    if (call_depth > 0)
+        call_depth--;
+    marks.end(range);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"bind", bind, METH_O, "Finds torch's functions in a library that is loaded."},
+    {"mark", mark, METH_VARARGS, "Marks these modules from now on."},
+    {"unmark", unmark, METH_NOARGS, "Marks no module any more."},
+    {"enter", (PyCFunction)(void (*)(void))enter, METH_FASTCALL, "A module call begins."},
+    {"leave", leave, METH_O, "A module call ends."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "module_marks",
+    .m_doc = "Marks module calls in the trace of torch.profiler.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC PyInit_module_marks(void);
+
+PyMODINIT_FUNC PyInit_module_marks(void)
+{
+    return PyModule_Create(&definition);
+}

@@ -1,0 +1,374 @@
+"""Finds the steps of a program that trains, and records the windows of them that were asked for."""
+
+from __future__ import annotations
+
+import array
+import atexit
+import os
+import sys
+import time
+import weakref
+from types import ModuleType
+from typing import Any
+
+from flopledger.batch import BatchCounter
+from flopledger.capture_folder import CaptureFolder, remove
+from flopledger.messages import describe, guarded, say, say_once_of_all_ranks
+from flopledger.models import Model, find_models, modules_to_mark, parameters_of, walk
+from flopledger.module_markers import ModuleMarkers
+from flopledger.parallel_layout import ParallelLayout, find_layout
+from flopledger.profiler_session import OwnProfilerWatch, ProfilerSession
+from flopledger.settings import Settings, read_settings
+from flopledger.step_finder import StepFinder
+
+MAX_STEP_TIMES = 1_000_000
+
+
+class Recorder:
+    """One in a process. A step is numbered from 1 and ends with an optimizer's step (step_finder.py).
+
+    While nothing is recorded, all that runs is `after_optimizer_step`: a comparison or two and a clock.
+    """
+
+    current: Recorder | None = None
+
+    def __init__(self, settings: Settings, optimizer_module: ModuleType) -> None:
+        self.settings = settings
+        self.finder = StepFinder()
+        self.step = 0  # steps that have ended
+        self.ended_at = array.array("q")  # when, in ns; index 0: the end of step 1
+        self.optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.known: set[int] = set()  # ids of the optimizers seen
+        self.window = settings.window_from(2)
+        self.wakes_at = 0  # the step after whose end there is work to do
+        self.session: ProfilerSession | None = None
+        self.recorded: list[dict[str, Any]] = []
+        self.steps_in_window: list[dict[str, Any]] = []
+        self.problems: list[str] = []
+        self.models: list[Model] | None = None
+        self.markers: ModuleMarkers | None = None
+        self.batch = BatchCounter()
+        self.folder: CaptureFolder | None = None
+        self.layout = ParallelLayout()
+        self.started_ns = time.time_ns()
+        self.is_off = False
+        self.is_finishing = False
+        self.hook = optimizer_module.register_optimizer_step_post_hook(self.after_optimizer_step)
+        self.watch: OwnProfilerWatch | None = None
+        self.scaler_step: Any = None  # of torch.amp.GradScaler, while ours is around it
+        self.hook_calls = 0
+        self.plan_next_work()
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Beginning and end of the process
+
+    @classmethod
+    def start(cls, optimizer_module: ModuleType) -> None:
+        """Called once torch.optim.optimizer is there."""
+        cls.current = cls(read_settings(), optimizer_module)
+        atexit.register(cls.finish_current)
+        os.register_at_fork(after_in_child=cls.begin_again_in_child)
+
+    @classmethod
+    def finish_current(cls) -> None:
+        if cls.current is not None:
+            guarded(cls.current.finish, cls.current.turn_off)()
+
+    @classmethod
+    def begin_again_in_child(cls) -> None:
+        """Workers of a data loader never step, and so stay silent; a child that trains is recorded as its own process."""
+        parent = cls.current
+        if parent is None:
+            return
+        if parent.markers is not None:
+            parent.markers.off()
+        parent.hook.remove()
+        parent.release_program()
+        cls.current = None
+        guarded(cls.restart)()
+
+    @classmethod
+    def restart(cls) -> None:
+        module = sys.modules.get("torch.optim.optimizer")
+        if module is not None:
+            cls.current = cls(read_settings(), module)
+
+    def turn_off(self) -> None:
+        """After an error of ours: leaves the program as if we had never been here."""
+        self.is_off = True
+        self.hook.remove()
+        if self.markers is not None:
+            self.markers.off()
+        session, self.session = self.session, None
+        if session is not None and self.watch is not None:
+            with self.watch:
+                session.stop()
+        self.release_program()
+
+    def release_program(self) -> None:
+        if self.watch is not None:
+            self.watch.remove()
+        if self.scaler_step is not None:
+            from torch.amp import GradScaler
+
+            setattr(GradScaler, "step", self.scaler_step)
+            self.scaler_step = None
+
+    def finish(self) -> None:
+        """At exit: keeps what is recorded of a window that is not over."""
+        if self.is_off or self.step == 0:
+            return
+        if self.session is not None:
+            self.end_window(is_cut=True)
+        self.write_side_file("complete" if not self.window or self.recorded else "not recorded")
+        if not self.recorded and self.window and not self.problems:
+            say_once_of_all_ranks(
+                f"the program ended after {count_of(self.step, 'step')}, before step {self.window[0]} from which "
+                f"recording would begin: try --steps 2-{max(2, self.step)}"
+            )
+        self.turn_off()
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Steps
+
+    def after_optimizer_step(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
+        """torch calls this at the end of each step of any optimizer."""
+        if is_compiling():
+            return
+        self.hook_calls += 1
+        if self.finder.ends_step(id(optimizer)):
+            self.end_step(optimizer)
+        elif id(optimizer) not in self.known:
+            self.add_optimizer(optimizer)
+
+    def end_step(self, optimizer: Any) -> None:
+        now = time.perf_counter_ns()
+        self.step += 1
+        if len(self.ended_at) < MAX_STEP_TIMES:
+            self.ended_at.append(now)
+        if id(optimizer) not in self.known:
+            self.add_optimizer(optimizer)
+        if self.step >= self.wakes_at:
+            guarded(self.work_between_steps, self.turn_off)()
+
+    def add_optimizer(self, optimizer: Any) -> None:
+        self.known.add(id(optimizer))
+        self.optimizers.add(optimizer)
+        if self.watch is None and not self.is_off:
+            guarded(self.watch_program, self.turn_off)()
+
+    def watch_program(self) -> None:
+        """torch is loaded whole by now: sees profilers of the program's own, and steps that GradScaler leaves out."""
+        from torch.amp import GradScaler
+        from torch.autograd import profiler
+
+        self.watch = OwnProfilerWatch(profiler, self.make_way)
+        self.watch.install()
+        self.watch.program_profiles = bool(getattr(profiler, "_is_profiler_enabled", False))
+        self.scaler_step = scaler_step = GradScaler.step
+
+        def step(scaler: Any, optimizer: Any, *arguments: Any, **keywords: Any) -> Any:
+            calls = self.hook_calls
+            result = scaler_step(scaler, optimizer, *arguments, **keywords)
+            if calls == self.hook_calls and not self.is_off:  # infinite gradients: left out
+                guarded(self.after_optimizer_step, self.turn_off)(optimizer, (), {})
+            return result
+
+        GradScaler.step = step
+
+    def work_between_steps(self) -> None:
+        if self.session is not None and self.session.is_started:
+            self.session.end_step()
+            self.steps_in_window.append({"step": self.step, **self.batch.take()})
+            if self.window is None or self.step >= self.window[1]:
+                self.end_window()
+            else:
+                self.session.begin_step(self.step + 1)
+        if self.session is None or not self.session.is_started:
+            self.look_ahead()
+        self.plan_next_work()
+
+    def plan_next_work(self) -> None:
+        if self.session is not None and self.session.is_started:
+            self.wakes_at = 0  # after each step
+        elif self.window is None:
+            self.wakes_at = sys.maxsize
+        else:
+            self.wakes_at = self.window[0] - (1 if self.session is not None else 2)
+
+    def look_ahead(self) -> None:
+        """Begins the window before its first step, and readies the profiler one step earlier."""
+        if self.window is None:
+            return
+        first, last = self.window
+        if self.watch is not None and self.watch.program_profiles:
+            if self.step + 2 >= first:
+                say_once_of_all_ranks(
+                    "the program runs a profiler of its own, and there can be only one: recording waits until it ends"
+                )
+                self.window = (self.step + 3, self.step + 3 + last - first)
+            return
+        if self.step + 2 >= first and self.session is None:
+            self.prepare_window()
+        if self.step + 1 >= first:
+            self.begin_window()
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Windows
+
+    def prepare_window(self) -> None:
+        if self.models is None:
+            self.find_models()
+        session = ProfilerSession(self.settings)
+        assert self.watch is not None
+        with self.watch:
+            session.prepare()
+        self.session = session
+
+    def find_models(self) -> None:
+        parameters = {
+            id(parameter)
+            for optimizer in self.optimizers
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+        }
+        self.models = find_models(parameters)
+        tensors = (
+            tensor
+            for model in self.models
+            for module in walk(model.root)
+            for _, tensor in parameters_of(module)
+        )
+        self.layout = find_layout(tensors)
+        self.folder = CaptureFolder(self.settings.capture, self.layout.folder_name)
+        if not self.models:
+            self.problems.append("no model was found that holds the optimizer's parameters")
+
+    def begin_window(self) -> None:
+        assert self.session is not None and self.watch is not None and self.window is not None
+        self.window = (self.step + 1, self.step + 1 + self.window[1] - self.window[0])
+        self.steps_in_window = []
+        self.batch.clear()
+        with self.watch:
+            self.session.start()
+        self.mark_modules()
+        self.session.begin_step(self.step + 1)
+
+    def mark_modules(self) -> None:
+        if not self.settings.markers:
+            return
+        if self.markers is None:
+            self.markers = ModuleMarkers()
+        modules = modules_to_mark(self.models or [], self.settings.modules)
+        self.markers.on(modules, self.batch.observe)
+        if self.markers.reason and self.markers.reason not in self.problems:
+            self.problems.append(self.markers.reason)
+            say_once_of_all_ranks(self.markers.reason)
+        elif not modules and self.settings.modules:
+            self.problems.append(f"no module has a name like {', '.join(self.settings.modules)}")
+            say_once_of_all_ranks(self.problems[-1])
+
+    def end_window(self, is_cut: bool = False) -> None:
+        """Stops, saves what was recorded if any step of it ended, and plans the next window."""
+        session, self.session = self.session, None
+        assert session is not None and self.watch is not None
+        open_step = session.open_step
+        if self.markers is not None:
+            self.markers.off()
+        with self.watch:
+            session.stop()
+        if self.steps_in_window:
+            self.save_window(session, open_step)
+        self.window = self.settings.window_from(self.step + 2)
+        if not is_cut:
+            self.write_side_file("running")
+
+    def save_window(self, session: ProfilerSession, open_step: int | None) -> None:
+        assert self.folder is not None
+        first, last = self.steps_in_window[0]["step"], self.steps_in_window[-1]["step"]
+        name = f"steps{first}-{last}.pt.trace.json.gz"
+        text = ""
+        try:
+            text = os.path.join(self.folder.path, f"{name}.text.part")
+            session.save(text)
+            self.folder.pack_trace(text, name, open_step)
+        except OSError as error:
+            remove(text)
+            raise OSError(
+                error.errno, f"cannot write the trace: {error.strerror or error}", error.filename
+            ) from error
+        self.recorded.append({"trace": name, "steps": self.steps_in_window})
+
+    def make_way(self) -> None:
+        """The program starts a profiler of its own: it wins."""
+        if self.session is None or self.is_off:
+            return
+        say_once_of_all_ranks(
+            f"the program starts a profiler of its own in step {self.step + 1}, and there can be only one: "
+            "recording ends here, and what was recorded of steps before is kept"
+        )
+        guarded(self.end_window, self.turn_off)()
+        self.plan_next_work()
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # What is told beside the traces
+
+    def write_side_file(self, state: str) -> None:
+        from flopledger import side_file
+
+        if self.folder is None:
+            self.find_models()
+        assert self.folder is not None
+        layout = self.layout
+        self.folder.write_json(
+            "capture.json",
+            {
+                "schema": "flopledger.capture",
+                "schema_version": 1,
+                "state": state,
+                "problems": self.problems,
+                "started_unix_ns": self.started_ns,
+                "parallel": {
+                    "rank": layout.rank,
+                    "world_size": layout.world_size,
+                    "local_rank": layout.local_rank,
+                    "backend": layout.backend,
+                    "data": {"rank": layout.data[0], "size": layout.data[1]},
+                    "tensor": {"rank": layout.tensor[0], "size": layout.tensor[1]},
+                    "pipeline": {"rank": layout.pipeline[0], "size": layout.pipeline[1]},
+                    "mesh": layout.mesh,
+                    "source": layout.source,
+                },
+                "recorded": self.recorded,
+                "steps": {
+                    "count": self.step,
+                    "first_ended_after_ns": None,
+                    "durations_ns": differences(self.ended_at),
+                },
+                "module_marks": self.markers.means if self.markers and self.recorded else None,
+                "inputs": self.batch.inputs,
+                "precision": side_file.describe_precision(self.models or [], self.batch.autocast),
+                "models": [side_file.describe_model(model) for model in self.models or []],
+                "optimizers": [side_file.describe_optimizer(each) for each in self.optimizers],
+                "hardware": side_file.describe_hardware(),
+                "versions": side_file.describe_versions(),
+                "command": side_file.describe_command(),
+                "environment": side_file.describe_environment(),
+            },
+        )
+
+
+def is_compiling() -> bool:
+    """torch.compile takes this for true while it traces the step of an optimizer, and leaves our work out."""
+    from torch import compiler
+
+    return compiler.is_compiling()
+
+
+def count_of(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def differences(times: array.array[int]) -> list[int]:
+    """How long step 2, 3, ... took."""
+    return [after - before for before, after in zip(times, times[1:])]

@@ -1,0 +1,54 @@
+"""What `flopledger run` was asked for, as it reaches the recorder: by environment variables."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+FIRST_STEP, LAST_STEP = 4, 6  # three steps to warm up, three to record
+
+
+@dataclass(frozen=True)
+class Settings:
+    capture: str  # the folder of the run: {name}/{start time}
+    first_step: int = FIRST_STEP
+    last_step: int = LAST_STEP
+    every: int = 0  # the window comes again after so many steps; 0: once
+    shapes: bool = True
+    stacks: bool = False
+    memory: bool = False
+    markers: bool = True
+    modules: tuple[str, ...] = ()  # name patterns; none: all
+
+    def window_from(self, step: int) -> tuple[int, int] | None:
+        """The first window that begins with `step` or later."""
+        length = self.last_step - self.first_step
+        if step <= self.first_step:
+            return self.first_step, self.last_step
+        if self.every == 0:
+            return None
+        first = self.first_step + -(-(step - self.first_step) // self.every) * self.every
+        return first, first + length
+
+
+def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
+    first, last = FIRST_STEP, LAST_STEP
+    asked = re.fullmatch(r"(\d+)(?:-(\d+))?", environment.get("FLOPLEDGER_STEPS", ""))
+    if asked:
+        first = int(asked[1])
+        last = int(asked[2] or first)
+    kinds = environment.get("FLOPLEDGER_RECORD", "shapes,markers").split(",")
+    modules = environment.get("FLOPLEDGER_MODULES", "")
+    return Settings(
+        capture=environment["FLOPLEDGER_CAPTURE"],
+        first_step=first,
+        last_step=max(first, last),
+        every=int(environment.get("FLOPLEDGER_EVERY", "0")),
+        shapes="shapes" in kinds,
+        stacks="stacks" in kinds,
+        memory="memory" in kinds,
+        markers="markers" in kinds,
+        modules=tuple(filter(None, modules.split(","))),
+    )

@@ -1,0 +1,31 @@
+/* The folder of a recorded run, and the traces in it. */
+#ifndef FLOPLEDGER_COMMANDS_CAPTURE_RUN_H
+#define FLOPLEDGER_COMMANDS_CAPTURE_RUN_H
+
+#include "base/arena.h"
+#include "base/attributes.h"
+#include "base/error.h"
+
+/* Makes {output}/{name}/{start time}/, its own even where another run starts in the same second.
+ * Returns its full path, in `arena`; NULL with `error` set where it cannot be made. */
+MUST_USE const char *make_capture_folder(struct arena *arena, const char *output, const char *name,
+                                         struct error *error);
+
+/* What a run left. */
+struct capture_content {
+    char **traces; /* [trace_count], the newest of each rank, by rank folder; in the arena */
+    int trace_count;
+    int rank_count; /* folders of ranks, with a trace or without */
+};
+
+void list_capture(struct capture_content *content, struct arena *arena, const char *folder);
+
+/* Takes the folder away again where nothing was written to it. */
+void remove_empty_capture(const char *folder);
+
+/* The folder `start` of the Python package: for PYTHONPATH. Looked for beside the program: in a
+ * build folder, below lib of an installation, in a Python environment; $FLOPLEDGER_PYTHON is looked
+ * at first. NULL with `error` set where there is none. */
+MUST_USE const char *find_python_package(struct arena *arena, struct error *error);
+
+#endif

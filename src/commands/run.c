@@ -1,0 +1,354 @@
+/* `flopledger run -- COMMAND`: records a training program without any change to it. */
+#include "base/attributes.h"
+#include "commands/capture_run.h"
+#include "commands/command.h"
+#include "commands/recorded_program.h"
+#include "commands/run_settings.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIELD(name) .offset = offsetof(struct run_settings, name)
+
+static const struct option run_options[] = {
+    {.name = "steps",
+     .letter = 's',
+     .kind = OPTION_PARSED,
+     .metavar = "RANGE",
+     FIELD(steps),
+     .parse = parse_step_window,
+     .accepts = step_window_accepted,
+     .help = "the steps to record, numbered from 1: 10 or 10-12 (default: 4-6)"},
+    {.name = "every",
+     .letter = 'e',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(every),
+     .minimum = 1,
+     .maximum = INT32_MAX,
+     .help = "record as many steps again every N steps (default: once)"},
+    {.name = "modules",
+     .kind = OPTION_TEXT,
+     .metavar = "NAMES",
+     FIELD(modules),
+     .help = "mark only modules of these names: 'model.layers.3.*', several with commas between "
+             "(default: all)"},
+    {.name = "stacks",
+     .kind = OPTION_FLAG,
+     FIELD(records_stacks),
+     .help = "record the Python code that calls each operator, too"},
+    {.name = "memory",
+     .kind = OPTION_FLAG,
+     FIELD(records_memory),
+     .help = "record what is allocated and freed, too"},
+    {.name = "no-shapes",
+     .kind = OPTION_NEGATED,
+     FIELD(records_shapes),
+     .help = "leave out the shapes of operators' inputs (FLOPs need them)"},
+    {.name = "no-markers",
+     .kind = OPTION_NEGATED,
+     FIELD(marks_modules),
+     .help = "leave out the marks of module calls (FLOPs by module need them)"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_TEXT,
+     .metavar = "FOLDER",
+     FIELD(output),
+     .help = "record into FOLDER/NAME/START TIME/ (default: captures)"},
+    {.name = "name",
+     .kind = OPTION_TEXT,
+     .metavar = "NAME",
+     FIELD(name),
+     .help = "the name of the run (default: that of the script)"},
+    {.name = "config",
+     .letter = 'c',
+     .kind = OPTION_TEXT,
+     .metavar = "FILE",
+     FIELD(config),
+     .help = "take settings from a JSON file; DeepSpeed's block flops_profiler is understood; "
+             "options given beside it win"},
+    {.name = "no-report",
+     .kind = OPTION_NEGATED,
+     FIELD(shows_report),
+     .help = "print no report at the end"},
+    {.name = "module",
+     .letter = 'm',
+     .kind = OPTION_TEXT,
+     .metavar = "MODULE",
+     FIELD(module),
+     .help = "run this Python module, as python -m does; what follows are its arguments"},
+    {0},
+};
+
+static const struct option *option_of(const char *argument)
+{
+    for (const struct option *option = run_options; option->name; option++) {
+        size_t length = strlen(option->name);
+
+        if (argument[1] == '-' ? strncmp(argument + 2, option->name, length) == 0 &&
+                                     (argument[2 + length] == '\0' || argument[2 + length] == '=')
+                               : argument[1] == option->letter && option->letter)
+            return option;
+    }
+    return NULL;
+}
+
+/* How many of the arguments are options of ours: those before the program, which has options of
+ * its own, or up to the name of a module. */
+static int count_own_arguments(char **arguments, int count)
+{
+    int i = 0;
+
+    while (i < count && arguments[i][0] == '-' && strcmp(arguments[i], "--") != 0) {
+        const struct option *option = option_of(arguments[i]);
+        bool has_value = option && option->metavar;
+        bool is_joined = arguments[i][1] == '-' ? strchr(arguments[i], '=') != NULL
+                                                : arguments[i][1] && arguments[i][2] != '\0';
+
+        i += has_value && !is_joined && i + 1 < count ? 2 : 1;
+        if (option && option->letter == 'm')
+            break;
+    }
+    return i;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text);
+    size_t end_length = strlen(end);
+
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+/* The Python of the environment that flopledger is installed in, else the one on PATH. */
+static const char *python_of(struct arena *arena)
+{
+    char program[PATH_MAX] = "";
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - sizeof "python3");
+
+    if (length > 0) {
+        memcpy(strrchr(program, '/') + 1, "python3", sizeof "python3");
+        if (access(program, X_OK) == 0)
+            return arena_copy_text(arena, program, strlen(program));
+    }
+    return "python3";
+}
+
+/* What is to be started: `words` with Python in front where that is left out. */
+static char **make_command(struct arena *arena, const char *module, char **words, int count)
+{
+    size_t places = (size_t)count + 4;
+    char **command = arena_allocate(arena, places * sizeof *command);
+    const char *python = python_of(arena);
+    int used = 0;
+
+    if (module || (count > 0 && ends_with(words[0], ".py") && access(words[0], X_OK) != 0))
+        command[used++] = arena_copy_text(arena, python, strlen(python));
+    if (module) {
+        command[used++] = arena_copy_text(arena, "-m", 2);
+        command[used++] = arena_copy_text(arena, module, strlen(module));
+    }
+    for (int i = 0; i < count; i++)
+        command[used++] = words[i];
+    return command;
+}
+
+static const char *after_slash(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* "train" of `torchrun --nproc-per-node 2 here/train.py`, "pkg.train" of `python -m pkg.train` */
+static const char *name_of(struct arena *arena, char **command)
+{
+    const char *name = after_slash(command[0]);
+
+    for (char **word = command; *word; word++) {
+        if (ends_with(*word, ".py")) {
+            name = after_slash(*word);
+            return arena_copy_text(arena, name, strlen(name) - 3);
+        }
+    }
+    for (char **word = command; *word; word++) {
+        if (strcmp(*word, "-m") == 0 && word[1])
+            return word[1];
+    }
+    return name;
+}
+
+static void set_variable(const char *name, const char *value)
+{
+    if (setenv(name, value, 1) != 0)
+        abort();
+}
+
+/* What the recorder reads: python/flopledger/settings.py. */
+static void set_environment(struct arena *arena, const struct run_settings *settings,
+                            const char *capture, const char *package)
+{
+    const char *path = getenv("PYTHONPATH");
+    size_t size = strlen(package) + (path ? strlen(path) : 0) + 2;
+    char *joined = arena_allocate(arena, size);
+    char text[64];
+
+    snprintf(joined, size, "%s%s%s", package, path && path[0] ? ":" : "", path ? path : "");
+    set_variable("PYTHONPATH", joined);
+    set_variable("FLOPLEDGER_CAPTURE", capture);
+    if (settings->steps.first > 0) {
+        snprintf(text, sizeof text, "%" PRId64 "-%" PRId64, settings->steps.first,
+                 settings->steps.last);
+        set_variable("FLOPLEDGER_STEPS", text);
+    }
+    snprintf(text, sizeof text, "%" PRId64, settings->every);
+    set_variable("FLOPLEDGER_EVERY", text);
+    snprintf(text, sizeof text, "%s,%s,%s,%s", settings->records_shapes ? "shapes" : "",
+             settings->records_stacks ? "stacks" : "", settings->records_memory ? "memory" : "",
+             settings->marks_modules ? "markers" : "");
+    set_variable("FLOPLEDGER_RECORD", text);
+    set_variable("FLOPLEDGER_MODULES", settings->modules ? settings->modules : "");
+    setenv("KINETO_LOG_LEVEL", "99", 0); /* messages of the profiler's own */
+}
+
+/* Options win over the file, the file over defaults: so the options are read twice. */
+static bool read_settings(struct run_settings *settings, char **arguments, int count,
+                          struct arena *arena, struct error *error)
+{
+    struct run_settings scratch = default_run_settings;
+    int operands = count;
+
+    *settings = default_run_settings;
+    if (!parse_options(run_options, &scratch, arguments, count, &operands, error))
+        return false;
+    if (scratch.config && !read_run_config(settings, scratch.config, arena, error))
+        return false;
+    return parse_options(run_options, settings, arguments, count, &operands, error);
+}
+
+static bool show(const char *name, char **arguments, int count, struct error *error)
+{
+    const struct command *command = find_command(name, error);
+
+    return command && command->run(count, arguments, error);
+}
+
+/* What DeepSpeed would print, of the first rank, as its settings ask for. */
+static bool show_deepspeed_report(struct arena *arena, const struct run_settings *settings,
+                                  const struct capture_content *content, struct error *error)
+{
+    char numbers[2][32];
+    char *arguments[] = {"--format", "deepspeed",        "--depth",  numbers[0], "--top",
+                         numbers[1], content->traces[0], "--output", NULL};
+    int count = settings->output_file ? 9 : 7;
+
+    snprintf(numbers[0], sizeof numbers[0], "%" PRId64, settings->module_depth);
+    snprintf(numbers[1], sizeof numbers[1], "%" PRId64, settings->top_modules);
+    if (settings->output_file)
+        arguments[8] = arena_copy_text(arena, settings->output_file, strlen(settings->output_file));
+    return show("flops", arguments, count, error);
+}
+
+static bool show_reports(struct arena *arena, const struct run_settings *settings,
+                         const struct capture_content *content, struct error *error)
+{
+    if (!show("report", content->traces, content->trace_count, error))
+        return false;
+    return !settings->has_deepspeed_block || show_deepspeed_report(arena, settings, content, error);
+}
+
+/* Says what was recorded, and shows it. */
+static bool conclude(struct arena *arena, const struct run_settings *settings, const char *capture,
+                     int status, struct error *error)
+{
+    struct capture_content content;
+    bool is_shown = true;
+
+    list_capture(&content, arena, capture);
+    if (content.rank_count == 0)
+        fprintf(stderr,
+                "flopledger: nothing was recorded: no step of an optimizer of torch.optim was seen "
+                "(see docs/how-to/record-a-run.md)\n");
+    else
+        fprintf(stderr, "flopledger: recorded in %s\n", capture);
+    remove_empty_capture(capture);
+    if (content.trace_count > 0 && settings->shows_report)
+        is_shown = show_reports(arena, settings, &content, error);
+    if (status == 0)
+        return is_shown;
+    return error_set(error, (enum error_class)status, "the program ended with exit status %d%s",
+                     status, status > 128 ? " (a signal ended it)" : "");
+}
+
+static bool record(struct arena *arena, const struct run_settings *settings, char **command,
+                   struct error *error)
+{
+    const char *name = settings->name ? settings->name : name_of(arena, command);
+    const char *package = find_python_package(arena, error);
+    const char *capture =
+        package ? make_capture_folder(arena, settings->output, name, error) : NULL;
+    int status;
+
+    if (!capture)
+        return false;
+    set_environment(arena, settings, capture, package);
+    if (!run_program(command, &status, error)) {
+        remove_empty_capture(capture);
+        return false;
+    }
+    return conclude(arena, settings, capture, status, error);
+}
+
+static bool run_run(int count, char **arguments, struct error *error)
+{
+    SCOPED(arena) arena = {0};
+    struct run_settings settings;
+    int own = count_own_arguments(arguments, count);
+    bool has_dashes = own < count && strcmp(arguments[own], "--") == 0;
+    char **words = arguments + own + has_dashes;
+    int word_count = count - own - has_dashes;
+    int status;
+    char **command;
+
+    if (!read_settings(&settings, arguments, own, &arena, error))
+        return false;
+    if (word_count == 0 && !settings.module)
+        return error_set(error, ERROR_USAGE, "no program given: flopledger run -- python train.py");
+    command = make_command(&arena, settings.module, words, word_count);
+    if (settings.is_enabled)
+        return record(&arena, &settings, command, error);
+    fprintf(stderr, "flopledger: '%s' says \"enabled\": false: nothing is recorded\n",
+            settings.config);
+    if (!run_program(command, &status, error))
+        return false;
+    return status == 0 || error_set(error, (enum error_class)status,
+                                    "the program ended with exit status %d", status);
+}
+
+const struct command run_command = {
+    .name = "run",
+    .summary = "record a training program, without any change to it, and report on it",
+    .usage = "[--] COMMAND [ARGUMENT]...",
+    .description =
+        "Runs a program that trains with PyTorch, and records some of its steps with "
+        "torch.profiler: with the shapes of operators' inputs and with a mark around each call of "
+        "a module. Steps are found by the optimizers' steps; programs that the program starts "
+        "(torchrun, accelerate, deepspeed) are recorded too. What the program computes stays the "
+        "same to the bit, and an error of the recorder never stops it.\n\n"
+        "The traces are written to FOLDER/NAME/START TIME/traces/, one folder for each rank, with "
+        "a file capture.json beside them. At the end the report of them is printed, and the exit "
+        "code is that of the program.",
+    .examples = "flopledger run -- python train.py --epochs 1\n"
+                "    record steps 4 to 6\n"
+                "flopledger run --steps 10-12 -- torchrun --nproc-per-node 2 train.py\n"
+                "    record steps 10 to 12 of two ranks\n"
+                "flopledger run --every 1000 -m pkg.train\n"
+                "    three steps out of each thousand",
+    .options = run_options,
+    .run = run_run,
+};
