@@ -200,6 +200,11 @@ bool input_stream_next(struct input_stream *stream, size_t keep, struct input_wi
     struct input_source *source = stream->source;
     size_t got;
 
+    if (stream->is_peeked) {
+        stream->is_peeked = false;
+        *window = (struct input_window){source->window_text, source->window_length};
+        return source->window_length > 0;
+    }
     require_invariant(keep <= source->window_length, "that only what is in the window is kept");
     source->progress = stream->progress;
     got = source->wants_ring ? take_piece(stream, keep) : fill_window(stream, keep);
@@ -210,6 +215,15 @@ bool input_stream_next(struct input_stream *stream, size_t keep, struct input_wi
         memcpy(stream->breakage, source->breakage, sizeof stream->breakage);
     }
     return got > 0;
+}
+
+struct input_window input_stream_peek(struct input_stream *stream)
+{
+    struct input_window window;
+
+    input_stream_next(stream, 0, &window);
+    stream->is_peeked = true;
+    return window;
 }
 
 void input_stream_clear(struct input_stream *stream)

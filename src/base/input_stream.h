@@ -33,6 +33,7 @@ struct input_stream {
     char breakage[256]; /* why, and the byte of the file */
     struct progress *progress;   /* not owned; may be NULL; set it before the first window */
     struct input_source *source; /* private */
+    bool is_peeked;              /* private */
 };
 
 /* `path` may be "-". Errors (ERROR_INPUT): no such file, a folder, not readable; not: damaged
@@ -47,6 +48,10 @@ void input_stream_open_memory(struct input_stream *stream, const void *bytes, si
  * of the input, when the window holds these only. A read error counts as the end and is told by
  * is_broken. */
 bool input_stream_next(struct input_stream *stream, size_t keep, struct input_window *window);
+
+/* The first window, without using it up: input_stream_next(stream, 0, ...) gives it once more. Only
+ * at the beginning. */
+struct input_window input_stream_peek(struct input_stream *stream);
 
 /* True where input_stream_open_at works: a plain file, and plain memory. */
 bool input_stream_can_seek(const struct input_stream *stream);

@@ -74,3 +74,49 @@ bool json_window_value(struct json_window *window, struct json_slice *value)
             return false;
     }
 }
+
+/* Where in a long value the place is. */
+struct skip {
+    size_t depth;
+    bool is_in_string;
+};
+
+/* Moves on to behind the value or to the end of the window; true where the value ends. */
+static bool skip_in_window(struct json_window *window, struct skip *skip)
+{
+    for (; window->at < window->scan.limit; window->at++) {
+        char c = *window->at;
+
+        if (skip->is_in_string && c == '\\') {
+            if (window->scan.limit - window->at < 2)
+                return false; /* the rest of the escape comes with the next window */
+            window->at++;
+        } else if (c == '"') {
+            skip->is_in_string = !skip->is_in_string;
+        } else if (!skip->is_in_string && (c == '[' || c == '{')) {
+            skip->depth++;
+        } else if (!skip->is_in_string && (c == ']' || c == '}')) {
+            skip->depth--;
+        }
+        if (!skip->is_in_string && skip->depth == 0) {
+            window->at++;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool json_window_skip(struct json_window *window)
+{
+    struct skip skip = {0};
+    struct json_slice word;
+    char c = json_window_peek(window);
+
+    if (c != '"' && c != '[' && c != '{')
+        return json_window_value(window, &word);
+    while (!skip_in_window(window, &skip)) {
+        if (!json_window_grow(window))
+            return false;
+    }
+    return true;
+}

@@ -2,6 +2,10 @@
 #include "readers/open_trace.h"
 
 #include "base/input_stream.h"
+#include "readers/unknown_input.h"
+
+/* So much of the text is shown to the readers. */
+enum { HEAD_BYTES = 64 * 1024 };
 
 #include <stdio.h>
 #include <string.h>
@@ -22,22 +26,80 @@ const struct reader *const *all_readers(void)
     return readers;
 }
 
+/* Writes the first bytes in a way that can be printed: "\x80\x04ab". */
+static void show_head(char *to, size_t size, struct input_window head)
+{
+    size_t used = 0;
+
+    to[0] = '\0';
+    for (size_t i = 0; i < head.length && i < 24 && used + 5 < size; i++) {
+        unsigned char c = (unsigned char)head.text[i];
+        int length = c < ' ' || c > '~' ? snprintf(to + used, size - used, "\\x%02x", c)
+                                        : snprintf(to + used, size - used, "%c", c);
+
+        used += length > 0 ? (size_t)length : 0;
+    }
+}
+
+static bool refuse(const struct input_stream *input, struct input_window head, struct error *error)
+{
+    char beginning[128];
+
+    if (head.length == 0 && input->is_broken)
+        return error_set(error, ERROR_INPUT, "nothing can be read: %s", input->breakage);
+    if (head.length == 0)
+        return error_set(error, ERROR_INPUT,
+                         "empty: was the run killed before it had written the trace?");
+    show_head(beginning, sizeof beginning, head);
+    return error_set(
+        error, ERROR_INPUT,
+        "no trace of torch.profiler (byte 0: expected '{' or '[', found '%s'), it looks "
+        "like %s",
+        beginning, unknown_input_looks_like(head.text, head.length));
+}
+
+static const struct reader *find_reader(struct input_window head)
+{
+    size_t length = head.length < HEAD_BYTES ? head.length : HEAD_BYTES;
+
+    for (size_t i = 0; readers[i]; i++) {
+        if (readers[i]->recognises(head.text, length))
+            return readers[i];
+    }
+    return NULL;
+}
+
+static bool read_input(struct trace *trace, struct input_stream *input,
+                       const struct read_options *options, struct error *error)
+{
+    struct input_window head;
+    const struct reader *reader;
+
+    input->progress = options->progress;
+    head = input_stream_peek(input);
+    reader = find_reader(head);
+    if (!reader)
+        return refuse(input, head, error);
+    if (!reader->read(trace, input, options, error))
+        return false;
+    (void)snprintf(trace->read.format, sizeof trace->read.format, "%s", reader->name);
+    return true;
+}
+
 bool open_trace(struct trace *trace, const char *path, const struct read_options *options,
                 struct error *error)
 {
     SCOPED(input_stream) input = {0};
-    const struct reader *reader = readers[0];
 
     if (!input_stream_open(&input, path, options->threads > 1, error))
         return false;
-    if (!reader->read(trace, &input, options, error)) {
+    if (!read_input(trace, &input, options, error)) {
         trace_clear(trace);
-        return error_in(error, "'%s'", path);
+        return error_in(error, "'%s'", input.name);
     }
     trace->path = string_pool_add(&trace->strings, path, strlen(path));
     trace->read.file_bytes = input.file_bytes;
     (void)snprintf(trace->read.compression, sizeof trace->read.compression, "%s",
                    compression_name(input.compression));
-    (void)snprintf(trace->read.format, sizeof trace->read.format, "%s", reader->name);
     return true;
 }

@@ -1,16 +1,17 @@
 /* What a reader of a trace format is.
  *
- * To add one: write readers/<name>.c with `const struct reader <name>_reader`, and one line READER(<name>) in list.def. */
+ * To add one: write readers/<name>.c with `const struct reader <name>_reader`, and one line
+ * READER(<name>) in list.def. */
 #ifndef FLOPLEDGER_READERS_READER_H
 #define FLOPLEDGER_READERS_READER_H
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/input_stream.h"
 #include "trace/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct progress; /* base/progress.h */
 
@@ -24,9 +25,11 @@ struct reader {
     const char *summary; /* one line for `flopledger inspect --help` */
     /* `head`: the first bytes of the uncompressed input (up to 64 KiB, all of a shorter one). */
     bool (*recognises)(const char *head, size_t length);
-    /* Reads all of `input` into a zeroed `trace`, and finishes it (trace_finish). What is damaged is set aside and
-     * counted in trace->read; only an input with nothing readable in it is an error. */
-    bool (*read)(struct trace *trace, struct input_stream *input, const struct read_options *options, struct error *error);
+    /* Reads all of `input` into a zeroed `trace`, and finishes it (trace_finish). What is damaged
+     * is set aside and counted in trace->read; only an input with nothing readable in it is an
+     * error. */
+    bool (*read)(struct trace *trace, struct input_stream *input,
+                 const struct read_options *options, struct error *error);
 };
 
 #endif

@@ -132,6 +132,24 @@ static bool take_flag(struct run_facts *facts, const struct json_slice *key,
     return flag != NULL;
 }
 
+bool torch_header_knows(const struct json_slice *key)
+{
+    static const char *const keys[] = {
+        "record_shapes",       "profile_memory",  "with_stack",
+        "with_modules",        "with_flops",      "deviceProperties",
+        "computeProperties",   "distributedInfo", "traceName",
+        "baseTimeNanoseconds", "host_name",       "hostname",
+        "pytorch_version",     "torch_version",   "cuda_runtime_version",
+        "hip_runtime_version",
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (slice_is(key, keys[i]))
+            return true;
+    }
+    return false;
+}
+
 void torch_header_member(struct torch_store *store, const struct json_slice *key,
                          const struct json_slice *value)
 {

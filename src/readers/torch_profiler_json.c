@@ -4,18 +4,26 @@
 #include "readers/json_window.h"
 #include "readers/reader.h"
 #include "readers/torch_profiler_header.h"
-#include "readers/torch_profiler_store.h"
+#include "readers/torch_profiler_split.h"
 #include "trace/trace_builder.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+enum { KEYS_SHOWN_BYTES = 200 };
+
 struct parse {
-    struct json_window window;
-    struct torch_store store;
-    bool has_events;
+    struct torch_pieces pieces;
+    const struct read_options *options;
+    bool has_array;                   /* the events were found, be they any or none */
+    char keys_seen[KEYS_SHOWN_BYTES]; /* of the outermost object, for a message */
 };
+
+/* The place in the text. */
+static struct json_window *window_of(struct parse *parse)
+{
+    return &torch_pieces_last(&parse->pieces)->window;
+}
 
 static bool looks_like_trace(const char *head, size_t length)
 {
@@ -24,178 +32,193 @@ static bool looks_like_trace(const char *head, size_t length)
 
     if (length >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
         at += 3;
-    while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
+    while (at < end && (unsigned char)*at <= ' ')
         at++;
     return at < end && (*at == '{' || *at == '[');
 }
 
-static void set_truncated(struct parse *parse, const char *why)
+/* ---- what is not as it should be
+ * ----------------------------------------------------------------------------- */
+
+/* The text ends, or is no JSON any more, in the middle of `what`. */
+static void set_cut(struct parse *parse, const char *what)
 {
-    struct read_account *read = &parse->store.builder->read;
+    struct json_window *window = window_of(parse);
+    struct read_account *read = &torch_pieces_last(&parse->pieces)->builder.read;
+    const struct input_stream *input = window->input;
 
     read->is_truncated = true;
-    (void)snprintf(read->truncation, sizeof read->truncation, "%s", why);
+    if (window->is_last && input->is_broken)
+        (void)snprintf(read->truncation, sizeof read->truncation, "%s", input->breakage);
+    else if (window->is_last)
+        (void)snprintf(read->truncation, sizeof read->truncation,
+                       "the text ends at byte %lld in the middle of %s",
+                       (long long)json_window_byte(window, window->scan.limit), what);
+    else
+        (void)snprintf(read->truncation, sizeof read->truncation,
+                       "at byte %lld, in %s: expected %s",
+                       (long long)json_window_byte(window, window->scan.failed_at), what,
+                       window->scan.expected);
 }
 
-static void set_cut(struct parse *parse)
+static void remember_key(struct parse *parse, const struct json_slice *key)
 {
-    const struct input_stream *input = parse->window.input;
-    char why[200];
+    size_t used = strlen(parse->keys_seen);
+    size_t left = sizeof parse->keys_seen - used;
 
-    if (input->is_broken) {
-        set_truncated(parse, input->breakage);
+    if (key->length + 8 > left)
         return;
-    }
-    (void)snprintf(why, sizeof why, "the text ends at byte %lld in the middle of %s",
-                   (long long)json_window_byte(&parse->window, parse->window.scan.limit),
-                   parse->has_events ? "the events" : "the header");
-    set_truncated(parse, why);
+    (void)snprintf(parse->keys_seen + used, left, "%s\"%.*s\"", used ? ", " : "", (int)key->length,
+                   key->text);
 }
 
-/* A place where an event may begin, behind the damage: "}," before it and a key behind it. */
-static bool skip_damage(struct parse *parse)
-{
-    struct json_window *window = &parse->window;
-    int64_t first = json_window_byte(window, window->at);
-    struct damage damage = {.byte = json_window_byte(window, window->scan.failed_at)};
+/* ---- the text
+ * ------------------------------------------------------------------------------------------------
+ */
 
-    (void)snprintf(damage.message, sizeof damage.message, "expected %s", window->scan.expected);
-    window->at++;
-    for (;;) {
-        const char *brace = memchr(window->at, '{', (size_t)(window->scan.limit - window->at));
-        const char *behind;
-
-        if (!brace) {
-            window->at = window->scan.limit;
-            if (!json_window_grow(window))
-                break;
-            continue;
-        }
-        window->at = brace;
-        behind = scan_space(brace + 1);
-        if (behind + 5 >= window->scan.limit && json_window_grow(window))
-            continue;
-        if (memcmp(behind, "\"ph\"", 4) == 0 || memcmp(behind, "\"name", 5) == 0 ||
-            memcmp(behind, "\"cat\"", 5) == 0)
-            break;
-        window->at++;
-    }
-    damage.length = json_window_byte(window, window->at) - first;
-    trace_builder_damage(parse->store.builder, &damage);
-    return window->at < window->scan.limit;
-}
-
-/* From behind '[' to behind ']', or the end of the input. */
+/* From behind '[' on. */
 static bool parse_events(struct parse *parse)
 {
-    struct json_window *window = &parse->window;
+    parse->has_array = true;
+    if (torch_pieces_read(&parse->pieces, parse->options->threads) == EVENTS_CLOSED)
+        return true;
+    set_cut(parse, "the events");
+    return false;
+}
 
-    parse->has_events = true;
-    for (;;) {
-        struct torch_event event;
-        const char *behind;
-        char c = json_window_peek(window);
+/* The value of a member of the outermost object; `window` stands at it. */
+static bool parse_value(struct parse *parse, const struct json_slice *key)
+{
+    struct json_window *window = window_of(parse);
+    struct json_slice value;
 
-        if (c == ',') {
-            window->at++;
-            continue;
-        }
-        if (c == ']') {
-            window->at++;
-            return true;
-        }
-        behind = torch_event_scan(&window->scan, window->at, &event);
-        if (behind) {
-            torch_store_event(&parse->store, &event);
-            window->at = behind;
-        } else if (scan_is_incomplete(&window->scan)) {
-            if (!json_window_grow(window))
-                return false;
-        } else if (!skip_damage(parse)) {
-            return false;
-        }
+    if (torch_header_knows(key) ? !json_window_value(window, &value) : !json_window_skip(window)) {
+        set_cut(parse, "the header");
+        return false;
     }
+    if (torch_header_knows(key))
+        torch_header_member(&torch_pieces_last(&parse->pieces)->store, key, &value);
+    return true;
 }
 
 static bool parse_member(struct parse *parse)
 {
-    struct json_window *window = &parse->window;
+    struct json_window *window = window_of(parse);
     struct json_slice key;
-    struct json_slice value;
     char name[64] = "";
 
-    if (!json_window_key(window, &key))
+    if (!json_window_key(window, &key)) {
+        set_cut(parse, "the header");
         return false;
-    if (slice_is(&key, "traceEvents") && *window->at == '[') {
+    }
+    remember_key(parse, &key);
+    if (slice_is(&key, "traceEvents") && json_window_peek(window) == '[') {
         window->at++;
         return parse_events(parse);
     }
     if (key.length < sizeof name)
-        memcpy(name, key.text, key.length);
+        memcpy(name, key.text, key.length); /* the window may move */
     key = (struct json_slice){.text = name, .length = (uint32_t)strlen(name), .is_string = true};
-    if (!json_window_value(window, &value))
-        return false;
-    torch_header_member(&parse->store, &key, &value);
-    return true;
+    return parse_value(parse, &key);
 }
 
+/* From behind '{' on. What stands behind the object is left alone: some versions write their log
+ * there. */
 static void parse_object(struct parse *parse)
 {
-    for (;;) {
-        char c = json_window_peek(&parse->window);
+    bool goes_on = true;
 
-        if (c == ',') {
-            parse->window.at++;
-        } else if (c == '}') {
+    while (goes_on) {
+        struct json_window *window = window_of(parse);
+        char c = json_window_peek(window);
+
+        if (c == '}')
             return;
-        } else if (!parse_member(parse)) {
-            set_cut(parse);
-            return;
-        }
+        if (c == ',')
+            window->at++;
+        else
+            goes_on = parse_member(parse);
     }
 }
 
 static void parse_text(struct parse *parse)
 {
-    char c = json_window_peek(&parse->window);
+    struct json_window *window = window_of(parse);
+    char c = json_window_peek(window);
 
-    if (c == '\xef') {
-        parse->window.at += 3;
-        c = json_window_peek(&parse->window);
+    if (c == '\xef' && window->scan.limit - window->at > 3) { /* a byte order mark */
+        window->at += 3;
+        c = json_window_peek(window);
     }
-    if (c == '[') {
-        parse->window.at++;
-        if (!parse_events(parse))
-            set_cut(parse);
-    } else if (c == '{') {
-        parse->window.at++;
+    if (window->at < window->scan.limit)
+        window->at++;
+    if (c == '[')
+        parse_events(parse);
+    else if (c == '{')
         parse_object(parse);
+}
+
+/* ---- the reader
+ * ---------------------------------------------------------------------------------------------- */
+
+/* True where not one of the things in the array was an event. */
+static bool is_without_events(const struct read_account *read)
+{
+    if (read->events == 0)
+        return read->damaged_events > 0;
+    for (uint32_t i = 0; i < read->category_count; i++) {
+        if (read->categories[i].phase != '?')
+            return false;
     }
+    return true;
+}
+
+/* False with `error` set where nothing in the input is a trace. */
+static bool check_content(struct parse *parse, struct error *error)
+{
+    const struct read_account *read = &parse->pieces.pieces[0].builder.read;
+
+    if (!parse->has_array && read->is_truncated)
+        return error_set(error, ERROR_INPUT, "%s: no event can be read", read->truncation);
+    if (!parse->has_array)
+        return error_set(
+            error, ERROR_INPUT,
+            "JSON without \"traceEvents\" (its keys: %s), so no trace of torch.profiler: "
+            "name a file that export_chrome_trace or tensorboard_trace_handler wrote",
+            parse->keys_seen[0] ? parse->keys_seen : "none");
+    if (parse->pieces.last == 0 && is_without_events(read) && read->damage_count)
+        return error_set(error, ERROR_INPUT, "byte %lld: %s: no event can be read",
+                         (long long)read->damages[0].byte, read->damages[0].message);
+    if (parse->pieces.last == 0 && is_without_events(read))
+        return error_set(error, ERROR_INPUT,
+                         "an array in which nothing is an event (no \"ph\"), so no trace of "
+                         "torch.profiler: name a file that export_chrome_trace wrote");
+    return true;
 }
 
 static bool read_trace(struct trace *trace, struct input_stream *input,
                        const struct read_options *options, struct error *error)
 {
-    struct trace_builder builder;
-    struct parse parse = {.store.builder = &builder};
+    struct parse parse = {.options = options};
+    int64_t text_bytes;
+    bool is_trace;
 
-    trace_builder_init(&builder);
-    json_window_init(&parse.window, input, 0);
     input->progress = options->progress;
+    torch_pieces_init(&parse.pieces, input);
     parse_text(&parse);
-    torch_store_clear(&parse.store);
-    if (!parse.has_events) {
-        trace_builder_clear(&builder);
-        return error_set(error, ERROR_INPUT, "no \"traceEvents\" in it: this is not a trace");
+    text_bytes = json_window_byte(window_of(&parse), window_of(&parse)->scan.limit);
+    is_trace = check_content(&parse, error);
+    if (is_trace) {
+        torch_pieces_finish(&parse.pieces, trace, options->threads);
+        trace->read.text_bytes = text_bytes;
     }
-    builder.read.text_bytes = input->text_bytes;
-    trace_finish(trace, &builder, 1, options->threads);
-    return true;
+    torch_pieces_clear(&parse.pieces);
+    return is_trace;
 }
 
 const struct reader torch_profiler_json_reader = {
     .name = "torch-profiler",
-    .summary = "JSON written by torch.profiler (Kineto), or any Chrome trace",
+    .summary = "JSON written by torch.profiler (Kineto), or any other Chrome trace",
     .recognises = looks_like_trace,
     .read = read_trace,
 };

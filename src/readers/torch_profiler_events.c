@@ -1,0 +1,270 @@
+/* The array of events of a trace, or a piece of it: one after the other, past what is damaged.
+ *
+ * An event that is no JSON is read again by a more tolerant rule (profilers write names with quotes
+ * and backslashes that nobody escaped). If that does not help, either, the text up to the next
+ * place where an event seems to begin is skipped, counted and noted. */
+#include "readers/torch_profiler_events.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    /* An event this long that is still not complete is looked at: does another begin inside it? */
+    SUSPICIOUS_BYTES = 4 * 1024 * 1024,
+    /* The tolerant rule does not look further than this for the end of an event. */
+    TOLERANT_BYTES = 128 * 1024,
+    /* Longer than any event can be. */
+    LONGEST_EVENT_BYTES = 256 * 1024 * 1024,
+    /* So far back from a place where an event may begin is looked for what stands before it. */
+    LOOK_BACK_BYTES = 256,
+};
+
+/* The character before `at` that is no white space; 0 where the window begins. */
+static char before(const char *at, const char *start)
+{
+    while (at > start && (unsigned char)at[-1] <= ' ')
+        at--;
+    return at > start ? at[-1] : '\0';
+}
+
+/* Keys that stand behind traceEvents, at the end of a file. */
+static bool is_before_trailer(const char *at, const char *limit)
+{
+    static const char *const keys[] = {
+        "\"traceName\"",
+        "\"displayTimeUnit\"",
+        "\"baseTimeNanoseconds\"",
+        "\"schemaVersion\"",
+        "\"deviceProperties\"",
+        "\"distributedInfo\"",
+        "\"otherData\"",
+        "\"systemTraceEvents\"",
+        "\"stackFrames\"",
+        "\"metadata\"",
+        "\"INFO\"",
+        "\"WARNING\"",
+        "\"ERROR\"",
+        "\"record_shapes\"",
+        "\"with_stack\"",
+        "\"samples\"",
+        "\"trace_id\"",
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        size_t length = strlen(keys[i]);
+
+        if ((size_t)(limit - at) >= length && memcmp(at, keys[i], length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* True where the ']' at `at` seems to end the array of events. */
+static bool is_array_end(const struct json_window *window, const char *at)
+{
+    const char *limit = window->scan.limit;
+
+    if (before(at, window->start) != '}')
+        return false;
+    at = scan_space(at + 1);
+    if (*at == ',')
+        return is_before_trailer(scan_space(at + 1), limit);
+    if (*at != '}')
+        return false;
+    at = scan_space(at + 1);
+    return at >= limit || (*at != ',' && *at != '}' && *at != ']');
+}
+
+/* True where an event seems to begin, and not a value of one. */
+static bool is_event_begin(const struct json_window *window, const char *at)
+{
+    char previous = before(at, window->start);
+
+    return previous != ':' && previous != '[' && json_is_event_start(at, window->scan.limit);
+}
+
+/* The next '{' or ']' from `at` on; the limit where there is none. */
+static const char *next_mark(const char *at, const char *limit)
+{
+    while (at < limit && *at != '{' && *at != ']')
+        at++;
+    return at;
+}
+
+/* Moves the window on to where events may go on; false at the end of the input. */
+static bool resynchronise(struct json_window *window)
+{
+    const char *at = window->at + 1;
+
+    for (;;) {
+        int64_t byte;
+
+        at = next_mark(at, window->scan.limit);
+        if (window->scan.limit - at > LOOK_BACK_BYTES || window->is_last) {
+            if (at >= window->scan.limit) {
+                window->at = window->scan.limit;
+                return false;
+            }
+            if (*at == '{' ? is_event_begin(window, at) : is_array_end(window, at)) {
+                window->at = at;
+                return true;
+            }
+            at++;
+            continue;
+        }
+        byte = json_window_byte(window, at);
+        if (at - window->start > LOOK_BACK_BYTES)
+            window->at = at - LOOK_BACK_BYTES;
+        json_window_grow(window);
+        at = window->start + (byte - window->start_byte);
+    }
+}
+
+/* Puts what is there instead of what was expected into words. */
+static void describe_damage(struct damage *damage, const struct json_window *window)
+{
+    const char *at = window->scan.failed_at;
+    char found[24];
+    size_t length = 0;
+
+    for (; length < sizeof found - 1 && at + length < window->scan.limit; length++) {
+        char c = at[length];
+
+        found[length] = (unsigned char)c < ' ' || (unsigned char)c > '~' ? '?' : c;
+    }
+    found[length] = '\0';
+    (void)snprintf(damage->message, sizeof damage->message, "expected %s, found '%s'",
+                   window->scan.expected, found);
+}
+
+static void skip_damage(struct json_window *window, struct trace_builder *builder)
+{
+    int64_t first = json_window_byte(window, window->at);
+    struct damage damage = {.byte = json_window_byte(window, window->scan.failed_at)};
+
+    describe_damage(&damage, window);
+    resynchronise(window);
+    damage.length = json_window_byte(window, window->at) - first;
+    trace_builder_damage(builder, &damage);
+}
+
+/* True where the text behind the place, which is no complete event, seems to have others in it. */
+static bool has_event_inside(const struct json_window *window)
+{
+    const char *at = window->at + 1;
+
+    for (;;) {
+        at = memchr(at, '{', (size_t)(window->scan.limit - at));
+        if (!at)
+            return false;
+        if (before(at, window->at) == ',' && json_is_event_start(at, window->scan.limit))
+            return true;
+        at++;
+    }
+}
+
+enum event_result { EVENT_READ, EVENT_MORE, EVENT_DAMAGED, EVENT_CUT };
+
+/* What to do about an event that ends behind the window. */
+static enum event_result judge_incomplete(struct json_window *window)
+{
+    size_t pending = (size_t)(window->scan.limit - window->at);
+
+    if (pending > LONGEST_EVENT_BYTES)
+        return EVENT_DAMAGED;
+    if (pending > SUSPICIOUS_BYTES && has_event_inside(window))
+        return EVENT_DAMAGED;
+    if (json_window_grow(window))
+        return EVENT_MORE;
+    return has_event_inside(window) ? EVENT_DAMAGED : EVENT_CUT;
+}
+
+/* Reads one event strictly, else tolerantly. */
+static enum event_result read_event(struct json_window *window, struct torch_store *store)
+{
+    struct json_scan *scan = &window->scan;
+    struct json_scan strict;
+    struct torch_event event;
+    const char *behind = torch_event_scan(scan, window->at, &event);
+
+    if (!behind && scan_is_incomplete(scan))
+        return judge_incomplete(window);
+    if (!behind) {
+        strict = *scan;
+        scan->is_tolerant = true;
+        scan->used_tolerance = false;
+        behind = torch_event_scan(scan, window->at, &event);
+        scan->is_tolerant = false;
+        if (!behind && scan_is_incomplete(scan) &&
+            (size_t)(scan->limit - window->at) < TOLERANT_BYTES && json_window_grow(window))
+            return EVENT_MORE;
+        if (!behind) {
+            scan->failed_at = strict.failed_at;
+            scan->expected = strict.expected;
+            return EVENT_DAMAGED;
+        }
+        store->builder->read.replaced_names++;
+    }
+    torch_store_event(store, &event);
+    window->at = behind;
+    return EVENT_READ;
+}
+
+enum torch_events_end torch_events_read(struct json_window *window, struct torch_store *store,
+                                        int64_t stop_byte)
+{
+    for (;;) {
+        char c = json_window_peek(window);
+
+        if (c == ',') {
+            window->at++;
+            continue;
+        }
+        if (json_window_byte(window, window->at) >= stop_byte)
+            return EVENTS_STOPPED;
+        if (c == ']') {
+            window->at++;
+            return EVENTS_CLOSED;
+        }
+        if (c == '\0' && window->at >= window->scan.limit)
+            return EVENTS_CUT;
+        switch (read_event(window, store)) {
+        case EVENT_READ:
+        case EVENT_MORE:
+            break;
+        case EVENT_DAMAGED:
+            skip_damage(window, store->builder);
+            break;
+        case EVENT_CUT:
+            return EVENTS_CUT;
+        }
+    }
+}
+
+int64_t torch_events_find(struct json_window *window, int64_t stop_byte)
+{
+    for (;;) {
+        const char *at = memchr(window->at, '{', (size_t)(window->scan.limit - window->at));
+
+        if (!at || window->scan.limit - at < LOOK_BACK_BYTES) {
+            if (at)
+                window->at =
+                    at - window->start > LOOK_BACK_BYTES ? at - LOOK_BACK_BYTES : window->start;
+            else
+                window->at = window->scan.limit;
+            if (!json_window_grow(window) || json_window_byte(window, window->at) >= stop_byte)
+                return -1;
+            continue;
+        }
+        if (json_is_event_start(at, window->scan.limit)) {
+            const char *comma = at;
+
+            while (comma > window->start && (unsigned char)comma[-1] <= ' ')
+                comma--;
+            if (comma > window->start && comma[-1] == ',' &&
+                before(comma - 1, window->start) == '}')
+                return json_window_byte(window, at);
+        }
+        window->at = at + 1;
+    }
+}
