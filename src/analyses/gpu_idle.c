@@ -37,7 +37,7 @@ static void add_causes(struct results *results, struct section *section,
         {"share", "of the step", UNIT_FRACTION, 0, true},
         {"share_of_idle", "of idle time", UNIT_FRACTION, 1, false},
         {"total", "in all steps", UNIT_TIME_NS, 2, false},
-        {"meaning", "meaning", UNIT_TEXT, 3, false},
+        {"meaning", "meaning", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
         {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
         {"advice", "what to try", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
     };
