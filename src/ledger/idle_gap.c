@@ -12,10 +12,7 @@
 /* A shorter gap between kernels that were launched before is the device's own hand-over. */
 enum { QUEUE_GAP_LIMIT_NS = 10000 };
 
-/* How many events find_host_event looks back for events that were open before the gap began. */
-enum { LOOK_BACK_MAX = 20000 };
-
-static const enum account account_of_host_class[HOST_CLASS_COUNT] = {
+static const enum account accounts_of_host_classes[HOST_CLASS_COUNT] = {
     [HOST_DATA] = ACCOUNT_IDLE_DATA,
     [HOST_SYNC] = ACCOUNT_IDLE_SYNC,
     [HOST_ALLOCATOR] = ACCOUNT_IDLE_ALLOCATOR,
@@ -26,6 +23,11 @@ static const enum account account_of_host_class[HOST_CLASS_COUNT] = {
     [HOST_PYTHON] = ACCOUNT_IDLE_PYTHON,
     [HOST_NOTHING] = ACCOUNT_IDLE_NOTHING,
 };
+
+enum account account_of_host_class(enum host_class class)
+{
+    return accounts_of_host_classes[class];
+}
 
 /* Marks the nodes of graph launches, all but the first of each. */
 static void mark_graph_nodes(struct device_work *work)
@@ -136,7 +138,7 @@ static void book_host_part(struct step_ledger *step, struct idle_gap *gap,
 
     host_activity_split(activity, gap->thread, step->window.track, range_ns, class_ns);
     for (unsigned class = 0; class < HOST_CLASS_COUNT; class ++)
-        book(step, gap, account_of_host_class[class], &most_ns, class_ns[class]);
+        book(step, gap, accounts_of_host_classes[class], &most_ns, class_ns[class]);
 }
 
 /* A synchronising call was open when the device ran dry, on the launching thread or on the step's.
@@ -180,88 +182,4 @@ void book_idle_gap(struct step_ledger *step, struct idle_gap *gap, const struct 
     if (is_opened_by_sync(step, gap, activity))
         step->sync_opened_ns += gap->end_ns - gap->start_ns;
     book_host_part(step, gap, activity, launch_ns);
-}
-
-/* Events of a thread that overlap a gap, as a stack: who is innermost at each moment. */
-struct innermost {
-    const struct trace *trace;
-    uint32_t stack[64];
-    unsigned depth;
-    int64_t reached_ns;
-    uint32_t best;
-    int64_t best_ns;
-};
-
-static void credit(struct innermost *state, int64_t until_ns)
-{
-    while (state->depth) {
-        uint32_t top = state->stack[state->depth - 1];
-        int64_t end_ns = event_end_ns(&state->trace->host[top]);
-        int64_t stop_ns = end_ns < until_ns ? end_ns : until_ns;
-
-        if (stop_ns - state->reached_ns > state->best_ns) {
-            state->best_ns = stop_ns - state->reached_ns;
-            state->best = top;
-        }
-        if (stop_ns > state->reached_ns)
-            state->reached_ns = stop_ns;
-        if (end_ns > until_ns)
-            break;
-        state->depth--;
-    }
-    if (until_ns > state->reached_ns)
-        state->reached_ns = until_ns;
-}
-
-/* The part of a gap before its launch, which the host's events explain. */
-static int64_t host_part_end_ns(const struct trace *trace, const struct idle_gap *gap)
-{
-    if (gap->launch != NO_EVENT && trace->host[gap->launch].start_ns < gap->end_ns)
-        return trace->host[gap->launch].start_ns;
-    return gap->end_ns;
-}
-
-/* Index in trace->host of the first event of `track` that may be open at `time_ns`. */
-static uint32_t look_back_from(const struct trace *trace, const struct track *track,
-                               int64_t time_ns)
-{
-    uint32_t first = track->first_event;
-    uint32_t high = first + track->event_count;
-
-    while (first < high) {
-        uint32_t middle = first + (high - first) / 2;
-
-        if (trace->host[middle].start_ns < time_ns)
-            first = middle + 1;
-        else
-            high = middle;
-    }
-    return first - track->first_event > LOOK_BACK_MAX ? first - LOOK_BACK_MAX : track->first_event;
-}
-
-uint32_t find_host_event(struct host_activity *activity, const struct idle_gap *gap)
-{
-    const struct trace *trace = activity->trace;
-    struct innermost state = {.trace = trace, .best = NO_EVENT, .reached_ns = gap->start_ns};
-    int64_t until_ns = host_part_end_ns(trace, gap);
-    const struct track *track;
-
-    if (gap->thread == NO_EVENT)
-        return NO_EVENT;
-    track = &trace->tracks[gap->thread];
-    for (uint32_t i = look_back_from(trace, track, gap->start_ns);
-         i < track->first_event + track->event_count && trace->host[i].start_ns < until_ns; i++) {
-        const struct event *event = &trace->host[i];
-        enum host_class class = host_activity_class(activity, event);
-
-        if (event_end_ns(event) <= gap->start_ns || class == HOST_NOTHING ||
-            account_of_host_class[class] != gap->main_account)
-            continue;
-        if (event->start_ns > gap->start_ns)
-            credit(&state, event->start_ns);
-        if (state.depth < sizeof(state.stack) / sizeof(state.stack[0]))
-            state.stack[state.depth++] = i;
-    }
-    credit(&state, until_ns);
-    return state.best;
 }

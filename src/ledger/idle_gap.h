@@ -26,7 +26,7 @@ void device_work_clear(struct device_work *work);
 void book_idle_gap(struct step_ledger *step, struct idle_gap *gap, const struct device_work *work,
                    struct host_activity *activity);
 
-/* gap->host_event, as step_ledger.h defines it. */
-uint32_t find_host_event(struct host_activity *activity, const struct idle_gap *gap);
+/* The account that idle time of `class` belongs to. */
+enum account account_of_host_class(enum host_class class);
 
 #endif

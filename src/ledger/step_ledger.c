@@ -3,6 +3,7 @@
 
 #include "base/invariant.h"
 #include "ledger/device_timeline.h"
+#include "ledger/gap_events.h"
 #include "ledger/host_activity.h"
 #include "ledger/idle_gap.h"
 
@@ -181,9 +182,7 @@ static void finish_worst_gaps(struct booking *booking)
     struct ledger *ledger = booking->ledger;
 
     qsort(ledger->worst_gaps, ledger->worst_gap_count, sizeof(ledger->worst_gaps[0]), compare_gaps);
-    for (uint32_t i = 0; i < ledger->worst_gap_count; i++)
-        ledger->worst_gaps[i].host_event =
-            find_host_event(&booking->activity, &ledger->worst_gaps[i]);
+    find_gap_events(&booking->activity, ledger->worst_gaps, ledger->worst_gap_count);
 }
 
 static int32_t choose_device(const struct trace *trace, int32_t wanted)
