@@ -1,0 +1,98 @@
+"""Every number and column of the JSON report has its page in docs/metrics, and every page is about numbers there are.
+
+    check_metric_pages.py PROGRAM
+
+A page ends with the names of what it explains, `section.number` or `section.table.column`. Reports of traces that the
+project made itself say which names there are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ROOT / "docs" / "metrics"
+NAME = re.compile(r"`([a-z0-9_]+(?:\.[a-z0-9_]+)+)`")
+GENERATOR = ROOT / "tests" / "generate" / "make_trace.py"
+
+
+def names_on_pages() -> dict[str, str]:
+    names: dict[str, str] = {}
+    for path in sorted(PAGES.glob("*.md")):
+        _, _, end = path.read_text().partition("## In JSON\n")
+        for name in NAME.findall(end):
+            names[name] = path.name
+    return names
+
+
+def names_in_section(key: str, section: dict[str, Any]) -> Iterator[str]:
+    for number in section["numbers"]:
+        yield f"{key}.{number}"
+    for table_key, table in section["tables"].items():
+        for column in table["columns"]:
+            yield f"{key}.{table_key}.{column['key']}"
+
+
+def names_in_report(report: dict[str, Any]) -> Iterator[str]:
+    if report["overview"]:
+        yield from names_in_section("overview", report["overview"])
+    for rank in report["ranks"]:
+        for key, section in rank["sections"].items():
+            yield from names_in_section(key, section)
+
+
+def make_traces(folder: Path) -> list[list[Path]]:
+    """Arguments of one report each."""
+    command = [sys.executable, str(GENERATOR), "--seed", "5", "--steps", "4"]
+    single, several = folder / "made.json", folder / "several"
+    several.mkdir()
+    subprocess.run([*command, "--output", str(single)], check=True, capture_output=True)
+    ranks = [*command, "--ranks", "2", "--output", str(several / "made.json")]
+    subprocess.run(ranks, check=True, capture_output=True)
+    of_one_run = [path for path in several.iterdir() if "ledger" not in path.name]
+    averages = ROOT / "tests" / "oracle" / "key_averages" / "trace.json.gz"
+    return [[single], of_one_run, [averages]]
+
+
+def names_in_reports(program: str) -> set[str]:
+    names: set[str] = set()
+    with tempfile.TemporaryDirectory() as folder:
+        for paths in make_traces(Path(folder)):
+            for by in ("name", "shape"):
+                command = [program, "report", "--json", "--by", by, *map(str, paths)]
+                done = subprocess.run(command, capture_output=True, check=True)
+                names.update(names_in_report(json.loads(done.stdout)))
+    return names
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print(__doc__)
+        return 2
+    explained, reported = names_on_pages(), names_in_reports(sys.argv[1])
+    sources = "".join(
+        path.read_text()
+        for folder in ("analyses", "ledger")
+        for path in sorted((ROOT / "src" / folder).iterdir())
+    )
+    problems = [
+        f"{name}: no page in docs/metrics explains it" for name in reported - set(explained)
+    ]
+    for name, page in explained.items():
+        if name not in reported and f'"{name.rpartition(".")[2]}"' not in sources:
+            problems.append(f"{page}: there is no {name}")
+    for problem in sorted(problems):
+        print(problem)
+    checked = len(reported | set(explained))
+    print(f"{checked - len(problems)} passed, {len(problems)} failed, 0 skipped")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
