@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""What docs/formats/report-json.md says of the JSON report is true: check_report_json.py [--bless]
+
+Runs `flopledger report --json` and `inspect --json` on the project's traces, and on other people's where they are at hand
+($FLOPLEDGER_SHARED, else ../shared), and checks that
+
+- it is JSON that a strict parser takes, and as docs/formats/report-json.schema.json says,
+- every key in it stands in the page, with its unit, and every key in the page is one that a trace of the project has.
+
+--bless writes the list of keys into the page.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "formats" / "report-json.md"
+SCHEMA = ROOT / "docs" / "formats" / "report-json.schema.json"
+BEGIN = "<!-- keys: written by tests/golden/check_report_json.py --bless -->\n"
+END = "<!-- end of the keys -->\n"
+OF_OTHERS_MAX_BYTES = 4_000_000
+
+TYPES: dict[str, Any] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "null": type(None),
+}
+
+
+def is_of_type(value: Any, name: str) -> bool:
+    if name in ("integer", "number"):
+        allowed = int if name == "integer" else (int, float)
+        return isinstance(value, allowed) and not isinstance(value, bool)
+    return isinstance(value, TYPES[name])
+
+
+def violations(
+    value: Any, rule: dict[str, Any], schema: dict[str, Any], where: str
+) -> Iterator[str]:
+    """What in `value` is not as `rule` says: the part of JSON Schema that our schema uses."""
+    if "$ref" in rule:
+        rule = schema["$defs"][rule["$ref"].removeprefix("#/$defs/")]
+    types = rule.get("type", list(TYPES) + ["number"])
+    types = [types] if isinstance(types, str) else types
+    if not any(is_of_type(value, name) for name in types):
+        yield f"{where}: {json.dumps(value)[:60]} is not {' or '.join(types)}"
+        return
+    if "const" in rule and value != rule["const"]:
+        yield f"{where}: {value!r} is not {rule['const']!r}"
+    if "enum" in rule and value not in rule["enum"]:
+        yield f"{where}: {value!r} is not one of {rule['enum']}"
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from violations(item, rule.get("items", {}), schema, f"{where}[{index}]")
+    if isinstance(value, dict):
+        for key in rule.get("required", []):
+            if key not in value:
+                yield f"{where}: has no {key}"
+        properties = rule.get("properties", {})
+        for key, item in value.items():
+            other = rule.get("additionalProperties", {})
+            if key not in properties and other is False:
+                yield f"{where}: {key} is not in the schema"
+                continue
+            yield from violations(item, properties.get(key, other or {}), schema, f"{where}.{key}")
+
+
+def refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError(f"a key stands twice in {sorted(key for key, _ in pairs)[:20]}")
+    return result
+
+
+def strictly(text: bytes) -> Any:
+    return json.loads(
+        text.decode("utf-8"), parse_constant=refuse_constant, object_pairs_hook=refuse_twins
+    )
+
+
+def keys_of(name: str, section: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(key, unit, title) of every number and column."""
+    for key, number in section["numbers"].items():
+        yield f"{name}.numbers.{key}", number["unit"], number["title"]
+    for key, table in section["tables"].items():
+        for column in table["columns"]:
+            yield f"{name}.tables.{key}.{column['key']}", column["unit"], column["title"]
+
+
+class Checker:
+    def __init__(self) -> None:
+        self.program = os.environ.get("FLOPLEDGER", "flopledger")
+        self.schema = json.loads(SCHEMA.read_text())
+        self.problems: list[str] = []
+        self.keys: dict[str, tuple[set[str], str]] = {}  # units and the title first seen
+        self.titles: dict[str, str] = {}  # of sections
+
+    def take(self, command: list[str], is_ours: bool) -> None:
+        done = subprocess.run([self.program, *command], capture_output=True, check=False)
+        if done.returncode not in (0, 5):
+            if is_ours:
+                self.problems.append(f"{command}: {done.stderr.decode(errors='replace')}")
+            return
+        try:
+            report = strictly(done.stdout)
+        except ValueError as error:
+            self.problems.append(f"{command}: {error}")
+            return
+        name = " ".join(command[:2] + [Path(word).name for word in command[2:]])
+        self.problems += list(violations(report, self.schema, self.schema, name))[:5]
+        prefix = "" if command[0] == "report" else "inspect: "
+        for rank in report["ranks"]:
+            for key, section in rank["sections"].items():
+                self.take_section(prefix + key, section)
+        if report["overview"]:
+            self.take_section("overview", report["overview"])
+
+    def take_section(self, name: str, section: dict[str, Any]) -> None:
+        self.titles.setdefault(name, section["title"])
+        for key, unit, title in keys_of(name, section):
+            units, _ = self.keys.setdefault(key, (set(), title))
+            if unit != "not_known":
+                units.add(unit)
+
+    def page_of_keys(self) -> str:
+        lines = []
+        for name, title in self.titles.items():
+            lines += [f"\n### {name}\n", f"{title}\n", "| key | unit | title |", "|---|---|---|"]
+            for key in sorted(self.keys, key=lambda key: ".tables." in key):
+                units, of_key = self.keys[key]
+                section, _, rest = key.partition(".")
+                if section == name:
+                    lines.append(f"| `{rest}` | {' or '.join(sorted(units)) or '-'} | {of_key} |")
+        return "\n".join(lines) + "\n"
+
+
+def take_own(checker: Checker) -> None:
+    folder = ROOT / "tests" / "traces" / "golden"
+    for path in sorted([*folder.rglob("*.json"), *(ROOT / "examples" / "traces").glob("*.gz")]):
+        checker.take(["report", "--json", "--by", "shape", str(path)], True)
+        checker.take(["inspect", "--json", str(path)], True)
+    checker.take(["report", "--json", str(folder / "two_ranks")], True)
+
+
+def take_those_of_others(checker: Checker) -> None:
+    shared = Path(os.environ.get("FLOPLEDGER_SHARED", ROOT.parent / "shared"))
+    for path in sorted((shared / "traces").rglob("*.json*")):
+        if path.is_file() and path.stat().st_size <= OF_OTHERS_MAX_BYTES:
+            checker.take(["report", "--json", "--top", "3", str(path)], False)
+            checker.take(["inspect", "--json", "--top", "3", str(path)], False)
+
+
+def main() -> int:
+    checker = Checker()
+    take_own(checker)
+    own = dict(checker.keys)
+    head, _, rest = PAGE.read_text().partition(BEGIN)
+    written, _, tail = rest.partition(END)
+    if "--bless" in sys.argv:
+        PAGE.write_text(head + BEGIN + checker.page_of_keys() + END + tail)
+    elif checker.page_of_keys() != written:
+        checker.problems.append(f"the keys in {PAGE.name} are not those printed: --bless writes them")
+    take_those_of_others(checker)
+    for key in checker.keys:
+        if key not in own:
+            checker.problems.append(f"no trace in tests/traces/golden has {key}: add one")
+    print("\n".join(checker.problems[:40]) if checker.problems else "all keys are documented")
+    return 1 if checker.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
