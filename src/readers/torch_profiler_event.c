@@ -297,8 +297,15 @@ static inline const char *scan_phase(struct json_scan *scan, const char *at,
 static inline const char *scan_text(struct json_scan *scan, const char *at,
                                     struct json_slice *slice)
 {
+    unsigned digits;
+
     if (*at == '"' && !scan->is_tolerant)
         return scan_string(scan, at + 1, slice);
+    digits = count_digits(load_8_bytes(at));
+    if (digits && digits < 8 && is_number_end(at[digits])) {
+        *slice = (struct json_slice){.text = at, .length = digits};
+        return at + digits;
+    }
     return scan_value(scan, at, slice);
 }
 

@@ -10,14 +10,39 @@
 /* The size stands in front of the array, on a line of its own. */
 enum { SIZE_BYTES = 64 };
 
+/* Large pages: the kernel hands out and zeroes 2 MiB at a time, and a fault costs as much as one of 4 KiB. */
+static const size_t large_page_bytes = (size_t)2 * 1024 * 1024;
+
+static char *map_bytes(size_t bytes)
+{
+    char *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return require_memory(memory == MAP_FAILED ? NULL : memory);
+}
+
+/* Memory that begins where a large page does. */
+static char *map_large_pages(size_t bytes)
+{
+    char *memory = map_bytes(bytes + large_page_bytes);
+    size_t in_front = (large_page_bytes - (uintptr_t)memory % large_page_bytes) % large_page_bytes;
+
+    if (in_front)
+        munmap(memory, in_front);
+    if (in_front < large_page_bytes)
+        munmap(memory + in_front + bytes, large_page_bytes - in_front);
+    (void)madvise(memory + in_front, bytes, MADV_HUGEPAGE);
+    return memory + in_front;
+}
+
 void *large_array_new(size_t bytes)
 {
+    const size_t page_bytes = 4096;
     char *memory;
 
-    require_invariant(bytes <= SIZE_MAX - SIZE_BYTES, "that an array fits into memory");
-    bytes += SIZE_BYTES;
-    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    require_memory(memory == MAP_FAILED ? NULL : memory);
+    require_invariant(bytes <= SIZE_MAX / 2, "that an array fits into memory");
+    bytes = (bytes + SIZE_BYTES + page_bytes - 1) / page_bytes * page_bytes;
+    memory = bytes < large_page_bytes ? map_bytes(bytes) : map_large_pages(bytes);
     memcpy(memory, &bytes, sizeof bytes);
     return memory + SIZE_BYTES;
 }
@@ -34,9 +59,16 @@ void large_array_free(void *array)
     munmap(memory, bytes);
 }
 
+/* The first chunk is small, because most traces are; the others fill one large page. */
+static size_t chunk_events(size_t index)
+{
+    return index == 0 ? EVENT_CHUNK_FIRST : EVENT_CHUNK;
+}
+
 void event_store_grow(struct event_store *store)
 {
-    struct event *chunk = large_array_new(EVENT_CHUNK * sizeof *chunk);
+    size_t events = chunk_events(store->chunk_count);
+    struct event *chunk = large_array_new(events * sizeof *chunk);
 
     if (store->chunk_count == store->chunk_capacity) {
         store->chunk_capacity = store->chunk_capacity ? store->chunk_capacity * 2 : 16;
@@ -45,21 +77,22 @@ void event_store_grow(struct event_store *store)
     }
     store->chunks[store->chunk_count++] = chunk;
     store->next = chunk;
-    store->end = chunk + EVENT_CHUNK;
+    store->end = chunk + events;
 }
 
 size_t event_store_chunk_events(const struct event_store *store, size_t index)
 {
-    return index + 1 < store->chunk_count ? (size_t)EVENT_CHUNK
+    return index + 1 < store->chunk_count ? chunk_events(index)
                                           : (size_t)(store->next - store->chunks[index]);
 }
 
 size_t event_store_count(const struct event_store *store)
 {
-    if (!store->chunk_count)
-        return 0;
-    return (store->chunk_count - 1) * EVENT_CHUNK +
-           event_store_chunk_events(store, store->chunk_count - 1);
+    size_t count = 0;
+
+    for (size_t i = 0; i < store->chunk_count; i++)
+        count += event_store_chunk_events(store, i);
+    return count;
 }
 
 void event_store_free_chunk(struct event_store *store, size_t index)

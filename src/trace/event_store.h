@@ -9,14 +9,15 @@
 
 /* A zeroed store is empty. */
 struct event_store {
-    struct event **chunks; /* [chunk_count], each EVENT_CHUNK events but the last */
+    struct event **chunks; /* [chunk_count] */
     size_t chunk_count;
     size_t chunk_capacity;
     struct event *next; /* where the next event goes */
     struct event *end;  /* of the newest chunk */
 };
 
-enum { EVENT_CHUNK = 16384 };
+/* Events of the first chunk, and of each other: they fill 2 MiB with what large_array_new needs for itself. */
+enum { EVENT_CHUNK_FIRST = 2048, EVENT_CHUNK = (2 * 1024 * 1024 - 64) / sizeof(struct event) };
 
 /* Room for a new chunk; called by event_store_add. */
 void event_store_grow(struct event_store *store);
