@@ -1,0 +1,200 @@
+/* FLOPs of convolutions: each weight meets each position once for each sample.
+ *
+ * Weight [Cout, Cin / groups, k...]: one multiply-add for each weight, sample and output position.
+ * Transposed, weight [Cin, Cout / groups, k...]: for each weight, sample and *input* position.
+ * Zero padding counts as computed. The gradients of input and weight cost as much each, whatever
+ * the groups (FlopCounterMode of torch 2.13 multiplies the second by them). Source: the definition;
+ * output size as in the documentation of torch.nn.Conv2d. */
+#include "flops/flop_formula.h"
+#include "flops/saturating.h"
+
+enum { SPATIAL_MAX = 3 };
+
+/* Where an op keeps its arguments; -1: it has none of the kind. */
+struct convolution_layout {
+    int stride;
+    int padding;
+    int dilation;
+    int transposed;
+};
+
+/* numbers[0] of a rule: index here. */
+static const struct convolution_layout layouts[] = {
+    {3, 4, 5, 6},  /* convolution, _convolution */
+    {3, 4, 5, -1}, /* conv1d, conv2d, conv3d; mkldnn::_convolution_pointwise has its own */
+    {3, 2, 4, -1}, /* cudnn_convolution(x, w, padding, stride, dilation) */
+    {4, 3, 5, -1}, /* mkldnn::_convolution_pointwise(x, w, b, padding, stride, dilation) */
+};
+
+/* Item `i` of a list that may be shorter: "[1]" stands for all dimensions. */
+static int64_t item(const struct value_list *list, uint32_t i)
+{
+    return list->values[list->count == 1 ? 0 : i];
+}
+
+/* Output positions of one sample; -1 where they cannot be told. */
+static int64_t output_positions(const struct op_call *call, const struct convolution_layout *layout)
+{
+    int spatial = rank_of(call, 1) - 2;
+    struct value_list stride;
+    struct value_list padding;
+    struct value_list dilation;
+    int64_t positions = 1;
+
+    if (!list_value(call, (uint32_t)layout->stride, &stride) ||
+        !list_value(call, (uint32_t)layout->padding, &padding) ||
+        !list_value(call, (uint32_t)layout->dilation, &dilation) || stride.count == 0 ||
+        padding.count == 0 || dilation.count == 0)
+        return -1;
+    for (int i = 0; i < spatial; i++) {
+        int64_t input = size_of(call, 0, i - spatial);
+        int64_t kernel = size_of(call, 1, i - spatial);
+        int64_t step = item(&stride, (uint32_t)i);
+        int64_t reach = plus(times(item(&dilation, (uint32_t)i), kernel - 1), 1);
+        int64_t room = plus(input, times(2, item(&padding, (uint32_t)i)));
+
+        if (step < 1 || kernel < 1 || item(&padding, (uint32_t)i) < 0 ||
+            item(&dilation, (uint32_t)i) < 1 || room < reach)
+            return -1;
+        positions = times(positions, (room - reach) / step + 1);
+    }
+    return positions;
+}
+
+/* The product of the last `spatial` sizes. */
+static int64_t positions_of(const struct op_call *call, uint32_t argument, int spatial)
+{
+    int64_t positions = 1;
+
+    for (int i = 1; i <= spatial; i++)
+        positions = times(positions, size_of(call, argument, -i));
+    return positions;
+}
+
+/* True where input and weight are shaped for a convolution; an input without its batch dimension
+ * is one sample. */
+static bool is_convolution(const struct op_call *call, uint32_t input, uint32_t weight)
+{
+    int rank = rank_of(call, weight);
+
+    return rank >= 3 && rank <= SPATIAL_MAX + 2 &&
+           (rank_of(call, input) == rank || rank_of(call, input) == rank - 1);
+}
+
+static int64_t samples_of(const struct op_call *call, uint32_t input, uint32_t weight)
+{
+    return rank_of(call, input) == rank_of(call, weight) ? size_of(call, input, 0) : 1;
+}
+
+static bool finish(struct op_cost *cost, const struct op_call *call, int64_t macs,
+                   int64_t output_elements)
+{
+    return matrix_cost(cost, macs,
+                       bytes_moved(call, (struct byte_range){0, 3, 0, output_elements}));
+}
+
+static bool count_transposed(struct op_cost *cost, const struct op_call *call,
+                             const struct op_rule *rule)
+{
+    int64_t positions;
+
+    (void)rule;
+    if (!is_convolution(call, 0, 1))
+        return not_counted(cost, why_odd_shapes);
+    positions = times(samples_of(call, 0, 1), positions_of(call, 0, rank_of(call, 1) - 2));
+    return finish(cost, call, times(positions, elements_of(call, 1)), -1);
+}
+
+static bool count_convolution(struct op_cost *cost, const struct op_call *call,
+                              const struct op_rule *rule)
+{
+    const struct convolution_layout *layout = &layouts[rule->numbers[0]];
+    bool is_transposed = false;
+    int64_t positions;
+
+    if (!is_convolution(call, 0, 1))
+        return not_counted(cost, why_odd_shapes);
+    if (layout->transposed >= 0 &&
+        !boolean_value(call, (uint32_t)layout->transposed, &is_transposed))
+        return not_counted(cost, why_no_values);
+    if (is_transposed)
+        return count_transposed(cost, call, rule);
+    positions = output_positions(call, layout);
+    if (positions < 0)
+        return not_counted(cost, why_no_values);
+    positions = times(positions, samples_of(call, 0, 1));
+    return finish(cost, call, times(positions, elements_of(call, 1)),
+                  times(positions, size_of(call, 1, 0)));
+}
+
+/* convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation,
+ * transposed, output_padding, groups, output_mask): input and weight gradients, as the mask asks;
+ * the gradient of the bias is a sum and not counted. */
+static bool count_backward(struct op_cost *cost, const struct op_call *call,
+                           const struct op_rule *rule)
+{
+    uint32_t mask_argument = (uint32_t)rule->numbers[1];
+    struct value_list mask;
+    bool is_transposed;
+    int64_t positions;
+    int64_t macs;
+    int64_t written = 0;
+
+    if (!is_convolution(call, 1, 2) || rank_of(call, 0) != rank_of(call, 1))
+        return not_counted(cost, why_odd_shapes);
+    if (!boolean_value(call, (uint32_t)rule->numbers[0], &is_transposed) ||
+        !list_value(call, mask_argument, &mask) || mask.count < 2)
+        return not_counted(cost, why_no_values);
+    positions = positions_of(call, is_transposed ? 1 : 0, rank_of(call, 2) - 2);
+    macs = times(times(positions, samples_of(call, 1, 2)), elements_of(call, 2));
+    if (mask.values[0])
+        written = plus(written, elements_of(call, 1));
+    if (mask.values[1])
+        written = plus(written, elements_of(call, 2));
+    return finish(cost, call, times(macs, mask.values[0] + mask.values[1]), written);
+}
+
+/* conv_tbc(input [T, B, Cin], weight [k, Cin, Cout], bias, pad) */
+static bool count_time_batch_channel(struct op_cost *cost, const struct op_call *call,
+                                     const struct op_rule *rule)
+{
+    int64_t kernel = size_of(call, 1, 0);
+    int64_t time = size_of(call, 0, 0);
+    int64_t padding;
+    int64_t steps;
+
+    (void)rule;
+    if (rank_of(call, 0) != 3 || rank_of(call, 1) != 3)
+        return not_counted(cost, why_odd_shapes);
+    if (!integer_value(call, 3, &padding) || padding < 0)
+        return not_counted(cost, why_no_values);
+    steps = plus(time, times(2, padding));
+    steps = steps < kernel ? 0 : steps - kernel + 1;
+    steps = times(steps, size_of(call, 0, 1));
+    return finish(cost, call, times(steps, elements_of(call, 1)),
+                  times(steps, size_of(call, 1, 2)));
+}
+
+static const struct op_rule rules[] = {
+    {"aten::convolution", count_convolution, {0}},
+    {"aten::_convolution", count_convolution, {0}},
+    {"aten::convolution_overrideable", count_convolution, {0}},
+    {"aten::conv1d", count_convolution, {1}},
+    {"aten::conv2d", count_convolution, {1}},
+    {"aten::conv3d", count_convolution, {1}},
+    {"aten::cudnn_convolution", count_convolution, {2}},
+    {"mkldnn::_convolution_pointwise", count_convolution, {3}},
+    {"aten::conv_transpose1d", count_transposed, {0}},
+    {"aten::conv_transpose2d", count_transposed, {0}},
+    {"aten::conv_transpose3d", count_transposed, {0}},
+    {"aten::cudnn_convolution_transpose", count_transposed, {0}},
+    {"aten::convolution_backward", count_backward, {7, 10}},
+    {"aten::convolution_backward_overrideable", count_backward, {6, 9}},
+    {"aten::conv_tbc", count_time_batch_channel, {0}},
+};
+
+const struct flop_formula convolution_formula = {
+    .name = "convolution",
+    .summary = "convolutions and their gradients: 2 x weights x samples x positions",
+    RULES(rules),
+};
