@@ -244,13 +244,17 @@ static void take_operator(struct collective_call *call, const struct trace *trac
     }
 }
 
-static bool is_about_collectives(const struct trace *trace, const struct event *event)
+/* The operator that a program calls; record_param_comms and nccl:* ranges lie inside it. */
+static bool is_collective_operator(const char *name)
 {
-    const char *name = trace_text(trace, event->name);
+    return has_prefix(name, "c10d::") || has_prefix(name, "_c10d_functional::");
+}
 
+static bool is_about_collectives(const struct event *event, const char *name)
+{
     return (event->kind == EVENT_OPERATOR || event->kind == EVENT_ANNOTATION) &&
-           (has_prefix(name, "nccl:") || has_prefix(name, "c10d::") ||
-            has_prefix(name, "record_param_comms") || has_prefix(name, "_c10d_functional::"));
+           (is_collective_operator(name) || has_prefix(name, "nccl:") ||
+            has_prefix(name, "record_param_comms"));
 }
 
 /* Looks at what is open around the launch, from the inside out. */
@@ -263,14 +267,17 @@ static void ask_launching_thread(struct collective_call *call, const struct trac
 
     for (uint32_t i = launch; i-- > last;) {
         const struct event *event = &trace->host[i];
+        const char *name = trace_text(trace, event->name);
 
-        if (event_end_ns(event) < event_end_ns(call_event) || !is_about_collectives(trace, event))
+        if (event_end_ns(event) < event_end_ns(call_event) || !is_about_collectives(event, name))
             continue;
         if (trace->details[event->detail].collective_name) {
             take_metadata(call, trace, &trace->details[event->detail]);
             return;
         }
         take_operator(call, trace, event);
+        if (is_collective_operator(name))
+            return;
     }
 }
 

@@ -20,6 +20,7 @@ struct launch_statistics {
     uint32_t *events_of; /* by trace->host: device events that the call launched, in the ledger's
                             steps or not */
     struct call_group *calls; /* by name */
+    bool *is_graph_launch;    /* by name */
     int64_t *delays_ns;       /* from the start of a launch call to its first kernel */
     size_t delay_count;
     int64_t delay_sum_ns;
@@ -31,9 +32,15 @@ struct launch_statistics {
     int64_t short_ns;
 };
 
-static bool is_graph_launch(const struct trace *trace, const struct event *call)
+/* By string id: the call launches a graph. free() it. */
+static bool *find_graph_launch_names(const struct trace *trace)
 {
-    return strstr(trace_text(trace, call->name), "GraphLaunch") != NULL;
+    size_t count = string_pool_count(&trace->strings);
+    bool *is_graph_launch = zeroed_array(count, sizeof *is_graph_launch);
+
+    for (uint32_t id = 0; id < count; id++)
+        is_graph_launch[id] = strstr(trace_text(trace, id), "GraphLaunch") != NULL;
+    return is_graph_launch;
 }
 
 static void add_device_event(struct launch_statistics *statistics, uint32_t index)
@@ -49,7 +56,7 @@ static void add_device_event(struct launch_statistics *statistics, uint32_t inde
         statistics->delays_ns[statistics->delay_count++] = event->start_ns - call->start_ns;
         statistics->delay_sum_ns += event->start_ns - call->start_ns;
     }
-    if (is_graph_launch(trace, call))
+    if (statistics->is_graph_launch[call->name])
         return;
     statistics->kernels++;
     if (event->duration_ns < call->duration_ns) {
@@ -68,7 +75,7 @@ static void add_call(struct launch_statistics *statistics, uint32_t index)
     if (statistics->events_of[index] == 0)
         return;
     tally_add(&statistics->launch_calls, call->duration_ns);
-    if (is_graph_launch(statistics->input->trace, call)) {
+    if (statistics->is_graph_launch[call->name]) {
         tally_add(&statistics->graph_launches, call->duration_ns);
         statistics->graph_events += statistics->events_of[index];
     }
@@ -82,6 +89,7 @@ static void collect(struct launch_statistics *statistics)
     statistics->events_of = zeroed_array(trace->host_count, sizeof *statistics->events_of);
     statistics->delays_ns = zeroed_array(trace->device_count, sizeof *statistics->delays_ns);
     statistics->calls = zeroed_array(string_pool_count(&trace->strings), sizeof *statistics->calls);
+    statistics->is_graph_launch = find_graph_launch_names(trace);
     for (uint32_t i = 0; i < trace->device_count; i++)
         if (trace->launch[i] != NO_EVENT && is_chosen_device_event(&finder, trace, i))
             add_device_event(statistics, i);
@@ -96,6 +104,7 @@ static void clear(struct launch_statistics *statistics)
     free(statistics->events_of);
     free(statistics->delays_ns);
     free(statistics->calls);
+    free(statistics->is_graph_launch);
 }
 
 static void add_number(struct results *results, struct section *section, const char *key,

@@ -31,6 +31,7 @@ struct operator_groups {
     uint32_t count;
     uint32_t capacity;
     struct hash_map by_key;
+    uint32_t *by_name; /* [2 * name + is a range]: index of the group + 1 */
     bool *is_left_out;
     int64_t *device_ns;  /* by trace->host: device time that belongs to it */
     uint32_t step_name;  /* the first ProfilerStep#n met stands for all of them */
@@ -72,26 +73,48 @@ static uint32_t new_group(struct operator_groups *groups, struct operator_group 
     return groups->count++;
 }
 
-/* Steps are ranges, although torch 1.8 wrote them as operators. */
+/* Steps are ranges, although torch 1.8 wrote them as operators, and all of them share a row. */
+static struct operator_group describe_group(struct operator_groups *groups,
+                                            const struct event *event)
+{
+    struct operator_group group = {.name = event->name,
+                                   .is_range = event->kind == EVENT_ANNOTATION};
+
+    if (has_prefix(trace_text(groups->input->trace, event->name), "ProfilerStep#")) {
+        if (!groups->step_name)
+            groups->step_name = event->name;
+        group.name = groups->step_name;
+        group.is_range = true;
+    }
+    return group;
+}
+
+/* Events of one name and kind share a row, and one look at a small table finds it. */
+static uint32_t find_group_by_name(struct operator_groups *groups, const struct event *event)
+{
+    uint32_t *known = &groups->by_name[2 * event->name + (event->kind == EVENT_ANNOTATION)];
+
+    if (*known == 0) {
+        struct operator_group group = describe_group(groups, event);
+        uint64_t key = pair_key(group.name, 0) | (uint64_t)group.is_range << 63;
+        uint32_t index = hash_map_add(&groups->by_key, key, groups->count);
+
+        *known = 1 + (index == groups->count ? new_group(groups, group) : index);
+    }
+    return *known - 1;
+}
+
 static uint32_t find_group(struct operator_groups *groups, const struct event *event)
 {
-    const struct trace *trace = groups->input->trace;
-    bool is_step = has_prefix(trace_text(trace, event->name), "ProfilerStep#");
-    struct operator_group group = {.name = event->name,
-                                   .is_range = is_step || event->kind == EVENT_ANNOTATION};
-    uint64_t key;
+    uint32_t shapes = groups->input->trace->details[event->detail].input_shapes;
     uint32_t index;
 
-    if (is_step) {
-        if (!groups->step_name)
-            groups->step_name = group.name;
-        group.name = groups->step_name;
-    }
-    if (groups->input->options->by_shape && !group.is_range)
-        group.shapes = trace->details[event->detail].input_shapes;
-    key = pair_key(group.name, group.shapes) | (uint64_t)group.is_range << 63;
-    index = hash_map_add(&groups->by_key, key, groups->count);
-    return index == groups->count ? new_group(groups, group) : index;
+    if (!groups->input->options->by_shape || event->kind == EVENT_ANNOTATION || shapes == 0)
+        return find_group_by_name(groups, event);
+    index = hash_map_add(&groups->by_key, pair_key(event->name, shapes), groups->count);
+    return index == groups->count
+               ? new_group(groups, (struct operator_group){.name = event->name, .shapes = shapes})
+               : index;
 }
 
 /* Closes the calls that are not around the next one, whose parent is `parent`. */
@@ -155,6 +178,7 @@ static void collect(struct operator_groups *groups)
 
     sum_device_time(groups);
     groups->is_left_out = find_left_out_names(trace);
+    groups->by_name = zeroed_array(2 * string_pool_count(&trace->strings), sizeof *groups->by_name);
     for (uint32_t t = 0; t < trace->track_count; t++)
         if (!trace->tracks[t].is_device && trace->tracks[t].event_count > most)
             most = trace->tracks[t].event_count;
@@ -171,6 +195,7 @@ static void clear(struct operator_groups *groups)
 {
     free(groups->groups);
     free(groups->is_left_out);
+    free(groups->by_name);
     free(groups->device_ns);
     hash_map_clear(&groups->by_key);
 }
