@@ -17,14 +17,15 @@ static void write_quoted(FILE *output, const char *text)
     }
 }
 
-static bool completes_files(const struct command *command)
-{
-    return strncmp(command->usage, "TRACE", 5) == 0;
-}
-
 static bool completes_commands(const struct command *command)
 {
     return strcmp(command->usage, "[COMMAND]") == 0;
+}
+
+/* All other operands are files. */
+static bool completes_files(const struct command *command)
+{
+    return command->usage[0] != '\0' && !completes_commands(command);
 }
 
 static void write_command_names(FILE *output)
@@ -151,7 +152,7 @@ static void write_zsh_command(FILE *output, const struct command *command)
         write_zsh_option(output, option);
     write_zsh_option(output, &common_options[0]);
     if (completes_files(command)) {
-        fputs("            '*:trace:_files'\n", output);
+        fputs("            '*:file:_files'\n", output);
     } else if (completes_commands(command)) {
         fputs("            '1:command:(", output);
         write_command_names(output);

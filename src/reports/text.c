@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PROSE_WIDTH_MAX = 100, NOTE_GAP = 2 };
+enum { PROSE_WIDTH_MAX = 100, NOTE_GAP = 2, COSTLY_MAX = 5 };
 
 struct page {
     FILE *output;
@@ -266,10 +266,70 @@ static void write_rank(struct page *page, const struct rank_results *rank)
         write_section(page, rank->sections[i]);
 }
 
+/* The findings of a rank that cost the most time, most first. */
+struct costly_findings {
+    const struct finding *findings[COSTLY_MAX];
+    size_t count;
+};
+
+static void consider(struct costly_findings *costly, const struct finding *finding)
+{
+    size_t at = costly->count;
+
+    while (at > 0 && costly->findings[at - 1]->cost_ns < finding->cost_ns)
+        at--;
+    if (finding->cost_ns <= 0 || at == COSTLY_MAX)
+        return;
+    if (costly->count < COSTLY_MAX)
+        costly->count++;
+    for (size_t i = costly->count - 1; i > at; i--)
+        costly->findings[i] = costly->findings[i - 1];
+    costly->findings[at] = finding;
+}
+
+static void write_costly(const struct page *page, const struct costly_findings *costly)
+{
+    struct column columns[] = {
+        {.key = "cost", .title = "of each step", .unit = UNIT_TIME_NS},
+        {.key = "what", .title = "what costs most", .unit = UNIT_TEXT},
+    };
+    struct value cells[2 * COSTLY_MAX];
+    struct table table = {
+        .columns = columns, .column_count = 2, .cells = cells, .row_count = costly->count};
+    struct page_table shown;
+
+    if (costly->count == 0)
+        return;
+    for (size_t i = 0; i < costly->count; i++) {
+        cells[2 * i] = value_time_ns(costly->findings[i]->cost_ns);
+        cells[2 * i + 1] = value_text(costly->findings[i]->what);
+    }
+    shown = table_as_text(page->arena, &table, page->style.use_unicode);
+    fputc('\n', page->output);
+    text_table_write(&shown.text, page->output, 2, page->style, page->arena);
+}
+
+/* What a reader in a hurry should know: what is wrong with the input, and what costs most. */
+static void write_summary(const struct page *page, const struct rank_results *rank)
+{
+    struct costly_findings costly = {0};
+
+    for (size_t i = 0; i < rank->section_count; i++) {
+        const struct section *section = rank->sections[i];
+
+        for (size_t j = 0; j < section->finding_count; j++) {
+            if (section->findings[j].is_warning)
+                write_prose(page, "! ", 2, section->findings[j].what, WARNING);
+            consider(&costly, &section->findings[j]);
+        }
+    }
+    write_costly(page, &costly);
+}
+
 /* "rank 3: trace.json.gz" */
 static void write_rank_title(const struct page *page, const struct rank_results *rank)
 {
-    const char *file = safe(page, rank->file);
+    const char *file = strcmp(rank->file, "-") == 0 ? "standard input" : safe(page, rank->file);
     const char *label = safe(page, rank->label);
 
     emphasise(page, STRONG);
@@ -291,6 +351,8 @@ static void write_ranks(struct page *page, const struct results *results)
         write_rank_title(page, &results->ranks[i]);
         if (!prints_all && results->rank_count > 1)
             write_prose(page, "", 0, "This one in full: --rank N chooses another.", QUIET);
+        if (!prints_all)
+            write_summary(page, &results->ranks[i]);
         write_rank(page, &results->ranks[i]);
     }
 }

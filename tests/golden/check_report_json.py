@@ -169,7 +169,9 @@ def main() -> int:
     if "--bless" in sys.argv:
         PAGE.write_text(head + BEGIN + checker.page_of_keys() + END + tail)
     elif checker.page_of_keys() != written:
-        checker.problems.append(f"the keys in {PAGE.name} are not those printed: --bless writes them")
+        checker.problems.append(
+            f"the keys in {PAGE.name} are not those printed: --bless writes them"
+        )
     take_those_of_others(checker)
     for key in checker.keys:
         if key not in own:

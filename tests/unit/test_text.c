@@ -29,6 +29,36 @@ static struct captured_output print(const struct report *report, struct results 
     return output;
 }
 
+static const char expected_page[] = "rank 0: r0.json\n"
+                                    "! the file is cut\n"
+                                    "\n"
+                                    "                     what costs\n"
+                                    "  of each step (us)  most\n"
+                                    "  -----------------------------\n"
+                                    "              2,500  it is slow\n"
+                                    "\n"
+                                    "-- Kernels -------------------------------------------------\n"
+                                    "What ran.\n"
+                                    "\n"
+                                    "  mean   1.500 ms  per step\n"
+                                    "  MFU   not known  needs the model\n"
+                                    "\n"
+                                    "  By name\n"
+                                    "                                            of the\n"
+                                    "                                      time    step\n"
+                                    "  kernel                              (ms)     (%)\n"
+                                    "  ----------------------------------------------------------\n"
+                                    "  gemm                              12.346    50.0  ####\n"
+                                    "    \\x1b[31mred?                     6.173    25.0  ##\n"
+                                    "    a very long na..t does nothing   4.115    16.7  #\n"
+                                    "  ... and 42 more (--top 0 shows all)\n"
+                                    "  ranks not known: needs metadata\n"
+                                    "\n"
+                                    "! the file is cut\n"
+                                    "* it is slow (2.500 ms per step)\n"
+                                    "    see above\n"
+                                    "  > make it fast\n";
+
 static void one_rank_in_ascii(void **state)
 {
     struct results results = {0};
@@ -37,30 +67,7 @@ static void one_rank_in_ascii(void **state)
     (void)state;
     make_results(&results, 1);
     output = print(&text_report, &results, (struct report_options){.width = 60});
-    assert_string_equal(output.text,
-                        "rank 0: r0.json\n"
-                        "\n"
-                        "-- Kernels -------------------------------------------------\n"
-                        "What ran.\n"
-                        "\n"
-                        "  mean   1.500 ms  per step\n"
-                        "  MFU   not known  needs the model\n"
-                        "\n"
-                        "  By name\n"
-                        "                                            of the\n"
-                        "                                      time    step\n"
-                        "  kernel                              (ms)     (%)\n"
-                        "  ----------------------------------------------------------\n"
-                        "  gemm                              12.346    50.0  ####\n"
-                        "    \\x1b[31mred?                     6.173    25.0  ##\n"
-                        "    a very long na..t does nothing   4.115    16.7  #\n"
-                        "  ... and 42 more (--top 0 shows all)\n"
-                        "  ranks not known: needs metadata\n"
-                        "\n"
-                        "! the file is cut\n"
-                        "* it is slow (2.500 ms per step)\n"
-                        "    see above\n"
-                        "  > make it fast\n");
+    assert_string_equal(output.text, expected_page);
     captured_output_clear(&output);
 }
 
