@@ -73,6 +73,11 @@ const char *chosen_events_text(struct results *results, const struct ledger *led
                           ledger->step_count, step_numbers_text(results, ledger));
 }
 
+const char *step_word(const struct ledger *ledger)
+{
+    return ledger->source == WINDOW_WHOLE ? "window" : "step";
+}
+
 int64_t ledger_total_ns(const struct ledger *ledger)
 {
     int64_t total = 0;

@@ -32,6 +32,9 @@ const char *chosen_events_text(struct results *results, const struct ledger *led
 /* "1009 to 1013", "3", "3, 5 and 7": the numbers of the steps. */
 const char *step_numbers_text(struct results *results, const struct ledger *ledger);
 
+/* "step", or "window" where the trace has no steps. */
+const char *step_word(const struct ledger *ledger);
+
 /* The sum of all windows, and of what lies in an account in all of them. */
 int64_t ledger_total_ns(const struct ledger *ledger);
 int64_t ledger_account_ns(const struct ledger *ledger, enum account account);

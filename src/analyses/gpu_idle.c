@@ -31,12 +31,14 @@ static size_t rank_causes(const struct ledger *ledger, enum account causes[ACCOU
 static void add_causes(struct results *results, struct section *section,
                        const struct ledger *ledger, const enum account *causes, size_t count)
 {
-    static const struct column columns[] = {
+    bool is_single = ledger->step_count == 1;
+    const struct column columns[] = {
         {"cause", "cause", UNIT_TEXT, 0, false},
-        {"mean", "mean per step", UNIT_TIME_NS, 0, false},
-        {"share", "of the step", UNIT_FRACTION, 0, true},
+        {"mean", is_single ? "time" : "mean per step", UNIT_TIME_NS, 0, false},
+        {"share", ledger->source == WINDOW_WHOLE ? "of the window" : "of the step", UNIT_FRACTION,
+         0, true},
         {"share_of_idle", "of idle time", UNIT_FRACTION, 1, false},
-        {"total", "in all steps", UNIT_TIME_NS, 2, false},
+        {"total", "in all steps", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 2, false},
         {"meaning", "meaning", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
         {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
         {"advice", "what to try", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
@@ -76,13 +78,15 @@ static const char *name_or(struct results *results, const struct trace *trace,
 static void add_worst_gaps(struct results *results, struct section *section,
                            const struct analysis_input *input)
 {
-    static const struct column columns[] = {
-        {"step", "step", UNIT_COUNT, 0, false},
+    bool is_whole = input->ledger->source == WINDOW_WHOLE;
+    const struct column columns[] = {
+        {"step", "step", UNIT_COUNT, is_whole ? PRIORITY_FOR_PROGRAMS : 0, false},
         {"at", "at", UNIT_TIME_NS, 1, false},
         {"length", "length", UNIT_TIME_NS, 0, false},
         {"cause", "main cause", UNIT_TEXT, 0, false},
         {"host_event", "the host was in", UNIT_TEXT, 1, false},
-        {"ended_by", "ended by", UNIT_TEXT, 2, false},
+        {"ended_by", "ended by", UNIT_TEXT, input->ledger->is_cpu_only ? PRIORITY_FOR_PROGRAMS : 2,
+         false},
         {"cause_key", "cause", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
     };
     const struct ledger *ledger = input->ledger;
@@ -94,7 +98,8 @@ static void add_worst_gaps(struct results *results, struct section *section,
         return;
     table = section_add_table(results, section, "worst_gaps", "Longest gaps", columns,
                               sizeof columns / sizeof *columns);
-    table->note = "\"at\" counts from the start of the step.";
+    table->note = is_whole ? "\"at\" counts from the start of the window."
+                           : "\"at\" counts from the start of the step.";
     table->rows_in_all = (size_t)ledger->gap_count;
     for (size_t i = 0; i < shown; i++) {
         const struct idle_gap *gap = &ledger->worst_gaps[i];
@@ -127,12 +132,12 @@ static void add_advice(struct results *results, struct section *section,
             break;
         section_add_finding(
             results, section,
-            (struct finding){.what =
-                                 results_format(results, "%s: %.1f %% of the step", account->title,
-                                                100.0 * fraction_of(total_ns, whole_ns)),
-                             .evidence = account->definition,
-                             .try_this = account->advice,
-                             .cost_ns = rounded_mean(total_ns, ledger->step_count)});
+            (struct finding){
+                .what = results_format(results, "%s: %.1f %% of the %s", account->title,
+                                       100.0 * fraction_of(total_ns, whole_ns), step_word(ledger)),
+                .evidence = account->definition,
+                .try_this = account->advice,
+                .cost_ns = rounded_mean(total_ns, ledger->step_count)});
     }
 }
 

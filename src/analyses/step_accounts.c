@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One line of the ledger: some accounts together, or one kernel class. */
 struct ledger_line {
@@ -131,6 +132,13 @@ static void add_accounts(struct ledger_lines *lines, enum account_group group)
     }
 }
 
+/* Takes the parts of the last group back: they say no more than the group does. */
+static void drop_parts(struct ledger_lines *lines, enum account_group group)
+{
+    while (strcmp(lines->lines[lines->count - 1].key, groups[group].key) != 0)
+        lines->count--;
+}
+
 static void add_group(struct ledger_lines *lines, enum account_group group)
 {
     uint32_t accounts = accounts_of_group(group);
@@ -142,6 +150,8 @@ static void add_group(struct ledger_lines *lines, enum account_group group)
     add_line(lines, line);
     if (accounts & (accounts - 1))
         add_accounts(lines, group);
+    if (group == ACCOUNT_GROUP_COPY && !ledger_account_ns(lines->ledger, ACCOUNT_DATA_COPY))
+        drop_parts(lines, group);
 }
 
 static void set_all_means(struct ledger_lines *lines)
@@ -160,13 +170,15 @@ static void set_all_means(struct ledger_lines *lines)
 static void add_ledger_table(struct results *results, struct section *section,
                              const struct ledger *ledger)
 {
-    static const struct column columns[] = {
+    bool is_single = ledger->step_count == 1; /* then all of these are the same number */
+    const struct column columns[] = {
         {"account", "account", UNIT_TEXT, 0, false},
-        {"mean", "mean per step", UNIT_TIME_NS, 0, false},
-        {"share", "of the step", UNIT_FRACTION, 0, true},
-        {"min", "min", UNIT_TIME_NS, 1, false},
-        {"max", "max", UNIT_TIME_NS, 1, false},
-        {"total", "in all steps", UNIT_TIME_NS, 2, false},
+        {"mean", is_single ? "time" : "mean per step", UNIT_TIME_NS, 0, false},
+        {"share", ledger->source == WINDOW_WHOLE ? "of the window" : "of the step", UNIT_FRACTION,
+         0, true},
+        {"min", "min", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 1, false},
+        {"max", "max", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 1, false},
+        {"total", "in all steps", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 2, false},
         {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
     };
     struct ledger_lines lines = {.ledger = ledger};
@@ -177,7 +189,8 @@ static void add_ledger_table(struct results *results, struct section *section,
     for (int g = 0; g < (int)ACCOUNT_GROUP_COUNT; g++)
         add_group(&lines, (enum account_group)g);
     add_line(&lines, (struct ledger_line){.key = "step",
-                                          .title = "whole step",
+                                          .title = ledger->source == WINDOW_WHOLE ? "whole window"
+                                                                                  : "whole step",
                                           .accounts = (1u << ACCOUNT_COUNT) - 1,
                                           .class = -1});
     set_all_means(&lines);
@@ -351,7 +364,8 @@ static void add_numbers(struct results *results, struct section *section,
     section_add_number(
         results, section,
         (struct number){"device_busy", ledger->is_cpu_only ? "threads in operators" : "device busy",
-                        value_fraction(fraction_of(busy_ns, total_ns)), "of the steps' time"});
+                        value_fraction(fraction_of(busy_ns, total_ns)),
+                        ledger->source == WINDOW_WHOLE ? "of the window" : "of the steps' time"});
     if (ledger->step_count > 1)
         section_add_number(
             results, section,
@@ -400,11 +414,11 @@ static const char *evidence_of(struct results *results, const struct ledger *led
         return account_descriptions[account].definition;
     for (uint32_t i = 0; i < ledger->step_count; i++)
         all_ns += ledger->steps[i].communication_ns;
-    return results_format(
-        results,
-        "of %s communication per step this much is not hidden behind compute; part "
-        "of it may be waiting for a late rank",
-        format_time(rounded_mean(all_ns, ledger->step_count)).text);
+    return results_format(results,
+                          "of %s communication per %s this much is not hidden behind compute; part "
+                          "of it may be waiting for a late rank",
+                          format_time(rounded_mean(all_ns, ledger->step_count)).text,
+                          step_word(ledger));
 }
 
 /* What costs time and is not idle; gpu_idle tells of the rest. */
@@ -429,8 +443,9 @@ static void add_busy_findings(struct results *results, struct section *section,
             continue;
         section_add_finding(
             results, section,
-            (struct finding){.what = results_format(results, "%s: %.1f %% of the step",
-                                                    account->title, 100.0 * share),
+            (struct finding){.what =
+                                 results_format(results, "%s: %.1f %% of the %s", account->title,
+                                                100.0 * share, step_word(ledger)),
                              .evidence = evidence_of(results, ledger, rules[i].account),
                              .try_this = account->advice,
                              .cost_ns = rounded_mean(total_ns, ledger->step_count)});
