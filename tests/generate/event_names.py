@@ -69,6 +69,10 @@ PYTHON_FUNCTIONS = [
     "torch/optim/adamw.py(151): step",
 ]
 GARBAGE_COLLECTIONS = ["<built-in method collect of module object at 0x7fb0>", "Python GC"]
+# To whoever looks for the beginning of an event in the middle of a file.
+MISLEADING_STACK = (
+    'train.py(3): f;a.py(1): }, {"ph": "X", "cat": "kernel", "name": "x", "pid": 0, "tid": 7}, {"ph'
+)
 OVERHEADS = ["CUPTI Activity Buffer Request", "Instrumentation"]
 
 CUDA_CALLS = {

@@ -46,6 +46,7 @@ class EventLayer:
         self.next_correlation = rng.choice((1, 34_000, 2**53 + 1))
         self.next_external_id = rng.choice((1, 500, 2**53 + 1))
         self.layer = DeviceLayer(rng, script, style)
+        self.extra_work = 0  # of no length
         self.deadlines: dict[int, int] = {}  # by identity of the work: its launch comes before this
 
     def length(self, most: int) -> int:
@@ -76,6 +77,8 @@ class EventLayer:
             if kind == te.OPERATOR and self.rng.random() < 0.3:
                 args[self.style.input_dims] = [[8, 64], [64, 64]]
                 args["Input type"] = ["float", "float"]
+            if self.rng.random() < 0.02:
+                args["Call stack"] = event_names.MISLEADING_STACK
         self.events.append(Event(kind, name, start, end - start, self.pid, thread.tid, args))
         return external_id
 
@@ -259,6 +262,11 @@ class EventLayer:
         launch.correlation = self.correlation()
         launch.time, launch.thread = call, thread.tid
         self.add_call(thread, kind, self.rng.choice(names), call, end, launch.correlation)
+        if kind == te.RUNTIME and self.style.driver_calls and self.rng.random() < 0.1:
+            # the driver's part of the call, with the same correlation: the call is what launches
+            inner = call + self.rng.randint(0, (end - call) // self.grain - 1) * self.grain
+            name = self.style.driver_calls["launch kernel"][0]
+            self.add_call(thread, te.DRIVER, name, inner, end, launch.correlation)
 
     def lay_other_launches(self) -> None:
         for work in self.layer.work:
@@ -393,6 +401,22 @@ class EventLayer:
                 Event(te.NO_KIND, "GPU 0 Utilization", time, 0, 0, 0, {"util": 0.5}, phase="C")
             )
         self.lay_other_device()
+        self.lay_work_of_no_length()
+
+    def lay_work_of_no_length(self) -> None:
+        """Kernels of 0 ns, inside other work and inside gaps: they are counted, but fill no time and end no gap."""
+        for item in self.script.items:
+            parts = item.segments if isinstance(item, Busy) else item.parts
+            if len(parts) > 1 and isinstance(item, Gap):
+                continue  # it would be the next work after the step's end
+            start, end = item.start // self.grain, item.end // self.grain
+            if end - start < 2 or self.rng.random() < 0.95:
+                continue
+            time = self.rng.randrange(start + 1, end) * self.grain
+            args = {"device": self.device, "stream": 99, "correlation": self.correlation()}
+            name = self.rng.choice(event_names.OTHER_KERNELS)
+            self.events.append(Event(te.KERNEL, name, time, 0, self.device, 99, args))
+            self.extra_work += 1
 
     def lay_other_device(self) -> None:
         """A second device with less work: its work is not booked here."""
@@ -461,8 +485,9 @@ class EventLayer:
         windows = self.script.windows
         return {
             "device": self.device,
-            "device_events": len(self.layer.work),
-            "unlinked_device_events": sum(work.launch is None for work in self.layer.work),
+            "device_events": len(self.layer.work) + self.extra_work,
+            "unlinked_device_events": self.extra_work
+            + sum(work.launch is None for work in self.layer.work),
             "between_steps_ns": self.script.between_steps,
             "steps": [
                 {

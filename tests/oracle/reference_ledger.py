@@ -206,8 +206,7 @@ class Booking:
             self.work.append(Work(start, end, kind, stream, args.get("correlation"), name))
             self.devices.append(args.get("device", event.get("pid")))
         elif category in RUNTIME:
-            if args.get("correlation") is not None:
-                self.calls[args["correlation"]] = Call(start, end, thread, name)
+            self.add_call(args.get("correlation"), Call(start, end, thread, name))
             kind = "sync" if SYNC.search(name) else "runtime"
             kind = "allocator" if ALLOCATOR.search(name) and kind != "sync" else kind
             self.add_host(thread, "idle_" + kind, start, end)
@@ -223,6 +222,13 @@ class Booking:
         elif category == "python_function":
             kind = "idle_garbage" if GARBAGE.search(name) else "idle_python"
             self.add_host(thread, kind, start, end)
+
+    def add_call(self, correlation: Any, call: Call) -> None:
+        """Of several with one correlation the outermost launches: the driver's call is a part of the runtime's."""
+        other = self.calls.get(correlation)
+        if correlation is None or (other and (other.start, -other.end) <= (call.start, -call.end)):
+            return
+        self.calls[correlation] = call
 
     def add_host(self, thread: Any, account: str, start: int, end: int) -> None:
         self.host[thread].append((start, end, HOST.index(account)))

@@ -23,7 +23,8 @@ class Report:
     code: int
     output: bytes
     message: str
-    sections: dict[str, Any]
+    sections: dict[str, Any]  # of the first rank
+    ranks: list[dict[str, Any]]  # the sections of all
 
     @property
     def steps(self) -> list[dict[str, int]]:
@@ -48,15 +49,16 @@ def run_report(
     source: Path,
     arguments: tuple[str, ...] = (),
     environment: dict[str, str] | None = None,
+    data: bytes = b"",
 ) -> Report:
-    """Runs in the file's folder, so that the report names the file without it."""
+    """Runs in the file's folder, so that the report names the file without it. `data` is given to standard input."""
     command = [str(program), "report", "--json", "--no-progress", *arguments, source.name]
     try:
         done = subprocess.run(
             command,
             cwd=source.parent,
             env=os.environ | (environment or {}),
-            stdin=subprocess.DEVNULL,
+            input=data,
             capture_output=True,
             timeout=SECONDS_MAX,
             check=False,
@@ -69,12 +71,12 @@ def run_report(
 def judged(code: int, output: bytes, message: str) -> Report:
     if code not in DOCUMENTED_CODES:
         raise Failure(f"ends with code {code}: {message[-1500:]}")
-    sections = {}
+    ranks: list[dict[str, Any]] = []
     if code in (0, DAMAGED):
-        sections = json.loads(output)["ranks"][0]["sections"]
+        ranks = [rank["sections"] for rank in json.loads(output)["ranks"]]
     elif not message.strip():
         raise Failure(f"ends with code {code} and no message")
-    return Report(code, output, message, sections)
+    return Report(code, output, message, ranks[0] if ranks else {}, ranks)
 
 
 FACTS = ("depth", "step", "start", "duration", "busy", "tail", "opened_by_sync", "is_cut")

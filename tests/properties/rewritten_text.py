@@ -134,6 +134,8 @@ STRANGE_NAMES = [
     '"control \x01\x02\x1f characters, a tab \t and\na line"',
     '"brackets ]}],{[ in a name"',
     r'"a backslash at its end\\"',
+    r'"C:\one\backslash\at its end\"',
+    '"a quote at its end""',
     '"\\u00e9\\ud83d\\ude00 and \\ud800 alone"',
     '"bytes that are no UTF-8: \udcff\udcfe"',
     '"' + "long " * 5000 + '"',
@@ -197,4 +199,6 @@ def strange_event(rng: random.Random, place: str) -> str:
 def with_bare_words(event: str, rng: random.Random) -> str:
     """Adds values that are no JSON to an event's args."""
     word = rng.choice(BARE_WORDS)
-    return re.sub(r'"args": \{', lambda match: f'{match.group()}"x": {word}, ', event, count=1)
+    return re.sub(
+        r'"args": \{(?!\})', lambda match: f'{match.group()}"x": {word}, ', event, count=1
+    )
