@@ -107,7 +107,7 @@ static void fill_row(struct results *results, struct value *cells, const struct 
     cells[7] = value_text(kernel_class_title((enum kernel_class)kernel->class));
     cells[8] = kernel->operator_name
                    ? value_text(results_text(results, trace_text(trace, kernel->operator_name)))
-                   : value_not_known("needs the operator that launched it");
+                   : value_not_known("needs its launch call and operators in the trace");
     cells[9] = kernel->known_occupancy_ns > 0
                    ? value_fraction(kernel->occupancy_ns / (double)kernel->known_occupancy_ns)
                    : value_not_known("not in this trace");

@@ -38,6 +38,7 @@ struct operator_groups {
     int64_t self_cpu_ns; /* of all operators */
     int64_t self_device_ns;
     int64_t calls;
+    bool has_shapes; /* the trace tells shapes of some operators */
 };
 
 /* One thread's calls, walked in order. */
@@ -177,6 +178,8 @@ static void collect(struct operator_groups *groups)
     uint32_t most = 0;
 
     sum_device_time(groups);
+    for (uint32_t i = 0; i < trace->detail_count && !groups->has_shapes; i++)
+        groups->has_shapes = trace->details[i].input_shapes != 0;
     groups->is_left_out = find_left_out_names(trace);
     groups->by_name = zeroed_array(2 * string_pool_count(&trace->strings), sizeof *groups->by_name);
     for (uint32_t t = 0; t < trace->track_count; t++)
@@ -201,6 +204,17 @@ static void clear(struct operator_groups *groups)
 }
 
 enum { OPERATOR_COLUMNS = 9 };
+
+/* In a trace with shapes an operator without them has no inputs to tell of. */
+static struct value shapes_value(struct results *results, const struct operator_groups *groups,
+                                 const struct operator_group *group)
+{
+    const struct trace *trace = groups->input->trace;
+
+    if (group->shapes)
+        return value_text(results_text(results, trace_text(trace, group->shapes)));
+    return groups->has_shapes ? value_none() : value_not_known("needs record_shapes=True");
+}
 
 static void fill_row(struct results *results, struct value *cells,
                      const struct operator_groups *groups, const struct operator_group *group)
