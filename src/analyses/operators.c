@@ -232,9 +232,7 @@ static void fill_row(struct results *results, struct value *cells,
     cells[6] = value_time_ns(group->self_device_ns);
     cells[7] = value_time_ns(group->total_device_ns);
     if (groups->input->options->by_shape && !group->is_range)
-        cells[8] = group->shapes
-                       ? value_text(results_text(results, trace_text(trace, group->shapes)))
-                       : value_not_known("needs record_shapes=True");
+        cells[8] = shapes_value(results, groups, group);
 }
 
 /* Operators are ranked by their self time on the device where there is any, else on the host;
