@@ -80,11 +80,15 @@ static int64_t mean_ns_of(const struct rank_results *rank, const char *key)
     return mean.unit == UNIT_TIME_NS ? mean.integer : 0;
 }
 
-static struct value share_of(const struct rank_results *rank, const char *key)
+/* Share of the line `key` of the ledger; of `or_key` where there is no such line, else 0. */
+static struct value share_of(const struct rank_results *rank, const char *key, const char *or_key)
 {
     const struct section *section = find_section(rank, "step_ledger");
-    struct value share = find_cell(find_table(section, "ledger"), "key", key, "share");
+    const struct table *ledger = find_table(section, "ledger");
+    struct value share = find_cell(ledger, "key", key, "share");
 
+    if (share.unit == UNIT_NONE && or_key)
+        share = find_cell(ledger, "key", or_key, "share");
     return share.unit == UNIT_NONE && section ? value_fraction(0.0) : share;
 }
 
@@ -145,11 +149,11 @@ static void fill_row(struct value *cells, const struct rank_results *rank)
     cells[2] = find_cell(find_table(run, "devices"), "is_reported", "yes", "name");
     cells[3] = find_number(run, "steps");
     cells[4] = find_number(ledger, "step_time_mean");
-    cells[5] = share_of(rank, "matrix");
-    cells[6] = share_of(rank, "other_compute");
-    cells[7] = share_of(rank, "exposed_communication");
-    cells[8] = share_of(rank, "copies");
-    cells[9] = share_of(rank, "idle");
+    cells[5] = share_of(rank, "matrix", NULL);
+    cells[6] = share_of(rank, "other_compute", NULL);
+    cells[7] = share_of(rank, "exposed_communication", NULL);
+    cells[8] = share_of(rank, "copies", "exposed_copy");
+    cells[9] = share_of(rank, "idle", NULL);
 }
 
 static void add_findings(struct results *results, struct section *section,

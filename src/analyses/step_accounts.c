@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One line of the ledger: some accounts together, or one kernel class. */
 struct ledger_line {
@@ -132,26 +131,31 @@ static void add_accounts(struct ledger_lines *lines, enum account_group group)
     }
 }
 
-/* Takes the parts of the last group back: they say no more than the group does. */
-static void drop_parts(struct ledger_lines *lines, enum account_group group)
+/* An account that is alone in its group, or that has all of its time, stands for the group; -1:
+ * none. */
+static int sole_account(const struct ledger *ledger, enum account_group group, uint32_t accounts)
 {
-    while (strcmp(lines->lines[lines->count - 1].key, groups[group].key) != 0)
-        lines->count--;
+    if (!(accounts & (accounts - 1)))
+        return __builtin_ctz(accounts);
+    if (group == ACCOUNT_GROUP_COPY && ledger_account_ns(ledger, ACCOUNT_DATA_COPY) == 0)
+        return ACCOUNT_COPY;
+    return -1;
 }
 
 static void add_group(struct ledger_lines *lines, enum account_group group)
 {
     uint32_t accounts = accounts_of_group(group);
+    int sole = sole_account(lines->ledger, group, accounts);
     struct ledger_line line = {
         .key = groups[group].key, .title = groups[group].title, .accounts = accounts, .class = -1};
 
-    if (!(accounts & (accounts - 1))) /* a single account stands for its group */
-        line.key = account_descriptions[__builtin_ctz(accounts)].key;
+    if (sole >= 0) {
+        line.key = account_descriptions[sole].key;
+        line.title = account_descriptions[sole].title;
+    }
     add_line(lines, line);
-    if (accounts & (accounts - 1))
+    if (sole < 0)
         add_accounts(lines, group);
-    if (group == ACCOUNT_GROUP_COPY && !ledger_account_ns(lines->ledger, ACCOUNT_DATA_COPY))
-        drop_parts(lines, group);
 }
 
 static void set_all_means(struct ledger_lines *lines)
