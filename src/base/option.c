@@ -221,15 +221,15 @@ static bool take_letters(struct parse_state *state, const char *letters, struct 
     return true;
 }
 
-bool parse_options(const struct option *options, void *settings, char **arguments, int count,
-                   int *operand_count, struct error *error)
+bool parse_options(const struct option *options, void *settings, char **arguments, int *count,
+                   struct error *error)
 {
     struct parse_state state = {
-        .options = options, .settings = settings, .arguments = arguments, .count = count};
+        .options = options, .settings = settings, .arguments = arguments, .count = *count};
     bool options_ended = false;
     int operands = 0;
 
-    while (state.next < count) {
+    while (state.next < state.count) {
         char *argument = arguments[state.next++];
 
         if (options_ended || argument[0] != '-' || argument[1] == '\0') {
@@ -243,6 +243,6 @@ bool parse_options(const struct option *options, void *settings, char **argument
             return false;
         }
     }
-    *operand_count = operands;
+    *count = operands;
     return true;
 }

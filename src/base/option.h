@@ -39,11 +39,11 @@ struct option {
     const char *alias_value;
 };
 
-/* Takes the options out of `arguments` ([count], as in main without the program's name) and stores
+/* Takes the options out of `arguments` ([*count], as in main without the program's name) and stores
  * them in `settings`, a struct whose fields options[].offset names; what is left, the operands, is
- * moved to the front and counted in *operand_count. "--" ends the options, "-" is an operand.
- * Errors are ERROR_USAGE and name what is accepted. */
+ * moved to the front and counted in *count. "--" ends the options, "-" is an operand. Errors are
+ * ERROR_USAGE and name what is accepted. */
 MUST_USE bool parse_options(const struct option *options, void *settings, char **arguments,
-                            int count, int *operand_count, struct error *error);
+                            int *count, struct error *error);
 
 #endif

@@ -244,7 +244,7 @@ static const struct shell {
 
 static bool run_completion(int count, char **arguments, struct error *error)
 {
-    if (!parse_options(no_options, NULL, arguments, count, &count, error))
+    if (!parse_options(no_options, NULL, arguments, &count, error))
         return false;
     if (count != 1)
         return error_set(error, ERROR_USAGE, "completion takes one shell: bash, zsh or fish");

@@ -10,7 +10,7 @@ static bool run_help(int count, char **arguments, struct error *error)
 {
     const struct command *command;
 
-    if (!parse_options(no_options, NULL, arguments, count, &count, error))
+    if (!parse_options(no_options, NULL, arguments, &count, error))
         return false;
     if (count > 1)
         return error_set(error, ERROR_USAGE, "help takes one command, but '%s' was given too",

@@ -73,7 +73,7 @@ static bool run_inspect(int count, char **arguments, struct error *error)
     SCOPED(input_files) files = {0};
     SCOPED(results) results = {0};
 
-    if (!parse_options(inspect_options, &settings, arguments, count, &count, error))
+    if (!parse_options(inspect_options, &settings, arguments, &count, error))
         return false;
     if (!check_output(&settings.page, error))
         return false;

@@ -255,7 +255,7 @@ static bool run_report(int count, char **arguments, struct error *error)
                                        .shows_progress = true};
     SCOPED(input_files) files = {0};
 
-    if (!parse_options(report_options, &settings, arguments, count, &count, error))
+    if (!parse_options(report_options, &settings, arguments, &count, error))
         return false;
     if (!check_output(&settings.page, error))
         return false;

@@ -224,11 +224,12 @@ static bool read_settings(struct run_settings *settings, char **arguments, int c
     int operands = count;
 
     *settings = default_run_settings;
-    if (!parse_options(run_options, &scratch, arguments, count, &operands, error))
+    if (!parse_options(run_options, &scratch, arguments, &operands, error))
         return false;
     if (scratch.config && !read_run_config(settings, scratch.config, arena, error))
         return false;
-    return parse_options(run_options, settings, arguments, count, &operands, error);
+    operands = count;
+    return parse_options(run_options, settings, arguments, &operands, error);
 }
 
 static bool show(const char *name, char **arguments, int count, struct error *error)
@@ -275,7 +276,8 @@ static bool conclude(struct arena *arena, const struct run_settings *settings, c
                 "flopledger: nothing was recorded: no step of an optimizer of torch.optim was seen "
                 "(see docs/how-to/record-a-run.md)\n");
     else
-        fprintf(stderr, "flopledger: recorded in %s\n", capture);
+        fprintf(stderr, "flopledger: %s %s\n",
+                content.trace_count > 0 ? "recorded in" : "no step was recorded; see", capture);
     remove_empty_capture(capture);
     if (content.trace_count > 0 && settings->shows_report)
         is_shown = show_reports(arena, settings, &content, error);

@@ -131,6 +131,7 @@ void section_add_finding(struct results *results, struct section *section, struc
     section->findings[section->finding_count++] = finding;
 }
 
+/* A table is named where it is made. NOLINTNEXTLINE(readability-function-size) */
 struct table *section_add_table(struct results *results, struct section *section, const char *key,
                                 const char *title, const struct column *columns,
                                 size_t column_count)

@@ -69,13 +69,11 @@ static struct parsed parse(const char *line)
     static char copy[256];
     struct parsed parsed = {.settings = {.has_bar = true, .top = 10}};
     char *arguments[ARGUMENTS_MAX];
-    int count = 0;
-
     snprintf(copy, sizeof copy, "%s", line);
     for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
-        arguments[count++] = word;
+        arguments[parsed.count++] = word;
     parsed.is_parsed =
-        parse_options(options, &parsed.settings, arguments, count, &parsed.count, &parsed.error);
+        parse_options(options, &parsed.settings, arguments, &parsed.count, &parsed.error);
     for (int i = 0; parsed.is_parsed && i < parsed.count; i++)
         parsed.operands[i] = arguments[i];
     return parsed;
