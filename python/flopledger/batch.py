@@ -3,50 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 TOKENS = ("input_ids", "tokens", "idx", "tokens_ids", "decoder_input_ids")
 MAX_DESCRIBED = 16  # inputs of one call
 
 
+@dataclass
+class Calls:
+    """Of one module, in one step."""
+
+    count: int = 0
+    samples: int = 0
+    tokens: int | None = 0
+
+
 class BatchCounter:
-    """Given each outermost call of a model in training; sums up until take()."""
+    """Given each outermost call of a marked module; sums up those in training until take()."""
 
     def __init__(self) -> None:
-        self.clear()
+        self.calls: dict[int, Calls] = {}
+        self.models: list[int] = []  # ids of the models, the main one first
         self.inputs: list[dict[str, Any]] = []  # of the first call seen
         self.autocast: str | None = None
-        self.was_in_autocast = False
-
-    def clear(self) -> None:
-        self.calls = 0
-        self.samples = 0
-        self.tokens: int | None = 0
 
     def take(self) -> dict[str, Any]:
-        """What the step had: {"micro_batches", "samples", "tokens"}; None for what is not known."""
-        known = self.calls > 0
-        counted = {
-            "micro_batches": self.calls,
-            "samples": self.samples if known else None,
-            "tokens": self.tokens if known else None,
-        }
-        self.clear()
-        return counted
+        """What the step had: of the main model, or of what was called in its place (a part of it). None: not known."""
+        calls, self.calls = self.calls, {}
+        ids = [model for model in self.models if model in calls] or list(calls)
+        if not ids:
+            return {"micro_batches": None, "samples": None, "tokens": None}
+        main = calls[ids[0]]
+        return {"micro_batches": main.count, "samples": main.samples, "tokens": main.tokens}
 
     def observe(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         import torch
 
-        if not module.training or not torch.is_grad_enabled():
+        in_backward = torch._C._current_graph_task_id() != -1  # computed once more for its gradient
+        if not module.training or not torch.is_grad_enabled() or in_backward:
             return
         tensors = list(named_tensors(arguments, keywords))
         if not self.inputs:
             self.inputs = [describe(name, tensor) for name, tensor in tensors[:MAX_DESCRIBED]]
             self.note_autocast(tensors)
         samples, tokens = sizes(tensors)
-        self.calls += 1
-        self.samples += samples
-        self.tokens = None if self.tokens is None or tokens is None else self.tokens + tokens
+        calls = self.calls.setdefault(id(module), Calls())
+        calls.count += 1
+        calls.samples += samples
+        calls.tokens = None if calls.tokens is None or tokens is None else calls.tokens + tokens
 
     def note_autocast(self, tensors: list[tuple[str, Any]]) -> None:
         import torch

@@ -40,6 +40,8 @@ def find_layout(parameters: Iterable[Any]) -> ParallelLayout:
         layout.rank = distributed.get_rank()
         layout.world_size = distributed.get_world_size()
         layout.backend = str(distributed.get_backend())
+        if layout.backend == "undefined":  # several, by device
+            layout.backend = str(distributed.get_backend_config())
         layout.source = "torch.distributed"
     layout.data = (layout.rank, layout.world_size)
     if not take_from_megatron(layout):

@@ -45,7 +45,8 @@ class Recorder:
         self.recorded: list[dict[str, Any]] = []
         self.steps_in_window: list[dict[str, Any]] = []
         self.problems: list[str] = []
-        self.models: list[Model] | None = None
+        self.models: list[Model] | None = None  # held while recording, and no longer
+        self.described: dict[str, Any] = {}  # what capture.json says of models and optimizers
         self.markers: ModuleMarkers | None = None
         self.batch = BatchCounter()
         self.folder: CaptureFolder | None = None
@@ -124,7 +125,7 @@ class Recorder:
         if not self.recorded and self.window and not self.problems:
             say_once_of_all_ranks(
                 f"the program ended after {count_of(self.step, 'step')}, before step {self.window[0]} from which "
-                f"recording would begin: try --steps 2-{max(2, self.step)}"
+                f"recording would begin: try --steps 2" + (f"-{self.step}" if self.step > 2 else "")
             )
         self.turn_off()
 
@@ -154,6 +155,7 @@ class Recorder:
     def add_optimizer(self, optimizer: Any) -> None:
         self.known.add(id(optimizer))
         self.optimizers.add(optimizer)
+        self.models = None  # there may be one more
         if self.watch is None and not self.is_off:
             guarded(self.watch_program, self.turn_off)()
 
@@ -217,8 +219,6 @@ class Recorder:
     # Windows
 
     def prepare_window(self) -> None:
-        if self.models is None:
-            self.find_models()
         session = ProfilerSession(self.settings)
         assert self.watch is not None
         with self.watch:
@@ -240,15 +240,16 @@ class Recorder:
             for _, tensor in parameters_of(module)
         )
         self.layout = find_layout(tensors)
-        self.folder = CaptureFolder(self.settings.capture, self.layout.folder_name)
-        if not self.models:
-            self.problems.append("no model was found that holds the optimizer's parameters")
+        if self.folder is None:
+            self.folder = CaptureFolder(self.settings.capture, self.layout.folder_name)
 
     def begin_window(self) -> None:
         assert self.session is not None and self.watch is not None and self.window is not None
         self.window = (self.step + 1, self.step + 1 + self.window[1] - self.window[0])
         self.steps_in_window = []
-        self.batch.clear()
+        self.batch.calls.clear()
+        if self.models is None:
+            self.find_models()
         with self.watch:
             self.session.start()
         self.mark_modules()
@@ -259,34 +260,53 @@ class Recorder:
             return
         if self.markers is None:
             self.markers = ModuleMarkers()
+        self.batch.models = [
+            id(named.module)
+            for model in self.models or []
+            for named in model.modules
+            if named.name == ""
+        ]
         modules = modules_to_mark(self.models or [], self.settings.modules)
         self.markers.on(modules, self.batch.observe)
-        if self.markers.reason and self.markers.reason not in self.problems:
-            self.problems.append(self.markers.reason)
-            say_once_of_all_ranks(self.markers.reason)
-        elif not modules and self.settings.modules:
-            self.problems.append(f"no module has a name like {', '.join(self.settings.modules)}")
-            say_once_of_all_ranks(self.problems[-1])
+        if self.markers.reason:
+            self.tell(self.markers.reason)
+        elif not self.models:
+            self.tell("no module is marked: none was found that holds the optimizer's parameters")
+        elif not modules:
+            self.tell(f"no module has a name like {', '.join(self.settings.modules)}")
+
+    def tell(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
+        say_once_of_all_ranks(problem)
 
     def end_window(self, is_cut: bool = False) -> None:
         """Stops, saves what was recorded if any step of it ended, and plans the next window."""
         session, self.session = self.session, None
         assert session is not None and self.watch is not None
-        open_step = session.open_step
+        was_started, open_step = session.is_started, session.open_step
         if self.markers is not None:
             self.markers.off()
         with self.watch:
             session.stop()
+        if not was_started:
+            return
         if self.steps_in_window:
             self.save_window(session, open_step)
         self.window = self.settings.window_from(self.step + 2)
+        self.describe_models()
+        self.models = None
         if not is_cut:
             self.write_side_file("running")
 
     def save_window(self, session: ProfilerSession, open_step: int | None) -> None:
         assert self.folder is not None
         first, last = self.steps_in_window[0]["step"], self.steps_in_window[-1]["step"]
-        name = f"steps{first}-{last}.pt.trace.json.gz"
+        name = (
+            f"steps{first}-{last}.pt.trace.json.gz"
+            if last > first
+            else f"step{first}.pt.trace.json.gz"
+        )
         text = ""
         try:
             text = os.path.join(self.folder.path, f"{name}.text.part")
@@ -303,6 +323,9 @@ class Recorder:
         """The program starts a profiler of its own: it wins."""
         if self.session is None or self.is_off:
             return
+        if not self.session.is_started:  # look_ahead() tells, and waits
+            guarded(self.end_window, self.turn_off)()
+            return
         say_once_of_all_ranks(
             f"the program starts a profiler of its own in step {self.step + 1}, and there can be only one: "
             "recording ends here, and what was recorded of steps before is kept"
@@ -313,11 +336,23 @@ class Recorder:
     # ------------------------------------------------------------------------------------------------------------------
     # What is told beside the traces
 
+    def describe_models(self) -> None:
+        from flopledger import side_file
+
+        models = self.models or []
+        if models or not self.described:
+            self.described = {
+                "precision": side_file.describe_precision(models, self.batch.autocast),
+                "models": [side_file.describe_model(model) for model in models],
+                "optimizers": [side_file.describe_optimizer(each) for each in self.optimizers],
+            }
+
     def write_side_file(self, state: str) -> None:
         from flopledger import side_file
 
-        if self.folder is None:
+        if not self.described:
             self.find_models()
+            self.describe_models()
         assert self.folder is not None
         layout = self.layout
         self.folder.write_json(
@@ -342,14 +377,11 @@ class Recorder:
                 "recorded": self.recorded,
                 "steps": {
                     "count": self.step,
-                    "first_ended_after_ns": None,
                     "durations_ns": differences(self.ended_at),
                 },
                 "module_marks": self.markers.means if self.markers and self.recorded else None,
                 "inputs": self.batch.inputs,
-                "precision": side_file.describe_precision(self.models or [], self.batch.autocast),
-                "models": [side_file.describe_model(model) for model in self.models or []],
-                "optimizers": [side_file.describe_optimizer(each) for each in self.optimizers],
+                **self.described,
                 "hardware": side_file.describe_hardware(),
                 "versions": side_file.describe_versions(),
                 "command": side_file.describe_command(),
