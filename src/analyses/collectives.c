@@ -49,7 +49,7 @@ static void add_collective(struct collective_groups *groups, const struct trace 
     tally_add(&group->tally, trace->device[index].duration_ns);
     tally_add(&groups->all, trace->device[index].duration_ns);
     if (bytes >= 0)
-        group->bytes += bytes;
+        group->bytes = saturated_sum(group->bytes, bytes);
 }
 
 static void collect(struct collective_groups *groups, const struct analysis_input *input)

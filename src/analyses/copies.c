@@ -81,8 +81,8 @@ static void add_copy(struct copy_groups *groups, const struct analysis_input *in
     copy->exposed_ns +=
         exposed_until(groups, timeline, event_end_ns(event), &end_hint) - exposed_ns;
     if (detail->bytes >= 0 && event->detail != 0) {
-        copy->bytes += detail->bytes;
-        copy->sized_ns += event->duration_ns;
+        copy->bytes = saturated_sum(copy->bytes, detail->bytes);
+        copy->sized_ns = saturated_sum(copy->sized_ns, event->duration_ns);
         copy->sized_count++;
     }
 }
@@ -167,7 +167,7 @@ static void add_pageable_finding(struct results *results, struct section *sectio
         if (!strstr(name, is_to_device ? "(Pageable ->" : "-> Pageable)"))
             continue;
         pageable.count += groups->groups[i].tally.count;
-        pageable.total_ns += groups->groups[i].tally.total_ns;
+        pageable.total_ns = saturated_sum(pageable.total_ns, groups->groups[i].tally.total_ns);
     }
     if (fraction_of(pageable.total_ns, ledger_total_ns(input->ledger)) < 0.005)
         return;

@@ -66,7 +66,7 @@ static void add_kernel(struct kernel_groups *groups, const struct trace *trace, 
     if (detail->occupancy_percent >= 0) {
         kernel->occupancy_ns +=
             (double)detail->occupancy_percent / 100.0 * (double)event->duration_ns;
-        kernel->known_occupancy_ns += event->duration_ns;
+        kernel->known_occupancy_ns = saturated_sum(kernel->known_occupancy_ns, event->duration_ns);
     }
     if (detail->registers_per_thread > kernel->registers)
         kernel->registers = detail->registers_per_thread;

@@ -99,7 +99,8 @@ static void add_event(struct stream_queue *queue, struct stream_launches *launch
     queue->launches++;
     launches->call_ns[launches->count] = call_ns;
     launches->start_ns[launches->count++] = start_ns > call_ns ? start_ns : call_ns;
-    queue->waiting_ns += waiting_inside_ns(input->ledger, step, call_ns, start_ns);
+    queue->waiting_ns =
+        saturated_sum(queue->waiting_ns, waiting_inside_ns(input->ledger, step, call_ns, start_ns));
 }
 
 static void measure_stream(struct stream_queue *queue, const struct analysis_input *input,
@@ -116,7 +117,7 @@ static void measure_stream(struct stream_queue *queue, const struct analysis_inp
         if (step == NO_STEP)
             continue;
         queue->events++;
-        queue->duration_ns += event->duration_ns;
+        queue->duration_ns = saturated_sum(queue->duration_ns, event->duration_ns);
         if (is_first[events[i]])
             add_event(queue, &launches, input, events[i], step);
     }

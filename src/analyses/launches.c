@@ -29,7 +29,6 @@ struct launch_statistics {
     int64_t graph_events;
     int64_t kernels;       /* launched by a call of their own */
     int64_t short_kernels; /* ... that run shorter than that call */
-    int64_t short_ns;
 };
 
 /* By string id: the call launches a graph. free() it. */
@@ -54,15 +53,14 @@ static void add_device_event(struct launch_statistics *statistics, uint32_t inde
         return;
     if (is_first && event->start_ns >= call->start_ns) {
         statistics->delays_ns[statistics->delay_count++] = event->start_ns - call->start_ns;
-        statistics->delay_sum_ns += event->start_ns - call->start_ns;
+        statistics->delay_sum_ns =
+            saturated_sum(statistics->delay_sum_ns, event->start_ns - call->start_ns);
     }
     if (statistics->is_graph_launch[call->name])
         return;
     statistics->kernels++;
-    if (event->duration_ns < call->duration_ns) {
+    if (event->duration_ns < call->duration_ns)
         statistics->short_kernels++;
-        statistics->short_ns += event->duration_ns;
-    }
 }
 
 static void add_call(struct launch_statistics *statistics, uint32_t index)

@@ -75,6 +75,11 @@ static void merge_same_names(struct operator_call *calls, const struct event *ev
     }
 }
 
+static void add_device_time(struct operator_call *call, int64_t device_ns)
+{
+    call->total_device_ns = saturated_sum(call->total_device_ns, device_ns);
+}
+
 void measure_operator_calls(struct operator_call *calls, const struct trace *trace, uint32_t track,
                             const int64_t *device_ns, const bool *is_left_out)
 {
@@ -88,19 +93,19 @@ void measure_operator_calls(struct operator_call *calls, const struct trace *tra
         struct operator_call *parent = call->parent == NO_EVENT ? NULL : &calls[call->parent];
 
         if (call->is_counted) {
-            call->self_cpu_ns += events[i].duration_ns;
-            call->self_device_ns += device_ns[first + i];
+            call->self_cpu_ns = saturated_sum(call->self_cpu_ns, events[i].duration_ns);
+            call->self_device_ns = saturated_sum(call->self_device_ns, device_ns[first + i]);
             if (parent)
-                parent->self_cpu_ns -= events[i].duration_ns;
+                parent->self_cpu_ns = saturated_sum(parent->self_cpu_ns, -events[i].duration_ns);
         } else if (parent) { /* merged into it */
-            parent->self_device_ns += device_ns[first + i];
+            parent->self_device_ns = saturated_sum(parent->self_device_ns, device_ns[first + i]);
         }
     }
     for (uint32_t i = count; i-- > 0;) { /* children before their parents */
         if (!calls[i].is_counted)
             continue;
-        calls[i].total_device_ns += calls[i].self_device_ns;
+        add_device_time(&calls[i], calls[i].self_device_ns);
         if (calls[i].parent != NO_EVENT)
-            calls[calls[i].parent].total_device_ns += calls[i].total_device_ns;
+            add_device_time(&calls[calls[i].parent], calls[i].total_device_ns);
     }
 }

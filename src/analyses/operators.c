@@ -58,7 +58,8 @@ static void sum_device_time(struct operator_groups *groups)
 
         if (operator_event != NO_EVENT &&
             trace->tracks[trace->device[i].track].device == groups->input->ledger->device)
-            groups->device_ns[operator_event] += trace->device[i].duration_ns;
+            groups->device_ns[operator_event] =
+                saturated_sum(groups->device_ns[operator_event], trace->device[i].duration_ns);
     }
 }
 
@@ -132,19 +133,19 @@ static void count_call(struct operator_groups *groups, const struct operator_cal
     struct operator_group *group = &groups->groups[index];
 
     group->calls++;
-    group->self_cpu_ns += call->self_cpu_ns;
-    group->self_device_ns += call->self_device_ns;
+    group->self_cpu_ns = saturated_sum(group->self_cpu_ns, call->self_cpu_ns);
+    group->self_device_ns = saturated_sum(group->self_device_ns, call->self_device_ns);
     if (duration_ns > group->max_cpu_ns)
         group->max_cpu_ns = duration_ns;
     if (group->open++ == 0) {
-        group->total_cpu_ns += duration_ns;
-        group->total_device_ns += call->total_device_ns;
+        group->total_cpu_ns = saturated_sum(group->total_cpu_ns, duration_ns);
+        group->total_device_ns = saturated_sum(group->total_device_ns, call->total_device_ns);
     }
     if (group->is_range)
         return;
     groups->calls++;
-    groups->self_cpu_ns += call->self_cpu_ns;
-    groups->self_device_ns += call->self_device_ns;
+    groups->self_cpu_ns = saturated_sum(groups->self_cpu_ns, call->self_cpu_ns);
+    groups->self_device_ns = saturated_sum(groups->self_device_ns, call->self_device_ns);
 }
 
 static void add_thread(struct operator_groups *groups, struct thread_walk *walk, uint32_t track)

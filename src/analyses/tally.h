@@ -15,6 +15,16 @@ struct tally {
     int64_t max_ns;
 };
 
+/* a + b; INT64_MAX or INT64_MIN where that is too far: only a file made to mislead gets there. */
+static inline int64_t saturated_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return a < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
 static inline void tally_add(struct tally *tally, int64_t duration_ns)
 {
     if (tally->count == 0 || duration_ns < tally->min_ns)
@@ -22,7 +32,7 @@ static inline void tally_add(struct tally *tally, int64_t duration_ns)
     if (tally->count == 0 || duration_ns > tally->max_ns)
         tally->max_ns = duration_ns;
     tally->count++;
-    tally->total_ns += duration_ns;
+    tally->total_ns = saturated_sum(tally->total_ns, duration_ns);
 }
 
 /* Rounded half up; 0 for an empty tally. */

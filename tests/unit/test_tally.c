@@ -26,6 +26,19 @@ static void a_tally_counts_and_bounds(void **state)
     assert_int_equal(tally_mean_ns(&tally), 4); /* 3.5 */
 }
 
+static void sums_stop_at_the_largest_number(void **state)
+{
+    struct tally tally = {0};
+
+    (void)state;
+    tally_add(&tally, INT64_MAX - 1);
+    tally_add(&tally, INT64_MAX - 1);
+    assert_true(tally.total_ns == INT64_MAX);
+    assert_true(tally_mean_ns(&tally) > INT64_MAX / 2);
+    assert_true(saturated_sum(INT64_MIN + 1, -7) == INT64_MIN);
+    assert_int_equal(saturated_sum(3, -7), -4);
+}
+
 static void rows_are_ranked_as_asked(void **state)
 {
     struct ranked_row rows[] = {
@@ -65,6 +78,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tally_counts_and_bounds),
+        cmocka_unit_test(sums_stop_at_the_largest_number),
         cmocka_unit_test(rows_are_ranked_as_asked),
         cmocka_unit_test(top_limits_rows),
     };
