@@ -54,6 +54,7 @@ class Group:
     name: str
     title: str
     run: Callable[[Path], Counts]  # given the file to log to
+    after: str = ""  # the group that builds what it runs
 
 
 def run_command(
@@ -194,29 +195,43 @@ GROUPS = [
         "build with gcc, warnings are errors",
         build("test-gcc", "gcc", WARNINGS_ARE_ERRORS),
     ),
-    Group("unit", "unit tests", meson_tests("test-gcc", "unit")),
-    Group("fuzz", "fuzz corpus", meson_tests("test-gcc", "fuzz")),
-    Group("golden", "goldens: what commands print", script("tests/golden/run", PROGRAM)),
+    Group("unit", "unit tests", meson_tests("test-gcc", "unit"), "build"),
+    Group("fuzz", "fuzz corpus", meson_tests("test-gcc", "fuzz"), "build"),
+    Group("golden", "goldens: what commands print", script("tests/golden/run", PROGRAM), "build"),
     Group(
         "properties",
         "properties: traces with a known ledger",
         script("tests/properties/run", PROGRAM),
+        "build",
     ),
-    Group("oracle", "other people's traces", scripts("tests/oracle/check_*.py", PROGRAM)),
-    Group("python", "example, demo and installation", scripts("tests/python/test_*.py", PROGRAM)),
+    Group("oracle", "other people's traces", scripts("tests/oracle/check_*.py", PROGRAM), "build"),
+    Group(
+        "demo",
+        "./dev demo and the example",
+        script("tests/python/test_demo.py", PROGRAM),
+        "build",
+    ),
+    Group(
+        "install",
+        "installation",
+        script("tests/python/test_install.py", PROGRAM),
+        "build",
+    ),
     Group(
         "docs",
         "examples, options and links in the docs",
         script("tests/lint/check_docs.py", PROGRAM),
+        "build",
     ),
-    Group("includes", "who includes whom", script("tests/lint/check_includes.py")),
-    Group("style", "lengths, names, comments", script("tests/lint/check_style.py")),
-    Group("format", "layout", script("tests/lint/check_format.py")),
     Group(
         "guide",
         "the page on adding an analysis, followed",
         script("tests/lint/check_add_an_analysis.py", PROGRAM),
+        "build",
     ),
+    Group("includes", "who includes whom", script("tests/lint/check_includes.py")),
+    Group("style", "lengths, names, comments", script("tests/lint/check_style.py")),
+    Group("format", "layout", script("tests/lint/check_format.py")),
     Group(
         "clang",
         "build with clang, warnings are errors",
@@ -226,23 +241,36 @@ GROUPS = [
         "tidy",
         "clang-tidy",
         script("tests/lint/check_analyzers.py", "clang-tidy", BUILD / "test-clang"),
+        "clang",
     ),
     Group(
         "analyzer",
         "gcc -fanalyzer",
         script("tests/lint/check_analyzers.py", "gcc", BUILD / "test-gcc"),
+        "build",
     ),
     Group(
         "sanitizers",
         "build with address and undefined-behaviour sanitizers",
         build("test-sanitizers", "gcc", SANITIZERS),
     ),
-    Group("sanitized-unit", "unit tests under sanitizers", meson_tests("test-sanitizers", "unit")),
-    Group("sanitized-fuzz", "fuzz corpus under sanitizers", meson_tests("test-sanitizers", "fuzz")),
+    Group(
+        "sanitized-unit",
+        "unit tests under sanitizers",
+        meson_tests("test-sanitizers", "unit"),
+        "sanitizers",
+    ),
+    Group(
+        "sanitized-fuzz",
+        "fuzz corpus under sanitizers",
+        meson_tests("test-sanitizers", "fuzz"),
+        "sanitizers",
+    ),
     Group(
         "sanitized-golden",
         "goldens under sanitizers",
         script("tests/golden/run", SANITIZED_PROGRAM, program=SANITIZED_PROGRAM),
+        "sanitizers",
     ),
     Group(
         "sanitized-properties",
@@ -250,6 +278,7 @@ GROUPS = [
         script(
             "tests/properties/run", SANITIZED_PROGRAM, "--count", "20", program=SANITIZED_PROGRAM
         ),
+        "sanitizers",
     ),
 ]
 
@@ -267,26 +296,41 @@ def report(group: Group, counts: Counts, seconds: float, log: Path) -> None:
         print(f"    all of it: {log.relative_to(ROOT)}\n", flush=True)
 
 
+def choose_groups(names: list[str]) -> list[Group]:
+    """The groups named, and those that build what they run; all of them where none is named."""
+    by_name = {group.name: group for group in GROUPS}
+    for name in names:
+        if name not in by_name:
+            sys.exit(f"dev test: there is no group '{name}'; ./dev test --list names them")
+    wanted = set(names or by_name)
+    wanted |= {by_name[name].after for name in wanted}
+    return [group for group in GROUPS if group.name in wanted]
+
+
+def run_group(group: Group, failed_builds: set[str], log: Path) -> Counts:
+    if group.after in failed_builds:
+        log.write_text(f"not run: it needs the group '{group.after}', which failed\n")
+        return Counts(0, 1, 0)
+    log.write_text("")
+    return group.run(log)
+
+
 def main() -> None:
-    names = sys.argv[1:]
-    if names == ["--list"]:
+    if sys.argv[1:] == ["--list"]:
         print("\n".join(f"{group.name:<22}{group.title}" for group in GROUPS))
         return
-    unknown = set(names) - {group.name for group in GROUPS}
-    if unknown:
-        sys.exit(f"dev test: there is no group '{unknown.pop()}'; ./dev test --list names them")
     LOGS.mkdir(parents=True, exist_ok=True)
     total = NOTHING
+    failed_groups: set[str] = set()
     began = time.monotonic()
-    for group in GROUPS:
-        if names and group.name not in names:
-            continue
+    for group in choose_groups(sys.argv[1:]):
         log = LOGS / f"{group.name}.log"
-        log.write_text("")
         group_began = time.monotonic()
-        counts = group.run(log)
+        counts = run_group(group, failed_groups, log)
         report(group, counts, time.monotonic() - group_began, log)
         total = total.plus(counts)
+        if counts.failed:
+            failed_groups.add(group.name)
     print(f"\n{time.monotonic() - began:.0f} s")
     print(total)
     sys.exit(1 if total.failed else 0)

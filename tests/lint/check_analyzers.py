@@ -23,6 +23,9 @@ VERSIONS = {"clang-tidy": "14", "gcc": "12"}
 VERSION_LINES = {"clang-tidy": r"version (\d+)\.", "gcc": r"\) (\d+)\."}
 
 # Leaks are left to the leak sanitizer: gcc 12 does not see that a struct passed by pointer keeps what it is given.
+# A third of clang-analyzer's usual depth: three times as fast. What lies deeper is left to gcc and the sanitizers.
+TIDY_OPTIONS = ["--extra-arg=-Xclang", "--extra-arg=-analyzer-config"]
+TIDY_OPTIONS += ["--extra-arg=-Xclang", "--extra-arg=max-nodes=75000"]
 GCC_OPTIONS = ["-fanalyzer", "-Werror", "-Wno-analyzer-malloc-leak", "-O1", "-std=gnu17", "-Isrc"]
 GCC_OPTIONS += ["-D_GNU_SOURCE=", '-DFLOPLEDGER_VERSION="0"', "-c", "-o", os.devnull]
 
@@ -57,9 +60,9 @@ def main() -> None:
         print(f"needs {tool} {VERSIONS[tool]}")
         print(f"0 passed, 0 failed, {len(sources)} skipped")
         return
-    command = (
-        [program, "--quiet", "-p", str(build)] if tool == "clang-tidy" else [program, *GCC_OPTIONS]
-    )
+    command = [program, *GCC_OPTIONS]
+    if tool == "clang-tidy":
+        command = [program, "--quiet", *TIDY_OPTIONS, "-p", str(build)]
     shared = [path for path in c_files() if path.suffix == ".h"]
     shared += [Path(".clang-tidy"), Path("meson.build"), Path("tests/lint/check_analyzers.py")]
     shared_digest = digest_of(shared)
