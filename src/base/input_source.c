@@ -17,6 +17,7 @@ struct input_source *input_source_new(void)
     struct input_source *source = require_memory(calloc(1, sizeof *source));
 
     source->file = -1;
+    source->piece_bytes = INPUT_PIECE_BYTES;
     source->raw = require_memory(malloc(INPUT_RAW_BYTES));
     return source;
 }

@@ -41,6 +41,7 @@ struct input_source {
     size_t window_size;
     const char *window_text; /* in `window`, or in a piece of the ring */
     size_t window_length;
+    size_t piece_bytes; /* so much is added to it at a time, without a ring */
     bool wants_ring;
     struct input_ring *ring;
     struct input_piece *held; /* the piece of the ring in use */

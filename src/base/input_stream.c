@@ -131,7 +131,7 @@ void input_stream_open_at(struct input_stream *stream, const struct input_stream
 static char *make_room(struct input_source *source, size_t keep, size_t length)
 {
     char *window = source->window;
-    const char *kept = source->window_text + source->window_length - keep;
+    const char *kept = keep ? source->window_text + source->window_length - keep : window;
 
     if (keep + length > source->window_size) {
         size_t size = keep + length + keep / 2;
@@ -152,8 +152,8 @@ static char *make_room(struct input_source *source, size_t keep, size_t length)
 static size_t fill_window(struct input_stream *stream, size_t keep)
 {
     struct input_source *source = stream->source;
-    char *window = make_room(source, keep, INPUT_PIECE_BYTES);
-    size_t got = input_source_read(source, window + keep, source->window_size - keep);
+    char *window = make_room(source, keep, source->piece_bytes);
+    size_t got = input_source_read(source, window + keep, source->piece_bytes);
 
     source->window_text = window;
     source->window_length = keep + got;
@@ -166,7 +166,7 @@ static size_t fill_window(struct input_stream *stream, size_t keep)
 static size_t take_piece(struct input_stream *stream, size_t keep)
 {
     struct input_source *source = stream->source;
-    const char *kept = source->window_text + source->window_length - keep;
+    const char *kept = keep ? source->window_text + source->window_length - keep : NULL;
     bool is_small = keep <= INPUT_RING_HEADROOM;
     struct input_piece *piece;
 
@@ -215,6 +215,11 @@ bool input_stream_next(struct input_stream *stream, size_t keep, struct input_wi
         memcpy(stream->breakage, source->breakage, sizeof stream->breakage);
     }
     return got > 0;
+}
+
+void input_stream_set_piece(struct input_stream *stream, size_t bytes)
+{
+    stream->source->piece_bytes = bytes;
 }
 
 struct input_window input_stream_peek(struct input_stream *stream)

@@ -66,30 +66,42 @@ const char *scan_escaped_string(struct json_scan *scan, const char *start, const
     return at + 1;
 }
 
-/* `at` is behind a ','. True where a key and its ':' follow; keys of profilers are not long. */
-static bool is_before_key(const char *at, const char *limit)
+/* `at` is behind a ','. Whether a key and its ':' follow; keys of profilers are not long. */
+static enum json_sight sight_key(const char *at, const char *limit)
 {
     const char *end;
 
     at = scan_space(at);
-    if (*at != '"' || at >= limit)
-        return false;
-    at++;
-    for (end = at; end < limit && end - at < 64 && *end != '"'; end++)
+    if (at >= limit)
+        return SIGHT_CUT;
+    if (*at != '"')
+        return SIGHT_NO;
+    for (end = at + 1; end < limit && end - at < 64 && *end != '"'; end++)
         ;
-    return *end == '"' && *scan_space(end + 1) == ':';
+    if (end >= limit)
+        return SIGHT_CUT;
+    if (*end != '"')
+        return SIGHT_NO;
+    at = scan_space(end + 1);
+    if (at >= limit)
+        return SIGHT_CUT;
+    return *at == ':' ? SIGHT_YES : SIGHT_NO;
 }
 
-/* True where the text behind a quote looks as it does behind a value of an object. */
-static bool ends_value(const char *at, const char *limit)
+/* Whether the text behind a quote looks as it does behind a value of an object. */
+static enum json_sight sight_value_end(const char *at, const char *limit)
 {
     at = scan_space(at);
+    if (at >= limit)
+        return SIGHT_CUT;
     if (*at == ',')
-        return is_before_key(at + 1, limit);
+        return sight_key(at + 1, limit);
     if (*at != '}')
-        return false;
+        return SIGHT_NO;
     at = scan_space(at + 1);
-    return *at == ',' || *at == '}' || *at == ']' || at >= limit;
+    if (at >= limit)
+        return SIGHT_CUT;
+    return *at == ',' || *at == '}' || *at == ']' ? SIGHT_YES : SIGHT_NO;
 }
 
 /* A string with quotes and backslashes that nobody escaped: it ends at the first quote that looks
@@ -99,35 +111,48 @@ static const char *scan_tolerant_string(struct json_scan *scan, const char *star
 {
     const char *at = scan_string(scan, start, slice);
 
-    if (at && ends_value(at, scan->limit))
+    if (at && sight_value_end(at, scan->limit) == SIGHT_YES)
         return at;
     for (at = start; at < scan->limit; at++) {
-        if (*at == '"' && ends_value(at + 1, scan->limit)) {
+        enum json_sight sight = SIGHT_NO;
+
+        if (*at == '"')
+            sight = sight_value_end(at + 1, scan->limit);
+        else if (*at == '{' && json_event_start(at, scan->limit) == SIGHT_YES)
+            return scan_fail(scan, at, "the end of a string");
+        if (sight == SIGHT_CUT)
+            break;
+        if (sight == SIGHT_YES) {
             *slice = (struct json_slice){start, (uint32_t)(at - start), true, false};
             scan->used_tolerance = true;
             return at + 1;
         }
-        if (*at == '{' && json_is_event_start(at, scan->limit))
-            return scan_fail(scan, at, "the end of a string");
     }
     return scan_fail(scan, scan->limit, "the end of a string");
 }
 
-bool json_is_event_start(const char *at, const char *limit)
+enum json_sight json_event_start(const char *at, const char *limit)
 {
     static const char *const keys[] = {"\"ph\"",  "\"name\"", "\"cat\"", "\"ts\"",  "\"pid\"",
                                        "\"tid\"", "\"args\"", "\"id\"",  "\"dur\"", "\"bp\""};
 
     if (at >= limit || *at != '{')
-        return false;
+        return SIGHT_NO;
     at = scan_space(at + 1);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         size_t length = strlen(keys[i]);
 
-        if ((size_t)(limit - at) > length && memcmp(at, keys[i], length) == 0)
-            return *scan_space(at + length) == ':';
+        if ((size_t)(limit - at) <= length) {
+            if (memcmp(at, keys[i], (size_t)(limit - at)) == 0)
+                return SIGHT_CUT;
+        } else if (memcmp(at, keys[i], length) == 0) {
+            at = scan_space(at + length);
+            if (at >= limit)
+                return SIGHT_CUT;
+            return *at == ':' ? SIGHT_YES : SIGHT_NO;
+        }
     }
-    return false;
+    return SIGHT_NO;
 }
 
 /* ---- values

@@ -107,8 +107,11 @@ static inline const char *scan_key(struct json_scan *scan, const char *at, struc
     return scan_space(at + 1);
 }
 
-/* True where an event of a trace seems to begin: '{' and one of its usual keys. */
-bool json_is_event_start(const char *at, const char *limit);
+/* What a look at the text ahead says. */
+enum json_sight { SIGHT_NO, SIGHT_YES, SIGHT_CUT /* the text ends too early to tell */ };
+
+/* Whether an event of a trace seems to begin: '{' and one of its usual keys. */
+enum json_sight json_event_start(const char *at, const char *limit);
 
 static inline uint64_t load_8_bytes(const char *at)
 {

@@ -1,6 +1,8 @@
 /* A place in a long JSON text, of which a window is in memory. */
 #include "readers/json_window.h"
 
+#include <string.h>
+
 void json_window_init(struct json_window *window, struct input_stream *input, int64_t start_byte)
 {
     static const char nothing[INPUT_PADDING];
@@ -20,8 +22,10 @@ bool json_window_grow(struct json_window *window)
     size_t wanted = keep * 2; /* so that reading a long value again and again stays linear */
     struct input_window next = {0};
 
-    if (window->is_last)
+    if (window->is_last) {
+        window->scan.failed_at = window->scan.limit;
         return false;
+    }
     window->start_byte += window->at - window->start;
     do {
         if (!input_stream_next(window->input, keep, &next)) {
@@ -33,6 +37,7 @@ bool json_window_grow(struct json_window *window)
     window->start = next.text;
     window->at = next.text;
     window->scan.limit = next.text + next.length;
+    window->scan.failed_at = window->scan.limit; /* nothing else is known of the new window */
     return next.length > 0 && !(window->is_last && next.length * 2 == wanted);
 }
 
@@ -72,6 +77,27 @@ bool json_window_value(struct json_window *window, struct json_slice *value)
         }
         if (!scan_is_incomplete(&window->scan) || !json_window_grow(window))
             return false;
+    }
+}
+
+bool json_window_find(struct json_window *window, const char *text)
+{
+    size_t length = strlen(text);
+
+    for (;;) {
+        size_t left = (size_t)(window->scan.limit - window->at);
+        const char *found = memmem(window->at, left, text, length);
+
+        if (found) {
+            window->at = found;
+            return true;
+        }
+        if (left >= length)
+            window->at = window->scan.limit - (length - 1);
+        if (!json_window_grow(window)) {
+            window->at = window->scan.limit;
+            return false;
+        }
     }
 }
 

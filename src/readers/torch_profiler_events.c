@@ -16,19 +16,24 @@ enum {
     /* Longer than any event can be. */
     LONGEST_EVENT_BYTES = 256 * 1024 * 1024,
     /* So far back from a place where an event may begin is looked for what stands before it. */
-    LOOK_BACK_BYTES = 256,
+    LOOK_BACK_BYTES = 128,
+    /* So much of what was found instead is shown. */
+    FOUND_BYTES = 23,
 };
 
-/* The character before `at` that is no white space; 0 where the window begins. */
+/* The character before `at` that is no white space; 0 where the window or so much white space
+ * begins. */
 static char before(const char *at, const char *start)
 {
+    if (at - start > LOOK_BACK_BYTES)
+        start = at - LOOK_BACK_BYTES;
     while (at > start && (unsigned char)at[-1] <= ' ')
         at--;
     return at > start ? at[-1] : '\0';
 }
 
 /* Keys that stand behind traceEvents, at the end of a file. */
-static bool is_before_trailer(const char *at, const char *limit)
+static enum json_sight sight_trailer(const char *at, const char *limit)
 {
     static const char *const keys[] = {
         "\"traceName\"",
@@ -53,34 +58,42 @@ static bool is_before_trailer(const char *at, const char *limit)
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         size_t length = strlen(keys[i]);
 
-        if ((size_t)(limit - at) >= length && memcmp(at, keys[i], length) == 0)
-            return true;
+        if ((size_t)(limit - at) < length) {
+            if (memcmp(at, keys[i], (size_t)(limit - at)) == 0)
+                return SIGHT_CUT;
+        } else if (memcmp(at, keys[i], length) == 0) {
+            return SIGHT_YES;
+        }
     }
-    return false;
+    return SIGHT_NO;
 }
 
-/* True where the ']' at `at` seems to end the array of events. */
-static bool is_array_end(const struct json_window *window, const char *at)
+/* Whether the ']' at `at` seems to end the array of events. */
+static enum json_sight sight_array_end(const struct json_window *window, const char *start,
+                                       const char *at)
 {
     const char *limit = window->scan.limit;
 
-    if (before(at, window->start) != '}')
-        return false;
+    if (before(at, start) != '}')
+        return SIGHT_NO;
     at = scan_space(at + 1);
     if (*at == ',')
-        return is_before_trailer(scan_space(at + 1), limit);
+        return sight_trailer(scan_space(at + 1), limit);
     if (*at != '}')
-        return false;
+        return at >= limit ? SIGHT_CUT : SIGHT_NO;
     at = scan_space(at + 1);
-    return at >= limit || (*at != ',' && *at != '}' && *at != ']');
+    if (at >= limit)
+        return window->is_last ? SIGHT_YES : SIGHT_CUT;
+    return *at != ',' && *at != '}' && *at != ']' ? SIGHT_YES : SIGHT_NO;
 }
 
-/* True where an event seems to begin, and not a value of one. */
-static bool is_event_begin(const struct json_window *window, const char *at)
+/* Whether an event seems to begin, and not a value of one. */
+static enum json_sight sight_event(const struct json_window *window, const char *start,
+                                   const char *at)
 {
-    char previous = before(at, window->start);
+    char previous = before(at, start);
 
-    return previous != ':' && previous != '[' && json_is_event_start(at, window->scan.limit);
+    return previous == ':' || previous == '[' ? SIGHT_NO : json_event_start(at, window->scan.limit);
 }
 
 /* The next '{' or ']' from `at` on; the limit where there is none. */
@@ -91,43 +104,50 @@ static const char *next_mark(const char *at, const char *limit)
     return at;
 }
 
-/* Moves the window on to where events may go on; false at the end of the input. */
-static bool resynchronise(struct json_window *window)
+/* Moves the window on to where events may go on; to the limit at the end of the input. */
+static void resynchronise(struct json_window *window)
 {
-    const char *at = window->at + 1;
+    const char *start = window->at; /* what stands before it is not looked at */
+    const char *at = start + 1;
 
     for (;;) {
+        enum json_sight sight = SIGHT_CUT;
         int64_t byte;
 
         at = next_mark(at, window->scan.limit);
-        if (window->scan.limit - at > LOOK_BACK_BYTES || window->is_last) {
-            if (at >= window->scan.limit) {
-                window->at = window->scan.limit;
-                return false;
-            }
-            if (*at == '{' ? is_event_begin(window, at) : is_array_end(window, at)) {
-                window->at = at;
-                return true;
-            }
+        if (at < window->scan.limit)
+            sight =
+                *at == '{' ? sight_event(window, start, at) : sight_array_end(window, start, at);
+        if (sight == SIGHT_YES)
+            break;
+        if (sight == SIGHT_NO) {
+            at++;
+            continue;
+        }
+        if (window->is_last) {
+            if (at >= window->scan.limit)
+                break;
             at++;
             continue;
         }
         byte = json_window_byte(window, at);
-        if (at - window->start > LOOK_BACK_BYTES)
+        if (at - window->at > LOOK_BACK_BYTES)
             window->at = at - LOOK_BACK_BYTES;
         json_window_grow(window);
-        at = window->start + (byte - window->start_byte);
+        start = window->start;
+        at = start + (byte - window->start_byte);
     }
+    window->at = at;
 }
 
 /* Puts what is there instead of what was expected into words. */
 static void describe_damage(struct damage *damage, const struct json_window *window)
 {
     const char *at = window->scan.failed_at;
-    char found[24];
+    char found[FOUND_BYTES + 1];
     size_t length = 0;
 
-    for (; length < sizeof found - 1 && at + length < window->scan.limit; length++) {
+    for (; length < FOUND_BYTES && at + length < window->scan.limit; length++) {
         char c = at[length];
 
         found[length] = (unsigned char)c < ' ' || (unsigned char)c > '~' ? '?' : c;
@@ -142,6 +162,9 @@ static void skip_damage(struct json_window *window, struct trace_builder *builde
     int64_t first = json_window_byte(window, window->at);
     struct damage damage = {.byte = json_window_byte(window, window->scan.failed_at)};
 
+    while (window->scan.limit - window->scan.failed_at < FOUND_BYTES && json_window_grow(window))
+        window->scan.failed_at = window->start + (damage.byte - window->start_byte);
+    window->scan.failed_at = window->start + (damage.byte - window->start_byte);
     describe_damage(&damage, window);
     resynchronise(window);
     damage.length = json_window_byte(window, window->at) - first;
@@ -157,7 +180,7 @@ static bool has_event_inside(const struct json_window *window)
         at = memchr(at, '{', (size_t)(window->scan.limit - at));
         if (!at)
             return false;
-        if (before(at, window->at) == ',' && json_is_event_start(at, window->scan.limit))
+        if (before(at, window->at) == ',' && json_event_start(at, window->scan.limit) == SIGHT_YES)
             return true;
         at++;
     }
@@ -179,32 +202,40 @@ static enum event_result judge_incomplete(struct json_window *window)
     return has_event_inside(window) ? EVENT_DAMAGED : EVENT_CUT;
 }
 
-/* Reads one event strictly, else tolerantly. */
-static enum event_result read_event(struct json_window *window, struct torch_store *store)
+/* An event that is no JSON, by the tolerant rule; the strict one has said what is wrong. */
+static enum event_result read_tolerantly(struct json_window *window, struct torch_store *store)
 {
     struct json_scan *scan = &window->scan;
-    struct json_scan strict;
+    int64_t failed_byte = json_window_byte(window, scan->failed_at);
+    const char *expected = scan->expected;
     struct torch_event event;
-    const char *behind = torch_event_scan(scan, window->at, &event);
+    const char *behind;
 
-    if (!behind && scan_is_incomplete(scan))
-        return judge_incomplete(window);
-    if (!behind) {
-        strict = *scan;
-        scan->is_tolerant = true;
-        scan->used_tolerance = false;
-        behind = torch_event_scan(scan, window->at, &event);
-        scan->is_tolerant = false;
-        if (!behind && scan_is_incomplete(scan) &&
-            (size_t)(scan->limit - window->at) < TOLERANT_BYTES && json_window_grow(window))
-            return EVENT_MORE;
-        if (!behind) {
-            scan->failed_at = strict.failed_at;
-            scan->expected = strict.expected;
-            return EVENT_DAMAGED;
-        }
+    scan->is_tolerant = true;
+    behind = torch_event_scan(scan, window->at, &event);
+    scan->is_tolerant = false;
+    if (behind) {
         store->builder->read.replaced_names++;
+        torch_store_event(store, &event);
+        window->at = behind;
+        return EVENT_READ;
     }
+    if (scan_is_incomplete(scan) && scan->limit - window->at < TOLERANT_BYTES &&
+        json_window_grow(window))
+        return EVENT_MORE;
+    scan->failed_at = window->start + (failed_byte - window->start_byte);
+    scan->expected = expected;
+    return EVENT_DAMAGED;
+}
+
+static enum event_result read_event(struct json_window *window, struct torch_store *store)
+{
+    struct torch_event event;
+    const char *behind = torch_event_scan(&window->scan, window->at, &event);
+
+    if (!behind)
+        return scan_is_incomplete(&window->scan) ? judge_incomplete(window)
+                                                 : read_tolerantly(window, store);
     torch_store_event(store, &event);
     window->at = behind;
     return EVENT_READ;
@@ -241,30 +272,40 @@ enum torch_events_end torch_events_read(struct json_window *window, struct torch
     }
 }
 
+/* Whether an event seems to begin behind another: "}, {" and a usual key. */
+static enum json_sight sight_next_event(const struct json_window *window, const char *at)
+{
+    const char *comma = at;
+
+    while (comma > window->start && at - comma < LOOK_BACK_BYTES / 2 &&
+           (unsigned char)comma[-1] <= ' ')
+        comma--;
+    if (comma == window->start || comma[-1] != ',' || before(comma - 1, window->start) != '}')
+        return SIGHT_NO;
+    return json_event_start(at, window->scan.limit);
+}
+
 int64_t torch_events_find(struct json_window *window, int64_t stop_byte)
 {
-    for (;;) {
-        const char *at = memchr(window->at, '{', (size_t)(window->scan.limit - window->at));
+    const char *at = window->at;
 
-        if (!at || window->scan.limit - at < LOOK_BACK_BYTES) {
-            if (at)
-                window->at =
-                    at - window->start > LOOK_BACK_BYTES ? at - LOOK_BACK_BYTES : window->start;
-            else
-                window->at = window->scan.limit;
-            if (!json_window_grow(window) || json_window_byte(window, window->at) >= stop_byte)
-                return -1;
+    while (json_window_byte(window, at) < stop_byte) {
+        const char *brace = memchr(at, '{', (size_t)(window->scan.limit - at));
+        enum json_sight sight = brace ? sight_next_event(window, brace) : SIGHT_CUT;
+        int64_t byte;
+
+        at = brace ? brace : window->scan.limit;
+        if (sight == SIGHT_YES)
+            return json_window_byte(window, at);
+        if (sight == SIGHT_NO) {
+            at++;
             continue;
         }
-        if (json_is_event_start(at, window->scan.limit)) {
-            const char *comma = at;
-
-            while (comma > window->start && (unsigned char)comma[-1] <= ' ')
-                comma--;
-            if (comma > window->start && comma[-1] == ',' &&
-                before(comma - 1, window->start) == '}')
-                return json_window_byte(window, at);
-        }
-        window->at = at + 1;
+        byte = json_window_byte(window, at);
+        window->at = at - window->start > LOOK_BACK_BYTES ? at - LOOK_BACK_BYTES : window->start;
+        if (!json_window_grow(window))
+            break;
+        at = window->start + (byte - window->start_byte);
     }
+    return -1;
 }

@@ -10,13 +10,13 @@ struct walk {
     bool is_object;
 };
 
-static struct walk walk_begin(const struct json_slice *value)
+/* `bracket` is '{' or '['; a value of another kind has nothing in it. */
+static struct walk walk_begin(const struct json_slice *value, char bracket)
 {
-    struct walk walk = {0};
+    struct walk walk = {.is_object = bracket == '{'};
 
-    if (value->is_string || (*value->text != '{' && *value->text != '['))
+    if (value->is_string || *value->text != bracket)
         return walk;
-    walk.is_object = *value->text == '{';
     walk.scan.limit = value->text + value->length;
     walk.at = value->text + 1;
     return walk;
@@ -60,7 +60,7 @@ static void take_device(struct torch_store *store, const struct json_slice *prop
         .multiprocessors = -1,
         .is_in_properties = true,
     };
-    struct walk walk = walk_begin(properties);
+    struct walk walk = walk_begin(properties, '{');
     struct json_slice key;
     struct json_slice value;
 
@@ -78,14 +78,14 @@ static void take_device(struct torch_store *store, const struct json_slice *prop
         else if (slice_is(&key, "numSms"))
             device.multiprocessors = small(integer_or(&value, -1));
     }
-    if (walk.is_object)
+    if (*properties->text == '{' && !properties->is_string)
         trace_builder_add_device(store->builder, &device);
 }
 
 static void take_distributed_info(struct torch_store *store, const struct json_slice *info)
 {
     struct run_facts *facts = &store->builder->facts;
-    struct walk walk = walk_begin(info);
+    struct walk walk = walk_begin(info, '{');
     struct json_slice key;
     struct json_slice value;
 
@@ -158,10 +158,10 @@ void torch_header_member(struct torch_store *store, const struct json_slice *key
     if (take_flag(facts, key, value))
         return;
     if (slice_is(key, "deviceProperties") || slice_is(key, "computeProperties")) {
-        struct walk walk = walk_begin(value);
+        struct walk walk = walk_begin(value, '[');
         struct json_slice device;
 
-        while (!walk.is_object && walk_next(&walk, &device, &device))
+        while (walk_next(&walk, &device, &device))
             take_device(store, &device);
     } else if (slice_is(key, "distributedInfo")) {
         take_distributed_info(store, value);

@@ -40,7 +40,7 @@ static bool looks_like_trace(const char *head, size_t length)
 /* ---- what is not as it should be
  * ----------------------------------------------------------------------------- */
 
-/* The text ends, or is no JSON any more, in the middle of `what`. */
+/* The text ends in the middle of `what`. */
 static void set_cut(struct parse *parse, const char *what)
 {
     struct json_window *window = window_of(parse);
@@ -48,17 +48,40 @@ static void set_cut(struct parse *parse, const char *what)
     const struct input_stream *input = window->input;
 
     read->is_truncated = true;
-    if (window->is_last && input->is_broken)
+    if (input->is_broken)
         (void)snprintf(read->truncation, sizeof read->truncation, "%s", input->breakage);
-    else if (window->is_last)
+    else
         (void)snprintf(read->truncation, sizeof read->truncation,
                        "the text ends at byte %lld in the middle of %s",
                        (long long)json_window_byte(window, window->scan.limit), what);
-    else
-        (void)snprintf(read->truncation, sizeof read->truncation,
-                       "at byte %lld, in %s: expected %s",
-                       (long long)json_window_byte(window, window->scan.failed_at), what,
-                       window->scan.expected);
+}
+
+/* What stands beside the events is no JSON. Before them: goes on at the events; false where there
+ * are none. */
+static bool skip_bad_header(struct parse *parse)
+{
+    struct json_window *window = window_of(parse);
+    int64_t start = json_window_byte(window, window->at);
+    struct damage damage = {.byte = json_window_byte(window, window->scan.failed_at)};
+    bool is_found;
+
+    (void)snprintf(damage.message, sizeof damage.message, "in the header: expected %s",
+                   window->scan.expected);
+    if (window->at < window->scan.limit)
+        window->at++;
+    is_found = !parse->has_array && json_window_find(window, "\"traceEvents\"");
+    damage.length = json_window_byte(window, window->at) - start;
+    trace_builder_damage(&torch_pieces_last(&parse->pieces)->builder, &damage);
+    return is_found;
+}
+
+/* After a function of json_window.h has failed: true where reading can go on. */
+static bool recover(struct parse *parse)
+{
+    if (!scan_is_incomplete(&window_of(parse)->scan))
+        return skip_bad_header(parse);
+    set_cut(parse, parse->has_array ? "what follows the events" : "the header");
+    return false;
 }
 
 static void remember_key(struct parse *parse, const struct json_slice *key)
@@ -92,10 +115,8 @@ static bool parse_value(struct parse *parse, const struct json_slice *key)
     struct json_window *window = window_of(parse);
     struct json_slice value;
 
-    if (torch_header_knows(key) ? !json_window_value(window, &value) : !json_window_skip(window)) {
-        set_cut(parse, "the header");
-        return false;
-    }
+    if (torch_header_knows(key) ? !json_window_value(window, &value) : !json_window_skip(window))
+        return recover(parse);
     if (torch_header_knows(key))
         torch_header_member(&torch_pieces_last(&parse->pieces)->store, key, &value);
     return true;
@@ -107,10 +128,8 @@ static bool parse_member(struct parse *parse)
     struct json_slice key;
     char name[64] = "";
 
-    if (!json_window_key(window, &key)) {
-        set_cut(parse, "the header");
-        return false;
-    }
+    if (!json_window_key(window, &key))
+        return recover(parse);
     remember_key(parse, &key);
     if (slice_is(&key, "traceEvents") && json_window_peek(window) == '[') {
         window->at++;
