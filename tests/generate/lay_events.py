@@ -187,6 +187,12 @@ class EventLayer:
         assert first
         if gap.how == LIVE:
             assert gap.launch_time is not None
+            if launch.in_data_loading and thread is not self.step_thread and rng.random() < 0.5:
+                launch.in_data_loading = False  # the step's own thread loads data, and that counts
+                kind, names = self.data_range()
+                end = gap.launch_time + self.length(gap.end - gap.launch_time)
+                name = rng.choice(names)
+                self.add_range(self.step_thread, kind, name, gap.launch_time, end)
             self.lay_live_launch(thread, launch, pieces, (gap.launch_time, gap.end + after, before))
         else:
             self.lay_pieces(thread, pieces, before)
@@ -262,9 +268,10 @@ class EventLayer:
         launch.correlation = self.correlation()
         launch.time, launch.thread = call, thread.tid
         self.add_call(thread, kind, self.rng.choice(names), call, end, launch.correlation)
-        if kind == te.RUNTIME and self.style.driver_calls and self.rng.random() < 0.1:
+        has_room = self.style.driver_calls and end - call > self.grain
+        if kind == te.RUNTIME and has_room and self.rng.random() < 0.1:
             # the driver's part of the call, with the same correlation: the call is what launches
-            inner = call + self.rng.randint(0, (end - call) // self.grain - 1) * self.grain
+            inner = call + self.rng.randint(1, (end - call) // self.grain - 1) * self.grain
             name = self.style.driver_calls["launch kernel"][0]
             self.add_call(thread, te.DRIVER, name, inner, end, launch.correlation)
 

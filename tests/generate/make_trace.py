@@ -15,6 +15,7 @@ import json
 import random
 from pathlib import Path
 
+from cpu_trace import lay_cpu_trace
 from lay_events import lay_events
 from ledger_script import write_script
 from trace_event import Trace
@@ -24,11 +25,16 @@ from write_trace import BASE_TIME_NS, write_trace
 EVENTS_PER_BLOCK = 8.3  # about
 
 
-def make_trace(seed: int | str, steps: int, style: Style, blocks: int = 6) -> Trace:
+def make_trace(
+    seed: int | str, steps: int, style: Style, blocks: int = 6, is_cpu_only: bool = False
+) -> Trace:
     """`blocks`: how long a step is, in stretches of work and gaps after them."""
     rng = random.Random(f"{seed} {style.name}")
-    script = write_script(rng, steps, style.grain, style.host_accounts(), blocks)
-    trace = lay_events(rng, script, style)
+    if is_cpu_only:
+        trace = lay_cpu_trace(rng, style, steps, blocks)
+    else:
+        script = write_script(rng, steps, style.grain, style.host_accounts(), blocks)
+        trace = lay_events(rng, script, style)
     if not style.is_relative:
         for step in trace.ledger["steps"]:
             step["start_ns"] += BASE_TIME_NS
@@ -46,6 +52,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--events", type=int, help="about how many events; sets --steps and --blocks"
     )
+    parser.add_argument("--cpu-only", action="store_true", help="a run without a device")
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument(
         "--style",
@@ -81,7 +88,7 @@ def main() -> None:
             name, dot, suffixes = output.name.partition(".")
             output = output.with_name(f"{name}_rank{rank}{dot}{suffixes}")
             seed = f"{seed} rank {rank}"
-        trace = make_trace(seed, steps, style, blocks)
+        trace = make_trace(seed, steps, style, blocks, arguments.cpu_only)
         if arguments.ranks > 1:
             trace.run_facts |= {"rank": rank, "world_size": arguments.ranks}
         write_file(output, trace, style)

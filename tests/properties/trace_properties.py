@@ -81,7 +81,8 @@ def encoded(text: TraceText) -> bytes:
 def new_case(program: Path, folder: Path, seed: int) -> Case:
     rng = random.Random(f"case {seed}")
     style = rng.choice(list(STYLES.values()))
-    trace = make_trace(seed, rng.randint(1, 6), style, rng.choice((1, 2, 4, 8, 20)))
+    is_cpu_only = rng.random() < 0.15
+    trace = make_trace(seed, rng.randint(1, 6), style, rng.choice((1, 2, 4, 8, 20)), is_cpu_only)
     return Case(program, folder, seed, style, trace, write_trace(trace, style), rng)
 
 
@@ -92,6 +93,11 @@ def ledger_comes_out_as_built(case: Case) -> None:
     compare_ledger(report, case.trace.ledger)
     if report.events != len(case.text.events):
         raise Failure(f"{report.events} events read, {len(case.text.events)} are there")
+    if len(report.steps) > 1:
+        between = report.sections["step_ledger"]["numbers"]["between_steps"]["value"]
+        if between != case.trace.ledger["between_steps_ns"]:
+            wanted = case.trace.ledger["between_steps_ns"]
+            raise Failure(f"{between} ns between the steps, {wanted} ns were built")
     unlinked = case.trace.ledger["unlinked_device_events"]
     told = re.search(r"(\d+) kernels, copies or memsets without the call", report.warnings)
     others = int(told[1]) if told else 0
@@ -278,7 +284,7 @@ def strange_events_are_read(case: Case) -> None:
     events = case.text.events[:]
     added = []
     for i in range(case.rng.randint(1, 5)):
-        time = case.trace.ledger["steps"][0]["start_ns"] // 1000 + i
+        time = case.trace.ledger["steps"][0]["start_ns"] // 1000 - 1000 + i
         added.append(
             "\n  " + strange_event(case.rng, f'"pid": {pid}, "tid": {99000 + i}, "ts": {time}')
         )
@@ -300,7 +306,7 @@ def impossible_events_are_set_aside(case: Case) -> None:
     for i in range(case.rng.randint(1, 6)):
         kind = case.rng.choice(SET_ASIDE)
         time = ledger["steps"][0]["start_ns"] // 1000 + case.rng.randrange(-50, 50)
-        place = f'"cat": "kernel", "pid": {ledger["device"]}, "tid": 7, "ts": {time}'
+        place = f'"cat": "kernel", "pid": {ledger["device"] or 0}, "tid": 7, "ts": {time}'
         if '"X"' not in kind.event:
             place = f'"cat": "cpu_op", "pid": 4711, "tid": {99000 + i}, "ts": {time}'
         events.insert(case.rng.randrange(len(events)), "\n  " + kind.event.format(place=place))
