@@ -1,0 +1,232 @@
+/* Chooses the ops that count, so that no FLOP is counted twice. */
+#include "modules/counted_ops.h"
+
+#include "base/hash_map.h"
+#include "base/invariant.h"
+#include "base/prefix.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool is_framework_range(const char *name)
+{
+    static const char *const prefixes[] = {"nn:",
+                                           "autograd::",
+                                           "torch::autograd::",
+                                           "Optimizer.",
+                                           "ProfilerStep",
+                                           "enumerate(DataLoader)",
+                                           "c10d::",
+                                           "nccl:",
+                                           "gloo:",
+                                           "record_param_comms",
+                                           "DistributedDataParallel.",
+                                           "FSDP::",
+                                           "TorchDynamo Cache Lookup",
+                                           "Torch-Compiled Region",
+                                           "Pregraph bytecode",
+                                           "AOTDispatcher Runtime Wrapper",
+                                           "PyTorch Profiler",
+                                           NULL};
+    size_t length = strlen(name);
+
+    for (size_t i = 0; prefixes[i]; i++)
+        if (has_prefix(name, prefixes[i]))
+            return true;
+    if (strcmp(name, "CompiledFunction") == 0)
+        return true;
+    /* autograd nodes: MmBackward0, CompiledFunctionBackward */
+    while (length > 0 && isdigit((unsigned char)name[length - 1]))
+        length--;
+    return length > 8 && memcmp(name + length - 8, "Backward", 8) == 0 && !strstr(name, "::");
+}
+
+bool is_compiled_code(const char *name)
+{
+    return has_prefix(name, "## Call CompiledFxGraph");
+}
+
+static uint32_t add_cost(struct counted_ops *ops, struct op_cost cost)
+{
+    if (ops->cost_count == ops->cost_capacity) {
+        ops->cost_capacity = ops->cost_capacity ? 2 * ops->cost_capacity : 256;
+        ops->costs = require_memory(realloc(ops->costs, ops->cost_capacity * sizeof *ops->costs));
+    }
+    ops->costs[ops->cost_count] = cost;
+    return ops->cost_count++;
+}
+
+static const char *detail_text(const struct trace *trace, uint32_t string)
+{
+    return string ? trace_text(trace, string) : NULL;
+}
+
+/* The cost of each operator, computed once for each name and details. */
+static void look_up_costs(struct counted_ops *ops, const struct trace *trace,
+                          const struct user_formulas *user)
+{
+    struct hash_map known = {0};
+    struct op_call call = {0};
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+        const struct event_detail *detail = &trace->details[event->detail];
+        struct op_call_text text;
+
+        ops->cost_of[i] = NO_EVENT;
+        if (event->kind != EVENT_OPERATOR &&
+            !(event->kind == EVENT_ANNOTATION && is_compiled_code(trace_text(trace, event->name))))
+            continue;
+        ops->cost_of[i] =
+            hash_map_add(&known, pair_key(event->name, event->detail), ops->cost_count);
+        if (ops->cost_of[i] < ops->cost_count)
+            continue;
+        text = (struct op_call_text){.name = trace_text(trace, event->name),
+                                     .shapes = detail_text(trace, detail->input_shapes),
+                                     .types = detail_text(trace, detail->input_types),
+                                     .values = detail_text(trace, detail->concrete_inputs)};
+        (void)add_cost(ops, count_flops_of_text(&call, &text, user));
+    }
+    op_call_clear(&call);
+    hash_map_clear(&known);
+}
+
+static enum cost_kind kind_of(const struct counted_ops *ops, uint32_t i)
+{
+    return ops->cost_of[i] == NO_EVENT ? COST_FREE : ops->costs[ops->cost_of[i]].kind;
+}
+
+/* The highest kind below each event; bottom-up, for children stand behind their parents. */
+static uint8_t *find_highest_below(const struct counted_ops *ops, const struct trace *trace,
+                                   const uint32_t *parents)
+{
+    size_t count = trace->host_count ? trace->host_count : 1;
+    uint8_t *below = require_memory(calloc(count, 1));
+
+    for (uint32_t i = trace->host_count; i-- > 0;) {
+        uint8_t kind = (uint8_t)kind_of(ops, i);
+
+        if (kind < below[i])
+            kind = below[i];
+        if (parents[i] != NO_EVENT && below[parents[i]] < kind)
+            below[parents[i]] = kind;
+    }
+    return below;
+}
+
+/* An event without a count that only calls others, which are counted. */
+static bool is_wrapper(const struct counted_ops *ops, const struct trace *trace, uint32_t i,
+                       enum cost_kind below)
+{
+    const char *name = trace_text(trace, trace->host[i].name);
+
+    if (is_framework_range(name))
+        return true;
+    if (ops->costs[ops->cost_of[i]].why != why_no_formula)
+        return below >= COST_MOVEMENT;
+    /* a Python autograd function */
+    return below >= COST_POINTWISE && !strstr(name, "::") && !is_compiled_code(name);
+}
+
+static enum op_state state_of(const struct counted_ops *ops, const struct trace *trace, uint32_t i,
+                              enum cost_kind below)
+{
+    enum cost_kind kind = kind_of(ops, i);
+
+    if (ops->cost_of[i] == NO_EVENT)
+        return OP_NO_OP;
+    if (kind == COST_NOT_COUNTED)
+        return is_wrapper(ops, trace, i, below) ? OP_NO_OP : OP_NOT_COUNTED;
+    return kind >= COST_MOVEMENT && below < kind ? OP_COUNTED : OP_NO_OP;
+}
+
+static void choose_ops(struct counted_ops *ops, const struct trace *trace, const uint32_t *parents)
+{
+    uint8_t *below = find_highest_below(ops, trace, parents);
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        enum op_state above = parents[i] == NO_EVENT ? OP_NO_OP : ops->states[parents[i]];
+
+        if (above == OP_COUNTED || above == OP_INSIDE)
+            ops->states[i] = OP_INSIDE;
+        else
+            ops->states[i] = (uint8_t)state_of(ops, trace, i, below[i]);
+    }
+    free(below);
+}
+
+/* What each autograd node recomputes last: the op, or what is inside it. */
+static uint32_t *find_last_recomputed(const struct counted_ops *ops, const struct trace *trace,
+                                      const struct host_contexts *contexts)
+{
+    uint32_t *last = require_memory(malloc((trace->host_count + (size_t)1) * sizeof *last));
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        uint32_t node = contexts->backward_node[i];
+
+        last[i] = NO_EVENT;
+        if (contexts->phases[i] == PHASE_RECOMPUTE && node != NO_EVENT &&
+            trace->host[i].kind == EVENT_OPERATOR && ops->states[i] != OP_INSIDE &&
+            !is_module_mark(trace, &trace->host[i]))
+            last[node] = i;
+    }
+    return last;
+}
+
+/* Inside of it nothing ran but the saving of its inputs. */
+static bool has_only_saved_inputs(const struct trace *trace, const uint32_t *parents, uint32_t op)
+{
+    for (uint32_t i = op + 1; i < trace->host_count; i++) {
+        uint32_t above = parents[i];
+
+        while (above != NO_EVENT && above > op)
+            above = parents[above];
+        if (above != op)
+            return true;
+        if (trace->host[i].kind == EVENT_OPERATOR &&
+            !strstr(trace_text(trace, trace->host[i].name), "detach"))
+            return false;
+    }
+    return true;
+}
+
+/* Checkpointing without reentry recomputes until the last tensor that is needed has been saved, and
+ * breaks off inside that op, before its work. The profiler has recorded the op all the same.
+ * Reentrant checkpointing (CheckpointFunctionBackward) never breaks off. */
+static void mark_doubtful(struct counted_ops *ops, const struct trace *trace,
+                          const struct host_contexts *contexts)
+{
+    uint32_t *last = find_last_recomputed(ops, trace, contexts);
+
+    for (uint32_t node = 0; node < trace->host_count; node++) {
+        uint32_t op = last[node];
+
+        if (op == NO_EVENT || ops->states[op] != OP_COUNTED ||
+            strstr(trace_text(trace, trace->host[node].name), "CheckpointFunctionBackward"))
+            continue;
+        if (has_only_saved_inputs(trace, contexts->parents, op))
+            ops->states[op] = OP_DOUBTFUL;
+    }
+    free(last);
+}
+
+void count_ops(struct counted_ops *ops, const struct trace *trace,
+               const struct host_contexts *contexts, const struct user_formulas *user)
+{
+    size_t count = trace->host_count ? trace->host_count : 1;
+
+    ops->cost_of = require_memory(malloc(count * sizeof *ops->cost_of));
+    ops->states = require_memory(calloc(count, 1));
+    look_up_costs(ops, trace, user);
+    choose_ops(ops, trace, contexts->parents);
+    mark_doubtful(ops, trace, contexts);
+}
+
+void counted_ops_clear(struct counted_ops *ops)
+{
+    free(ops->costs);
+    free(ops->cost_of);
+    free(ops->states);
+    *ops = (struct counted_ops){0};
+}

@@ -1,0 +1,250 @@
+/* Follows autograd from each backward node to the forward op that made it. */
+#include "modules/host_context.h"
+
+#include "base/invariant.h"
+#include "base/prefix.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static const char backward_prefix[] = "autograd::engine::evaluate_function";
+static const char optimizer_prefix[] = "Optimizer.";
+
+/* So many recomputed ops of one number are looked at. */
+enum { RECOMPUTED_MAX = 256 };
+
+/* Names that change the context. */
+enum name_role { ROLE_NONE, ROLE_MODULE, ROLE_BACKWARD, ROLE_OPTIMIZER };
+
+/* An op of the forward that may have made an autograd node. */
+struct forward_op {
+    int64_t sequence_number;
+    int64_t start_ns;
+    uint32_t event;
+};
+
+struct context_search {
+    struct host_contexts *contexts;
+    const struct trace *trace;
+    const struct module_tree *tree;
+    uint8_t *roles;         /* by name */
+    struct forward_op *ops; /* sorted by sequence number, then start */
+    size_t op_count;
+    size_t op_capacity;
+};
+
+const char *training_phase_key(enum training_phase phase)
+{
+    static const char *const keys[PHASE_COUNT] = {"forward", "backward", "recompute", "optimizer"};
+
+    return keys[phase];
+}
+
+static void find_roles(struct context_search *search)
+{
+    const struct trace *trace = search->trace;
+    size_t count = string_pool_count(&trace->strings);
+
+    search->roles = require_memory(calloc(count + 1, 1));
+    for (size_t i = 0; i < count; i++) {
+        const char *name = trace_text(trace, (uint32_t)i);
+
+        if (search->tree->by_event_name[i] != NO_MODULE)
+            search->roles[i] = ROLE_MODULE;
+        else if (has_prefix(name, backward_prefix))
+            search->roles[i] = ROLE_BACKWARD;
+        else if (has_prefix(name, optimizer_prefix))
+            search->roles[i] = ROLE_OPTIMIZER;
+    }
+}
+
+static enum name_role role_of(const struct context_search *search, uint32_t i)
+{
+    const struct event *event = &search->trace->host[i];
+
+    if (event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION)
+        return ROLE_NONE;
+    return search->roles[event->name];
+}
+
+/* Phase and innermost node from the event's own name and its parent's context. */
+static void set_phase(struct context_search *search, uint32_t i)
+{
+    struct host_contexts *contexts = search->contexts;
+    uint32_t parent = contexts->parents[i];
+    uint8_t phase = parent == NO_EVENT ? PHASE_FORWARD : contexts->phases[parent];
+
+    contexts->backward_node[i] = parent == NO_EVENT ? NO_EVENT : contexts->backward_node[parent];
+    switch (role_of(search, i)) {
+    case ROLE_NONE:
+        break;
+    case ROLE_MODULE:
+        if (phase == PHASE_BACKWARD)
+            phase = PHASE_RECOMPUTE;
+        else if (phase == PHASE_OPTIMIZER) /* a closure */
+            phase = PHASE_FORWARD;
+        break;
+    case ROLE_BACKWARD:
+        phase = PHASE_BACKWARD;
+        contexts->backward_node[i] = i;
+        break;
+    case ROLE_OPTIMIZER:
+        phase = PHASE_OPTIMIZER;
+        break;
+    }
+    contexts->phases[i] = phase;
+}
+
+static void add_forward_op(struct context_search *search, uint32_t i)
+{
+    if (search->op_count == search->op_capacity) {
+        search->op_capacity = search->op_capacity ? 2 * search->op_capacity : 1024;
+        search->ops =
+            require_memory(realloc(search->ops, search->op_capacity * sizeof *search->ops));
+    }
+    search->ops[search->op_count++] =
+        (struct forward_op){.sequence_number = search->trace->host[i].sequence_number,
+                            .start_ns = search->trace->host[i].start_ns,
+                            .event = i};
+}
+
+static int compare_forward_ops(const void *a, const void *b)
+{
+    const struct forward_op *left = a;
+    const struct forward_op *right = b;
+
+    if (left->sequence_number != right->sequence_number)
+        return left->sequence_number < right->sequence_number ? -1 : 1;
+    if (left->start_ns != right->start_ns)
+        return left->start_ns < right->start_ns ? -1 : 1;
+    return left->event < right->event ? -1 : left->event > right->event;
+}
+
+/* Number of ops that sort before (sequence number, start). */
+static size_t ops_before(const struct context_search *search, int64_t sequence_number,
+                         int64_t start_ns)
+{
+    size_t low = 0;
+    size_t high = search->op_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct forward_op *op = &search->ops[middle];
+
+        if (op->sequence_number < sequence_number ||
+            (op->sequence_number == sequence_number && op->start_ns < start_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A recomputed op made the node only if the recomputation lies in a node around it: the backward of
+ * what was recomputed runs inside that of the checkpoint (reentrant checkpointing). */
+static bool is_recomputed_around(const struct host_contexts *contexts, uint32_t op, uint32_t node)
+{
+    uint32_t recomputing = contexts->backward_node[op];
+    uint32_t parent = contexts->parents[node];
+
+    for (uint32_t around = parent == NO_EVENT ? NO_EVENT : contexts->backward_node[parent];
+         around != NO_EVENT;) {
+        if (around == recomputing)
+            return true;
+        parent = contexts->parents[around];
+        around = parent == NO_EVENT ? NO_EVENT : contexts->backward_node[parent];
+    }
+    return false;
+}
+
+/* The module of the op that made the node: the last one before it with its sequence number, for
+ * each op takes the next number when it begins, and the one that makes the node uses it up. */
+static uint32_t module_of_node(const struct context_search *search, uint32_t node)
+{
+    const struct event *event = &search->trace->host[node];
+    const struct host_contexts *contexts = search->contexts;
+    uint32_t recomputed = 0;
+
+    if (event->sequence_number == NO_ID)
+        return NO_MODULE;
+    for (size_t i = ops_before(search, event->sequence_number, event->start_ns); i-- > 0;) {
+        const struct forward_op *op = &search->ops[i];
+
+        if (op->sequence_number != event->sequence_number)
+            break;
+        if (contexts->phases[op->event] == PHASE_RECOMPUTE) {
+            if (is_recomputed_around(contexts, op->event, node))
+                return contexts->modules[op->event];
+        } else {
+            return contexts->modules[op->event];
+        }
+        if (++recomputed == RECOMPUTED_MAX)
+            break;
+    }
+    return NO_MODULE;
+}
+
+/* Modules by marks alone; what lies in a backward node and in no mark inside it has none yet. */
+static void set_marked_modules(struct context_search *search)
+{
+    struct host_contexts *contexts = search->contexts;
+
+    for (uint32_t i = 0; i < search->trace->host_count; i++) {
+        const struct event *event = &search->trace->host[i];
+        uint32_t parent = contexts->parents[i];
+        enum name_role role = role_of(search, i);
+
+        set_phase(search, i);
+        if (role == ROLE_MODULE)
+            contexts->modules[i] = search->tree->by_event_name[event->name];
+        else if (role == ROLE_BACKWARD || parent == NO_EVENT)
+            contexts->modules[i] = NO_MODULE;
+        else
+            contexts->modules[i] = contexts->modules[parent];
+        if (event->kind == EVENT_OPERATOR && event->sequence_number != NO_ID &&
+            (contexts->phases[i] == PHASE_FORWARD || contexts->phases[i] == PHASE_RECOMPUTE))
+            add_forward_op(search, i);
+    }
+}
+
+static void set_backward_modules(struct context_search *search)
+{
+    struct host_contexts *contexts = search->contexts;
+
+    for (uint32_t i = 0; i < search->trace->host_count; i++) {
+        if (contexts->phases[i] != PHASE_BACKWARD)
+            continue;
+        if (contexts->backward_node[i] == i)
+            contexts->modules[i] = module_of_node(search, i);
+        else if (contexts->parents[i] != NO_EVENT)
+            contexts->modules[i] = contexts->modules[contexts->parents[i]];
+    }
+}
+
+void find_host_contexts(struct host_contexts *contexts, const struct trace *trace,
+                        const struct module_tree *tree, uint32_t *parents)
+{
+    struct context_search search = {.contexts = contexts, .trace = trace, .tree = tree};
+    size_t count = trace->host_count ? trace->host_count : 1;
+
+    contexts->parents = parents;
+    contexts->modules = require_memory(malloc(count * sizeof *contexts->modules));
+    contexts->backward_node = require_memory(malloc(count * sizeof *contexts->backward_node));
+    contexts->phases = require_memory(malloc(count));
+    find_roles(&search);
+    set_marked_modules(&search);
+    if (search.op_count)
+        qsort(search.ops, search.op_count, sizeof *search.ops, compare_forward_ops);
+    set_backward_modules(&search);
+    free(search.ops);
+    free(search.roles);
+}
+
+void host_contexts_clear(struct host_contexts *contexts)
+{
+    free(contexts->parents);
+    free(contexts->modules);
+    free(contexts->phases);
+    free(contexts->backward_node);
+    *contexts = (struct host_contexts){0};
+}

@@ -1,0 +1,268 @@
+/* Sums costs and times by module and phase. */
+#include "modules/module_costs.h"
+
+#include "base/invariant.h"
+#include "base/prefix.h"
+#include "flops/saturating.h"
+#include "modules/host_nesting.h"
+#include "modules/op_totals.h"
+
+#include <stdlib.h>
+
+struct measurement {
+    struct module_costs *costs;
+    const struct trace *trace;
+    const struct module_cost_options *options;
+    struct host_contexts contexts;
+    struct counted_ops ops;
+    int64_t *own_ns;
+    int64_t *device_ns; /* by host event: launched by it */
+    bool *is_chosen;    /* by host event: starts in a window */
+    int64_t unlaunched_kernels;
+    int64_t unlaunched_ns;
+};
+
+void phase_cost_add(struct phase_cost *to, const struct phase_cost *from)
+{
+    to->flops = plus(to->flops, from->flops);
+    to->model_flops = plus(to->model_flops, from->model_flops);
+    to->masked_flops = plus(to->masked_flops, from->masked_flops);
+    to->macs = plus(to->macs, from->macs);
+    to->pointwise_flops = plus(to->pointwise_flops, from->pointwise_flops);
+    to->bytes = plus(to->bytes, from->bytes);
+    to->matrix_bytes = plus(to->matrix_bytes, from->matrix_bytes);
+    to->ops += from->ops;
+    to->unsized_ops += from->unsized_ops;
+    to->host_ns = plus(to->host_ns, from->host_ns);
+    to->device_ns = plus(to->device_ns, from->device_ns);
+    to->device_events += from->device_events;
+}
+
+struct phase_cost sum_of_phases(const struct phase_cost phases[PHASE_COUNT])
+{
+    struct phase_cost sum = {0};
+
+    for (int phase = 0; phase < PHASE_COUNT; phase++)
+        if (phase != PHASE_OPTIMIZER)
+            phase_cost_add(&sum, &phases[phase]);
+    return sum;
+}
+
+static bool is_in_windows(const struct module_cost_options *options, int64_t time_ns)
+{
+    uint32_t low = 0;
+    uint32_t high = options->window_count;
+
+    if (high == 0)
+        return true;
+    while (low < high) { /* the first window that ends behind the time */
+        uint32_t middle = low + (high - low) / 2;
+
+        if (options->windows[middle].end_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < options->window_count && options->windows[low].start_ns <= time_ns;
+}
+
+static struct module_cost *cost_of_module(struct measurement *work, uint32_t module)
+{
+    return module == NO_MODULE ? &work->costs->outside : &work->costs->modules[module];
+}
+
+static struct phase_cost *phase_cost_of(struct measurement *work, uint32_t host_event)
+{
+    if (host_event == NO_EVENT)
+        return &work->costs->outside.own[PHASE_FORWARD];
+    return &cost_of_module(work, work->contexts.modules[host_event])
+                ->own[work->contexts.phases[host_event]];
+}
+
+static void add_op(struct phase_cost *to, const struct op_cost *cost)
+{
+    to->ops++;
+    if (cost->bytes < 0)
+        to->unsized_ops++;
+    else
+        to->bytes = plus(to->bytes, cost->bytes);
+    if (cost->kind != COST_MATRIX) {
+        to->pointwise_flops = plus(to->pointwise_flops, cost->flops);
+        return;
+    }
+    to->flops = plus(to->flops, cost->flops);
+    to->model_flops = plus(to->model_flops, cost->model_flops);
+    to->masked_flops = plus(to->masked_flops, cost->masked_flops);
+    to->macs = plus(to->macs, cost->macs);
+    if (cost->bytes >= 0)
+        to->matrix_bytes = plus(to->matrix_bytes, cost->bytes);
+}
+
+/* A call of a module inside a call of the same module is the same call. */
+static bool is_inside_itself(const struct measurement *work, uint32_t i)
+{
+    const struct host_contexts *contexts = &work->contexts;
+    uint32_t name = work->trace->host[i].name;
+    uint8_t phase = contexts->phases[i];
+
+    for (i = contexts->parents[i]; i != NO_EVENT && contexts->phases[i] == phase;
+         i = contexts->parents[i])
+        if (work->trace->host[i].name == name)
+            return true;
+    return false;
+}
+
+static void add_call(struct measurement *work, uint32_t i)
+{
+    struct module_cost *cost = cost_of_module(work, work->contexts.modules[i]);
+    int64_t duration_ns = work->trace->host[i].duration_ns;
+
+    if (work->contexts.modules[i] == NO_MODULE || is_inside_itself(work, i))
+        return;
+    if (work->contexts.phases[i] == PHASE_RECOMPUTE) {
+        cost->recomputed_calls++;
+        cost->recompute_ns += duration_ns;
+    } else {
+        cost->calls++;
+        cost->forward_ns += duration_ns;
+    }
+}
+
+static bool is_recorded_work(const struct event *event)
+{
+    return event->kind == EVENT_OPERATOR || event->kind == EVENT_RUNTIME_CALL ||
+           event->kind == EVENT_ANNOTATION || event->kind == EVENT_PYTHON_FUNCTION;
+}
+
+static void add_host_events(struct measurement *work)
+{
+    const struct trace *trace = work->trace;
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+        struct phase_cost *to = phase_cost_of(work, i);
+
+        work->is_chosen[i] = is_in_windows(work->options, event->start_ns);
+        if (!work->is_chosen[i])
+            continue;
+        if (is_recorded_work(event))
+            to->host_ns += work->own_ns[i];
+        if (work->ops.states[i] == OP_COUNTED)
+            add_op(to, &work->ops.costs[work->ops.cost_of[i]]);
+        if (is_module_mark(trace, event))
+            add_call(work, i);
+        else if (event->kind == EVENT_ANNOTATION &&
+                 has_prefix(trace_text(trace, event->name), "Optimizer.step#"))
+            work->costs->optimizer_steps++;
+        if (event->detail && trace->details[event->detail].input_shapes)
+            work->costs->has_shapes = true;
+    }
+}
+
+/* Device work belongs where its launch call was made; where that is not known, to the operator the
+ * event names. */
+static void add_device_events(struct measurement *work)
+{
+    const struct trace *trace = work->trace;
+
+    work->costs->has_device = trace->device_count > 0;
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+        uint32_t operator_event = trace_operator_of(trace, i);
+        uint32_t from = trace->launch[i] != NO_EVENT ? trace->launch[i] : operator_event;
+        struct phase_cost *to = phase_cost_of(work, from);
+
+        if (!is_in_windows(work->options, event->start_ns))
+            continue;
+        to->device_ns += event->duration_ns;
+        to->device_events++;
+        work->costs->device_ns += event->duration_ns;
+        if (operator_event != NO_EVENT) {
+            work->device_ns[operator_event] += event->duration_ns;
+        } else if (event->kind == EVENT_KERNEL) {
+            work->unlaunched_kernels++;
+            work->unlaunched_ns += event->duration_ns;
+        }
+    }
+}
+
+/* Children first. */
+static void sum_modules(struct module_costs *costs)
+{
+    const struct module_tree *tree = &costs->tree;
+
+    for (uint32_t i = tree->count; i-- > 0;) {
+        uint32_t index = tree->order[i];
+        struct module_cost *cost = &costs->modules[index];
+        uint32_t parent = tree->modules[index].parent;
+
+        for (int phase = 0; phase < PHASE_COUNT; phase++)
+            phase_cost_add(&cost->total[phase], &cost->own[phase]);
+        if (parent == NO_MODULE)
+            continue;
+        for (int phase = 0; phase < PHASE_COUNT; phase++)
+            phase_cost_add(&costs->modules[parent].total[phase], &cost->total[phase]);
+        if (!tree->modules[parent].is_called) {
+            costs->modules[parent].forward_ns += cost->forward_ns;
+            costs->modules[parent].recompute_ns += cost->recompute_ns;
+        }
+    }
+}
+
+static void sum_all(struct module_costs *costs)
+{
+    int64_t device_ns = 0;
+
+    for (int phase = 0; phase < PHASE_COUNT; phase++) {
+        costs->outside.total[phase] = costs->outside.own[phase];
+        costs->total[phase] = costs->outside.own[phase];
+        for (uint32_t i = 0; i < costs->tree.count; i++)
+            phase_cost_add(&costs->total[phase], &costs->modules[i].own[phase]);
+        device_ns += costs->total[phase].device_ns;
+    }
+    require_invariant(device_ns == costs->device_ns,
+                      "device times of all modules sum to that of the trace");
+}
+
+void measure_module_costs(struct module_costs *costs, const struct trace *trace,
+                          const struct module_cost_options *options)
+{
+    struct measurement work = {.costs = costs, .trace = trace, .options = options};
+    uint32_t *parents = find_host_parents(trace);
+    size_t count = trace->host_count ? trace->host_count : 1;
+
+    module_tree_build(&costs->tree, trace, parents);
+    find_host_contexts(&work.contexts, trace, &costs->tree, parents);
+    count_ops(&work.ops, trace, &work.contexts, options->user);
+    costs->modules = require_memory(calloc(costs->tree.count + (size_t)1, sizeof *costs->modules));
+    work.own_ns = measure_own_times(trace, parents);
+    work.device_ns = require_memory(calloc(count, sizeof *work.device_ns));
+    work.is_chosen = require_memory(calloc(count, sizeof *work.is_chosen));
+    add_host_events(&work);
+    add_device_events(&work);
+    sum_modules(costs);
+    sum_all(costs);
+    list_ops(costs, &(struct op_survey){.trace = trace,
+                                        .ops = &work.ops,
+                                        .contexts = &work.contexts,
+                                        .own_ns = work.own_ns,
+                                        .device_ns = work.device_ns,
+                                        .is_chosen = work.is_chosen,
+                                        .unlaunched_kernels = work.unlaunched_kernels,
+                                        .unlaunched_ns = work.unlaunched_ns});
+    free(work.is_chosen);
+    free(work.device_ns);
+    free(work.own_ns);
+    counted_ops_clear(&work.ops);
+    host_contexts_clear(&work.contexts);
+}
+
+void module_costs_clear(struct module_costs *costs)
+{
+    module_tree_clear(&costs->tree);
+    free(costs->modules);
+    free(costs->ops);
+    free(costs->uncounted);
+    free(costs->doubtful);
+    *costs = (struct module_costs){0};
+}

@@ -1,0 +1,231 @@
+/* Builds the tree of modules from the names of their ranges and from how the ranges nest. */
+#include "modules/module_tree.h"
+
+#include "base/invariant.h"
+#include "base/prefix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char mark_prefix[] = "nn:";
+static const char backward_prefix[] = "autograd::engine::evaluate_function";
+
+bool is_module_mark(const struct trace *trace, const struct event *event)
+{
+    return (event->kind == EVENT_OPERATOR || event->kind == EVENT_ANNOTATION) &&
+           has_prefix(trace_text(trace, event->name), mark_prefix);
+}
+
+/* The module of a dotted name, new where there is none; its parent is still to be set. */
+static uint32_t add_module(struct module_tree *tree, const char *name, size_t length)
+{
+    uint32_t id = string_pool_add(&tree->names, name, length);
+    const char *own;
+
+    /* ids count up from 1: 0 is the empty name */
+    if (id - 1 < tree->count)
+        return id - 1;
+    if (tree->count == tree->capacity) {
+        tree->capacity = tree->capacity ? 2 * tree->capacity : 64;
+        tree->modules =
+            require_memory(realloc(tree->modules, tree->capacity * sizeof *tree->modules));
+    }
+    name = string_pool_text(&tree->names, id);
+    own = strrchr(name, '.');
+    tree->modules[tree->count] = (struct module){.name = name,
+                                                 .own_name = own && own[1] ? own + 1 : name,
+                                                 .parent = NO_MODULE,
+                                                 .first_child = NO_MODULE,
+                                                 .last_child = NO_MODULE,
+                                                 .next_sibling = NO_MODULE};
+    return tree->count++;
+}
+
+/* Adds the modules whose names are the beginnings of this one's; returns the first of them, or the
+ * module itself. */
+static uint32_t add_dotted_parents(struct module_tree *tree, uint32_t module)
+{
+    for (;;) {
+        const char *name = tree->modules[module].name;
+        const char *dot = strrchr(name, '.');
+        uint32_t parent;
+
+        if (!dot || dot == name)
+            return module;
+        parent = add_module(tree, name, (size_t)(dot - name));
+        tree->modules[module].parent = parent;
+        module = parent;
+    }
+}
+
+/* The module of the outermost mark around event `i` in the forward; NO_MODULE where there is none,
+ * or where the call is made by a backward (a recomputation says nothing of its place). */
+static uint32_t outermost_around(const struct module_tree *tree, const struct trace *trace,
+                                 const uint32_t *parents, uint32_t i)
+{
+    uint32_t outermost = NO_MODULE;
+
+    for (i = parents[i]; i != NO_EVENT; i = parents[i]) {
+        const struct event *event = &trace->host[i];
+
+        if (tree->by_event_name[event->name] != NO_MODULE && is_module_mark(trace, event))
+            outermost = tree->by_event_name[event->name];
+        if (has_prefix(trace_text(trace, event->name), backward_prefix))
+            return NO_MODULE;
+    }
+    return outermost;
+}
+
+/* A mark inside another: where their names have nothing in common, the outer one is the parent of
+ * the first part of the inner name. */
+static void place_under_outermost(struct module_tree *tree, uint32_t module, uint32_t outermost)
+{
+    uint32_t first = add_dotted_parents(tree, module);
+    uint32_t above = outermost;
+
+    if (outermost == NO_MODULE || tree->modules[first].parent != NO_MODULE)
+        return;
+    for (; above != NO_MODULE; above = tree->modules[above].parent)
+        if (above == first) /* no circles */
+            return;
+    tree->modules[first].parent = outermost;
+}
+
+/* Event indices of the marks in order of time, so that the order of children does not depend on the
+ * order of threads. */
+struct mark {
+    int64_t start_ns;
+    uint32_t event;
+};
+
+static int compare_marks(const void *a, const void *b)
+{
+    const struct mark *left = a;
+    const struct mark *right = b;
+
+    if (left->start_ns != right->start_ns)
+        return left->start_ns < right->start_ns ? -1 : 1;
+    return left->event < right->event ? -1 : left->event > right->event;
+}
+
+static struct mark *find_marks(const struct trace *trace, uint32_t *count)
+{
+    struct mark *marks = NULL;
+    uint32_t capacity = 0;
+
+    *count = 0;
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        if (!is_module_mark(trace, &trace->host[i]))
+            continue;
+        if (*count == capacity) {
+            capacity = capacity ? 2 * capacity : 256;
+            marks = require_memory(realloc(marks, capacity * sizeof *marks));
+        }
+        marks[(*count)++] = (struct mark){trace->host[i].start_ns, i};
+    }
+    if (*count)
+        qsort(marks, *count, sizeof *marks, compare_marks);
+    return marks;
+}
+
+static void add_marked_modules(struct module_tree *tree, const struct trace *trace,
+                               const struct mark *marks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t string = trace->host[marks[i].event].name;
+        const char *name = trace_text(trace, string) + sizeof mark_prefix - 1;
+
+        if (*name == '\0' || tree->by_event_name[string] != NO_MODULE)
+            continue;
+        tree->by_event_name[string] = add_module(tree, name, strlen(name));
+        tree->modules[tree->by_event_name[string]].is_called = true;
+        (void)add_dotted_parents(tree, tree->by_event_name[string]);
+    }
+}
+
+/* Links children to their parents in the order of the modules, which is that of first calls. */
+static void link_children(struct module_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->count; i++) {
+        struct module *parent;
+
+        if (tree->modules[i].parent == NO_MODULE)
+            continue;
+        parent = &tree->modules[tree->modules[i].parent];
+        if (parent->last_child == NO_MODULE)
+            parent->first_child = i;
+        else
+            tree->modules[parent->last_child].next_sibling = i;
+        parent->last_child = i;
+    }
+}
+
+/* The module after `at` when the tree below `root` is walked, parents first. */
+static uint32_t next_in_walk(const struct module_tree *tree, uint32_t root, uint32_t at)
+{
+    if (tree->modules[at].first_child != NO_MODULE)
+        return tree->modules[at].first_child;
+    while (at != root && tree->modules[at].next_sibling == NO_MODULE)
+        at = tree->modules[at].parent;
+    return at == root ? NO_MODULE : tree->modules[at].next_sibling;
+}
+
+static void put_in_order(struct module_tree *tree)
+{
+    uint32_t count = 0;
+
+    tree->order = require_memory(calloc(tree->count, sizeof *tree->order));
+    for (uint32_t root = 0; root < tree->count; root++) {
+        if (tree->modules[root].parent != NO_MODULE)
+            continue;
+        for (uint32_t at = root; at != NO_MODULE; at = next_in_walk(tree, root, at)) {
+            struct module *module = &tree->modules[at];
+
+            module->depth =
+                module->parent == NO_MODULE ? 0 : tree->modules[module->parent].depth + 1;
+            tree->order[count++] = at;
+        }
+    }
+    require_invariant(count == tree->count, "each module stands once in the tree");
+}
+
+void module_tree_build(struct module_tree *tree, const struct trace *trace, const uint32_t *parents)
+{
+    size_t strings = string_pool_count(&trace->strings);
+    uint32_t mark_count;
+    struct mark *marks = find_marks(trace, &mark_count);
+
+    tree->by_event_name = require_memory(malloc((strings + 1) * sizeof *tree->by_event_name));
+    for (size_t i = 0; i <= strings; i++)
+        tree->by_event_name[i] = NO_MODULE;
+    (void)string_pool_add(&tree->names, "", 0);
+    add_marked_modules(tree, trace, marks, mark_count);
+    for (uint32_t i = 0; i < mark_count; i++) {
+        uint32_t module = tree->by_event_name[trace->host[marks[i].event].name];
+
+        if (module != NO_MODULE)
+            place_under_outermost(tree, module,
+                                  outermost_around(tree, trace, parents, marks[i].event));
+    }
+    free(marks);
+    if (tree->count == 0)
+        return;
+    link_children(tree);
+    put_in_order(tree);
+}
+
+uint32_t module_tree_find(const struct module_tree *tree, const char *name)
+{
+    uint32_t id = string_pool_find(&tree->names, name, strlen(name));
+
+    return id == UINT32_MAX || id == 0 ? NO_MODULE : id - 1;
+}
+
+void module_tree_clear(struct module_tree *tree)
+{
+    free(tree->modules);
+    free(tree->order);
+    free(tree->by_event_name);
+    string_pool_clear(&tree->names);
+    *tree = (struct module_tree){0};
+}
