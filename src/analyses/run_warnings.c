@@ -107,10 +107,9 @@ static void warn_of_steps(struct results *results, struct section *section,
              "the last step is cut off by the end of the file: its numbers are too small", NULL,
              "leave it out with --steps");
     if (ledger->source == WINDOW_OPTIMIZER_STEP)
-        note(
-            results, section,
-            "no ProfilerStep marks: a step is taken from the end of one optimizer step to the next",
-            "call prof.step() at the end of each iteration");
+        note(results, section,
+             "no ProfilerStep marks: a step is taken from one optimizer step to the next",
+             "call prof.step() at the end of each iteration");
     if (ledger->source == WINDOW_WHOLE)
         note(results, section, "no step marks: the whole recording is one window, start-up and all",
              "call prof.step() at the end of each iteration, with "
