@@ -1,0 +1,139 @@
+"""Runs the programs of training/loops.py, plain and under `flopledger run`, some at a time."""
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LOOPS = Path(__file__).resolve().parent / "training" / "loops.py"
+SECONDS = 180
+
+
+def find_python() -> str | None:
+    """One that has torch; None where there is none."""
+    for python in (
+        os.environ.get("FLOPLEDGER_TEST_PYTHON"),
+        str(ROOT / "build" / "venv" / "bin" / "python"),
+        sys.executable,
+    ):
+        if python and Path(python).exists() and libraries_of(python).get("torch"):
+            return python
+    return None
+
+
+def libraries_of(python: str) -> dict[str, bool]:
+    names = ("torch", "transformers", "accelerate", "lightning")
+    question = (
+        f"import importlib.util as u; print([n for n in {names} if u.find_spec(n) is not None])"
+    )
+    done = subprocess.run([python, "-c", question], capture_output=True, text=True, check=False)
+    return {name: repr(name) in done.stdout for name in names}
+
+
+@dataclass
+class Run:
+    """What a program printed and left."""
+
+    status: int
+    output: str
+    errors: str
+    captures: Path
+    traces: list[Path] = field(default_factory=list)
+    side_files: list[dict] = field(default_factory=list)  # by folder
+
+    def texts(self) -> list[str]:
+        return [gzip.decompress(trace.read_bytes()).decode() for trace in self.traces]
+
+    def names(self, trace: int = 0) -> list[str]:
+        """Of all events with a duration, in the order of the file."""
+        events = json.loads(self.texts()[trace])["traceEvents"]
+        return [event["name"] for event in events if event["ph"] == "X"]
+
+    def steps(self, trace: int = 0) -> list[int]:
+        found = [re.fullmatch(r"ProfilerStep#(\d+)", name) for name in self.names(trace)]
+        return sorted(int(match[1]) for match in found if match)
+
+    def counts_of_modules(self, trace: int = 0) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for name in self.names(trace):
+            if name.startswith("nn:"):
+                counts[name[3:]] = counts.get(name[3:], 0) + 1
+        return counts
+
+
+def environment_of(program: Path, **more: str) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("FLOPLEDGER", "PYTHONPATH"))}
+    kept |= {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore"}
+    kept |= {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", "ACCELERATE_USE_CPU": "1"}
+    return {**kept, **more}
+
+
+def collect(status: int, output: str, errors: str, captures: Path) -> Run:
+    run = Run(status, output, errors, captures)
+    run.traces = sorted(captures.glob("**/*.pt.trace.json.gz"))
+    run.side_files = [json.loads(f.read_text()) for f in sorted(captures.glob("**/capture.json"))]
+    return run
+
+
+class Runner:
+    """Starts runs ahead of the tests that look at them: two at a time."""
+
+    def __init__(self, program: Path, python: str, folder: Path) -> None:
+        self.program = program
+        self.python = python
+        self.folder = folder
+        self.pool = ThreadPoolExecutor(max_workers=2)
+        self.runs: dict[str, Future[Run]] = {}
+
+    def words(self, kind: str) -> list[str]:
+        ranks = []
+        if kind in ("ddp", "fsdp"):
+            ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        return [self.python, *ranks, str(LOOPS), kind]
+
+    def start_plain(self, kind: str) -> None:
+        self.runs[f"plain {kind}"] = self.pool.submit(self.go, f"plain-{kind}", self.words(kind))
+
+    def start_recorded(self, kind: str, *options: str, name: str = "", **variables: str) -> None:
+        name = name or kind
+        captures = self.folder / f"captures-{name}"
+        words = [
+            str(self.program),
+            "run",
+            "--output",
+            str(captures),
+            *options,
+            "--",
+            *self.words(kind),
+        ]
+        self.runs[name] = self.pool.submit(self.go, f"recorded-{name}", words, captures, variables)
+
+    def go(
+        self,
+        name: str,
+        words: list[str],
+        captures: Path = Path("/nonexistent"),
+        variables: dict[str, str] | None = None,
+    ) -> Run:
+        folder = self.folder / name
+        folder.mkdir()
+        done = subprocess.run(
+            words,
+            cwd=folder,
+            env=environment_of(self.program, **(variables or {})),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        return collect(done.returncode, done.stdout, done.stderr, captures)
+
+    def get(self, name: str) -> Run:
+        return self.runs[name].result()

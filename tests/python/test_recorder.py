@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""`flopledger run` records programs of many kinds, and changes nothing of what they compute: test_recorder.py PROGRAM"""
+
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from count_line import run_and_count
+from recorded_runs import Run, Runner, find_python, libraries_of
+
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+PYTHON = find_python()
+LIBRARIES = libraries_of(PYTHON) if PYTHON else {}
+LANGUAGE = {"Language", "embedding", "blocks.0", "blocks.0.norm", "blocks.0.layer"}
+LANGUAGE |= {"blocks.1", "blocks.1.norm", "blocks.1.layer", "logits"}
+
+runner: Runner
+folder: tempfile.TemporaryDirectory
+
+
+def setUpModule() -> None:
+    global runner, folder
+    if PYTHON is None:
+        raise unittest.SkipTest("needs torch")
+    folder = tempfile.TemporaryDirectory()
+    runner = Runner(PROGRAM, PYTHON, Path(folder.name))
+    for kind in ("plain", "accumulation", "scaler", "compiled", "compiled_optimizer", "ddp"):
+        runner.start_plain(kind)
+    silent = "--no-report"
+    runner.start_recorded("plain", "--memory", "--stacks")
+    for kind in (
+        "accumulation scaler two_optimizers workers compiled compiled_optimizer checkpointed ddp fsdp fails "
+        "interrupted few_steps never_steps profiles_itself profiles_itself_first"
+    ).split():
+        runner.start_recorded(kind, silent)
+    runner.start_recorded(
+        "plain", silent, "--steps", "2", "--every", "3", "--modules", "blocks.*", name="every"
+    )
+    runner.start_recorded("plain", silent, name="slow", FLOPLEDGER_NO_EXTENSION="1")
+    if LIBRARIES["transformers"] and LIBRARIES["accelerate"]:
+        runner.start_plain("trainer")
+        runner.start_recorded("trainer", silent)
+    if LIBRARIES["lightning"]:
+        runner.start_plain("lightning")
+        runner.start_recorded("lightning", silent)
+
+
+def tearDownModule() -> None:
+    if PYTHON is not None:
+        runner.pool.shutdown(cancel_futures=True)
+        folder.cleanup()
+
+
+class RecorderCase(unittest.TestCase):
+    def recorded(self, name: str, status: int = 0) -> Run:
+        run = runner.get(name)
+        self.assertEqual(run.status, status, run.errors)
+        self.assertNotIn("recording stopped", run.errors)
+        self.assertEqual(list(run.captures.glob("**/*.part")), [])
+        return run
+
+    def assert_same_losses(self, kind: str) -> None:
+        losses = [
+            sorted(re.findall(r"-?\d+\.\d+(?:e-?\d+)?|^\d+ .*$", run.output, re.MULTILINE))
+            for run in (runner.get(f"plain {kind}"), runner.get(kind))
+        ]
+        self.assertGreaterEqual(len(losses[0]), 9)
+        self.assertEqual(losses[0], losses[1][: len(losses[0])] if kind != "plain" else losses[1])
+
+    def assert_marks(self, run: Run, counts: dict[str, int], trace: int = 0) -> None:
+        self.assertEqual(run.counts_of_modules(trace), counts)
+
+
+class PlainLoops(RecorderCase):
+    def test_steps_modules_and_report(self) -> None:
+        run = self.recorded("plain")
+        self.assertEqual(run.steps(), [4, 5, 6])
+        self.assert_marks(run, {name: 3 for name in LANGUAGE})
+        self.assertIn("Step ledger", run.output)
+        self.assertIn("recorded in", run.errors)
+
+    def test_same_losses_to_the_bit(self) -> None:
+        plain, recorded = runner.get("plain plain"), runner.get("plain")
+        self.assertEqual(recorded.output[: len(plain.output)], plain.output)
+        self.assertEqual(len(plain.output.splitlines()), 10)
+
+    def test_layout_of_the_capture(self) -> None:
+        run = self.recorded("plain")
+        path = run.traces[0].relative_to(run.captures).as_posix()
+        self.assertRegex(
+            path,
+            r"^loops/\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d/traces/rank0_dp0_tp0_pp0/steps4-6\.pt\.trace\.json\.gz$",
+        )
+
+    def test_side_file(self) -> None:
+        side = self.recorded("plain").side_files[0]
+        model = side["models"][0]
+        self.assertEqual(
+            (model["class"], model["parameters"]), ("Language", 50 * 16 + 2 * (32 + 272))
+        )
+        modules = {module["name"]: module for module in model["modules"]}
+        self.assertEqual(set(modules), LANGUAGE - {"Language"} | {"", "blocks"})
+        self.assertEqual(
+            modules["blocks.0.layer"]["extra_repr"], "in_features=16, out_features=16, bias=True"
+        )
+        self.assertEqual(modules["blocks.0.layer"]["parameters"][0]["shape"], [16, 16])
+        self.assertEqual(modules["logits"]["parameters"][0]["shared_with"], "embedding.weight")
+        self.assertEqual(side["optimizers"][0]["class"], "AdamW")
+        tensors = 9  # of parameters; two moments and a counter each
+        self.assertEqual(side["optimizers"][0]["state_bytes"], 2 * 4 * 1408 + 4 * tensors)
+        self.assertEqual(
+            side["inputs"],
+            [{"name": "0", "shape": [4, 8], "dtype": "int64", "device": "cpu"}],
+        )
+        self.assertEqual(side["steps"]["count"], 9)
+        self.assertEqual(len(side["steps"]["durations_ns"]), 8)
+        self.assertEqual(side["recorded"][0]["steps"][0]["tokens"], 32)
+
+    def test_memory_and_stacks(self) -> None:
+        run = self.recorded("plain")
+        self.assertIn('"[memory]"', run.texts()[0])
+        self.assertIn("loops.py", run.texts()[0])
+
+    def test_windows_again_and_modules_chosen(self) -> None:
+        run = self.recorded("every")
+        self.assertEqual(
+            [trace.name for trace in run.traces],
+            [f"step{n}.pt.trace.json.gz" for n in (2, 5, 8)],
+        )
+        self.assertEqual([run.steps(i) for i in range(3)], [[2], [5], [8]])
+        chosen = {name: 1 for name in LANGUAGE if name.startswith("blocks.")}
+        for i in range(3):
+            self.assert_marks(run, chosen, i)
+
+    def test_without_the_extension(self) -> None:
+        run = self.recorded("slow")
+        self.assert_marks(run, {name: 3 for name in LANGUAGE})
+        self.assertEqual(run.output, runner.get("plain plain").output)
+
+    def test_data_loader_with_workers(self) -> None:
+        run = self.recorded("workers")
+        self.assertEqual(run.steps(), [4, 5, 6])
+        waits = [name for name in run.names() if name.startswith("enumerate(DataLoader)")]
+        self.assertEqual(len(waits), 3)
+        self.assertEqual(len(run.side_files), 1)
+
+    def test_gradient_accumulation(self) -> None:
+        run = self.recorded("accumulation")
+        self.assert_same_losses("accumulation")
+        self.assertEqual(run.steps(), [4, 5, 6])
+        for step in run.side_files[0]["recorded"][0]["steps"]:
+            self.assertEqual((step["micro_batches"], step["samples"], step["tokens"]), (3, 12, 96))
+
+    def test_steps_that_the_scaler_leaves_out(self) -> None:
+        run = self.recorded("scaler")
+        self.assert_same_losses("scaler")
+        self.assertEqual(run.side_files[0]["steps"]["count"], 9)
+        self.assertEqual(run.steps(), [4, 5, 6])
+        self.assertEqual(run.names().count("Optimizer.step#SGD.step"), 2)  # 4 and 6, not 5
+        self.assertEqual(run.side_files[0]["precision"]["autocast"], "bfloat16")
+
+    def test_two_optimizers(self) -> None:
+        run = self.recorded("two_optimizers")
+        self.assertEqual(run.steps(), [4, 5, 6])
+        counts = run.counts_of_modules()
+        self.assertEqual((counts["Language"], counts["Critic"], counts["Critic.0"]), (9, 9, 9))
+        self.assertEqual(run.names().count("Optimizer.step#SGD.step"), 9)
+
+    def test_recomputed_modules_are_marked_again(self) -> None:
+        run = self.recorded("checkpointed")
+        counts = run.counts_of_modules()
+        self.assertEqual((counts["Saving"], counts["blocks.0.layer"]), (3, 6))
+        self.assertEqual(run.side_files[0]["recorded"][0]["steps"][0]["micro_batches"], 1)
+
+
+class Compiled(RecorderCase):
+    def test_same_graphs_and_breaks(self) -> None:
+        """The program prints, after each step, how many graphs, operators and graph breaks there were."""
+        run = self.recorded("compiled")
+        self.assertEqual(run.output, runner.get("plain compiled").output)
+        graphs, operators, breaks = run.output.split()[-3:]
+        self.assertGreater(int(graphs), 2)
+        self.assertGreater(int(breaks), 0)
+        self.assertEqual(run.counts_of_modules(), {"Language": 3, "Broken": 3})
+
+    def test_compiled_optimizer_is_left_alone(self) -> None:
+        run = self.recorded("compiled_optimizer")
+        self.assertEqual(run.output, runner.get("plain compiled_optimizer").output)
+        self.assertIn("nothing was recorded", run.errors)
+
+
+class SeveralRanks(RecorderCase):
+    def check(self, kind: str) -> Run:
+        run = self.recorded(kind)
+        folders = [trace.parent.name for trace in run.traces]
+        self.assertEqual(folders, ["rank0_dp0_tp0_pp0", "rank1_dp1_tp0_pp0"])
+        for rank in range(2):
+            self.assertEqual(run.steps(rank), [4, 5, 6])
+            self.assert_marks(run, {name: 3 for name in LANGUAGE}, rank)
+            parallel = run.side_files[rank]["parallel"]
+            self.assertEqual((parallel["rank"], parallel["world_size"]), (rank, 2))
+            self.assertIn("gloo", parallel["backend"])
+        return run
+
+    def test_ddp(self) -> None:
+        run = self.check("ddp")
+        self.assertEqual(run.side_files[0]["models"][0]["wrappers"], ["DistributedDataParallel"])
+        printed = [
+            "".join(sorted(each.output)) for each in (runner.get("plain ddp"), run)
+        ]  # two ranks write at once
+        self.assertEqual(printed[0], printed[1])
+
+    def test_fsdp2(self) -> None:
+        run = self.check("fsdp")
+        self.assertEqual(run.side_files[0]["parallel"]["mesh"], {"dp": 2})
+        model = run.side_files[0]["models"][0]
+        weight = model["modules"][1]["parameters"][0]
+        self.assertEqual((model["class"], weight["shape"]), ("Language", [50, 16]))
+        self.assertEqual(weight["local_shape"], [25, 16])
+
+
+class Frameworks(RecorderCase):
+    def test_trainer(self) -> None:
+        if not (LIBRARIES["transformers"] and LIBRARIES["accelerate"]):
+            self.skipTest("needs transformers and accelerate")
+        run = self.recorded("trainer")
+        losses = [
+            re.findall(r"^(?:\d\.\d+|None)$", each.output, re.MULTILINE)
+            for each in (run, runner.get("plain trainer"))
+        ]
+        self.assertEqual(losses[0], losses[1])
+        self.assertEqual(run.steps(), [4, 5, 6])
+        counts = run.counts_of_modules()
+        self.assertEqual(counts["LlamaForCausalLM"], 6)  # two micro-batches a step
+        self.assertEqual(counts["model.layers.1.self_attn.q_proj"], 6)
+        self.assertEqual(run.side_files[0]["recorded"][0]["steps"][0]["tokens"], 64)
+
+    def test_lightning(self) -> None:
+        if not LIBRARIES["lightning"]:
+            self.skipTest("needs lightning")
+        run = self.recorded("lightning")
+        self.assertEqual(run.output, runner.get("plain lightning").output)
+        self.assertEqual(run.steps(), [4, 5, 6])
+        self.assertEqual(run.counts_of_modules()["model.blocks.1.layer"], 3)
+
+
+class Trouble(RecorderCase):
+    def test_a_script_that_fails(self) -> None:
+        run = self.recorded("fails", status=1)
+        self.assertIn("the script's own error", run.errors)
+        self.assertEqual(run.steps(), [4, 5])
+        self.assertIn("unfinished step 6", run.names())
+
+    def test_ctrl_c(self) -> None:
+        run = self.recorded("interrupted", status=130)
+        self.assertIn("KeyboardInterrupt", run.errors)
+        self.assertEqual(run.steps(), [4, 5])
+
+    def test_too_few_steps(self) -> None:
+        run = self.recorded("few_steps")
+        self.assertIn("ended after 2 steps, before step 4", run.errors)
+        self.assertEqual(run.traces, [])
+        self.assertEqual(run.side_files[0]["state"], "not recorded")
+
+    def test_a_script_that_never_steps(self) -> None:
+        run = self.recorded("never_steps")
+        self.assertIn("no step of an optimizer of torch.optim was seen", run.errors)
+        self.assertFalse(any(run.captures.iterdir()))
+
+    def test_own_profiler_wins(self) -> None:
+        run = self.recorded("profiles_itself")
+        self.assertIn("starts a profiler of its own in step 5", run.errors)
+        self.assertEqual(run.steps(), [4])
+        self.assertEqual(run.output.splitlines()[-1], "True False")  # theirs is as it should be
+
+    def test_own_profiler_that_was_first(self) -> None:
+        run = self.recorded("profiles_itself_first")
+        self.assertIn("recording waits until it ends", run.errors)
+        self.assertEqual(run.steps(), [7, 8, 9])
+        self.assertEqual(run.output.splitlines()[-1], "True False")
+
+
+if __name__ == "__main__":
+    run_and_count()

@@ -1,0 +1,358 @@
+"""Small training programs of many kinds, none of which knows that it is recorded: loops.py KIND
+
+Each prints its losses to the last bit.
+"""
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+STEPS = 9
+BATCH, LENGTH, WORDS, WIDTH = 4, 8, 50, 16
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(WIDTH)
+        self.layer = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + F.gelu(self.layer(self.norm(x)))
+
+
+class Language(nn.Module):
+    """Its input and output share their weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, WIDTH)
+        self.blocks = nn.ModuleList(Block() for _ in range(2))
+        self.logits = nn.Linear(WIDTH, WORDS, bias=False)
+        self.logits.weight = self.embedding.weight
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        x = self.embedding(input_ids)
+        for block in self.blocks:
+            x = block(x)
+        return self.logits(x)
+
+
+def batches(workers: int = 0) -> Iterator[Tensor]:
+    words = torch.randint(0, WORDS, (64 * BATCH, LENGTH))
+    for (batch,) in DataLoader(TensorDataset(words), BATCH, num_workers=workers):
+        yield batch
+
+
+def loss_of(model: nn.Module, batch: Tensor) -> Tensor:
+    return F.cross_entropy(model(batch).flatten(0, 1), batch.flatten())
+
+
+def say(loss: Tensor) -> None:
+    print(repr(loss.item()), flush=True)
+
+
+def train(
+    model: nn.Module,
+    steps: int = STEPS,
+    workers: int = 0,
+    before_step: Callable[[int], None] = lambda step: None,
+) -> nn.Module:
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for step, batch in enumerate(batches(workers), 1):
+        before_step(step)
+        loss = loss_of(model, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        say(loss)
+        if step == steps:
+            break
+    return model
+
+
+def plain() -> None:
+    model = train(Language())
+    print(repr(sum(p.double().sum().item() for p in model.parameters())))
+
+
+def workers() -> None:
+    train(Language(), workers=2)
+
+
+def accumulation() -> None:
+    """Three micro-batches a step, and a look at other data between steps."""
+    model = Language()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2, momentum=0.9)
+    data = batches()
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        for _ in range(3):
+            loss = loss_of(model, next(data))
+            loss.backward()
+        optimizer.step()
+        say(loss)
+        model.eval()
+        with torch.no_grad():
+            model(torch.zeros(1, LENGTH, dtype=torch.long))
+        model.train()
+
+
+def scaler() -> None:
+    """The gradients of two steps are infinite: GradScaler leaves the optimizer out."""
+    model = Language()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+    scaling = torch.amp.GradScaler("cpu", init_scale=2.0)
+    for step, batch in zip(range(1, STEPS + 1), batches()):
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = loss_of(model, batch)
+        scaling.scale(loss * (float("inf") if step in (3, 5) else 1.0)).backward()
+        scaling.step(optimizer)
+        scaling.update()
+        say(loss)
+
+
+def two_optimizers() -> None:
+    """A generator, and a critic that steps twice as often."""
+
+    class Critic(nn.Sequential):
+        pass
+
+    model, critic = Language(), Critic(nn.Linear(WORDS, 8), nn.ReLU(), nn.Linear(8, 1))
+    optimizers = [torch.optim.SGD(each.parameters(), lr=1e-2) for each in (critic, model)]
+    for _, batch in zip(range(STEPS), batches()):
+        for _ in range(2):
+            optimizers[0].zero_grad()
+            loss = critic(model(batch).detach()).mean()
+            loss.backward()
+            optimizers[0].step()
+        optimizers[1].zero_grad()
+        loss = critic(model(batch)).mean()
+        loss.backward()
+        optimizers[1].step()
+        say(loss)
+
+
+def fails() -> None:
+    """In step 6."""
+
+    def before_step(step: int) -> None:
+        if step == 6:
+            raise ValueError("the script's own error")
+
+    train(Language(), before_step=before_step)
+
+
+def interrupted() -> None:
+    """Ctrl-C in step 6."""
+
+    def before_step(step: int) -> None:
+        if step == 6:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    train(Language(), before_step=before_step)
+
+
+def waits() -> None:
+    """Until somebody ends it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+    train(Language())
+    print("waiting", flush=True)
+    signal.pause()
+
+
+def few_steps() -> None:
+    train(Language(), steps=2)
+
+
+def never_steps() -> None:
+    say(loss_of(Language(), next(batches())))
+
+
+def profiles_itself(first: int = 5) -> None:
+    """The program's own profiler, on in two steps."""
+    own = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+
+    def before_step(step: int) -> None:
+        if step == first:
+            own.start()
+        if step == first + 2:
+            own.stop()
+
+    train(Language(), steps=14, before_step=before_step)
+    names = [event.key for event in own.key_averages()]
+    print("aten::mm" in names, any(name.startswith("nn:") for name in names))
+
+
+def profiles_itself_first() -> None:
+    profiles_itself(3)
+
+
+def compiled() -> None:
+    """Compiled with a graph break, and compiled anew while steps are recorded; prints what was compiled."""
+    from torch._dynamo.testing import CompileCounter
+    from torch._dynamo.utils import counters
+
+    class Broken(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = Language()
+
+        def forward(self, words: Tensor) -> Tensor:
+            x = self.model.embedding(words)
+            torch._dynamo.graph_break()
+            return self.model.logits(self.model.blocks[1](self.model.blocks[0](x)))
+
+    counter = CompileCounter()
+    whole = torch.compile(Language(), backend=counter)
+    broken = torch.compile(Broken(), backend=counter)
+    parameters = [*whole.parameters(), *broken.parameters()]
+    optimizer = torch.optim.SGD(parameters, lr=1e-2)
+    for step, batch in zip(range(1, STEPS + 1), batches()):
+        batch = batch[:, : LENGTH - step % 3]  # new shapes: compiled again
+        optimizer.zero_grad()
+        loss = loss_of(whole, batch) + loss_of(broken, batch)
+        loss.backward()
+        optimizer.step()
+        say(loss)
+        print(counter.frame_count, counter.op_count, sum(counters["graph_break"].values()))
+
+
+def compiled_optimizer() -> None:
+    from torch._dynamo.testing import CompileCounter
+
+    counter = CompileCounter()
+    model = Language()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+    step = torch.compile(optimizer.step, backend=counter)
+    for _, batch in zip(range(STEPS), batches()):
+        optimizer.zero_grad()
+        loss = loss_of(model, batch)
+        loss.backward()
+        step()
+        say(loss)
+    print(counter.frame_count, counter.op_count)
+
+
+def checkpointed() -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    class Saving(Language):
+        def forward(self, input_ids: Tensor) -> Tensor:
+            x = self.embedding(input_ids)
+            for block in self.blocks:
+                x = checkpoint(block, x, use_reentrant=False)
+            return self.logits(x)
+
+    train(Saving())
+
+
+def distributed(model: nn.Module) -> None:
+    train(model)
+    torch.distributed.destroy_process_group()
+
+
+def ddp() -> None:
+    torch.distributed.init_process_group("gloo")
+    distributed(nn.parallel.DistributedDataParallel(Language()))
+
+
+def fsdp() -> None:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("dp",))
+    model = Language()
+    for block in model.blocks:
+        fully_shard(block, mesh=mesh)
+    distributed(fully_shard(model, mesh=mesh))
+
+
+def trainer() -> None:
+    from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
+
+    class Words(torch.utils.data.Dataset):
+        def __len__(self) -> int:
+            return 64
+
+        def __getitem__(self, index: int) -> dict[str, Tensor]:
+            words = (torch.arange(LENGTH) * 7 + index) % WORDS
+            return {"input_ids": words, "labels": words}
+
+    config = LlamaConfig(
+        vocab_size=WORDS,
+        hidden_size=WIDTH,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+    )
+    arguments = TrainingArguments(
+        output_dir="trainer",
+        max_steps=STEPS,
+        per_device_train_batch_size=BATCH,
+        gradient_accumulation_steps=2,
+        report_to=[],
+        save_strategy="no",
+        logging_steps=1,
+        disable_tqdm=True,
+        use_cpu=True,
+    )
+    work = Trainer(model=LlamaForCausalLM(config), args=arguments, train_dataset=Words())
+    work.train()
+    for entry in work.state.log_history:
+        print(repr(entry.get("loss")))
+
+
+def lightning() -> None:
+    import logging
+
+    import lightning.pytorch as pl
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore")
+
+    class Lit(pl.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = Language()
+
+        def training_step(self, batch: list[Tensor], index: int) -> Tensor:
+            loss = loss_of(self.model, batch[0])
+            say(loss)
+            return loss
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.AdamW(self.parameters(), lr=1e-2)
+
+    words = torch.randint(0, WORDS, (64 * BATCH, LENGTH))
+    training = pl.Trainer(
+        max_steps=STEPS,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    training.fit(Lit(), DataLoader(TensorDataset(words), BATCH))
+
+
+def needs_modules() -> None:
+    """Not a test: tells which of the libraries are there."""
+    import importlib.util
+
+    for name in ("transformers", "accelerate", "lightning"):
+        print(name, importlib.util.find_spec(name) is not None)
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    globals()[sys.argv[1]]()
