@@ -56,7 +56,7 @@ const char *scan_escaped_string(struct json_scan *scan, const char *start, const
             return scan_fail(scan, scan->limit, "the end of a string");
         if (*at == '"')
             break;
-        if (scan->limit - at < 6)
+        if (scan->limit - at < (at[1] == 'u' ? 6 : 2))
             return scan_fail(scan, scan->limit, "the end of a string");
         if (!is_escape(at + 1))
             return scan_fail(scan, at, "an escape sequence that JSON knows");
