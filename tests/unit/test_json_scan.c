@@ -45,7 +45,7 @@ static void values_end_where_they_end(void **state)
     assert_int_equal(value_length("N/A,"), 3);
     assert_int_equal(value_length("-Infinity]"), 9);
     assert_int_equal(value_length("[1,[\"]\"],{\"a\":{}}] "), 18);
-    assert_int_equal(value_length("{\"}\":\"\\\"}\"}x"), 12);
+    assert_int_equal(value_length("{\"}\":\"\\\"}\"}x"), 11);
 }
 
 static void malformed_values_are_no_values(void **state)
