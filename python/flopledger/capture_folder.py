@@ -33,6 +33,13 @@ class CaptureFolder:
                     number += 1
         return self.made
 
+    def remove_if_empty(self) -> None:
+        for folder in filter(None, (self.made, self.traces)):
+            try:
+                os.rmdir(folder)
+            except OSError:
+                pass  # there is something in it
+
     def pack_trace(self, text: str, name: str, open_step: int | None) -> str:
         """Compresses the trace in file `text`, then removes that. A step that did not end is no step: it is renamed."""
         path = os.path.join(self.path, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from typing import Any
@@ -60,12 +61,16 @@ class ProfilerSession:
         self.is_started = self.is_prepared = False
 
     def save(self, path: str) -> None:
-        """As JSON text; an error is raised where the file is not whole."""
+        """As JSON text; an error is raised where the file is not whole, of which torch says nothing."""
         self.profiler.export_chrome_trace(path)
-        with open(path, "rb") as file:  # torch says nothing where the disk is full
-            file.seek(max(0, os.path.getsize(path) - 16))
-            if not file.read().rstrip().endswith(b"}"):
-                raise OSError(28, "the trace was not written whole (is the disk full?)", path)
+        try:
+            with open(path, "rb") as file:
+                file.seek(max(0, os.path.getsize(path) - 16))
+                is_whole = file.read().rstrip().endswith(b"}")
+        except FileNotFoundError:
+            is_whole = False
+        if not is_whole:
+            raise OSError(errno.ENOSPC, "torch could not write it whole (is the disk full?)", path)
 
 
 def config_that_only_traces() -> Any:

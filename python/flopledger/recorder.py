@@ -313,7 +313,9 @@ class Recorder:
             session.save(text)
             self.folder.pack_trace(text, name, open_step)
         except OSError as error:
-            remove(text)
+            for path in (text, f"{text}.tmp"):  # the second is what torch writes to
+                remove(path)
+            self.folder.remove_if_empty()
             raise OSError(
                 error.errno, f"cannot write the trace: {error.strerror or error}", error.filename
             ) from error

@@ -13,7 +13,10 @@ from typing import Any
 import flopledger
 from flopledger.models import Model, parameters_of, walk
 
-SECRET = re.compile(r"token|secret|passw|passphrase|credential|api_?key|access_?key|auth", re.I)
+SECRET = re.compile(
+    r"token(?!i[sz]|s)|secret|passw|passphrase|credential|api[_-]?key|access[_-]?key|auth(?!or)",
+    re.I,
+)
 ENVIRONMENT_THAT_MATTERS = re.compile(
     r"(CUDA|NCCL|TORCH|TORCHINDUCTOR|PYTORCH|TRITON|OMP|MKL|KMP|GLOO|NVTE|ROCR?|HIP|HSA|RCCL|UCX|ACCELERATE|FSDP)_\w+"
     r"|RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|GROUP_RANK|SLURM_(JOB_ID|NNODES|NTASKS|PROCID)"

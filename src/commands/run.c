@@ -272,12 +272,15 @@ static bool conclude(struct arena *arena, const struct run_settings *settings, c
 
     list_capture(&content, arena, capture);
     if (content.rank_count == 0)
-        fprintf(stderr,
-                "flopledger: nothing was recorded: no step of an optimizer of torch.optim was seen "
-                "(see docs/how-to/record-a-run.md)\n");
+        fprintf(
+            stderr,
+            "flopledger: nothing was recorded: no step of an optimizer of torch.optim was seen, "
+            "unless a message above says otherwise (see docs/how-to/record-a-run.md)\n");
     else
         fprintf(stderr, "flopledger: %s %s\n",
-                content.trace_count > 0 ? "recorded in" : "no step was recorded; see", capture);
+                content.trace_count > 0 ? "recorded in"
+                                        : "no step was recorded; what is known is in",
+                capture);
     remove_empty_capture(capture);
     if (content.trace_count > 0 && settings->shows_report)
         is_shown = show_reports(arena, settings, &content, error);

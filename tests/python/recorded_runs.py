@@ -103,16 +103,28 @@ class Runner:
     def start_recorded(self, kind: str, *options: str, name: str = "", **variables: str) -> None:
         name = name or kind
         captures = self.folder / f"captures-{name}"
-        words = [
-            str(self.program),
-            "run",
-            "--output",
-            str(captures),
-            *options,
-            "--",
-            *self.words(kind),
-        ]
+        words = [str(self.program), "run", "--output", str(captures), *options, "--"]
+        words += self.words(kind)
         self.runs[name] = self.pool.submit(self.go, f"recorded-{name}", words, captures, variables)
+
+    def start_with_full_disk(self) -> None:
+        """No file may grow beyond some kilobytes."""
+        captures = self.folder / "captures-full"
+        words = ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", str(self.program), "run"]
+        words += ["--output", str(captures), "--", *self.words("plain")]
+        self.runs["full"] = self.pool.submit(self.go, "recorded-full", words, captures)
+
+    def start_without_folder(self) -> None:
+        """The folder of the capture is a file, which `flopledger run` would have noticed before."""
+        (self.folder / "file").write_text("")
+        start = self.program.parent / "python" / "flopledger" / "start"
+        variables = {
+            "PYTHONPATH": str(start),
+            "FLOPLEDGER_CAPTURE": str(self.folder / "file" / "x"),
+        }
+        words = self.words("plain")
+        nowhere = Path("/nonexistent")
+        self.runs["nowhere"] = self.pool.submit(self.go, "nowhere", words, nowhere, variables)
 
     def go(
         self,

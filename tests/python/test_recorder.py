@@ -39,6 +39,8 @@ def setUpModule() -> None:
         "plain", silent, "--steps", "2", "--every", "3", "--modules", "blocks.*", name="every"
     )
     runner.start_recorded("plain", silent, name="slow", FLOPLEDGER_NO_EXTENSION="1")
+    runner.start_with_full_disk()
+    runner.start_without_folder()
     if LIBRARIES["transformers"] and LIBRARIES["accelerate"]:
         runner.start_plain("trainer")
         runner.start_recorded("trainer", silent)
@@ -268,6 +270,18 @@ class Trouble(RecorderCase):
         run = self.recorded("never_steps")
         self.assertIn("no step of an optimizer of torch.optim was seen", run.errors)
         self.assertFalse(any(run.captures.iterdir()))
+
+    def test_full_disk(self) -> None:
+        run = runner.get("full")
+        self.assertEqual((run.status, run.output), (0, runner.get("plain plain").output))
+        self.assertIn("recording stopped: cannot write the trace", run.errors)
+        self.assertEqual([f.name for f in run.captures.glob("**/*") if f.is_file()], [])
+
+    def test_folder_that_cannot_be_made(self) -> None:
+        run = runner.get("nowhere")
+        self.assertEqual((run.status, run.output), (0, runner.get("plain plain").output))
+        self.assertEqual(run.errors.count("recording stopped: "), 1)
+        self.assertIn("Not a directory", run.errors)
 
     def test_own_profiler_wins(self) -> None:
         run = self.recorded("profiles_itself")

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""`flopledger run` as a command, and the parts of the recorder that need no torch: test_run_command.py PROGRAM"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from count_line import run_and_count
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(ROOT / "python"))
+sys.dont_write_bytecode = True
+
+
+class CommandCase(unittest.TestCase):
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name).resolve()
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {
+            k: v for k, v in os.environ.items() if not k.startswith(("FLOPLEDGER", "PYTHONPATH"))
+        }
+        return {**kept, "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+    def run_it(self, *words: str, **variables: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [str(PROGRAM), "run", *words],
+            cwd=self.folder,
+            env=self.environment(**variables),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+
+class Command(CommandCase):
+    def test_status_of_the_program_is_ours(self) -> None:
+        self.assertEqual(self.run_it("--", "sh", "-c", "exit 0").returncode, 0)
+        done = self.run_it("--", "sh", "-c", "echo out; echo err >&2; exit 42")
+        self.assertEqual((done.returncode, done.stdout), (42, "out\n"))
+        self.assertIn("err\n", done.stderr)
+        self.assertIn("exit status 42", done.stderr)
+
+    def test_end_by_a_signal(self) -> None:
+        self.assertEqual(self.run_it("sh", "-c", "kill -KILL $$").returncode, 137)
+
+    def test_signals_are_passed_on(self) -> None:
+        script = "trap 'echo got it; exit 5' TERM; echo ready; while :; do sleep 0.05; done"
+        with subprocess.Popen(
+            [str(PROGRAM), "run", "--", "sh", "-c", script],
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.stdout.readline(), "got it\n")
+            self.assertEqual(process.wait(timeout=30), 5)
+
+    def test_words_reach_the_program_as_they_are(self) -> None:
+        show = 'for word; do echo "[$word]"; done'
+        done = self.run_it(
+            "--steps", "10-12", "sh", "-c", show, "x", "--steps", "7", "--", "-m", "a b"
+        )
+        self.assertEqual(done.stdout, "[--steps]\n[7]\n[--]\n[-m]\n[a b]\n")
+
+    def test_module_and_its_arguments(self) -> None:
+        (self.folder / "pkg").mkdir()
+        (self.folder / "pkg" / "train.py").write_text("import sys\nprint(__name__, sys.argv[1:])\n")
+        done = self.run_it("-s", "3", "-m", "pkg.train", "--every", "9")
+        self.assertEqual(done.stdout, "__main__ ['--every', '9']\n")
+
+    def test_script_without_python_before_it(self) -> None:
+        (self.folder / "train.py").write_text("print('trained')\n")
+        self.assertEqual(self.run_it("train.py").stdout, "trained\n")
+
+    def test_settings_reach_the_recorder(self) -> None:
+        config = self.folder / "run.json"
+        config.write_text(
+            '{"flopledger": {"every": 50, "steps": "5", "memory": true, "name": "n/m"}}'
+        )
+        done = self.run_it("--config", "run.json", "--steps", "10-12", "--", "env")
+        said = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+        self.assertEqual(said["FLOPLEDGER_STEPS"], "10-12")  # the option wins
+        self.assertEqual(said["FLOPLEDGER_EVERY"], "50")
+        self.assertEqual(said["FLOPLEDGER_RECORD"], "shapes,,memory,markers")
+        self.assertTrue(said["PYTHONPATH"].endswith("/flopledger/start"))
+        self.assertTrue(
+            said["FLOPLEDGER_CAPTURE"].startswith(str(self.folder / "captures" / "n_m"))
+        )
+
+    def test_config_that_says_no(self) -> None:
+        (self.folder / "ds.json").write_text('{"flops_profiler": {"enabled": false}}')
+        done = self.run_it("-c", "ds.json", "sh", "-c", "echo ${FLOPLEDGER_CAPTURE-none}")
+        self.assertEqual((done.returncode, done.stdout), (0, "none\n"))
+        self.assertIn("nothing is recorded", done.stderr)
+
+    def test_nothing_recorded_leaves_nothing(self) -> None:
+        done = self.run_it("true")
+        self.assertIn("nothing was recorded", done.stderr)
+        self.assertEqual(list((self.folder / "captures").iterdir()), [])
+
+    def test_wrong_command_lines(self) -> None:
+        for words, message in [
+            ([], "no program given"),
+            (["--steps", "1", "true"], "is not a step (10) or a range of steps (10-12), from 2 up"),
+            (["--stepz", "3", "true"], "did you mean '--steps'"),
+            (["--config", "missing.json", "true"], "cannot read 'missing.json'"),
+            (["--", "no-such-program-here"], "cannot run 'no-such-program-here'"),
+        ]:
+            done = self.run_it(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(message, done.stderr)
+
+    def test_folder_that_cannot_be_made(self) -> None:
+        (self.folder / "file").write_text("")
+        done = self.run_it("--output", "file/captures", "echo", "ran")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("--output names another place", done.stderr)
+
+
+class StartOfPython(CommandCase):
+    def python(self, code: str, **variables: str) -> str:
+        start = ROOT / "python" / "flopledger" / "start"
+        path = os.pathsep.join(filter(None, [str(start), variables.pop("PYTHONPATH", "")]))
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=self.environment(PYTHONPATH=path, FLOPLEDGER_CAPTURE=str(self.folder), **variables),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.stderr, "")
+        return done.stdout
+
+    def test_other_sitecustomize_runs(self) -> None:
+        (self.folder / "sitecustomize.py").write_text("import builtins\nbuiltins.theirs = 1\n")
+        said = self.python(
+            "import sitecustomize; print(theirs, sitecustomize.__file__)",
+            PYTHONPATH=str(self.folder),
+        )
+        self.assertEqual(said, f"1 {self.folder / 'sitecustomize.py'}\n")
+
+    def test_nothing_is_imported(self) -> None:
+        said = self.python("import sys; print('torch' in sys.modules, 'json' in sys.modules)")
+        self.assertEqual(said, "False False\n")
+
+    def test_awaited_module_is_loaded_as_ever(self) -> None:
+        """A stand-in for torch: its optimizer module is imported by its own loader, and the hook registered once."""
+        package = self.folder / "torch" / "optim"
+        package.mkdir(parents=True)
+        (package.parent / "__init__.py").write_text("")
+        (package / "__init__.py").write_text("from torch.optim import optimizer\n")
+        (package / "optimizer.py").write_text(
+            "hooks = []\nregister_optimizer_step_post_hook = hooks.append\n"
+        )
+        said = self.python(
+            "import torch.optim.optimizer as o, sys\n"
+            "print(len(o.hooks), type(o.__loader__).__name__, o.__spec__.loader is o.__loader__)\n"
+            "print([f for f in sys.meta_path if 'flopledger' in type(f).__module__])",
+            PYTHONPATH=str(self.folder),
+        )
+        self.assertEqual(said, "1 SourceFileLoader True\n[]\n")
+
+
+class Parts(unittest.TestCase):
+    def test_where_steps_end(self) -> None:
+        from flopledger.step_finder import StepFinder
+
+        def ends(steps: str) -> str:
+            finder = StepFinder()
+            return "".join("|" if finder.ends_step(ord(name)) else "." for name in steps)
+
+        self.assertEqual(ends("aaaa"), "||||")
+        self.assertEqual(ends("abababab"), "|..|.|.|")
+        self.assertEqual(ends("aaabaaabaaab"), "|||....|...|")
+        self.assertEqual(ends("ab" + "a" * 65 + "aaa"), "|." + "." * 64 + "||||")
+
+    def test_windows(self) -> None:
+        from flopledger.settings import read_settings
+
+        once = read_settings({"FLOPLEDGER_CAPTURE": "x"})
+        self.assertEqual([once.window_from(step) for step in (2, 4, 5)], [(4, 6), (4, 6), None])
+        again = read_settings(
+            {
+                "FLOPLEDGER_CAPTURE": "x",
+                "FLOPLEDGER_STEPS": "10-12",
+                "FLOPLEDGER_EVERY": "100",
+            }
+        )
+        self.assertEqual(
+            [again.window_from(step) for step in (2, 10, 11, 110, 111)],
+            [(10, 12), (10, 12), (110, 112), (110, 112), (210, 212)],
+        )
+
+    def test_secrets_are_hidden(self) -> None:
+        from flopledger.side_file import describe_environment, without_secrets
+
+        words = (
+            "train.py --hf_token abc --api-key=abc --lr 1 --url https://me:pw@host/x --auth --wide"
+        )
+        self.assertEqual(
+            " ".join(without_secrets(words.split())),
+            "train.py --hf_token (hidden) --api-key=(hidden) --lr 1 --url https://(hidden)@host/x --auth --wide",
+        )
+        kept = describe_environment(
+            {"NCCL_DEBUG": "INFO", "TORCH_TOKEN": "abc", "HOME": "/x", "RANK": "1"}
+        )
+        self.assertEqual(kept, {"NCCL_DEBUG": "INFO", "RANK": "1"})
+
+    def test_folders_of_their_own(self) -> None:
+        from flopledger.capture_folder import CaptureFolder
+
+        with tempfile.TemporaryDirectory() as capture:
+            folders = [CaptureFolder(capture, "rank0") for _ in range(3)]
+            names = [Path(folder.path).name for folder in folders]
+            self.assertEqual(names, ["rank0", "rank0_2", "rank0_3"])
+            self.assertEqual(Path(folders[1].path).name, "rank0_2")
+
+    def test_files_whole_or_not_at_all(self) -> None:
+        from flopledger.capture_folder import CaptureFolder
+
+        with tempfile.TemporaryDirectory() as capture:
+            folder = CaptureFolder(capture, "rank0")
+            circle: dict = {}
+            circle["x"] = circle
+            with self.assertRaises(ValueError):
+                folder.write_json("capture.json", circle)
+            self.assertEqual(os.listdir(folder.path), [])
+
+    def test_versions_agree(self) -> None:
+        import flopledger
+
+        said = subprocess.run([str(PROGRAM), "--version"], capture_output=True, text=True)
+        self.assertEqual(said.stdout.split()[1], flopledger.__version__)
+
+
+if __name__ == "__main__":
+    run_and_count()
