@@ -10,13 +10,13 @@
 /* The size stands in front of the array, on a line of its own. */
 enum { SIZE_BYTES = 64 };
 
-/* Large pages: the kernel hands out and zeroes 2 MiB at a time, and a fault costs as much as one of 4 KiB. */
+/* Large pages: the kernel hands out and zeroes 2 MiB at a time, and a fault costs as much as one of
+ * 4 KiB. */
 static const size_t large_page_bytes = (size_t)2 * 1024 * 1024;
 
 static char *map_bytes(size_t bytes)
 {
-    char *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     return require_memory(memory == MAP_FAILED ? NULL : memory);
 }

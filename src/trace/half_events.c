@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int compare_numbers(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
 /* By track and time; at one time first the ends of what began before, then the begins, then the
  * other ends: so an event of no length is found, and one event may follow the other at once. */
 static int compare_halves(const void *a, const void *b, void *argument)
@@ -23,10 +28,16 @@ static int compare_halves(const void *a, const void *b, void *argument)
         return left->is_begin ? 1 : -1;
     order = strcmp(string_pool_text(&builder->strings, left->event.name),
                    string_pool_text(&builder->strings, right->event.name));
-    return order ? order
-                 : (left->event.detail > right->event.detail) -
-                       (left->event.detail < right->event.detail);
+    if (!order)
+        order = compare_numbers(left->event.kind, right->event.kind);
+    if (!order)
+        order = compare_numbers(left->event.correlation, right->event.correlation);
+    return order ? order : compare_numbers(left->event.external_id, right->event.external_id);
 }
+
+/* An end looks no deeper than this for the begin of its name: no program nests deeper, and time
+ * stays linear. */
+enum { NESTING_MAX = 1024 };
 
 struct matcher {
     struct trace_builder *builder;
@@ -41,14 +52,15 @@ static bool close_begin(struct matcher *matcher, const struct half_event *end)
 {
     const struct half_event *halves = matcher->builder->halves;
     uint32_t place = matcher->depth;
+    uint32_t lowest = place > NESTING_MAX ? place - NESTING_MAX : 0;
     struct event event;
 
     if (!matcher->depth)
         return false;
-    while (place && end->event.name &&
+    while (place > lowest && end->event.name &&
            halves[matcher->open[place - 1]].event.name != end->event.name)
         place--;
-    if (!place && end->event.name)
+    if (place == lowest && end->event.name)
         return false;
     place--;
     event = halves[matcher->open[place]].event;

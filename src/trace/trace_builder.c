@@ -311,6 +311,10 @@ void read_account_add(struct read_account *to, const struct read_account *from,
     to->replaced_names += from->replaced_names;
     to->device_step_copies += from->device_step_copies;
     to->uncategorised_events += from->uncategorised_events;
+    if (from->is_truncated) {
+        to->is_truncated = true;
+        memcpy(to->truncation, from->truncation, sizeof to->truncation);
+    }
     for (uint32_t i = 0; i < from->damage_count && to->damage_count < READ_DAMAGES_MAX; i++)
         to->damages[to->damage_count++] = from->damages[i];
     for (uint32_t i = 0; i < from->category_count; i++)

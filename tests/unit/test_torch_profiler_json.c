@@ -247,7 +247,7 @@ static void one_bad_event_costs_only_itself(void **state)
     assert_int_equal(trace.read.damaged_events, 3);
     assert_int_equal(trace.read.damages[0].byte, 71);
     assert_string_equal(trace.read.damages[0].message,
-                        "expected ',' or '}' after a value, found '\"dur\":1,\"args\":{\"x\":[{'");
+                        "expected ',' or '}' after a value, found '\"dur\":1,\"args\":{\"x\":[{\"'");
 }
 
 static void a_name_with_a_bracket_does_not_end_the_events(void **state)
