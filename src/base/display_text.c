@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A longer name is only cut in its middle: taking it apart would take too long. */
+enum { CPP_NAME_MAX = 8192 };
+
 /* Characters that change the order or shape of a line without being seen. */
 static bool is_invisible_control(uint32_t code)
 {
@@ -95,8 +98,8 @@ const char *shorten_middle(struct arena *arena, const char *text, int columns, b
     if (in_all <= columns)
         return text;
     head_bytes = bytes_within(text, (for_text + 1) / 2);
-    tail = text + head_bytes;
-    while (display_columns(tail) > for_text / 2)
+    tail = text + bytes_within(text, in_all - for_text / 2);
+    while (display_columns(tail) > for_text / 2) /* half of a wide character */
         tail += utf8_decode(tail, strlen(tail)).length;
     size = head_bytes + strlen(ellipsis) + strlen(tail) + 1;
     result = arena_allocate(arena, size);
@@ -198,9 +201,14 @@ static void drop_lambdas(char *name)
  * arguments. */
 static bool tells_little(const char *argument, size_t length)
 {
-    static const char *const dull[] = {
-        "Array<",          "TrivialOffsetCalculator<", "OffsetCalculator<",
-        "LoadWithoutCast", "StoreWithoutCast",         "std::array<"};
+    static const char *const dull[] = {"Array<",
+                                       "TrivialOffsetCalculator<",
+                                       "OffsetCalculator<",
+                                       "LoadWithoutCast",
+                                       "StoreWithoutCast",
+                                       "array<",
+                                       "true",
+                                       "false"};
 
     if (argument[0] >= '0' && argument[0] <= '9')
         return true;
@@ -235,10 +243,12 @@ static void drop_dull_arguments(char *name)
         size_t length = (size_t)(end - in);
 
         if (!tells_little(in, length)) {
-            if (out > open + 1) {
+            bool has_space = in[-1] == ' '; /* nothing may grow */
+
+            if (out > open + 1)
                 *out++ = ',';
+            if (out > open + 1 && has_space)
                 *out++ = ' ';
-            }
             memmove(out, in, length);
             out += length;
         }
@@ -247,31 +257,45 @@ static void drop_dull_arguments(char *name)
     }
     if (out == open + 1)
         out = open; /* none: without brackets */
-    else
+    else if (*in == '>')
         *out++ = '>';
     in += *in == '>';
     memmove(out, in, strlen(in) + 1);
 }
 
-/* "elementwise_kernel<gpu_kernel_impl<X>>" is "elementwise_kernel<X>"; in place. */
-static void unwrap_kernel_impl(char *name)
+/* Puts the last template argument of each `wrapper` ("gpu_kernel_impl<") in its place; in place. */
+static void unwrap(char *name, const char *wrapper)
 {
-    static const char *const wrappers[] = {"<gpu_kernel_impl<", "<gpu_kernel_impl_nocast<"};
+    char *found = strstr(name, wrapper);
+    char *last;
+    char *end;
 
-    for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++) {
-        char *found = strstr(name, wrappers[i]);
-        char *inner;
-        size_t length;
-
-        if (!found)
-            continue;
-        inner = found + strlen(wrappers[i]);
-        length = (size_t)(behind_group(inner - 1) - inner) - 1;
-        memmove(found + 1, inner, length);
-        inner += length + 1;
-        inner += strspn(inner, " ");
-        memmove(found + 1 + length, inner, strlen(inner) + 1);
+    if (!found || (found > name && is_name_character(found[-1])))
+        return;
+    last = found + strlen(wrapper);
+    for (end = last; *end && *end != '>';) {
+        last = end + strspn(end, " ");
+        end = last + (behind_argument(last) - last);
+        if (*end == ',')
+            end++;
     }
+    memmove(found, last, (size_t)(end - last));
+    found += end - last;
+    while (found > name && found[-1] == ' ')
+        found--;
+    end += *end == '>';
+    memmove(found, end, strlen(end) + 1);
+}
+
+/* "elementwise_kernel<gpu_kernel_impl<X>>" is "elementwise_kernel<X>", and so for functions made of
+ * others; in place. */
+static void unwrap_functions(char *name)
+{
+    static const char *const wrappers[] = {"gpu_kernel_impl<", "gpu_kernel_impl_nocast<",
+                                           "BinaryFunctor<", "AUnaryFunctor<", "BUnaryFunctor<"};
+
+    for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++)
+        unwrap(name, wrappers[i]);
 }
 
 /* A copy without what is nested `depth` template arguments deep or deeper: depth 1 leaves "kernel".
@@ -301,7 +325,7 @@ const char *shorten_name(struct arena *arena, const char *name, int columns, boo
 
     if (display_columns(name) <= columns)
         return name;
-    if (!strstr(name, "::") && !strchr(name, '<') && !strchr(name, '('))
+    if (strlen(name) > CPP_NAME_MAX || !strpbrk(name, "<(:"))
         return shorten_middle(arena, name, columns, use_unicode);
     plain = without_parameters(arena, name);
     if (display_columns(plain) <= columns)
@@ -310,7 +334,7 @@ const char *shorten_name(struct arena *arena, const char *name, int columns, boo
     drop_lambdas(plain);
     if (display_columns(plain) > columns) {
         drop_dull_arguments(plain);
-        unwrap_kernel_impl(plain);
+        unwrap_functions(plain);
     }
     shorter = plain;
     for (int depth = 4; depth >= 2 && display_columns(shorter) > columns; depth--)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -98,6 +99,20 @@ static void kernel_names_keep_what_tells(void **state)
                         "Memcpy Hto\xE2\x80\xA6> Device)");
 }
 
+static void functions_made_of_others_are_unwrapped(void **state)
+{
+    const char *mul =
+        "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::"
+        "BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, at::native::binary_internal::"
+        "MulFunctor<float> > >(at::TensorIteratorBase&, at::native::BinaryFunctor<x, y> const&)::"
+        "{lambda(int)#1}>(int, at::native::gpu_kernel_impl_nocast<z>)";
+
+    (void)state;
+    assert_string_equal(shorten_name(&arena, mul, 44, true),
+                        "elementwise_kernel<MulFunctor<float>>");
+    assert_string_equal(shorten_name(&arena, mul, 30, true), "elementwise_kernel<MulFunctor>");
+}
+
 static void any_name_fits(void **state)
 {
     static const char *const names[] = {"<",
@@ -118,13 +133,44 @@ static void any_name_fits(void **state)
                                         "operator<<",
                                         "k<4, 5>(int) [clone .x]",
                                         "<gpu_kernel_impl<",
-                                        "a<gpu_kernel_impl<b"};
+                                        "a<gpu_kernel_impl<b",
+                                        "BinaryFunctor<",
+                                        "BinaryFunctor<a, ",
+                                        "a<BinaryFunctor<b, c<d> > >"};
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         for (int columns = 3; columns < 30; columns++)
             assert_true(display_columns(shorten_name(&arena, names[i], columns, true)) <= columns);
     }
+}
+
+static void random_names_fit(void **state)
+{
+    static const char letters[] = "ab<>(),: {}#1";
+    uint32_t random = 12345;
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        char name[48];
+        size_t length = 0;
+
+        for (; length < sizeof name - 1; length++) {
+            random = random * 1664525 + 1013904223;
+            name[length] = letters[(random >> 16) % (sizeof letters - 1)];
+        }
+        name[length] = '\0';
+        assert_true(display_columns(shorten_name(&arena, name, 3 + i % 40, true)) <= 3 + i % 40);
+    }
+}
+
+static void a_huge_name_takes_no_time(void **state)
+{
+    static char name[1000001];
+
+    (void)state;
+    memset(name, '(', sizeof name - 1);
+    assert_int_equal(display_columns(shorten_name(&arena, name, 30, true)), 30);
 }
 
 int main(void)
@@ -135,7 +181,10 @@ int main(void)
         cmocka_unit_test(columns_are_counted),
         cmocka_unit_test(the_middle_goes),
         cmocka_unit_test(kernel_names_keep_what_tells),
+        cmocka_unit_test(functions_made_of_others_are_unwrapped),
         cmocka_unit_test(any_name_fits),
+        cmocka_unit_test(random_names_fit),
+        cmocka_unit_test(a_huge_name_takes_no_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, clear_arena);
