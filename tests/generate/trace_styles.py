@@ -15,6 +15,7 @@ class Style:
     categories: dict[str, str]
     grain: int = 1  # ns; 1000 where times are whole microseconds
     is_relative: bool = False  # times count from baseTimeNanoseconds
+    is_base_time_last: bool = False  # baseTimeNanoseconds stands behind the events
     is_bare_array: bool = False
     has_annotations: bool = True
     has_python: bool = True
@@ -109,9 +110,10 @@ STYLES = {
         ),
         Style(
             "rocm",
-            "HIP's names for calls",
+            "HIP's names for calls; baseTimeNanoseconds stands behind the events",
             CATEGORIES,
             is_relative=True,
+            is_base_time_last=True,
             calls=event_names.HIP_CALLS,
             layout="lines",
         ),

@@ -11,6 +11,7 @@ from trace_event import Event, Trace
 from trace_styles import Style
 
 BASE_TIME_NS = 1_711_964_646_000_000_000
+BASE_TIME = f'  "displayTimeUnit": "ms",\n  "baseTimeNanoseconds": {BASE_TIME_NS}'
 
 
 @dataclass
@@ -136,14 +137,15 @@ class TraceWriter:
             lines.append(f'  "distributedInfo": {json.dumps(distributed)}')
         if self.style.grain == 1:
             lines.append('  "record_shapes": 1')
-        if self.style.is_relative:
-            lines.append(f'  "displayTimeUnit": "ms",\n  "baseTimeNanoseconds": {BASE_TIME_NS}')
+        if self.style.is_relative and not self.style.is_base_time_last:
+            lines.append(BASE_TIME)
         return "{\n" + ",\n".join(lines) + ',\n  "traceEvents": ['
 
     def tail(self) -> str:
         if self.style.is_bare_array:
             return "\n]\n"
-        return '\n  ],\n  "traceName": "/tmp/trace]}, {.json"\n}\n'
+        base_time = f",\n{BASE_TIME}" if self.style.is_base_time_last else ""
+        return f'\n  ],\n  "traceName": "/tmp/trace]}}, {{.json"{base_time}\n}}\n'
 
 
 def write_trace(trace: Trace, style: Style) -> TraceText:
