@@ -53,7 +53,7 @@ static bool refuse(const struct input_stream *input, struct input_window head, s
     show_head(beginning, sizeof beginning, head);
     return error_set(
         error, ERROR_INPUT,
-        "no trace of torch.profiler (byte 0: expected '{' or '[', found '%s'), it looks "
+        "not a trace of torch.profiler (byte 0: expected '{' or '[', found '%s'), it looks "
         "like %s",
         beginning, unknown_input_looks_like(head.text, head.length));
 }

@@ -24,11 +24,11 @@ static const struct look looks[] = {
     LOOK("ustar", 257, "a tar archive; unpack the trace first"),
     LOOK("\xfd"
          "7zXZ",
-         0, "packed with xz; unpack it first: xz -d"),
-    LOOK("BZh", 0, "packed with bzip2; unpack it first: bzip2 -d"),
-    LOOK("\x04\x22\x4d\x18", 0, "packed with lz4; unpack it first: lz4 -d"),
+         0, "a file packed with xz; unpack it first: xz -d"),
+    LOOK("BZh", 0, "a file packed with bzip2; unpack it first: bzip2 -d"),
+    LOOK("\x04\x22\x4d\x18", 0, "a file packed with lz4; unpack it first: lz4 -d"),
     LOOK("7z\xbc\xaf", 0, "a 7z archive; unpack the trace first"),
-    LOOK("\x1f\x8b", 0, "packed twice with gzip; unpack it once: gzip -d"),
+    LOOK("\x1f\x8b", 0, "a file packed twice with gzip; unpack it once: gzip -d"),
     LOOK("\x80\x02", 0, "a pickle of Python; name the trace that export_chrome_trace wrote"),
     LOOK("\x80\x03", 0, "a pickle of Python; name the trace that export_chrome_trace wrote"),
     LOOK(
