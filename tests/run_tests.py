@@ -212,6 +212,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "recorder",
+        "flopledger run and the recorder",
+        scripts("tests/python/test_r*.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "install",
         "installation",
         script("tests/python/test_install.py", PROGRAM),
