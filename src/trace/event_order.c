@@ -192,11 +192,16 @@ void sort_events(const struct trace *trace, struct event *events, size_t count,
     bool is_sorted = true;
 
     for (size_t i = 0; i < count; i++) {
-        if (events[i].start_ns < first_ns)
-            first_ns = events[i].start_ns;
-        if (events[i].start_ns > last_ns)
-            last_ns = events[i].start_ns;
-        is_sorted = is_sorted && (i == 0 || compare(trace, &events[i - 1], &events[i]) <= 0);
+        int64_t start_ns = events[i].start_ns;
+
+        /* Mostly the times tell; only where they are equal the rest is looked at. */
+        if (start_ns < last_ns || (start_ns == last_ns && i && is_sorted &&
+                                   compare(trace, &events[i - 1], &events[i]) > 0))
+            is_sorted = false;
+        if (start_ns < first_ns)
+            first_ns = start_ns;
+        if (start_ns > last_ns)
+            last_ns = start_ns;
     }
     if (!is_sorted)
         sort_by_keys(events, count, first_ns, (uint64_t)last_ns - (uint64_t)first_ns, &order);

@@ -1,5 +1,6 @@
 /* Makes one trace out of the builders that the threads of a reader have filled. */
 #include "base/invariant.h"
+#include "base/worker_threads.h"
 #include "trace/event_order.h"
 #include "trace/half_events.h"
 #include "trace/trace_builder.h"
@@ -407,13 +408,21 @@ static void adopt(struct trace *trace, struct trace_builder *first)
     trace->read = first->read;
 }
 
-static void sort_all(struct trace *trace)
+/* Piece of work `index` of sorting: a track, or one of the two lists of device events. */
+static void sort_piece(void *argument, size_t index)
 {
-    for (uint32_t i = 0; i < trace->track_count; i++)
-        sort_events(trace, trace->host + trace->tracks[i].first_event, trace->tracks[i].event_count,
+    struct trace *trace = argument;
+
+    if (index == 0) {
+        sort_events(trace, trace->device, trace->device_count, compare_device_events);
+    } else if (index == 1) {
+        sort_events(trace, trace->device_notes, trace->device_note_count, compare_device_events);
+    } else {
+        const struct track *track = &trace->tracks[index - 2];
+
+        sort_events(trace, trace->host + track->first_event, track->event_count,
                     compare_host_events);
-    sort_events(trace, trace->device, trace->device_count, compare_device_events);
-    sort_events(trace, trace->device_notes, trace->device_note_count, compare_device_events);
+    }
 }
 
 void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned count,
@@ -426,7 +435,6 @@ void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned 
         .count = count,
     };
 
-    (void)threads;
     merge_builders(&finish);
     free(finish.maps[0].tracks); /* matched halves may have added tracks */
     finish.maps[0].tracks = new_map(builders[0].track_count);
@@ -437,9 +445,8 @@ void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned 
     trace->device = gather(&finish, false, &trace->device_count);
     trace->device_notes = gather(&finish, true, &trace->device_note_count);
     list_devices(trace, &builders[0]);
-    sort_all(trace);
-    trace_link_launches(trace);
-    trace_link_operators(trace);
+    run_side_by_side(threads, trace->track_count + 2, sort_piece, trace);
+    trace_link(trace, threads);
     for (unsigned b = 0; b < count; b++) {
         free(finish.maps[b].strings);
         free(finish.maps[b].tracks);

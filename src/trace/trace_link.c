@@ -1,7 +1,7 @@
 /* Joins kernels with the calls that launched them, and with the operators that did. */
 #include "trace/trace_link.h"
 
-#include "base/invariant.h"
+#include "base/worker_threads.h"
 #include "trace/event_store.h"
 
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static void index_free(struct id_index *index)
     large_array_free(index->slots);
 }
 
-void trace_link_launches(struct trace *trace)
+static void link_launches(struct trace *trace)
 {
     const struct id_choice calls = {EVENT_RUNTIME_CALL, correlation_of};
     struct id_index index = index_new(trace, &calls);
@@ -204,18 +204,42 @@ static void find_by_external_id(struct trace *trace)
     index_free(&index);
 }
 
-void trace_link_operators(struct trace *trace)
+/* For each host event that is a runtime call: the operator around it. */
+static uint32_t *find_all_enclosing(const struct trace *trace)
 {
     uint32_t *operator_of = large_array_new(trace->host_count * sizeof *operator_of);
     uint32_t *stack = large_array_new(trace->host_count * sizeof *stack);
 
-    trace->launch_operator = large_array_new(trace->device_count * sizeof *trace->launch_operator);
     for (uint32_t i = 0; i < trace->track_count; i++)
         find_enclosing(trace, &trace->tracks[i], stack, operator_of);
+    large_array_free(stack);
+    return operator_of;
+}
+
+struct linking {
+    struct trace *trace;
+    uint32_t *operator_of; /* of host events */
+};
+
+static void link_piece(void *argument, size_t index)
+{
+    struct linking *linking = argument;
+
+    if (index == 0)
+        link_launches(linking->trace);
+    else
+        linking->operator_of = find_all_enclosing(linking->trace);
+}
+
+void trace_link(struct trace *trace, unsigned threads)
+{
+    struct linking linking = {.trace = trace};
+
+    trace->launch_operator = large_array_new(trace->device_count * sizeof *trace->launch_operator);
+    run_side_by_side(threads, 2, link_piece, &linking);
     for (uint32_t i = 0; i < trace->device_count; i++)
         trace->launch_operator[i] =
-            trace->launch[i] == NO_EVENT ? NO_EVENT : operator_of[trace->launch[i]];
-    large_array_free(operator_of);
-    large_array_free(stack);
+            trace->launch[i] == NO_EVENT ? NO_EVENT : linking.operator_of[trace->launch[i]];
+    large_array_free(linking.operator_of);
     find_by_external_id(trace);
 }

@@ -6,7 +6,6 @@
 #include "trace/trace.h"
 
 /* Fills trace->launch and trace->launch_operator; host and device events must be sorted. */
-void trace_link_launches(struct trace *trace);
-void trace_link_operators(struct trace *trace);
+void trace_link(struct trace *trace, unsigned threads);
 
 #endif
