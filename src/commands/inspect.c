@@ -57,11 +57,14 @@ static bool describe(struct results *results, const struct trace *trace, const v
 
     (void)error;
     rank_add_section(results, rank, describe_file(results, trace, time));
-    rank_add_section(results, rank, describe_events(results, trace, time));
+    if (trace->read.category_count > 0)
+        rank_add_section(results, rank, describe_events(results, trace, time));
     if (trace->device_list_count > 0)
         rank_add_section(results, rank, describe_devices(results, trace));
-    rank_add_section(results, rank, describe_tracks(results, trace, time, top));
-    rank_add_section(results, rank, describe_gaps(results, trace, time, top));
+    if (time.end_ns >= time.start_ns) {
+        rank_add_section(results, rank, describe_tracks(results, trace, time, top));
+        rank_add_section(results, rank, describe_gaps(results, trace, time, top));
+    }
     return true;
 }
 

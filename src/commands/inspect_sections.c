@@ -175,6 +175,9 @@ struct section *describe_file(struct results *results, const struct trace *trace
 
     add_file_numbers(results, section, trace, time);
     add_run_facts(results, section, trace);
+    if (trace->read.events == 0)
+        section_add_finding(results, section,
+                            (struct finding){.what = "no event in it", .cost_ns = -1});
     add_damage(results, section, trace);
     return section;
 }
@@ -292,7 +295,7 @@ struct section *describe_devices(struct results *results, const struct trace *tr
         {"number", "device", UNIT_COUNT, 0, false},
         {"name", "name", UNIT_TEXT, 0, false},
         {"memory", "memory", UNIT_BYTES, 1, false},
-        {"multiprocessors", "multi- processors", UNIT_COUNT, 1, false},
+        {"multiprocessors", "SMs", UNIT_COUNT, 1, false},
         {"capability", "compute capability", UNIT_TEXT, 2, false},
         {"events", "kernels, copies and memsets", UNIT_COUNT, 0, false},
     };
