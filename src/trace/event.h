@@ -6,18 +6,22 @@
 #include <stdint.h>
 
 enum event_kind {
-    /* on a host thread */
-    EVENT_OPERATOR,        /* an op of the framework: cpu_op, Operator */
-    EVENT_ANNOTATION,      /* a range the program or framework named: user_annotation, ProfilerStep#3 */
+    /* on a host thread; of events with the same start and end, the first kind here encloses the
+       others */
     EVENT_PYTHON_FUNCTION, /* a Python frame: python_function */
-    EVENT_RUNTIME_CALL,    /* a call into the device's runtime or driver: cuda_runtime, cuda_driver, hip */
-    EVENT_OVERHEAD,        /* the profiler's own work: overhead */
-    EVENT_HOST_OTHER,      /* any other timed event of a host thread */
-    /* on a device; of events that start and end together, the first kind here counts as the first */
+    EVENT_ANNOTATION, /* a range the program or framework named: user_annotation, ProfilerStep#3 */
+    EVENT_OPERATOR,   /* an op of the framework: cpu_op, Operator */
+    EVENT_RUNTIME_CALL, /* a call into the device's runtime or driver: cuda_runtime, cuda_driver,
+                           hip */
+    EVENT_OVERHEAD,     /* the profiler's own work: overhead */
+    EVENT_HOST_OTHER,   /* any other timed event of a host thread */
+    /* on a device; of events that start and end together, the first kind here counts as the first
+     */
     EVENT_MEMCPY,
     EVENT_KERNEL,
     EVENT_MEMSET,
-    EVENT_DEVICE_ANNOTATION, /* a range projected onto the device: gpu_user_annotation; never a step */
+    EVENT_DEVICE_ANNOTATION, /* a range projected onto the device: gpu_user_annotation; never a step
+                              */
     EVENT_DEVICE_SYNC,       /* cuda_sync */
     EVENT_DEVICE_OTHER,
 };
@@ -29,10 +33,12 @@ enum { EVENT_KIND_COUNT = EVENT_DEVICE_OTHER + 1 };
 #define NO_EVENT UINT32_MAX
 
 struct event {
-    int64_t start_ns;    /* on the trace's own clock; trace.base_time_ns added gives the time since 1970 */
+    int64_t start_ns;    /* on the trace's own clock; trace.base_time_ns added gives the time since
+                            1970 */
     int64_t duration_ns; /* never negative */
     union {
-        int64_t correlation;     /* runtime calls and device events: the same number joins call and kernel */
+        int64_t correlation;     /* runtime calls and device events: the same number joins call and
+                                    kernel */
         int64_t sequence_number; /* operators: the autograd sequence number */
     };
     int64_t external_id; /* id of the operator that caused it (operators: their own id) */
@@ -42,8 +48,9 @@ struct event {
     uint8_t kind;        /* enum event_kind */
 };
 
-/* What some events say beyond name and time. Equal details are stored once, so all bytes count: padding is zeroed.
- * Strings are ids in trace.strings (0 = not given), numbers are -1 and fractions negative where not given. */
+/* What some events say beyond name and time. Equal details are stored once, so all bytes count:
+ * padding is zeroed. Strings are ids in trace.strings (0 = not given), numbers are -1 and fractions
+ * negative where not given. */
 struct event_detail {
     /* operators; the JSON text as written, e.g. "[[8, 64], [64, 64]]" */
     uint32_t input_shapes;    /* Input Dims, or Input dims */
@@ -85,7 +92,8 @@ static inline bool event_kind_is_on_device(enum event_kind kind)
 /* Kernels, copies and memsets: what keeps a device busy. */
 static inline bool event_is_device_work(const struct event *event)
 {
-    return event->kind == EVENT_KERNEL || event->kind == EVENT_MEMCPY || event->kind == EVENT_MEMSET;
+    return event->kind == EVENT_KERNEL || event->kind == EVENT_MEMCPY ||
+           event->kind == EVENT_MEMSET;
 }
 
 #endif

@@ -62,9 +62,9 @@ int compare_host_events(const struct trace *trace, const struct event *a, const 
     if (!order)
         order = compare_numbers(b->duration_ns, a->duration_ns);
     if (!order)
-        order = compare_texts(trace, a->name, b->name);
-    if (!order)
         order = compare_numbers(a->kind, b->kind);
+    if (!order)
+        order = compare_texts(trace, a->name, b->name);
     if (!order)
         order = compare_numbers(a->correlation, b->correlation);
     return order ? order : compare_rest(trace, a, b);

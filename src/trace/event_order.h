@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* Of events on one host thread: start, longest first, name, then all the rest. As strcmp: negative,
+/* Of events on one host thread: start, longest first, kind, name, then all the rest. As strcmp: negative,
  * 0, positive. */
 int compare_host_events(const struct trace *trace, const struct event *a, const struct event *b);
 

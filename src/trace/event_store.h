@@ -16,7 +16,8 @@ struct event_store {
     struct event *end;  /* of the newest chunk */
 };
 
-/* Events of the first chunk, and of each other: they fill 2 MiB with what large_array_new needs for itself. */
+/* Events of the first chunk, and of each other: they fill 2 MiB with what large_array_new needs for
+ * itself. */
 enum { EVENT_CHUNK_FIRST = 2048, EVENT_CHUNK = (2 * 1024 * 1024 - 64) / sizeof(struct event) };
 
 /* Room for a new chunk; called by event_store_add. */

@@ -57,7 +57,7 @@ struct run_facts {
 struct trace {
     struct string_pool strings;
 
-    /* Events of host threads, sorted by (track, start, longest first, name). */
+    /* Events of host threads, sorted by (track, start, longest first, kind, name). */
     struct event *host;
     uint32_t host_count;
 

@@ -36,9 +36,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-/* ---- tracks
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- tracks --------------------------------------------------------------------------------- */
 
 static uint32_t hash_track(const struct track_key *key)
 {
@@ -97,9 +95,7 @@ uint32_t trace_builder_track(struct trace_builder *builder, const struct track_k
     return builder->track_count - 1;
 }
 
-/* ---- details
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- details -------------------------------------------------------------------------------- */
 
 struct event_detail event_detail_none(void)
 {
@@ -187,9 +183,7 @@ uint32_t trace_builder_detail(struct trace_builder *builder, const struct event_
     return intern_detail(builder, detail);
 }
 
-/* ---- events
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 void trace_builder_add(struct trace_builder *builder, const struct event *event)
 {

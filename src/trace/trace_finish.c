@@ -275,9 +275,7 @@ static void name_tracks(struct trace *trace, const struct trace_builder *first)
     }
 }
 
-/* ---- events
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 static void gather_host(struct finish *finish)
 {
@@ -342,9 +340,7 @@ static struct event *gather(struct finish *finish, bool is_notes, uint32_t *coun
     return events;
 }
 
-/* ---- devices
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- devices -------------------------------------------------------------------------------- */
 
 static int compare_devices(const void *a, const void *b)
 {
@@ -391,9 +387,7 @@ static void list_devices(struct trace *trace, struct trace_builder *first)
     free(events);
 }
 
-/* ---- all
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------ */
 
 /* What the first builder has and the trace takes over as it is. */
 static void adopt(struct trace *trace, struct trace_builder *first)
