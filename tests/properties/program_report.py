@@ -50,12 +50,13 @@ def run_report(
     arguments: tuple[str, ...] = (),
     environment: dict[str, str] | None = None,
     data: bytes = b"",
+    command: str = "report",
 ) -> Report:
     """Runs in the file's folder, so that the report names the file without it. `data` is given to standard input."""
-    command = [str(program), "report", "--json", "--no-progress", *arguments, source.name]
+    words = [str(program), command, "--json", "--no-progress", *arguments, source.name]
     try:
         done = subprocess.run(
-            command,
+            words,
             cwd=source.parent,
             env=os.environ | (environment or {}),
             input=data,

@@ -177,6 +177,24 @@ def threads_do_not_matter(case: Case) -> None:
     check_ledger_with(damaged, large, "with ten damaged pieces")
 
 
+def inspect_agrees(case: Case) -> None:
+    """`inspect` reads as much as `report`, also of a file that is cut."""
+    cut = case.rng.randrange(1, len(case.data))
+    for what, data in (("built", case.data), ("cut", case.data[:cut])):
+        report = case.report(what, data)
+        inspected = run_report(case.program, case.folder / what / NAME, command="inspect")
+        if report.code != 4 and inspected.code != report.code:  # 4: whole, but nothing to report
+            raise Failure(
+                f"after {cut} bytes, {what}: inspect ends with {inspected.code}, report with "
+                f"{report.code}: {inspected.message}"
+            )
+        if not inspected.sections or not report.sections:
+            continue
+        count = inspected.sections["file"]["numbers"]["events"]["value"]
+        if count != report.events:
+            raise Failure(f"{what}: inspect counts {count} events, report {report.events}")
+
+
 def steps_can_be_chosen(case: Case) -> None:
     numbers = [step["number"] for step in case.trace.ledger["steps"]]
     first = case.rng.choice(numbers)
@@ -328,6 +346,7 @@ OTHERS: list[Property] = [
     compression_does_not_matter,
     a_pipe_is_read_as_a_file,
     threads_do_not_matter,
+    inspect_agrees,
     steps_can_be_chosen,
     ranks_are_reported_together,
     cut_anywhere,
