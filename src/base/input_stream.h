@@ -61,7 +61,8 @@ bool input_stream_can_seek(const struct input_stream *stream);
 void input_stream_open_at(struct input_stream *stream, const struct input_stream *whole,
                           int64_t offset);
 
-/* Windows grow by so many bytes at a time (at least 1), not by the usual number; for tests. Before the first window. */
+/* Windows grow by so many bytes at a time (at least 1), not by the usual number; for tests. Before
+ * the first window. */
 void input_stream_set_piece(struct input_stream *stream, size_t bytes);
 
 void input_stream_clear(struct input_stream *stream);

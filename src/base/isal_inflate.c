@@ -1,6 +1,8 @@
 /* gzip by ISA-L, which is looked for when the program runs: three times as fast as zlib. */
 #include "base/isal_inflate.h"
 
+#include "base/invariant.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -11,8 +13,6 @@
 #define HAS_ISAL_HEADER 1
 #endif
 #endif
-
-#include "base/invariant.h"
 
 #ifdef HAS_ISAL_HEADER
 

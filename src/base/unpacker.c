@@ -1,15 +1,15 @@
 /* Unpacks gzip and zstd, piece by piece. */
 #include "base/unpacker.h"
 
+#include "base/invariant.h"
+#include "base/isal_inflate.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ZLIB_CONST /* inflate() does not write to its input */
-#include "base/invariant.h"
-#include "base/isal_inflate.h"
-
 #include <zlib.h>
 #include <zstd.h>
 
@@ -25,9 +25,7 @@ struct unpacker {
     struct isal_inflate *isal;
 };
 
-/* ---- zlib
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- zlib ----------------------------------------------------------------------------------- */
 
 static unsigned capped(size_t size)
 {
@@ -66,9 +64,7 @@ static void zlib_end(struct unpacker *unpacker)
     inflateEnd(&unpacker->zlib);
 }
 
-/* ---- ISA-L
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- ISA-L ---------------------------------------------------------------------------------- */
 
 static enum unpacker_result isal_step(struct unpacker *unpacker, struct unpacker_buffers *buffers)
 {
@@ -92,9 +88,7 @@ static void isal_end(struct unpacker *unpacker)
     isal_inflate_free(unpacker->isal);
 }
 
-/* ---- zstd
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- zstd ----------------------------------------------------------------------------------- */
 
 static enum unpacker_result zstd_step(struct unpacker *unpacker, struct unpacker_buffers *buffers)
 {
@@ -122,9 +116,7 @@ static void zstd_end(struct unpacker *unpacker)
     ZSTD_freeDStream(unpacker->zstd);
 }
 
-/* ---- any
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- any ------------------------------------------------------------------------------------ */
 
 static bool is_member_start(const struct unpacker *unpacker, const struct unpacker_buffers *buffers)
 {

@@ -28,9 +28,7 @@ const char *scan_long_space(const char *at)
 #endif
 }
 
-/* ---- strings
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- strings -------------------------------------------------------------------------------- */
 
 static bool is_escape(const char *at)
 {
@@ -155,9 +153,7 @@ enum json_sight json_event_start(const char *at, const char *limit)
     return SIGHT_NO;
 }
 
-/* ---- values
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 /* A number or word: up to what cannot be part of one. */
 static const char *scan_word(struct json_scan *scan, const char *at, struct json_slice *slice)
@@ -237,9 +233,7 @@ const char *scan_value(struct json_scan *scan, const char *at, struct json_slice
     return scan_word(scan, at, slice);
 }
 
-/* ---- numbers
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- numbers -------------------------------------------------------------------------------- */
 
 /* A number as its digits: value = digits * 10^exponent. */
 struct decimal {
@@ -348,9 +342,7 @@ bool slice_fraction(const struct json_slice *slice, double *value)
     return true;
 }
 
-/* ---- strings
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- strings -------------------------------------------------------------------------------- */
 
 static uint32_t read_hex(const char *at)
 {

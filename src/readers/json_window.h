@@ -33,8 +33,8 @@ static inline int64_t json_window_byte(const struct json_window *window, const c
 bool json_window_key(struct json_window *window, struct json_slice *key);
 bool json_window_value(struct json_window *window, struct json_slice *value);
 
-/* Moves the place to where `text` (shorter than 64 bytes) stands next; false where it does not, and the input is at its
- * end. */
+/* Moves the place to where `text` (shorter than 64 bytes) stands next; false where it does not, and
+ * the input is at its end. */
 bool json_window_find(struct json_window *window, const char *text);
 
 /* Moves the place behind a value of any length, in bounded memory; false where the input ends in it

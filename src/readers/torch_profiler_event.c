@@ -3,9 +3,7 @@
  * that JSON allows by a long one. */
 #include "readers/torch_profiler_event.h"
 
-/* ---- keys
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- keys ----------------------------------------------------------------------------------- */
 
 enum field {
     FIELD_OTHER,
@@ -90,9 +88,7 @@ static inline unsigned arg_number(const struct json_slice *key)
     }
 }
 
-/* ---- values
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 /* The long way for a value of which only the end is wanted, or for one that is not as usual. */
 static inline const char *skip_value(struct json_scan *scan, const char *at)

@@ -95,9 +95,7 @@ static void remember_key(struct parse *parse, const struct json_slice *key)
                    key->text);
 }
 
-/* ---- the text
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the text ------------------------------------------------------------------------------- */
 
 /* From behind '[' on. */
 static bool parse_events(struct parse *parse)

@@ -11,9 +11,7 @@
 /* A duration beyond this is no duration but an overflow: no profiler records for a month. */
 static const int64_t longest_duration_ns = (int64_t)30 * 24 * 3600 * 1000000000;
 
-/* ---- texts
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- texts ---------------------------------------------------------------------------------- */
 
 static char *scratch_of(struct torch_store *store, size_t size)
 {
@@ -93,9 +91,7 @@ static uint32_t field_string(struct torch_store *store, const struct torch_event
     return event->has & bit ? torch_store_string(store, slice) : 0;
 }
 
-/* ---- names
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 /* Bits of torch_store.name_facts. */
 enum { NAME_IS_LOOKED_AT = 1, NAME_IS_STEP = 2, NAME_IS_HIP = 4 };
@@ -238,9 +234,7 @@ static inline uint32_t track_of(struct torch_store *store, const struct torch_ev
     return known->track;
 }
 
-/* ---- details
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- details -------------------------------------------------------------------------------- */
 
 /* All args that struct event_detail has a place for. */
 static const uint32_t detail_args = ((uint32_t)1 << ARG_NAME) - ((uint32_t)1 << ARG_REGISTERS);
@@ -293,9 +287,7 @@ static uint32_t store_detail(struct torch_store *store, const struct torch_event
     return trace_builder_detail(store->builder, &detail);
 }
 
-/* ---- events
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 /* Everything of an event but its times. */
 static struct event event_of(struct torch_store *store, const struct torch_event *text,

@@ -31,9 +31,9 @@ static const struct look looks[] = {
     LOOK("\x1f\x8b", 0, "a file packed twice with gzip; unpack it once: gzip -d"),
     LOOK("\x80\x02", 0, "a pickle of Python; name the trace that export_chrome_trace wrote"),
     LOOK("\x80\x03", 0, "a pickle of Python; name the trace that export_chrome_trace wrote"),
-    LOOK(
-        "\x80\x04", 0,
-        "a pickle of Python, as a memory snapshot is; name the trace that export_chrome_trace wrote"),
+    LOOK("\x80\x04", 0,
+         "a pickle of Python, as a memory snapshot is; name the trace that export_chrome_trace "
+         "wrote"),
     LOOK("\x80\x05", 0, "a pickle of Python; name the trace that export_chrome_trace wrote"),
     LOOK("PAR1", 0, "a Parquet table; name the trace that export_chrome_trace wrote"),
     LOOK("\x89PNG", 0, "a PNG picture; name the trace that export_chrome_trace wrote"),

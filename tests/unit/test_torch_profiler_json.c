@@ -36,7 +36,8 @@ static void an_operator_has_all_its_facts(void **state)
         &trace,
         "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 10, \"tid\": 11,"
         "\"ts\": 1669783687464181.123, \"dur\": 45.5, \"args\": {\"External id\": 3,"
-        "\"Sequence number\": 12, \"Input Dims\": [[8,\n 64], [ ]], \"Input type\": [\"float\", \"\"],"
+        "\"Sequence number\": 12, \"Input Dims\": [[8,\n 64], [ ]], \"Input type\": [\"float\","
+        " \"\"],"
         "\"Concrete Inputs\": [\"\", \"[1, 2]\"], \"Call stack\": \"a.py(1): f;b\"}}");
     assert_int_equal(trace.host_count, 1);
     assert_string_equal(host_name(&trace, 0), "aten::mm");
@@ -68,7 +69,8 @@ static void a_kernel_has_all_its_facts(void **state)
         "\"est. achieved occupancy %\": 2, \"Collective name\": \"allreduce\","
         "\"In msg nelems\": 5, \"Out msg nelems\": 6, \"Group size\": 8, \"dtype\": \"Float\","
         "\"Process Group Name\": \"0\", \"Process Group Ranks\": [0, 1], \"bytes\": 9},"
-        "\"dur\": 3, \"ts\": 5, \"tid\": 99, \"pid\": 98, \"name\": \"k\", \"cat\": \"Kernel\", \"ph\": \"X\"}");
+        "\"dur\": 3, \"ts\": 5, \"tid\": 99, \"pid\": 98, \"name\": \"k\", \"cat\": \"Kernel\","
+        " \"ph\": \"X\"}");
     assert_int_equal(trace.device_count, 1);
     assert_int_equal(trace.device[0].kind, EVENT_KERNEL);
     assert_int_equal(trace.device[0].correlation, -1); /* the same 64 bits */
@@ -153,12 +155,14 @@ static void all_phases_are_counted_by_category(void **state)
     const struct category_count *flow;
 
     (void)state;
-    read_events(
-        &trace,
-        "{\"ph\":\"s\",\"cat\":\"ac2g\",\"ts\":1,\"id\":1},{\"ph\":\"f\",\"cat\":\"ac2g\",\"ts\":2},"
-        "{\"ph\":\"s\",\"cat\":\"ac2g\",\"ts\":5.5,\"id\":2},{\"ph\":\"C\",\"name\":\"c\",\"ts\":1},"
-        "{\"ph\":\"i\",\"ts\":1,\"args\":{\"x\":[{\"y\":\"]}\"}]}},{\"ph\":\"M\",\"name\":\"process_name\","
-        "\"pid\":1,\"args\":{\"name\":\"python\"}}");
+    read_events(&trace,
+                "{\"ph\":\"s\",\"cat\":\"ac2g\",\"ts\":1,\"id\":1},{\"ph\":\"f\",\"cat\":\"ac2g\","
+                "\"ts\":2},"
+                "{\"ph\":\"s\",\"cat\":\"ac2g\",\"ts\":5.5,\"id\":2},{\"ph\":\"C\",\"name\":\"c\","
+                "\"ts\":1},"
+                "{\"ph\":\"i\",\"ts\":1,\"args\":{\"x\":[{\"y\":\"]}\"}]}},{\"ph\":\"M\","
+                "\"name\":\"process_name\","
+                "\"pid\":1,\"args\":{\"name\":\"python\"}}");
     assert_int_equal(trace.read.events, 6);
     assert_int_equal(trace.read.category_count, 5);
     assert_int_equal(trace.host_count + trace.device_count, 0);
@@ -177,8 +181,10 @@ static void begin_and_end_make_an_event(void **state)
     (void)state;
     read_events(
         &trace,
-        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":9},{\"ph\":\"B\",\"pid\":1,\"tid\":1,\"ts\":2,\"name\":\"outer\"},"
-        "{\"ph\":\"B\",\"pid\":1,\"tid\":1,\"ts\":3,\"name\":\"inner\"},{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":4},"
+        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":9},{\"ph\":\"B\",\"pid\":1,\"tid\":1,"
+        "\"ts\":2,\"name\":\"outer\"},"
+        "{\"ph\":\"B\",\"pid\":1,\"tid\":1,\"ts\":3,\"name\":\"inner\"},{\"ph\":\"E\","
+        "\"pid\":1,\"tid\":1,\"ts\":4},"
         "{\"ph\":\"E\",\"pid\":1,\"tid\":2,\"ts\":4},{\"ph\":\"B\",\"pid\":1,\"tid\":3,\"ts\":4}");
     assert_int_equal(trace.host_count, 2);
     assert_string_equal(host_name(&trace, 0), "outer");
@@ -198,7 +204,8 @@ static void impossible_times_are_set_aside(void **state)
         &trace,
         "{\"ph\":\"X\",\"ts\":1,\"dur\":-1},{\"ph\":\"X\",\"ts\":1,\"dur\":18446744073709551.615},"
         "{\"ph\":\"X\",\"ts\":1,\"dur\":18446744073709551615},{\"ph\":\"X\",\"ts\":1e30,\"dur\":1},"
-        "{\"ph\":\"X\",\"ts\":1,\"dur\":N/A},{\"ph\":\"X\",\"ts\":NaN,\"dur\":1},{\"ph\":\"X\",\"dur\":1},"
+        "{\"ph\":\"X\",\"ts\":1,\"dur\":N/A},{\"ph\":\"X\",\"ts\":NaN,\"dur\":1},{\"ph\":\"X\","
+        "\"dur\":1},"
         "{\"ph\":\"X\",\"ts\":1},{\"ph\":\"X\",\"ts\":\"-5.5\",\"dur\":\"1\",\"dur\":\"2.0004\"}");
     assert_int_equal(trace.read.events, 9);
     assert_int_equal(trace.read.negative_durations, 1);
@@ -236,18 +243,20 @@ static void one_bad_event_costs_only_itself(void **state)
     SCOPED(trace) trace = {0};
 
     (void)state;
-    read_events(
-        &trace,
-        "{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"name\":\"a\"},{\"ph\":\"X\",\"ts\":2 \"dur\":1,\"args\":{\"x\":[{\"ts\":1}]}},"
-        "{\"ph\":\"X\",\"ts\":3,\"dur\":1,\"name\":\"b\"},{\"ph\":\"X\",\"ts\":4,\"dur\":1,\"args\":{\"k\":[1}},\n"
-        "{\"ph\":\"X\",\"ts\":5,\"dur\":1,\"name\":\"c\"},{\"ph\":\"X\",");
+    read_events(&trace,
+                "{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"name\":\"a\"},{\"ph\":\"X\",\"ts\":2 \"dur\":1,"
+                "\"args\":{\"x\":[{\"ts\":1}]}},"
+                "{\"ph\":\"X\",\"ts\":3,\"dur\":1,\"name\":\"b\"},{\"ph\":\"X\",\"ts\":4,\"dur\":1,"
+                "\"args\":{\"k\":[1}},\n"
+                "{\"ph\":\"X\",\"ts\":5,\"dur\":1,\"name\":\"c\"},{\"ph\":\"X\",");
     assert_int_equal(trace.host_count, 3);
     assert_string_equal(host_name(&trace, 2), "c");
     assert_int_equal(trace.read.events, 3);
     assert_int_equal(trace.read.damaged_events, 3);
     assert_int_equal(trace.read.damages[0].byte, 71);
-    assert_string_equal(trace.read.damages[0].message,
-                        "expected ',' or '}' after a value, found '\"dur\":1,\"args\":{\"x\":[{\"'");
+    assert_string_equal(
+        trace.read.damages[0].message,
+        "expected ',' or '}' after a value, found '\"dur\":1,\"args\":{\"x\":[{\"'");
 }
 
 static void a_name_with_a_bracket_does_not_end_the_events(void **state)
@@ -271,13 +280,17 @@ static void the_header_says_what_the_run_was(void **state)
 
     (void)state;
     read_good_text(
-        &trace,
-        "\xef\xbb\xbf { \"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 1, \"name\": \"GPU B\"},"
-        "{\"id\": 0, \"name\": \"GPU A\", \"totalGlobalMem\": 85, \"computeMajor\": 9, \"computeMinor\": 1, \"numSms\": 132}],"
-        "\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 3, \"world_size\": 8, \"pg_config\": [{\"ranks\": [1]}]},"
-        "\"record_shapes\": 1, \"with_stack\": 0, \"profile_memory\": true, \"cuda_runtime_version\": 12090,"
-        "\"baseTimeNanoseconds\": 1711964646000000000, \"host_name\": \"n\\u0031\", \"traceEvents\": [],"
-        "\"traceName\": \"/tmp/x\"}");
+        &trace, "\xef\xbb\xbf { \"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 1, \"name\": "
+                "\"GPU B\"},"
+                "{\"id\": 0, \"name\": \"GPU A\", \"totalGlobalMem\": 85, \"computeMajor\": 9, "
+                "\"computeMinor\": 1, \"numSms\": 132}],"
+                "\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 3, \"world_size\": 8, "
+                "\"pg_config\": [{\"ranks\": [1]}]},"
+                "\"record_shapes\": 1, \"with_stack\": 0, \"profile_memory\": true, "
+                "\"cuda_runtime_version\": 12090,"
+                "\"baseTimeNanoseconds\": 1711964646000000000, \"host_name\": \"n\\u0031\", "
+                "\"traceEvents\": [],"
+                "\"traceName\": \"/tmp/x\"}");
     assert_int_equal(trace.facts.rank, 3);
     assert_int_equal(trace.facts.world_size, 8);
     assert_string_equal(trace_text(&trace, trace.facts.backend), "nccl");
@@ -301,9 +314,9 @@ static void a_bad_header_does_not_cost_the_events(void **state)
     SCOPED(trace) trace = {0};
 
     (void)state;
-    read_good_text(
-        &trace,
-        "{\"traceName\": \"C:\\dir\", \"x\" 1, \"traceEvents\": [{\"ph\":\"X\",\"ts\":1,\"dur\":1}]}");
+    read_good_text(&trace,
+                   "{\"traceName\": \"C:\\dir\", \"x\" 1, \"traceEvents\": [{\"ph\":\"X\",\"ts\":1,"
+                   "\"dur\":1}]}");
     assert_int_equal(trace.host_count, 1);
     assert_true(trace.read.damaged_events >= 1);
     assert_false(trace.read.is_truncated);
@@ -345,9 +358,12 @@ static void what_is_no_trace_is_refused(void **state)
 
 static const char whole[] =
     "{\"schemaVersion\": 1, \"traceEvents\": [\n"
-    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\\\"[{\", \"pid\": 1, \"tid\": 2, \"ts\": 1.5, \"dur\": 2, \"args\": {\"Input Dims\": [[1, 2]]}},\n"
-    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"b\", \"pid\": 0, \"tid\": 7, \"ts\": 2, \"dur\": 1, \"args\": {\"stream\": 7, \"grid\": [1, 1, 1]}},\n"
-    "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 1, \"tid\": 2, \"args\": {\"name\": \"main\"}},\n"
+    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\\\"[{\", \"pid\": 1, \"tid\": 2, "
+    "\"ts\": 1.5, \"dur\": 2, \"args\": {\"Input Dims\": [[1, 2]]}},\n"
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"b\", \"pid\": 0, \"tid\": 7, \"ts\": 2, "
+    "\"dur\": 1, \"args\": {\"stream\": 7, \"grid\": [1, 1, 1]}},\n"
+    "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 1, \"tid\": 2, \"args\": {\"name\": "
+    "\"main\"}},\n"
     "{\"ph\": \"X\", \"name\": \"\\u00e9\", \"pid\": 1, \"tid\": 2, \"ts\": 3, \"dur\": 1}\n"
     "], \"traceName\": \"x\"}";
 
@@ -396,13 +412,19 @@ static void cut_anywhere_all_complete_events_are_there(void **state)
 static void the_order_in_the_file_does_not_matter(void **state)
 {
     static const char *const events[] = {
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":9,\"args\":{\"External id\":1}}",
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":9,\"args\":{\"External id\":2}}",
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1,"
+        "\"dur\":9,\"args\":{\"External id\":1}}",
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":2,\"ts\":1,"
+        "\"dur\":9,\"args\":{\"External id\":2}}",
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":5}",
-        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"l\",\"pid\":1,\"tid\":2,\"ts\":2,\"dur\":1,\"args\":{\"correlation\":5}}",
-        "{\"ph\":\"X\",\"cat\":\"cuda_driver\",\"name\":\"l2\",\"pid\":1,\"tid\":2,\"ts\":2.5,\"dur\":0.1,\"args\":{\"correlation\":5}}",
-        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":3,\"dur\":1,\"args\":{\"correlation\":5}}",
-        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"j\",\"pid\":0,\"tid\":7,\"ts\":3,\"dur\":1,\"args\":{\"correlation\":5}}",
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"l\",\"pid\":1,\"tid\":2,\"ts\":2,"
+        "\"dur\":1,\"args\":{\"correlation\":5}}",
+        "{\"ph\":\"X\",\"cat\":\"cuda_driver\",\"name\":\"l2\",\"pid\":1,\"tid\":2,\"ts\":2.5,"
+        "\"dur\":0.1,\"args\":{\"correlation\":5}}",
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":3,"
+        "\"dur\":1,\"args\":{\"correlation\":5}}",
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"j\",\"pid\":0,\"tid\":7,\"ts\":3,"
+        "\"dur\":1,\"args\":{\"correlation\":5}}",
         "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":2,\"args\":{\"name\":\"one\"}}",
         "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":2,\"args\":{\"name\":\"two\"}}",
         "{\"ph\":\"B\",\"name\":\"h\",\"pid\":1,\"tid\":9,\"ts\":4}",

@@ -54,18 +54,18 @@ static void append_event(struct text *text, unsigned number)
             random_below(text, 9), number);
         break;
     case 1:
-        append(
-            text,
-            "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"launch\",\"pid\":1,\"tid\":%u,\"ts\":%u,"
-            "\"dur\":1,\"args\":{\"correlation\":%u}}",
-            random_below(text, 5), start, number);
+        append(text,
+               "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"launch\",\"pid\":1,\"tid\":%u,"
+               "\"ts\":%u,"
+               "\"dur\":1,\"args\":{\"correlation\":%u}}",
+               random_below(text, 5), start, number);
         break;
     case 2:
-        append(
-            text,
-            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%u\",\"pid\":0,\"tid\":7,\"ts\":%u,\"dur\":3,"
-            "\"args\":{\"correlation\":%u,\"stream\":7,\"grid\":[%u,1,1]}}",
-            random_below(text, 20), start, number - 1, random_below(text, 9));
+        append(text,
+               "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%u\",\"pid\":0,\"tid\":7,\"ts\":%u,"
+               "\"dur\":3,"
+               "\"args\":{\"correlation\":%u,\"stream\":7,\"grid\":[%u,1,1]}}",
+               random_below(text, 20), start, number - 1, random_below(text, 9));
         break;
     default:
         append(text, "{\"ph\":\"%c\",\"name\":\"half %u\",\"pid\":1,\"tid\":9,\"ts\":%u}",
