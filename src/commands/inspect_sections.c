@@ -124,14 +124,11 @@ static void add_warning(struct results *results, struct section *section, const 
         (struct finding){.what = what, .evidence = evidence, .cost_ns = -1, .is_warning = true});
 }
 
-/* "12 events with a negative duration, set aside"; nothing for none. */
-static void add_count_warning(struct results *results, struct section *section, int64_t count,
-                              const char *what)
-{
-    if (count > 0)
-        add_warning(results, section, results_format(results, "%lld %s", (long long)count, what),
-                    NULL);
-}
+/* Something that was counted while the file was read. */
+struct oddity {
+    int64_t count;
+    const char *what;
+};
 
 static void add_damage(struct results *results, struct section *section, const struct trace *trace)
 {
@@ -140,32 +137,37 @@ static void add_damage(struct results *results, struct section *section, const s
     if (read->is_truncated)
         add_warning(results, section, "the file is cut: what is printed is of its complete events",
                     results_text(results, read->truncation));
-    if (read->damaged_events > 0)
-        add_warning(results, section,
-                    results_format(results,
-                                   "%lld pieces of the text are no event, and were skipped",
-                                   (long long)read->damaged_events),
-                    NULL);
     for (uint32_t i = 0; i < read->damage_count; i++)
         add_warning(results, section,
-                    results_format(results, "byte %lld: %lld bytes skipped",
+                    results_format(results, "byte %lld: damaged, bytes skipped: %lld",
                                    (long long)read->damages[i].byte,
                                    (long long)read->damages[i].length),
                     results_text(results, read->damages[i].message));
-    add_count_warning(results, section, read->negative_durations,
-                      "events with a negative duration, set aside");
-    add_count_warning(results, section, read->overflowing_durations,
-                      "events with a duration longer than can be, set aside");
-    add_count_warning(results, section, read->missing_times,
-                      "timed events without a time or duration, set aside");
-    add_count_warning(results, section, read->unmatched_begins, "begin events without their end");
-    add_count_warning(results, section, read->unmatched_ends, "end events without their begin");
-    add_count_warning(results, section, read->replaced_names,
-                      "names with control characters or bytes that are not UTF-8");
-    add_count_warning(results, section, read->unlinked_device_events,
-                      "device events without a launch call");
-    add_count_warning(results, section, read->early_device_events,
-                      "device events that start before their launch call");
+}
+
+static void add_oddities(struct results *results, struct section *section,
+                         const struct trace *trace)
+{
+    const struct read_account *read = &trace->read;
+    const struct oddity oddities[] = {
+        {read->damaged_events, "pieces of the text that are no event, skipped"},
+        {read->negative_durations, "events with a negative duration, set aside"},
+        {read->overflowing_durations, "events with a duration longer than can be, set aside"},
+        {read->missing_times, "timed events without a time or duration, set aside"},
+        {read->unmatched_begins, "begin events without their end"},
+        {read->unmatched_ends, "end events without their begin"},
+        {read->replaced_names, "names with control characters or bytes that are not UTF-8"},
+        {read->unlinked_device_events, "device events without a launch call"},
+        {read->early_device_events, "device events that start before their launch call"},
+    };
+
+    for (size_t i = 0; i < sizeof oddities / sizeof oddities[0]; i++) {
+        if (oddities[i].count > 0)
+            add_warning(
+                results, section,
+                results_format(results, "%s: %lld", oddities[i].what, (long long)oddities[i].count),
+                NULL);
+    }
 }
 
 struct section *describe_file(struct results *results, const struct trace *trace,
@@ -179,6 +181,7 @@ struct section *describe_file(struct results *results, const struct trace *trace
         section_add_finding(results, section,
                             (struct finding){.what = "no event in it", .cost_ns = -1});
     add_damage(results, section, trace);
+    add_oddities(results, section, trace);
     return section;
 }
 
