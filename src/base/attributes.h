@@ -5,10 +5,12 @@
 /* The result must not be ignored: the function can fail. */
 #define MUST_USE __attribute__((warn_unused_result))
 
-/* The argument number `format_index` is a printf format for the arguments from number `first` on. */
+/* The argument number `format_index` is a printf format for the arguments from number `first` on.
+ */
 #define PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))
 
-/* `SCOPED(arena) names = {0};` declares a `struct arena` that `arena_clear` empties at the end of the block. */
+/* `SCOPED(arena) names = {0};` declares a `struct arena` that `arena_clear` empties at the end of
+ * the block. */
 #define SCOPED(type) __attribute__((cleanup(type##_clear))) struct type
 
 #endif

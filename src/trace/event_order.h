@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Of events on one host thread: start, longest first, kind, name, then all the rest. As strcmp: negative,
- * 0, positive. */
+/* Of events on one host thread: start, longest first, kind, name, then all the rest. As strcmp:
+ * negative, 0, positive. */
 int compare_host_events(const struct trace *trace, const struct event *a, const struct event *b);
 
 /* Of device events: start, end, kind, device, stream, correlation, name, then all the rest. */

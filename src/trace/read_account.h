@@ -29,18 +29,19 @@ struct read_account {
     int64_t text_bytes;     /* uncompressed, read */
     int64_t events;         /* all complete events, whatever kind or phase */
     int64_t damaged_events; /* pieces of text skipped because they are no event */
-    bool is_truncated;      /* the file ends before the JSON does, or the compressed stream breaks off */
-    char truncation[256];   /* why: "gzip stream ends in the middle", ... */
+    bool is_truncated; /* the file ends before the JSON does, or the compressed stream breaks off */
+    char truncation[256];                    /* why: "gzip stream ends in the middle", ... */
     struct damage damages[READ_DAMAGES_MAX]; /* the first ones */
     uint32_t damage_count;
 
-    int64_t negative_durations;   /* set aside: kept out of the event columns */
+    int64_t negative_durations;    /* set aside: kept out of the event columns */
     int64_t overflowing_durations; /* set aside: longer than the whole trace can be */
-    int64_t missing_times;        /* timed events without ts or dur, set aside */
-    int64_t unmatched_begins;     /* B without E */
-    int64_t unmatched_ends;       /* E without B */
-    int64_t replaced_names;       /* names with control characters or bytes that are not UTF-8 (kept as they are) */
-    int64_t device_step_copies;   /* ProfilerStep events on the device: not steps */
+    int64_t missing_times;         /* timed events without ts or dur, set aside */
+    int64_t unmatched_begins;      /* B without E */
+    int64_t unmatched_ends;        /* E without B */
+    int64_t replaced_names; /* names with control characters or bytes that are not UTF-8 (kept as
+                               they are) */
+    int64_t device_step_copies;     /* ProfilerStep events on the device: not steps */
     int64_t unlinked_device_events; /* kernels, copies, memsets without a launch call */
     int64_t early_device_events;    /* device work that starts before its own launch call does */
 

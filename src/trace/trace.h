@@ -2,13 +2,13 @@
 #ifndef FLOPLEDGER_TRACE_TRACE_H
 #define FLOPLEDGER_TRACE_TRACE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/string_pool.h"
 #include "trace/event.h"
 #include "trace/read_account.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* A host thread, or a stream of a device. */
 struct track {
@@ -17,14 +17,16 @@ struct track {
     uint32_t process_name; /* metadata event process_name, 0 = none */
     uint32_t thread_name;  /* metadata event thread_name, 0 = none */
     bool is_device;
-    int32_t device;        /* device number of a stream (args.device, else pid), -1 for a host thread */
-    int64_t stream;        /* stream number (args.stream, else tid), -1 for a host thread or a stream not numbered */
+    int32_t device; /* device number of a stream (args.device, else pid), -1 for a host thread */
+    int64_t stream; /* stream number (args.stream, else tid), -1 for a host thread or a stream not
+                       numbered */
     /* host threads: their events are trace.host[first_event .. first_event + event_count) */
     uint32_t first_event;
     uint32_t event_count;
 };
 
-/* One entry of deviceProperties, or a device that only its events tell of (name 0). Not given: -1, 0 for names. */
+/* One entry of deviceProperties, or a device that only its events tell of (name 0). Not given: -1,
+ * 0 for names. */
 struct device {
     int32_t number;
     uint32_t name;
@@ -33,7 +35,7 @@ struct device {
     int32_t compute_minor;
     int32_t multiprocessors; /* numSms */
     bool is_in_properties;
-    uint32_t event_count;    /* kernels, copies and memsets on it */
+    uint32_t event_count; /* kernels, copies and memsets on it */
 };
 
 /* What the file says about the run. Not given: -1, 0 for strings. */
@@ -51,7 +53,7 @@ struct run_facts {
     int8_t with_stack;
     int8_t with_modules;
     int8_t with_flops;
-    int8_t is_rocm;         /* 1 where a hip version or hip calls are seen */
+    int8_t is_rocm; /* 1 where a hip version or hip calls are seen */
 };
 
 struct trace {
@@ -61,7 +63,8 @@ struct trace {
     struct event *host;
     uint32_t host_count;
 
-    /* Kernels, copies and memsets of all devices, sorted by (start, end, kind, device, stream, correlation, name). */
+    /* Kernels, copies and memsets of all devices, sorted by (start, end, kind, device, stream,
+     * correlation, name). */
     struct event *device;
     uint32_t device_count;
     /* For each of `device`: index in `host` of the runtime call that launched it, or NO_EVENT. */
@@ -76,7 +79,7 @@ struct trace {
     uint32_t track_count;
     struct event_detail *details; /* [0] is "no details" */
     uint32_t detail_count;
-    struct device *devices;       /* sorted by number */
+    struct device *devices; /* sorted by number */
     uint32_t device_list_count;
 
     struct run_facts facts;
@@ -91,9 +94,10 @@ static inline const char *trace_text(const struct trace *trace, uint32_t string)
     return string_pool_text(&trace->strings, string);
 }
 
-/* The operator that launched device event `index`: the innermost EVENT_OPERATOR on the launching thread that is open
- * when the launch call starts; else, where the launch is unknown or outside any operator, the operator whose
- * external id the event carries; else NO_EVENT. Index in trace->host. Computed once by trace_finish. */
+/* The operator that launched device event `index`: the innermost EVENT_OPERATOR on the launching
+ * thread that is open when the launch call starts; else, where the launch is unknown or outside any
+ * operator, the operator whose external id the event carries; else NO_EVENT. Index in trace->host.
+ * Computed once by trace_finish. */
 uint32_t trace_operator_of(const struct trace *trace, uint32_t device_event);
 
 #endif
