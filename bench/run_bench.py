@@ -13,12 +13,13 @@ from pathlib import Path
 from make_input import ROOT, Input, make_input
 from measure import Contender, Failed, floor_rate, instructions, measure_in_turn, run
 from others import holistic_trace_analysis, json_loads
-from write_page import Findings, write_page
+from write_page import Findings, SizeRow, write_page
 
 PROGRAM = ROOT / "build/release/flopledger"
 FLOORS = ROOT / "build/release/floors"
 FOLDER = ROOT / "build/bench"
 ZLIB = {"FLOPLEDGER_INFLATE": "zlib"}
+TOO_BIG_TO_KEEP = 1_500_000_000  # bytes
 
 
 def ours(title: str, command: str, path: Path, *options: str, **more: dict[str, str]) -> Contender:
@@ -61,17 +62,16 @@ def measure_floors(trace: Input) -> dict[str, tuple[float, float]]:
     return result
 
 
-def measure_sizes(times_list: list[int], rounds: int) -> list[tuple[Input, Contender]]:
-    result = []
+def measure_sizes(times_list: list[int], rounds: int) -> list[SizeRow]:
+    rows = []
     for times in times_list:
         trace = make_input(FOLDER, PROGRAM, times, packed=False)
-        contender = ours(f"{times} times", "report", trace.plain)
+        contender = ours(f"{trace.bytes / 1e6:,.0f} MB", "report", trace.plain)
         measure_in_turn([contender], rounds)
-        result.append((trace, contender))
-        size = trace.bytes
-        if size > 1_500_000_000:
-            print(f"{size / 1e9:.1f} GB: done, removing {trace.plain.name}", file=sys.stderr)
-    return result
+        rows.append(SizeRow(trace.bytes, trace.events, contender))
+        if trace.bytes > TOO_BIG_TO_KEEP:
+            trace.plain.unlink()
+    return rows
 
 
 def check_same_events(trace: Input, loads: Contender) -> None:

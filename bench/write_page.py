@@ -18,11 +18,18 @@ GB = 1e9
 
 
 @dataclass
+class SizeRow:
+    bytes: int
+    events: int
+    contender: Contender
+
+
+@dataclass
 class Findings:
     trace: Input
     measured: dict[str, Contender | None]
     floors: dict[str, tuple[float, float]]
-    sizes: list[tuple[Input, Contender]]
+    sizes: list[SizeRow]
     small: Input
     instructions: dict[str, tuple[int, list[tuple[float, str]]]]
     rounds: int
@@ -181,16 +188,17 @@ def packed_table(findings: Findings) -> str:
 
 def sizes_table(findings: Findings) -> str:
     rows = []
-    for trace, contender in findings.sizes:
-        seconds = contender.seconds()
+    for row in findings.sizes:
+        seconds = row.contender.seconds()
+        peak = row.contender.peak_bytes()
         rows.append(
             [
-                f"{trace.bytes / MB:,.0f} MB",
-                f"{trace.events:,}",
+                f"{row.bytes / MB:,.0f} MB",
+                f"{row.events:,}",
                 f"{seconds:.3f}",
-                f"{seconds / (trace.bytes / GB):.3f}",
-                f"{contender.peak_bytes() / MB:,.0f}",
-                f"{contender.peak_bytes() / trace.bytes:.2f}",
+                f"{seconds / (row.bytes / GB):.3f}",
+                f"{peak / MB:,.0f}",
+                f"{peak / row.bytes:.2f}",
             ]
         )
     return table(["file", "events", "seconds", "s per GB", "peak MB", "peak ÷ file"], rows)
