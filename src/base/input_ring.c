@@ -69,9 +69,12 @@ struct input_ring *input_ring_new(struct input_source *source)
     ring->source = source;
     pthread_mutex_init(&ring->mutex, NULL);
     pthread_cond_init(&ring->changed, NULL);
-    require_invariant(pthread_create(&ring->thread, NULL, fill_pieces, ring) == 0,
-                      "that a thread can be started");
-    return ring;
+    if (pthread_create(&ring->thread, NULL, fill_pieces, ring) == 0)
+        return ring;
+    pthread_mutex_destroy(&ring->mutex);
+    pthread_cond_destroy(&ring->changed);
+    free(ring);
+    return NULL;
 }
 
 struct input_piece *input_ring_take(struct input_ring *ring)

@@ -21,7 +21,8 @@ static inline char *input_piece_bytes(const struct input_piece *piece)
     return piece->memory + INPUT_RING_HEADROOM;
 }
 
-/* Begins to read `source` in a thread, which alone may touch it until input_ring_free. */
+/* Begins to read `source` in a thread, which alone may touch it until input_ring_free. NULL where
+ * no thread can be started. */
 struct input_ring *input_ring_new(struct input_source *source);
 
 /* Waits for the next piece; at the end one of length 0, again and again. */

@@ -58,11 +58,10 @@ static bool open_file(struct input_source *source, const char *path, struct erro
         return error_set(error, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
     if (S_ISDIR(facts.st_mode))
         return error_set(error, ERROR_INPUT, "'%s' is a folder, name a trace file in it", path);
-    source->is_seekable = S_ISREG(facts.st_mode);
+    /* Of `flopledger report - < file` only what follows the place where the file stands is ours. */
+    source->is_seekable =
+        S_ISREG(facts.st_mode) && (source->is_file_owned || lseek(source->file, 0, SEEK_CUR) == 0);
     source->file_bytes = source->is_seekable ? (int64_t)facts.st_size : -1;
-    if (source->is_seekable && !source->is_file_owned) /* `flopledger report - < file`: from where
-                                                          it stands */
-        source->offset = (int64_t)lseek(source->file, 0, SEEK_CUR);
     return true;
 }
 
@@ -170,8 +169,6 @@ static size_t take_piece(struct input_stream *stream, size_t keep)
     bool is_small = keep <= INPUT_RING_HEADROOM;
     struct input_piece *piece;
 
-    if (!source->ring)
-        source->ring = input_ring_new(source);
     if (!is_small || source->held) { /* the piece before is about to be reused */
         make_room(source, keep, INPUT_PIECE_BYTES);
         kept = source->window;
@@ -207,7 +204,11 @@ bool input_stream_next(struct input_stream *stream, size_t keep, struct input_wi
     }
     require_invariant(keep <= source->window_length, "that only what is in the window is kept");
     source->progress = stream->progress;
-    got = source->wants_ring ? take_piece(stream, keep) : fill_window(stream, keep);
+    if (source->wants_ring && !source->ring) {
+        source->ring = input_ring_new(source);
+        source->wants_ring = source->ring != NULL;
+    }
+    got = source->ring ? take_piece(stream, keep) : fill_window(stream, keep);
     stream->text_bytes += (int64_t)got;
     *window = (struct input_window){source->window_text, source->window_length};
     if (got == 0 && source->breakage[0]) {
