@@ -43,7 +43,6 @@ static void assert_page(int width, bool use_unicode, const char *expected)
     arena_clear(&arena);
 }
 
-
 static const char wide_page[] = "                                              time\n"
                                 "                                            in all\n"
                                 " kernel                              calls    (ms)      "
