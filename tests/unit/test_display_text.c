@@ -104,7 +104,8 @@ static void functions_made_of_others_are_unwrapped(void **state)
     const char *mul =
         "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<"
         "at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, "
-        "at::native::binary_internal::MulFunctor<float> > >(at::TensorIteratorBase&, at::native::BinaryFunctor<x, y> const&)::"
+        "at::native::binary_internal::MulFunctor<float> > >(at::TensorIteratorBase&, "
+        "at::native::BinaryFunctor<x, y> const&)::"
         "{lambda(int)#1}>(int, at::native::gpu_kernel_impl_nocast<z>)";
 
     (void)state;
