@@ -8,6 +8,7 @@ from typing import Any
 
 import event_names
 import trace_event as te
+from ledger_script import Plan
 from trace_event import Event, Trace
 from trace_styles import Style
 
@@ -140,5 +141,5 @@ class CpuLayer:
         return Trace(self.events, ledger, {"device": 0})
 
 
-def lay_cpu_trace(rng: random.Random, style: Style, steps: int, blocks: int) -> Trace:
-    return CpuLayer(rng, style).lay_trace(steps, blocks)
+def lay_cpu_trace(rng: random.Random, style: Style, plan: Plan) -> Trace:
+    return CpuLayer(rng, style).lay_trace(plan.steps, plan.blocks)

@@ -62,6 +62,7 @@ DATA_RANGES = [
 DATA_RANGES_SINCE_ANNOTATIONS = ["enumerate(DataPipe)#MapperIterDataPipe", "## next ##"]
 OPERATORS = ["aten::empty", "aten::view", "aten::slice", "aten::stack", "aten::item", "aten::to"]
 ANNOTATIONS = ["forward", "save checkpoint", "Optimizer.step#AdamW.step", "DDP forward", "evaluate"]
+OPTIMIZER_MARK = "Optimizer.step#SGD.step"
 PYTHON_FUNCTIONS = [
     "train.py(120): train_one_step",
     "nn.Module: Linear_3",

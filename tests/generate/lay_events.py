@@ -30,9 +30,12 @@ Piece = tuple[str, int, int]  # account, start, end
 
 
 class EventLayer:
-    def __init__(self, rng: random.Random, script: Script, style: Style) -> None:
+    def __init__(
+        self, rng: random.Random, script: Script, style: Style, has_step_marks: bool
+    ) -> None:
         self.rng = rng
         self.script = script
+        self.has_step_marks = has_step_marks
         self.style = style
         self.grain = style.grain
         self.events: list[Event] = []
@@ -100,6 +103,8 @@ class EventLayer:
             kind, names = self.data_range()
         elif account == "idle_annotation":
             kind, names = te.ANNOTATION, event_names.ANNOTATIONS
+            if not self.has_step_marks:
+                names = [name for name in names if not name.startswith("Optimizer.step")]
         elif account == "idle_python":
             kind, names = te.PYTHON, event_names.PYTHON_FUNCTIONS
         elif account == "idle_garbage":
@@ -349,7 +354,19 @@ class EventLayer:
                 )
             )
 
+    def lay_optimizer_marks(self) -> None:
+        """A step lasts from one to the next."""
+        times = [window.start for window in self.script.windows] + [self.script.windows[-1].end]
+        thread = self.step_thread.tid
+        for time in times:
+            self.events.append(
+                Event(te.ANNOTATION, event_names.OPTIMIZER_MARK, time, 0, self.pid, thread, {})
+            )
+
     def lay_steps(self) -> None:
+        if not self.has_step_marks:
+            self.lay_optimizer_marks()
+            return
         for window in self.script.windows:
             name = f"ProfilerStep#{window.number}"
             self.events.append(
@@ -508,5 +525,7 @@ class EventLayer:
         }
 
 
-def lay_events(rng: random.Random, script: Script, style: Style) -> Trace:
-    return EventLayer(rng, script, style).lay()
+def lay_events(
+    rng: random.Random, script: Script, style: Style, has_step_marks: bool = True
+) -> Trace:
+    return EventLayer(rng, script, style, has_step_marks).lay()

@@ -178,13 +178,13 @@ class ScriptWriter:
         if self.rng.random() < 0.5:
             self.switch()
 
-    def write_items(self, step_count: int) -> None:
+    def write_items(self, step_count: int, has_time_between: bool) -> None:
         rng = self.rng
         if rng.random() < 0.5:
             self.add_stretch(None, rng.randint(1, 4))
         for step in range(step_count):
             self.add_stretch(step, rng.randint(1, 2 * self.blocks))
-            if step + 1 < step_count and rng.random() < 0.5:
+            if has_time_between and step + 1 < step_count and rng.random() < 0.5:
                 self.add_stretch(None, rng.randint(1, 3))
         if rng.random() < 0.5:
             self.add_stretch(None, rng.randint(1, 3))
@@ -292,15 +292,20 @@ class ScriptWriter:
         return Script(self.items, windows, between)
 
 
-def write_script(
-    rng: random.Random, step_count: int, grain: int, host_accounts: list[str], blocks: int
-) -> Script:
-    """Chooses everything. `host_accounts`: those of HOST_ACCOUNTS that the style can show; `blocks`: how long a step is."""
-    writer = ScriptWriter(rng, grain, host_accounts, blocks)
-    writer.write_items(step_count)
+@dataclass(frozen=True)
+class Plan:
+    steps: int
+    blocks: int  # how long a step is, in stretches of work and gaps after them
+    has_step_marks: bool = True  # else only the optimizer tells where a step begins
+
+
+def write_script(rng: random.Random, plan: Plan, grain: int, host_accounts: list[str]) -> Script:
+    """Chooses everything. `host_accounts`: those of HOST_ACCOUNTS that the style can show."""
+    writer = ScriptWriter(rng, grain, host_accounts, plan.blocks)
+    writer.write_items(plan.steps, has_time_between=plan.has_step_marks)
     start = rng.randint(10**9, 10**12) // grain * grain
     writer.set_times(start)
     for index, item in enumerate(writer.items):
         if isinstance(item, Gap):
             writer.fill_gap(index)
-    return writer.book(step_count, rng.choice((0, 1, 5, 550, 1009)))
+    return writer.book(plan.steps, rng.choice((0, 1, 5, 550, 1009)) if plan.has_step_marks else 0)

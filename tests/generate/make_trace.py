@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cpu_trace import lay_cpu_trace
 from lay_events import lay_events
-from ledger_script import write_script
+from ledger_script import Plan, write_script
 from trace_event import Trace
 from trace_styles import STYLES, Style
 from write_trace import BASE_TIME_NS, write_trace
@@ -25,16 +25,13 @@ from write_trace import BASE_TIME_NS, write_trace
 EVENTS_PER_BLOCK = 8.3  # about
 
 
-def make_trace(
-    seed: int | str, steps: int, style: Style, blocks: int = 6, is_cpu_only: bool = False
-) -> Trace:
-    """`blocks`: how long a step is, in stretches of work and gaps after them."""
+def make_trace(seed: int | str, plan: Plan, style: Style, is_cpu_only: bool = False) -> Trace:
     rng = random.Random(f"{seed} {style.name}")
     if is_cpu_only:
-        trace = lay_cpu_trace(rng, style, steps, blocks)
+        trace = lay_cpu_trace(rng, style, plan)
     else:
-        script = write_script(rng, steps, style.grain, style.host_accounts(), blocks)
-        trace = lay_events(rng, script, style)
+        script = write_script(rng, plan, style.grain, style.host_accounts())
+        trace = lay_events(rng, script, style, plan.has_step_marks)
     if not style.is_relative:
         for step in trace.ledger["steps"]:
             step["start_ns"] += BASE_TIME_NS
@@ -53,6 +50,7 @@ def parse_arguments() -> argparse.Namespace:
         "--events", type=int, help="about how many events; sets --steps and --blocks"
     )
     parser.add_argument("--cpu-only", action="store_true", help="a run without a device")
+    parser.add_argument("--marks", choices=["steps", "optimizer"], default="steps")
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument(
         "--style",
@@ -81,6 +79,8 @@ def main() -> None:
     if arguments.events:
         steps = max(1, min(200, arguments.events // 2000))
         blocks = max(1, round(arguments.events / steps / EVENTS_PER_BLOCK))
+    has_step_marks = arguments.marks == "steps" or not style.has_annotations
+    plan = Plan(steps, blocks, has_step_marks)
     for rank in range(arguments.ranks):
         output: Path = arguments.output
         seed = arguments.seed
@@ -88,7 +88,7 @@ def main() -> None:
             name, dot, suffixes = output.name.partition(".")
             output = output.with_name(f"{name}_rank{rank}{dot}{suffixes}")
             seed = f"{seed} rank {rank}"
-        trace = make_trace(seed, steps, style, blocks, arguments.cpu_only)
+        trace = make_trace(seed, plan, style, arguments.cpu_only)
         if arguments.ranks > 1:
             trace.run_facts |= {"rank": rank, "world_size": arguments.ranks}
         write_file(output, trace, style)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable
 
+from ledger_script import Plan
 from make_trace import make_trace
 from program_report import (
     DAMAGED,
@@ -82,7 +83,9 @@ def new_case(program: Path, folder: Path, seed: int) -> Case:
     rng = random.Random(f"case {seed}")
     style = rng.choice(list(STYLES.values()))
     is_cpu_only = rng.random() < 0.15
-    trace = make_trace(seed, rng.randint(1, 6), style, rng.choice((1, 2, 4, 8, 20)), is_cpu_only)
+    has_step_marks = is_cpu_only or not style.has_annotations or rng.random() < 0.85
+    plan = Plan(rng.randint(1, 6), rng.choice((1, 2, 4, 8, 20)), has_step_marks)
+    trace = make_trace(seed, plan, style, is_cpu_only)
     return Case(program, folder, seed, style, trace, write_trace(trace, style), rng)
 
 
@@ -146,7 +149,7 @@ def compression_does_not_matter(case: Case) -> None:
 
 def large_case(case: Case) -> Case:
     """A file that is worth to be split over threads."""
-    trace = make_trace(f"{case.seed} large", 4, case.style, 300)
+    trace = make_trace(f"{case.seed} large", Plan(4, 300), case.style)
     return replace(case, trace=trace, text=write_trace(trace, case.style))
 
 
@@ -212,7 +215,7 @@ def ranks_are_reported_together(case: Case) -> None:
     folder.mkdir()
     ledgers = []
     for rank in range(case.rng.randint(2, 5)):
-        trace = make_trace(f"{case.seed} rank {rank}", 2, case.style, 3)
+        trace = make_trace(f"{case.seed} rank {rank}", Plan(2, 3), case.style)
         trace.run_facts |= {"rank": rank, "world_size": 5}
         data = encoded(write_trace(trace, case.style))
         is_packed = case.rng.random() < 0.5
