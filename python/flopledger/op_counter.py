@@ -130,5 +130,3 @@ class OpCounter(TorchDispatchMode):
         elif kind != self.formulas.FREE:
             is_matrix = kind == self.formulas.MATRIX
             self.take(name, OpCost(flops, flops if is_matrix else 0, macs, max(0, moved), 1))
-
-
