@@ -1,0 +1,230 @@
+/* trace_finish: builders become one trace, sorted, with kernels linked to calls and operators. */
+#include "support_read.h"
+#include "trace/event_order.h"
+#include "trace/trace_builder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* An event in few words. */
+struct note {
+    enum event_kind kind;
+    const char *name;
+    int64_t start_ns;
+    int64_t duration_ns;
+    int64_t id; /* correlation; an operator's own id */
+    int64_t external_id;
+};
+
+static uint32_t string_of(struct trace_builder *builder, const char *text)
+{
+    return string_pool_add(&builder->strings, text, strlen(text));
+}
+
+static void add(struct trace_builder *builder, const struct note *note)
+{
+    bool is_device = note->kind > EVENT_HOST_OTHER;
+    const struct track_key key = {
+        .process = string_of(builder, is_device ? "0" : "100"),
+        .thread = string_of(builder, is_device ? "7" : "101"),
+        .is_device = is_device,
+        .device = is_device ? 0 : -1,
+        .stream = is_device ? 7 : -1,
+    };
+    struct event_detail detail = event_detail_none();
+    struct event event = {.kind = (uint8_t)note->kind};
+
+    detail.input_shapes = string_of(builder, note->name);
+    event.name = string_of(builder, note->name);
+    event.start_ns = note->start_ns;
+    event.duration_ns = note->duration_ns;
+    event.correlation = note->kind == EVENT_OPERATOR ? NO_ID : note->id;
+    event.external_id = note->external_id;
+    event.track = trace_builder_track(builder, &key);
+    event.detail = trace_builder_detail(builder, &detail);
+    trace_builder_add(builder, &event);
+    trace_builder_count(builder, string_of(builder, "cat"), 'X', event.start_ns,
+                        event.start_ns + event.duration_ns);
+    builder->read.events++;
+}
+
+static const struct note notes[] = {
+    {EVENT_OPERATOR, "outer", 0, 100, NO_ID, 1},
+    {EVENT_OPERATOR, "inner", 10, 20, NO_ID, 2},
+    {EVENT_RUNTIME_CALL, "launch", 12, 3, 50, NO_ID},
+    {EVENT_RUNTIME_CALL, "launch", 40, 3, 51, NO_ID},
+    {EVENT_RUNTIME_CALL, "driver", 41, 1, 51, NO_ID},
+    {EVENT_RUNTIME_CALL, "late", 200, 3, 52, NO_ID},
+    {EVENT_KERNEL, "k inner", 20, 5, 50, 9},
+    {EVENT_KERNEL, "k outer", 60, 5, 51, 9},
+    {EVENT_KERNEL, "k early", 190, 1, 52, 2},
+    {EVENT_KERNEL, "k unlinked", 300, 5, 99, 1},
+    {EVENT_MEMSET, "m nothing", 310, 5, NO_ID, NO_ID},
+    {EVENT_MEMCPY, "c correlation", 320, 5, 2, 2},
+    {EVENT_DEVICE_ANNOTATION, "note", 20, 50, NO_ID, NO_ID},
+};
+
+enum { NOTES = sizeof notes / sizeof notes[0] };
+
+static void make_trace(struct trace *trace, unsigned builders, unsigned threads)
+{
+    struct trace_builder parts[4];
+
+    for (unsigned i = 0; i < builders; i++)
+        trace_builder_init(&parts[i]);
+    for (size_t i = 0; i < NOTES; i++)
+        add(&parts[builders - 1 - i % builders], &notes[i]);
+    trace_finish(trace, parts, builders, threads);
+}
+
+static const char *operator_name(const struct trace *trace, uint32_t device_event)
+{
+    uint32_t found = trace_operator_of(trace, device_event);
+
+    return found == NO_EVENT ? "none" : trace_text(trace, trace->host[found].name);
+}
+
+static void kernels_find_their_calls_and_operators(void **state)
+{
+    SCOPED(trace) trace = {0};
+
+    (void)state;
+    make_trace(&trace, 1, 1);
+    assert_int_equal(trace.host_count, 6);
+    assert_int_equal(trace.device_count, 6);
+    assert_int_equal(trace.device_note_count, 1);
+    assert_int_equal(trace.host[trace.launch[0]].start_ns, 12);
+    assert_string_equal(operator_name(&trace, 0), "inner");
+    assert_int_equal(trace.host[trace.launch[1]].start_ns, 40); /* the first of two calls */
+    assert_string_equal(operator_name(&trace, 1), "outer");
+    assert_int_equal(trace.host[trace.launch[2]].start_ns, 200);
+    assert_string_equal(operator_name(&trace, 2), "inner"); /* by its external id */
+    assert_int_equal(trace.launch[3], NO_EVENT);
+    assert_string_equal(operator_name(&trace, 3), "outer"); /* by its external id */
+    assert_string_equal(operator_name(&trace, 4), "none");
+    assert_string_equal(operator_name(&trace, 5), "none"); /* that id is the correlation */
+    assert_int_equal(trace.read.unlinked_device_events, 3);
+    assert_int_equal(trace.read.early_device_events, 1);
+}
+
+static void it_does_not_matter_who_read_what(void **state)
+{
+    SCOPED(trace) whole = {0};
+
+    (void)state;
+    make_trace(&whole, 1, 1);
+    for (unsigned builders = 2; builders <= 4; builders++) {
+        for (unsigned threads = 1; threads <= 3; threads += 2) {
+            SCOPED(trace) trace = {0};
+
+            make_trace(&trace, builders, threads);
+            assert_true(is_same_trace(&trace, &whole));
+            assert_int_equal(trace.detail_count, whole.detail_count);
+            assert_int_equal(trace.read.categories[0].events, NOTES);
+            assert_int_equal(trace.read.categories[0].last_end_ns, 325);
+        }
+    }
+}
+
+static void nothing_at_all_is_a_trace(void **state)
+{
+    SCOPED(trace) trace = {0};
+    struct trace_builder builder;
+
+    (void)state;
+    trace_builder_init(&builder);
+    trace_finish(&trace, &builder, 1, 4);
+    assert_int_equal(trace.host_count + trace.device_count + trace.track_count, 0);
+    assert_int_equal(trace.detail_count, 1);
+    assert_string_equal(trace_text(&trace, 0), "");
+    assert_int_equal(trace.facts.rank, -1);
+}
+
+static void devices_are_listed_and_counted(void **state)
+{
+    SCOPED(trace) trace = {0};
+    struct trace_builder builder;
+    const struct device other = {.number = 3, .is_in_properties = true};
+
+    (void)state;
+    trace_builder_init(&builder);
+    trace_builder_add_device(&builder, &other);
+    for (size_t i = 0; i < NOTES; i++)
+        add(&builder, &notes[i]);
+    trace_finish(&trace, &builder, 1, 1);
+    assert_int_equal(trace.device_list_count, 2);
+    assert_int_equal(trace.devices[0].number, 0);
+    assert_int_equal(trace.devices[0].event_count, 6);
+    assert_int_equal(trace.devices[0].memory_bytes, -1);
+    assert_int_equal(trace.devices[1].event_count, 0);
+}
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 20;
+}
+
+/* Sorts events whose times are below `limit`, with a few that lie far away. */
+static void check_order(int64_t limit, bool has_outliers)
+{
+    enum { COUNT = 20000 };
+    static struct event events[COUNT];
+    SCOPED(trace) trace = {0};
+    uint64_t seed = 11;
+    int64_t sum = 0;
+    int64_t sorted_sum = 0;
+
+    for (uint32_t i = 0; i < 10; i++) {
+        char name[8];
+
+        string_pool_add(&trace.strings, name, (size_t)snprintf(name, sizeof name, "n%u", 9 - i));
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        events[i] = (struct event){
+            .start_ns = (int64_t)(next_random(&seed) % (uint64_t)limit),
+            .duration_ns = (int64_t)(next_random(&seed) % 5),
+            .name = (uint32_t)(1 + next_random(&seed) % 10),
+            .correlation = (int64_t)(next_random(&seed) % 100),
+        };
+        if (has_outliers && i % 1000 == 0)
+            events[i].start_ns = i % 2000 ? INT64_MIN + 5 : INT64_MAX / 2;
+        sum += events[i].correlation * events[i].duration_ns;
+    }
+    sort_events(&trace, events, COUNT, compare_host_events);
+    for (size_t i = 0; i < COUNT; i++) {
+        if (i)
+            assert_true(compare_host_events(&trace, &events[i - 1], &events[i]) <= 0);
+        sorted_sum += events[i].correlation * events[i].duration_ns;
+    }
+    assert_int_equal(sorted_sum, sum);
+}
+
+static void any_times_are_sorted(void **state)
+{
+    (void)state;
+    check_order(10, false); /* long runs of equal times */
+    check_order(1000000, false);
+    check_order(INT64_MAX, false);
+    check_order(1000000000, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_find_their_calls_and_operators),
+        cmocka_unit_test(it_does_not_matter_who_read_what),
+        cmocka_unit_test(nothing_at_all_is_a_trace),
+        cmocka_unit_test(devices_are_listed_and_counted),
+        cmocka_unit_test(any_times_are_sorted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
