@@ -203,7 +203,8 @@ bool input_stream_next(struct input_stream *stream, size_t keep, struct input_wi
         return source->window_length > 0;
     }
     require_invariant(keep <= source->window_length, "that only what is in the window is kept");
-    source->progress = stream->progress;
+    if (!source->ring) /* else its thread reads it */
+        source->progress = stream->progress;
     if (source->wants_ring && !source->ring) {
         source->ring = input_ring_new(source);
         source->wants_ring = source->ring != NULL;
