@@ -5,16 +5,12 @@
 #include "commands/input_files.h"
 #include "commands/page_options.h"
 #include "commands/read_files.h"
+#include "commands/step_range.h"
 #include "ledger/step_ledger.h"
 #include "reports/write_report.h"
 
 #include <stddef.h>
 #include <stdlib.h>
-
-struct step_range {
-    int64_t first;
-    int64_t last;
-};
 
 struct report_settings {
     struct page_settings page;
@@ -33,39 +29,6 @@ static const char *const window_names[] = {"auto", "steps", "optimizer", "whole"
 static const char *const sort_names[] = {"time", "count", "mean", "max", "name", NULL};
 static const char *const by_names[] = {"name", "shape", NULL};
 
-static bool take_number(const char **text, int64_t *number)
-{
-    char *end;
-
-    if (**text < '0' || **text > '9')
-        return false;
-    *number = strtoll(*text, &end, 10);
-    *text = end;
-    return *number < INT64_MAX;
-}
-
-/* "3", "3-5", "3-", "-5" */
-static bool parse_step_range(const char *text, void *field)
-{
-    struct step_range range = {.first = INT64_MIN, .last = INT64_MAX};
-    bool has_first = take_number(&text, &range.first);
-
-    if (!has_first && *text != '-')
-        return false;
-    if (*text == '\0') {
-        range.last = range.first;
-    } else {
-        if (*text++ != '-' || (*text == '\0' && !has_first))
-            return false;
-        if (*text != '\0' && !take_number(&text, &range.last))
-            return false;
-    }
-    if (*text != '\0' || range.first > range.last)
-        return false;
-    *(struct step_range *)field = range;
-    return true;
-}
-
 #define FIELD(name) .offset = offsetof(struct report_settings, name)
 
 #define FIELD(name) .offset = offsetof(struct report_settings, name)
@@ -77,7 +40,7 @@ static const struct option report_options[] = {
      .metavar = "RANGE",
      FIELD(steps),
      .parse = parse_step_range,
-     .accepts = "a step (3), a range of steps (3-5) or an open one (3-)",
+     .accepts = step_range_accepted,
      .help = "only these steps, by their numbers in the trace: 3, 3-5 or 3- (default: all)"},
     {.name = "window",
      .letter = 'w',

@@ -9,6 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool has_any_prefix(const char *name, const char *const *prefixes)
+{
+    for (; *prefixes; prefixes++)
+        if (has_prefix(name, *prefixes))
+            return true;
+    return false;
+}
+
+bool is_communication_op(const char *name)
+{
+    static const char *const prefixes[] = {
+        "c10d::", "_c10d_functional::", "c10d_functional::",        "nccl:",  "gloo:",
+        "mpi:",   "record_param_comms", "DistributedDataParallel.", "FSDP::", "torch.distributed.",
+        NULL};
+
+    return has_any_prefix(name, prefixes);
+}
+
 bool is_framework_range(const char *name)
 {
     static const char *const prefixes[] = {"nn:",
@@ -17,12 +35,6 @@ bool is_framework_range(const char *name)
                                            "Optimizer.",
                                            "ProfilerStep",
                                            "enumerate(DataLoader)",
-                                           "c10d::",
-                                           "nccl:",
-                                           "gloo:",
-                                           "record_param_comms",
-                                           "DistributedDataParallel.",
-                                           "FSDP::",
                                            "TorchDynamo Cache Lookup",
                                            "Torch-Compiled Region",
                                            "Pregraph bytecode",
@@ -31,9 +43,8 @@ bool is_framework_range(const char *name)
                                            NULL};
     size_t length = strlen(name);
 
-    for (size_t i = 0; prefixes[i]; i++)
-        if (has_prefix(name, prefixes[i]))
-            return true;
+    if (has_any_prefix(name, prefixes))
+        return true;
     if (strcmp(name, "CompiledFunction") == 0)
         return true;
     /* autograd nodes: MmBackward0, CompiledFunctionBackward */
@@ -121,7 +132,7 @@ static bool is_wrapper(const struct counted_ops *ops, const struct trace *trace,
 {
     const char *name = trace_text(trace, trace->host[i].name);
 
-    if (is_framework_range(name))
+    if (is_framework_range(name) || is_communication_op(name))
         return true;
     if (ops->costs[ops->cost_of[i]].why != why_no_formula)
         return below >= COST_MOVEMENT;

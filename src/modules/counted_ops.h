@@ -34,6 +34,9 @@ struct counted_ops {
 void count_ops(struct counted_ops *ops, const struct trace *trace,
                const struct host_contexts *contexts, const struct user_formulas *user);
 
+/* Collectives and what wraps them: they move data between ranks, and are no gap in the count. */
+bool is_communication_op(const char *name);
+
 /* Framework ranges that compute nothing themselves: autograd nodes, profiler steps, module marks.
  */
 bool is_framework_range(const char *name);

@@ -231,7 +231,7 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     uint32_t *parents = find_host_parents(trace);
     size_t count = trace->host_count ? trace->host_count : 1;
 
-    module_tree_build(&costs->tree, trace, parents);
+    module_tree_build(&costs->tree, trace, parents, options->description);
     find_host_contexts(&work.contexts, trace, &costs->tree, parents);
     count_ops(&work.ops, trace, &work.contexts, options->user);
     costs->modules = require_memory(calloc(costs->tree.count + (size_t)1, sizeof *costs->modules));

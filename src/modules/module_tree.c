@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "base/prefix.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,16 @@ static void place_under_outermost(struct module_tree *tree, uint32_t module, uin
         if (above == first) /* no circles */
             return;
     tree->modules[first].parent = outermost;
+}
+
+/* The trace has a mark for the module. */
+static bool is_marked(const struct trace *trace, const char *name)
+{
+    char mark[1024];
+    int length = snprintf(mark, sizeof mark, "%s%s", mark_prefix, name);
+
+    return length > 0 && (size_t)length < sizeof mark &&
+           string_pool_find(&trace->strings, mark, (size_t)length) != UINT32_MAX;
 }
 
 /* Event indices of the marks in order of time, so that the order of children does not depend on the
@@ -189,7 +200,30 @@ static void put_in_order(struct module_tree *tree)
     require_invariant(count == tree->count, "each module stands once in the tree");
 }
 
-void module_tree_build(struct module_tree *tree, const struct trace *trace, const uint32_t *parents)
+/* Modules in the order of the model, before those that only the trace shows; of models whose
+ * modules the trace shows at all. */
+static void add_described_modules(struct module_tree *tree, const struct trace *trace,
+                                  const struct model_description *description)
+{
+    const char *called_root = NULL;
+
+    for (uint32_t i = 0; description && i < description->count; i++) {
+        const struct described_module *described = &description->modules[i];
+        bool is_called = is_marked(trace, described->root) || is_marked(trace, described->name);
+        uint32_t root;
+
+        if (is_called)
+            called_root = described->root;
+        if (*described->name == '\0' || !called_root || strcmp(called_root, described->root) != 0)
+            continue;
+        root = add_module(tree, described->root, strlen(described->root));
+        place_under_outermost(tree, add_module(tree, described->name, strlen(described->name)),
+                              root);
+    }
+}
+
+void module_tree_build(struct module_tree *tree, const struct trace *trace, const uint32_t *parents,
+                       const struct model_description *description)
 {
     size_t strings = string_pool_count(&trace->strings);
     uint32_t mark_count;
@@ -199,6 +233,7 @@ void module_tree_build(struct module_tree *tree, const struct trace *trace, cons
     for (size_t i = 0; i <= strings; i++)
         tree->by_event_name[i] = NO_MODULE;
     (void)string_pool_add(&tree->names, "", 0);
+    add_described_modules(tree, trace, description);
     add_marked_modules(tree, trace, marks, mark_count);
     for (uint32_t i = 0; i < mark_count; i++) {
         uint32_t module = tree->by_event_name[trace->host[marks[i].event].name];

@@ -2,8 +2,8 @@
 #ifndef FLOPLEDGER_MODULES_MODULE_TREE_H
 #define FLOPLEDGER_MODULES_MODULE_TREE_H
 
-#include "base/arena.h"
 #include "base/string_pool.h"
+#include "modules/model_description.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
@@ -39,11 +39,12 @@ struct module_tree {
 bool is_module_mark(const struct trace *trace, const struct event *event);
 
 /* `tree` must be zeroed; it is left empty where the trace has no marks. `parents` as
- * find_host_parents gives it. Of nested marks without a common beginning ("model" inside
+ * find_host_parents gives it. Modules that are described (may be NULL) stand in that order, called
+ * or not, if one of them is called. Of nested marks without a common beginning ("model" inside
  * "LlamaForCausalLM") the inner module is a child of the outermost. Texts live as long as the
  * trace and the tree. */
-void module_tree_build(struct module_tree *tree, const struct trace *trace,
-                       const uint32_t *parents);
+void module_tree_build(struct module_tree *tree, const struct trace *trace, const uint32_t *parents,
+                       const struct model_description *description);
 
 /* NO_MODULE where there is none of the name. */
 uint32_t module_tree_find(const struct module_tree *tree, const char *name);

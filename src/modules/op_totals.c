@@ -102,7 +102,8 @@ static void add_if_it_launches(struct module_costs *costs, struct hash_map *by_c
                                const struct op_survey *survey, uint32_t i)
 {
     if (survey->device_ns[i] > 0 && survey->ops->cost_of[i] != NO_EVENT &&
-        survey->ops->costs[survey->ops->cost_of[i]].kind == COST_NOT_COUNTED)
+        survey->ops->costs[survey->ops->cost_of[i]].kind == COST_NOT_COUNTED &&
+        !is_communication_op(trace_text(survey->trace, survey->trace->host[i].name)))
         add_uncounted(costs, by_cost, survey, i);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What docs/formats/report-json.md says of the JSON report is true: check_report_json.py [--bless]
 
-Runs `flopledger report --json` and `inspect --json` on the project's traces, and on other people's where they are at hand
+Runs `flopledger report --json`, `inspect --json` and `flops --json` on the project's traces, and on other people's where they are at hand
 ($FLOPLEDGER_SHARED, else ../shared), and checks that
 
 - it is JSON that a strict parser takes, and as docs/formats/report-json.schema.json says,
@@ -118,7 +118,7 @@ class Checker:
             return
         name = " ".join(command[:2] + [Path(word).name for word in command[2:]])
         self.problems += list(violations(report, self.schema, self.schema, name))[:5]
-        prefix = "" if command[0] == "report" else "inspect: "
+        prefix = "" if command[0] == "report" else f"{command[0]}: "
         for rank in report["ranks"]:
             for key, section in rank["sections"].items():
                 self.take_section(prefix + key, section)
@@ -146,10 +146,13 @@ class Checker:
 
 def take_own(checker: Checker) -> None:
     folder = ROOT / "tests" / "traces" / "golden"
-    for path in sorted([*folder.rglob("*.json"), *(ROOT / "examples" / "traces").glob("*.gz")]):
+    paths = [*folder.rglob("*.json"), *folder.rglob("*.json.gz")]
+    paths += (ROOT / "examples" / "traces").glob("*.gz")
+    for path in sorted(path for path in paths if path.name != "capture.json"):
         checker.take(["report", "--json", "--by", "shape", str(path)], True)
         checker.take(["inspect", "--json", str(path)], True)
     checker.take(["report", "--json", str(folder / "two_ranks")], True)
+    checker.take(["flops", "--json", str(folder / "modules")], True)
 
 
 def take_those_of_others(checker: Checker) -> None:

@@ -1,0 +1,467 @@
+/* The tables of the section module_cost: modules, groups of modules, ops. */
+#include "analyses/module_cost_sections.h"
+#include "analyses/tally.h"
+#include "base/invariant.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum module_column {
+    COLUMN_NAME,
+    COLUMN_CLASS,
+    COLUMN_PARAMETERS,
+    COLUMN_FORWARD_FLOPS,
+    COLUMN_FORWARD_SHARE,
+    COLUMN_FORWARD_MACS,
+    COLUMN_FORWARD_LATENCY,
+    COLUMN_LATENCY_SHARE,
+    COLUMN_FORWARD_RATE,
+    COLUMN_BACKWARD_FLOPS,
+    COLUMN_BACKWARD_LATENCY,
+    COLUMN_RECOMPUTED_FLOPS,
+    COLUMN_RECOMPUTE_LATENCY,
+    COLUMN_DEVICE_TIME,
+    COLUMN_DEVICE_SHARE,
+    COLUMN_BYTES,
+    COLUMN_INTENSITY,
+    COLUMN_CALLS,
+    COLUMN_MODULE,
+    COLUMN_EXTRA_REPR,
+    COLUMN_TRAINABLE,
+    COLUMN_FORWARD_IN_ALL,
+    COLUMN_BACKWARD_IN_ALL,
+    COLUMN_RECOMPUTED_IN_ALL,
+    COLUMN_MASKED_IN_ALL,
+    COLUMN_MODEL_IN_ALL,
+    COLUMN_MACS_IN_ALL,
+    COLUMN_POINTWISE_IN_ALL,
+    COLUMN_FORWARD_POINTWISE_IN_ALL,
+    COLUMN_OWN_FORWARD_IN_ALL,
+    COLUMN_OWN_BACKWARD_IN_ALL,
+    COLUMN_OWN_RECOMPUTED_IN_ALL,
+    COLUMN_OWN_DEVICE_IN_ALL,
+    COLUMN_FORWARD_NS_IN_ALL,
+    COLUMN_COUNT,
+};
+
+#define FOR_PROGRAMS(key, title)                             \
+    {                                                        \
+        key, title, UNIT_COUNT, PRIORITY_FOR_PROGRAMS, false \
+    }
+
+static const struct column module_columns[COLUMN_COUNT] = {
+    [COLUMN_NAME] = {"name", "module", UNIT_TEXT, 0, false},
+    [COLUMN_CLASS] = {"class", "class", UNIT_TEXT, 4, false},
+    [COLUMN_PARAMETERS] = {"parameters", "parameters", UNIT_COUNT, 5, false},
+    [COLUMN_FORWARD_FLOPS] = {"forward_flops", "forward FLOPs", UNIT_FLOPS, 0, false},
+    [COLUMN_FORWARD_SHARE] = {"forward_share", "share", UNIT_FRACTION, 3, false},
+    [COLUMN_FORWARD_MACS] = {"forward_macs", "forward MACs", UNIT_COUNT, 12, false},
+    [COLUMN_FORWARD_LATENCY] = {"forward_latency", "forward latency", UNIT_TIME_NS, 1, false},
+    [COLUMN_LATENCY_SHARE] = {"latency_share", "share of latency", UNIT_FRACTION, 7, false},
+    [COLUMN_FORWARD_RATE] = {"forward_flops_per_second", "forward FLOP/s", UNIT_FLOPS_PER_SECOND, 8,
+                             false},
+    [COLUMN_BACKWARD_FLOPS] = {"backward_flops", "backward FLOPs", UNIT_FLOPS, 2, false},
+    [COLUMN_BACKWARD_LATENCY] = {"backward_latency", "backward latency", UNIT_TIME_NS, 2, false},
+    [COLUMN_RECOMPUTED_FLOPS] = {"recomputed_flops", "computed again", UNIT_FLOPS, 3, false},
+    [COLUMN_RECOMPUTE_LATENCY] = {"recompute_latency", "latency again", UNIT_TIME_NS, 9, false},
+    [COLUMN_DEVICE_TIME] = {"device_time", "device time", UNIT_TIME_NS, 1, false},
+    [COLUMN_DEVICE_SHARE] = {"device_share", "share of device time", UNIT_FRACTION, 6, false},
+    [COLUMN_BYTES] = {"bytes", "bytes", UNIT_BYTES, 10, false},
+    [COLUMN_INTENSITY] = {"arithmetic_intensity", "FLOPs per byte", UNIT_NUMBER, 11, false},
+    [COLUMN_CALLS] = {"calls", "calls", UNIT_NUMBER, 13, false},
+    [COLUMN_MODULE] = {"module", "full name", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
+    [COLUMN_EXTRA_REPR] = {"extra_repr", "settings", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
+    [COLUMN_TRAINABLE] = FOR_PROGRAMS("trainable_parameters", "trained parameters"),
+    [COLUMN_FORWARD_IN_ALL] = FOR_PROGRAMS("forward_flops_in_all", "forward, all steps"),
+    [COLUMN_BACKWARD_IN_ALL] = FOR_PROGRAMS("backward_flops_in_all", "backward, all steps"),
+    [COLUMN_RECOMPUTED_IN_ALL] = FOR_PROGRAMS("recomputed_flops_in_all", "again, all steps"),
+    [COLUMN_MASKED_IN_ALL] = FOR_PROGRAMS("masked_flops_in_all", "without what masks hide"),
+    [COLUMN_MODEL_IN_ALL] = FOR_PROGRAMS("model_flops_in_all", "model FLOPs, all steps"),
+    [COLUMN_MACS_IN_ALL] = FOR_PROGRAMS("forward_macs_in_all", "MACs, all steps"),
+    [COLUMN_POINTWISE_IN_ALL] = FOR_PROGRAMS("pointwise_flops_in_all", "other ops, all steps"),
+    [COLUMN_FORWARD_POINTWISE_IN_ALL] =
+        FOR_PROGRAMS("forward_pointwise_flops_in_all", "other ops of the forward, all steps"),
+    [COLUMN_OWN_FORWARD_IN_ALL] = FOR_PROGRAMS("own_forward_flops_in_all", "own forward"),
+    [COLUMN_OWN_BACKWARD_IN_ALL] = FOR_PROGRAMS("own_backward_flops_in_all", "own backward"),
+    [COLUMN_OWN_RECOMPUTED_IN_ALL] = FOR_PROGRAMS("own_recomputed_flops_in_all", "own again"),
+    [COLUMN_OWN_DEVICE_IN_ALL] = {"own_device_time_in_all", "own device time", UNIT_TIME_NS,
+                                  PRIORITY_FOR_PROGRAMS, false},
+    [COLUMN_FORWARD_NS_IN_ALL] = {"forward_latency_in_all", "forward latency, all steps",
+                                  UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, false},
+};
+
+static struct value share_of(int64_t part, int64_t whole)
+{
+    return whole > 0 ? value_fraction((double)part / (double)whole) : value_none();
+}
+
+static int64_t all_forward_ns(const struct module_costs *costs)
+{
+    int64_t sum_ns = 0;
+
+    for (uint32_t i = 0; i < costs->tree.count; i++)
+        if (costs->tree.modules[i].parent == NO_MODULE)
+            sum_ns += costs->modules[i].forward_ns;
+    return sum_ns;
+}
+
+/* The exact sums over all steps. */
+static void fill_in_all(struct value *cells, const struct module_cost *cost)
+{
+    struct phase_cost sum = sum_of_phases(cost->total);
+
+    cells[COLUMN_FORWARD_IN_ALL] = value_count(cost->total[PHASE_FORWARD].flops);
+    cells[COLUMN_BACKWARD_IN_ALL] = value_count(cost->total[PHASE_BACKWARD].flops);
+    cells[COLUMN_RECOMPUTED_IN_ALL] = value_count(cost->total[PHASE_RECOMPUTE].flops);
+    cells[COLUMN_MASKED_IN_ALL] = value_count(sum.masked_flops);
+    cells[COLUMN_MODEL_IN_ALL] = value_count(cost->total[PHASE_FORWARD].model_flops +
+                                             cost->total[PHASE_BACKWARD].model_flops);
+    cells[COLUMN_MACS_IN_ALL] = value_count(cost->total[PHASE_FORWARD].macs);
+    cells[COLUMN_POINTWISE_IN_ALL] = value_count(sum.pointwise_flops);
+    cells[COLUMN_FORWARD_POINTWISE_IN_ALL] =
+        value_count(cost->total[PHASE_FORWARD].pointwise_flops);
+    cells[COLUMN_OWN_FORWARD_IN_ALL] = value_count(cost->own[PHASE_FORWARD].flops);
+    cells[COLUMN_OWN_BACKWARD_IN_ALL] = value_count(cost->own[PHASE_BACKWARD].flops);
+    cells[COLUMN_OWN_RECOMPUTED_IN_ALL] = value_count(cost->own[PHASE_RECOMPUTE].flops);
+    cells[COLUMN_OWN_DEVICE_IN_ALL] = value_time_ns(sum_of_phases(cost->own).device_ns);
+    cells[COLUMN_FORWARD_NS_IN_ALL] = value_time_ns(cost->forward_ns);
+}
+
+static void fill_flops(struct value *cells, const struct module_cost_view *view,
+                       const struct module_cost *cost)
+{
+    const struct phase_cost *total = cost->total;
+    const struct phase_cost *all = view->costs->total;
+    struct phase_cost sum = sum_of_phases(total);
+
+    cells[COLUMN_FORWARD_FLOPS] = flops_per_step(view, total[PHASE_FORWARD].flops);
+    cells[COLUMN_FORWARD_SHARE] = share_of(total[PHASE_FORWARD].flops, all[PHASE_FORWARD].flops);
+    cells[COLUMN_FORWARD_MACS] = count_per_step(view, total[PHASE_FORWARD].macs);
+    if (all[PHASE_BACKWARD].host_ns > 0)
+        cells[COLUMN_BACKWARD_FLOPS] = flops_per_step(view, total[PHASE_BACKWARD].flops);
+    if (all[PHASE_RECOMPUTE].host_ns > 0)
+        cells[COLUMN_RECOMPUTED_FLOPS] = flops_per_step(view, total[PHASE_RECOMPUTE].flops);
+    if (view->costs->has_shapes)
+        cells[COLUMN_BYTES] = value_bytes(sum.bytes / view->steps);
+    if (sum.matrix_bytes > 0)
+        cells[COLUMN_INTENSITY] = value_number((double)sum.flops / (double)sum.matrix_bytes);
+}
+
+static void fill_times(struct value *cells, const struct module_cost_view *view,
+                       const struct module_cost *cost)
+{
+    const struct phase_cost *total = cost->total;
+    const struct phase_cost *all = view->costs->total;
+
+    if (cost->forward_ns > 0) {
+        cells[COLUMN_FORWARD_LATENCY] = time_per_step(view, cost->forward_ns);
+        cells[COLUMN_LATENCY_SHARE] = share_of(cost->forward_ns, all_forward_ns(view->costs));
+        cells[COLUMN_FORWARD_RATE] = (struct value){.unit = UNIT_FLOPS_PER_SECOND,
+                                                    .real = (double)(total[PHASE_FORWARD].flops) /
+                                                            ((double)cost->forward_ns / 1e9)};
+    }
+    if (!view->costs->has_shapes)
+        cells[COLUMN_FORWARD_RATE] = value_none();
+    if (all[PHASE_BACKWARD].host_ns > 0)
+        cells[COLUMN_BACKWARD_LATENCY] = time_per_step(view, total[PHASE_BACKWARD].host_ns);
+    if (all[PHASE_RECOMPUTE].host_ns > 0)
+        cells[COLUMN_RECOMPUTE_LATENCY] = time_per_step(view, total[PHASE_RECOMPUTE].host_ns);
+    if (view->costs->has_device) {
+        int64_t device_ns = sum_of_phases(total).device_ns;
+
+        cells[COLUMN_DEVICE_TIME] = time_per_step(view, device_ns);
+        cells[COLUMN_DEVICE_SHARE] = share_of(device_ns, view->costs->device_ns);
+    }
+}
+
+static void fill_description(struct value *cells, struct results *results,
+                             const struct described_module *described)
+{
+    if (!described) {
+        cells[COLUMN_PARAMETERS] = value_not_known(needs_description);
+        return;
+    }
+    cells[COLUMN_CLASS] = value_text(results_text(results, described->class_name));
+    cells[COLUMN_PARAMETERS] = value_count(described->parameters);
+    cells[COLUMN_TRAINABLE] = value_count(described->trainable);
+    cells[COLUMN_EXTRA_REPR] = value_text(results_text(results, described->extra_repr));
+}
+
+static void add_module_row(struct results *results, struct table *table,
+                           const struct module_cost_view *view, uint32_t index)
+{
+    const struct module *module = &view->costs->tree.modules[index];
+    const struct module_cost *cost = &view->costs->modules[index];
+    /* without those around it a module goes by its full name */
+    struct value *cells = table_add_row(results, table, view->pattern ? 0 : (int)module->depth);
+
+    cells[COLUMN_NAME] =
+        value_text(results_text(results, view->pattern ? module->name : module->own_name));
+    cells[COLUMN_MODULE] = value_text(results_text(results, module->name));
+    fill_description(cells, results, describe_module(view->description, module->name));
+    fill_flops(cells, view, cost);
+    fill_times(cells, view, cost);
+    if (module->is_called)
+        cells[COLUMN_CALLS] = value_number((double)cost->calls / (double)view->steps);
+    fill_in_all(cells, cost);
+}
+
+/* What belongs to no module: the loss, the optimizer, the loader. */
+static void add_outside_row(struct results *results, struct table *table,
+                            const struct module_cost_view *view)
+{
+    const struct module_cost *outside = &view->costs->outside;
+    struct value *cells = table_add_row(results, table, 0);
+
+    cells[COLUMN_NAME] = value_text("(outside of modules)");
+    fill_flops(cells, view, outside);
+    fill_times(cells, view, outside);
+    fill_in_all(cells, outside);
+}
+
+static int64_t sort_value(const struct module_cost_view *view, uint32_t index)
+{
+    const struct module_cost *cost = &view->costs->modules[index];
+    const struct described_module *described;
+    struct phase_cost sum = sum_of_phases(cost->total);
+
+    switch (view->sort) {
+    case MODULE_SORT_FLOPS:
+        return sum.flops;
+    case MODULE_SORT_TIME:
+        return view->costs->has_device ? sum.device_ns
+                                       : cost->forward_ns + cost->total[PHASE_BACKWARD].host_ns;
+    case MODULE_SORT_PARAMETERS:
+        described = describe_module(view->description, view->costs->tree.modules[index].name);
+        return described ? described->parameters : -1;
+    case MODULE_SORT_MODEL:
+    case MODULE_SORT_NAME:
+        break;
+    }
+    return 0;
+}
+
+/* A module with its children, ready to be sorted. */
+struct sorted_module {
+    uint32_t index;
+    uint32_t position; /* in the model */
+    int64_t value;
+    const char *name;
+};
+
+static int compare_sorted(const void *a, const void *b)
+{
+    const struct sorted_module *left = a;
+    const struct sorted_module *right = b;
+    int by_name = left->name ? strcmp(left->name, right->name) : 0;
+
+    if (left->value != right->value)
+        return left->value > right->value ? -1 : 1;
+    if (by_name != 0)
+        return by_name;
+    return left->position < right->position ? -1 : left->position > right->position;
+}
+
+/* Children of `parent` (or the roots), in the order asked for; their number. */
+static uint32_t sort_children(const struct module_cost_view *view, uint32_t parent,
+                              struct sorted_module *children)
+{
+    const struct module_tree *tree = &view->costs->tree;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < tree->count; i++) {
+        uint32_t index = tree->order[i];
+
+        if (tree->modules[index].parent != parent)
+            continue;
+        children[count++] = (struct sorted_module){
+            .index = index,
+            .position = i,
+            .value = sort_value(view, index),
+            .name = view->sort == MODULE_SORT_NAME ? tree->modules[index].own_name : NULL};
+    }
+    if (count)
+        qsort(children, count, sizeof *children, compare_sorted);
+    return count;
+}
+
+uint32_t *sorted_modules(const struct module_cost_view *view)
+{
+    const struct module_tree *tree = &view->costs->tree;
+    size_t room = tree->count + (size_t)1;
+    uint32_t *order = require_memory(calloc(room, sizeof *order));
+    uint32_t *waiting = require_memory(calloc(room, sizeof *waiting)); /* the next one last */
+    struct sorted_module *children = require_memory(calloc(room, sizeof *children));
+    uint32_t waiting_count = 0;
+    uint32_t count = 0;
+    uint32_t parent = NO_MODULE;
+
+    if (view->sort == MODULE_SORT_MODEL) {
+        if (tree->count)
+            memcpy(order, tree->order, tree->count * sizeof *order);
+    } else {
+        do {
+            for (uint32_t i = sort_children(view, parent, children); i-- > 0;)
+                waiting[waiting_count++] = children[i].index;
+            if (waiting_count == 0)
+                break;
+            parent = order[count++] = waiting[--waiting_count];
+        } while (count <= tree->count);
+    }
+    free(waiting);
+    free(children);
+    return order;
+}
+
+static bool is_shown(const struct module_cost_view *view, uint32_t index)
+{
+    const struct module *module = &view->costs->tree.modules[index];
+
+    return module->depth <= view->depth &&
+           (!view->pattern || fnmatch(view->pattern, module->name, 0) == 0);
+}
+
+void add_module_table(struct results *results, struct section *section,
+                      const struct module_cost_view *view)
+{
+    uint32_t *order;
+    struct table *table;
+
+    if (view->costs->tree.count == 0)
+        return;
+    table = section_add_table(results, section, "modules", "Modules", module_columns, COLUMN_COUNT);
+    table->note = "Latency is time on the host, in the forward from entering a module to leaving "
+                  "it, in the backward that of its autograd nodes.";
+    order = sorted_modules(view);
+    for (uint32_t i = 0; i < view->costs->tree.count; i++)
+        if (is_shown(view, order[i]))
+            add_module_row(results, table, view, order[i]);
+    if (!view->pattern)
+        add_outside_row(results, table, view);
+    free(order);
+}
+
+/* ---- modules of one depth and class together ---- */
+
+struct module_group {
+    uint32_t depth;
+    const char *name; /* class, or own name where the class is not known */
+    int64_t modules;
+    int64_t parameters; /* -1: not known */
+    int64_t forward_ns;
+    int64_t sort_value;
+    struct module_cost cost;
+};
+
+static struct module_group *group_of(struct module_group *groups, uint32_t *count, uint32_t depth,
+                                     const char *name)
+{
+    for (uint32_t i = 0; i < *count; i++)
+        if (groups[i].depth == depth && strcmp(groups[i].name, name) == 0)
+            return &groups[i];
+    groups[*count] = (struct module_group){.depth = depth, .name = name};
+    return &groups[(*count)++];
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    const struct module_group *left = a;
+    const struct module_group *right = b;
+
+    if (left->depth != right->depth)
+        return left->depth < right->depth ? -1 : 1;
+    if (left->sort_value != right->sort_value)
+        return left->sort_value > right->sort_value ? -1 : 1;
+    return strcmp(left->name, right->name);
+}
+
+static uint32_t group_modules(struct module_group *groups, const struct module_cost_view *view)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < view->costs->tree.count; i++) {
+        uint32_t index = view->costs->tree.order[i];
+        const struct module *module = &view->costs->tree.modules[index];
+        const struct described_module *described = describe_module(view->description, module->name);
+        struct module_group *group;
+
+        if (!is_shown(view, index))
+            continue;
+        group = group_of(groups, &count, module->depth,
+                         described && *described->class_name ? described->class_name
+                                                             : module->own_name);
+        group->modules++;
+        group->parameters += described ? described->parameters : 0;
+        if (!described)
+            group->parameters = INT64_MIN / 2;
+        group->cost.forward_ns += view->costs->modules[index].forward_ns;
+        group->sort_value += view->sort == MODULE_SORT_MODEL
+                                 ? sum_of_phases(view->costs->modules[index].total).flops
+                                 : sort_value(view, index);
+        for (int phase = 0; phase < PHASE_COUNT; phase++)
+            phase_cost_add(&group->cost.total[phase], &view->costs->modules[index].total[phase]);
+    }
+    if (count)
+        qsort(groups, count, sizeof *groups, compare_groups);
+    return count;
+}
+
+static void add_group_row(struct results *results, struct table *table,
+                          const struct module_cost_view *view, const struct module_group *group)
+{
+    struct value filled[COLUMN_COUNT] = {{0}};
+    struct value *cells = table_add_row(results, table, 0);
+
+    for (int i = 0; i < COLUMN_COUNT; i++)
+        filled[i] = value_none();
+    fill_flops(filled, view, &group->cost);
+    fill_times(filled, view, &group->cost);
+    cells[0] = value_text(results_text(results, group->name));
+    cells[1] = value_count(group->depth);
+    cells[2] = value_count(group->modules);
+    cells[3] = group->parameters >= 0 ? value_count(group->parameters)
+                                      : value_not_known(needs_description);
+    cells[4] = filled[COLUMN_FORWARD_FLOPS];
+    cells[5] = filled[COLUMN_FORWARD_MACS];
+    cells[6] = filled[COLUMN_FORWARD_LATENCY];
+    cells[7] = filled[COLUMN_BACKWARD_FLOPS];
+    cells[8] = filled[COLUMN_BACKWARD_LATENCY];
+    cells[9] = filled[COLUMN_DEVICE_TIME];
+}
+
+void add_depth_table(struct results *results, struct section *section,
+                     const struct module_cost_view *view)
+{
+    static const struct column columns[] = {
+        {"class", "class", UNIT_TEXT, 0, false},
+        {"model_depth", "depth", UNIT_COUNT, 0, false},
+        {"modules", "modules", UNIT_COUNT, 4, false},
+        {"parameters", "parameters", UNIT_COUNT, 3, false},
+        {"forward_flops", "forward FLOPs", UNIT_FLOPS, 1, false},
+        {"forward_macs", "forward MACs", UNIT_COUNT, 5, false},
+        {"forward_latency", "forward latency", UNIT_TIME_NS, 1, false},
+        {"backward_flops", "backward FLOPs", UNIT_FLOPS, 2, false},
+        {"backward_latency", "backward latency", UNIT_TIME_NS, 2, false},
+        {"device_time", "device time", UNIT_TIME_NS, 1, false},
+    };
+    struct module_group *groups;
+    struct table *table;
+    uint32_t count;
+    uint32_t shown = 0;
+
+    if (view->costs->tree.count == 0)
+        return;
+    groups = require_memory(calloc(view->costs->tree.count, sizeof *groups));
+    count = group_modules(groups, view);
+    table = section_add_table(results, section, "depths", "By depth in the model", columns,
+                              sizeof columns / sizeof columns[0]);
+    table->note = "Modules of one class at one depth, summed; a module holds those below it.";
+    for (uint32_t i = 0; i < count; i++) {
+        shown = i > 0 && groups[i].depth == groups[i - 1].depth ? shown + 1 : 0;
+        if (shown < view->top)
+            add_group_row(results, table, view, &groups[i]);
+    }
+    table->rows_in_all = count;
+    free(groups);
+}

@@ -1,0 +1,42 @@
+/* Small JSON files as a tree: side files and settings, not traces. */
+#ifndef FLOPLEDGER_BASE_JSON_TREE_H
+#define FLOPLEDGER_BASE_JSON_TREE_H
+
+#include "base/arena.h"
+#include "base/attributes.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum json_kind { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json_node {
+    enum json_kind kind;
+    bool is_integer;         /* a number without fraction that fits */
+    const char *key;         /* as a member of an object; else NULL */
+    const char *text;        /* of a string, its escapes resolved; of a number as written */
+    int64_t integer;         /* of an integer; 1 and 0 for true and false */
+    struct json_node *first; /* of an array or object */
+    struct json_node *next;  /* the next one in the array or object */
+};
+
+/* `text` is `length` bytes. All lives in `arena`. NULL with `error` set (ERROR_INPUT) where it is
+ * no JSON, or nested deeper than 64. */
+MUST_USE const struct json_node *json_tree_parse(struct arena *arena, const char *text,
+                                                 size_t length, struct error *error);
+
+/* The member of that name; NULL where `node` is no object (or NULL) or has none. */
+const struct json_node *json_member(const struct json_node *node, const char *key);
+
+/* The text of a string member; `otherwise` where there is none. */
+const char *json_text_of(const struct json_node *node, const char *key, const char *otherwise);
+
+/* The number of an integer or boolean member; `otherwise` where there is none. */
+int64_t json_integer_of(const struct json_node *node, const char *key, int64_t otherwise);
+
+/* The first thing in an array member; NULL where there is none. */
+const struct json_node *json_items_of(const struct json_node *node, const char *key);
+
+#endif

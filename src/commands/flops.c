@@ -1,0 +1,317 @@
+/* `flopledger flops TRACE...`: what a model computes, by module. */
+#include "analyses/module_cost_sections.h"
+#include "analyses/ranks_overview.h"
+#include "base/attributes.h"
+#include "commands/command.h"
+#include "commands/input_files.h"
+#include "commands/page_options.h"
+#include "commands/read_files.h"
+#include "commands/step_range.h"
+#include "flops/user_formula.h"
+#include "ledger/step_window.h"
+#include "reports/write_report.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct flops_settings {
+    struct page_settings page;
+    struct step_range steps;
+    int64_t depth;
+    int64_t top;
+    const char *modules;
+    int sort;
+    const char *formulas;
+    int64_t rank;
+    int64_t threads;
+    bool shows_progress;
+};
+
+static const char *const sort_names[] = {"model", "flops", "time", "parameters", "name", NULL};
+
+#define FIELD(name) .offset = offsetof(struct flops_settings, name)
+
+static const struct option flops_options[] = {
+    {.name = "depth",
+     .letter = 'd',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(depth),
+     .minimum = -1,
+     .maximum = INT32_MAX,
+     .help = "modules down to this depth; 0 is the model itself (default: all)"},
+    {.name = "modules",
+     .letter = 'm',
+     .kind = OPTION_TEXT,
+     .metavar = "NAMES",
+     FIELD(modules),
+     .help = "only modules whose names fit, as for files in a shell: 'model.layers.3.*'"},
+    {.name = "sort",
+     .kind = OPTION_CHOICE,
+     .metavar = "KEY",
+     .choices = sort_names,
+     FIELD(sort),
+     .help = "order of modules: model (as the model has them, the default), flops, time, "
+             "parameters or name"},
+    {.name = "top",
+     .letter = 'n',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(top),
+     .minimum = 0,
+     .maximum = INT32_MAX,
+     .help = "rows for each depth, and of the tables of ops; 0 for all (default: 10; 1 with "
+             "--format deepspeed)"},
+    {.name = "steps",
+     .letter = 's',
+     .kind = OPTION_PARSED,
+     .metavar = "RANGE",
+     FIELD(steps),
+     .parse = parse_step_range,
+     .accepts = step_range_accepted,
+     .help = "only these steps, by their numbers in the trace: 3, 3-5 or 3- (default: all)"},
+    {.name = "formulas",
+     .kind = OPTION_TEXT,
+     .metavar = "FILE",
+     FIELD(formulas),
+     .help = "FLOPs of ops that are not known here, a line each: my::op = 2 * in0[0] * in1[1]"},
+    {.name = "rank",
+     .letter = 'r',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(rank),
+     .minimum = 0,
+     .maximum = INT32_MAX,
+     .help =
+         "of several ranks: the one to print in full (default: the lowest in text, all in json)"},
+    PAGE_OPTIONS(struct flops_settings),
+    {.name = "threads",
+     .letter = 'j',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(threads),
+     .minimum = 1,
+     .maximum = 1024,
+     .help = "threads to read with (default: one for each processor core)"},
+    {.name = "no-progress",
+     .kind = OPTION_NEGATED,
+     FIELD(shows_progress),
+     .help = "no progress bar (there is one on a terminal, for work over a second)"},
+    {0},
+};
+
+/* What is done with each trace. */
+struct flops_plan {
+    const struct flops_settings *settings;
+    struct user_formulas formulas;
+    bool is_deepspeed;
+};
+
+/* Which part of the trace counts. */
+struct chosen_steps {
+    struct time_window *windows; /* free() */
+    uint32_t count;
+    int64_t first_number;
+};
+
+static bool choose_steps(struct chosen_steps *chosen, const struct trace *trace,
+                         struct step_range range, struct error *error)
+{
+    SCOPED(step_windows) found = {0};
+
+    find_step_windows(&found, trace, WINDOW_CHOICE_STEPS, -1);
+    chosen->windows = calloc(found.count + (size_t)1, sizeof *chosen->windows);
+    if (!chosen->windows)
+        abort();
+    for (uint32_t i = 0; i < found.count; i++) {
+        const struct step_window *window = &found.windows[i];
+
+        if (window->number < range.first || window->number > range.last)
+            continue;
+        if (chosen->count == 0)
+            chosen->first_number = window->number;
+        chosen->windows[chosen->count++] = (struct time_window){window->start_ns, window->end_ns};
+    }
+    if (chosen->count > 0 || (range.first == INT64_MIN && range.last == INT64_MAX))
+        return true;
+    free(chosen->windows);
+    return error_set(error, ERROR_NO_DATA, "none of the steps asked for is in '%s': it has %u",
+                     trace_text(trace, trace->path), found.count);
+}
+
+/* Without marks of steps each step of the optimizer counts as one, else the whole as one. */
+static int64_t count_steps(const struct module_costs *costs, const struct chosen_steps *chosen,
+                           const char **note)
+{
+    *note = NULL;
+    if (chosen->count > 0)
+        return chosen->count;
+    if (costs->optimizer_steps > 0) {
+        *note = "counted by Optimizer.step: the trace has no marks of steps";
+        return costs->optimizer_steps;
+    }
+    *note = "the whole trace as one: it has no marks of steps";
+    return 1;
+}
+
+static void add_fact(struct results *results, struct section *section, const char *key,
+                     const char *title, int64_t value)
+{
+    if (value >= 0)
+        section_add_number(
+            results, section,
+            (struct number){.key = key, .title = title, .value = value_count(value)});
+}
+
+static void add_facts(struct results *results, struct section *section,
+                      const struct flops_plan *plan, const struct chosen_steps *chosen,
+                      const struct model_description *description)
+{
+    if (description->world_size > 1 || plan->is_deepspeed) {
+        add_fact(results, section, "world_size", "ranks", description->world_size);
+        add_fact(results, section, "data_parallel_size", "data parallel size",
+                 description->data_size);
+        add_fact(results, section, "tensor_parallel_size", "tensor parallel size",
+                 description->tensor_size);
+    }
+    if (!plan->is_deepspeed)
+        return;
+    add_fact(results, section, "profile_step", "first step",
+             chosen->count ? chosen->first_number : 1);
+    add_fact(results, section, "module_depth", "depth", plan->settings->depth);
+    add_fact(results, section, "top_modules", "top",
+             plan->settings->top < 0 ? 1 : plan->settings->top);
+}
+
+static struct module_cost_view view_of(const struct flops_plan *plan)
+{
+    static const enum module_sort sorts[] = {MODULE_SORT_MODEL, MODULE_SORT_FLOPS, MODULE_SORT_TIME,
+                                             MODULE_SORT_PARAMETERS, MODULE_SORT_NAME};
+    const struct flops_settings *settings = plan->settings;
+    int64_t top = settings->top < 0 ? 10 : settings->top;
+
+    return (struct module_cost_view){
+        .depth = settings->depth < 0 || plan->is_deepspeed ? UINT32_MAX : (uint32_t)settings->depth,
+        .top = top == 0 ? UINT32_MAX : (uint32_t)top,
+        .pattern = settings->modules,
+        .sort = plan->is_deepspeed ? MODULE_SORT_MODEL : sorts[settings->sort],
+    };
+}
+
+static void describe_rank(struct results *results, const struct trace *trace,
+                          const struct flops_plan *plan, const struct chosen_steps *chosen,
+                          const struct model_description *description)
+{
+    struct module_cost_view view = view_of(plan);
+    struct module_costs costs = {0};
+    struct module_cost_options options = {.windows = chosen->windows,
+                                          .window_count = chosen->count,
+                                          .user = &plan->formulas,
+                                          .description = description};
+    struct rank_results *rank =
+        results_add_rank(results, rank_label(results, trace),
+                         results_text(results, trace_text(trace, trace->path)), trace->facts.rank);
+    struct section *section;
+
+    measure_module_costs(&costs, trace, &options);
+    view.costs = &costs;
+    view.description = description;
+    view.steps = count_steps(&costs, chosen, &view.step_note);
+    section = describe_module_costs(results, &view);
+    add_facts(results, section, plan, chosen, description);
+    rank_add_section(results, rank, section);
+    module_costs_clear(&costs);
+}
+
+static bool analyse(struct results *results, const struct trace *trace, const void *context,
+                    struct error *error)
+{
+    const struct flops_plan *plan = context;
+    SCOPED(model_description) description = {.world_size = -1, .data_size = -1, .tensor_size = -1};
+    struct chosen_steps chosen = {0};
+
+    if (trace->host_count == 0)
+        return error_set(error, ERROR_NO_DATA,
+                         "nothing to count in '%s': it holds no op of the host",
+                         trace_text(trace, trace->path));
+    if (!model_description_find(&description, trace_text(trace, trace->path), error))
+        return false;
+    if (!choose_steps(&chosen, trace, plan->settings->steps, error))
+        return false;
+    describe_rank(results, trace, plan, &chosen, &description);
+    free(chosen.windows);
+    return true;
+}
+
+static bool count_in(const struct input_files *files, const struct flops_plan *plan,
+                     struct error *error)
+{
+    const struct flops_settings *settings = plan->settings;
+    struct file_reading reading = {
+        .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
+        .shows_progress = settings->shows_progress,
+        .use = analyse,
+        .context = plan,
+    };
+    struct files_read outcome = {0};
+    SCOPED(results) results = {0};
+
+    results_init(&results);
+    read_files(&outcome, &results, files, &reading);
+    if (outcome.used_count == 0) {
+        *error = outcome.first_error;
+        return false;
+    }
+    note_passed_over(&results, files);
+    for (size_t i = 0; settings->rank >= 0 && i < results.rank_count; i++)
+        if (results.ranks[i].rank == settings->rank)
+            results.detailed_rank = i;
+    if (!print_page(&results, &settings->page, error))
+        return false;
+    return judge_files_read(&outcome, error);
+}
+
+static bool run_flops(int count, char **arguments, struct error *error)
+{
+    struct flops_settings settings = {.steps = {INT64_MIN, INT64_MAX},
+                                      .depth = -1,
+                                      .top = -1,
+                                      .rank = -1,
+                                      .shows_progress = true};
+    struct flops_plan plan = {.settings = &settings};
+    SCOPED(input_files) files = {0};
+    bool is_done;
+
+    if (!parse_options(flops_options, &settings, arguments, &count, error))
+        return false;
+    if (!check_output(&settings.page, error))
+        return false;
+    if (settings.formulas && !user_formulas_read(&plan.formulas, settings.formulas, error))
+        return false;
+    plan.is_deepspeed = strcmp(report_names[settings.page.format], "deepspeed") == 0;
+    is_done = find_input_files(&files, arguments, count, error) && count_in(&files, &plan, error);
+    user_formulas_clear(&plan.formulas);
+    return is_done;
+}
+
+const struct command flops_command = {
+    .name = "flops",
+    .summary = "what a model computes: FLOPs, bytes and time of each module",
+    .usage = "TRACE...",
+    .description =
+        "Reads traces with shapes and marks of modules, as 'flopledger run' records them, and "
+        "prints what each module of the model computes and how long it takes: FLOPs and latency of "
+        "the forward and the backward, what activation checkpointing computes again, time on the "
+        "device, bytes, and all ops that are not counted.\n\n"
+        "Parameters and classes come from the file capture.json beside a trace. Traces without "
+        "marks give the ops alone.",
+    .examples = "flopledger flops trace.json.gz\n"
+                "    all modules of the model\n"
+                "flopledger flops --depth 2 --sort flops trace.json.gz\n"
+                "    the upper modules, the largest first\n"
+                "flopledger flops --format deepspeed --top 3 trace.json.gz\n"
+                "    the text of DeepSpeed's Flops Profiler",
+    .options = flops_options,
+    .run = run_flops,
+};

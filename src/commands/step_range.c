@@ -1,0 +1,38 @@
+/* Reads ranges of steps. */
+#include "commands/step_range.h"
+
+#include <stdlib.h>
+
+const char step_range_accepted[] = "a step (3), a range of steps (3-5) or an open one (3-)";
+
+static bool take_number(const char **text, int64_t *number)
+{
+    char *end;
+
+    if (**text < '0' || **text > '9')
+        return false;
+    *number = strtoll(*text, &end, 10);
+    *text = end;
+    return *number < INT64_MAX;
+}
+
+bool parse_step_range(const char *text, void *field)
+{
+    struct step_range range = {.first = INT64_MIN, .last = INT64_MAX};
+    bool has_first = take_number(&text, &range.first);
+
+    if (!has_first && *text != '-')
+        return false;
+    if (*text == '\0') {
+        range.last = range.first;
+    } else {
+        if (*text++ != '-' || (*text == '\0' && !has_first))
+            return false;
+        if (*text != '\0' && !take_number(&text, &range.last))
+            return false;
+    }
+    if (*text != '\0' || range.first > range.last)
+        return false;
+    *(struct step_range *)field = range;
+    return true;
+}

@@ -1,0 +1,267 @@
+/* Reads capture.json and adds up the parameters of each module. */
+#include "modules/model_description.h"
+
+#include "base/hash_map.h"
+#include "base/invariant.h"
+#include "base/json_tree.h"
+#include "base/string_pool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE_FILE_BYTES_MAX = 256 << 20 };
+
+static const char side_file[] = "capture.json";
+
+/* Parameters met so far, so that a shared one counts once in each module around. */
+struct parameter_sums {
+    struct model_description *description;
+    struct string_pool names;
+    struct hash_map seen;   /* (module, parameter) */
+    struct hash_map places; /* name of a module -> its index */
+};
+
+static int64_t product_of(const struct json_node *sizes)
+{
+    int64_t product = 1;
+
+    for (; sizes; sizes = sizes->next)
+        if (!sizes->is_integer || sizes->integer < 0 ||
+            __builtin_mul_overflow(product, sizes->integer, &product))
+            return 0;
+    return product;
+}
+
+static uint32_t name_id(struct parameter_sums *sums, const char *name)
+{
+    return string_pool_add(&sums->names, name, strlen(name));
+}
+
+static void add_to(struct described_module *module, int64_t elements, bool is_frozen)
+{
+    if (__builtin_add_overflow(module->parameters, elements, &module->parameters))
+        module->parameters = INT64_MAX;
+    if (!is_frozen && __builtin_add_overflow(module->trainable, elements, &module->trainable))
+        module->trainable = INT64_MAX;
+}
+
+/* The first time that module `place` meets the parameter. */
+static bool is_new(struct parameter_sums *sums, uint32_t place, uint32_t key)
+{
+    size_t before = sums->seen.count;
+
+    (void)hash_map_add(&sums->seen, pair_key(place, key), 1);
+    return sums->seen.count > before;
+}
+
+/* Adds a parameter to module `index` and to all around it: those whose names its name begins with,
+ * and the outermost. */
+static void add_parameter(struct parameter_sums *sums, uint32_t index,
+                          const struct json_node *parameter, uint32_t key)
+{
+    struct described_module *modules = sums->description->modules;
+    const char *name = modules[index].name;
+    size_t length = strlen(name);
+    int64_t elements = product_of(json_items_of(parameter, "shape"));
+    bool is_frozen = json_integer_of(parameter, "frozen", 0) != 0;
+
+    for (;;) {
+        uint32_t id = string_pool_find(&sums->names, name, length);
+        uint32_t place = id == UINT32_MAX ? NO_VALUE : hash_map_find(&sums->places, id);
+
+        if (place != NO_VALUE && is_new(sums, place, key))
+            add_to(&modules[place], elements, is_frozen);
+        while (length > 0 && name[length - 1] != '.')
+            length--;
+        if (length == 0)
+            break;
+        length--;
+    }
+}
+
+static void add_parameters(struct parameter_sums *sums, uint32_t index,
+                           const struct json_node *entry, const char *full_name)
+{
+    for (const struct json_node *parameter = json_items_of(entry, "parameters"); parameter;
+         parameter = parameter->next) {
+        char name[1024];
+        const char *shared = json_text_of(parameter, "shared_with", NULL);
+
+        (void)snprintf(name, sizeof name, "%s%s%s", full_name, *full_name ? "." : "",
+                       json_text_of(parameter, "name", ""));
+        add_parameter(sums, index, parameter, name_id(sums, shared ? shared : name));
+    }
+}
+
+static uint32_t count_modules(const struct json_node *models)
+{
+    uint32_t count = 0;
+
+    for (; models; models = models->next)
+        for (const struct json_node *entry = json_items_of(models, "modules"); entry;
+             entry = entry->next)
+            count++;
+    return count;
+}
+
+/* The mark of the entry without a name, which is the model itself. */
+static const char *root_of(const struct json_node *model)
+{
+    for (const struct json_node *entry = json_items_of(model, "modules"); entry;
+         entry = entry->next)
+        if (*json_text_of(entry, "name", "?") == '\0')
+            return json_text_of(entry, "mark", json_text_of(model, "class", ""));
+    return json_text_of(model, "class", "");
+}
+
+static const char *keep(struct model_description *description, const char *text)
+{
+    return arena_copy_text(&description->arena, text, strlen(text));
+}
+
+static void add_model(struct parameter_sums *sums, const struct json_node *model)
+{
+    struct model_description *description = sums->description;
+    const char *root = keep(description, root_of(model));
+    uint32_t first = description->count;
+
+    for (const struct json_node *entry = json_items_of(model, "modules"); entry;
+         entry = entry->next) {
+        struct described_module *module = &description->modules[description->count];
+
+        module->name = keep(description, json_text_of(entry, "mark", ""));
+        module->root = root;
+        module->class_name = keep(description, json_text_of(entry, "class", ""));
+        module->extra_repr = keep(description, json_text_of(entry, "extra_repr", ""));
+        (void)hash_map_add(&sums->places, name_id(sums, module->name), description->count);
+        description->count++;
+    }
+    for (const struct json_node *entry = json_items_of(model, "modules"); entry;
+         entry = entry->next)
+        add_parameters(sums, first++, entry, json_text_of(entry, "name", ""));
+}
+
+/* The outermost module has all parameters; its name is not the beginning of the others'. */
+static void set_root_parameters(struct model_description *description,
+                                const struct json_node *models)
+{
+    for (; models; models = models->next) {
+        const char *root = root_of(models);
+
+        for (uint32_t i = 0; i < description->count; i++) {
+            struct described_module *module = &description->modules[i];
+
+            if (strcmp(module->name, root) != 0)
+                continue;
+            module->parameters = json_integer_of(models, "parameters", module->parameters);
+            module->trainable = json_integer_of(models, "trainable_parameters", module->trainable);
+        }
+    }
+}
+
+static void set_sizes(struct model_description *description, const struct json_node *parallel)
+{
+    description->world_size = json_integer_of(parallel, "world_size", -1);
+    description->data_size = json_integer_of(json_member(parallel, "data"), "size", -1);
+    description->tensor_size = json_integer_of(json_member(parallel, "tensor"), "size", -1);
+}
+
+bool model_description_parse(struct model_description *description, const char *name,
+                             const char *text, size_t length, struct error *error)
+{
+    struct parameter_sums sums = {.description = description};
+    struct arena arena = {0};
+    const struct json_node *root = json_tree_parse(&arena, text, length, error);
+    const struct json_node *models;
+
+    if (!root) {
+        arena_clear(&arena);
+        return error_in(error, "cannot read '%s'", name);
+    }
+    set_sizes(description, json_member(root, "parallel"));
+    models = json_items_of(root, "models");
+    description->modules = arena_allocate(&description->arena, (count_modules(models) + (size_t)1) *
+                                                                   sizeof *description->modules);
+    for (const struct json_node *model = models; model; model = model->next)
+        add_model(&sums, model);
+    set_root_parameters(description, models);
+    hash_map_clear(&sums.seen);
+    hash_map_clear(&sums.places);
+    string_pool_clear(&sums.names);
+    arena_clear(&arena);
+    return true;
+}
+
+/* The whole file, NUL-terminated; NULL with `error` set, or with *is_missing. free() it. */
+static char *read_whole(const char *path, size_t *length, bool *is_missing, struct error *error)
+{
+    FILE *file = fopen(path, "re");
+    size_t capacity = 1 << 16;
+    char *text;
+
+    *is_missing = !file && errno == ENOENT;
+    if (!file) {
+        (void)error_set(error, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
+        return NULL;
+    }
+    text = require_memory(malloc(capacity));
+    *length = 0;
+    for (;;) {
+        size_t more = fread(text + *length, 1, capacity - *length, file);
+
+        *length += more;
+        if (more == 0 || *length >= SIDE_FILE_BYTES_MAX)
+            break;
+        if (*length == capacity) {
+            capacity *= 2;
+            text = require_memory(realloc(text, capacity));
+        }
+    }
+    if (!ferror(file) && *length < SIDE_FILE_BYTES_MAX) {
+        (void)fclose(file);
+        return text;
+    }
+    (void)fclose(file);
+    free(text);
+    (void)error_set(error, ERROR_INPUT, "cannot read '%s': it is damaged or too large", path);
+    return NULL;
+}
+
+bool model_description_find(struct model_description *description, const char *trace_path,
+                            struct error *error)
+{
+    const char *slash = strrchr(trace_path, '/');
+    size_t folder = slash ? (size_t)(slash - trace_path) + 1 : 0;
+    char *path = require_memory(malloc(folder + sizeof side_file));
+    bool is_missing;
+    bool is_read;
+    size_t length = 0;
+    char *text;
+
+    memcpy(path, trace_path, folder);
+    memcpy(path + folder, side_file, sizeof side_file);
+    text = read_whole(path, &length, &is_missing, error);
+    is_read = text ? model_description_parse(description, path, text, length, error) : is_missing;
+    free(text);
+    free(path);
+    return is_read;
+}
+
+const struct described_module *describe_module(const struct model_description *description,
+                                               const char *name)
+{
+    if (!description)
+        return NULL;
+    for (uint32_t i = 0; i < description->count; i++)
+        if (strcmp(description->modules[i].name, name) == 0)
+            return &description->modules[i];
+    return NULL;
+}
+
+void model_description_clear(struct model_description *description)
+{
+    arena_clear(&description->arena);
+    *description = (struct model_description){0};
+}

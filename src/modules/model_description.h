@@ -1,0 +1,48 @@
+/* What the recorder's capture.json says of the modules: classes, parameters, and modules that no
+ * trace shows because they are not called. */
+#ifndef FLOPLEDGER_MODULES_MODEL_DESCRIPTION_H
+#define FLOPLEDGER_MODULES_MODEL_DESCRIPTION_H
+
+#include "base/arena.h"
+#include "base/attributes.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct described_module {
+    const char *name; /* as in the trace's marks */
+    const char *root; /* the name of the model's outermost module */
+    const char *class_name;
+    const char *extra_repr;
+    int64_t parameters; /* of it and the modules in it, shared ones once */
+    int64_t trainable;  /* of those, not frozen */
+};
+
+/* Zeroed is empty. Sizes: -1 where the file does not say. */
+struct model_description {
+    int64_t world_size;
+    int64_t data_size; /* ranks that train the same parameters on other data */
+    int64_t tensor_size;
+    struct described_module *modules; /* [count], as model.named_modules() gives them */
+    uint32_t count;
+    struct arena arena;
+};
+
+/* Reads the text of a capture.json. `name` is the file's, for messages. */
+MUST_USE bool model_description_parse(struct model_description *description, const char *name,
+                                      const char *text, size_t length, struct error *error);
+
+/* Reads capture.json in the folder of `trace_path`; leaves the description empty where there is
+ * none. */
+MUST_USE bool model_description_find(struct model_description *description, const char *trace_path,
+                                     struct error *error);
+
+/* NULL where it is not described. */
+const struct described_module *describe_module(const struct model_description *description,
+                                               const char *name);
+
+void model_description_clear(struct model_description *description);
+
+#endif
