@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct report_settings {
     struct page_settings page;
@@ -28,8 +29,6 @@ struct report_settings {
 static const char *const window_names[] = {"auto", "steps", "optimizer", "whole", NULL};
 static const char *const sort_names[] = {"time", "count", "mean", "max", "name", NULL};
 static const char *const by_names[] = {"name", "shape", NULL};
-
-#define FIELD(name) .offset = offsetof(struct report_settings, name)
 
 #define FIELD(name) .offset = offsetof(struct report_settings, name)
 
@@ -152,6 +151,35 @@ static bool no_such_step(const struct trace *trace, const struct ledger_options 
                      path);
 }
 
+/* "0, 2": the devices that worked. */
+static const char *devices_at_work(struct results *results, const struct trace *trace)
+{
+    const char *list = "none";
+
+    for (uint32_t i = 0; i < trace->device_list_count; i++) {
+        const struct device *device = &trace->devices[i];
+
+        if (device->event_count > 0)
+            list = strcmp(list, "none") == 0
+                       ? results_format(results, "%d", device->number)
+                       : results_format(results, "%s, %d", list, device->number);
+    }
+    return list;
+}
+
+/* True where the user named no device, or one that worked. */
+static bool has_device(struct results *results, const struct trace *trace, int32_t number,
+                       struct error *error)
+{
+    for (uint32_t i = 0; i < trace->device_list_count; i++) {
+        if (trace->devices[i].number == number && trace->devices[i].event_count > 0)
+            return true;
+    }
+    return number < 0 ||
+           error_set(error, ERROR_NO_DATA, "no work of device %d in '%s': devices that worked: %s",
+                     number, trace_text(trace, trace->path), devices_at_work(results, trace));
+}
+
 static bool analyse(struct results *results, const struct trace *trace, const void *context,
                     struct error *error)
 {
@@ -159,6 +187,8 @@ static bool analyse(struct results *results, const struct trace *trace, const vo
     SCOPED(ledger) ledger = {0};
     struct analysis_input input = {.trace = trace, .ledger = &ledger, .options = &plan->analysis};
 
+    if (!has_device(results, trace, plan->ledger.device, error))
+        return false;
     book_ledger(&ledger, trace, &plan->ledger);
     if (ledger.step_count == 0)
         return no_such_step(trace, &plan->ledger, error);
