@@ -12,8 +12,10 @@ FLOPLEDGER_SHARED, or ../shared beside the checkout; skips without it.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -260,11 +262,15 @@ def main() -> None:
     program = program_of(sys.argv)
     skip_without(GOLDEN)
     wanted = sys.argv[2:]
+    paths = [
+        path
+        for path in sorted(GOLDEN.glob("*.json"))
+        if not wanted or any(name in path.name for name in wanted)
+    ]
     all_counts = Outcome("all")
-    for path in sorted(GOLDEN.glob("*.json")):
-        if wanted and not any(name in path.name for name in wanted):
-            continue
-        all_counts.add(check(program, path))
+    with multiprocessing.Pool() as pool:
+        for outcome in pool.imap(partial(check, program), paths):
+            all_counts.add(outcome)
     if not wanted:
         all_counts.add(check_identities(program))
     all_counts.finish()
