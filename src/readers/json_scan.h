@@ -65,10 +65,12 @@ const char *scan_escaped_string(struct json_scan *scan, const char *start, const
 static inline const char *scan_string(struct json_scan *scan, const char *at,
                                       struct json_slice *slice)
 {
+    const char *start = at;
+    struct json_slice rare; /* so that `slice` can stay in registers */
+
 #ifdef __SSE2__
     const __m128i quote = _mm_set1_epi8('"');
     const __m128i backslash = _mm_set1_epi8('\\');
-    const char *start = at;
 
     for (; at < scan->limit; at += 16) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
@@ -83,10 +85,10 @@ static inline const char *scan_string(struct json_scan *scan, const char *at,
         *slice = (struct json_slice){start, (uint32_t)(at - start), true, false};
         return at + 1;
     }
-    return scan_escaped_string(scan, start, at, slice);
-#else
-    return scan_escaped_string(scan, at, at, slice);
 #endif
+    at = scan_escaped_string(scan, start, at, &rare);
+    *slice = rare;
+    return at;
 }
 
 /* Any value; `slice` is the text of arrays and objects, too, with their brackets. `at` is at its

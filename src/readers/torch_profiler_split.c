@@ -78,6 +78,12 @@ static void read_piece(void *argument, size_t index)
 
 enum torch_events_end torch_pieces_read(struct torch_pieces *pieces, unsigned threads)
 {
+    if (pieces->is_read) { /* a second array of events: no reason to hurry */
+        torch_pieces_last(pieces)->stop_byte = INT64_MAX;
+        read_piece(pieces, pieces->last);
+        return torch_pieces_last(pieces)->end;
+    }
+    pieces->is_read = true;
     pieces->pieces[0].stop_byte = INT64_MAX;
     if (threads > 1 && input_stream_can_seek(pieces->pieces[0].window.input))
         split(pieces, threads);

@@ -20,6 +20,7 @@ struct torch_pieces {
     struct torch_piece *pieces; /* [count]; the first has the window and builder of the whole from
                                    the beginning */
     unsigned count;
+    bool is_read;
     unsigned last; /* the piece whose window stands behind the last event read */
 };
 

@@ -150,6 +150,17 @@ static void what_only_seems_to_be_an_event_does_no_harm(void **state)
     free(text.bytes);
 }
 
+static void a_second_array_of_events_is_read_too(void **state)
+{
+    struct text text = make_text(false);
+
+    (void)state;
+    text.length--; /* the last '}' */
+    append(&text, ",\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"name\":\"second\"}]}");
+    check_split(&text, text.length);
+    free(text.bytes);
+}
+
 static void a_large_file_is_split(void **state)
 {
     struct text text = make_text(false);
@@ -183,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_make_the_whole),
         cmocka_unit_test(what_only_seems_to_be_an_event_does_no_harm),
+        cmocka_unit_test(a_second_array_of_events_is_read_too),
         cmocka_unit_test(a_large_file_is_split),
     };
 
