@@ -114,6 +114,17 @@ def load_marks() -> Any:
     return MarksInPython()
 
 
+def is_compiled_in_part(modules: list[tuple[Any, str]]) -> bool:
+    """Has torch.compile been at work, or will it be when one of these is called?"""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    if dynamo is not None and any(dynamo.counters.values()):
+        return True
+    return any(
+        "_orig_mod" in module._modules or getattr(module, "_compiled_call_impl", None) is not None
+        for module, _ in modules
+    )
+
+
 class ModuleMarkers:
     """on() and off(); `reason` says why there are none."""
 
@@ -155,7 +166,7 @@ class ModuleMarkers:
         """`modules`: with the names of their ranges. False where nothing can be marked."""
         if self.is_on or self.reason or not modules:
             return self.is_on
-        if self.means == "hooks" and "torch._dynamo" in sys.modules:
+        if self.means == "hooks" and is_compiled_in_part(modules):
             self.reason = (
                 "module calls are not marked: this version of torch calls modules in another way, "
                 "and hooks would keep torch.compile from compiling"

@@ -161,12 +161,18 @@ class Recorder:
 
     def watch_program(self) -> None:
         """torch is loaded whole by now: sees profilers of the program's own, and steps that GradScaler leaves out."""
-        from torch.amp import GradScaler
         from torch.autograd import profiler
 
         self.watch = OwnProfilerWatch(profiler, self.make_way)
         self.watch.install()
         self.watch.program_profiles = bool(getattr(profiler, "_is_profiler_enabled", False))
+        self.watch_scaler()
+
+    def watch_scaler(self) -> None:
+        try:
+            from torch.amp import GradScaler
+        except ImportError:  # an older torch
+            return
         self.scaler_step = scaler_step = GradScaler.step
 
         def step(scaler: Any, optimizer: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -176,7 +182,7 @@ class Recorder:
                 guarded(self.after_optimizer_step, self.turn_off)(optimizer, (), {})
             return result
 
-        GradScaler.step = step
+        setattr(GradScaler, "step", step)
 
     def work_between_steps(self) -> None:
         if self.session is not None and self.session.is_started:

@@ -2,6 +2,7 @@
 """`flopledger run` records programs of many kinds, and changes nothing of what they compute: test_recorder.py PROGRAM"""
 
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -175,6 +176,45 @@ class PlainLoops(RecorderCase):
         counts = run.counts_of_modules()
         self.assertEqual((counts["Saving"], counts["blocks.0.layer"]), (3, 6))
         self.assertEqual(run.side_files[0]["recorded"][0]["steps"][0]["micro_batches"], 1)
+
+
+OTHER_TORCH = """
+import sys; sys.path.insert(0, sys.argv[1])
+import torch
+from torch import nn
+from flopledger.module_markers import ModuleMarkers
+def other(self, *args, **kwargs):
+    return self._call_impl(*args, **kwargs)
+nn.Module._wrapped_call_impl = nn.Module.__call__ = other
+model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+markers = ModuleMarkers()
+modules = [(model, "nn:Model"), (model[0], "nn:0")]
+with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+    print(markers.on(modules, None), markers.means)
+    model(torch.ones(1, 2))
+    try:
+        model(torch.ones(1, 3))
+    except RuntimeError:
+        pass
+    model(torch.ones(1, 2))
+    markers.off()
+    model(torch.ones(1, 2))
+print(sorted((e.key, e.count) for e in profiler.key_averages() if e.key.startswith("nn:")))
+modules = [(torch.compile(model), "nn:Model")]
+print(markers.on(modules, None), "torch.compile" in markers.reason)
+"""
+
+
+class Markers(RecorderCase):
+    def test_hooks_where_torch_is_not_as_expected(self) -> None:
+        """Not where torch.compile may be in use: hooks would keep it from compiling."""
+        package = str(PROGRAM.parent / "python")
+        done = subprocess.run(
+            [str(PYTHON), "-c", OTHER_TORCH, package], capture_output=True, text=True, check=False
+        )
+        self.assertEqual(
+            done.stdout, "True hooks\n[('nn:0', 3), ('nn:Model', 3)]\nFalse True\n", done.stderr
+        )
 
 
 class Compiled(RecorderCase):
