@@ -3,6 +3,7 @@
 
 #include "base/invariant.h"
 #include "base/radix_sort.h"
+#include "trace/trace_builder.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static int compare_details(const struct trace *trace, uint32_t a, uint32_t b)
     COMPARE(group_name);
     COMPARE(group_ranks);
 #undef COMPARE
-    return order ? order : memcmp(&left, &right, sizeof left);
+    return order ? order : event_detail_compare(&left, &right);
 }
 
 static int compare_rest(const struct trace *trace, const struct event *a, const struct event *b)

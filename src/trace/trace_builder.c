@@ -118,6 +118,17 @@ struct event_detail event_detail_none(void)
     return detail;
 }
 
+/* All bytes count, see event.h: no need to know what they mean. */
+static int compare_bytes(const void *a, const void *b, size_t bytes)
+{
+    return memcmp(a, b, bytes);
+}
+
+int event_detail_compare(const struct event_detail *a, const struct event_detail *b)
+{
+    return compare_bytes(a, b, sizeof *a);
+}
+
 static uint32_t hash_detail(const struct event_detail *detail)
 {
     uint64_t words[sizeof *detail / sizeof(uint64_t)];
@@ -162,7 +173,7 @@ static uint32_t intern_detail(struct trace_builder *builder, const struct event_
     while (builder->detail_slots[at]) {
         uint32_t index = builder->detail_slots[at] - 1;
 
-        if (memcmp(&builder->details[index], detail, sizeof *detail) == 0)
+        if (event_detail_compare(&builder->details[index], detail) == 0)
             return index;
         at = (at + 1) & mask;
     }

@@ -80,6 +80,9 @@ uint32_t trace_builder_detail(struct trace_builder *builder, const struct event_
 /* Details of which none is given. */
 struct event_detail event_detail_none(void);
 
+/* As memcmp, over all bytes of two details. */
+int event_detail_compare(const struct event_detail *a, const struct event_detail *b);
+
 /* `event->kind` decides where it goes; its ids are those of this builder. */
 void trace_builder_add(struct trace_builder *builder, const struct event *event);
 
