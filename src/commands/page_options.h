@@ -20,36 +20,37 @@ extern const char *const color_names[];
 
 /* Lines of an option table for a struct of settings `type` that has a struct page_settings `page`.
  */
-#define PAGE_OPTIONS(type)                                                                       \
-    {.name = "format",                                                                           \
-     .letter = 'f',                                                                              \
-     .kind = OPTION_CHOICE,                                                                      \
-     .metavar = "NAME",                                                                          \
-     .choices = report_names,                                                                    \
-     .offset = offsetof(type, page.format),                                                      \
-     .help = "how to print: text (for people, the default) or json (for programs)"},             \
-        {.name = "json",                                                                         \
-         .kind = OPTION_ALIAS,                                                                   \
-         .alias_of = "format",                                                                   \
-         .alias_value = "json",                                                                  \
-         .help = "short for --format json"},                                                     \
-        {.name = "output",                                                                       \
-         .letter = 'o',                                                                          \
-         .kind = OPTION_TEXT,                                                                    \
-         .metavar = "FILE",                                                                      \
-         .offset = offsetof(type, page.output),                                                  \
-         .help = "write to FILE, which appears whole or not at all (default: standard output)"}, \
-        {.name = "width",                                                                        \
-         .kind = OPTION_INTEGER,                                                                 \
-         .metavar = "N",                                                                         \
-         .offset = offsetof(type, page.width),                                                   \
-         .minimum = 40,                                                                          \
-         .maximum = 1000,                                                                        \
-         .help = "columns of the page (default: those of the terminal, 80 without one)"},        \
-    {                                                                                            \
-        .name = "color", .kind = OPTION_CHOICE, .metavar = "WHEN", .choices = color_names,       \
-        .offset = offsetof(type, page.color),                                                    \
-        .help = "auto (on a terminal and without NO_COLOR, the default), always or never"        \
+#define PAGE_OPTIONS(type)                                                                         \
+    {.name = "format",                                                                             \
+     .letter = 'f',                                                                                \
+     .kind = OPTION_CHOICE,                                                                        \
+     .metavar = "NAME",                                                                            \
+     .choices = report_names,                                                                      \
+     .offset = offsetof(type, page.format),                                                        \
+     .help = "how to print: text (for people, the default), json (for programs) or deepspeed (by " \
+             "module, as DeepSpeed's profiler does)"},                                             \
+        {.name = "json",                                                                           \
+         .kind = OPTION_ALIAS,                                                                     \
+         .alias_of = "format",                                                                     \
+         .alias_value = "json",                                                                    \
+         .help = "short for --format json"},                                                       \
+        {.name = "output",                                                                         \
+         .letter = 'o',                                                                            \
+         .kind = OPTION_TEXT,                                                                      \
+         .metavar = "FILE",                                                                        \
+         .offset = offsetof(type, page.output),                                                    \
+         .help = "write to FILE, which appears whole or not at all (default: standard output)"},   \
+        {.name = "width",                                                                          \
+         .kind = OPTION_INTEGER,                                                                   \
+         .metavar = "N",                                                                           \
+         .offset = offsetof(type, page.width),                                                     \
+         .minimum = 40,                                                                            \
+         .maximum = 1000,                                                                          \
+         .help = "columns of the page (default: those of the terminal, 80 without one)"},          \
+    {                                                                                              \
+        .name = "color", .kind = OPTION_CHOICE, .metavar = "WHEN", .choices = color_names,         \
+        .offset = offsetof(type, page.color),                                                      \
+        .help = "auto (on a terminal and without NO_COLOR, the default), always or never"          \
     }
 
 /* Writes the results in the chosen format to the chosen place. */
