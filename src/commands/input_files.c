@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,12 +112,68 @@ static void add_from_folder(struct input_files *files, const char *folder, const
     free(path);
 }
 
+/* Adds the newest trace in the folder of a rank, as `flopledger run` lays them out. */
+static void add_newest_trace(struct input_files *files, const char *rank_folder)
+{
+    glob_t traces = {0};
+    struct stat newest = {0};
+    const char *chosen = NULL;
+    char *pattern;
+    char *path;
+
+    if (asprintf(&pattern, "%s/*.pt.trace.json.gz", rank_folder) < 0)
+        abort();
+    (void)glob(pattern, 0, NULL, &traces);
+    for (size_t i = 0; i < traces.gl_pathc; i++) {
+        struct stat status;
+
+        if (stat(traces.gl_pathv[i], &status) != 0 ||
+            (chosen && (status.st_mtim.tv_sec < newest.st_mtim.tv_sec ||
+                        (status.st_mtim.tv_sec == newest.st_mtim.tv_sec &&
+                         status.st_mtim.tv_nsec < newest.st_mtim.tv_nsec))))
+            continue;
+        newest = status;
+        chosen = traces.gl_pathv[i];
+    }
+    path = chosen ? strdup(chosen) : NULL;
+    if (chosen && !path)
+        abort();
+    if (path)
+        add_file(files, path, newest.st_size);
+    globfree(&traces);
+    free(pattern);
+}
+
+/* A capture: CAPTURE/traces/rank0_dp0_tp0_pp0/..., given as itself or as its folder `traces`. */
+static bool add_capture(struct input_files *files, const char *folder)
+{
+    static const char *const patterns[] = {"traces/rank*", "rank*"};
+    size_t count_before = files->count;
+
+    for (size_t i = 0; i < 2 && files->count == count_before; i++) {
+        glob_t ranks = {0};
+        char *pattern;
+
+        if (asprintf(&pattern, "%s/%s", folder, patterns[i]) < 0)
+            abort();
+        (void)glob(pattern, GLOB_ONLYDIR, NULL, &ranks);
+        for (size_t k = 0; k < ranks.gl_pathc; k++)
+            add_newest_trace(files, ranks.gl_pathv[k]);
+        globfree(&ranks);
+        free(pattern);
+    }
+    return files->count > count_before;
+}
+
 static bool add_folder(struct input_files *files, const char *folder, struct error *error)
 {
     struct dirent **entries;
     size_t count_before = files->count;
-    int count = scandir(folder, &entries, is_no_hidden_file, alphasort);
+    int count =
+        add_capture(files, folder) ? 0 : scandir(folder, &entries, is_no_hidden_file, alphasort);
 
+    if (files->count > count_before)
+        return true;
     if (count < 0)
         return error_set(error, ERROR_INPUT, "cannot read the folder '%s': %s", folder,
                          strerror(errno));

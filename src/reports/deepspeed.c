@@ -260,27 +260,34 @@ static void write_figures(FILE *output, const struct deepspeed_row *row,
         deepspeed_number(rate(row->flops, row->seconds), "FLOPS").text);
 }
 
-/* A module as print(model) writes it: those without others inside on one line. */
+/* The figures and the settings of a module, on lines that begin at `indent` (one_line: none). */
+static void write_inside(FILE *output, const struct deepspeed_row *row, int indent,
+                         bool is_one_line, const struct deepspeed_row *all)
+{
+    if (!is_one_line)
+        (void)fprintf(output, "\n%*s", indent, "");
+    write_figures(output, row, all);
+    if (*row->extra_repr)
+        (void)fputs(", ", output);
+    write_indented(output, row->extra_repr, indent);
+}
+
+/* A module as print(model) writes it: those without others inside on one line. A ModuleList prints
+ * itself in its own way, without figures. */
 static void write_module(FILE *output, const struct deepspeed_row *row, bool has_children,
                          const struct deepspeed_row *all)
 {
     int indent = 2 * row->depth;
-    bool is_one_line = !has_children && !strchr(row->extra_repr, '\n');
+    bool is_list = strcmp(row->class_name, "ModuleList") == 0;
+    bool is_one_line = !has_children && (is_list || !strchr(row->extra_repr, '\n'));
 
     (void)fprintf(output, "%*s", indent, "");
     if (row->depth > 0)
         (void)fprintf(output, "(%s): ", row->name);
     (void)fprintf(output, "%s(", row->class_name);
-    if (!is_one_line)
-        (void)fprintf(output, "\n%*s", indent + 2, "");
-    write_figures(output, row, all);
-    if (*row->extra_repr)
-        (void)fputs(", ", output);
-    write_indented(output, row->extra_repr, indent + 2);
-    if (is_one_line)
-        (void)fputs(")\n", output);
-    else
-        (void)fputc('\n', output);
+    if (!is_list)
+        write_inside(output, row, indent + 2, is_one_line, all);
+    (void)fputs(is_one_line ? ")\n" : "\n", output);
     if (!is_one_line && !has_children)
         (void)fprintf(output, "%*s)\n", indent, "");
 }
