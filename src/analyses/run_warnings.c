@@ -176,12 +176,30 @@ static struct recorded look_at_events(const struct trace *trace, const struct le
     return recorded;
 }
 
+/* Profilers write kernels behind the events of the host: a file that is cut often has none left. */
+static bool is_cut_before_kernels(const struct trace *trace, const struct recorded *recorded)
+{
+    if (!trace->read.is_truncated)
+        return false;
+    for (uint32_t i = 0; i < trace->device_list_count; i++) {
+        if (trace->devices[i].is_in_properties)
+            return true;
+    }
+    return recorded->kinds[EVENT_RUNTIME_CALL] > 0;
+}
+
 static void note_missing_device(struct results *results, struct section *section,
-                                const struct recorded *recorded)
+                                const struct trace *trace, const struct recorded *recorded)
 {
     int64_t launches = recorded->kinds[EVENT_RUNTIME_CALL];
 
-    if (launches > 0)
+    if (is_cut_before_kernels(trace, recorded))
+        warn(results, section,
+             "no kernel is in the part of the file that is there: all below is of the host's "
+             "threads, the device's time is not known",
+             "the run has a device, and profilers write its kernels behind the host's events",
+             "copy the whole file");
+    else if (launches > 0)
         warn(results, section,
              results_format(results,
                             "%" PRId64
@@ -203,7 +221,7 @@ void add_missing_findings(struct results *results, struct section *section,
     struct recorded recorded = look_at_events(input->trace, input->ledger);
 
     if (input->trace->device_count == 0)
-        note_missing_device(results, section, &recorded);
+        note_missing_device(results, section, input->trace, &recorded);
     if (input->trace->device_count > 0 && recorded.kinds[EVENT_OPERATOR] == 0)
         note(results, section, "no operators: what launched the kernels is not known",
              "add ProfilerActivity.CPU to `activities`");

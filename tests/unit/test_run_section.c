@@ -112,12 +112,40 @@ static void what_was_not_recorded_is_said_with_how_to(void **state)
     made_trace_clear(&made);
 }
 
+static void a_file_cut_before_its_kernels_says_so(void **state)
+{
+    struct made_trace made;
+    const struct section *section;
+
+    (void)state;
+    made_trace_init(&made);
+    (void)made_call(&made, made_thread(&made, "1"),
+                    (struct made_event){"cudaLaunchKernel", 10, 20});
+    made.builder.read.is_truncated = true;
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    section = made_section(&made, &run_description_analysis);
+    assert_int_equal(count_findings(section, "no kernel is in the part of the file"), 1);
+    assert_int_equal(count_findings(section, "CPU only"), 0);
+    made_trace_clear(&made);
+    /* a run without a device has no kernels to lose */
+    made_trace_init(&made);
+    made_host_event(&made, made_thread(&made, "1"), EVENT_OPERATOR,
+                    (struct made_event){"aten::mm", 0, 900});
+    made.builder.read.is_truncated = true;
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    section = made_section(&made, &run_description_analysis);
+    assert_int_equal(count_findings(section, "no kernel is in the part of the file"), 0);
+    assert_int_equal(count_findings(section, "CPU only"), 1);
+    made_trace_clear(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts_are_told_where_they_are_known),
         cmocka_unit_test(damage_is_a_warning_with_its_count),
         cmocka_unit_test(what_was_not_recorded_is_said_with_how_to),
+        cmocka_unit_test(a_file_cut_before_its_kernels_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
