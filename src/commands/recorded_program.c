@@ -72,6 +72,8 @@ bool run_program(char *const *words, int *status, struct error *error)
     int failure;
 
     fflush(stdout);
+    signal(SIGCHLD, SIG_DFL); /* whoever started us may have had it ignored: then none could be
+                                 waited for */
     sigprocmask(SIG_BLOCK, &awaited, &before);
     failure = start(&child, words, &before);
     if (failure == 0)

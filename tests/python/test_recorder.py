@@ -39,6 +39,9 @@ def setUpModule() -> None:
     runner.start_recorded(
         "plain", silent, "--steps", "2", "--every", "3", "--modules", "blocks.*", name="every"
     )
+    config = Path(folder.name) / "deepspeed.json"
+    config.write_text('{"flops_profiler": {"enabled": true, "profile_step": 3, "top_modules": 2}}')
+    runner.start_recorded("plain", "--config", str(config), name="deepspeed")
     runner.start_recorded("plain", silent, name="slow", FLOPLEDGER_NO_EXTENSION="1")
     runner.start_with_full_disk()
     runner.start_without_folder()
@@ -136,6 +139,14 @@ class PlainLoops(RecorderCase):
         chosen = {name: 1 for name in LANGUAGE if name.startswith("blocks.")}
         for i in range(3):
             self.assert_marks(run, chosen, i)
+
+    def test_settings_of_deepspeed(self) -> None:
+        """Its step 3 is the fourth, and its report follows ours."""
+        run = self.recorded("deepspeed")
+        self.assertEqual(run.steps(), [4])
+        self.assertIn("Step ledger", run.output)
+        self.assertIn("Profile Summary at step 4:", run.output)
+        self.assertRegex(run.output, r"fwd MACs per GPU: +41\.98 KMACs")  # 32 tokens
 
     def test_without_the_extension(self) -> None:
         run = self.recorded("slow")
