@@ -136,6 +136,7 @@ static bool choose_steps(struct chosen_steps *chosen, const struct trace *trace,
     if (chosen->count > 0 || (range.first == INT64_MIN && range.last == INT64_MAX))
         return true;
     free(chosen->windows);
+    *chosen = (struct chosen_steps){0};
     return error_set(error, ERROR_NO_DATA, "none of the steps asked for is in '%s': it has %u",
                      trace_text(trace, trace->path), found.count);
 }

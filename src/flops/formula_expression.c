@@ -1,6 +1,7 @@
 /* Compiles and evaluates the arithmetic of user formulas. */
 #include "flops/formula_expression.h"
 
+#include "base/invariant.h"
 #include "flops/saturating.h"
 
 #include <string.h>
@@ -343,7 +344,7 @@ static bool combine(enum step_kind kind, int64_t a, int64_t b, int64_t *result)
 bool expression_evaluate(const struct formula_expression *expression, const struct op_call *call,
                          int64_t *result)
 {
-    int64_t values[EXPRESSION_STEPS_MAX];
+    int64_t values[EXPRESSION_STEPS_MAX] = {0};
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < expression->count; i++) {
@@ -353,6 +354,7 @@ bool expression_evaluate(const struct formula_expression *expression, const stru
             if (!load_operand(step, call, &values[count++]))
                 return false;
         } else {
+            require_invariant(count >= 2, "an operator has two operands");
             count--;
             if (!combine(step->kind, values[count - 1], values[count], &values[count - 1]))
                 return false;

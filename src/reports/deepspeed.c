@@ -192,16 +192,26 @@ static size_t sum_classes(struct class_sum *sums, const struct deepspeed_rows *r
     return count;
 }
 
+/* What is listed at each depth. */
+struct top_list {
+    const struct deepspeed_rows *rows;
+    size_t top;
+    struct class_sum *sums; /* room for all classes */
+};
+
 /* {'Linear': '8.32 K', 'ReLU': '0'} */
-static void write_top(FILE *output, const char *title, const struct deepspeed_rows *rows, int depth,
-                      enum aggregate what, size_t top, struct class_sum *sums)
+static void write_top(FILE *output, const char *title, const struct top_list *list, int depth,
+                      enum aggregate what)
 {
-    size_t count = sum_classes(sums, rows, depth, what);
+    size_t count = sum_classes(list->sums, list->rows, depth, what);
 
     (void)fprintf(output, "    %s - {", title);
-    for (size_t i = 0; i < count && i < top; i++)
-        (void)fprintf(output, "%s'%s': '%s'", i ? ", " : "", sums[i].name,
-                      sums[i].is_known ? aggregate_text(sums[i].value, what).text : "not known");
+    for (size_t i = 0; i < count && i < list->top; i++) {
+        const struct class_sum *sum = &list->sums[i];
+
+        (void)fprintf(output, "%s'%s': '%s'", i ? ", " : "", sum->name,
+                      sum->is_known ? aggregate_text(sum->value, what).text : "not known");
+    }
     (void)fputs("}\n", output);
 }
 
@@ -209,8 +219,9 @@ static void write_aggregated(FILE *output, const struct section *section,
                              const struct deepspeed_rows *rows)
 {
     double depths = deepspeed_real(section, "module_depth", -1);
-    size_t top = (size_t)deepspeed_real(section, "top_modules", 1);
-    struct class_sum *sums = require_memory(calloc(rows->count, sizeof *sums));
+    struct top_list list = {.rows = rows,
+                            .top = (size_t)deepspeed_real(section, "top_modules", 1),
+                            .sums = require_memory(calloc(rows->count, sizeof *list.sums))};
     int deepest = 0;
 
     for (size_t i = 0; i < rows->count; i++)
@@ -223,14 +234,14 @@ static void write_aggregated(FILE *output, const struct section *section,
         "\n----------------------------- Aggregated Profile per GPU "
         "-----------------------------\n"
         "Top %zu modules in terms of params, MACs or fwd latency at different model depths:\n",
-        top);
+        list.top);
     for (int depth = 0; depth <= deepest; depth++) {
         (void)fprintf(output, "depth %d:\n", depth);
-        write_top(output, "params     ", rows, depth, AGGREGATE_PARAMETERS, top, sums);
-        write_top(output, "MACs       ", rows, depth, AGGREGATE_MACS, top, sums);
-        write_top(output, "fwd latency", rows, depth, AGGREGATE_LATENCY, top, sums);
+        write_top(output, "params     ", &list, depth, AGGREGATE_PARAMETERS);
+        write_top(output, "MACs       ", &list, depth, AGGREGATE_MACS);
+        write_top(output, "fwd latency", &list, depth, AGGREGATE_LATENCY);
     }
-    free(sums);
+    free(list.sums);
 }
 
 /* ---- detailed ---- */
