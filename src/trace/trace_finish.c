@@ -1,4 +1,5 @@
 /* Makes one trace out of the builders that the threads of a reader have filled. */
+#include "base/hash_map.h"
 #include "base/invariant.h"
 #include "base/worker_threads.h"
 #include "trace/event_order.h"
@@ -257,21 +258,56 @@ static void give_name(const struct trace *trace, uint32_t *to, uint32_t name)
         *to = name;
 }
 
+/* Tracks by process, or by process and thread: the first of each, and for each track the next of
+ * the same. */
+struct track_lists {
+    struct hash_map first;
+    uint32_t *next; /* NO_EVENT: none */
+};
+
+static uint64_t list_key(uint32_t process, uint32_t thread, bool is_thread)
+{
+    return is_thread ? pair_key(process, thread) : process;
+}
+
+static struct track_lists list_tracks(const struct trace *trace, bool by_thread)
+{
+    struct track_lists lists = {.next = new_map(trace->track_count)};
+
+    for (uint32_t i = trace->track_count; i-- > 0;) { /* the last first: any order will do */
+        const struct track *track = &trace->tracks[i];
+        uint32_t first =
+            hash_map_add(&lists.first, list_key(track->process, track->thread, by_thread), i);
+
+        lists.next[i] = NO_EVENT;
+        if (first != i) {
+            lists.next[i] = lists.next[first];
+            lists.next[first] = i;
+        }
+    }
+    return lists;
+}
+
 static void name_tracks(struct trace *trace, const struct trace_builder *first)
 {
+    struct track_lists lists[] = {list_tracks(trace, false), list_tracks(trace, true)};
+
     for (uint32_t n = 0; n < first->name_count; n++) {
         const struct given_name *name = &first->names[n];
+        const struct track_lists *list = &lists[name->is_thread];
+        uint32_t i =
+            hash_map_find(&list->first, list_key(name->process, name->thread, name->is_thread));
 
-        for (uint32_t i = 0; i < trace->track_count; i++) {
+        for (; i != NO_VALUE && i != NO_EVENT; i = list->next[i]) {
             struct track *track = &trace->tracks[i];
 
-            if (track->process != name->process)
-                continue;
-            if (!name->is_thread)
-                give_name(trace, &track->process_name, name->name);
-            else if (track->thread == name->thread)
-                give_name(trace, &track->thread_name, name->name);
+            give_name(trace, name->is_thread ? &track->thread_name : &track->process_name,
+                      name->name);
         }
+    }
+    for (int i = 0; i < 2; i++) {
+        hash_map_clear(&lists[i].first);
+        free(lists[i].next);
     }
 }
 
@@ -350,12 +386,20 @@ static int compare_devices(const void *a, const void *b)
     return (left->number > right->number) - (left->number < right->number);
 }
 
-static struct device *find_device(struct trace *trace, int32_t number)
+/* The device of a track: one of the first `known` of the list, which are sorted, or the last, or a
+ * new one. Tracks come in the order of their devices. */
+static struct device *find_device(struct trace *trace, uint32_t known, int32_t number)
 {
-    for (uint32_t i = 0; i < trace->device_list_count; i++) {
-        if (trace->devices[i].number == number)
-            return &trace->devices[i];
-    }
+    const struct device wanted = {.number = number};
+    struct device *found = NULL;
+
+    if (known)
+        found = bsearch(&wanted, trace->devices, known, sizeof wanted, compare_devices);
+    if (found)
+        return found;
+    if (trace->device_list_count > known &&
+        trace->devices[trace->device_list_count - 1].number == number)
+        return &trace->devices[trace->device_list_count - 1];
     trace->devices = require_memory(
         realloc(trace->devices, (trace->device_list_count + 1) * sizeof *trace->devices));
     trace->devices[trace->device_list_count] = (struct device){
@@ -368,6 +412,12 @@ static struct device *find_device(struct trace *trace, int32_t number)
     return &trace->devices[trace->device_list_count++];
 }
 
+static void sort_devices(struct trace *trace)
+{
+    if (trace->device_list_count)
+        qsort(trace->devices, trace->device_list_count, sizeof *trace->devices, compare_devices);
+}
+
 static void list_devices(struct trace *trace, struct trace_builder *first)
 {
     uint32_t *events = new_map(trace->track_count);
@@ -376,14 +426,14 @@ static void list_devices(struct trace *trace, struct trace_builder *first)
     trace->device_list_count = first->device_count;
     first->devices = NULL;
     first->device_count = 0;
+    sort_devices(trace);
     for (uint32_t i = 0; i < trace->device_count; i++)
         events[trace->device[i].track]++;
-    for (uint32_t i = 0; i < trace->track_count; i++) {
+    for (uint32_t i = 0, known = trace->device_list_count; i < trace->track_count; i++) {
         if (events[i])
-            find_device(trace, trace->tracks[i].device)->event_count += events[i];
+            find_device(trace, known, trace->tracks[i].device)->event_count += events[i];
     }
-    if (trace->device_list_count)
-        qsort(trace->devices, trace->device_list_count, sizeof *trace->devices, compare_devices);
+    sort_devices(trace);
     free(events);
 }
 

@@ -166,6 +166,40 @@ static void devices_are_listed_and_counted(void **state)
     assert_int_equal(trace.devices[1].event_count, 0);
 }
 
+/* As many threads, devices and names as a broken file may have: all of it in no time. */
+static void many_tracks_take_no_time(void **state)
+{
+    enum { TRACKS = 100000 };
+    SCOPED(trace) trace = {0};
+    struct trace_builder builder;
+    char text[16];
+
+    (void)state;
+    trace_builder_init(&builder);
+    for (int32_t i = 0; i < TRACKS; i++) {
+        uint32_t name =
+            string_pool_add(&builder.strings, text, (size_t)snprintf(text, sizeof text, "%d", i));
+        const struct track_key key = {
+            .process = name, .thread = name, .is_device = true, .device = i, .stream = i};
+        const struct event event = {.kind = EVENT_KERNEL,
+                                    .start_ns = i,
+                                    .correlation = (int64_t)i << 40,
+                                    .track = trace_builder_track(&builder, &key)};
+        const struct given_name given = {name, name, name, i % 2};
+
+        trace_builder_add(&builder, &event);
+        trace_builder_name(&builder, &given);
+    }
+    trace_finish(&trace, &builder, 1, 1);
+    assert_int_equal(trace.device_list_count, TRACKS);
+    for (uint32_t i = 0; i < TRACKS; i++) {
+        assert_int_equal(trace.devices[i].number, i);
+        assert_int_equal(trace.devices[i].event_count, 1);
+        assert_true((i % 2 ? trace.tracks[i].thread_name : trace.tracks[i].process_name) != 0 ||
+                    i == 0);
+    }
+}
+
 static uint64_t next_random(uint64_t *seed)
 {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
@@ -223,6 +257,7 @@ int main(void)
         cmocka_unit_test(it_does_not_matter_who_read_what),
         cmocka_unit_test(nothing_at_all_is_a_trace),
         cmocka_unit_test(devices_are_listed_and_counted),
+        cmocka_unit_test(many_tracks_take_no_time),
         cmocka_unit_test(any_times_are_sorted),
     };
 
