@@ -102,7 +102,7 @@ def instructions(command: list[str], folder: Path) -> tuple[int, list[tuple[floa
     out = folder / "callgrind.out"
     out.unlink(missing_ok=True)
     run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *command])
-    text = run(["callgrind_annotate", "--threshold=90", str(out)]).output
+    text = run(["callgrind_annotate", "--auto=no", "--threshold=90", str(out)]).output
     total = 0
     functions: dict[str, int] = {}
     for line in text.splitlines():
