@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char compiled_code[] = "compiled code (torch.compile)";
-static const char why_compiled[] = "fused by torch.compile: what it does is not in the trace";
+static const char why_compiled[] = "fused by torch.compile";
 
 /* Room for one more element behind `count`. */
 static void *grown(void *array, uint32_t count, size_t element_bytes)
@@ -115,7 +115,7 @@ static void add_unlaunched(struct module_costs *costs, const struct op_survey *s
     costs->uncounted = grown(costs->uncounted, costs->uncounted_count, sizeof *costs->uncounted);
     costs->uncounted[costs->uncounted_count++] =
         (struct uncounted_op){.name = "kernels without an op",
-                              .why = "the op that launched them is not in the trace",
+                              .why = "their op is not in the trace",
                               .calls = survey->unlaunched_kernels,
                               .device_ns = survey->unlaunched_ns};
 }
