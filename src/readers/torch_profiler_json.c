@@ -158,15 +158,23 @@ static void parse_object(struct parse *parse)
     }
 }
 
+static bool skip_byte_order_mark(struct json_window *window)
+{
+    while (window->scan.limit - window->at < 3 && json_window_grow(window))
+        ;
+    if (window->scan.limit - window->at < 3 || memcmp(window->at, "\xef\xbb\xbf", 3) != 0)
+        return false;
+    window->at += 3;
+    return true;
+}
+
 static void parse_text(struct parse *parse)
 {
     struct json_window *window = window_of(parse);
     char c = json_window_peek(window);
 
-    if (c == '\xef' && window->scan.limit - window->at > 3) { /* a byte order mark */
-        window->at += 3;
+    if (c == '\xef' && skip_byte_order_mark(window))
         c = json_window_peek(window);
-    }
     if (window->at < window->scan.limit)
         window->at++;
     if (c == '[')

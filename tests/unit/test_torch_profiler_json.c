@@ -332,6 +332,21 @@ static void a_bare_array_is_a_trace(void **state)
     assert_false(trace.read.is_truncated);
 }
 
+static void a_byte_order_mark_is_skipped(void **state)
+{
+    const char text[] = "\xef\xbb\xbf[{\"ph\":\"X\",\"ts\":1,\"dur\":1}]";
+
+    (void)state;
+    for (size_t piece = 0; piece < 5; piece++) {
+        SCOPED(trace) trace = {0};
+        struct error error = {0};
+
+        assert_true(read_text(&trace, text, sizeof text - 1,
+                              (struct read_manner){.piece_bytes = piece}, &error));
+        assert_int_equal(trace.host_count, 1);
+    }
+}
+
 static void what_is_no_trace_is_refused(void **state)
 {
     static const char *const texts[][2] = {
@@ -481,6 +496,7 @@ int main(void)
         cmocka_unit_test(the_header_says_what_the_run_was),
         cmocka_unit_test(a_bad_header_does_not_cost_the_events),
         cmocka_unit_test(a_bare_array_is_a_trace),
+        cmocka_unit_test(a_byte_order_mark_is_skipped),
         cmocka_unit_test(what_is_no_trace_is_refused),
         cmocka_unit_test(cut_anywhere_all_complete_events_are_there),
         cmocka_unit_test(the_order_in_the_file_does_not_matter),
