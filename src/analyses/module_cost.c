@@ -2,6 +2,7 @@
 #include "analyses/analysis.h"
 #include "analyses/module_cost_sections.h"
 #include "analyses/tally.h"
+#include "base/attributes.h"
 
 #include <stdlib.h>
 
@@ -21,13 +22,14 @@ static struct time_window *windows_of(const struct ledger *ledger, uint32_t *cou
 
 static struct section *run_module_cost(struct results *results, const struct analysis_input *input)
 {
-    static const struct model_description none = {0};
+    SCOPED(model_description) description = {0};
+    struct error error = {0};
     struct module_costs costs = {0};
     struct section *section = NULL;
     struct module_cost_options options = {0};
     struct time_window *windows = windows_of(input->ledger, &options.window_count);
     struct module_cost_view view = {.costs = &costs,
-                                    .description = &none,
+                                    .description = &description,
                                     .steps = options.window_count ? options.window_count : 1,
                                     .step_note =
                                         options.window_count ? NULL : "the whole trace as one",
@@ -35,7 +37,11 @@ static struct section *run_module_cost(struct results *results, const struct ana
                                     .depth = BRIEF_DEPTH,
                                     .top = input->options->top};
 
+    /* a damaged side file is told by `flopledger flops`; here only the parameters are missing */
+    if (!model_description_find(&description, trace_text(input->trace, input->trace->path), &error))
+        model_description_clear(&description);
     options.windows = windows;
+    options.description = &description;
     measure_module_costs(&costs, input->trace, &options);
     if (costs.has_shapes && sum_of_phases(costs.total).ops > 0)
         section = describe_module_costs(results, &view);

@@ -233,16 +233,18 @@ bool model_description_find(struct model_description *description, const char *t
                             struct error *error)
 {
     const char *slash = strrchr(trace_path, '/');
+    bool is_pipe = strcmp(trace_path, "-") == 0;
     size_t folder = slash ? (size_t)(slash - trace_path) + 1 : 0;
     char *path = require_memory(malloc(folder + sizeof side_file));
-    bool is_missing;
+    bool is_missing = false;
     bool is_read;
     size_t length = 0;
     char *text;
 
     memcpy(path, trace_path, folder);
     memcpy(path + folder, side_file, sizeof side_file);
-    text = read_whole(path, &length, &is_missing, error);
+    text = is_pipe ? NULL : read_whole(path, &length, &is_missing, error);
+    is_missing |= is_pipe;
     is_read = text ? model_description_parse(description, path, text, length, error) : is_missing;
     free(text);
     free(path);

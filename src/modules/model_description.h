@@ -35,7 +35,7 @@ MUST_USE bool model_description_parse(struct model_description *description, con
                                       const char *text, size_t length, struct error *error);
 
 /* Reads capture.json in the folder of `trace_path`; leaves the description empty where there is
- * none. */
+ * none, and for standard input ("-"). */
 MUST_USE bool model_description_find(struct model_description *description, const char *trace_path,
                                      struct error *error);
 
