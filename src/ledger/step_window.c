@@ -54,8 +54,17 @@ static bool *names_starting_with(const struct trace *trace, const char *start)
     return fits;
 }
 
+/* Most of the window lies in the one before it: two profilers marked the same step. */
+static bool is_second_mark(const struct step_window *window, const struct step_window *before)
+{
+    int64_t end_ns = before->end_ns < window->end_ns ? before->end_ns : window->end_ns;
+
+    return end_ns - window->start_ns > (window->end_ns - window->start_ns) / 2;
+}
+
 /* Steps marked by two threads at once are the same steps: those of the thread with the most marks
- * are kept, because no second may be booked twice. */
+ * are kept, because no second may be booked twice. Of marks of one step by one thread the first is
+ * kept. */
 static void keep_one_thread(struct step_windows *result)
 {
     uint32_t best_track = NO_EVENT;
@@ -80,7 +89,8 @@ static void keep_one_thread(struct step_windows *result)
     for (uint32_t i = 0; i < result->count; i++) {
         struct step_window window = result->windows[i];
 
-        if (window.track != best_track)
+        if (window.track != best_track ||
+            (kept && is_second_mark(&window, &result->windows[kept - 1])))
             continue;
         if (kept && window.start_ns < result->windows[kept - 1].end_ns)
             window.start_ns = result->windows[kept - 1].end_ns;

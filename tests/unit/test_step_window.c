@@ -79,6 +79,35 @@ static void marks_on_two_threads_are_not_booked_twice(void **state)
     made_trace_clear(&made);
 }
 
+/* A recorder around a script whose own profiler counts on: each step has two marks, a little apart.
+ */
+static void two_marks_of_one_step_are_one_step(void **state)
+{
+    struct made_trace made;
+    const struct ledger *ledger;
+    uint32_t thread;
+
+    (void)state;
+    made_trace_init(&made);
+    thread = made_thread(&made, "1");
+    for (int64_t i = 0; i < 3; i++) {
+        static const char *const first[] = {"ProfilerStep#9", "ProfilerStep#10", "ProfilerStep#11"};
+        static const char *const second[] = {"ProfilerStep#8", "ProfilerStep#9", "ProfilerStep#10"};
+
+        made_host_event(&made, thread, EVENT_ANNOTATION,
+                        (struct made_event){first[i], 1000 * i, 1000 * i + 990});
+        made_host_event(&made, thread, EVENT_ANNOTATION,
+                        (struct made_event){second[i], 1000 * i + 5, 1000 * i + 995});
+    }
+    ledger = book(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(ledger->step_count, 3);
+    assert_int_equal(ledger->steps[0].window.number, 9);
+    assert_int_equal(ledger->steps[2].window.number, 11);
+    assert_int_equal(ledger->steps[1].window.start_ns, 1000);
+    assert_int_equal(ledger->steps[1].window.end_ns, 1990);
+    made_trace_clear(&made);
+}
+
 static void optimizer_marks_part_the_time_between_them(void **state)
 {
     struct made_trace made;
@@ -119,6 +148,7 @@ int main(void)
         cmocka_unit_test(steps_are_the_marks_of_the_profiler_in_order),
         cmocka_unit_test(a_mark_on_the_device_is_no_step),
         cmocka_unit_test(marks_on_two_threads_are_not_booked_twice),
+        cmocka_unit_test(two_marks_of_one_step_are_one_step),
         cmocka_unit_test(optimizer_marks_part_the_time_between_them),
         cmocka_unit_test(without_the_marks_asked_for_there_are_no_steps),
     };
