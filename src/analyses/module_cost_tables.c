@@ -1,7 +1,9 @@
 /* The tables of the section module_cost: modules, groups of modules, ops. */
 #include "analyses/module_cost_sections.h"
 #include "analyses/tally.h"
+#include "base/hash_map.h"
 #include "base/invariant.h"
+#include "base/string_pool.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -354,14 +356,21 @@ struct module_group {
     struct module_cost cost;
 };
 
-static struct module_group *group_of(struct module_group *groups, uint32_t *count, uint32_t depth,
-                                     const char *name)
+struct module_groups {
+    struct module_group *groups; /* [count], room for all modules */
+    uint32_t count;
+    struct string_pool names;
+    struct hash_map by_key; /* depth and name */
+};
+
+static struct module_group *group_of(struct module_groups *groups, uint32_t depth, const char *name)
 {
-    for (uint32_t i = 0; i < *count; i++)
-        if (groups[i].depth == depth && strcmp(groups[i].name, name) == 0)
-            return &groups[i];
-    groups[*count] = (struct module_group){.depth = depth, .name = name};
-    return &groups[(*count)++];
+    uint32_t id = string_pool_add(&groups->names, name, strlen(name));
+    uint32_t index = hash_map_add(&groups->by_key, pair_key(depth, id), groups->count);
+
+    if (index == groups->count)
+        groups->groups[groups->count++] = (struct module_group){.depth = depth, .name = name};
+    return &groups->groups[index];
 }
 
 static int compare_groups(const void *a, const void *b)
@@ -376,10 +385,8 @@ static int compare_groups(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-static uint32_t group_modules(struct module_group *groups, const struct module_cost_view *view)
+static void group_modules(struct module_groups *groups, const struct module_cost_view *view)
 {
-    uint32_t count = 0;
-
     for (uint32_t i = 0; i < view->costs->tree.count; i++) {
         uint32_t index = view->costs->tree.order[i];
         const struct module *module = &view->costs->tree.modules[index];
@@ -388,7 +395,7 @@ static uint32_t group_modules(struct module_group *groups, const struct module_c
 
         if (!is_shown(view, index))
             continue;
-        group = group_of(groups, &count, module->depth,
+        group = group_of(groups, module->depth,
                          described && *described->class_name ? described->class_name
                                                              : module->own_name);
         group->modules++;
@@ -402,9 +409,8 @@ static uint32_t group_modules(struct module_group *groups, const struct module_c
         for (int phase = 0; phase < PHASE_COUNT; phase++)
             phase_cost_add(&group->cost.total[phase], &view->costs->modules[index].total[phase]);
     }
-    if (count)
-        qsort(groups, count, sizeof *groups, compare_groups);
-    return count;
+    if (groups->count)
+        qsort(groups->groups, groups->count, sizeof *groups->groups, compare_groups);
 }
 
 static void add_group_row(struct results *results, struct table *table,
@@ -445,23 +451,26 @@ void add_depth_table(struct results *results, struct section *section,
         {"backward_latency", "backward latency", UNIT_TIME_NS, 2, false},
         {"device_time", "device time", UNIT_TIME_NS, 1, false},
     };
-    struct module_group *groups;
+    struct module_groups groups = {0};
     struct table *table;
-    uint32_t count;
     uint32_t shown = 0;
 
     if (view->costs->tree.count == 0)
         return;
-    groups = require_memory(calloc(view->costs->tree.count, sizeof *groups));
-    count = group_modules(groups, view);
+    groups.groups = require_memory(calloc(view->costs->tree.count, sizeof *groups.groups));
+    group_modules(&groups, view);
     table = section_add_table(results, section, "depths", "By depth in the model", columns,
                               sizeof columns / sizeof columns[0]);
     table->note = "Modules of one class at one depth, summed; a module holds those below it.";
-    for (uint32_t i = 0; i < count; i++) {
-        shown = i > 0 && groups[i].depth == groups[i - 1].depth ? shown + 1 : 0;
+    for (uint32_t i = 0; i < groups.count; i++) {
+        const struct module_group *group = &groups.groups[i];
+
+        shown = i > 0 && group->depth == groups.groups[i - 1].depth ? shown + 1 : 0;
         if (shown < view->top)
-            add_group_row(results, table, view, &groups[i]);
+            add_group_row(results, table, view, group);
     }
-    table->rows_in_all = count;
-    free(groups);
+    table->rows_in_all = groups.count;
+    free(groups.groups);
+    string_pool_clear(&groups.names);
+    hash_map_clear(&groups.by_key);
 }

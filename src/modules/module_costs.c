@@ -9,6 +9,9 @@
 
 #include <stdlib.h>
 
+/* Marks are looked for in so many events around a mark: no program nests deeper. */
+enum { NESTING_MAX = 2000 };
+
 struct measurement {
     struct module_costs *costs;
     const struct trace *trace;
@@ -105,8 +108,9 @@ static bool is_inside_itself(const struct measurement *work, uint32_t i)
     uint32_t name = work->trace->host[i].name;
     uint8_t phase = contexts->phases[i];
 
-    for (i = contexts->parents[i]; i != NO_EVENT && contexts->phases[i] == phase;
-         i = contexts->parents[i])
+    i = contexts->parents[i];
+    for (int depth = 0; i != NO_EVENT && contexts->phases[i] == phase && depth < NESTING_MAX;
+         depth++, i = contexts->parents[i])
         if (work->trace->host[i].name == name)
             return true;
     return false;

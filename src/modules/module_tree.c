@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Marks are looked for in so many events around a mark, and a name has so many parts at most: no
+ * program nests deeper. */
+enum { NESTING_MAX = 2000, LEVELS_MAX = 64 };
+
 static const char mark_prefix[] = "nn:";
 static const char backward_prefix[] = "autograd::engine::evaluate_function";
 
@@ -46,17 +50,18 @@ static uint32_t add_module(struct module_tree *tree, const char *name, size_t le
  * module itself. */
 static uint32_t add_dotted_parents(struct module_tree *tree, uint32_t module)
 {
-    for (;;) {
+    for (int level = 0; level < LEVELS_MAX; level++) {
         const char *name = tree->modules[module].name;
         const char *dot = strrchr(name, '.');
         uint32_t parent;
 
         if (!dot || dot == name)
-            return module;
+            break;
         parent = add_module(tree, name, (size_t)(dot - name));
         tree->modules[module].parent = parent;
         module = parent;
     }
+    return module;
 }
 
 /* The module of the outermost mark around event `i` in the forward; NO_MODULE where there is none,
@@ -66,7 +71,8 @@ static uint32_t outermost_around(const struct module_tree *tree, const struct tr
 {
     uint32_t outermost = NO_MODULE;
 
-    for (i = parents[i]; i != NO_EVENT; i = parents[i]) {
+    i = parents[i];
+    for (int depth = 0; i != NO_EVENT && depth < NESTING_MAX; depth++, i = parents[i]) {
         const struct event *event = &trace->host[i];
 
         if (tree->by_event_name[event->name] != NO_MODULE && is_module_mark(trace, event))

@@ -5,11 +5,18 @@
 #include "base/invariant.h"
 #include "flops/saturating.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char compiled_code[] = "compiled code (torch.compile)";
 static const char why_compiled[] = "fused by torch.compile";
+
+/* Rows of costs->uncounted: by the index of a cost, and by name and reason. */
+struct uncounted_maps {
+    struct hash_map by_cost;
+    struct hash_map by_name;
+};
 
 /* Room for one more element behind `count`. */
 static void *grown(void *array, uint32_t count, size_t element_bytes)
@@ -67,30 +74,34 @@ static void add_device_time_inside(struct module_costs *costs, const struct hash
         costs->ops[index].device_ns += survey->device_ns[i];
 }
 
-static uint32_t uncounted_index(struct module_costs *costs, const char *name, const char *why)
+/* The row of the op's name and reason, new where there is none. */
+static uint32_t uncounted_index(struct module_costs *costs, struct uncounted_maps *maps,
+                                const struct op_survey *survey, uint32_t i)
 {
-    for (uint32_t i = 0; i < costs->uncounted_count; i++)
-        if (strcmp(costs->uncounted[i].name, name) == 0 && costs->uncounted[i].why == why)
-            return i;
+    const char *why = survey->ops->costs[survey->ops->cost_of[i]].why;
+    uint32_t name = survey->trace->host[i].name;
+    bool is_compiled = is_compiled_code(trace_text(survey->trace, name));
+    uint64_t key = is_compiled ? UINT64_MAX : pair_key(name, (uint32_t)(uintptr_t)why);
+    uint32_t index = hash_map_add(&maps->by_name, key, costs->uncounted_count);
+
+    if (index < costs->uncounted_count)
+        return index;
     costs->uncounted = grown(costs->uncounted, costs->uncounted_count, sizeof *costs->uncounted);
-    costs->uncounted[costs->uncounted_count] = (struct uncounted_op){.name = name, .why = why};
+    costs->uncounted[costs->uncounted_count] = (struct uncounted_op){
+        .name = is_compiled ? compiled_code : trace_text(survey->trace, name),
+        .why = is_compiled ? why_compiled : why,
+    };
     return costs->uncounted_count++;
 }
 
-static void add_uncounted(struct module_costs *costs, struct hash_map *by_cost,
+static void add_uncounted(struct module_costs *costs, struct uncounted_maps *maps,
                           const struct op_survey *survey, uint32_t i)
 {
-    const struct op_cost *cost = &survey->ops->costs[survey->ops->cost_of[i]];
-    const char *name = trace_text(survey->trace, survey->trace->host[i].name);
-    uint32_t index = hash_map_find(by_cost, survey->ops->cost_of[i]);
+    uint32_t index = hash_map_find(&maps->by_cost, survey->ops->cost_of[i]);
 
-    if (index == NO_VALUE) {
-        bool is_compiled = is_compiled_code(name);
-
-        index = uncounted_index(costs, is_compiled ? compiled_code : name,
-                                is_compiled ? why_compiled : cost->why);
-        (void)hash_map_add(by_cost, survey->ops->cost_of[i], index);
-    }
+    if (index == NO_VALUE)
+        index = hash_map_add(&maps->by_cost, survey->ops->cost_of[i],
+                             uncounted_index(costs, maps, survey, i));
     costs->uncounted[index].calls++;
     costs->uncounted[index].host_ns += survey->own_ns[i];
     costs->uncounted[index].device_ns += survey->device_ns[i];
@@ -98,13 +109,13 @@ static void add_uncounted(struct module_costs *costs, struct hash_map *by_cost,
 
 /* A range that computes nothing on the host may launch kernels all the same: an autograd function
  * written in Python around a kernel of its own. */
-static void add_if_it_launches(struct module_costs *costs, struct hash_map *by_cost,
+static void add_if_it_launches(struct module_costs *costs, struct uncounted_maps *maps,
                                const struct op_survey *survey, uint32_t i)
 {
     if (survey->device_ns[i] > 0 && survey->ops->cost_of[i] != NO_EVENT &&
         survey->ops->costs[survey->ops->cost_of[i]].kind == COST_NOT_COUNTED &&
         !is_communication_op(trace_text(survey->trace, survey->trace->host[i].name)))
-        add_uncounted(costs, by_cost, survey, i);
+        add_uncounted(costs, maps, survey, i);
 }
 
 /* Kernels that no recorded op launched. */
@@ -168,7 +179,7 @@ static int compare_uncounted(const void *a, const void *b)
 void list_ops(struct module_costs *costs, const struct op_survey *survey)
 {
     struct hash_map by_name = {0};
-    struct hash_map by_cost = {0};
+    struct uncounted_maps maps = {0};
 
     for (uint32_t i = 0; i < survey->trace->host_count; i++) {
         if (!survey->is_chosen[i])
@@ -181,13 +192,13 @@ void list_ops(struct module_costs *costs, const struct op_survey *survey)
             add_device_time_inside(costs, &by_name, survey, i);
             break;
         case OP_NOT_COUNTED:
-            add_uncounted(costs, &by_cost, survey, i);
+            add_uncounted(costs, &maps, survey, i);
             break;
         case OP_DOUBTFUL:
             add_doubtful(costs, survey, i);
             break;
         case OP_NO_OP:
-            add_if_it_launches(costs, &by_cost, survey, i);
+            add_if_it_launches(costs, &maps, survey, i);
             break;
         }
     }
@@ -198,5 +209,6 @@ void list_ops(struct module_costs *costs, const struct op_survey *survey)
         qsort(costs->uncounted, costs->uncounted_count, sizeof *costs->uncounted,
               compare_uncounted);
     hash_map_clear(&by_name);
-    hash_map_clear(&by_cost);
+    hash_map_clear(&maps.by_cost);
+    hash_map_clear(&maps.by_name);
 }
