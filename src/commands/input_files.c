@@ -167,13 +167,13 @@ static bool add_capture(struct input_files *files, const char *folder)
 
 static bool add_folder(struct input_files *files, const char *folder, struct error *error)
 {
-    struct dirent **entries;
+    struct dirent **entries = NULL;
     size_t count_before = files->count;
-    int count =
-        add_capture(files, folder) ? 0 : scandir(folder, &entries, is_no_hidden_file, alphasort);
+    int count;
 
-    if (files->count > count_before)
+    if (add_capture(files, folder))
         return true;
+    count = scandir(folder, &entries, is_no_hidden_file, alphasort);
     if (count < 0)
         return error_set(error, ERROR_INPUT, "cannot read the folder '%s': %s", folder,
                          strerror(errno));
