@@ -62,7 +62,9 @@ def check_total(name: str, section: dict[str, Any], counted: int) -> list[str]:
 def check_sums(section: dict[str, Any]) -> list[str]:
     """Every FLOP of the ops belongs to a module."""
     modules = section["tables"]["modules"]["rows"]
-    by_module = sum(row[f"own_{title}_flops_in_all"] for row in modules for title in PHASES.values())
+    by_module = sum(
+        row[f"own_{title}_flops_in_all"] for row in modules for title in PHASES.values()
+    )
     ops = section["tables"]["ops"]["rows"]
     by_op = sum(row["flops_in_all"] for row in ops if row["kind"] == "matrix")
     outside = modules[-1]
