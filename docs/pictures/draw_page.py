@@ -25,25 +25,37 @@ COLORS = {
 }
 
 
-def spans(line):
-    """The line as pieces of text of one look: (text, css)."""
-    bold, dim, color = False, False, None
-    for piece in re.split(r"(\x1b\[[0-9;]*m)", line):
-        if not piece.startswith("\x1b"):
-            if piece:
-                css = "font-weight:bold;" if bold else ""
-                css += f"fill:{color};" if color else "fill:#6e7781;" if dim else ""
-                yield piece, css
-            continue
-        for code in (int(number or 0) for number in piece[2:-1].split(";")):
+class Look:
+    """How text looks from here on: it holds beyond the end of a line."""
+
+    def __init__(self):
+        self.bold, self.dim, self.color = False, False, None
+
+    def change(self, codes):
+        """Follow the numbers of an ANSI colour sequence."""
+        for code in (int(number or 0) for number in codes.split(";")):
             if code == 0:
-                bold, dim, color = False, False, None
+                self.bold, self.dim, self.color = False, False, None
             elif code == 1:
-                bold = True
+                self.bold = True
             elif code == 2:
-                dim = True
+                self.dim = True
             elif code in COLORS:
-                color = COLORS[code]
+                self.color = COLORS[code]
+
+    def css(self):
+        """The same for a text element of SVG."""
+        color = self.color or ("#6e7781" if self.dim else "")
+        return ("font-weight:bold;" if self.bold else "") + (f"fill:{color};" if color else "")
+
+
+def spans(line, look):
+    """The line as pieces of text of one look: (text, css)."""
+    for piece in re.split(r"(\x1b\[[0-9;]*m)", line):
+        if piece.startswith("\x1b"):
+            look.change(piece[2:-1])
+        elif piece:
+            yield piece, look.css()
 
 
 def draw(lines):
@@ -58,10 +70,11 @@ def draw(lines):
         '<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14"'
         ' fill="#1f2328" xml:space="preserve">',
     ]
+    look = Look()
     for number, line in enumerate(lines):
         column = 0
         y = MARGIN + number * LINE_HEIGHT + 13
-        for text, css in spans(line):
+        for text, css in spans(line, look):
             if text.strip():
                 style = f' style="{css}"' if css else ""
                 x = round(MARGIN + column * CELL_WIDTH, 1)
