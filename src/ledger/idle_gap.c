@@ -141,17 +141,23 @@ static void book_host_part(struct step_ledger *step, struct idle_gap *gap,
         book(step, gap, accounts_of_host_classes[class], &most_ns, class_ns[class]);
 }
 
+static bool is_in_sync(struct host_activity *activity, uint32_t thread, int64_t time_ns)
+{
+    uint32_t sync = (uint32_t)1 << HOST_SYNC;
+
+    return host_activity_is_open(activity, thread, sync, time_ns) ||
+           host_activity_is_open(activity, thread, sync, time_ns - 1);
+}
+
 /* A synchronising call was open when the device ran dry, on the launching thread or on the step's.
  */
 static bool is_opened_by_sync(const struct step_ledger *step, const struct idle_gap *gap,
                               struct host_activity *activity)
 {
-    uint32_t sync = (uint32_t)1 << HOST_SYNC;
-
-    return host_activity_is_open(activity, gap->thread, sync, gap->start_ns) ||
-           host_activity_is_open(activity, gap->thread, sync, gap->start_ns - 1) ||
-           host_activity_is_open(activity, step->window.track, sync, gap->start_ns) ||
-           host_activity_is_open(activity, step->window.track, sync, gap->start_ns - 1);
+    if (is_in_sync(activity, gap->thread, gap->start_ns))
+        return true;
+    return step->window.track != gap->thread &&
+           is_in_sync(activity, step->window.track, gap->start_ns);
 }
 
 void book_idle_gap(struct step_ledger *step, struct idle_gap *gap, const struct device_work *work,

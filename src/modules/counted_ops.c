@@ -58,14 +58,28 @@ bool is_compiled_code(const char *name)
     return has_prefix(name, "## Call CompiledFxGraph");
 }
 
-static uint32_t add_cost(struct counted_ops *ops, struct op_cost cost)
+/* What a name says of an op that no formula knows: bits of counted_ops.name_kinds. */
+enum {
+    NAME_WRAPS = 1, /* the framework's own range, or communication: only calls others */
+    NAME_PLAIN = 2, /* no namespace and no compiled code: a Python autograd function */
+};
+
+static uint8_t name_kind(const char *name)
+{
+    if (is_framework_range(name) || is_communication_op(name))
+        return NAME_WRAPS;
+    return !strstr(name, "::") && !is_compiled_code(name) ? NAME_PLAIN : 0;
+}
+
+static void add_cost(struct counted_ops *ops, const char *name, struct op_cost cost)
 {
     if (ops->cost_count == ops->cost_capacity) {
         ops->cost_capacity = ops->cost_capacity ? 2 * ops->cost_capacity : 256;
         ops->costs = require_memory(realloc(ops->costs, ops->cost_capacity * sizeof *ops->costs));
+        ops->name_kinds = require_memory(realloc(ops->name_kinds, ops->cost_capacity));
     }
     ops->costs[ops->cost_count] = cost;
-    return ops->cost_count++;
+    ops->name_kinds[ops->cost_count++] = name_kind(name);
 }
 
 static const char *detail_text(const struct trace *trace, uint32_t string)
@@ -97,7 +111,7 @@ static void look_up_costs(struct counted_ops *ops, const struct trace *trace,
                                      .shapes = detail_text(trace, detail->input_shapes),
                                      .types = detail_text(trace, detail->input_types),
                                      .values = detail_text(trace, detail->concrete_inputs)};
-        (void)add_cost(ops, count_flops_of_text(&call, &text, user));
+        add_cost(ops, text.name, count_flops_of_text(&call, &text, user));
     }
     op_call_clear(&call);
     hash_map_clear(&known);
@@ -127,28 +141,23 @@ static uint8_t *find_highest_below(const struct counted_ops *ops, const struct t
 }
 
 /* An event without a count that only calls others, which are counted. */
-static bool is_wrapper(const struct counted_ops *ops, const struct trace *trace, uint32_t i,
-                       enum cost_kind below)
+static bool is_wrapper(const struct counted_ops *ops, uint32_t cost, enum cost_kind below)
 {
-    const char *name = trace_text(trace, trace->host[i].name);
-
-    if (is_framework_range(name) || is_communication_op(name))
+    if (ops->name_kinds[cost] & NAME_WRAPS)
         return true;
-    if (ops->costs[ops->cost_of[i]].why != why_no_formula)
+    if (ops->costs[cost].why != why_no_formula)
         return below >= COST_MOVEMENT;
-    /* a Python autograd function */
-    return below >= COST_POINTWISE && !strstr(name, "::") && !is_compiled_code(name);
+    return below >= COST_POINTWISE && (ops->name_kinds[cost] & NAME_PLAIN);
 }
 
-static enum op_state state_of(const struct counted_ops *ops, const struct trace *trace, uint32_t i,
-                              enum cost_kind below)
+static enum op_state state_of(const struct counted_ops *ops, uint32_t i, enum cost_kind below)
 {
     enum cost_kind kind = kind_of(ops, i);
 
     if (ops->cost_of[i] == NO_EVENT)
         return OP_NO_OP;
     if (kind == COST_NOT_COUNTED)
-        return is_wrapper(ops, trace, i, below) ? OP_NO_OP : OP_NOT_COUNTED;
+        return is_wrapper(ops, ops->cost_of[i], below) ? OP_NO_OP : OP_NOT_COUNTED;
     return kind >= COST_MOVEMENT && below < kind ? OP_COUNTED : OP_NO_OP;
 }
 
@@ -162,7 +171,7 @@ static void choose_ops(struct counted_ops *ops, const struct trace *trace, const
         if (above == OP_COUNTED || above == OP_INSIDE)
             ops->states[i] = OP_INSIDE;
         else
-            ops->states[i] = (uint8_t)state_of(ops, trace, i, below[i]);
+            ops->states[i] = (uint8_t)state_of(ops, i, below[i]);
     }
     free(below);
 }
@@ -237,6 +246,7 @@ void count_ops(struct counted_ops *ops, const struct trace *trace,
 void counted_ops_clear(struct counted_ops *ops)
 {
     free(ops->costs);
+    free(ops->name_kinds);
     free(ops->cost_of);
     free(ops->states);
     *ops = (struct counted_ops){0};

@@ -22,6 +22,7 @@ enum op_state {
 /* Ops of equal names and arguments share a cost. */
 struct counted_ops {
     struct op_cost *costs;
+    uint8_t *name_kinds; /* [cost_count]: what the op's name alone says; see counted_ops.c */
     uint32_t cost_count;
     uint32_t cost_capacity;
     uint32_t *cost_of; /* [host_count]: index in costs, or NO_EVENT */
