@@ -386,6 +386,16 @@ static int compare_devices(const void *a, const void *b)
     return (left->number > right->number) - (left->number < right->number);
 }
 
+/* Gives the list of devices room for a power of two of them, and for one more at least. */
+static void make_room_for_device(struct trace *trace)
+{
+    size_t room = 1;
+
+    while (room <= trace->device_list_count)
+        room *= 2;
+    trace->devices = require_memory(realloc(trace->devices, room * sizeof *trace->devices));
+}
+
 /* The device of a track: one of the first `known` of the list, which are sorted, or the last, or a
  * new one. Tracks come in the order of their devices. */
 static struct device *find_device(struct trace *trace, uint32_t known, int32_t number)
@@ -400,8 +410,8 @@ static struct device *find_device(struct trace *trace, uint32_t known, int32_t n
     if (trace->device_list_count > known &&
         trace->devices[trace->device_list_count - 1].number == number)
         return &trace->devices[trace->device_list_count - 1];
-    trace->devices = require_memory(
-        realloc(trace->devices, (trace->device_list_count + 1) * sizeof *trace->devices));
+    if ((trace->device_list_count & (trace->device_list_count - 1)) == 0)
+        make_room_for_device(trace);
     trace->devices[trace->device_list_count] = (struct device){
         .number = number,
         .memory_bytes = -1,
@@ -426,6 +436,7 @@ static void list_devices(struct trace *trace, struct trace_builder *first)
     trace->device_list_count = first->device_count;
     first->devices = NULL;
     first->device_count = 0;
+    make_room_for_device(trace);
     sort_devices(trace);
     for (uint32_t i = 0; i < trace->device_count; i++)
         events[trace->device[i].track]++;
