@@ -86,18 +86,7 @@ static const struct option flops_options[] = {
      .help =
          "of several ranks: the one to print in full (default: the lowest in text, all in json)"},
     PAGE_OPTIONS(struct flops_settings),
-    {.name = "threads",
-     .letter = 'j',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(threads),
-     .minimum = 1,
-     .maximum = 1024,
-     .help = "threads to read with (default: one for each processor core)"},
-    {.name = "no-progress",
-     .kind = OPTION_NEGATED,
-     FIELD(shows_progress),
-     .help = "no progress bar (there is one on a terminal, for work over a second)"},
+    READING_OPTIONS(struct flops_settings),
     {0},
 };
 

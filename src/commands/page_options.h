@@ -53,6 +53,22 @@ extern const char *const color_names[];
         .help = "auto (on a terminal and without NO_COLOR, the default), always or never"          \
     }
 
+/* Likewise for settings that have an int64_t `threads` and a bool `shows_progress`: how traces are
+ * read. */
+#define READING_OPTIONS(type)                                                                    \
+    {.name = "threads",                                                                          \
+     .letter = 'j',                                                                              \
+     .kind = OPTION_INTEGER,                                                                     \
+     .metavar = "N",                                                                             \
+     .offset = offsetof(type, threads),                                                          \
+     .minimum = 1,                                                                               \
+     .maximum = 1024,                                                                            \
+     .help = "threads to read with (default: one for each processor core)"},                     \
+    {                                                                                            \
+        .name = "no-progress", .kind = OPTION_NEGATED, .offset = offsetof(type, shows_progress), \
+        .help = "no progress bar (there is one on a terminal, for work over a second)"           \
+    }
+
 /* Writes the results in the chosen format to the chosen place. */
 MUST_USE bool print_page(const struct results *results, const struct page_settings *settings,
                          struct error *error);

@@ -90,18 +90,7 @@ static const struct option report_options[] = {
      .help = "what operators share a row: those of one name (default), or of one name and input "
              "shape"},
     PAGE_OPTIONS(struct report_settings),
-    {.name = "threads",
-     .letter = 'j',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(threads),
-     .minimum = 1,
-     .maximum = 1024,
-     .help = "threads to read with (default: one for each processor core)"},
-    {.name = "no-progress",
-     .kind = OPTION_NEGATED,
-     FIELD(shows_progress),
-     .help = "no progress bar (there is one on a terminal, for work over a second)"},
+    READING_OPTIONS(struct report_settings),
     {0},
 };
 
