@@ -1,18 +1,19 @@
-"""Train a small GPT on the bytes of a text file, and record a trace of four steps with torch.profiler.
+"""Train a small GPT on the bytes of a text file: plain PyTorch, without a line about profiling.
 
-    python examples/train_gpt.py --trace trace.json.gz
-    flopledger report trace.json.gz
+    flopledger run -- python examples/train_gpt.py
+    flopledger run -- torchrun --nproc-per-node 2 examples/train_gpt.py
 
-Plain PyTorch, no GPU needed: about ten seconds on two cores. What a trace needs is at the end, in train().
+`flopledger run` records some steps from outside, and reports on them. No GPU is needed: about ten seconds on two cores.
 """
 
 import argparse
+import os
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.profiler import ProfilerActivity, profile, schedule
+from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
 
 VOCABULARY = 256  # a token is a byte
@@ -85,46 +86,37 @@ class GPT(nn.Module):
         return self.logits(self.norm(x))
 
 
-def train(text: Path, steps: int, trace: Path, device: str) -> None:
+def train(text: Path, steps: int, device: str) -> None:
     torch.manual_seed(0)
     loader = DataLoader(TextDataset(text), batch_size=BATCH, shuffle=True, drop_last=True)
-    model = GPT().to(device)
+    model: nn.Module = GPT().to(device)
+    if torch.distributed.is_initialized():
+        model = DistributedDataParallel(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-
-    activities = [ProfilerActivity.CPU]
-    if device.startswith("cuda"):
-        activities.append(ProfilerActivity.CUDA)
-    with profile(
-        activities=activities,
-        schedule=schedule(wait=1, warmup=1, active=4, repeat=1),  # steps 2 to 5 are recorded
-        on_trace_ready=lambda profiler: profiler.export_chrome_trace(str(trace)),
-        record_shapes=True,
-    ) as profiler:
-        for step, (tokens, targets) in enumerate(loader):
-            if step == steps:
-                break
-            tokens, targets = tokens.to(device), targets.to(device)
-            loss = F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            profiler.step()  # tells the profiler that a step is over
-            if step % 5 == 0:
-                print(f"step {step:3}  loss {loss.item():.3f}", flush=True)
+    for step, (tokens, targets) in zip(range(1, steps + 1), loader):
+        tokens, targets = tokens.to(device), targets.to(device)
+        loss = F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step == 1 or step % 5 == 0:
+            print(f"step {step:3}  loss {loss.item():.3f}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     here = Path(__file__).resolve().parent
     parser.add_argument("--text", type=Path, default=here.parent / "LICENSE", help="train on this")
-    parser.add_argument("--steps", type=int, default=16, help="training steps (at least 6)")
-    parser.add_argument("--trace", type=Path, default=Path("trace.json.gz"), help="write to this")
+    parser.add_argument("--steps", type=int, default=15, help="training steps")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     arguments = parser.parse_args()
-    if arguments.steps < 6:
-        parser.error("--steps must be at least 6: steps 2 to 5 are the ones recorded")
-    train(arguments.text, arguments.steps, arguments.trace, arguments.device)
-    print(f"trace of steps 2 to 5: {arguments.trace}")
+    if "WORLD_SIZE" in os.environ:  # started by torchrun
+        torch.distributed.init_process_group()
+        if arguments.device == "cuda":
+            arguments.device = f"cuda:{os.environ['LOCAL_RANK']}"
+    train(arguments.text, arguments.steps, arguments.device)
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

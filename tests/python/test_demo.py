@@ -73,21 +73,29 @@ class Demo(unittest.TestCase):
         self.check_report(SHIPPED_TRACE)
 
     def test_example(self) -> None:
+        """Plain by itself; recorded under `flopledger run`, with the same losses."""
         if not has_torch():
             self.skipTest("needs PyTorch in build/venv")
+        script = [PYTHON_WITH_TORCH, ROOT / "examples/train_gpt.py", "--device", "cpu"]
+        plain = run(*script, "--steps", "6")
+        self.assertRegex(plain, r"step   5  loss \d")
         with tempfile.TemporaryDirectory() as folder:
-            trace = Path(folder) / "trace.json.gz"
-            example = ROOT / "examples/train_gpt.py"
-            said = run(
-                PYTHON_WITH_TORCH, example, "--device", "cpu", "--steps", "6", "--trace", trace
-            )
-            self.assertIn("loss", said)
+            said = run(PROGRAM, "run", "--output", folder, "--", *script, "--steps", "6")
+            self.assertIn(plain, said)
+            (trace,) = Path(folder).glob("train_gpt/*/traces/rank0_dp0_tp0_pp0/*.json.gz")
             self.check_report(trace)
-            self.assertEqual(set(steps_in(trace)), {2, 3, 4, 5})
+            self.assertEqual(set(steps_in(trace)), {4, 5, 6})
+
+    def test_example_has_nothing_about_profiling(self) -> None:
+        text = (ROOT / "examples/train_gpt.py").read_text().split('"""')
+        self.assertNotRegex("".join(text[2:]), "profil|trace|flopledger")
 
     def test_demo(self) -> None:
         said = run("./dev", "demo")
-        self.assertIn("Step ledger", said)
+        for words in ("Step ledger", "FLOPs and time by module", "token_embedding"):
+            self.assertIn(words, said)
+        if has_torch():
+            self.assertRegex(said, r"flopledger: recorded in .*/build/demo/train_gpt/")
 
     def test_dev_says_what_it_can_do(self) -> None:
         for command in ("demo", "test", "bench", "format"):
