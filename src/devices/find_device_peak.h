@@ -1,0 +1,42 @@
+/* Which device of the table a name means. Names are taken as torch.cuda.get_device_name,
+ * nvidia-smi, rocm-smi, lspci and people write them. A name counts only as a whole: what the table
+ * does not know for sure is not known, and never another device's figure. */
+#ifndef FLOPLEDGER_DEVICES_FIND_DEVICE_PEAK_H
+#define FLOPLEDGER_DEVICES_FIND_DEVICE_PEAK_H
+
+#include "devices/device_peak.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What else is known of the device; 0 or less where it is not. */
+struct device_hints {
+    int64_t memory_bytes;
+    int32_t multiprocessors;
+    int32_t compute_major;
+    int32_t compute_minor;
+};
+
+enum device_match_kind {
+    DEVICE_UNKNOWN,      /* no rule takes the whole name */
+    DEVICE_AMBIGUOUS,    /* several devices bear the name, and the hints do not tell them apart */
+    DEVICE_CONTRADICTED, /* the name means a device, but the hints say that it is not (all of) it */
+    DEVICE_BY_NAME,
+    DEVICE_BY_HINTS, /* several bear the name; the hints left one */
+};
+
+enum { DEVICE_CANDIDATES_MAX = 8 };
+
+struct device_match {
+    enum device_match_kind kind;
+    const char *rule; /* the line of device_name_list.def that took the name; NULL: none did */
+    const struct device_peak *candidates[DEVICE_CANDIDATES_MAX]; /* where none was found: those it
+                                                                    may be; NULL behind the last */
+    char how[512]; /* one sentence for people: how it was matched, or why not and what would tell */
+};
+
+/* NULL where the device is not known; `match` says how or why not. `name` may be NULL. */
+const struct device_peak *find_device_peak(const char *name, const struct device_hints *hints,
+                                           struct device_match *match);
+
+#endif
