@@ -1,10 +1,11 @@
 /* What is copied between host and device, how fast, and does it hide behind kernels? */
 #include "analyses/analysis.h"
-#include "analyses/apportion.h"
 #include "analyses/chosen_events.h"
 #include "analyses/tally.h"
+#include "base/apportion.h"
 #include "base/format.h"
 #include "base/hash_map.h"
+#include "ledger/free_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,7 @@ struct copy_groups {
     struct copy_group *groups;
     uint32_t count;
     struct hash_map by_name;
-    int64_t *exposed_before; /* [timeline.count]: time without kernels from the first change to this
-                                one */
+    struct free_time without_kernels;
 };
 
 static uint32_t kernel_mask(void)
@@ -32,54 +32,20 @@ static uint32_t kernel_mask(void)
     return ledger_compute_mask() | 1u << KERNEL_COMMUNICATION;
 }
 
-/* Sums up the time without kernels along the timeline, so that any part of it is one subtraction.
- */
-static void sum_exposed_time(struct copy_groups *groups, const struct class_timeline *timeline)
-{
-    uint32_t kernels = kernel_mask();
-
-    groups->exposed_before = zeroed_array(timeline->count, sizeof *groups->exposed_before);
-    for (size_t i = 1; i < timeline->count; i++) {
-        const struct timeline_change *from = &timeline->changes[i - 1];
-
-        groups->exposed_before[i] = groups->exposed_before[i - 1];
-        if (!(from->mask & kernels))
-            groups->exposed_before[i] += timeline->changes[i].start_ns - from->start_ns;
-    }
-}
-
-/* Time without kernels from the first change of the timeline to `time_ns`. */
-static int64_t exposed_until(const struct copy_groups *groups,
-                             const struct class_timeline *timeline, int64_t time_ns, size_t *hint)
-{
-    size_t at = class_timeline_at(timeline, time_ns, *hint);
-
-    if (at == SIZE_MAX)
-        return 0;
-    *hint = at;
-    if (timeline->changes[at].mask & kernel_mask())
-        return groups->exposed_before[at];
-    return groups->exposed_before[at] + time_ns - timeline->changes[at].start_ns;
-}
-
 static void add_copy(struct copy_groups *groups, const struct analysis_input *input,
-                     const struct event *event, size_t *hint)
+                     const struct event *event)
 {
-    const struct class_timeline *timeline = &input->ledger->timeline;
     const struct event_detail *detail = &input->trace->details[event->detail];
     uint32_t group = hash_map_add(&groups->by_name, event->name, groups->count);
     struct copy_group *copy = &groups->groups[group];
-    size_t end_hint;
-    int64_t exposed_ns = exposed_until(groups, timeline, event->start_ns, hint);
 
     if (group == groups->count) {
         groups->count++;
         *copy = (struct copy_group){.name = event->name};
     }
     tally_add(&copy->tally, event->duration_ns);
-    end_hint = *hint;
     copy->exposed_ns +=
-        exposed_until(groups, timeline, event_end_ns(event), &end_hint) - exposed_ns;
+        free_time_between(&groups->without_kernels, event->start_ns, event_end_ns(event));
     if (detail->bytes >= 0 && event->detail != 0) {
         copy->bytes = saturated_sum(copy->bytes, detail->bytes);
         copy->sized_ns = saturated_sum(copy->sized_ns, event->duration_ns);
@@ -91,19 +57,18 @@ static void collect(struct copy_groups *groups, const struct analysis_input *inp
 {
     const struct trace *trace = input->trace;
     struct step_finder finder = {.ledger = input->ledger};
-    size_t hint = 0;
 
-    sum_exposed_time(groups, &input->ledger->timeline);
+    free_time_init(&groups->without_kernels, &input->ledger->timeline, kernel_mask());
     groups->groups = zeroed_array(trace->device_count, sizeof *groups->groups);
     for (uint32_t i = 0; i < trace->device_count; i++)
         if (trace->device[i].kind != EVENT_KERNEL && is_chosen_device_event(&finder, trace, i))
-            add_copy(groups, input, &trace->device[i], &hint);
+            add_copy(groups, input, &trace->device[i]);
 }
 
 static void clear(struct copy_groups *groups)
 {
     free(groups->groups);
-    free(groups->exposed_before);
+    free_time_clear(&groups->without_kernels);
     hash_map_clear(&groups->by_name);
 }
 

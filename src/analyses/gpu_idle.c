@@ -1,8 +1,8 @@
 /* Why was the device idle, and where were the worst gaps? */
 #include "analyses/analysis.h"
-#include "analyses/apportion.h"
 #include "analyses/chosen_events.h"
 #include "analyses/tally.h"
+#include "base/apportion.h"
 
 #include <inttypes.h>
 #include <stddef.h>

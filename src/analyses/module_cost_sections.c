@@ -1,7 +1,7 @@
 /* The section module_cost: numbers of the whole model, and what is wrong or missing. */
 #include "analyses/module_cost_sections.h"
 
-#include "analyses/apportion.h"
+#include "base/apportion.h"
 #include "base/format.h"
 
 #include <inttypes.h>

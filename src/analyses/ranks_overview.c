@@ -2,9 +2,9 @@
  * their traces. */
 #include "analyses/ranks_overview.h"
 
-#include "analyses/step_outliers.h"
 #include "analyses/tally.h"
 #include "base/format.h"
+#include "ledger/step_outliers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Where did the steps go? The accounts of Level B, per step and on average; they add up exactly. */
 #include "analyses/analysis.h"
-#include "analyses/apportion.h"
 #include "analyses/chosen_events.h"
-#include "analyses/step_outliers.h"
 #include "analyses/tally.h"
+#include "base/apportion.h"
 #include "base/format.h"
+#include "ledger/step_outliers.h"
 
 #include <assert.h>
 #include <inttypes.h>

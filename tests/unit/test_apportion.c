@@ -1,5 +1,5 @@
 /* apportion: shares add up, and none is off by more than the rounding. */
-#include "analyses/apportion.h"
+#include "base/apportion.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The step ledger's tables: everything adds up, to the nanosecond. */
-#include "analyses/step_outliers.h"
+#include "ledger/step_outliers.h"
 #include "support_trace.h"
 
 #include <setjmp.h>

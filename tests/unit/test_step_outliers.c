@@ -1,5 +1,5 @@
 /* Which steps stand out, and why. */
-#include "analyses/step_outliers.h"
+#include "ledger/step_outliers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Divides sums so that the rounded parts still add up: the method of largest remainders. */
-#include "analyses/apportion.h"
+#include "base/apportion.h"
 
 #include <assert.h>
 #include <stdbool.h>

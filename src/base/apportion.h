@@ -1,6 +1,6 @@
 /* Divides sums so that the rounded parts still add up. */
-#ifndef FLOPLEDGER_ANALYSES_APPORTION_H
-#define FLOPLEDGER_ANALYSES_APPORTION_H
+#ifndef FLOPLEDGER_BASE_APPORTION_H
+#define FLOPLEDGER_BASE_APPORTION_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Which steps are unlike the others, and which account makes the difference. */
-#ifndef FLOPLEDGER_ANALYSES_STEP_OUTLIERS_H
-#define FLOPLEDGER_ANALYSES_STEP_OUTLIERS_H
+#ifndef FLOPLEDGER_LEDGER_STEP_OUTLIERS_H
+#define FLOPLEDGER_LEDGER_STEP_OUTLIERS_H
 
 #include "ledger/step_ledger.h"
 

@@ -1,8 +1,8 @@
 /* Which steps are unlike the others: a rule that single odd steps cannot bend (median and median
  * absolute deviation). */
-#include "analyses/step_outliers.h"
+#include "ledger/step_outliers.h"
 
-#include "analyses/tally.h"
+#include "base/invariant.h"
 
 #include <stdlib.h>
 
@@ -71,8 +71,9 @@ static int64_t usual_deviation_ns(const struct step_spread *spread, uint32_t cou
 struct step_spread measure_step_spread(const struct ledger *ledger)
 {
     uint32_t count = ledger->step_count;
-    int64_t *scratch = zeroed_array(count, sizeof *scratch);
-    struct step_spread spread = {.steps = zeroed_array(count, sizeof *spread.steps)};
+    int64_t *scratch = require_memory(calloc((size_t)count + 1, sizeof *scratch));
+    struct step_spread spread = {
+        .steps = require_memory(calloc((size_t)count + 1, sizeof *spread.steps))};
     int64_t account_medians[ACCOUNT_COUNT];
     int64_t limit_ns;
 
