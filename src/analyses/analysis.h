@@ -6,7 +6,10 @@
 #ifndef FLOPLEDGER_ANALYSES_ANALYSIS_H
 #define FLOPLEDGER_ANALYSES_ANALYSIS_H
 
+#include "efficiency/efficiency.h"
 #include "ledger/step_ledger.h"
+#include "modules/model_description.h"
+#include "modules/module_costs.h"
 #include "results/results.h"
 #include "trace/trace.h"
 
@@ -24,6 +27,9 @@ struct analysis_options {
 struct analysis_input {
     const struct trace *trace;
     const struct ledger *ledger;
+    const struct module_costs *costs;            /* of the ops in the ledger's steps */
+    const struct efficiency *efficiency;         /* what the matrix time is made of */
+    const struct model_description *description; /* of the model; zeroed where there is none */
     const struct analysis_options *options;
 };
 

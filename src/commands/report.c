@@ -6,7 +6,10 @@
 #include "commands/page_options.h"
 #include "commands/read_files.h"
 #include "commands/step_range.h"
+#include "efficiency/efficiency.h"
+#include "efficiency/step_costs.h"
 #include "ledger/step_ledger.h"
+#include "modules/model_description.h"
 #include "reports/write_report.h"
 
 #include <stddef.h>
@@ -97,6 +100,7 @@ static const struct option report_options[] = {
 /* What is done with each trace. */
 struct analysis_plan {
     struct ledger_options ledger;
+    struct peak_settings peaks;
     struct analysis_options analysis;
 };
 
@@ -173,14 +177,28 @@ static bool analyse(struct results *results, const struct trace *trace, const vo
                     struct error *error)
 {
     const struct analysis_plan *plan = context;
+    SCOPED(model_description) description = {0};
     SCOPED(ledger) ledger = {0};
-    struct analysis_input input = {.trace = trace, .ledger = &ledger, .options = &plan->analysis};
+    SCOPED(module_costs) costs = {0};
+    SCOPED(efficiency) efficiency = {0};
+    struct analysis_input input = {.trace = trace,
+                                   .ledger = &ledger,
+                                   .costs = &costs,
+                                   .efficiency = &efficiency,
+                                   .description = &description,
+                                   .options = &plan->analysis};
+    struct error side_error = {0};
 
     if (!has_device(results, trace, plan->ledger.device, error))
         return false;
     book_ledger(&ledger, trace, &plan->ledger);
     if (ledger.step_count == 0)
         return no_such_step(trace, &plan->ledger, error);
+    /* a damaged side file is told by `flopledger flops`; here only what it says is missing */
+    if (!model_description_find(&description, trace_text(trace, trace->path), &side_error))
+        model_description_clear(&description);
+    measure_step_costs(&costs, trace, &ledger, &description);
+    measure_efficiency(&efficiency, trace, &ledger, &costs, &plan->peaks);
     run_analyses(results, &input);
     return true;
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char backward_prefix[] = "autograd::engine::evaluate_function";
 static const char optimizer_prefix[] = "Optimizer.";
@@ -14,7 +15,17 @@ static const char optimizer_prefix[] = "Optimizer.";
 enum { RECOMPUTED_MAX = 256 };
 
 /* Names that change the context. */
-enum name_role { ROLE_NONE, ROLE_MODULE, ROLE_BACKWARD, ROLE_OPTIMIZER };
+enum name_role { ROLE_NONE, ROLE_MODULE, ROLE_BACKWARD, ROLE_OPTIMIZER, ROLE_FORWARD_ONLY };
+
+/* Ops that programs call and no backward formula does: with an autograd number of their own inside
+ * a backward node, they are computed again for it (activation checkpointing). */
+static const char *const forward_only_ops[] = {"aten::linear",
+                                               "aten::matmul",
+                                               "aten::conv1d",
+                                               "aten::conv2d",
+                                               "aten::conv3d",
+                                               "aten::einsum",
+                                               "aten::scaled_dot_product_attention"};
 
 /* An op of the forward that may have made an autograd node. */
 struct forward_op {
@@ -55,6 +66,9 @@ static void find_roles(struct context_search *search)
             search->roles[i] = ROLE_BACKWARD;
         else if (has_prefix(name, optimizer_prefix))
             search->roles[i] = ROLE_OPTIMIZER;
+        for (size_t k = 0; k < sizeof forward_only_ops / sizeof *forward_only_ops; k++)
+            if (strcmp(name, forward_only_ops[k]) == 0)
+                search->roles[i] = ROLE_FORWARD_ONLY;
     }
 }
 
@@ -90,6 +104,10 @@ static void set_phase(struct context_search *search, uint32_t i)
         break;
     case ROLE_OPTIMIZER:
         phase = PHASE_OPTIMIZER;
+        break;
+    case ROLE_FORWARD_ONLY:
+        if (phase == PHASE_BACKWARD && search->trace->host[i].sequence_number != NO_ID)
+            phase = PHASE_RECOMPUTE;
         break;
     }
     contexts->phases[i] = phase;

@@ -10,7 +10,8 @@
 enum training_phase {
     PHASE_FORWARD, /* also what is in no phase: the loss, the loader */
     PHASE_BACKWARD,
-    PHASE_RECOMPUTE, /* a module's forward inside a backward: activation checkpointing */
+    PHASE_RECOMPUTE, /* a forward inside a backward: activation checkpointing; told by module marks,
+                        else by ops that only a forward calls */
     PHASE_OPTIMIZER,
 };
 enum { PHASE_COUNT = PHASE_OPTIMIZER + 1 };

@@ -16,8 +16,6 @@ struct measurement {
     struct module_costs *costs;
     const struct trace *trace;
     const struct module_cost_options *options;
-    struct host_contexts contexts;
-    struct counted_ops ops;
     int64_t *own_ns;
     int64_t *device_ns; /* by host event: launched by it */
     bool *is_chosen;    /* by host event: starts in a window */
@@ -78,8 +76,8 @@ static struct phase_cost *phase_cost_of(struct measurement *work, uint32_t host_
 {
     if (host_event == NO_EVENT)
         return &work->costs->outside.own[PHASE_FORWARD];
-    return &cost_of_module(work, work->contexts.modules[host_event])
-                ->own[work->contexts.phases[host_event]];
+    return &cost_of_module(work, work->costs->contexts.modules[host_event])
+                ->own[work->costs->contexts.phases[host_event]];
 }
 
 static void add_op(struct phase_cost *to, const struct op_cost *cost)
@@ -104,7 +102,7 @@ static void add_op(struct phase_cost *to, const struct op_cost *cost)
 /* A call of a module inside a call of the same module is the same call. */
 static bool is_inside_itself(const struct measurement *work, uint32_t i)
 {
-    const struct host_contexts *contexts = &work->contexts;
+    const struct host_contexts *contexts = &work->costs->contexts;
     uint32_t name = work->trace->host[i].name;
     uint8_t phase = contexts->phases[i];
 
@@ -118,12 +116,12 @@ static bool is_inside_itself(const struct measurement *work, uint32_t i)
 
 static void add_call(struct measurement *work, uint32_t i)
 {
-    struct module_cost *cost = cost_of_module(work, work->contexts.modules[i]);
+    struct module_cost *cost = cost_of_module(work, work->costs->contexts.modules[i]);
     int64_t duration_ns = work->trace->host[i].duration_ns;
 
-    if (work->contexts.modules[i] == NO_MODULE || is_inside_itself(work, i))
+    if (work->costs->contexts.modules[i] == NO_MODULE || is_inside_itself(work, i))
         return;
-    if (work->contexts.phases[i] == PHASE_RECOMPUTE) {
+    if (work->costs->contexts.phases[i] == PHASE_RECOMPUTE) {
         cost->recomputed_calls++;
         cost->recompute_ns += duration_ns;
     } else {
@@ -151,8 +149,8 @@ static void add_host_events(struct measurement *work)
             continue;
         if (is_recorded_work(event))
             to->host_ns += work->own_ns[i];
-        if (work->ops.states[i] == OP_COUNTED)
-            add_op(to, &work->ops.costs[work->ops.cost_of[i]]);
+        if (work->costs->counted.states[i] == OP_COUNTED)
+            add_op(to, &work->costs->counted.costs[work->costs->counted.cost_of[i]]);
         if (is_module_mark(trace, event))
             add_call(work, i);
         else if (event->kind == EVENT_ANNOTATION &&
@@ -236,8 +234,8 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     size_t count = trace->host_count ? trace->host_count : 1;
 
     module_tree_build(&costs->tree, trace, parents, options->description);
-    find_host_contexts(&work.contexts, trace, &costs->tree, parents);
-    count_ops(&work.ops, trace, &work.contexts, options->user);
+    find_host_contexts(&costs->contexts, trace, &costs->tree, parents);
+    count_ops(&costs->counted, trace, &costs->contexts, options->user);
     costs->modules = require_memory(calloc(costs->tree.count + (size_t)1, sizeof *costs->modules));
     work.own_ns = measure_own_times(trace, parents);
     work.device_ns = require_memory(calloc(count, sizeof *work.device_ns));
@@ -247,8 +245,8 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     sum_modules(costs);
     sum_all(costs);
     list_ops(costs, &(struct op_survey){.trace = trace,
-                                        .ops = &work.ops,
-                                        .contexts = &work.contexts,
+                                        .ops = &costs->counted,
+                                        .contexts = &costs->contexts,
                                         .own_ns = work.own_ns,
                                         .device_ns = work.device_ns,
                                         .is_chosen = work.is_chosen,
@@ -257,13 +255,13 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     free(work.is_chosen);
     free(work.device_ns);
     free(work.own_ns);
-    counted_ops_clear(&work.ops);
-    host_contexts_clear(&work.contexts);
 }
 
 void module_costs_clear(struct module_costs *costs)
 {
     module_tree_clear(&costs->tree);
+    host_contexts_clear(&costs->contexts);
+    counted_ops_clear(&costs->counted);
     free(costs->modules);
     free(costs->ops);
     free(costs->uncounted);

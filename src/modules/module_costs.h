@@ -80,6 +80,8 @@ struct module_cost_options {
 
 struct module_costs {
     struct module_tree tree;
+    struct host_contexts contexts; /* of each host event, in and outside of the windows */
+    struct counted_ops counted;    /* likewise */
     struct module_cost *modules; /* [tree.count] */
     struct module_cost outside;  /* what belongs to no module */
     struct phase_cost total[PHASE_COUNT];

@@ -1,6 +1,8 @@
 /* Small traces made in memory, booked and analysed. */
 #include "support_trace.h"
 
+#include "efficiency/step_costs.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,6 +27,8 @@ void made_trace_init(struct made_trace *made)
 void made_trace_clear(struct made_trace *made)
 {
     trace_builder_clear(&made->builder);
+    efficiency_clear(&made->efficiency);
+    module_costs_clear(&made->costs);
     ledger_clear(&made->ledger);
     trace_clear(&made->trace);
     results_clear(&made->results);
@@ -121,9 +125,18 @@ void made_trace_finish(struct made_trace *made, enum window_choice choice)
 struct section *made_section_with(struct made_trace *made, const struct analysis *analysis,
                                   const struct analysis_options *options)
 {
-    struct analysis_input input = {
-        .trace = &made->trace, .ledger = &made->ledger, .options = options};
+    struct analysis_input input = {.trace = &made->trace,
+                                   .ledger = &made->ledger,
+                                   .costs = &made->costs,
+                                   .efficiency = &made->efficiency,
+                                   .description = &made->description,
+                                   .options = options};
 
+    if (!made->efficiency.trace) {
+        measure_step_costs(&made->costs, &made->trace, &made->ledger, &made->description);
+        measure_efficiency(&made->efficiency, &made->trace, &made->ledger, &made->costs,
+                           &made->peaks);
+    }
     return analysis->run(&made->results, &input);
 }
 

@@ -8,9 +8,13 @@
 
 struct made_trace {
     struct trace_builder builder;
-    struct trace trace;     /* from made_trace_finish on */
-    struct ledger ledger;   /* likewise */
-    struct results results; /* likewise */
+    struct trace trace;   /* from made_trace_finish on */
+    struct ledger ledger; /* likewise */
+    struct model_description description;
+    struct peak_settings peaks;   /* what the user says; set it before made_section */
+    struct module_costs costs;    /* from the first made_section on */
+    struct efficiency efficiency; /* likewise */
+    struct results results;       /* likewise */
     int64_t last_correlation;
 };
 

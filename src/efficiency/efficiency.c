@@ -1,0 +1,305 @@
+/* Books matrix time to what it computed: each step cut by the kernels that run inside it. */
+#include "efficiency/efficiency.h"
+
+#include "base/invariant.h"
+#include "ledger/class_timeline.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Classes of the timeline that is laid beside the ledger's. */
+enum { BESIDE_PRICED, BESIDE_COUNTED, BESIDE_ON_UNIT, BESIDE_UNTOLD };
+
+/* No step is that long: FLOPs that no device does in it are a file made to mislead. */
+static const double ideal_max_ns = 1e15;
+
+/* Ideal times of one step while its pieces are added up. */
+struct ideal_times {
+    double recomputed_ns;
+    double extra_ns;
+    double model_ns;
+};
+
+struct pricing {
+    struct efficiency *efficiency;
+    struct class_timeline beside;
+    struct ideal_times *ideals; /* by step */
+};
+
+static void lay_beside(struct pricing *pricing)
+{
+    const struct matrix_calls *calls = &pricing->efficiency->calls;
+
+    for (uint32_t i = 0; i < calls->piece_count; i++) {
+        const struct work_piece *piece = &calls->pieces[i];
+        bool is_matrix = kernel_class_is_matrix((enum kernel_class)piece->class);
+        enum price_obstacle obstacle =
+            piece->call == NO_CALL ? PRICE_NO_FORMULA : calls->calls[piece->call].obstacle;
+
+        if (is_matrix && obstacle == PRICE_KNOWN)
+            class_timeline_add(&pricing->beside, BESIDE_PRICED, piece->start_ns, piece->end_ns);
+        if (is_matrix && (obstacle == PRICE_KNOWN || obstacle == PRICE_NO_PEAK))
+            class_timeline_add(&pricing->beside, BESIDE_COUNTED, piece->start_ns, piece->end_ns);
+        if (piece->unit == MATRIX_UNIT_USED)
+            class_timeline_add(&pricing->beside, BESIDE_ON_UNIT, piece->start_ns, piece->end_ns);
+        else if (is_matrix && piece->unit == MATRIX_UNIT_NOT_TOLD)
+            class_timeline_add(&pricing->beside, BESIDE_UNTOLD, piece->start_ns, piece->end_ns);
+    }
+    class_timeline_finish(&pricing->beside);
+}
+
+static bool is_matrix_mask(uint32_t mask)
+{
+    return mask && kernel_class_is_matrix((enum kernel_class)__builtin_ctz(mask));
+}
+
+static void add_stretch(struct step_efficiency *step, uint32_t mask, uint32_t beside, int64_t ns)
+{
+    if (is_matrix_mask(mask)) {
+        if (!(beside & 1u << BESIDE_PRICED))
+            step->time.unpriced_ns += ns;
+        if (beside & 1u << BESIDE_COUNTED)
+            step->known_flops_ns += ns;
+    }
+    if (beside & 1u << BESIDE_ON_UNIT)
+        step->unit_ns += ns;
+    else if (beside & 1u << BESIDE_UNTOLD)
+        step->untold_ns += ns;
+}
+
+static int64_t next_change_ns(const struct class_timeline *timeline, size_t at)
+{
+    size_t next = at == SIZE_MAX ? 0 : at + 1;
+
+    return next < timeline->count ? timeline->changes[next].start_ns : INT64_MAX;
+}
+
+/* Walks over both timelines at once. `cursors`: where the last step ended. */
+static void walk_step(struct pricing *pricing, uint32_t index, size_t cursors[2])
+{
+    const struct ledger *ledger = pricing->efficiency->ledger;
+    const struct class_timeline *timelines[2] = {&ledger->timeline, &pricing->beside};
+    const struct step_window *window = &ledger->steps[index].window;
+    int64_t time_ns = window->start_ns;
+    size_t at[2];
+
+    for (int i = 0; i < 2; i++)
+        at[i] = class_timeline_at(timelines[i], time_ns, cursors[i]);
+    while (time_ns < window->end_ns) {
+        int64_t until_ns = window->end_ns;
+        uint32_t masks[2];
+
+        for (int i = 0; i < 2; i++) {
+            int64_t change_ns = next_change_ns(timelines[i], at[i]);
+
+            masks[i] = at[i] == SIZE_MAX ? 0 : timelines[i]->changes[at[i]].mask;
+            until_ns = change_ns < until_ns ? change_ns : until_ns;
+        }
+        add_stretch(&pricing->efficiency->steps[index], masks[0], masks[1], until_ns - time_ns);
+        time_ns = until_ns;
+        for (int i = 0; i < 2; i++)
+            if (next_change_ns(timelines[i], at[i]) <= time_ns)
+                at[i] = at[i] == SIZE_MAX ? 0 : at[i] + 1;
+    }
+    for (int i = 0; i < 2; i++)
+        cursors[i] = at[i] == SIZE_MAX ? 0 : at[i];
+}
+
+static void add_flops(struct flop_parts *to, const struct flop_parts *from, double share)
+{
+    to->executed += share * from->executed;
+    to->model += share * from->model;
+    to->recomputed += share * from->recomputed;
+    to->extra += share * from->extra;
+    to->all_pairs += share * from->all_pairs;
+}
+
+/* `ns` of the call's `kernel_ns` lie in the step. */
+static void book_call(struct pricing *pricing, uint32_t step, const struct matrix_call *call,
+                      int64_t ns)
+{
+    struct step_efficiency *to = &pricing->efficiency->steps[step];
+    struct ideal_times *ideal = &pricing->ideals[step];
+    double share = call->kernel_ns > 0 ? (double)ns / (double)call->kernel_ns : 0;
+
+    add_flops(&to->flops, &call->flops, share);
+    if (call->precision < PEAK_TYPE_COUNT) {
+        struct precision_total *total = &pricing->efficiency->precisions[call->precision];
+
+        total->executed += share * call->flops.executed;
+        total->model += share * call->flops.model;
+        total->kernel_ns += ns;
+    }
+    if (call->obstacle != PRICE_KNOWN)
+        return;
+    ideal->recomputed_ns += share * call->flops.recomputed / call->peak * 1e9;
+    ideal->extra_ns += share * call->flops.extra / call->peak * 1e9;
+    ideal->model_ns += share * call->flops.model / call->peak * 1e9;
+    if (call->unit_ns > call->vector_ns) {
+        to->unit_flops += share * call->flops.executed;
+        to->unit_ideal_ns += share * call->flops.executed / call->peak * 1e9;
+        to->unit_kernel_ns += ns;
+    }
+}
+
+static void book_unpriced(struct efficiency *efficiency, const struct work_piece *piece, int64_t ns)
+{
+    enum price_obstacle obstacle = PRICE_NO_FORMULA;
+    struct unpriced_total *total;
+
+    if (piece->call != NO_CALL)
+        obstacle = efficiency->calls.calls[piece->call].obstacle;
+    else if (!efficiency->ledger->is_cpu_only)
+        obstacle = obstacle_of_piece(efficiency->trace, efficiency->costs, piece->event);
+    if (obstacle == PRICE_KNOWN)
+        return;
+    total = &efficiency->unpriced[obstacle];
+    total->kernel_ns += ns;
+    if (ns > total->longest_ns) {
+        total->longest_ns = ns;
+        total->example = piece->event;
+    }
+}
+
+static void book_piece(struct pricing *pricing, const struct work_piece *piece, uint32_t step)
+{
+    struct efficiency *efficiency = pricing->efficiency;
+    const struct step_window *window = &efficiency->ledger->steps[step].window;
+    int64_t start_ns = piece->start_ns > window->start_ns ? piece->start_ns : window->start_ns;
+    int64_t end_ns = piece->end_ns < window->end_ns ? piece->end_ns : window->end_ns;
+
+    if (end_ns <= start_ns || !kernel_class_is_matrix((enum kernel_class)piece->class))
+        return;
+    if (piece->call != NO_CALL && efficiency->calls.calls[piece->call].is_matrix)
+        book_call(pricing, step, &efficiency->calls.calls[piece->call], end_ns - start_ns);
+    book_unpriced(efficiency, piece, end_ns - start_ns);
+}
+
+/* Pieces and steps both come in the order of their starts. */
+static void book_pieces(struct pricing *pricing)
+{
+    const struct ledger *ledger = pricing->efficiency->ledger;
+    const struct matrix_calls *calls = &pricing->efficiency->calls;
+    uint32_t first = 0; /* no piece from here on begins before the end of an earlier step */
+
+    for (uint32_t i = 0; i < calls->piece_count; i++) {
+        const struct work_piece *piece = &calls->pieces[i];
+
+        while (first < ledger->step_count && ledger->steps[first].window.end_ns <= piece->start_ns)
+            first++;
+        for (uint32_t step = first;
+             step < ledger->step_count && ledger->steps[step].window.start_ns < piece->end_ns;
+             step++)
+            book_piece(pricing, piece, step);
+    }
+}
+
+static int64_t whole_ns(double ideal_ns)
+{
+    return llround(fmin(ideal_ns, ideal_max_ns));
+}
+
+static void close_step(struct pricing *pricing, uint32_t index)
+{
+    const struct ideal_times *ideal = &pricing->ideals[index];
+    struct matrix_time *time = &pricing->efficiency->steps[index].time;
+    int64_t matrix_ns = pricing->efficiency->ledger->steps[index].account_ns[ACCOUNT_MATRIX];
+
+    time->recomputed_ns = whole_ns(ideal->recomputed_ns);
+    time->extra_ns = whole_ns(ideal->extra_ns);
+    time->model_ns = whole_ns(ideal->model_ns);
+    time->below_peak_ns =
+        matrix_ns - time->unpriced_ns - time->recomputed_ns - time->extra_ns - time->model_ns;
+    require_invariant(time->unpriced_ns >= 0 && time->unpriced_ns <= matrix_ns,
+                      "matrix time without a price is part of matrix time");
+}
+
+static void add_to_total(struct step_efficiency *total, const struct step_efficiency *step)
+{
+    total->time.unpriced_ns += step->time.unpriced_ns;
+    total->time.below_peak_ns += step->time.below_peak_ns;
+    total->time.recomputed_ns += step->time.recomputed_ns;
+    total->time.extra_ns += step->time.extra_ns;
+    total->time.model_ns += step->time.model_ns;
+    add_flops(&total->flops, &step->flops, 1);
+    total->known_flops_ns += step->known_flops_ns;
+    total->unit_ns += step->unit_ns;
+    total->untold_ns += step->untold_ns;
+    total->unit_flops += step->unit_flops;
+    total->unit_ideal_ns += step->unit_ideal_ns;
+    total->unit_kernel_ns += step->unit_kernel_ns;
+}
+
+void measure_efficiency(struct efficiency *efficiency, const struct trace *trace,
+                        const struct ledger *ledger, const struct module_costs *costs,
+                        const struct peak_settings *settings)
+{
+    struct pricing pricing = {.efficiency = efficiency};
+    size_t count = ledger->step_count + (size_t)1;
+    size_t cursors[2] = {0, 0};
+
+    efficiency->trace = trace;
+    efficiency->ledger = ledger;
+    efficiency->costs = costs;
+    efficiency->steps = require_memory(calloc(count, sizeof *efficiency->steps));
+    pricing.ideals = require_memory(calloc(count, sizeof *pricing.ideals));
+    choose_peaks(&efficiency->peaks, trace, ledger->device, settings);
+    find_matrix_calls(&efficiency->calls, trace, ledger, costs, &efficiency->peaks);
+    lay_beside(&pricing);
+    book_pieces(&pricing);
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        walk_step(&pricing, i, cursors);
+        close_step(&pricing, i);
+        add_to_total(&efficiency->total, &efficiency->steps[i]);
+    }
+    class_timeline_clear(&pricing.beside);
+    free(pricing.ideals);
+}
+
+void efficiency_clear(struct efficiency *efficiency)
+{
+    matrix_calls_clear(&efficiency->calls);
+    free(efficiency->steps);
+    *efficiency = (struct efficiency){0};
+}
+
+bool efficiency_has_model(const struct efficiency *efficiency)
+{
+    for (uint32_t i = 0; i < efficiency->calls.count; i++)
+        if (efficiency->calls.calls[i].obstacle == PRICE_KNOWN)
+            return true;
+    return false;
+}
+
+const char *obstacle_needs(enum price_obstacle obstacle)
+{
+    switch (obstacle) {
+    case PRICE_KNOWN:
+    case PRICE_OBSTACLE_COUNT:
+        break;
+    case PRICE_NO_OPERATOR:
+        return "needs the operators that launched the kernels: none are recorded around them (a "
+               "CUDA graph, or a trace of the device alone)";
+    case PRICE_NO_SHAPES:
+        return "needs record_shapes=True";
+    case PRICE_NO_FORMULA:
+        return "needs a formula of the operators that launched the kernels";
+    case PRICE_NO_ARGUMENTS:
+        return "needs arguments of operators that the trace does not have";
+    case PRICE_NO_TYPE:
+        return "needs the number format: --dtype";
+    case PRICE_NO_PEAK:
+        return "needs the peak of the device: --peak TFLOPS or --device NAME";
+    }
+    return NULL;
+}
+
+const char *efficiency_needs(const struct efficiency *efficiency)
+{
+    enum price_obstacle most = PRICE_KNOWN;
+
+    for (int i = PRICE_KNOWN + 1; i < PRICE_OBSTACLE_COUNT; i++)
+        if (efficiency->unpriced[i].kernel_ns > efficiency->unpriced[most].kernel_ns)
+            most = (enum price_obstacle)i;
+    return obstacle_needs(most);
+}

@@ -1,0 +1,83 @@
+/* Each call of a counted op and the work it gave to the device: which kernels, how long, and for a
+ * product how many FLOPs of which kind. */
+#ifndef FLOPLEDGER_EFFICIENCY_MATRIX_CALLS_H
+#define FLOPLEDGER_EFFICIENCY_MATRIX_CALLS_H
+
+#include "efficiency/matrix_unit.h"
+#include "efficiency/peak_choice.h"
+#include "ledger/step_ledger.h"
+#include "modules/module_costs.h"
+#include "trace/trace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NO_CALL UINT32_MAX
+
+/* Why the FLOPs of matrix work, or their ideal time, are not known. */
+enum price_obstacle {
+    PRICE_KNOWN,
+    PRICE_NO_OPERATOR, /* the kernel's launch lies in no operator: a CUDA graph, a trace of the
+                          device alone */
+    PRICE_NO_SHAPES,
+    PRICE_NO_FORMULA,
+    PRICE_NO_ARGUMENTS, /* a formula, but not all it needs was recorded */
+    PRICE_NO_TYPE,
+    PRICE_NO_PEAK, /* FLOPs are known */
+    PRICE_OBSTACLE_COUNT,
+};
+
+/* FLOPs of matrix work. executed = recomputed + extra + model. */
+struct flop_parts {
+    double executed;   /* by the device, as far as shapes tell */
+    double model;      /* what the model's own arithmetic needs: masked pairs left out */
+    double recomputed; /* forward again in the backward: checkpointing, fused attention's backward
+                        */
+    double extra;      /* computed and not needed: masked pairs; products inside the optimizer */
+    double all_pairs;  /* as model, with masked pairs: the convention without causal halving */
+};
+
+/* One call of an op on the device (CPU only: of a product on its thread). */
+struct matrix_call {
+    uint32_t op;       /* index in trace->host */
+    int64_t kernel_ns; /* its kernels, each as long as it ran; of a product its matrix kernels */
+    int64_t unit_ns;   /* of those on matrix units, by their names */
+    int64_t vector_ns; /* of those on vector units, by their names */
+    uint32_t longest;  /* the longest of them: index in trace->device; NO_EVENT on a CPU */
+    bool is_matrix;    /* a product: convolution, attention, recurrent layer included */
+    enum price_obstacle obstacle;
+    enum peak_type precision; /* PEAK_TYPE_COUNT: not known */
+    struct flop_parts flops;  /* all 0 where not known, and for what is no product */
+    double peak;              /* FLOP/s; 0: not known */
+};
+
+/* A stretch of work: a kernel of the ledger's device, or on a CPU a product. In order of start. */
+struct work_piece {
+    int64_t start_ns;
+    int64_t end_ns;
+    uint32_t event; /* index in trace->device; on a CPU in trace->host */
+    uint32_t call;  /* index in calls, or NO_CALL */
+    uint8_t class;  /* enum kernel_class */
+    uint8_t unit;   /* enum matrix_unit_use */
+};
+
+/* Zeroed is empty. */
+struct matrix_calls {
+    struct matrix_call *calls;
+    uint32_t count;
+    uint32_t capacity;
+    struct work_piece *pieces; /* computing kernels: no communication, copies or memsets */
+    uint32_t piece_count;
+    uint32_t *call_of; /* [host_count]: index in calls, or NO_CALL */
+};
+
+void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
+                       const struct ledger *ledger, const struct module_costs *costs,
+                       const struct peak_choice *peaks);
+void matrix_calls_clear(struct matrix_calls *calls);
+
+/* Why the piece, matrix work without a call, has no FLOPs. */
+enum price_obstacle obstacle_of_piece(const struct trace *trace, const struct module_costs *costs,
+                                      uint32_t device_event);
+
+#endif
