@@ -82,8 +82,8 @@ struct module_costs {
     struct module_tree tree;
     struct host_contexts contexts; /* of each host event, in and outside of the windows */
     struct counted_ops counted;    /* likewise */
-    struct module_cost *modules; /* [tree.count] */
-    struct module_cost outside;  /* what belongs to no module */
+    struct module_cost *modules;   /* [tree.count] */
+    struct module_cost outside;    /* what belongs to no module */
     struct phase_cost total[PHASE_COUNT];
     int64_t device_ns;    /* of all device events in the windows: the sum of all above */
     struct op_total *ops; /* most FLOPs first, then time */

@@ -86,6 +86,15 @@ void made_operator(struct made_trace *made, uint32_t thread, struct made_event e
     trace_builder_add(&made->builder, &added);
 }
 
+void made_numbered_operator(struct made_trace *made, uint32_t thread, struct made_event event,
+                            int64_t sequence_number)
+{
+    struct event added = new_event(made, thread, EVENT_OPERATOR, event);
+
+    added.sequence_number = sequence_number;
+    trace_builder_add(&made->builder, &added);
+}
+
 int64_t made_call(struct made_trace *made, uint32_t thread, struct made_event call)
 {
     struct event added = new_event(made, thread, EVENT_RUNTIME_CALL, call);
@@ -122,21 +131,26 @@ void made_trace_finish(struct made_trace *made, enum window_choice choice)
     results_init(&made->results);
 }
 
-struct section *made_section_with(struct made_trace *made, const struct analysis *analysis,
-                                  const struct analysis_options *options)
+struct analysis_input made_input(struct made_trace *made, const struct analysis_options *options)
 {
-    struct analysis_input input = {.trace = &made->trace,
-                                   .ledger = &made->ledger,
-                                   .costs = &made->costs,
-                                   .efficiency = &made->efficiency,
-                                   .description = &made->description,
-                                   .options = options};
-
     if (!made->efficiency.trace) {
         measure_step_costs(&made->costs, &made->trace, &made->ledger, &made->description);
         measure_efficiency(&made->efficiency, &made->trace, &made->ledger, &made->costs,
                            &made->peaks);
     }
+    return (struct analysis_input){.trace = &made->trace,
+                                   .ledger = &made->ledger,
+                                   .costs = &made->costs,
+                                   .efficiency = &made->efficiency,
+                                   .description = &made->description,
+                                   .options = options};
+}
+
+struct section *made_section_with(struct made_trace *made, const struct analysis *analysis,
+                                  const struct analysis_options *options)
+{
+    struct analysis_input input = made_input(made, options);
+
     return analysis->run(&made->results, &input);
 }
 

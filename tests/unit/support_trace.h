@@ -40,6 +40,10 @@ void made_host_event(struct made_trace *made, uint32_t thread, enum event_kind k
 void made_operator(struct made_trace *made, uint32_t thread, struct made_event event,
                    const char *shapes, const char *types);
 
+/* An operator with a number of autograd. */
+void made_numbered_operator(struct made_trace *made, uint32_t thread, struct made_event event,
+                            int64_t sequence_number);
+
 /* A launch call; returns its correlation. */
 int64_t made_call(struct made_trace *made, uint32_t thread, struct made_event call);
 
@@ -54,6 +58,9 @@ void made_kernel(struct made_trace *made, uint32_t thread, uint32_t stream, stru
 
 /* Sorts, links and books: `choice` says what a step is. */
 void made_trace_finish(struct made_trace *made, enum window_choice choice);
+
+/* What an analysis gets; all of it lives in `made`. */
+struct analysis_input made_input(struct made_trace *made, const struct analysis_options *options);
 
 /* What the analysis says; NULL where it says nothing. Rows of long tables: all. */
 struct section *made_section(struct made_trace *made, const struct analysis *analysis);

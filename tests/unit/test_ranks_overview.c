@@ -28,8 +28,7 @@ static void add_rank(struct results *results, int64_t rank, int64_t compute_ns)
     made_work(&made, stream, EVENT_KERNEL,
               (struct made_event){"ncclKernel_AllReduce", compute_ns, 10000}, NO_ID, NULL);
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
-    input =
-        (struct analysis_input){.trace = &made.trace, .ledger = &made.ledger, .options = &options};
+    input = made_input(&made, &options);
     run_analyses(results, &input);
     made_trace_clear(&made); /* the overview needs the results alone */
 }
