@@ -1,70 +1,43 @@
 #!/usr/bin/env python3
-"""What recording costs while it is on: one training step of a small Llama-like model, in each way side by side.
+"""What recording costs: one training step of a small Llama, in each way side by side; bench/run_bench.py calls it.
 
-    build/venv/bin/python bench/record_overhead.py [--rounds N] [--extension FOLDER]
+    PYTHON bench/record_overhead.py [--rounds N] [--extension FOLDER] [--json FILE]
 
-One process, one thread; ways take turns, in another order each round, and processor time is measured, so that what else the
-machine does matters little. FOLDER is where the package was built
+PYTHON has torch, and for all ways DeepSpeed and transformers. One process, one thread; ways take turns, in another order each
+round, and processor time is measured, so that what else the machine does matters little. FOLDER is where the package was built
 (build/release/python), for its C extension. Prints a table of ratios to the plain step.
 """
 
 import argparse
+import json
+import os
 import random
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # messages of the profiler's own
 
 import torch
-from torch import Tensor, nn
+from overhead_section import PLAIN, rows_of
+from small_llama import WORDS, make_model
+from torch import nn
 from torch.nn import functional as F
 
 ROOT = Path(__file__).resolve().parents[1]
-LAYERS, WIDTH, HEADS, LENGTH, WORDS = 12, 256, 8, 128, 1000
+LENGTH = 128
 STEPS = 4  # of one way in one round; the first is not counted
-
-
-class Block(nn.Module):
-    """As a layer of Llama: two norms, four projections of attention, three of the feed-forward part."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.norm1, self.norm2 = nn.RMSNorm(WIDTH), nn.RMSNorm(WIDTH)
-        self.q, self.k, self.v, self.o = (nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(4))
-        self.gate, self.up = (nn.Linear(WIDTH, 688, bias=False) for _ in range(2))
-        self.down = nn.Linear(688, WIDTH, bias=False)
-        self.activation = nn.SiLU()
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.norm1(x)
-        q, k, v = (
-            f(y).view(1, LENGTH, HEADS, -1).transpose(1, 2) for f in (self.q, self.k, self.v)
-        )
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.o(y.transpose(1, 2).reshape(1, LENGTH, WIDTH))
-        y = self.norm2(x)
-        return x + self.down(self.activation(self.gate(y)) * self.up(y))
-
-
-class Model(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(WORDS, WIDTH)
-        self.layers = nn.ModuleList(Block() for _ in range(LAYERS))
-        self.norm = nn.RMSNorm(WIDTH)
-        self.head = nn.Linear(WIDTH, WORDS, bias=False)
-
-    def forward(self, words: Tensor) -> Tensor:
-        x = self.embedding(words)
-        for layer in self.layers:
-            x = layer(x)
-        return self.head(self.norm(x))
+WINDOW = 3  # steps of a recorded window
+HOOK_CALLS = 100_000
 
 
 @contextmanager
-def recorded(model: nn.Module, parameters: set[int], **kinds: bool) -> Iterator[None]:
+def recorded(parameters: set[int], **kinds: bool) -> Iterator[None]:
     """As flopledger run does it."""
     from flopledger.batch import BatchCounter
     from flopledger.models import find_models, modules_to_mark
@@ -80,6 +53,23 @@ def recorded(model: nn.Module, parameters: set[int], **kinds: bool) -> Iterator[
     yield
     markers.off()
     session.stop()
+
+
+def recorder_between_windows(folder: str) -> Any:
+    """As it is in a run whose next window is far away."""
+    from flopledger.recorder import Recorder
+    from flopledger.settings import Settings
+
+    far = sys.maxsize // 2
+    settings = Settings(capture=folder, first_step=far, last_step=far)
+    return Recorder(settings, sys.modules["torch.optim.optimizer"])
+
+
+@contextmanager
+def between_windows() -> Iterator[None]:
+    recorder = recorder_between_windows("")
+    yield
+    recorder.turn_off()
 
 
 @contextmanager
@@ -100,75 +90,149 @@ def deepspeed_profiler(model: nn.Module) -> Iterator[None]:
     profiler.end_profile()
 
 
-def ways_to_measure(model: nn.Module) -> dict[str, Callable[[], object]]:
+def ways_to_measure(model: nn.Module) -> dict[str, Callable[[], Any]]:
     from torch.profiler import ProfilerActivity, profile
 
     cpu = [ProfilerActivity.CPU]
     parameters = {id(p) for p in model.parameters()}
-    ways: dict[str, Callable[[], object]] = {
-        "plain": nullcontext,
+    ways: dict[str, Callable[[], Any]] = {
+        PLAIN: nullcontext,
+        "flopledger: between recorded windows": between_windows,
+        "flopledger: shapes, markers": lambda: recorded(parameters),
+        "flopledger: shapes, markers, memory": lambda: recorded(parameters, memory=True),
         "torch.profiler": lambda: profile(activities=cpu),
         "torch.profiler, shapes": lambda: profile(activities=cpu, record_shapes=True),
-        "flopledger: shapes": lambda: recorded(model, parameters, markers=False),
-        "flopledger: shapes, markers": lambda: recorded(model, parameters),
-        "flopledger: shapes, markers, memory": lambda: recorded(model, parameters, memory=True),
+        "torch.profiler, shapes, memory": lambda: profile(
+            activities=cpu, record_shapes=True, profile_memory=True
+        ),
         "FlopCounterMode": flop_counter,
     }
     try:
-        import deepspeed  # noqa: F401
+        import deepspeed
 
-        ways["DeepSpeed's flops profiler"] = lambda: deepspeed_profiler(model)
+        name = f"DeepSpeed {deepspeed.__version__}'s flops profiler"
+        ways[name] = lambda: deepspeed_profiler(model)
     except ImportError:
         pass
     return ways
+
+
+class Training:
+    """Steps of the model, one at a time."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        self.model, self.what = make_model(LENGTH)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, foreach=True)
+        self.words = torch.randint(0, WORDS, (1, LENGTH))
+
+    def step(self) -> float:
+        """Its processor time in seconds."""
+        began = time.process_time()
+        logits = self.model(self.words)
+        logits = getattr(logits, "logits", logits)
+        loss = F.cross_entropy(logits.flatten(0, 1), self.words.flatten())
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return time.process_time() - began
+
+
+def measure_ways(training: Training, rounds: int) -> dict[str, list[float]]:
+    """The median of each round."""
+    ways = ways_to_measure(training.model)
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for name, way in ways.items():  # each once, to warm up
+        with way():
+            training.step()
+    for number in range(rounds):
+        print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+        for name in random.sample(list(ways), len(ways)):
+            with ways[name]():
+                seconds[name].append(statistics.median([training.step() for _ in range(STEPS)][1:]))
+    return seconds
+
+
+def measure_hook(optimizer: torch.optim.Optimizer) -> float:
+    """Seconds that a step between windows spends in the recorder, without what the clock of the loop takes."""
+    recorder = recorder_between_windows("")
+    hook = recorder.after_optimizer_step
+    nothing: Callable[..., None] = lambda optimizer, arguments, keywords: None
+
+    def seconds_of(call: Callable[..., None]) -> float:
+        began = time.perf_counter()
+        for _ in range(HOOK_CALLS):
+            call(optimizer, (), {})
+        return (time.perf_counter() - began) / HOOK_CALLS
+
+    result = min(seconds_of(hook) for _ in range(3)) - min(seconds_of(nothing) for _ in range(3))
+    recorder.turn_off()
+    return result
+
+
+def measure_window(training: Training) -> dict[str, float]:
+    """Seconds around a window of three steps, where the program waits, and bytes of its trace."""
+    from flopledger.recorder import Recorder
+    from flopledger.settings import Settings
+
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(capture=folder, first_step=3, last_step=2 + WINDOW)
+        recorder = Recorder(settings, sys.modules["torch.optim.optimizer"])
+        work = recorder.work_between_steps
+        waits: list[float] = []
+
+        def timed() -> None:
+            began = time.perf_counter()
+            work()
+            waits.append(time.perf_counter() - began)
+
+        recorder.work_between_steps = timed  # type: ignore[method-assign]
+        for _ in range(WINDOW + 4):
+            training.step()
+        recorder.turn_off()
+        (trace,) = Path(folder).glob("traces/*/*.gz")
+        return {
+            "before_seconds": sum(waits[:2]),
+            "after_seconds": waits[-1],
+            "bytes": float(trace.stat().st_size),
+        }
+
+
+def findings_of(training: Training, rounds: int) -> dict[str, Any]:
+    from flopledger.module_markers import MarksInPython, load_marks
+
+    hook = measure_hook(training.optimizer)
+    window = measure_window(training)
+    return {
+        "torch": torch.__version__,
+        "model": training.what,
+        "marks": "Python" if isinstance(load_marks(), MarksInPython) else "C",
+        "rounds": rounds,
+        "seconds": measure_ways(training, rounds),
+        "hook_seconds": hook,
+        "window_steps": WINDOW,
+        "window": window,
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--extension", type=Path, default=ROOT / "build" / "release" / "python")
+    parser.add_argument("--json", type=Path, help="write what was found to this file")
     arguments = parser.parse_args()
     sys.path[:0] = [str(arguments.extension), str(ROOT / "python")]
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
-    model = Model()
-    optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
-    words = torch.randint(0, WORDS, (1, LENGTH))
-
-    def step() -> float:
-        began = time.process_time()
-        loss = F.cross_entropy(model(words).flatten(0, 1), words.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return time.process_time() - began
-
-    ways = ways_to_measure(model)
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(STEPS):
-        step()
-    for _ in range(arguments.rounds):
-        for name in random.sample(list(ways), len(ways)):
-            with ways[name]():  # type: ignore[attr-defined]
-                seconds[name] += [step() for _ in range(STEPS)][1:]
-    print_table(seconds)
-
-
-def print_table(seconds: dict[str, list[float]]) -> None:
-    from flopledger.module_markers import MarksInPython, load_marks
-
-    plain = seconds["plain"]
+    found = findings_of(Training(), arguments.rounds)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found))
+        return
+    print(f"torch {found['torch']}, {found['model']}, one thread; marks in {found['marks']}\n")
+    for row in rows_of(found["seconds"]):
+        print("  ".join(f"{cell:>13}" if i else f"{cell:<40}" for i, cell in enumerate(row)))
     print(
-        f"torch {torch.__version__}, one thread; marks in {'Python' if isinstance(load_marks(), MarksInPython) else 'C'}\n"
+        f"\nbetween windows: {1e9 * found['hook_seconds']:.0f} ns a step; window: {found['window']}"
     )
-    print("| while a step runs | CPU ms, median | to plain | CPU ms, least | to plain |")
-    print("|---|---:|---:|---:|---:|")
-    for name, each in seconds.items():
-        middle, least = statistics.median(each), min(each)
-        print(
-            f"| {name} | {1e3 * middle:.1f} | {middle / statistics.median(plain):.2f} "
-            f"| {1e3 * least:.1f} | {least / min(plain):.2f} |"
-        )
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 ./dev bench                 a trace of about 340 MB, and sizes up to 1 GB: some minutes
 ./dev bench --full          sizes up to 4 GB too
 ./dev bench --quick         a small trace and few rounds, to try the script; writes build/bench/benchmarks.md
+./dev bench --only overhead what recording costs, and nothing else: rewrites that section of the page
 """
 
 import argparse
@@ -13,7 +14,8 @@ from pathlib import Path
 from make_input import ROOT, Input, make_input
 from measure import Contender, Failed, floor_rate, instructions, measure_in_turn, run
 from others import holistic_trace_analysis, json_loads
-from write_page import Findings, SizeRow, write_page
+from overhead_section import overhead_section
+from write_page import Findings, SizeRow, replace_section, write_page
 
 PROGRAM = ROOT / "build/release/flopledger"
 FLOORS = ROOT / "build/release/floors"
@@ -81,44 +83,60 @@ def check_same_events(trace: Input, loads: Contender) -> None:
         raise Failed(f"json.loads finds {events} events and flopledger {trace.events}")
 
 
+SECTIONS = {
+    "overhead": overhead_section
+}  # what --only can ask for: each gives its section, given the rounds
+
+
+def measure_page(quick: bool, full: bool, rounds: int) -> str:
+    times = 1 if quick else 8
+    sizes = [1, 2] if quick else [2, 4, 8, 16, 24] + ([48, 96] if full else [])
+    small = make_input(FOLDER, PROGRAM, 1)
+    trace = make_input(FOLDER, PROGRAM, times)
+    measured = contenders(trace)
+    measure_in_turn([one for one in measured.values() if one], rounds)
+    check_same_events(trace, measured["json_loads"])
+    findings = Findings(
+        trace=trace,
+        measured=measured,
+        floors=measure_floors(trace),
+        sizes=measure_sizes(sizes, min(rounds, 3)),
+        small=small,
+        instructions={
+            command: instructions(
+                [str(PROGRAM), command, "--no-progress", "--threads", "1", str(small.plain)],
+                FOLDER,
+            )
+            for command in ("inspect", "report")
+        },
+        rounds=rounds,
+        version=run([str(PROGRAM), "--version"]).output.strip(),
+        command="./dev bench" + (" --full" if full else ""),
+    )
+    return write_page(findings)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="sizes up to 4 GB")
     parser.add_argument("--quick", action="store_true", help="a small trace, few rounds")
+    parser.add_argument("--only", choices=SECTIONS, help="measure and rewrite this section only")
     parser.add_argument("--rounds", type=int, default=7, help="how often each is run")
     arguments = parser.parse_args()
     rounds = 2 if arguments.quick else arguments.rounds
-    times = 1 if arguments.quick else 8
-    sizes = [1, 2] if arguments.quick else [2, 4, 8, 16, 24] + ([48, 96] if arguments.full else [])
-
+    page = FOLDER / "benchmarks.md" if arguments.quick else ROOT / "docs/benchmarks.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
     try:
-        small = make_input(FOLDER, PROGRAM, 1)
-        trace = make_input(FOLDER, PROGRAM, times)
-        measured = contenders(trace)
-        measure_in_turn([one for one in measured.values() if one], rounds)
-        check_same_events(trace, measured["json_loads"])
-        findings = Findings(
-            trace=trace,
-            measured=measured,
-            floors=measure_floors(trace),
-            sizes=measure_sizes(sizes, min(rounds, 3)),
-            small=small,
-            instructions={
-                command: instructions(
-                    [str(PROGRAM), command, "--no-progress", "--threads", "1", str(small.plain)],
-                    FOLDER,
-                )
-                for command in ("inspect", "report")
-            },
-            rounds=rounds,
-            version=run([str(PROGRAM), "--version"]).output.strip(),
-            command="./dev bench" + (" --full" if arguments.full else ""),
-        )
+        if arguments.only:
+            text = page.read_text() if page.exists() else "# Benchmarks\n"
+        else:
+            text = measure_page(arguments.quick, arguments.full, rounds)
+        for name in [arguments.only] if arguments.only else SECTIONS:
+            text = replace_section(text, SECTIONS[name](rounds))
     except Failed as failure:
         sys.exit(f"bench: {failure}")
-    page = FOLDER / "benchmarks.md" if arguments.quick else ROOT / "docs/benchmarks.md"
-    page.write_text(write_page(findings))
-    print(page.read_text())
+    page.write_text(text)
+    print(text)
     print(f"written to {page.relative_to(ROOT)}")
 
 

@@ -302,5 +302,13 @@ def write_page(findings: Findings) -> str:
     return "\n".join(parts)
 
 
+def replace_section(page: str, section: str) -> str:
+    """The page with this section, which begins with its title, in place of the one of the same title, or at the end."""
+    title = section.splitlines()[0]
+    before, found, rest = page.partition(f"{title}\n")
+    _, next_title, after = rest.partition("\n## ") if found else ("", "", "")
+    return before.rstrip() + f"\n\n{section.rstrip()}\n" + (f"{next_title}{after}" if after else "")
+
+
 if __name__ == "__main__":
     sys.exit("bench/run_bench.py writes the page")

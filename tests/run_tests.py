@@ -222,6 +222,18 @@ GROUPS = [
         "build",
     ),
     Group(
+        "model-profile",
+        "what a model costs, in Python",
+        script("tests/python/test_model_profile.py", PROGRAM),
+        "build",
+    ),
+    Group(
+        "bench",
+        "the page of the benchmarks",
+        script("tests/python/test_bench.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "install",
         "installation",
         script("tests/python/test_install.py", PROGRAM),

@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 COMPRESSION = 1  # a trace shrinks to a tenth; more would cost the program time
+BLOCK_BYTES = 1 << 20
 
 
 class CaptureFolder:
@@ -46,13 +47,14 @@ class CaptureFolder:
         part = path + ".part"
         mark = f'"ProfilerStep#{open_step}"'.encode()
         try:
-            with open(text, "rb") as lines, gzip.open(part, "wb", COMPRESSION) as packed:
-                for line in lines:
-                    if mark in line and open_step is not None:
-                        line = line.replace(mark, f'"unfinished step {open_step}"'.encode())
-                    if b'"traceName"' in line:
-                        line = line.replace(text.encode(), name.encode())
-                    packed.write(line)
+            with open(text, "rb") as file, gzip.open(part, "wb", COMPRESSION) as packed:
+                while block := file.read(BLOCK_BYTES):
+                    block += file.readline()  # what is looked for lies within one line
+                    if open_step is not None:
+                        block = block.replace(mark, f'"unfinished step {open_step}"'.encode())
+                    if b'"traceName"' in block:
+                        block = block.replace(text.encode(), name.encode())
+                    packed.write(block)
             os.replace(part, path)
         finally:
             remove(part)

@@ -153,6 +153,9 @@ def fails() -> None:
 
 def interrupted() -> None:
     """Ctrl-C in step 6."""
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # whoever started the test may ignore it
 
     def before_step(step: int) -> None:
         if step == 6:

@@ -1,0 +1,77 @@
+"""The section of docs/benchmarks.md on what recording costs; bench/record_overhead.py measures it, in a Python with torch."""
+
+import json
+import os
+import subprocess
+from datetime import date
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from make_input import ROOT
+from measure import Failed
+from write_page import processor, table
+
+VENVS = (ROOT / "build/venv-overhead", ROOT / "build/venv")  # the first has DeepSpeed, too
+TITLE = "## What recording costs"
+PLAIN = "plain"
+
+
+def find_python() -> Path | None:
+    for venv in VENVS:
+        if (venv / "bin/python").exists() and any(venv.glob("lib/python3*/site-packages/torch")):
+            return venv / "bin/python"
+    return None
+
+
+def overhead_section(rounds: int) -> str:
+    """Markdown, with its title; says so where PyTorch is not here."""
+    python = find_python()
+    if python is None:
+        return f"{TITLE}\n\nNot measured: PyTorch was not here.\n"
+    result = ROOT / "build/bench/overhead.json"
+    result.parent.mkdir(parents=True, exist_ok=True)
+    command = [python, ROOT / "bench/record_overhead.py", "--rounds", rounds, "--json", result]
+    done = subprocess.run(
+        [str(word) for word in command], env=dict(os.environ, OMP_NUM_THREADS="1"), check=False
+    )
+    if done.returncode != 0:
+        raise Failed(f"bench/record_overhead.py: exit status {done.returncode}")
+    return write_section(json.loads(result.read_text()))
+
+
+def rows_of(seconds: dict[str, list[float]]) -> list[list[str]]:
+    """Of each way: its name, milliseconds, the median of its ratios to the plain step round by round, least and most."""
+    rows = []
+    for name, each in seconds.items():
+        ratios = sorted(way / plain for way, plain in zip(each, seconds[PLAIN]))
+        row = [name, f"{1e3 * median(each):.1f}", f"{median(ratios):.3f}"]
+        rows.append([*row, f"{ratios[0]:.3f} – {ratios[-1]:.3f}"])
+    return rows
+
+
+def write_section(found: dict[str, Any]) -> str:
+    rows = rows_of(found["seconds"])
+    if not any(name.startswith("DeepSpeed") for name in found["seconds"]):
+        rows.append(["DeepSpeed's flops profiler", "not here", "", ""])
+    plain = median(found["seconds"][PLAIN])
+    window, steps = found["window"], found["window_steps"]
+    means = "the C extension" if found["marks"] == "C" else "Python code"
+    lines = [
+        TITLE,
+        "",
+        f"Written by `./dev bench --only overhead` on {date.today().isoformat()}, on {processor()}. One training step (forward, "
+        f"backward, AdamW) of {found['model']}, in one thread, torch {found['torch']}: small operators, so that what a "
+        f"recorder does for each of them weighs the most. The ways take turns, {found['rounds']} rounds in another order "
+        "each, three steps a round; milliseconds are processor time, and a ratio is that to the plain step of the same "
+        f"round. Module calls are marked by {means}.",
+        "",
+        table(["while a step runs", "ms", "to plain", "least – most"], rows),
+        "",
+        f"Between recorded windows the recorder spends {1e9 * found['hook_seconds']:,.0f} ns in each step (the mean of many "
+        f"calls of its hook): {100 * found['hook_seconds'] / plain:.4f} % of this one. Around a window of {steps} steps the "
+        f"program waits {window['before_seconds']:.2f} s before it (torch loads its profiler, the models are looked for) and "
+        f"{window['after_seconds']:.2f} s after it (torch collects the events; the trace is written, "
+        f"{window['bytes'] / 1e6:.1f} MB packed); those steps are not among the recorded ones.",
+    ]
+    return "\n".join(lines) + "\n"

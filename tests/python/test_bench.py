@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""What bench/ makes of its measurements: test_bench.py PROGRAM"""
+
+import sys
+import unittest
+from pathlib import Path
+
+from count_line import run_and_count
+
+sys.argv.pop(1)
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+sys.dont_write_bytecode = True
+
+PAGE = "# Benchmarks\n\nWords.\n\n## One\n\n1\n\n## Two\n\n2\n"
+
+
+class Page(unittest.TestCase):
+    def test_section_takes_the_place_of_its_older_self(self) -> None:
+        from write_page import replace_section
+
+        new = replace_section(PAGE, "## One\n\nnew\n")
+        self.assertEqual(new, PAGE.replace("1", "new"))
+        self.assertEqual(replace_section(new, "## One\n\n1\n"), PAGE)
+        self.assertEqual(replace_section(PAGE, "## Two\n\nnew\n"), PAGE.replace("2", "new"))
+
+    def test_new_section_comes_last(self) -> None:
+        from write_page import replace_section
+
+        self.assertEqual(replace_section(PAGE, "## Three\n\n3\n"), PAGE + "\n## Three\n\n3\n")
+
+    def test_ratios_are_those_of_each_round(self) -> None:
+        """A round in which the machine was twice as slow for all changes no ratio."""
+        from overhead_section import rows_of
+
+        rows = rows_of({"plain": [0.1, 0.2, 0.1], "ours": [0.11, 0.22, 0.12]})
+        self.assertEqual(rows[0], ["plain", "100.0", "1.000", "1.000 – 1.000"])
+        self.assertEqual(rows[1], ["ours", "120.0", "1.100", "1.100 – 1.200"])
+
+    def test_what_is_not_there_is_said(self) -> None:
+        from overhead_section import write_section
+
+        found = {
+            "torch": "2",
+            "model": "a model",
+            "marks": "Python",
+            "rounds": 1,
+            "seconds": {"plain": [0.1]},
+            "hook_seconds": 1e-6,
+            "window_steps": 3,
+            "window": {"before_seconds": 0.1, "after_seconds": 1.0, "bytes": 2e6},
+        }
+        text = write_section(found)
+        self.assertIn("| DeepSpeed's flops profiler | not here |", text)
+        self.assertIn("marked by Python code", text)
+        self.assertIn("1,000 ns in each step", text)
+        self.assertIn("0.0010 % of this one", text)
+
+
+if __name__ == "__main__":
+    run_and_count()
