@@ -72,6 +72,7 @@ static void add_facts(struct results *results, struct section *section, const st
     add_text(results, section, "file", "file", trace_text(trace, trace->path));
     add_text(results, section, "trace_name", "written as", trace_text(trace, facts->trace_name));
     add_text(results, section, "hostname", "host", trace_text(trace, facts->hostname));
+    add_text(results, section, "process", "this rank is", trace_text(trace, facts->process));
     add_text(results, section, "torch_version", "PyTorch", trace_text(trace, facts->torch_version));
     add_text(results, section, "device_runtime_version",
              facts->is_rocm == 1 ? "ROCm (HIP) runtime" : "CUDA runtime",

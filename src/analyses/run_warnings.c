@@ -76,6 +76,10 @@ static void warn_of_counts(struct results *results, struct section *section,
          "idle time before them is "
          "explained by the step's own thread",
          "usual for work launched before the recording began: use a warm-up step in the schedule"},
+        {read->earlier_device_events,
+         "kernels, copies or memsets launched before the recording began; their time is counted, "
+         "idle time before them is explained by the step's own thread",
+         "usual in a window of a longer run: use a warm-up step in the schedule"},
         {read->early_device_events, "kernels or copies that start before their own launch call",
          "the clocks of host and device are not aligned: launch delays of this trace are too "
          "short"},

@@ -2,6 +2,7 @@
 #include "commands/read_files.h"
 
 #include "base/attributes.h"
+#include "base/invariant.h"
 #include "base/progress.h"
 #include "readers/open_trace.h"
 
@@ -11,9 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One file on its way to results. */
+/* One rank of one file on its way to results. */
 struct file_job {
-    const struct input_file *file;
+    const struct trace_source *source;
+    uint32_t part;
     struct results results;
     struct error error;
     int64_t rank; /* -1: not known */
@@ -33,11 +35,13 @@ struct job_list {
 
 static void do_job(struct file_job *job, const struct job_list *list)
 {
-    struct read_options options = {.threads = list->threads_per_file, .progress = list->progress};
+    struct read_options options = {
+        .threads = list->threads_per_file, .progress = list->progress, .part = job->part};
     SCOPED(trace) trace = {0};
 
-    results_init(&job->results);
-    if (!open_trace(&trace, job->file->path, &options, &job->error))
+    if (job->error.class != ERROR_NONE) /* its file could not even be looked into */
+        return;
+    if (!open_trace_part(&trace, job->source, &options, &job->error))
         return;
     job->rank = trace.facts.rank;
     job->is_damaged = trace.read.is_truncated || trace.read.damaged_events > 0;
@@ -81,7 +85,9 @@ static int compare_jobs(const void *a, const void *b)
 
     if ((*first)->rank != (*second)->rank) /* -1, not known, behind all others */
         return (uint64_t)(*first)->rank < (uint64_t)(*second)->rank ? -1 : 1;
-    return strcmp((*first)->file->path, (*second)->file->path);
+    if ((*first)->part != (*second)->part && (*first)->source == (*second)->source)
+        return (*first)->part < (*second)->part ? -1 : 1;
+    return strcmp((*first)->source->path, (*second)->source->path);
 }
 
 /* Counts the job, and names it as a problem where it failed. */
@@ -121,25 +127,48 @@ static void gather(struct files_read *outcome, struct results *results, struct j
     free(sorted);
 }
 
+/* Looks into the files, and makes a job of each rank in them; free() the jobs. */
+static void list_jobs(struct job_list *list, struct trace_source *sources,
+                      const struct input_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        struct error error = {0};
+        uint32_t parts;
+
+        if (!trace_source_open(&sources[i], files->files[i].path, &error))
+            sources[i] = (struct trace_source){.path = require_memory(strdup(files->files[i].path)),
+                                               .part_count = 1};
+        parts = sources[i].part_count;
+        list->jobs =
+            require_memory(realloc(list->jobs, (list->count + parts) * sizeof *list->jobs));
+        for (uint32_t part = 0; part < parts; part++)
+            list->jobs[list->count++] =
+                (struct file_job){.source = &sources[i], .part = part, .error = error};
+    }
+}
+
 void read_files(struct files_read *outcome, struct results *results,
                 const struct input_files *files, const struct file_reading *reading)
 {
-    unsigned workers = files->count < reading->threads ? (unsigned)files->count : reading->threads;
-    struct job_list list = {
-        .count = files->count, .reading = reading, .threads_per_file = reading->threads / workers};
+    struct trace_source *sources = require_memory(calloc(files->count, sizeof *sources));
+    struct job_list list = {.reading = reading};
+    unsigned workers;
 
-    list.jobs = calloc(files->count, sizeof *list.jobs);
-    if (!list.jobs)
-        abort();
-    for (size_t i = 0; i < files->count; i++)
-        list.jobs[i].file = &files->files[i];
+    list_jobs(&list, sources, files);
+    workers = list.count < reading->threads ? (unsigned)list.count : reading->threads;
+    list.threads_per_file = reading->threads / workers;
+    for (size_t i = 0; i < list.count; i++)
+        results_init(&list.jobs[i].results);
     list.progress = progress_new("reading", files->bytes_in_all, reading->shows_progress);
     work_in_parallel(&list, workers);
     progress_free(list.progress);
     gather(outcome, results, &list);
-    for (size_t i = 0; i < files->count; i++)
+    for (size_t i = 0; i < list.count; i++)
         results_clear(&list.jobs[i].results);
+    for (size_t i = 0; i < files->count; i++)
+        trace_source_clear(&sources[i]);
     free(list.jobs);
+    free(sources);
 }
 
 unsigned default_thread_count(void)

@@ -2,12 +2,15 @@
 #include "readers/open_trace.h"
 
 #include "base/input_stream.h"
+#include "base/invariant.h"
+#include "readers/nsys_report_export.h"
 #include "readers/unknown_input.h"
 
 /* So much of the text is shown to the readers. */
 enum { HEAD_BYTES = 64 * 1024 };
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define READER(name) extern const struct reader name##_reader;
@@ -53,8 +56,8 @@ static bool refuse(const struct input_stream *input, struct input_window head, s
     show_head(beginning, sizeof beginning, head);
     return error_set(
         error, ERROR_INPUT,
-        "not a trace of torch.profiler (byte 0: expected '{' or '[', found '%s'), it looks "
-        "like %s",
+        "not a trace of torch.profiler (byte 0: expected '{' or '[', found '%s') nor a database of "
+        "Nsight Systems, it looks like %s",
         beginning, unknown_input_looks_like(head.text, head.length));
 }
 
@@ -86,8 +89,9 @@ static bool read_input(struct trace *trace, struct input_stream *input,
     return true;
 }
 
-bool open_trace(struct trace *trace, const char *path, const struct read_options *options,
-                struct error *error)
+/* Reads `path`, which the user knows as `shown`. */
+static bool open_as(struct trace *trace, const char *path, const char *shown,
+                    const struct read_options *options, struct error *error)
 {
     SCOPED(input_stream) input = {0};
 
@@ -95,11 +99,70 @@ bool open_trace(struct trace *trace, const char *path, const struct read_options
         return false;
     if (!read_input(trace, &input, options, error)) {
         trace_clear(trace);
-        return error_in(error, "'%s'", input.name);
+        return error_in(error, "'%s'", path == shown ? input.name : shown);
     }
-    trace->path = string_pool_add(&trace->strings, path, strlen(path));
+    trace->path = string_pool_add(&trace->strings, shown, strlen(shown));
     trace->read.file_bytes = input.file_bytes;
     (void)snprintf(trace->read.compression, sizeof trace->read.compression, "%s",
                    compression_name(input.compression));
     return true;
+}
+
+bool open_trace(struct trace *trace, const char *path, const struct read_options *options,
+                struct error *error)
+{
+    return open_as(trace, path, path, options, error);
+}
+
+bool open_trace_part(struct trace *trace, const struct trace_source *source,
+                     const struct read_options *options, struct error *error)
+{
+    return open_as(trace, source->database ? source->database : source->path, source->path, options,
+                   error);
+}
+
+/* How many ranks the file holds; 1 where that shows only when it is read. */
+static bool count_parts(struct trace_source *source, const char *path, struct error *error)
+{
+    SCOPED(input_stream) input = {0};
+    const struct reader *reader;
+
+    source->part_count = 1;
+    if (!input_stream_open(&input, path, false, error))
+        return false;
+    reader = find_reader(input_stream_peek(&input));
+    if (!reader || !reader->count_parts)
+        return true;
+    if (!reader->count_parts(&source->part_count, &input, error))
+        return error_in(error, "'%s'", source->path);
+    return true;
+}
+
+bool trace_source_open(struct trace_source *source, const char *path, struct error *error)
+{
+    *source = (struct trace_source){.path = require_memory(strdup(path)), .part_count = 1};
+    if (strcmp(path, "-") == 0) /* what a pipe gives can be looked at only once */
+        return true;
+    if (is_nsys_report(path)) {
+        if (!nsys_report_export(&source->database, path, error)) {
+            trace_source_clear(source);
+            return error_in(error, "'%s'", path);
+        }
+    }
+    if (!count_parts(source, source->database ? source->database : path, error)) {
+        trace_source_clear(source);
+        return false;
+    }
+    return true;
+}
+
+void trace_source_clear(struct trace_source *source)
+{
+    if (!source)
+        return;
+    if (source->database)
+        nsys_export_remove(source->database);
+    free(source->database);
+    free(source->path);
+    *source = (struct trace_source){0};
 }

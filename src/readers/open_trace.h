@@ -13,6 +13,23 @@
 MUST_USE bool open_trace(struct trace *trace, const char *path, const struct read_options *options,
                          struct error *error);
 
+/* A file that may hold several ranks, made ready to be read rank by rank. A zeroed one is closed.
+ */
+struct trace_source {
+    char *path;     /* as the user gave it */
+    char *database; /* what `nsys export` made of a .nsys-rep, to be removed; NULL: none */
+    uint32_t part_count;
+};
+
+/* Finds out how many ranks `path` holds; a .nsys-rep is first exported to a temporary file by the
+ * `nsys` of this machine. Errors (ERROR_INPUT) as of open_trace; no `nsys`. */
+MUST_USE bool trace_source_open(struct trace_source *source, const char *path, struct error *error);
+void trace_source_clear(struct trace_source *source);
+
+/* One rank of it; options->part tells which. As open_trace. */
+MUST_USE bool open_trace_part(struct trace *trace, const struct trace_source *source,
+                              const struct read_options *options, struct error *error);
+
 /* NULL-terminated, for help texts. */
 const struct reader *const *all_readers(void);
 

@@ -12,12 +12,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct progress; /* base/progress.h */
 
 struct read_options {
     unsigned threads;          /* at most this many for one file; at least 1 */
     struct progress *progress; /* may be NULL */
+    uint32_t part;             /* which of the ranks in the file, from 0; see count_parts */
 };
 
 struct reader {
@@ -25,6 +27,9 @@ struct reader {
     const char *summary; /* one line for `flopledger inspect --help` */
     /* `head`: the first bytes of the uncompressed input (up to 64 KiB, all of a shorter one). */
     bool (*recognises)(const char *head, size_t length);
+    /* How many ranks `input` holds, each of which is read on its own; NULL: always one. False with
+     * `error` set where it cannot be read at all. */
+    bool (*count_parts)(uint32_t *count, const struct input_stream *input, struct error *error);
     /* Reads all of `input` into a zeroed `trace`, and finishes it (trace_finish). What is damaged
      * is set aside and counted in trace->read; only an input with nothing readable in it is an
      * error. */

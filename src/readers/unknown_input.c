@@ -18,8 +18,6 @@ struct look {
     }
 
 static const struct look looks[] = {
-    LOOK("SQLite format 3", 0,
-         "an SQLite database, as Nsight Systems exports; this version does not read it"),
     LOOK("PK\x03\x04", 0, "a zip archive (torch.save writes them, too); unpack the trace first"),
     LOOK("ustar", 257, "a tar archive; unpack the trace first"),
     LOOK("\xfd"

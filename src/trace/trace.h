@@ -44,6 +44,7 @@ struct run_facts {
     int64_t world_size;
     uint32_t backend;       /* nccl, gloo */
     uint32_t hostname;      /* distributedInfo or host_name */
+    uint32_t process;       /* which one of the file's it is, in words; only where it has several */
     uint32_t torch_version; /* not in every trace */
     uint32_t cuda_version;  /* cuda_runtime_version or hip_runtime_version, as written */
     uint32_t trace_name;    /* traceName */

@@ -127,6 +127,7 @@ static void add_facts(struct run_facts *to, const struct run_facts *from, const 
     take_number(&to->world_size, from->world_size);
     take_string(&to->backend, strings[from->backend]);
     take_string(&to->hostname, strings[from->hostname]);
+    take_string(&to->process, strings[from->process]);
     take_string(&to->torch_version, strings[from->torch_version]);
     take_string(&to->cuda_version, strings[from->cuda_version]);
     take_string(&to->trace_name, strings[from->trace_name]);

@@ -141,6 +141,13 @@ static void index_free(struct id_index *index)
     large_array_free(index->slots);
 }
 
+/* Correlation ids count up: one below the first that was recorded is of a call from before. */
+static bool is_from_before(const struct id_index *calls, const struct event *event)
+{
+    return event->correlation > 0 && event->correlation < calls->first_id &&
+           calls->first_id != INT64_MAX;
+}
+
 static void link_launches(struct trace *trace)
 {
     const struct id_choice calls = {EVENT_RUNTIME_CALL, correlation_of};
@@ -153,7 +160,9 @@ static void link_launches(struct trace *trace)
             event->correlation == NO_ID ? NO_EVENT : index_find(&index, event->correlation);
 
         trace->launch[i] = launch;
-        if (launch == NO_EVENT)
+        if (launch == NO_EVENT && is_from_before(&index, event))
+            trace->read.earlier_device_events++;
+        else if (launch == NO_EVENT)
             trace->read.unlinked_device_events++;
         else if (event->start_ns < trace->host[launch].start_ns)
             trace->read.early_device_events++;

@@ -1,0 +1,151 @@
+/* Calls `nsys export`, and keeps what it made only as long as it is read. */
+#include "readers/nsys_report_export.h"
+
+#include "base/invariant.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text);
+    size_t end_length = strlen(end);
+
+    return length > end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+bool is_nsys_report(const char *path)
+{
+    return ends_with(path, ".nsys-rep") || ends_with(path, ".qdrep");
+}
+
+/* A new folder for the export; free() it. */
+static char *new_folder(struct error *error)
+{
+    const char *parent = getenv("TMPDIR");
+    char *folder;
+
+    if (asprintf(&folder, "%s/flopledger-nsys-XXXXXX", parent && *parent ? parent : "/tmp") < 0)
+        abort();
+    if (mkdtemp(folder))
+        return folder;
+    (void)error_set(error, ERROR_FAILURE, "cannot make a folder for the export ('%s'): %s", folder,
+                    strerror(errno));
+    free(folder);
+    return NULL;
+}
+
+/* The last line of what nsys said that holds anything, without its newline. */
+static void keep_last_line(char *text)
+{
+    size_t length = strlen(text);
+    char *start;
+
+    while (length > 0 && (unsigned char)text[length - 1] <= ' ')
+        text[--length] = '\0';
+    start = strrchr(text, '\n');
+    if (start)
+        memmove(text, start + 1, strlen(start + 1) + 1);
+}
+
+/* Runs `arguments`; what it says goes to `said` (its end, where that is too long). -1 where it
+ * cannot be started, with errno set. */
+static int run_program(char *const *arguments, char *said, size_t size)
+{
+    posix_spawn_file_actions_t actions;
+    size_t used = 0;
+    ssize_t length;
+    int ends[2];
+    int status = -1;
+    pid_t child;
+    int problem;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    problem = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    while (problem == 0 && (length = read(ends[0], said + used, size - 1 - used)) > 0) {
+        used += (size_t)length;
+        if (used > size / 2) { /* only the end matters */
+            memmove(said, said + used - size / 4, size / 4);
+            used = size / 4;
+        }
+    }
+    said[used] = '\0';
+    close(ends[0]);
+    if (problem == 0)
+        waitpid(child, &status, 0);
+    errno = problem;
+    return problem == 0 ? status : -1;
+}
+
+static bool export_to(const char *path, char *database, struct error *error)
+{
+    char said[4096];
+    char *source = require_memory(strdup(path));
+    char program[] = "nsys", command[] = "export", type[] = "--type=sqlite", output[] = "--output";
+    char overwrite[] = "--force-overwrite=true";
+    char *const arguments[] = {program, command, type, overwrite, output, database, source, NULL};
+    int status = run_program(arguments, said, sizeof said);
+
+    free(source);
+    if (status == 0 && access(database, R_OK) == 0)
+        return true;
+    if (status == -1)
+        return error_set(error, ERROR_INPUT,
+                         "a report of Nsight Systems, which only its own 'nsys' can open, and that "
+                         "cannot be run here (%s); where it is installed: nsys export --type "
+                         "sqlite FILE, then name the .sqlite file",
+                         strerror(errno));
+    keep_last_line(said);
+    return error_set(error, ERROR_INPUT, "'nsys export' failed: %.600s%s",
+                     *said ? said : "it said nothing",
+                     strstr(said, "newer") ? " (use an nsys at least as new as the one that "
+                                             "recorded it)"
+                                           : "");
+}
+
+bool nsys_report_export(char **database, const char *path, struct error *error)
+{
+    char *folder;
+    bool is_exported;
+
+    if (access(path, R_OK) != 0)
+        return error_set(error, ERROR_INPUT, "cannot be opened: %s", strerror(errno));
+    folder = new_folder(error);
+    if (!folder)
+        return false;
+    if (asprintf(database, "%s/report.sqlite", folder) < 0)
+        abort();
+    free(folder);
+    is_exported = export_to(path, *database, error);
+    if (!is_exported) {
+        nsys_export_remove(*database);
+        free(*database);
+        *database = NULL;
+    }
+    return is_exported;
+}
+
+void nsys_export_remove(const char *database)
+{
+    char *folder = require_memory(strdup(database));
+
+    (void)unlink(database);
+    *strrchr(folder, '/') = '\0';
+    (void)rmdir(folder);
+    free(folder);
+}

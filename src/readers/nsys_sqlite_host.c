@@ -1,0 +1,165 @@
+/* What an Nsight Systems database holds of the threads of a process. */
+#include "nsys/nsys_ids.h"
+#include "nsys/nvtx_name.h"
+#include "readers/nsys_sqlite_reading.h"
+
+#include <string.h>
+
+static struct event event_of(const struct nsys_row_time *time, enum event_kind kind)
+{
+    return (struct event){
+        .kind = (uint8_t)kind,
+        .start_ns = time->start_ns,
+        .duration_ns = time->end_ns - time->start_ns,
+        .correlation = NO_ID,
+        .external_id = NO_ID,
+    };
+}
+
+/* ---- API calls ------------------------------------------------------------------------------ */
+
+/* "cudaStreamSynchronize_ptsz_v7000" is "cudaStreamSynchronize": the form with a default stream of
+ * each thread does the same. */
+static uint32_t call_name(struct nsys_reading *reading, int64_t id)
+{
+    static const char *const suffixes[] = {"_ptsz", "_ptds"};
+    uint32_t string = hash_map_find(&reading->database->string_ids, (uint64_t)id);
+    const char *name;
+    size_t length;
+
+    if (string == NO_VALUE)
+        return 0;
+    if (reading->call_names[string])
+        return reading->call_names[string];
+    name = string_pool_text(&reading->database->strings, string);
+    length = nsys_api_name_length(name);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t end = strlen(suffixes[i]);
+
+        if (length > end && memcmp(name + length - end, suffixes[i], end) == 0)
+            length -= end;
+    }
+    reading->call_names[string] = string_pool_add(&reading->builder.strings, name, length);
+    return reading->call_names[string];
+}
+
+static void read_calls(struct nsys_reading *reading)
+{
+    static const char *const columns[] = {"start",         "end",    "globalTid",
+                                          "correlationId", "nameId", NULL};
+    struct nsys_rows rows = {0};
+    struct nsys_row_time time;
+
+    nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_RUNTIME", columns, "globalTid");
+    while (nsys_rows_next(&rows)) {
+        struct event event;
+        int64_t correlation;
+
+        if (!nsys_reading_time(reading, &rows, &time))
+            continue;
+        event = event_of(&time, EVENT_RUNTIME_CALL);
+        correlation = nsys_integer(&rows, 3, 0);
+        event.correlation = correlation ? correlation : NO_ID;
+        event.track = nsys_reading_thread(reading, nsys_integer(&rows, 2, 0));
+        event.name = call_name(reading, nsys_integer(&rows, 4, -1));
+        trace_builder_add(&reading->builder, &event);
+    }
+    nsys_rows_clear(&rows);
+}
+
+/* ---- NVTX ranges ---------------------------------------------------------------------------- */
+
+enum { NVTX_TYPE = 2, NVTX_TEXT, NVTX_TEXT_ID, NVTX_TID, NVTX_END_TID };
+
+static void name_range(struct nsys_reading *reading, struct event *event, const char *text)
+{
+    struct trace_builder *builder = &reading->builder;
+    struct nvtx_name name = nvtx_name_parse(text);
+    struct event_detail detail;
+
+    event->name = string_pool_add(&builder->strings, name.text, name.length);
+    event->kind = name.is_operator ? EVENT_OPERATOR : EVENT_ANNOTATION;
+    if (name.sequence_number >= 0)
+        event->sequence_number = name.sequence_number;
+    if (name.op_id >= 0)
+        event->external_id = name.op_id;
+    if (!name.sizes)
+        return;
+    detail = event_detail_none();
+    detail.input_shapes = string_pool_add(&builder->strings, name.sizes, name.sizes_length);
+    event->detail = trace_builder_detail(builder, &detail);
+    builder->facts.record_shapes = 1;
+}
+
+/* A range that ends on another thread says nothing of what its first thread does: it would not nest
+ * with the others there. */
+static void add_range(struct nsys_reading *reading, const struct nsys_rows *rows)
+{
+    const char *text = nsys_text(rows, NVTX_TEXT);
+    struct nsys_row_time time;
+    struct event event;
+
+    if (!text)
+        text = nsys_string(reading->database, nsys_integer(rows, NVTX_TEXT_ID, -1));
+    if (nsys_is_null(rows, 1)) { /* still open when the recording ended */
+        reading->builder.read.events++;
+        reading->builder.read.unmatched_begins++;
+        trace_builder_count(&reading->builder, reading->category_name, 'B', 1, 0);
+        return;
+    }
+    if (!nsys_reading_time(reading, rows, &time) || !nsys_is_null(rows, NVTX_END_TID))
+        return;
+    event = event_of(&time, EVENT_ANNOTATION);
+    event.track = nsys_reading_thread(reading, nsys_integer(rows, NVTX_TID, 0));
+    name_range(reading, &event, text ? text : "");
+    trace_builder_add(&reading->builder, &event);
+}
+
+static void read_ranges(struct nsys_reading *reading)
+{
+    static const char *const columns[] = {"start",  "end",       "eventType",    "text",
+                                          "textId", "globalTid", "endGlobalTid", NULL};
+    struct nsys_rows rows = {0};
+
+    nsys_reading_open(reading, &rows, "NVTX_EVENTS", columns, "globalTid");
+    while (nsys_rows_next(&rows)) {
+        int64_t type = nsys_integer(&rows, NVTX_TYPE, 0);
+
+        if (nvtx_is_range(type)) {
+            add_range(reading, &rows);
+        } else {
+            reading->builder.read.events++;
+            trace_builder_count(&reading->builder, reading->category_name, 'i', 1, 0);
+        }
+    }
+    nsys_rows_clear(&rows);
+}
+
+/* ---- calls of the operating system ---------------------------------------------------------- */
+
+static void read_system_calls(struct nsys_reading *reading)
+{
+    static const char *const columns[] = {"start", "end", "globalTid", "nameId", NULL};
+    struct nsys_rows rows = {0};
+    struct nsys_row_time time;
+
+    nsys_reading_open(reading, &rows, "OSRT_API", columns, "globalTid");
+    while (nsys_rows_next(&rows)) {
+        struct event event;
+
+        if (!nsys_reading_time(reading, &rows, &time))
+            continue;
+        event = event_of(&time, EVENT_HOST_OTHER);
+        event.track = nsys_reading_thread(reading, nsys_integer(&rows, 2, 0));
+        event.name = nsys_reading_string(reading, nsys_integer(&rows, 3, -1));
+        trace_builder_add(&reading->builder, &event);
+    }
+    nsys_rows_clear(&rows);
+}
+
+void nsys_read_host_events(struct nsys_reading *reading)
+{
+    read_calls(reading);
+    read_ranges(reading);
+    read_system_calls(reading);
+}
