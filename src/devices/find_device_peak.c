@@ -276,11 +276,12 @@ static const struct device_peak *accept(const struct device_peak *device,
 {
     match->kind = kind;
     if (kind == DEVICE_BY_HINTS)
-        snprintf(match->how, sizeof match->how,
-                 "the name '%s' with its memory, multiprocessors and compute capability",
-                 match->rule);
+        snprintf(
+            match->how, sizeof match->how,
+            "the whole name (rule: %s) with its memory, multiprocessors and compute capability",
+            match->rule);
     else
-        snprintf(match->how, sizeof match->how, "the name '%s'", match->rule);
+        snprintf(match->how, sizeof match->how, "the whole name (rule: %s)", match->rule);
     return device;
 }
 

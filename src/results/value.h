@@ -61,6 +61,14 @@ static inline struct value value_bytes_per_second(double rate)
 {
     return (struct value){.unit = UNIT_BYTES_PER_SECOND, .real = rate};
 }
+static inline struct value value_flops(double flops)
+{
+    return (struct value){.unit = UNIT_FLOPS, .real = flops};
+}
+static inline struct value value_flops_per_second(double rate)
+{
+    return (struct value){.unit = UNIT_FLOPS_PER_SECOND, .real = rate};
+}
 static inline struct value value_not_known(const char *needs)
 {
     return (struct value){.unit = UNIT_NOT_KNOWN, .text = needs};

@@ -153,6 +153,8 @@ def take_own(checker: Checker) -> None:
         checker.take(["inspect", "--json", str(path)], True)
     checker.take(["report", "--json", str(folder / "two_ranks")], True)
     checker.take(["flops", "--json", str(folder / "modules")], True)
+    checker.take(["device", "--json"], True)
+    checker.take(["device", "--json", "NVIDIA H100 80GB HBM3"], True)
 
 
 def take_those_of_others(checker: Checker) -> None:

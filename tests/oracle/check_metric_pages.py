@@ -19,6 +19,7 @@ from typing import Any, Iterator
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "metrics"
 NAME = re.compile(r"`([a-z0-9_]+(?:\.[a-z0-9_]+)+)`")
+WITHOUT_TRACE = [["device"], ["device", "NVIDIA H100 80GB HBM3"]]
 GENERATOR = ROOT / "tests" / "generate" / "make_trace.py"
 
 
@@ -68,6 +69,10 @@ def names_in_reports(program: str) -> set[str]:
                 command = [program, "report", "--json", "--by", by, *map(str, paths)]
                 done = subprocess.run(command, capture_output=True, check=True)
                 names.update(names_in_report(json.loads(done.stdout)))
+    for arguments in WITHOUT_TRACE:
+        command = [program, *arguments, "--json"]
+        done = subprocess.run(command, capture_output=True, check=True, cwd=ROOT)
+        names.update(names_in_report(json.loads(done.stdout)))
     return names
 
 

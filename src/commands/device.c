@@ -1,0 +1,109 @@
+/* `flopledger device [NAME]`: the table of peaks, and how a name is matched. */
+#include "base/attributes.h"
+#include "commands/command.h"
+#include "commands/device_sections.h"
+#include "commands/page_options.h"
+#include "devices/find_device_peak.h"
+#include "reports/write_report.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+struct device_settings {
+    struct page_settings page;
+    int64_t memory_gib;
+    int64_t multiprocessors;
+};
+
+#define FIELD(name) .offset = offsetof(struct device_settings, name)
+
+static const struct option device_options[] = {
+    {.name = "memory",
+     .kind = OPTION_INTEGER,
+     .metavar = "GIB",
+     FIELD(memory_gib),
+     .minimum = 1,
+     .maximum = 65536,
+     .help = "its memory, where the name alone leaves several devices"},
+    {.name = "multiprocessors",
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(multiprocessors),
+     .minimum = 1,
+     .maximum = INT32_MAX,
+     .help = "its multiprocessors (SMs, compute units), likewise"},
+    PAGE_OPTIONS(struct device_settings),
+    {0},
+};
+
+/* The words of a name may be arguments of their own. */
+static bool join_words(char *name, size_t size, char **words, int count, struct error *error)
+{
+    size_t used = 0;
+
+    name[0] = '\0';
+    for (int i = 0; i < count; i++) {
+        int length = snprintf(name + used, size - used, "%s%s", i ? " " : "", words[i]);
+
+        if (length < 0 || (size_t)length >= size - used)
+            return error_set(error, ERROR_USAGE,
+                             "the name of the device is too long: more than %zu characters", size);
+        used += (size_t)length;
+    }
+    return true;
+}
+
+static bool run_device(int count, char **arguments, struct error *error)
+{
+    struct device_settings settings = {0};
+    struct device_hints hints = {0};
+    struct device_match match;
+    const struct device_peak *device;
+    struct rank_results *page;
+    SCOPED(results) results = {0};
+    char name[512];
+
+    if (!parse_options(device_options, &settings, arguments, &count, error))
+        return false;
+    if (!check_output(&settings.page, error))
+        return false;
+    if (!join_words(name, sizeof name, arguments, count, error))
+        return false;
+    results_init(&results);
+    if (count == 0) {
+        page = results_add_rank(&results, "devices", "devices", -1);
+        rank_add_section(&results, page, describe_device_list(&results));
+        return print_page(&results, &settings.page, error);
+    }
+    hints.memory_bytes = settings.memory_gib << 30;
+    hints.multiprocessors = (int32_t)settings.multiprocessors;
+    device = find_device_peak(name, &hints, &match);
+    if (!device)
+        return error_set(error, ERROR_NO_DATA,
+                         "device '%s' is not known: %s ('flopledger device' lists all; --peak "
+                         "gives another command the rate itself)",
+                         name, match.how);
+    page = results_add_rank(&results, name, name, -1);
+    rank_add_section(&results, page, describe_device_peak(&results, device, match.how));
+    return print_page(&results, &settings.page, error);
+}
+
+const struct command device_command = {
+    .name = "device",
+    .summary = "the peak rates of a device, and how its name is matched",
+    .usage = "[NAME]",
+    .description =
+        "Prints what a device can do at most: dense peak rates by type, memory, bandwidths, who "
+        "gives these figures and where sources disagree. Names are taken as "
+        "torch.cuda.get_device_name, nvidia-smi, rocm-smi and lspci print them. A name counts as a "
+        "whole: a device that is not in the table is not known, and never gets another one's "
+        "figures.\n\n"
+        "Without a name all devices of the table are listed.",
+    .examples = "flopledger device NVIDIA H100 80GB HBM3\n"
+                "    one device\n"
+                "flopledger device --json\n"
+                "    the whole table, for a program",
+    .options = device_options,
+    .run = run_device,
+};
