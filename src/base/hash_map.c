@@ -39,7 +39,8 @@ static void grow(struct hash_map *map)
     *map = bigger;
 }
 
-uint32_t hash_map_add(struct hash_map *map, uint64_t key, uint32_t value_if_new)
+/* The slot of `key`, which is put into the map with `value_if_new` where it was not in it. */
+static struct hash_map_slot *add(struct hash_map *map, uint64_t key, uint32_t value_if_new)
 {
     struct hash_map_slot *slot;
 
@@ -51,7 +52,22 @@ uint32_t hash_map_add(struct hash_map *map, uint64_t key, uint32_t value_if_new)
         *slot = (struct hash_map_slot){.key = key, .value = value_if_new};
         map->count++;
     }
-    return slot->value;
+    return slot;
+}
+
+uint32_t hash_map_add(struct hash_map *map, uint64_t key, uint32_t value_if_new)
+{
+    return add(map, key, value_if_new)->value;
+}
+
+uint32_t hash_map_set(struct hash_map *map, uint64_t key, uint32_t value)
+{
+    size_t count = map->count;
+    struct hash_map_slot *slot = add(map, key, value);
+    uint32_t before = map->count > count ? NO_VALUE : slot->value;
+
+    slot->value = value;
+    return before;
 }
 
 uint32_t hash_map_find(const struct hash_map *map, uint64_t key)

@@ -24,6 +24,9 @@ struct hash_map_slot {
  * when memory ends. */
 uint32_t hash_map_add(struct hash_map *map, uint64_t key, uint32_t value_if_new);
 
+/* `value` is the value of `key` from now on; returns the one before, or NO_VALUE. */
+uint32_t hash_map_set(struct hash_map *map, uint64_t key, uint32_t value);
+
 /* The value of `key`, or NO_VALUE. */
 uint32_t hash_map_find(const struct hash_map *map, uint64_t key);
 

@@ -32,6 +32,18 @@ static void the_first_value_of_a_key_stays(void **state)
     assert_int_equal(hash_map_find(&map, pair_key(3, 4)), NO_VALUE);
 }
 
+static void a_value_can_be_set_anew(void **state)
+{
+    struct hash_map map = {0};
+
+    (void)state;
+    assert_int_equal(hash_map_set(&map, 5, 1), NO_VALUE);
+    assert_int_equal(hash_map_set(&map, 5, 2), 1);
+    assert_int_equal(hash_map_find(&map, 5), 2);
+    assert_int_equal(map.count, 1);
+    hash_map_clear(&map);
+}
+
 static void many_keys_are_all_found(void **state)
 {
     struct hash_map map = {0};
@@ -56,6 +68,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_map_holds_nothing),
         cmocka_unit_test(the_first_value_of_a_key_stays),
+        cmocka_unit_test(a_value_can_be_set_anew),
         cmocka_unit_test(many_keys_are_all_found),
     };
 

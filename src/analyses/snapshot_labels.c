@@ -1,0 +1,85 @@
+/* How places, tags and shares of a snapshot are written: what its sections share. */
+#include "analyses/snapshot_sections.h"
+
+const char *frame_label(struct results *results, const struct memory_snapshot *snapshot,
+                        const struct snapshot_frame *frame)
+{
+    return results_format(results, "%s:%u %s", short_path(snapshot_text(snapshot, frame->file)),
+                          frame->line, snapshot_text(snapshot, frame->name));
+}
+
+const char *place_label(struct results *results, const struct snapshot_places *places, uint32_t id)
+{
+    const struct snapshot_place *place = &places->places[id];
+    const char *name = string_pool_text(&places->names, place->name);
+
+    switch (place->kind) {
+    case PLACE_USER_LINE:
+    case PLACE_LIBRARY_LINE:
+        return frame_label(results, places->snapshot, &places->snapshot->frames[place->frame]);
+    case PLACE_BACKWARD:
+        return results_format(results, "%s (autograd)", name);
+    case PLACE_NATIVE:
+        return results_text(results, name);
+    case PLACE_BEFORE:
+        return "(allocated before the trace)";
+    case PLACE_NO_STACK:
+        break;
+    }
+    return "(no stack recorded)";
+}
+
+const char *tag_label(const struct snapshot_view *view, uint32_t tag)
+{
+    const struct snapshot_owners *owners = view->owners;
+    uint32_t name =
+        owners->module_of_tag[tag] ? owners->module_of_tag[tag] : owners->phase_of_tag[tag];
+
+    return owner_name(owners, name);
+}
+
+static uint32_t place_key(const struct memory_life *life, const void *context)
+{
+    return place_of_life(context, life);
+}
+
+struct memory_shares shares_by_place(const struct snapshot_view *view, uint32_t moment)
+{
+    struct memory_shares shares = {0};
+
+    share_memory(&shares, view->replay, moment,
+                 (struct share_key){place_key, view->places, view->places->count});
+    return shares;
+}
+
+static uint32_t module_key(const struct memory_life *life, const void *context)
+{
+    const struct snapshot_owners *owners = context;
+
+    return owners->module_of_tag[life->tag];
+}
+
+struct memory_shares shares_by_module(const struct snapshot_view *view, uint32_t moment)
+{
+    struct memory_shares shares = {0};
+
+    share_memory(&shares, view->replay, moment,
+                 (struct share_key){module_key, view->owners,
+                                    (uint32_t)string_pool_count(&view->owners->names)});
+    return shares;
+}
+
+uint32_t snapshot_rows(const struct snapshot_view *view, uint32_t count)
+{
+    return count < view->top ? count : view->top;
+}
+
+double share_of(int64_t part, int64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0.0;
+}
+
+void add_snapshot_number(struct results *results, struct section *section, struct number number)
+{
+    section_add_number(results, section, number);
+}

@@ -1,0 +1,48 @@
+/* What a snapshot of the CUDA allocator says, in sections of a report. */
+#ifndef FLOPLEDGER_ANALYSES_SNAPSHOT_SECTIONS_H
+#define FLOPLEDGER_ANALYSES_SNAPSHOT_SECTIONS_H
+
+#include "memory/snapshot_owners.h"
+#include "memory/snapshot_places.h"
+#include "memory/snapshot_replay.h"
+#include "memory/snapshot_shares.h"
+#include "results/results.h"
+
+#include <stdint.h>
+
+/* One device of a snapshot, seen from all sides; all three are of the same replay. */
+struct snapshot_view {
+    const struct snapshot_replay *replay;
+    const struct snapshot_places *places;
+    const struct snapshot_owners *owners;
+    uint32_t top; /* rows of long tables; UINT32_MAX: all */
+};
+
+/* The peak: how much, when, and what it consisted of. */
+struct section *describe_snapshot_peak(struct results *results, const struct snapshot_view *view);
+
+/* ---- what the sections share ---- */
+
+/* "model/attention.py:88 forward", "SoftmaxBackward0 (autograd)". */
+const char *place_label(struct results *results, const struct snapshot_places *places, uint32_t id);
+/* The same of a frame. */
+const char *frame_label(struct results *results, const struct memory_snapshot *snapshot,
+                        const struct snapshot_frame *frame);
+/* A tag as it is shown: its module, else its phase, else "". */
+const char *tag_label(const struct snapshot_view *view, uint32_t tag);
+
+/* Memory at a moment by place; clear it. */
+struct memory_shares shares_by_place(const struct snapshot_view *view, uint32_t moment);
+/* By module of the tag. */
+struct memory_shares shares_by_module(const struct snapshot_view *view, uint32_t moment);
+
+/* Rows of a table that --top lets through. */
+uint32_t snapshot_rows(const struct snapshot_view *view, uint32_t count);
+
+/* part / whole; 0 of nothing. */
+double share_of(int64_t part, int64_t whole);
+
+/* Shorter to write: adds a number. */
+void add_snapshot_number(struct results *results, struct section *section, struct number number);
+
+#endif

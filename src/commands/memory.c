@@ -1,0 +1,74 @@
+/* `flopledger memory FILE...`: what held the memory of a device, when it was the most, and why. */
+#include "base/attributes.h"
+#include "commands/command.h"
+#include "commands/memory_of_snapshot.h"
+#include "commands/memory_settings.h"
+#include "reports/write_report.h"
+
+#include <stddef.h>
+
+#define FIELD(name) .offset = offsetof(struct memory_settings, name)
+
+static const struct option memory_options[] = {
+    {.name = "top",
+     .letter = 'n',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(top),
+     .minimum = 0,
+     .maximum = INT32_MAX,
+     .help = "rows of long tables; 0 for all (default: 10)"},
+    {.name = "device",
+     .letter = 'd',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(device),
+     .minimum = 0,
+     .maximum = INT32_MAX,
+     .help = "only this device of a snapshot (default: all that hold memory)"},
+    {.name = "compare",
+     .kind = OPTION_TEXT,
+     .metavar = "BEFORE",
+     FIELD(compare),
+     .help = "say what grew and what shrank since this other snapshot"},
+    PAGE_OPTIONS(struct memory_settings),
+    READING_OPTIONS(struct memory_settings),
+    {0},
+};
+
+static bool run_memory(int count, char **arguments, struct error *error)
+{
+    struct memory_settings settings = {.top = 10, .device = -1, .shows_progress = true};
+
+    if (!parse_options(memory_options, &settings, arguments, &count, error))
+        return false;
+    if (count == 0)
+        return error_set(error, ERROR_USAGE,
+                         "no file given: name a snapshot that torch.cuda.memory._dump_snapshot "
+                         "wrote");
+    if (!check_output(&settings.page, error))
+        return false;
+    return print_memory_of_snapshots(arguments, count, &settings, error);
+}
+
+const struct command memory_command = {
+    .name = "memory",
+    .summary = "what held the memory of a device, when it was the most, and why",
+    .usage = "SNAPSHOT...",
+    .description =
+        "Reads snapshots of PyTorch's CUDA allocator, as torch.cuda.memory._dump_snapshot writes "
+        "them (packed with gzip or zstd, too), and prints the peak to the byte, when it was and "
+        "what it consisted of: by line of code, module, annotation and stream, the largest "
+        "allocations, memory over time, what is reserved and can't be used, what grew, and for "
+        "each time that memory ran out what would have made it fit.\n\n"
+        "A snapshot is a pickle, and loading a pickle in Python can run any program. Here nothing "
+        "is run: only plain data is read, and what asks for more is refused.",
+    .examples = "flopledger memory snapshot.pickle\n"
+                "    the peak and what it consists of\n"
+                "flopledger memory --compare before.pickle after.pickle\n"
+                "    what grew and what shrank\n"
+                "flopledger memory --json --top 0 snapshot.pickle\n"
+                "    everything, for a program",
+    .options = memory_options,
+    .run = run_memory,
+};

@@ -1,0 +1,202 @@
+/* Where in the program an allocation of a snapshot was made. */
+#include "memory/snapshot_places.h"
+
+#include "base/invariant.h"
+#include "base/prefix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ID_NO_STACK, ID_BEFORE };
+
+/* Parts of paths below which libraries are installed, and those of PyTorch wherever it was built.
+ */
+static const char *const library_paths[] = {
+    "/site-packages/",   "/dist-packages/",   "/lib/python3",      "/torchinductor_",
+    "/torch/nn/",        "/torch/optim/",     "/torch/autograd/",  "/torch/utils/",
+    "/torch/_dynamo/",   "/torch/_functorch", "/torch/_inductor/", "/torch/distributed/",
+    "/torch/cuda/",      "/torch/amp/",       "/torch/_ops.py",    "/torch/functional.py",
+    "/torch/_tensor.py", "/torch/profiler/",
+};
+
+bool is_python_frame(const struct memory_snapshot *snapshot, const struct snapshot_frame *frame)
+{
+    const char *file = snapshot_text(snapshot, frame->file);
+    size_t length = strlen(file);
+
+    if (length > 3 && strcmp(file + length - 3, ".py") == 0)
+        return true;
+    /* a cell of a notebook, code given with -c */
+    return has_prefix(file, "<ipython") || has_prefix(file, "<stdin") ||
+           has_prefix(file, "<string>") || strstr(file, "ipykernel") != NULL;
+}
+
+bool is_user_frame(const struct memory_snapshot *snapshot, const struct snapshot_frame *frame)
+{
+    const char *file = snapshot_text(snapshot, frame->file);
+
+    if (!is_python_frame(snapshot, frame))
+        return false;
+    for (size_t i = 0; i < sizeof library_paths / sizeof *library_paths; i++)
+        if (strstr(file, library_paths[i]))
+            return false;
+    return true;
+}
+
+const char *short_path(const char *path)
+{
+    const char *last = strrchr(path, '/');
+    const char *from = last;
+
+    while (from && from > path && from[-1] != '/')
+        from--;
+    return from ? from : path;
+}
+
+/* "SoftmaxBackward0" of "torch::autograd::generated::SoftmaxBackward0::apply(...)"; length 0 where
+ * the function is no node's. */
+static const char *backward_node(const char *function, size_t *length)
+{
+    const char *end = strstr(function, "::apply(");
+    const char *from = end;
+
+    *length = 0;
+    if (!end || !strstr(function, "torch::autograd::"))
+        return NULL;
+    while (from > function && from[-1] != ':')
+        from--;
+    *length = (size_t)(end - from);
+    return from;
+}
+
+/* "at::native::softmax" of "at::Tensor at::native::softmax<float>(at::Tensor const&, long)". */
+static const char *function_name(const char *function, size_t *length)
+{
+    const char *from = function;
+    int depth = 0;
+
+    *length = strlen(function);
+    for (const char *at = function; *at; at++) {
+        if (depth == 0 && *at == '(' && !has_prefix(at, "(anonymous")) {
+            *length = (size_t)(at - from);
+            break;
+        }
+        if (*at == '<' || *at == '(')
+            depth++;
+        else if (depth > 0 && (*at == '>' || *at == ')'))
+            depth--;
+        else if (depth == 0 && *at == ' ')
+            from = at + 1;
+    }
+    if ((size_t)(from - function) + *length > strlen(function))
+        *length = strlen(from);
+    return from;
+}
+
+/* The place of that kind: of lines `id` is a frame, of others a name. */
+static uint32_t add_place(struct snapshot_places *places, enum place_kind kind, uint32_t id)
+{
+    uint32_t known = hash_map_add(&places->ids, pair_key((uint32_t)kind, id), places->count);
+
+    if (known < places->count)
+        return known;
+    if (places->count == places->capacity) {
+        places->capacity = places->capacity ? 2 * places->capacity : 64;
+        places->places =
+            require_memory(realloc(places->places, places->capacity * sizeof *places->places));
+    }
+    places->places[places->count] = (struct snapshot_place){
+        .kind = kind,
+        .frame = kind <= PLACE_LIBRARY_LINE ? id : SNAPSHOT_NONE,
+        .name = kind <= PLACE_LIBRARY_LINE ? 0 : id,
+    };
+    return places->count++;
+}
+
+/* Functions of the recording itself and of the allocator, which each stack begins with. */
+static bool is_of_allocator(const char *function)
+{
+    static const char *const parts[] = {"torch::unwind", "CapturedTraceback", "gather_with_cpp",
+                                        "CachingAllocator", "c10::cuda"};
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(function, parts[i]))
+            return true;
+    return function[0] == '\0';
+}
+
+/* Of a stack without Python: its node of autograd, else its innermost function. */
+static uint32_t native_place(struct snapshot_places *places, const uint32_t *frames, uint32_t count)
+{
+    const struct memory_snapshot *snapshot = places->snapshot;
+    const char *innermost = NULL;
+    size_t length;
+    const char *name;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const char *function = snapshot_text(snapshot, snapshot->frames[frames[i]].name);
+
+        name = backward_node(function, &length);
+        if (length > 0)
+            return add_place(places, PLACE_BACKWARD, string_pool_add(&places->names, name, length));
+        if (!innermost && !is_of_allocator(function))
+            innermost = function;
+    }
+    if (!innermost)
+        return ID_NO_STACK;
+    name = function_name(innermost, &length);
+    return add_place(places, PLACE_NATIVE, string_pool_add(&places->names, name, length));
+}
+
+static uint32_t find_place(struct snapshot_places *places, const bool *is_user,
+                           const bool *is_python, const struct snapshot_stack *stack)
+{
+    const uint32_t *frames = places->snapshot->stack_frames + stack->first;
+
+    for (uint32_t i = 0; i < stack->count; i++)
+        if (is_user[frames[i]])
+            return add_place(places, PLACE_USER_LINE, frames[i]);
+    for (uint32_t i = 0; i < stack->count; i++)
+        if (is_python[frames[i]])
+            return add_place(places, PLACE_LIBRARY_LINE, frames[i]);
+    return native_place(places, frames, stack->count);
+}
+
+void find_snapshot_places(struct snapshot_places *places, const struct memory_snapshot *snapshot)
+{
+    bool *is_user = require_memory(calloc((size_t)snapshot->frame_count + 1, sizeof *is_user));
+    bool *is_python = require_memory(calloc((size_t)snapshot->frame_count + 1, sizeof *is_python));
+
+    places->snapshot = snapshot;
+    (void)string_pool_add(&places->names, "", 0);
+    (void)add_place(places, PLACE_NO_STACK, 0);
+    (void)add_place(places, PLACE_BEFORE, 0);
+    for (uint32_t i = 0; i < snapshot->frame_count; i++) {
+        is_user[i] = is_user_frame(snapshot, &snapshot->frames[i]);
+        is_python[i] = is_python_frame(snapshot, &snapshot->frames[i]);
+    }
+    places->of_stack =
+        require_memory(calloc((size_t)snapshot->stack_count + 1, sizeof *places->of_stack));
+    for (uint32_t i = 0; i < snapshot->stack_count; i++)
+        places->of_stack[i] = find_place(places, is_user, is_python, &snapshot->stacks[i]);
+    free(is_user);
+    free(is_python);
+}
+
+uint32_t place_of_life(const struct snapshot_places *places, const struct memory_life *life)
+{
+    if (life->stack != SNAPSHOT_NONE)
+        return places->of_stack[life->stack];
+    return life->born == 0 ? ID_BEFORE : ID_NO_STACK;
+}
+
+void snapshot_places_clear(struct snapshot_places *places)
+{
+    if (!places)
+        return;
+    free(places->places);
+    free(places->of_stack);
+    string_pool_clear(&places->names);
+    hash_map_clear(&places->ids);
+    *places = (struct snapshot_places){0};
+}
