@@ -1,218 +1,14 @@
 /* Where did the steps go? The accounts of Level B, per step and on average; they add up exactly. */
 #include "analyses/analysis.h"
 #include "analyses/chosen_events.h"
+#include "analyses/ledger_table.h"
 #include "analyses/tally.h"
 #include "base/apportion.h"
 #include "base/format.h"
 #include "ledger/step_outliers.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-
-/* One line of the ledger: some accounts together, or one kernel class. */
-struct ledger_line {
-    const char *key;
-    const char *title;
-    int depth;
-    uint32_t accounts;  /* bit a: account a belongs to it; 0 for a kernel class */
-    int class;          /* enum kernel_class, or -1 */
-    struct tally tally; /* over the steps */
-    int64_t mean_ns;
-};
-
-enum { LINES_MAX = 1 + (int)ACCOUNT_GROUP_COUNT + (int)ACCOUNT_COUNT + KERNEL_CLASS_COUNT };
-
-struct ledger_lines {
-    struct ledger_line lines[LINES_MAX];
-    size_t count;
-    const struct ledger *ledger;
-};
-
-static const struct {
-    const char *key;
-    const char *title;
-} groups[ACCOUNT_GROUP_COUNT] = {
-    [ACCOUNT_GROUP_COMPUTE] = {"compute", "compute"},
-    [ACCOUNT_GROUP_COMMUNICATION] = {"communication", "exposed communication"},
-    [ACCOUNT_GROUP_COPY] = {"copies", "copies"},
-    [ACCOUNT_GROUP_IDLE] = {"idle", "idle"},
-};
-
-static int64_t line_ns(const struct ledger_line *line, const struct step_ledger *step)
-{
-    int64_t sum = 0;
-
-    if (line->class >= 0)
-        return step->class_ns[line->class];
-    for (int a = 0; a < ACCOUNT_COUNT; a++)
-        if (line->accounts & (1u << a))
-            sum += step->account_ns[a];
-    return sum;
-}
-
-static struct ledger_line *add_line(struct ledger_lines *lines, struct ledger_line line)
-{
-    assert(lines->count < LINES_MAX);
-    for (uint32_t i = 0; i < lines->ledger->step_count; i++)
-        tally_add(&line.tally, line_ns(&line, &lines->ledger->steps[i]));
-    lines->lines[lines->count] = line;
-    return &lines->lines[lines->count++];
-}
-
-static uint32_t accounts_of_group(enum account_group group)
-{
-    uint32_t accounts = 0;
-
-    for (int a = 0; a < ACCOUNT_COUNT; a++)
-        if (account_descriptions[a].group == group)
-            accounts |= 1u << a;
-    return accounts;
-}
-
-/* Gives the lines from `first` on, all of one depth, means that add up to `mean_ns`. */
-static void set_means(struct ledger_lines *lines, size_t first, int depth, int64_t mean_ns)
-{
-    int64_t parts[LINES_MAX] = {0}, means[LINES_MAX];
-    size_t indexes[LINES_MAX] = {0};
-    size_t count = 0;
-
-    for (size_t i = first; i < lines->count && lines->lines[i].depth >= depth; i++)
-        if (lines->lines[i].depth == depth) {
-            parts[count] = lines->lines[i].tally.total_ns;
-            indexes[count++] = i;
-        }
-    apportion(means, parts, count, lines->ledger->step_count, mean_ns);
-    for (size_t i = 0; i < count; i++)
-        lines->lines[indexes[i]].mean_ns = means[i];
-}
-
-/* The kernel classes below an account; none where they are not the whole of it. */
-static void add_classes(struct ledger_lines *lines, enum account account, bool of_matrix)
-{
-    size_t first = lines->count;
-    int64_t total = ledger_account_ns(lines->ledger, account);
-
-    for (int c = 0; c < KERNEL_CLASS_COUNT; c++) {
-        enum kernel_class class = (enum kernel_class)c;
-        struct ledger_line *line;
-
-        if (!kernel_class_is_compute(class) || kernel_class_is_matrix(class) != of_matrix)
-            continue;
-        line = add_line(lines, (struct ledger_line){.key = kernel_class_key(class),
-                                                    .title = kernel_class_title(class),
-                                                    .depth = 2,
-                                                    .class = c});
-        total -= line->tally.total_ns;
-        if (line->tally.total_ns == 0)
-            lines->count--;
-    }
-    assert(total == 0);
-    if (lines->count - first == 1)
-        lines->count = first; /* a single class says no more than its account */
-}
-
-static void add_accounts(struct ledger_lines *lines, enum account_group group)
-{
-    for (int a = 0; a < ACCOUNT_COUNT; a++) {
-        struct ledger_line *line;
-
-        if (account_descriptions[a].group != group)
-            continue;
-        line = add_line(lines, (struct ledger_line){.key = account_descriptions[a].key,
-                                                    .title = account_descriptions[a].title,
-                                                    .depth = 1,
-                                                    .accounts = 1u << a,
-                                                    .class = -1});
-        if (line->tally.total_ns == 0)
-            lines->count--;
-        else if (a == ACCOUNT_MATRIX || a == ACCOUNT_OTHER_COMPUTE)
-            add_classes(lines, (enum account)a, a == ACCOUNT_MATRIX);
-    }
-}
-
-/* An account that is alone in its group, or that has all of its time, stands for the group; -1:
- * none. */
-static int sole_account(const struct ledger *ledger, enum account_group group, uint32_t accounts)
-{
-    if (!(accounts & (accounts - 1)))
-        return __builtin_ctz(accounts);
-    if (group == ACCOUNT_GROUP_COPY && ledger_account_ns(ledger, ACCOUNT_DATA_COPY) == 0)
-        return ACCOUNT_COPY;
-    return -1;
-}
-
-static void add_group(struct ledger_lines *lines, enum account_group group)
-{
-    uint32_t accounts = accounts_of_group(group);
-    int sole = sole_account(lines->ledger, group, accounts);
-    struct ledger_line line = {
-        .key = groups[group].key, .title = groups[group].title, .accounts = accounts, .class = -1};
-
-    if (sole >= 0) {
-        line.key = account_descriptions[sole].key;
-        line.title = account_descriptions[sole].title;
-    }
-    add_line(lines, line);
-    if (sole < 0)
-        add_accounts(lines, group);
-}
-
-static void set_all_means(struct ledger_lines *lines)
-{
-    struct ledger_line *whole = &lines->lines[lines->count - 1];
-
-    whole->mean_ns = rounded_mean(whole->tally.total_ns, lines->ledger->step_count);
-    lines->count--; /* the whole is no part of itself */
-    set_means(lines, 0, 0, whole->mean_ns);
-    for (size_t i = 0; i + 1 < lines->count; i++)
-        if (lines->lines[i + 1].depth > lines->lines[i].depth)
-            set_means(lines, i + 1, lines->lines[i].depth + 1, lines->lines[i].mean_ns);
-    lines->count++;
-}
-
-static void add_ledger_table(struct results *results, struct section *section,
-                             const struct ledger *ledger)
-{
-    bool is_single = ledger->step_count == 1; /* then all of these are the same number */
-    const struct column columns[] = {
-        {"account", "account", UNIT_TEXT, 0, false},
-        {"mean", is_single ? "time" : "mean per step", UNIT_TIME_NS, 0, false},
-        {"share", ledger->source == WINDOW_WHOLE ? "of the window" : "of the step", UNIT_FRACTION,
-         0, true},
-        {"min", "min", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 1, false},
-        {"max", "max", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 1, false},
-        {"total", "in all steps", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 2, false},
-        {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
-    };
-    struct ledger_lines lines = {.ledger = ledger};
-    struct table *table = section_add_table(results, section, "ledger", "Step ledger", columns,
-                                            sizeof columns / sizeof *columns);
-    int64_t whole_ns = ledger_total_ns(ledger);
-
-    for (int g = 0; g < (int)ACCOUNT_GROUP_COUNT; g++)
-        add_group(&lines, (enum account_group)g);
-    add_line(&lines, (struct ledger_line){.key = "step",
-                                          .title = ledger->source == WINDOW_WHOLE ? "whole window"
-                                                                                  : "whole step",
-                                          .accounts = (1u << ACCOUNT_COUNT) - 1,
-                                          .class = -1});
-    set_all_means(&lines);
-    for (size_t i = 0; i < lines.count; i++) {
-        const struct ledger_line *line = &lines.lines[i];
-        struct value *cells = table_add_row(results, table, line->depth);
-
-        cells[0] = value_text(line->title);
-        cells[1] = value_time_ns(line->mean_ns);
-        cells[2] = value_fraction(fraction_of(line->tally.total_ns, whole_ns));
-        cells[3] = value_time_ns(line->tally.min_ns);
-        cells[4] = value_time_ns(line->tally.max_ns);
-        cells[5] = value_time_ns(line->tally.total_ns);
-        cells[6] = value_text(line->key);
-    }
-    table->note =
-        "Every nanosecond of a step is in exactly one line; lines without any time are left out.";
-}
 
 /* Every step with every account in exact nanoseconds: for programs, no screen shows it. */
 static void add_exact_steps(struct results *results, struct section *section,
@@ -255,9 +51,7 @@ static void add_exact_steps(struct results *results, struct section *section,
 
 static double group_share(const struct step_ledger *step, uint32_t accounts)
 {
-    struct ledger_line line = {.accounts = accounts, .class = -1};
-
-    return fraction_of(line_ns(&line, step), step->window.end_ns - step->window.start_ns);
+    return fraction_of(accounts_ns(step, accounts), step->window.end_ns - step->window.start_ns);
 }
 
 static const char *largest_idle_cause(const struct step_ledger *step)
@@ -474,7 +268,7 @@ static struct section *book_steps(struct results *results, const struct analysis
               "only copies, or is idle.");
     spread = measure_step_spread(ledger);
     add_numbers(results, section, ledger, &spread);
-    add_ledger_table(results, section, ledger);
+    add_ledger_table(results, section, input);
     if (ledger->source != WINDOW_WHOLE)
         add_step_list(results, section, input, &spread);
     add_exact_steps(results, section, ledger);

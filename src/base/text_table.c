@@ -270,19 +270,28 @@ static void put_title(struct printing *printing, size_t index, int line)
                 column->kind == TEXT_COLUMN_NUMBER);
 }
 
-static void put_bar(struct printing *printing, double fraction, int width)
+/* From `start` (rounded to a column, so that its left edge can be drawn) to start + fraction. */
+static void put_bar(struct printing *printing, const struct text_cell *cell, int width)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     int steps_per_column = printing->style.use_unicode ? 8 : 1;
-    int steps = fraction > 0 ? (int)lround(fmin(fraction, 1) * width * steps_per_column) : 0;
-    int columns = (steps + steps_per_column - 1) / steps_per_column;
+    double length = fmin(fmax(cell->fraction, 0), 1);
+    double start = fmin(fmax(cell->start, 0), 1 - length);
+    int skipped = (int)floor(start * width + 1e-9);
+    int end = (int)lround((start + length) * width * steps_per_column);
+    int steps = (int)lround(length * width * steps_per_column);
+    int columns;
 
+    if (start > 0 && steps > 0 && end - skipped * steps_per_column > steps)
+        steps = end - skipped * steps_per_column;
+    columns = (steps + steps_per_column - 1) / steps_per_column;
+    printing->pending += skipped;
     put_escape(printing, steps > 0 ? "\033[36m" : "");
     for (int i = 0; i < steps / steps_per_column; i++)
         put(printing, printing->style.use_unicode ? "█" : "#");
     put(printing, eighths[steps % steps_per_column]);
     put_escape(printing, steps > 0 ? "\033[0m" : "");
-    printing->pending += width - columns;
+    printing->pending += width - skipped - columns;
 }
 
 static void put_cell(struct printing *printing, size_t row, size_t index)
@@ -295,7 +304,7 @@ static void put_cell(struct printing *printing, size_t row, size_t index)
     int width = printing->layout.widths[index] - indent;
 
     if (kind == TEXT_COLUMN_BAR) {
-        put_bar(printing, cell->fraction, width);
+        put_bar(printing, cell, width);
         return;
     }
     printing->pending += indent;

@@ -23,7 +23,8 @@ struct text_column {
 
 struct text_cell {
     const char *text; /* made by display_text; NULL is an empty cell */
-    double fraction;  /* of a bar: 0...1 */
+    double fraction;  /* of a bar: its length, 0...1 */
+    double start;     /* of a bar: where it begins, 0...1 */
 };
 
 struct text_table {

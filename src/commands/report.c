@@ -4,6 +4,7 @@
 #include "commands/command.h"
 #include "commands/input_files.h"
 #include "commands/page_options.h"
+#include "commands/peak_options.h"
 #include "commands/read_files.h"
 #include "commands/step_range.h"
 #include "efficiency/efficiency.h"
@@ -24,7 +25,9 @@ struct report_settings {
     int sort;
     int by;
     int64_t rank;
-    int64_t device;
+    struct device_option device;
+    const char *device_name;
+    struct peak_settings peaks;
     int64_t threads;
     bool shows_progress;
 };
@@ -63,13 +66,34 @@ static const struct option report_options[] = {
      .help =
          "of several ranks: the one to print in full (default: the lowest in text, all in json)"},
     {.name = "device",
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
+     .kind = OPTION_PARSED,
+     .metavar = "N|NAME",
      FIELD(device),
-     .minimum = 0,
-     .maximum = INT32_MAX,
-     .help =
-         "the device to book, where a trace has several (default: the one with the most events)"},
+     .parse = parse_device,
+     .accepts = device_accepted,
+     .help = "a number: the device to book, where a trace has several (default: the one with the "
+             "most events); a name: the device to measure against, in place of the trace's own"},
+    {.name = "device-name",
+     .kind = OPTION_TEXT,
+     .metavar = "NAME",
+     FIELD(device_name),
+     .help = "the name alone, for use beside --device N"},
+    {.name = "peak",
+     .kind = OPTION_PARSED,
+     .metavar = "TFLOPS[:DTYPE]",
+     FIELD(peaks),
+     .parse = parse_peak,
+     .accepts = peak_accepted,
+     .help = "dense peak of the device in TFLOP/s, of one number format or of all; several with "
+             "commas (default: the table of `flopledger device`)"},
+    {.name = "dtype",
+     .kind = OPTION_PARSED,
+     .metavar = "DTYPE",
+     FIELD(peaks),
+     .parse = parse_precision,
+     .accepts = precision_accepted,
+     .help = "measure all matrix work against the peak of this number format (default: that of "
+             "each operator's inputs)"},
     {.name = "top",
      .letter = 'n',
      .kind = OPTION_INTEGER,
@@ -115,7 +139,8 @@ static struct analysis_plan plan_of(const struct report_settings *settings)
         .ledger = {.choice = window_choices[settings->window],
                    .first_step = settings->steps.first,
                    .last_step = settings->steps.last,
-                   .device = (int32_t)settings->device},
+                   .device = (int32_t)settings->device.number},
+        .peaks = settings->peaks,
         .analysis = {.top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
                      .sort = sort_orders[settings->sort],
                      .by_shape = settings->by == 1},
@@ -251,11 +276,13 @@ static bool run_report(int count, char **arguments, struct error *error)
     struct report_settings settings = {.steps = {INT64_MIN, INT64_MAX},
                                        .top = 10,
                                        .rank = -1,
-                                       .device = -1,
+                                       .device = {.number = -1},
                                        .shows_progress = true};
     SCOPED(input_files) files = {0};
 
     if (!parse_options(report_options, &settings, arguments, &count, error))
+        return false;
+    if (!settle_device(&settings.peaks, &settings.device, settings.device_name, error))
         return false;
     if (!check_output(&settings.page, error))
         return false;

@@ -186,11 +186,29 @@ static void write_numbers(const struct page *page, const struct section *section
         write_number(page, &section->numbers[i], &layout);
 }
 
-/* "bus bandwidth not known: needs ..." */
+/* The name of the only row that is not known in the column, or NULL. */
+static const char *only_unknown_row(const struct table *table, size_t column)
+{
+    const char *name = NULL;
+
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct value *cells = &table->cells[row * table->column_count];
+
+        if (cells[column].unit != UNIT_NOT_KNOWN)
+            continue;
+        if (name || cells[0].unit != UNIT_TEXT)
+            return NULL;
+        name = cells[0].text;
+    }
+    return table->row_count > 1 ? name : NULL;
+}
+
+/* "bus bandwidth not known: needs ..."; where it is one row alone, its name. */
 static void write_need(const struct page *page, const struct table *table, size_t column)
 {
     const char *needs = column_needs(table, column);
-    const char *title = table->columns[column].title;
+    const char *row = only_unknown_row(table, column);
+    const char *title = row ? row : table->columns[column].title;
     size_t size = strlen(needs) + strlen(title) + 16;
     char *text = arena_allocate(page->arena, size);
 

@@ -210,8 +210,33 @@ static void convert_column(struct conversion *conversion, size_t column)
     conversion->next++;
 }
 
+enum { WATERFALL_DEPTH_MAX = 8 };
+
+/* Where the next bar of each depth ends: rows fill the row above them from the right. */
+struct waterfall {
+    double next_end[WATERFALL_DEPTH_MAX + 2];
+    double left[WATERFALL_DEPTH_MAX + 2]; /* no bar of the depth begins before this */
+};
+
+static double waterfall_start(struct waterfall *fall, int depth, double fraction)
+{
+    int at = depth < WATERFALL_DEPTH_MAX ? depth : WATERFALL_DEPTH_MAX;
+    double length = fmax(fraction, 0);
+    double start = fall->next_end[at] - length;
+
+    if (at == 0 && start < -1e-6) /* what came before was the whole */
+        start = 1 - length;
+    start = fmax(start, fall->left[at]);
+    fall->next_end[at] = start;
+    fall->next_end[at + 1] = start + length;
+    fall->left[at + 1] = start;
+    return start;
+}
+
 static void convert_bar(struct conversion *conversion, size_t column)
 {
+    struct waterfall fall = {.next_end = {1}};
+
     conversion->columns[conversion->next] =
         (struct text_column){.title = "",
                              .kind = TEXT_COLUMN_BAR,
@@ -219,17 +244,21 @@ static void convert_bar(struct conversion *conversion, size_t column)
     conversion->sources[conversion->next] = column;
     for (size_t row = 0; row < conversion->from->row_count; row++) {
         const struct value *cell = cell_of(conversion->from, row, column);
+        struct text_cell *bar =
+            &conversion->cells[row * conversion->column_count + conversion->next];
 
-        if (cell->unit == UNIT_FRACTION)
-            conversion->cells[row * conversion->column_count + conversion->next].fraction =
-                cell->real;
+        if (cell->unit != UNIT_FRACTION)
+            continue;
+        bar->fraction = cell->real;
+        if (conversion->from->columns[column].bar == BAR_WATERFALL)
+            bar->start = waterfall_start(&fall, conversion->from->depths[row], cell->real);
     }
     conversion->next++;
 }
 
 static bool has_bar(const struct column *column)
 {
-    return column->is_bar && column->unit == UNIT_FRACTION;
+    return column->bar != BAR_NONE && column->unit == UNIT_FRACTION;
 }
 
 struct page_table table_as_text(struct arena *arena, const struct table *table, bool use_unicode)

@@ -21,13 +21,21 @@ struct number {
 
 enum { PRIORITY_FOR_PROGRAMS = 100 };
 
+/* Whether a text report may draw bars of a column of UNIT_FRACTION. true is BAR. */
+enum bar_kind {
+    BAR_NONE,
+    BAR,           /* from the left */
+    BAR_WATERFALL, /* each row begins where the one above it ends: rows fill, from the right, the
+                      row above of less depth; the first row is the whole */
+};
+
 struct column {
     const char *key;
     const char *title;
     enum unit unit; /* of most cells; a cell may also be NONE or NOT_KNOWN */
     int priority;   /* 0 = always shown; a narrow screen leaves the highest numbers out first */
                     /* PRIORITY_FOR_PROGRAMS or more: never on a screen, always in JSON */
-    bool is_bar;    /* UNIT_FRACTION: a text report may draw a bar of it */
+    enum bar_kind bar;
 };
 
 struct table {

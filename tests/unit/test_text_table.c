@@ -20,10 +20,10 @@ static const struct text_column columns[] = {
 };
 
 static const struct text_cell cells[] = {
-    {"gemm", 0},        {"12", 0},     {"1.500", 0},
-    {NULL, 1},          {"matrix", 0}, {"a long kernel name of many words", 0},
-    {"1,234", 0},       {"20.250", 0}, {NULL, 0.25},
-    {"elementwise", 0},
+    {.text = "gemm"},        {.text = "12"},     {.text = "1.500"},
+    {.fraction = 1},         {.text = "matrix"}, {.text = "a long kernel name of many words"},
+    {.text = "1,234"},       {.text = "20.250"}, {.fraction = 0.25},
+    {.text = "elementwise"},
 };
 
 static const int depths[] = {0, 1};
@@ -110,6 +110,34 @@ static void widths_tell_what_is_left_out(void **state)
     arena_clear(&arena);
 }
 
+/* Bars that begin where others end are drawn from the column of their start. */
+static void bars_may_begin_anywhere(void **state)
+{
+    static const struct text_column bar_columns[] = {{"a", TEXT_COLUMN_NAME, 0},
+                                                     {"", TEXT_COLUMN_BAR, 0}};
+    static const struct text_cell bars[] = {
+        {.text = "all"},  {.fraction = 1},
+        {.text = "lost"}, {.fraction = 0.5, .start = 0.5},
+        {.text = "left"}, {.fraction = 0.1, .start = 0.4},
+        {.text = "over"}, {.fraction = 0.5, .start = 0.9},
+    };
+    static const struct text_table bar_table = {bar_columns, 2, bars, NULL, 4};
+    struct captured_output output = {0};
+    struct arena arena = {0};
+
+    (void)state;
+    capture_begin(&output);
+    text_table_write(&bar_table, output.stream, 0, (struct text_style){.width = 16}, &arena);
+    assert_string_equal(capture_end(&output), "a\n"
+                                              "----------------\n"
+                                              "all   ##########\n"
+                                              "lost       #####\n"
+                                              "left      #\n"
+                                              "over       #####\n");
+    captured_output_clear(&output);
+    arena_clear(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +145,7 @@ int main(void)
         cmocka_unit_test(a_narrow_page_leaves_out_and_shortens),
         cmocka_unit_test(no_line_is_longer_than_the_page),
         cmocka_unit_test(widths_tell_what_is_left_out),
+        cmocka_unit_test(bars_may_begin_anywhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,108 @@
+/* Reads what the user says of the device: its name, its peak, and the number format. */
+#include "commands/peak_options.h"
+
+#include "devices/device_peak.h"
+#include "devices/find_device_peak.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_MAX = 32 };
+
+const char device_accepted[] = "a number from 0 to 2147483647, or a name (\"H100 SXM\")";
+const char peak_accepted[] = "TFLOP/s, of one number format or of all (989, 989:bf16 or "
+                             "989:bf16,1979:fp8)";
+const char precision_accepted[] = "bf16, fp16, tf32, fp32, fp64, fp8, fp4 or int8";
+
+bool parse_device(const char *text, void *field)
+{
+    struct device_option *device = field;
+    char *end;
+    long long number;
+
+    if (text[0] == '\0')
+        return false;
+    if (strspn(text, "+-0123456789.") < strlen(text)) {
+        device->name = text;
+        return true;
+    }
+    number = strtoll(text, &end, 10);
+    if (*end != '\0' || end == text || number < 0 || number > INT32_MAX)
+        return false;
+    device->number = number;
+    return true;
+}
+
+/* Stores one "989" or "989:bf16", which ends before `end`. */
+static bool read_peak(struct peak_settings *peaks, const char *text, const char *end)
+{
+    char word[WORD_MAX];
+    char *behind;
+    double tflops = strtod(text, &behind);
+    enum peak_type type;
+    size_t length;
+
+    if (behind == text || behind > end || !isfinite(tflops) || tflops <= 0 || tflops > 1e6)
+        return false;
+    if (behind == end) {
+        peaks->peak_of_all = tflops * 1e12;
+        return true;
+    }
+    length = (size_t)(end - behind - 1);
+    if (*behind != ':' || length == 0 || length >= sizeof word)
+        return false;
+    memcpy(word, behind + 1, length);
+    word[length] = '\0';
+    type = peak_type_named(word);
+    if (type == PEAK_TYPE_COUNT)
+        return false;
+    peaks->peaks[type] = tflops * 1e12;
+    return true;
+}
+
+bool parse_peak(const char *text, void *field)
+{
+    struct peak_settings *peaks = field;
+
+    for (;;) {
+        const char *comma = strchr(text, ',');
+        const char *end = comma ? comma : text + strlen(text);
+
+        if (!read_peak(peaks, text, end))
+            return false;
+        if (!comma)
+            return true;
+        text = comma + 1;
+    }
+}
+
+bool parse_precision(const char *text, void *field)
+{
+    struct peak_settings *peaks = field;
+    enum peak_type type = peak_type_named(text);
+
+    if (type == PEAK_TYPE_COUNT)
+        return false;
+    peaks->has_precision = true;
+    peaks->precision = type;
+    return true;
+}
+
+bool settle_device(struct peak_settings *peaks, const struct device_option *device,
+                   const char *device_name, struct error *error)
+{
+    static const struct device_hints nothing_more;
+    const char *name = device_name ? device_name : device->name;
+    struct device_match match;
+
+    if (!name)
+        return true;
+    peaks->device_name = name;
+    if (peaks->peak_of_all > 0 || find_device_peak(name, &nothing_more, &match))
+        return true;
+    return error_set(error, ERROR_USAGE,
+                     "no peak for device '%s': %s; `flopledger device` lists those known, --peak "
+                     "TFLOPS gives another",
+                     name, match.how);
+}

@@ -1,0 +1,32 @@
+/* The options that say what a run is measured against: --peak, --device, --device-name, --dtype. */
+#ifndef FLOPLEDGER_COMMANDS_PEAK_OPTIONS_H
+#define FLOPLEDGER_COMMANDS_PEAK_OPTIONS_H
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "efficiency/peak_choice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A device by its number in the trace, or by its name. */
+struct device_option {
+    int64_t number;   /* -1: not given */
+    const char *name; /* NULL: not given */
+};
+
+/* For OPTION_PARSED: into a struct device_option, a struct peak_settings. */
+bool parse_device(const char *text, void *field);
+bool parse_peak(const char *text, void *field);
+bool parse_precision(const char *text, void *field);
+
+extern const char device_accepted[];
+extern const char peak_accepted[];
+extern const char precision_accepted[];
+
+/* Puts the name of the device into the settings; an error where it is none of the table and no peak
+ * stands in its place. */
+MUST_USE bool settle_device(struct peak_settings *peaks, const struct device_option *device,
+                            const char *device_name, struct error *error);
+
+#endif
