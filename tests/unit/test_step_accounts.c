@@ -78,12 +78,45 @@ static void every_column_of_the_ledger_adds_up(void **state)
     assert_int_equal(sum_of(table, SIZE_MAX, 0, "mean"), 5001);
     assert_int_equal(sum_of(table, SIZE_MAX, 0, "total"), 15002);
     for (size_t row = 0; row + 1 < table->row_count; row++)
-        if (table->depths[row + 1] > table->depths[row]) {
+        if (table->depths[row + 1] > table->depths[row] &&
+            table_cell_at(table, row + 1, "mean").unit == UNIT_TIME_NS) {
             assert_int_equal(sum_of(table, row, table->depths[row] + 1, "mean"),
                              table_cell_at(table, row, "mean").integer);
             assert_int_equal(sum_of(table, row, table->depths[row] + 1, "total"),
                              table_cell_at(table, row, "total").integer);
         }
+    made_trace_clear(&made);
+}
+
+/* A product whose FLOPs take 300 ns of its 1000 at the peak. */
+static void matrix_work_splits_down_to_the_model(void **state)
+{
+    struct made_trace made;
+    const struct table *table;
+    uint32_t thread;
+
+    (void)state;
+    made_trace_init(&made);
+    thread = made_thread(&made, "7");
+    for (int64_t step = 0; step < 2; step++) {
+        int64_t at = 10000 * step;
+
+        made_host_event(
+            &made, thread, EVENT_ANNOTATION,
+            (struct made_event){step ? "ProfilerStep#1" : "ProfilerStep#0", at, at + 5000 + step});
+        made_operator(&made, thread, (struct made_event){"aten::mm", at + 100, at + 500},
+                      "[[10, 20], [20, 30]]", "[\"float\", \"float\"]");
+        made_kernel(&made, thread, made_stream(&made, 0, 7),
+                    (struct made_event){"cudaLaunchKernel", at + 200, at + 300},
+                    (struct made_event){"sgemm", at + 1000, at + 2000 + step});
+    }
+    made.peaks.peaks[PEAK_FP32] = 2.0 * 10 * 20 * 30 / 300e-9;
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    table = section_table(made_section(&made, &step_accounts_analysis), "ledger");
+    assert_int_equal(table_cell(table, "model FLOPs (MFU)", "mean").integer, 300);
+    assert_int_equal(table_cell(table, "below the peak", "total").integer, 1401);
+    assert_int_equal(table_cell(table, "below the peak", "mean").integer, 701);
+    assert_int_equal(table_cell(table, "matrix work", "mean").integer, 1001);
     made_trace_clear(&made);
 }
 
@@ -177,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_column_of_the_ledger_adds_up),
+        cmocka_unit_test(matrix_work_splits_down_to_the_model),
         cmocka_unit_test(shares_are_of_all_steps),
         cmocka_unit_test(the_exact_table_has_every_account_of_every_step),
         cmocka_unit_test(a_step_that_stands_out_is_marked_and_explained),
