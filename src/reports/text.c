@@ -208,11 +208,11 @@ static void write_need(const struct page *page, const struct table *table, size_
 {
     const char *needs = column_needs(table, column);
     const char *row = only_unknown_row(table, column);
-    const char *title = row ? row : table->columns[column].title;
-    size_t size = strlen(needs) + strlen(title) + 16;
+    const char *title = table->columns[column].title;
+    size_t size = strlen(needs) + strlen(title) + (row ? strlen(row) : 0) + 16;
     char *text = arena_allocate(page->arena, size);
 
-    snprintf(text, size, "%s not known: %s", title, needs);
+    snprintf(text, size, "%s%s%s not known: %s", row ? row : "", row ? ", " : "", title, needs);
     write_prose(page, "  ", 4, text, QUIET);
 }
 
