@@ -12,7 +12,7 @@ from make_input import ROOT
 from measure import Failed
 from write_page import processor, table
 
-VENVS = (ROOT / "build/venv-overhead", ROOT / "build/venv")  # the first has DeepSpeed, too
+VENVS = (ROOT / "build/venv-frameworks", ROOT / "build/venv")  # the first has DeepSpeed, too
 TITLE = "## What recording costs"
 PLAIN = "plain"
 

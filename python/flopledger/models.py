@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import gc
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,6 +75,12 @@ def modules_alive() -> list[Any]:
     return [thing for thing in gc.get_objects() if issubclass(type(thing), nn.Module)]
 
 
+def is_graph(module: Any) -> bool:
+    """torch.compile makes modules, too, and in older versions of torch they hold the model's parameters."""
+    kind = getattr(sys.modules.get("torch.fx.graph_module"), "GraphModule", ())
+    return issubclass(type(module), kind)
+
+
 def outermost(modules: Iterable[Any]) -> list[Any]:
     modules = list(modules)
     inner = {id(child) for module in modules for _, child in children_of(module)}
@@ -112,6 +119,7 @@ def find_models(parameters: set[int]) -> list[Model]:
             held.append((size, top))
         elif is_trainable:
             trainable.append((size, top))
+    held = [found for found in held if not is_graph(found[1])] or held
     chosen = sorted(held or trainable, key=lambda found: -found[0])
     models: list[Model] = []
     for _, top in chosen:

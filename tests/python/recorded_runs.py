@@ -19,6 +19,7 @@ def find_python() -> str | None:
     """One that has torch; None where there is none."""
     for python in (
         os.environ.get("FLOPLEDGER_TEST_PYTHON"),
+        str(ROOT / "build" / "venv-frameworks" / "bin" / "python"),
         str(ROOT / "build" / "venv" / "bin" / "python"),
         sys.executable,
     ):
@@ -28,7 +29,7 @@ def find_python() -> str | None:
 
 
 def libraries_of(python: str) -> dict[str, bool]:
-    names = ("torch", "transformers", "accelerate", "lightning")
+    names = ("torch", "transformers", "accelerate", "lightning", "deepspeed")
     question = (
         f"import importlib.util as u; print([n for n in {names} if u.find_spec(n) is not None])"
     )
@@ -92,19 +93,19 @@ class Runner:
         self.runs: dict[str, Future[Run]] = {}
 
     def words(self, kind: str) -> list[str]:
-        ranks = []
-        if kind in ("ddp", "fsdp"):
-            ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-        return [self.python, *ranks, str(LOOPS), kind]
+        ranks = {"ddp": "2", "fsdp": "2", "mesh": "4"}.get(kind)
+        launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+        return [self.python, *([*launcher, ranks] if ranks else []), str(LOOPS), kind]
 
     def start_plain(self, kind: str) -> None:
         self.runs[f"plain {kind}"] = self.pool.submit(self.go, f"plain-{kind}", self.words(kind))
 
     def start_recorded(self, kind: str, *options: str, name: str = "", **variables: str) -> None:
-        name = name or kind
+        self.start_command(name or kind, self.words(kind), *options, **variables)
+
+    def start_command(self, name: str, words: list[str], *options: str, **variables: str) -> None:
         captures = self.folder / f"captures-{name}"
-        words = [str(self.program), "run", "--output", str(captures), *options, "--"]
-        words += self.words(kind)
+        words = [str(self.program), "run", "--output", str(captures), *options, "--", *words]
         self.runs[name] = self.pool.submit(self.go, f"recorded-{name}", words, captures, variables)
 
     def start_with_full_disk(self) -> None:

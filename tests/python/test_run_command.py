@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`flopledger run` as a command, and the parts of the recorder that need no torch: test_run_command.py PROGRAM"""
 
+import enum
 import os
 import signal
 import subprocess
@@ -8,6 +9,9 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
 
 from count_line import run_and_count
 
@@ -204,6 +208,102 @@ class Parts(unittest.TestCase):
             [again.window_from(step) for step in (2, 10, 11, 110, 111)],
             [(10, 12), (10, 12), (110, 112), (110, 112), (210, 212)],
         )
+
+    def test_layout_of_launchers(self) -> None:
+        from flopledger.parallel_layout import layout_of_environment
+
+        def told(**environment: str) -> tuple[int, int, int, str]:
+            layout = layout_of_environment(environment)
+            return layout.rank, layout.world_size, layout.local_rank, layout.source
+
+        self.assertEqual(told(), (0, 1, 0, "one process"))
+        self.assertEqual(
+            told(RANK="3", WORLD_SIZE="8", LOCAL_RANK="1", SLURM_PROCID="0", SLURM_NTASKS="2"),
+            (3, 8, 1, "environment"),
+        )
+        self.assertEqual(told(SLURM_PROCID="5", SLURM_NTASKS="6"), (5, 6, 0, "environment"))
+        self.assertEqual(
+            told(
+                OMPI_COMM_WORLD_RANK="1", OMPI_COMM_WORLD_SIZE="4", OMPI_COMM_WORLD_LOCAL_RANK="1"
+            ),
+            (1, 4, 1, "environment"),
+        )
+        self.assertEqual(told(RANK="x", WORLD_SIZE="8"), (0, 1, 0, "one process"))
+
+    def test_layout_of_megatron(self) -> None:
+        """A stand-in for its module: rank 13 of 2 x 4 x 2."""
+        state = ModuleType("megatron.core.parallel_state")
+        told = {
+            "model_parallel_is_initialized": True,
+            "get_data_parallel_rank": 2,
+            "get_data_parallel_world_size": 4,
+            "get_tensor_model_parallel_rank": 1,
+            "get_tensor_model_parallel_world_size": 2,
+            "get_pipeline_model_parallel_rank": 1,
+            "get_pipeline_model_parallel_world_size": 2,
+        }
+        for name, value in told.items():
+            setattr(state, name, lambda value=value: value)
+        layout = self.layout_with(state)
+        self.assertEqual(layout.folder_name, "rank13_dp2_tp1_pp1")
+        self.assertEqual((layout.source, layout.data, layout.tensor), ("Megatron", (2, 4), (1, 2)))
+        state.model_parallel_is_initialized = lambda: False  # type: ignore[attr-defined]
+        self.assertEqual(self.layout_with(state).folder_name, "rank13_dp13_tp0_pp0")
+
+    def test_layout_of_internevo(self) -> None:
+        """A stand-in for its context, in which there is no pipeline."""
+        context = ModuleType("internlm.core.context")
+
+        class Mode(enum.Enum):
+            GLOBAL, DATA, TENSOR, PIPELINE = "global", "data", "tensor", "pipe"
+
+        class Groups:
+            places = {Mode.GLOBAL: (13, 16), Mode.DATA: (6, 8), Mode.TENSOR: (1, 2)}
+
+            def is_initialized(self, mode: Mode) -> bool:
+                return mode in self.places
+
+            def get_local_rank(self, mode: Mode) -> int:
+                return self.places[mode][0]
+
+            def get_world_size(self, mode: Mode) -> int:
+                return self.places[mode][1]
+
+        context.ParallelMode = Mode  # type: ignore[attr-defined]
+        context.global_context = Groups()  # type: ignore[attr-defined]
+        layout = self.layout_with(context)
+        self.assertEqual(layout.folder_name, "rank13_dp6_tp1_pp0")
+        self.assertEqual((layout.source, layout.pipeline), ("InternEvo", (0, 1)))
+
+    def layout_with(self, module: ModuleType) -> Any:
+        from flopledger.parallel_layout import find_layout
+
+        environment = {"RANK": "13", "WORLD_SIZE": "16"}
+        with mock.patch.dict(sys.modules, {module.__name__: module}):
+            with mock.patch.dict(os.environ, environment):
+                return find_layout([])
+
+    def test_layout_of_a_mesh(self) -> None:
+        """Replicas, shards and parts of a sequence count as data parallelism, the first the slowest."""
+        from flopledger.parallel_layout import find_layout
+
+        class Mesh:
+            mesh_dim_names = ("pp", "dp_replicate", "dp_shard", "tp")
+            shape = (2, 2, 3, 4)
+            ndim = 4
+
+            def get_coordinate(self) -> list[int]:
+                return [1, 1, 2, 3]
+
+        class Part:
+            """The dimension that parameters are sharded over."""
+
+            def _get_root_mesh(self) -> Mesh:
+                return Mesh()
+
+        layout = find_layout([object(), mock.Mock(device_mesh=Part())])
+        self.assertEqual(layout.folder_name, "rank0_dp5_tp3_pp1")
+        self.assertEqual((layout.data, layout.source), ((5, 6), "device mesh"))
 
     def test_secrets_are_hidden(self) -> None:
         from flopledger.side_file import describe_environment, without_secrets

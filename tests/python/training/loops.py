@@ -164,6 +164,52 @@ def interrupted() -> None:
     train(Language(), before_step=before_step)
 
 
+def raises() -> None:
+    """Inside of the forward in step 5, which the program gets over; tells whether torch is as it was."""
+
+    class Failing(Language):
+        fails = False
+
+        def forward(self, input_ids: Tensor) -> Tensor:
+            x = self.blocks[0](self.embedding(input_ids))
+            if self.fails:
+                self.blocks[1](x[..., :-1])  # of the wrong size
+            return self.logits(self.blocks[1](x))
+
+    model = Failing()
+    code = nn.Module._wrapped_call_impl.__code__
+
+    def before_step(step: int) -> None:
+        if step == 5:
+            model.fails = True
+            try:
+                model(torch.zeros(1, LENGTH, dtype=torch.long))
+            except RuntimeError as error:
+                print(type(error).__name__)
+            model.fails = False
+
+    train(model, before_step=before_step)
+    print(
+        nn.Module._wrapped_call_impl.__code__ is code, torch.nn.modules.module._global_forward_hooks
+    )
+
+
+def unknown_op() -> None:
+    """An operator of the program's own, of which nobody can know what it computes."""
+
+    @torch.library.custom_op("ours::mix", mutates_args=())
+    def mix(x: Tensor) -> Tensor:
+        return torch.from_numpy(x.numpy()[::-1].copy())
+
+    class Mixing(Language):
+        def forward(self, input_ids: Tensor) -> Tensor:
+            x = self.embedding(input_ids)
+            x = x + mix(x.detach())
+            return self.logits(self.blocks[1](self.blocks[0](x)))
+
+    train(Mixing())
+
+
 def waits() -> None:
     """Until somebody ends it."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
@@ -263,6 +309,34 @@ def distributed(model: nn.Module) -> None:
     torch.distributed.destroy_process_group()
 
 
+def mesh() -> None:
+    """Four ranks: two stages of a pipeline (which do the same here), two parts of each matrix."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+    from torch.distributed.tensor.placement_types import Replicate
+
+    whole = init_device_mesh("cpu", (2, 2), mesh_dim_names=("pp", "tp"))
+    model = Language()
+    plan = {f"blocks.{i}.layer": ColwiseParallel(output_layouts=Replicate()) for i in range(2)}
+    distributed(parallelize_module(model, whole["tp"], plan))
+
+
+def accelerator() -> None:
+    from accelerate import Accelerator
+
+    work = Accelerator(cpu=True)
+    model = Language()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    model, optimizer = work.prepare(model, optimizer)
+    for _, batch in zip(range(STEPS), batches()):
+        optimizer.zero_grad()
+        loss = loss_of(model, batch)
+        work.backward(loss)
+        optimizer.step()
+        say(loss)
+    work.end_training()
+
+
 def ddp() -> None:
     torch.distributed.init_process_group("gloo")
     distributed(nn.parallel.DistributedDataParallel(Language()))
@@ -270,7 +344,11 @@ def ddp() -> None:
 
 def fsdp() -> None:
     from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import fully_shard
+
+    try:
+        from torch.distributed.fsdp import fully_shard
+    except ImportError:  # torch 2.5 and older
+        from torch.distributed._composable.fsdp import fully_shard
 
     mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("dp",))
     model = Language()
