@@ -61,13 +61,14 @@ class CaptureFolder:
             remove(text)
         return path
 
-    def write_json(self, name: str, content: dict[str, Any]) -> None:
+    def write_json(self, name: str, content: dict[str, Any], is_compact: bool = False) -> None:
         """Whole or not at all."""
         path = os.path.join(self.path, name)
         part = f"{path}.part"
         try:
             with open(part, "w", encoding="utf-8") as file:
-                json.dump(content, file, indent=1, ensure_ascii=False, default=str)
+                indent = None if is_compact else 1
+                json.dump(content, file, indent=indent, ensure_ascii=False, default=str)
                 file.write("\n")
             os.replace(part, path)
         finally:

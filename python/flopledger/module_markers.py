@@ -128,8 +128,10 @@ def is_compiled_in_part(modules: list[tuple[Any, str]]) -> bool:
 class ModuleMarkers:
     """on() and off(); `reason` says why there are none."""
 
-    def __init__(self) -> None:
+    def __init__(self, wrap: Callable[[Any], Any] | None = None) -> None:
+        """`wrap` puts something of its own around the marks."""
         self.reason = ""
+        self.wrap = wrap
         self.marks: Any = None
         self.means = ""  # "code" or "hooks": how modules are marked
         self.original: CodeType | None = None
@@ -146,7 +148,7 @@ class ModuleMarkers:
     def prepare(self) -> None:
         from torch import nn
 
-        self.marks = load_marks()
+        self.marks = self.wrap(load_marks()) if self.wrap else load_marks()
         function = getattr(nn.Module, "_wrapped_call_impl", None)
         code = getattr(function, "__code__", None)
         is_expected = (

@@ -11,8 +11,10 @@ import weakref
 from types import ModuleType
 from typing import Any
 
+from flopledger.allocator_history import AllocatorHistory, TaggedMarks
 from flopledger.batch import BatchCounter
 from flopledger.capture_folder import CaptureFolder, remove
+from flopledger.memory_marks import MemoryMarks
 from flopledger.messages import describe, guarded, say, say_once_of_all_ranks
 from flopledger.models import Model, find_models, modules_to_mark, parameters_of, walk
 from flopledger.module_markers import ModuleMarkers
@@ -48,6 +50,8 @@ class Recorder:
         self.models: list[Model] | None = None  # held while recording, and no longer
         self.described: dict[str, Any] = {}  # what capture.json says of models and optimizers
         self.markers: ModuleMarkers | None = None
+        self.memory: MemoryMarks | None = None  # while recording, where it was asked for
+        self.history = AllocatorHistory()
         self.batch = BatchCounter()
         self.folder: CaptureFolder | None = None
         self.layout = ParallelLayout()
@@ -83,6 +87,8 @@ class Recorder:
             return
         if parent.markers is not None:
             parent.markers.off()
+        if parent.memory is not None:
+            parent.memory.stop()
         parent.hook.remove()
         parent.release_program()
         cls.current = None
@@ -100,6 +106,7 @@ class Recorder:
         self.hook.remove()
         if self.markers is not None:
             self.markers.off()
+        self.end_memory()
         session, self.session = self.session, None
         if session is not None and self.watch is not None:
             with self.watch:
@@ -139,8 +146,11 @@ class Recorder:
         self.hook_calls += 1
         if self.finder.ends_step(id(optimizer)):
             self.end_step(optimizer)
-        elif id(optimizer) not in self.known:
+            return
+        if id(optimizer) not in self.known:
             self.add_optimizer(optimizer)
+        if self.memory is not None:
+            guarded(self.memory.mark, self.turn_off)("optimizer end")
 
     def end_step(self, optimizer: Any) -> None:
         now = time.perf_counter_ns()
@@ -187,6 +197,8 @@ class Recorder:
     def work_between_steps(self) -> None:
         if self.session is not None and self.session.is_started:
             self.session.end_step()
+            if self.memory is not None:
+                self.memory.end_step()
             self.steps_in_window.append({"step": self.step, **self.batch.take()})
             if self.window is None or self.step >= self.window[1]:
                 self.end_window()
@@ -258,14 +270,38 @@ class Recorder:
             self.find_models()
         with self.watch:
             self.session.start()
+        self.begin_memory()
         self.mark_modules()
         self.session.begin_step(self.step + 1)
+
+    def begin_memory(self) -> None:
+        if not self.settings.memory:
+            return
+        self.history.start()
+        self.memory = MemoryMarks(self.history)
+        self.memory.start(self.models or [], self.optimizers, self.step + 1)
+
+    def end_memory(self) -> None:
+        memory, self.memory = self.memory, None
+        if memory is not None:
+            memory.stop()
+        self.history.stop()
+
+    def observe_call(
+        self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
+        """Of each outermost call of a marked module."""
+        self.batch.observe(module, arguments, keywords)
+        if self.memory is not None:
+            guarded(self.memory.before_call, self.end_memory)(module, arguments, keywords)
 
     def mark_modules(self) -> None:
         if not self.settings.markers:
             return
-        if self.markers is None:
-            self.markers = ModuleMarkers()
+        if self.markers is None or self.history.is_on:
+            self.markers = ModuleMarkers(
+                (lambda marks: TaggedMarks(marks, self.history)) if self.history.is_on else None
+            )
         self.batch.models = [
             id(named.module)
             for model in self.models or []
@@ -273,7 +309,7 @@ class Recorder:
             if named.name == ""
         ]
         modules = modules_to_mark(self.models or [], self.settings.modules)
-        self.markers.on(modules, self.batch.observe)
+        self.markers.on(modules, self.observe_call)
         if self.markers.reason:
             self.tell(self.markers.reason)
         elif not self.models:
@@ -293,12 +329,15 @@ class Recorder:
         was_started, open_step = session.is_started, session.open_step
         if self.markers is not None:
             self.markers.off()
+        if self.memory is not None:
+            self.memory.stop()
         with self.watch:
             session.stop()
         if not was_started:
             return
         if self.steps_in_window:
             self.save_window(session, open_step)
+        self.end_memory()
         self.window = self.settings.window_from(self.step + 2)
         self.describe_models()
         self.models = None
@@ -325,7 +364,22 @@ class Recorder:
             raise OSError(
                 error.errno, f"cannot write the trace: {error.strerror or error}", error.filename
             ) from error
-        self.recorded.append({"trace": name, "steps": self.steps_in_window})
+        self.recorded.append(
+            {"trace": name, **self.save_memory(name), "steps": self.steps_in_window}
+        )
+
+    def save_memory(self, trace: str) -> dict[str, str]:
+        """What stands beside the trace: the marks, and the allocator's own history of a device."""
+        assert self.folder is not None
+        if self.memory is None:
+            return {}
+        stem = trace.removesuffix(".pt.trace.json.gz")
+        files = {"memory": f"{stem}.memory.json"}
+        self.folder.write_json(files["memory"], self.memory.content(trace), is_compact=True)
+        snapshot = f"{stem}.memory.pickle"
+        if self.history.save(os.path.join(self.folder.path, snapshot)):
+            files["memory_snapshot"] = snapshot
+        return files
 
     def make_way(self) -> None:
         """The program starts a profiler of its own: it wins."""

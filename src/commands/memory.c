@@ -1,6 +1,7 @@
 /* `flopledger memory FILE...`: what held the memory of a device, when it was the most, and why. */
 #include "base/attributes.h"
 #include "commands/command.h"
+#include "commands/memory_of_capture.h"
 #include "commands/memory_of_snapshot.h"
 #include "commands/memory_settings.h"
 #include "reports/write_report.h"
@@ -25,45 +26,71 @@ static const struct option memory_options[] = {
      FIELD(device),
      .minimum = 0,
      .maximum = INT32_MAX,
-     .help = "only this device of a snapshot (default: all that hold memory)"},
+     .help = "only this device (default: of a snapshot all that hold memory; of a recorded run the "
+             "one that holds most, or the host)"},
     {.name = "compare",
      .kind = OPTION_TEXT,
      .metavar = "BEFORE",
      FIELD(compare),
      .help = "say what grew and what shrank since this other snapshot"},
+    {.name = "depth",
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(depth),
+     .minimum = -1,
+     .maximum = INT32_MAX,
+     .help = "of a recorded run: modules down to this depth; 0 is the model itself (default: "
+             "all)"},
     PAGE_OPTIONS(struct memory_settings),
     READING_OPTIONS(struct memory_settings),
     {0},
 };
 
+/* One snapshot among the files, and all must be some. */
+static bool is_about_snapshots(char **paths, int count, const struct memory_settings *settings)
+{
+    for (int i = 0; i < count; i++)
+        if (is_snapshot_file(paths[i]))
+            return true;
+    return settings->compare != NULL;
+}
+
 static bool run_memory(int count, char **arguments, struct error *error)
 {
-    struct memory_settings settings = {.top = 10, .device = -1, .shows_progress = true};
+    struct memory_settings settings = {
+        .top = 10, .device = -1, .depth = -1, .shows_progress = true};
 
     if (!parse_options(memory_options, &settings, arguments, &count, error))
         return false;
     if (count == 0)
         return error_set(error, ERROR_USAGE,
-                         "no file given: name a snapshot that torch.cuda.memory._dump_snapshot "
-                         "wrote");
+                         "no file given: name the folder of a run that 'flopledger run --memory' "
+                         "recorded, or a snapshot that torch.cuda.memory._dump_snapshot wrote");
     if (!check_output(&settings.page, error))
         return false;
-    return print_memory_of_snapshots(arguments, count, &settings, error);
+    if (is_about_snapshots(arguments, count, &settings))
+        return print_memory_of_snapshots(arguments, count, &settings, error);
+    return print_memory_of_captures(arguments, count, &settings, error);
 }
 
 const struct command memory_command = {
     .name = "memory",
     .summary = "what held the memory of a device, when it was the most, and why",
-    .usage = "SNAPSHOT...",
+    .usage = "FILE...",
     .description =
-        "Reads snapshots of PyTorch's CUDA allocator, as torch.cuda.memory._dump_snapshot writes "
-        "them (packed with gzip or zstd, too), and prints the peak to the byte, when it was and "
-        "what it consisted of: by line of code, module, annotation and stream, the largest "
+        "Reads the memory of recorded runs ('flopledger run --memory') and prints the peak to the "
+        "byte, when it was, and what it consisted of: parameters, gradients, optimizer state, "
+        "activations and temporaries, by module and by step, and what grows from step to step.\n\n"
+        "Or reads snapshots of PyTorch's CUDA allocator, as torch.cuda.memory._dump_snapshot "
+        "writes them (packed with gzip or zstd, too), and prints the peak to the byte, when it was "
+        "and what it consisted of: by line of code, module, annotation and stream, the largest "
         "allocations, memory over time, what is reserved and can't be used, what grew, and for "
         "each time that memory ran out what would have made it fit.\n\n"
         "A snapshot is a pickle, and loading a pickle in Python can run any program. Here nothing "
         "is run: only plain data is read, and what asks for more is refused.",
-    .examples = "flopledger memory snapshot.pickle\n"
+    .examples = "flopledger memory captures/train/2026-01-31_12-00-00\n"
+                "    the memory of a run that 'flopledger run --memory' recorded\n"
+                "flopledger memory snapshot.pickle\n"
                 "    the peak and what it consists of\n"
                 "flopledger memory --compare before.pickle after.pickle\n"
                 "    what grew and what shrank\n"

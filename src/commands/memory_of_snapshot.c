@@ -6,12 +6,14 @@
 #include "base/progress.h"
 #include "readers/cuda_memory_snapshot.h"
 
+#include <string.h>
+
 bool is_snapshot_file(const char *path)
 {
     SCOPED(input_stream) input = {0};
     struct input_window head;
 
-    if (!input_stream_open(&input, path, false, NULL))
+    if (strcmp(path, "-") == 0 || !input_stream_open(&input, path, false, NULL))
         return false;
     head = input_stream_peek(&input);
     return looks_like_memory_snapshot(head.text, head.length);

@@ -11,6 +11,7 @@ struct memory_settings {
     struct page_settings page;
     int64_t top;         /* rows of long tables; 0: all */
     int64_t device;      /* -1: all */
+    int64_t depth;       /* of modules; -1: all */
     const char *compare; /* the file to compare with: what was before; NULL: none */
     int64_t threads;
     bool shows_progress;

@@ -35,8 +35,10 @@ struct job_list {
 
 static void do_job(struct file_job *job, const struct job_list *list)
 {
-    struct read_options options = {
-        .threads = list->threads_per_file, .progress = list->progress, .part = job->part};
+    struct read_options options = {.threads = list->threads_per_file,
+                                   .progress = list->progress,
+                                   .part = job->part,
+                                   .keeps_memory = list->reading->keeps_memory};
     SCOPED(trace) trace = {0};
 
     if (job->error.class != ERROR_NONE) /* its file could not even be looked into */

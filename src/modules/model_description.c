@@ -5,13 +5,11 @@
 #include "base/invariant.h"
 #include "base/json_tree.h"
 #include "base/string_pool.h"
+#include "base/whole_file.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SIDE_FILE_BYTES_MAX = 256 << 20 };
 
 static const char side_file[] = "capture.json";
 
@@ -194,41 +192,6 @@ bool model_description_parse(struct model_description *description, const char *
     return true;
 }
 
-/* The whole file, NUL-terminated; NULL with `error` set, or with *is_missing. free() it. */
-static char *read_whole(const char *path, size_t *length, bool *is_missing, struct error *error)
-{
-    FILE *file = fopen(path, "re");
-    size_t capacity = 1 << 16;
-    char *text;
-
-    *is_missing = !file && errno == ENOENT;
-    if (!file) {
-        (void)error_set(error, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
-        return NULL;
-    }
-    text = require_memory(malloc(capacity));
-    *length = 0;
-    for (;;) {
-        size_t more = fread(text + *length, 1, capacity - *length, file);
-
-        *length += more;
-        if (more == 0 || *length >= SIDE_FILE_BYTES_MAX)
-            break;
-        if (*length == capacity) {
-            capacity *= 2;
-            text = require_memory(realloc(text, capacity));
-        }
-    }
-    if (!ferror(file) && *length < SIDE_FILE_BYTES_MAX) {
-        (void)fclose(file);
-        return text;
-    }
-    (void)fclose(file);
-    free(text);
-    (void)error_set(error, ERROR_INPUT, "cannot read '%s': it is damaged or too large", path);
-    return NULL;
-}
-
 bool model_description_find(struct model_description *description, const char *trace_path,
                             struct error *error)
 {
@@ -243,7 +206,7 @@ bool model_description_find(struct model_description *description, const char *t
 
     memcpy(path, trace_path, folder);
     memcpy(path + folder, side_file, sizeof side_file);
-    text = is_pipe ? NULL : read_whole(path, &length, &is_missing, error);
+    text = is_pipe ? NULL : read_whole_file(path, &length, &is_missing, error);
     is_missing |= is_pipe;
     is_read = text ? model_description_parse(description, path, text, length, error) : is_missing;
     free(text);

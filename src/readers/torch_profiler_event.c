@@ -330,7 +330,10 @@ static inline const char *scan_field(struct json_scan *scan, const char *at,
         event->has &= ~(uint32_t)HAS_DURATION_OVERFLOW;
         return scan_time(scan, at, &event->duration_ns, &event->has, HAS_DURATION);
     case FIELD_ARGS:
-        return scan_args(scan, at, event);
+        event->args.text = at;
+        at = scan_args(scan, at, event);
+        event->args.length = at ? (uint32_t)(at - event->args.text) : 0;
+        return at;
     case FIELD_OTHER:
         break;
     }
@@ -341,6 +344,7 @@ const char *torch_event_scan(struct json_scan *scan, const char *at, struct torc
 {
     event->has = 0;
     event->has_args = 0;
+    event->args.length = 0;
     if (*at != '{')
         return scan_fail(scan, at, "'{', the beginning of an event");
     at = scan_space(at + 1);

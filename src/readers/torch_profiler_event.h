@@ -60,6 +60,7 @@ struct torch_event {
     struct json_slice name;
     struct json_slice pid;
     struct json_slice tid;
+    struct json_slice args; /* the text as written; length 0: none */
     int64_t start_ns;
     int64_t duration_ns;
     int64_t numbers[ARG_OCCUPANCY];

@@ -229,7 +229,7 @@ static bool read_trace(struct trace *trace, struct input_stream *input,
     bool is_trace;
 
     input->progress = options->progress;
-    torch_pieces_init(&parse.pieces, input);
+    torch_pieces_init(&parse.pieces, input, options->keeps_memory);
     parse_text(&parse);
     text_bytes = json_window_byte(window_of(&parse), window_of(&parse)->scan.limit);
     is_trace = check_content(&parse, error);

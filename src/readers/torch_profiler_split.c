@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input)
+void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input, bool keeps_memory)
 {
     struct torch_piece *first = require_memory(calloc(1, sizeof *first));
 
@@ -16,13 +16,17 @@ void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input)
     json_window_init(&first->window, input, 0);
     *pieces = (struct torch_pieces){.pieces = first, .count = 1};
     first->store.builder = &first->builder;
+    first->store.keeps_memory = keeps_memory;
 }
 
-static void begin_piece(struct torch_piece *piece, const struct input_stream *input,
+static void begin_piece(struct torch_piece *piece, const struct torch_piece *first,
                         int64_t start_byte)
 {
+    const struct input_stream *input = first->window.input;
+
     trace_builder_init(&piece->builder);
     piece->store.builder = &piece->builder;
+    piece->store.keeps_memory = first->store.keeps_memory;
     piece->start_byte = start_byte;
     piece->stop_byte = INT64_MAX;
     input_stream_open_at(&piece->stream, input, start_byte);
@@ -65,7 +69,7 @@ static void split(struct torch_pieces *pieces, unsigned threads)
         if (start < 0)
             continue;
         pieces->pieces[pieces->count - 1].stop_byte = start;
-        begin_piece(&pieces->pieces[pieces->count++], input, start);
+        begin_piece(&pieces->pieces[pieces->count++], &first, start);
     }
 }
 

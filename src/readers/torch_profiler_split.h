@@ -27,8 +27,9 @@ struct torch_pieces {
 /* Pieces of a file are not smaller than this. */
 enum { TORCH_PIECE_BYTES_MIN = 256 * 1024 };
 
-/* Begins with one piece that reads `input`; trace_builder_init is done for it. */
-void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input);
+/* Begins with one piece that reads `input`; trace_builder_init is done for it.
+ * `keeps_memory`: see struct read_options. */
+void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input, bool keeps_memory);
 
 /* The first piece stands behind the '[': reads all events. Where `input` can be read anywhere it is
  * split over up to `threads` threads. A piece other than the first begins at what only seems to be

@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "base/utf8.h"
 #include "readers/torch_profiler_category.h"
+#include "readers/torch_profiler_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -363,6 +364,17 @@ static void store_metadata(struct torch_store *store, const struct torch_event *
     trace_builder_name(store->builder, &name);
 }
 
+/* One allocated or freed block. */
+static void store_memory(struct torch_store *store, const struct torch_event *text)
+{
+    struct memory_event memory;
+
+    if (!torch_memory_event_read(&memory, text))
+        return;
+    memory.track = track_of(store, text, EVENT_HOST_OTHER);
+    memory_list_add(&store->builder->memory, &memory);
+}
+
 void torch_store_event(struct torch_store *store, const struct torch_event *text)
 {
     struct trace_builder *builder = store->builder;
@@ -384,6 +396,8 @@ void torch_store_event(struct torch_store *store, const struct torch_event *text
         builder->read.missing_times++;
     else if (is_timed)
         store_half(store, text, &category);
+    else if (store->keeps_memory && is_torch_memory_event(text))
+        store_memory(store, text);
     if (has_start && phase != 'M' && phase != 'X')
         trace_builder_count(builder, category.string, phase, text->start_ns, text->start_ns);
     else

@@ -6,10 +6,13 @@
 #include "readers/torch_profiler_memo.h"
 #include "trace/trace_builder.h"
 
+#include <stdbool.h>
+
 /* What is remembered from one event to the next; a zeroed one with `builder` set is ready. */
 struct torch_store {
     struct trace_builder *builder;
-    char *scratch; /* for texts with escapes */
+    bool keeps_memory; /* see struct read_options */
+    char *scratch;     /* for texts with escapes */
     size_t scratch_size;
     struct string_pool arrays; /* texts of arrays as written */
     uint32_t *array_strings;   /* for each of them the string in the builder's pool, on one line */

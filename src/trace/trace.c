@@ -23,5 +23,6 @@ void trace_clear(struct trace *trace)
     free(trace->tracks);
     free(trace->details);
     free(trace->devices);
+    memory_list_clear(&trace->memory);
     *trace = (struct trace){0};
 }

@@ -4,6 +4,7 @@
 
 #include "base/string_pool.h"
 #include "trace/event.h"
+#include "trace/memory_event.h"
 #include "trace/read_account.h"
 
 #include <stdbool.h>
@@ -82,6 +83,8 @@ struct trace {
     uint32_t detail_count;
     struct device *devices; /* sorted by number */
     uint32_t device_list_count;
+
+    struct memory_list memory; /* by time; empty where the reader was not asked for it */
 
     struct run_facts facts;
     struct read_account read; /* what was read, and what was not */

@@ -342,5 +342,6 @@ void trace_builder_clear(struct trace_builder *builder)
     free(builder->detail_slots);
     free(builder->names);
     free(builder->devices);
+    memory_list_clear(&builder->memory);
     *builder = (struct trace_builder){0};
 }

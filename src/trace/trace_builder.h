@@ -5,6 +5,7 @@
 
 #include "base/string_pool.h"
 #include "trace/event_store.h"
+#include "trace/memory_event.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
@@ -62,6 +63,8 @@ struct trace_builder {
 
     struct device *devices;
     uint32_t device_count;
+
+    struct memory_list memory; /* where it is asked for */
 
     struct run_facts facts; /* set by trace_builder_init to "not given" */
     struct read_account read;

@@ -377,6 +377,21 @@ static struct event *gather(struct finish *finish, bool is_notes, uint32_t *coun
     return events;
 }
 
+static void gather_memory(struct finish *finish)
+{
+    for (unsigned b = 0; b < finish->count; b++) {
+        const struct memory_list *list = &finish->builders[b].memory;
+
+        for (size_t i = 0; i < list->count; i++) {
+            struct memory_event event = list->events[i];
+
+            event.track = finish->maps[b].tracks[event.track];
+            memory_list_add(&finish->trace->memory, &event);
+        }
+    }
+    memory_list_sort(&finish->trace->memory);
+}
+
 /* ---- devices -------------------------------------------------------------------------------- */
 
 static int compare_devices(const void *a, const void *b)
@@ -498,6 +513,7 @@ void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned 
     adopt(trace, &builders[0]);
     name_tracks(trace, &builders[0]);
     gather_host(&finish);
+    gather_memory(&finish);
     trace->device = gather(&finish, false, &trace->device_count);
     trace->device_notes = gather(&finish, true, &trace->device_note_count);
     list_devices(trace, &builders[0]);

@@ -41,7 +41,7 @@ MAY_INCLUDE = {
     "ledger": {"trace", "base"},
     "modules": {"trace", "flops", "base"},
     "flops": {"base"},
-    "memory": {"trace", "base"},
+    "memory": {"modules", "trace", "base"},
     "devices": {"base"},
     "architectures": {"base"},
     "reports": {"results", "base"},

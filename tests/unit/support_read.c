@@ -24,7 +24,8 @@ extern const struct reader torch_profiler_json_reader;
 bool read_text(struct trace *trace, const char *text, size_t length, struct read_manner manner,
                struct error *error)
 {
-    const struct read_options options = {.threads = manner.threads ? manner.threads : 1};
+    const struct read_options options = {.threads = manner.threads ? manner.threads : 1,
+                                         .keeps_memory = manner.keeps_memory};
     SCOPED(input_stream) input = {0};
 
     input_stream_open_memory(&input, text, length);

@@ -5,10 +5,13 @@
 #include "base/error.h"
 #include "trace/trace.h"
 
+#include <stdbool.h>
+
 /* How a text is handed to the reader. */
 struct read_manner {
     unsigned threads;   /* 0: 1 */
     size_t piece_bytes; /* of the windows; 0: as usual */
+    bool keeps_memory;  /* see struct read_options */
 };
 
 /* Reads `length` bytes of `text` as a torch-profiler trace; false with `error` set where it is

@@ -1,0 +1,412 @@
+/* The peak of a recorded run: when it is reached, what it consists of, and how each step compares.
+ */
+#include "analyses/memory_sections.h"
+
+#include "base/format.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { TIMELINE_SLICES = 20 };
+
+static void add_number(struct results *results, struct section *section, const char *key,
+                       const char *title, struct value value, const char *note)
+{
+    section_add_number(results, section,
+                       (struct number){.key = key, .title = title, .value = value, .note = note});
+}
+
+struct memory_peak memory_view_peak(const struct memory_view *view)
+{
+    return memory_peak_between(view->run, view->device, 0, view->run->blocks.change_count);
+}
+
+uint32_t memory_step_of(const struct memory_run *run, uint32_t change)
+{
+    uint32_t found = NO_EVENT;
+
+    for (uint32_t i = 0; i < run->step_count && run->steps[i].first_change <= change; i++)
+        found = i;
+    return found;
+}
+
+const char *memory_module_label(const char *name)
+{
+    return *name ? name : "(outside of modules)";
+}
+
+/* ---- numbers
+ * ------------------------------------------------------------------------------------- */
+
+static void add_place_of_peak(struct results *results, struct section *section,
+                              const struct memory_view *view, const struct memory_peak *peak)
+{
+    const struct memory_run *run = view->run;
+    uint32_t change = peak->change_count ? peak->change_count - 1 : 0;
+    uint32_t step = memory_step_of(run, change);
+    const struct memory_block *block =
+        peak->block == NO_VALUE ? NULL : &run->blocks.blocks[peak->block];
+    const char *op = block ? memory_block_op(run, block) : "";
+
+    if (!block || block->start_ns == INT64_MIN) {
+        add_number(results, section, "peak_phase", "reached", value_text("before the recording"),
+                   NULL);
+        return;
+    }
+    if (step == NO_EVENT)
+        add_number(results, section, "peak_step", "in step",
+                   value_not_known("needs marks of steps"), NULL);
+    else
+        add_number(results, section, "peak_step", "in step", value_count(run->steps[step].number),
+                   NULL);
+    add_number(results, section, "peak_phase", "in its",
+               value_text(memory_phase_title((enum memory_phase)block->phase)), NULL);
+    if (step != NO_EVENT)
+        add_number(results, section, "peak_time", "after the start of the step",
+                   value_time_ns(block->start_ns - run->steps[step].start_ns), NULL);
+    add_number(results, section, "peak_op", "reached by",
+               value_text(results_text(results, *op ? op : "(no op)")),
+               results_text(results, memory_module_label(memory_block_module(run, block))));
+}
+
+static int64_t most_reserved(const struct memory_view *view)
+{
+    const struct memory_list *memory = &view->run->trace->memory;
+    int64_t most = -1;
+
+    for (size_t i = 0; i < memory->count; i++)
+        if (memory->events[i].device == view->device && memory->events[i].reserved_bytes > most)
+            most = memory->events[i].reserved_bytes;
+    return most;
+}
+
+/* What other than torch holds of the device, at the mark where it is most; -1: not told. */
+static int64_t most_outside_torch(const struct memory_view *view)
+{
+    int64_t most = -1;
+
+    for (uint32_t i = 0; i < view->run->side->mark_count; i++) {
+        const struct memory_mark *mark = &view->run->side->marks[i];
+
+        for (uint32_t d = 0; d < mark->device_count; d++) {
+            const struct marked_device *device = &mark->devices[d];
+
+            if (device->device == view->device && device->used_bytes >= 0 &&
+                device->reserved_bytes >= 0 && device->used_bytes - device->reserved_bytes > most)
+                most = device->used_bytes - device->reserved_bytes;
+        }
+    }
+    return most;
+}
+
+static void add_allocator(struct results *results, struct section *section,
+                          const struct memory_view *view, int64_t peak_bytes)
+{
+    int64_t reserved = most_reserved(view);
+    int64_t outside = most_outside_torch(view);
+
+    if (view->device == HOST_MEMORY) {
+        add_number(results, section, "reserved_peak", "reserved, most",
+                   value_not_known("the host's allocator keeps no reserve"), NULL);
+        return;
+    }
+    add_number(results, section, "reserved_peak", "reserved, most",
+               reserved < 0 ? value_not_known("needs Total Reserved in the trace")
+                            : value_bytes(reserved),
+               NULL);
+    if (reserved >= peak_bytes)
+        add_number(results, section, "reserved_unused", "of that not in use at the peak",
+                   value_bytes(reserved - peak_bytes), "blocks that are cached or cut up");
+    add_number(results, section, "outside_torch", "outside PyTorch, most",
+               outside < 0 ? value_not_known("needs 'flopledger run --memory'")
+                           : value_bytes(outside),
+               "the device's context, NCCL, other programs");
+}
+
+/* How much of the activations at the forward's end and of the gradients has a module's name. */
+static void add_named_share(struct results *results, struct section *section,
+                            const struct memory_view *view)
+{
+    int64_t all = 0;
+    int64_t named = 0;
+
+    for (uint32_t i = 0; i < view->run->blocks.count; i++) {
+        const struct memory_block *block = &view->run->blocks.blocks[i];
+
+        if (block->device != view->device ||
+            (block->kind != MEMORY_ACTIVATION && block->kind != MEMORY_GRADIENT))
+            continue;
+        all += block->bytes;
+        if (*memory_block_module(view->run, block))
+            named += block->bytes;
+    }
+    if (all > 0)
+        add_number(results, section, "named_fraction", "activations and gradients with a module",
+                   value_fraction((double)named / (double)all),
+                   named < all ? "the rest is allocated outside of modules: the loss" : NULL);
+}
+
+/* ---- kinds
+ * --------------------------------------------------------------------------------------- */
+
+/* The changes made at the last mark of this point in a step; NO_CHANGE where there is none. */
+static uint32_t changes_at(const struct memory_run *run, uint32_t step, enum memory_point point)
+{
+    uint32_t found = NO_CHANGE;
+
+    if (step == NO_EVENT)
+        return found;
+    for (uint32_t i = 0; i < run->blocks.moment_count; i++) {
+        const struct memory_moment *moment = &run->blocks.moments[i];
+        const struct memory_mark *mark = &run->side->marks[moment->mark];
+
+        if (mark->point == point && mark->step == run->steps[step].number)
+            found = moment->change_count;
+    }
+    return found;
+}
+
+static void add_kinds(struct results *results, struct section *section,
+                      const struct memory_view *view, const struct memory_peak *peak)
+{
+    static const struct column columns[] = {
+        {"kind", "kind", UNIT_TEXT, 0, false},
+        {"peak", "at the peak", UNIT_BYTES, 0, false},
+        {"share", "share", UNIT_FRACTION, 1, true},
+        {"forward_end", "forward end", UNIT_BYTES, 2, false},
+        {"backward_end", "backward end", UNIT_BYTES, 3, false},
+        {"step_end", "step end", UNIT_BYTES, 4, false},
+    };
+    static const enum memory_point points[] = {POINT_FORWARD_END, POINT_BACKWARD_END,
+                                               POINT_STEP_END};
+    enum { POINTS = 3 };
+    uint32_t step = memory_step_of(view->run, peak->change_count ? peak->change_count - 1 : 0);
+    struct memory_sums at_peak = memory_alive(view->run, view->device, peak->change_count);
+    struct memory_sums sums[POINTS];
+    bool is_known[POINTS];
+    struct table *table = section_add_table(results, section, "kinds", "What is alive, by kind",
+                                            columns, sizeof columns / sizeof *columns);
+
+    for (int i = 0; i < POINTS; i++) {
+        uint32_t changes = changes_at(view->run, step, points[i]);
+
+        is_known[i] = changes != NO_CHANGE;
+        sums[i] = memory_alive(view->run, view->device, is_known[i] ? changes : 0);
+    }
+    table->note =
+        step == NO_EVENT ? NULL : "At the marks: those of the peak's step, the last ones.";
+    for (int kind = 0; kind <= MEMORY_KIND_COUNT; kind++) {
+        bool is_all = kind == MEMORY_KIND_COUNT;
+        struct value *cells = table_add_row(results, table, 0);
+        int64_t bytes = is_all ? at_peak.total : at_peak.bytes[kind];
+
+        cells[0] = value_text(is_all ? "in all" : memory_kind_title((enum memory_kind)kind));
+        cells[1] = value_bytes(bytes);
+        if (at_peak.total > 0)
+            cells[2] = value_fraction((double)bytes / (double)at_peak.total);
+        for (int i = 0; i < POINTS; i++)
+            cells[3 + i] = is_known[i] ? value_bytes(is_all ? sums[i].total : sums[i].bytes[kind])
+                                       : value_not_known("needs 'flopledger run --memory'");
+    }
+}
+
+/* ---- steps
+ * --------------------------------------------------------------------------------------- */
+
+/* The most alive in each phase of changes [first, last). */
+static void phase_peaks(const struct memory_view *view, uint32_t first, uint32_t last,
+                        int64_t most[MEMORY_PHASE_COUNT])
+{
+    const struct memory_blocks *blocks = &view->run->blocks;
+    int64_t bytes = 0;
+
+    for (int phase = 0; phase < MEMORY_PHASE_COUNT; phase++)
+        most[phase] = -1;
+    for (uint32_t i = 0; i < last; i++) {
+        const struct memory_block *block = &blocks->blocks[blocks->changes[i].block];
+
+        if (block->device != view->device)
+            continue;
+        bytes += blocks->changes[i].is_free ? -block->bytes : block->bytes;
+        if (i >= first && !blocks->changes[i].is_free && bytes > most[block->phase])
+            most[block->phase] = bytes;
+    }
+    if (most[MEMORY_RECOMPUTE] > most[MEMORY_BACKWARD])
+        most[MEMORY_BACKWARD] = most[MEMORY_RECOMPUTE];
+}
+
+static struct value bytes_or_none(int64_t bytes)
+{
+    return bytes < 0 ? value_none() : value_bytes(bytes);
+}
+
+static void add_steps(struct results *results, struct section *section,
+                      const struct memory_view *view)
+{
+    static const struct column columns[] = {
+        {"step", "step", UNIT_COUNT, 0, false},
+        {"peak", "peak", UNIT_BYTES, 0, false},
+        {"forward", "in the forward", UNIT_BYTES, 1, false},
+        {"backward", "in the backward", UNIT_BYTES, 1, false},
+        {"optimizer", "in the optimizer", UNIT_BYTES, 1, false},
+        {"start", "at its start", UNIT_BYTES, 3, false},
+        {"end", "at its end", UNIT_BYTES, 2, false},
+    };
+    const struct memory_run *run = view->run;
+    struct table *table;
+
+    if (run->step_count == 0)
+        return;
+    table = section_add_table(results, section, "steps", "Peak of each step", columns,
+                              sizeof columns / sizeof *columns);
+    for (uint32_t i = 0; i < run->step_count; i++) {
+        const struct memory_step *step = &run->steps[i];
+        int64_t most[MEMORY_PHASE_COUNT];
+        struct value *cells = table_add_row(results, table, 0);
+
+        phase_peaks(view, step->first_change, step->last_change, most);
+        cells[0] = value_count(step->number);
+        cells[1] = value_bytes(
+            memory_peak_between(run, view->device, step->first_change, step->last_change).bytes);
+        cells[2] = bytes_or_none(most[MEMORY_FORWARD]);
+        cells[3] = bytes_or_none(most[MEMORY_BACKWARD]);
+        cells[4] = bytes_or_none(most[MEMORY_OPTIMIZER]);
+        cells[5] = value_bytes(memory_alive(run, view->device, step->first_change).total);
+        cells[6] = value_bytes(memory_alive(run, view->device, step->last_change).total);
+    }
+}
+
+/* ---- timeline
+ * ------------------------------------------------------------------------------------ */
+
+static void add_timeline(struct results *results, struct section *section,
+                         const struct memory_view *view, const struct memory_peak *peak)
+{
+    static const struct column columns[] = {
+        {"time", "from", UNIT_TIME_NS, 0, false},
+        {"phase", "phase", UNIT_TEXT, 0, false},
+        {"alive", "most alive", UNIT_BYTES, 0, false},
+        {"share", "of the peak", UNIT_FRACTION, 1, true},
+    };
+    const struct memory_run *run = view->run;
+    uint32_t index = memory_step_of(run, peak->change_count ? peak->change_count - 1 : 0);
+    const struct memory_step *step = index == NO_EVENT ? NULL : &run->steps[index];
+    struct table *table;
+    uint32_t at;
+
+    if (!step || peak->bytes <= 0 || step->end_ns <= step->start_ns)
+        return;
+    table = section_add_table(
+        results, section, "timeline",
+        results_format(results, "Step %lld in slices of time", (long long)step->number), columns,
+        sizeof columns / sizeof *columns);
+    at = step->first_change;
+    for (int64_t slice = 0; slice < TIMELINE_SLICES; slice++) {
+        int64_t length_ns = step->end_ns - step->start_ns;
+        int64_t end_ns = step->start_ns + (length_ns / TIMELINE_SLICES) * (slice + 1);
+        uint32_t first = at;
+        struct memory_peak most;
+        struct value *cells = table_add_row(results, table, 0);
+
+        while (at < step->last_change &&
+               (run->blocks.changes[at].time_ns < end_ns || slice == TIMELINE_SLICES - 1))
+            at++;
+        most = memory_peak_between(run, view->device, first, at);
+        cells[0] = value_time_ns((length_ns / TIMELINE_SLICES) * slice);
+        cells[1] = value_text(memory_phase_title(
+            memory_phase_at(run, most.change_count ? most.change_count - 1 : 0)));
+        cells[2] = value_bytes(most.bytes);
+        cells[3] = value_fraction((double)most.bytes / (double)peak->bytes);
+    }
+}
+
+/* ---- doubts
+ * -------------------------------------------------------------------------------------- */
+
+static void add_doubts(struct results *results, struct section *section,
+                       const struct memory_view *view)
+{
+    const struct memory_run *run = view->run;
+    const struct memory_blocks *blocks = &run->blocks;
+    struct finding finding = {.cost_ns = -1, .is_warning = true};
+
+    if (run->side->mark_count == 0) {
+        finding.what = "no marks of tensors stand beside the trace: what was alive before the "
+                       "recording is missing, and kinds are not known";
+        finding.try_this = "record with 'flopledger run --memory'";
+        section_add_finding(results, section, finding);
+        return;
+    }
+    if (blocks->missing_marks > 0) {
+        finding.what = results_format(results, "%lld marks of the side file are not in the trace",
+                                      (long long)blocks->missing_marks);
+        finding.try_this = "keep a trace and its memory.json together";
+        section_add_finding(results, section, finding);
+    }
+    if (blocks->unseen_frees > 0 && view->device == HOST_MEMORY) {
+        finding.is_warning = false;
+        finding.what = results_format(
+            results,
+            "%lld blocks (%lld bytes) from before the recording ended unseen, and count "
+            "until the next mark: the first step may show more than there was",
+            (long long)blocks->unseen_frees, (long long)blocks->unseen_bytes);
+        finding.try_this = "the steps after the first are exact";
+        section_add_finding(results, section, finding);
+    }
+    if (blocks->foreign_bytes > 0) {
+        finding.is_warning = false;
+        finding.what =
+            results_format(results,
+                           "%lld bytes of marked tensors lie in memory that torch did not allocate "
+                           "(NumPy's, shared or mapped): they are in no figure",
+                           (long long)blocks->foreign_bytes);
+        finding.try_this = NULL;
+        section_add_finding(results, section, finding);
+    }
+}
+
+/* ---- all
+ * ----------------------------------------------------------------------------------------- */
+
+struct section *describe_memory_peak(struct results *results, const struct memory_view *view)
+{
+    const struct memory_run *run = view->run;
+    struct memory_peak peak = memory_view_peak(view);
+    const char *where = view->device == HOST_MEMORY
+                            ? "memory of the host"
+                            : results_format(results, "memory of device %d", view->device);
+    struct section *section = section_new(
+        results, "memory", "Memory",
+        results_format(results,
+                       "What PyTorch has allocated: %s. Sums are exact to the byte; a block counts "
+                       "from its allocation to its release.",
+                       where));
+
+    add_number(results, section, "peak", "peak", value_bytes(peak.bytes),
+               results_format(results, "%s bytes", format_count(peak.bytes).text));
+    add_place_of_peak(results, section, view, &peak);
+    add_number(
+        results, section, "at_start", "alive at the start",
+        value_bytes(memory_alive(run, view->device,
+                                 run->blocks.moment_count ? run->blocks.moments[0].change_count : 0)
+                        .total),
+        NULL);
+    add_number(results, section, "at_end", "alive at the end",
+               value_bytes(memory_alive(run, view->device, run->blocks.change_count).total), NULL);
+    add_allocator(results, section, view, peak.bytes);
+    add_named_share(results, section, view);
+    add_kinds(results, section, view, &peak);
+    add_steps(results, section, view);
+    add_timeline(results, section, view, &peak);
+    add_doubts(results, section, view);
+    return section;
+}
+
+void describe_memory(struct results *results, struct rank_results *rank,
+                     const struct memory_view *view)
+{
+    rank_add_section(results, rank, describe_memory_peak(results, view));
+    rank_add_section(results, rank, describe_memory_modules(results, view));
+    rank_add_section(results, rank, describe_memory_blocks(results, view));
+    rank_add_section(results, rank, describe_memory_growth(results, view));
+}

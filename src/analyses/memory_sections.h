@@ -1,0 +1,40 @@
+/* What the memory of a recorded run says: its peak and what it consists of, by kind, module, step
+ * and time. */
+#ifndef FLOPLEDGER_ANALYSES_MEMORY_SECTIONS_H
+#define FLOPLEDGER_ANALYSES_MEMORY_SECTIONS_H
+
+#include "base/hash_map.h"
+#include "memory/memory_run.h"
+#include "results/results.h"
+
+#include <stdint.h>
+
+/* What the user wants to see. */
+struct memory_view {
+    const struct memory_run *run;
+    int32_t device; /* HOST_MEMORY, or a device's number */
+    uint32_t top;   /* rows of the tables that --top cuts; UINT32_MAX: all */
+    uint32_t depth; /* of modules; 0 is the model itself */
+};
+
+/* Adds all sections to `rank`. */
+void describe_memory(struct results *results, struct rank_results *rank,
+                     const struct memory_view *view);
+
+/* One section each, used by describe_memory. */
+struct section *describe_memory_peak(struct results *results, const struct memory_view *view);
+struct section *describe_memory_modules(struct results *results, const struct memory_view *view);
+struct section *describe_memory_blocks(struct results *results, const struct memory_view *view);
+struct section *describe_memory_growth(struct results *results, const struct memory_view *view);
+
+/* The peak of the whole recording on the device of the view. */
+struct memory_peak memory_view_peak(const struct memory_view *view);
+
+/* The step that change number `change` belongs to: the one it happens in, else the one before it;
+ * NO_EVENT where there is none. Index in run->steps. */
+uint32_t memory_step_of(const struct memory_run *run, uint32_t change);
+
+/* "outside of modules" for an empty name. */
+const char *memory_module_label(const char *name);
+
+#endif

@@ -1,0 +1,16 @@
+/* Reads a small file at once: side files and settings, not traces. */
+#ifndef FLOPLEDGER_BASE_WHOLE_FILE_H
+#define FLOPLEDGER_BASE_WHOLE_FILE_H
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The whole file, at most 256 MiB; free() it. NULL with `error` set (ERROR_INPUT) where it cannot
+ * be read; *is_missing tells whether there is none of the name. */
+MUST_USE char *read_whole_file(const char *path, size_t *length, bool *is_missing,
+                               struct error *error);
+
+#endif

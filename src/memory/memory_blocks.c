@@ -1,0 +1,362 @@
+/* Pairs allocations with releases, and blocks with the tensors that the recorder's marks name. */
+#include "memory/memory_blocks.h"
+
+#include "base/hash_map.h"
+#include "base/invariant.h"
+#include "base/prefix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char mark_prefix[] = "flopledger:mark#";
+static const char freed_prefix[] = "flopledger:freed#";
+
+/* What CUDA's allocator rounds sizes up to. */
+enum { DEVICE_ROUNDING = 512 };
+
+/* A mark in the trace, or the end of a tensor that was alive at the start. */
+struct signal {
+    int64_t time_ns;
+    uint32_t number; /* of the mark, or of the tensor */
+    bool is_mark;
+};
+
+/* The walk over a trace. */
+struct sweep {
+    struct memory_blocks *blocks;
+    const struct memory_side_file *side;
+    struct signal *signals;
+    uint32_t signal_count;
+    struct hash_map slots; /* address -> index in current */
+    uint32_t *current;     /* [slot_count]: the block alive at the address, or NO_VALUE */
+    size_t current_capacity;
+    uint32_t *block_of; /* [tensor_count]: the tensor's block, or NO_VALUE */
+    uint32_t block_capacity;
+    uint32_t change_capacity;
+};
+
+/* ---- lists that grow ---------------------------------------------------------------------------
+ */
+
+static void *grown(void *list, uint32_t count, uint32_t *capacity, size_t bytes)
+{
+    if (count < *capacity)
+        return list;
+    require_invariant(count < UINT32_MAX / 4, "that there are fewer than 2^30 blocks");
+    *capacity = *capacity ? 2 * *capacity : 1024;
+    return require_memory(realloc(list, *capacity * bytes));
+}
+
+static uint32_t add_change(struct sweep *sweep, int64_t time_ns, uint32_t block, bool is_free)
+{
+    struct memory_blocks *blocks = sweep->blocks;
+
+    blocks->changes = grown(blocks->changes, blocks->change_count, &sweep->change_capacity,
+                            sizeof *blocks->changes);
+    blocks->changes[blocks->change_count] =
+        (struct memory_change){.time_ns = time_ns, .block = block, .is_free = is_free};
+    return blocks->change_count++;
+}
+
+static uint32_t add_block(struct sweep *sweep, struct memory_block block)
+{
+    struct memory_blocks *blocks = sweep->blocks;
+
+    blocks->blocks =
+        grown(blocks->blocks, blocks->count, &sweep->block_capacity, sizeof *blocks->blocks);
+    block.end_ns = INT64_MAX;
+    block.end = NO_CHANGE;
+    block.start = add_change(sweep, block.start_ns, blocks->count, false);
+    blocks->blocks[blocks->count] = block;
+    return blocks->count++;
+}
+
+static void end_block(struct sweep *sweep, uint32_t index, int64_t time_ns)
+{
+    struct memory_block *block = &sweep->blocks->blocks[index];
+
+    block->end_ns = time_ns;
+    block->end = add_change(sweep, time_ns, index, true);
+}
+
+/* The place where the block at an address is remembered. */
+static uint32_t *current_at(struct sweep *sweep, uint64_t address)
+{
+    uint32_t count = (uint32_t)sweep->slots.count;
+    uint32_t slot = hash_map_add(&sweep->slots, address, count);
+
+    if (slot == count) {
+        if (slot >= sweep->current_capacity) {
+            sweep->current_capacity = sweep->current_capacity ? 2 * sweep->current_capacity : 1024;
+            sweep->current = require_memory(
+                realloc(sweep->current, sweep->current_capacity * sizeof *sweep->current));
+        }
+        sweep->current[slot] = NO_VALUE;
+    }
+    return &sweep->current[slot];
+}
+
+/* ---- signals -----------------------------------------------------------------------------------
+ */
+
+static int compare_signals(const void *a, const void *b)
+{
+    const struct signal *left = a;
+    const struct signal *right = b;
+
+    if (left->time_ns != right->time_ns)
+        return left->time_ns < right->time_ns ? -1 : 1;
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+/* 1 + index of the mark or tensor that each of the trace's strings tells of, marks with the highest
+ * bit; 0: none. */
+static uint32_t *find_signal_names(const struct trace *trace, const struct memory_side_file *side)
+{
+    const uint32_t is_mark = (uint32_t)1 << 31;
+    size_t count = string_pool_count(&trace->strings);
+    uint32_t *names = require_memory(calloc(count, sizeof *names));
+
+    for (size_t i = 0; i < count; i++) {
+        const char *text = trace_text(trace, (uint32_t)i);
+        bool is_freed = has_prefix(text, freed_prefix);
+        uint32_t limit = is_freed ? side->tensor_count : side->mark_count;
+        unsigned long number;
+
+        if (!is_freed && !has_prefix(text, mark_prefix))
+            continue;
+        number = strtoul(strchr(text, '#') + 1, NULL, 10);
+        if (number < limit)
+            names[i] = ((uint32_t)number + 1) | (is_freed ? 0 : is_mark);
+    }
+    return names;
+}
+
+static void find_signals(struct sweep *sweep, const struct trace *trace)
+{
+    uint32_t *names = find_signal_names(trace, sweep->side);
+    uint32_t capacity = 0;
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+        uint32_t name = names[event->name];
+
+        if (name == 0 || (event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION))
+            continue;
+        sweep->signals =
+            grown(sweep->signals, sweep->signal_count, &capacity, sizeof *sweep->signals);
+        sweep->signals[sweep->signal_count++] = (struct signal){.time_ns = event->start_ns,
+                                                                .number = (name & 0x7fffffff) - 1,
+                                                                .is_mark = name >> 31 != 0};
+    }
+    if (sweep->signal_count)
+        qsort(sweep->signals, sweep->signal_count, sizeof *sweep->signals, compare_signals);
+    free(names);
+}
+
+/* ---- marks -------------------------------------------------------------------------------------
+ */
+
+/* A block that only marks tell the end of. */
+static void end_unseen(struct sweep *sweep, uint32_t index, int64_t time_ns)
+{
+    struct memory_block *block = &sweep->blocks->blocks[index];
+
+    if (block->end != NO_CHANGE)
+        return;
+    *current_at(sweep, block->address) = NO_VALUE;
+    end_block(sweep, index, time_ns);
+    sweep->blocks->unseen_frees++;
+    sweep->blocks->unseen_bytes += block->bytes;
+}
+
+static bool is_from_before(const struct sweep *sweep, uint32_t block)
+{
+    return sweep->blocks->blocks[block].start_ns == INT64_MIN;
+}
+
+/* Where a tensor from before the recording is no longer at its place, its block is free: torch does
+ * not tell so for memory of the host. */
+static void leave_place(struct sweep *sweep, const struct hash_map *places, uint32_t tensor,
+                        int64_t time_ns)
+{
+    uint32_t block = sweep->block_of[tensor];
+
+    sweep->block_of[tensor] = NO_VALUE;
+    if (block != NO_VALUE && is_from_before(sweep, block) &&
+        sweep->blocks->blocks[block].device == HOST_MEMORY &&
+        hash_map_find(places, sweep->blocks->blocks[block].address) == NO_VALUE)
+        end_unseen(sweep, block, time_ns);
+}
+
+static void take_place(struct sweep *sweep, const struct marked_place *place)
+{
+    uint32_t block = *current_at(sweep, place->address);
+
+    if (block == NO_VALUE)
+        return;
+    sweep->block_of[place->tensor] = block;
+    if (sweep->blocks->blocks[block].tensor == NO_TENSOR)
+        sweep->blocks->blocks[block].tensor = place->tensor;
+}
+
+/* The tensors of the first mark are alive since before the recording. */
+static void add_from_before(struct sweep *sweep, const struct memory_mark *mark)
+{
+    for (uint32_t i = 0; i < mark->place_count; i++) {
+        const struct marked_place *place = &mark->places[i];
+        int64_t bytes = place->bytes;
+
+        if (place->device != HOST_MEMORY)
+            bytes = (bytes + DEVICE_ROUNDING - 1) / DEVICE_ROUNDING * DEVICE_ROUNDING;
+        if (*current_at(sweep, place->address) != NO_VALUE)
+            continue;
+        *current_at(sweep, place->address) = sweep->blocks->count;
+        sweep->block_of[place->tensor] = sweep->blocks->count;
+        (void)add_block(sweep, (struct memory_block){.bytes = bytes,
+                                                     .start_ns = INT64_MIN,
+                                                     .address = place->address,
+                                                     .tensor = place->tensor,
+                                                     .track = NO_EVENT,
+                                                     .device = place->device});
+    }
+}
+
+static void take_mark(struct sweep *sweep, const struct signal *signal)
+{
+    const struct memory_mark *mark = &sweep->side->marks[signal->number];
+    struct hash_map places = {0};
+    int64_t foreign_bytes = 0;
+
+    for (uint32_t i = 0; i < mark->place_count; i++)
+        (void)hash_map_add(&places, mark->places[i].address, 1);
+    for (uint32_t i = 0; i < mark->gone_count; i++)
+        leave_place(sweep, &places, mark->gone[i], signal->time_ns);
+    for (uint32_t i = 0; i < mark->place_count; i++)
+        leave_place(sweep, &places, mark->places[i].tensor, signal->time_ns);
+    hash_map_clear(&places);
+    for (uint32_t i = 0; i < mark->place_count; i++) {
+        take_place(sweep, &mark->places[i]);
+        if (sweep->block_of[mark->places[i].tensor] == NO_VALUE)
+            foreign_bytes += mark->places[i].bytes;
+    }
+    if (foreign_bytes > sweep->blocks->foreign_bytes)
+        sweep->blocks->foreign_bytes = foreign_bytes;
+    sweep->blocks->moments[sweep->blocks->moment_count++] =
+        (struct memory_moment){.time_ns = signal->time_ns,
+                               .mark = signal->number,
+                               .change_count = sweep->blocks->change_count};
+}
+
+static void take_signal(struct sweep *sweep, const struct signal *signal)
+{
+    uint32_t block;
+
+    if (signal->is_mark) {
+        if (sweep->blocks->moment_count < sweep->side->mark_count)
+            take_mark(sweep, signal);
+        return;
+    }
+    block = sweep->block_of[signal->number];
+    if (block == NO_VALUE || !is_from_before(sweep, block) ||
+        sweep->blocks->blocks[block].device != HOST_MEMORY ||
+        sweep->blocks->blocks[block].end != NO_CHANGE)
+        return;
+    *current_at(sweep, sweep->blocks->blocks[block].address) = NO_VALUE;
+    end_block(sweep, block, signal->time_ns);
+}
+
+/* ---- events ------------------------------------------------------------------------------------
+ */
+
+static void take_event(struct sweep *sweep, const struct memory_event *event)
+{
+    uint32_t *current = current_at(sweep, event->address);
+
+    if (event->bytes < 0) {
+        if (*current == NO_VALUE) {
+            sweep->blocks->unknown_frees++;
+            return;
+        }
+        end_block(sweep, *current, event->time_ns);
+        *current = NO_VALUE;
+        return;
+    }
+    if (*current != NO_VALUE)
+        end_unseen(sweep, *current, event->time_ns);
+    *current = sweep->blocks->count;
+    (void)add_block(sweep, (struct memory_block){.bytes = event->bytes,
+                                                 .start_ns = event->time_ns,
+                                                 .address = event->address,
+                                                 .tensor = NO_TENSOR,
+                                                 .track = event->track,
+                                                 .device = event->device});
+}
+
+/* What a device's allocator held before the first event, and no tensor of the first mark explains.
+ */
+static void add_unexplained(struct sweep *sweep, const struct trace *trace)
+{
+    uint32_t known = sweep->blocks->count;
+    struct hash_map seen = {0};
+
+    for (size_t i = 0; i < trace->memory.count; i++) {
+        const struct memory_event *event = &trace->memory.events[i];
+        int64_t bytes = event->allocated_bytes - event->bytes;
+        size_t devices = seen.count;
+
+        if (event->device == HOST_MEMORY || event->allocated_bytes < 0)
+            continue;
+        (void)hash_map_add(&seen, (uint64_t)event->device, 1);
+        if (seen.count == devices)
+            continue;
+        for (uint32_t b = 0; b < known; b++)
+            if (sweep->blocks->blocks[b].device == event->device)
+                bytes -= sweep->blocks->blocks[b].bytes;
+        if (bytes > 0)
+            (void)add_block(sweep, (struct memory_block){.bytes = bytes,
+                                                         .start_ns = INT64_MIN,
+                                                         .tensor = NO_TENSOR,
+                                                         .track = NO_EVENT,
+                                                         .device = event->device});
+    }
+    hash_map_clear(&seen);
+}
+
+void memory_blocks_find(struct memory_blocks *blocks, const struct trace *trace,
+                        const struct memory_side_file *side)
+{
+    struct sweep sweep = {.blocks = blocks, .side = side};
+    uint32_t next = 0;
+
+    blocks->moments = require_memory(calloc(side->mark_count + (size_t)1, sizeof *blocks->moments));
+    sweep.block_of = require_memory(malloc((side->tensor_count + (size_t)1) * sizeof(uint32_t)));
+    memset(sweep.block_of, 0xff, (side->tensor_count + (size_t)1) * sizeof(uint32_t));
+    find_signals(&sweep, trace);
+    if (side->mark_count)
+        add_from_before(&sweep, &side->marks[0]);
+    add_unexplained(&sweep, trace);
+    for (size_t i = 0; i < trace->memory.count; i++) {
+        while (next < sweep.signal_count &&
+               sweep.signals[next].time_ns <= trace->memory.events[i].time_ns)
+            take_signal(&sweep, &sweep.signals[next++]);
+        take_event(&sweep, &trace->memory.events[i]);
+    }
+    while (next < sweep.signal_count)
+        take_signal(&sweep, &sweep.signals[next++]);
+    blocks->missing_marks = (int64_t)side->mark_count - blocks->moment_count;
+    hash_map_clear(&sweep.slots);
+    free(sweep.current);
+    free(sweep.block_of);
+    free(sweep.signals);
+}
+
+void memory_blocks_clear(struct memory_blocks *blocks)
+{
+    if (!blocks)
+        return;
+    free(blocks->blocks);
+    free(blocks->changes);
+    free(blocks->moments);
+    *blocks = (struct memory_blocks){0};
+}

@@ -1,0 +1,90 @@
+/* The [memory] events of a trace: one for each allocation and each release. */
+#include "readers/torch_profiler_memory.h"
+
+enum { CPU_TYPE = 0 };
+
+/* The args of one. */
+struct memory_args {
+    int64_t bytes;
+    int64_t address;
+    int64_t allocated_bytes;
+    int64_t reserved_bytes;
+    int64_t device_type;
+    int64_t device;
+    bool has_bytes;
+    bool has_address;
+};
+
+bool is_torch_memory_event(const struct torch_event *event)
+{
+    return (event->phase == 'i' || event->phase == 'I') &&
+           (event->has & (HAS_PHASE | HAS_NAME | HAS_START)) ==
+               (HAS_PHASE | HAS_NAME | HAS_START) &&
+           slice_is(&event->name, "[memory]");
+}
+
+static void take_arg(struct memory_args *args, const struct json_slice *key,
+                     const struct json_slice *value)
+{
+    int64_t number;
+
+    if (!slice_integer(value, &number))
+        return;
+    if (slice_is(key, "Bytes")) {
+        args->bytes = number;
+        args->has_bytes = true;
+    } else if (slice_is(key, "Addr")) {
+        args->address = number;
+        args->has_address = true;
+    } else if (slice_is(key, "Total Allocated")) {
+        args->allocated_bytes = number;
+    } else if (slice_is(key, "Total Reserved")) {
+        args->reserved_bytes = number;
+    } else if (slice_is(key, "Device Type")) {
+        args->device_type = number;
+    } else if (slice_is(key, "Device Id")) {
+        args->device = number;
+    }
+}
+
+/* The text was scanned once and is an object, and so no place in it fails. */
+static void read_args(struct memory_args *args, const struct json_slice *text)
+{
+    struct json_scan scan = {.limit = text->text + text->length};
+    const char *at = text->length ? scan_space(text->text + 1) : NULL;
+
+    while (at && at < scan.limit && *at == '"') {
+        struct json_slice key;
+        struct json_slice value;
+
+        at = scan_key(&scan, at, &key);
+        if (at)
+            at = scan_value(&scan, at, &value);
+        if (!at)
+            return;
+        take_arg(args, &key, &value);
+        at = scan_space(at);
+        if (*at == ',')
+            at = scan_space(at + 1);
+    }
+}
+
+bool torch_memory_event_read(struct memory_event *memory, const struct torch_event *event)
+{
+    struct memory_args args = {.allocated_bytes = -1, .reserved_bytes = -1, .device = -1};
+
+    read_args(&args, &event->args);
+    if (!args.has_bytes || !args.has_address || args.bytes == INT64_MIN)
+        return false;
+    *memory = (struct memory_event){
+        .time_ns = event->start_ns,
+        .address = (uint64_t)args.address,
+        .bytes = args.bytes,
+        .allocated_bytes = args.allocated_bytes,
+        .reserved_bytes = args.device_type == CPU_TYPE ? -1 : args.reserved_bytes,
+        .device = args.device_type == CPU_TYPE || args.device < 0 || args.device > INT32_MAX
+                      ? HOST_MEMORY
+                      : (int32_t)args.device,
+    };
+    return true;
+}
