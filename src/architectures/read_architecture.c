@@ -1,0 +1,125 @@
+/* From a config.json to an architecture: finds the family of its model_type. */
+#include "architectures/read_architecture.h"
+
+#include "base/arena.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODEL_FAMILY(name) extern const struct model_family name##_family;
+#include "architectures/list.def"
+#undef MODEL_FAMILY
+
+#define MODEL_FAMILY(name) &name##_family,
+static const struct model_family *const families[] = {
+#include "architectures/list.def"
+};
+
+enum { CONFIG_BYTES_MAX = 16 << 20 };
+
+static const struct model_family *find_family(const char *model_type, const char **type)
+{
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        for (const char *const *known = families[i]->model_types; *known; known++)
+            if (strcmp(*known, model_type) == 0) {
+                *type = *known;
+                return families[i];
+            }
+    return NULL;
+}
+
+void list_model_types(char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        for (const char *const *type = families[i]->model_types; *type; type++) {
+            int length = snprintf(text + used, size - used, "%s%s", used ? ", " : "", *type);
+
+            if (length < 0 || (size_t)length >= size - used)
+                return;
+            used += (size_t)length;
+        }
+}
+
+static bool no_such_type(const char *where, const char *model_type, struct error *error)
+{
+    char known[512];
+
+    list_model_types(known, sizeof known);
+    if (!model_type)
+        return error_set(error, ERROR_INPUT,
+                         "%s: 'model_type' is missing: the config.json of a Hugging Face model has "
+                         "it; known are %s",
+                         where, known);
+    return error_set(error, ERROR_INPUT, "%s: the model_type '%.60s' is not known: known are %s",
+                     where, model_type, known);
+}
+
+bool architecture_from_config(struct architecture *architecture, const struct json_node *config,
+                              const char *where, struct error *error)
+{
+    struct architecture read = {0};
+    struct config_keys keys = {.root = config, .path = where, .error = error};
+    const char *model_type = json_text_of(config, "model_type", NULL);
+    const struct model_family *family =
+        model_type ? find_family(model_type, &read.model_type) : NULL;
+
+    if (config->kind != JSON_OBJECT)
+        return error_set(error, ERROR_INPUT, "%s: an object was expected, as in a config.json",
+                         where);
+    if (!family)
+        return no_such_type(where, model_type, error);
+    keys.model_type = read.model_type;
+    family->read(&read, &keys);
+    if (keys.has_failed)
+        return false;
+    *architecture = read;
+    return true;
+}
+
+/* The whole file, for free(); NULL with `error` set. */
+static char *read_config(const char *path, size_t *length, struct error *error)
+{
+    FILE *file = fopen(path, "re");
+    char *text = malloc(CONFIG_BYTES_MAX + 1);
+
+    if (!text)
+        abort();
+    if (!file) {
+        (void)error_set(error, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
+        free(text);
+        return NULL;
+    }
+    *length = fread(text, 1, CONFIG_BYTES_MAX + 1, file);
+    if (ferror(file))
+        (void)error_set(error, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
+    else if (*length > CONFIG_BYTES_MAX)
+        (void)error_set(error, ERROR_INPUT,
+                        "'%s' is no config.json of a model: it has more than 16 MiB", path);
+    if (ferror(file) || *length > CONFIG_BYTES_MAX) {
+        free(text);
+        text = NULL;
+    }
+    fclose(file);
+    return text;
+}
+
+bool architecture_read(struct architecture *architecture, const char *path, struct error *error)
+{
+    SCOPED(arena) arena = {0};
+    size_t length = 0;
+    char *text = read_config(path, &length, error);
+    const struct json_node *root;
+
+    if (!text)
+        return false;
+    root = json_tree_parse(&arena, text, length, error);
+    free(text);
+    if (!root)
+        return error_in(error, "'%s' is no config.json of a model", path);
+    return architecture_from_config(architecture, root, path, error);
+}

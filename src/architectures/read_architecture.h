@@ -1,0 +1,23 @@
+/* From a config.json to an architecture. */
+#ifndef FLOPLEDGER_ARCHITECTURES_READ_ARCHITECTURE_H
+#define FLOPLEDGER_ARCHITECTURES_READ_ARCHITECTURE_H
+
+#include "architectures/architecture.h"
+#include "base/attributes.h"
+#include "base/error.h"
+#include "base/json_tree.h"
+
+/* The file at `path`. Errors are ERROR_INPUT and name the file, the key and what is known. */
+MUST_USE bool architecture_read(struct architecture *architecture, const char *path,
+                                struct error *error);
+
+/* The same from a tree already read; `where` stands for the file in messages. Keeps nothing of
+ * the tree. */
+MUST_USE bool architecture_from_config(struct architecture *architecture,
+                                       const struct json_node *config, const char *where,
+                                       struct error *error);
+
+/* "bert, deepseek_v2, ...": for messages. */
+void list_model_types(char *text, size_t size);
+
+#endif
