@@ -1,16 +1,48 @@
 #!/usr/bin/env python3
-"""`meson install` brings the program, its man pages and the completions: test_install.py PROGRAM"""
+"""`meson install` and `pip install .` bring the program, its pages and the recorder: test_install.py PROGRAM"""
 
+import gzip
+import json
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 from count_line import run_and_count
+from recorded_runs import LOOPS, ROOT, environment_of, find_python
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
+PYTHON = find_python()
+USE_IN_PYTHON = """
+import flopledger, torch
+from flopledger import get_model_profile
+print(flopledger.__file__)
+model = torch.nn.Linear(4, 8)
+print(get_model_profile(model, (2, 4), print_profile=False, as_string=False))
+"""
+
+
+def record(test: unittest.TestCase, program: Path, python: str) -> dict[str, Any]:
+    """A run of a program somewhere else than the project; its capture.json."""
+    with tempfile.TemporaryDirectory() as elsewhere:
+        command = [str(program), "run", "--output", "here", "--", python, str(LOOPS), "plain"]
+        done = subprocess.run(
+            command,
+            cwd=elsewhere,
+            env=environment_of(program),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        test.assertEqual(done.returncode, 0, done.stderr)
+        test.assertIn("Step ledger", done.stdout)
+        (trace,) = Path(elsewhere, "here").glob("loops/*/traces/rank0_dp0_tp0_pp0/*.json.gz")
+        test.assertIn(b'"nn:blocks.1.layer"', gzip.decompress(trace.read_bytes()))
+        return json.loads(trace.with_name("capture.json").read_text())
 
 
 class Installation(unittest.TestCase):
@@ -28,6 +60,12 @@ class Installation(unittest.TestCase):
         command = [str(self.prefix / "bin" / "flopledger"), "--version"]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         self.assertRegex(said, r"^flopledger \d+\.\d+\.\d+")
+
+    def test_recorder_works_from_there(self) -> None:
+        if PYTHON is None:
+            self.skipTest("needs torch")
+        side = record(self, self.prefix / "bin" / "flopledger", PYTHON)
+        self.assertEqual((side["state"], side["module_marks"]), ("complete", "code"))
 
     def test_every_command_has_a_man_page(self) -> None:
         pages = {page.name for page in (self.prefix / "share" / "man" / "man1").iterdir()}
@@ -53,6 +91,63 @@ class Installation(unittest.TestCase):
                 command = [shell, "-n", str(path)]
                 done = subprocess.run(command, check=False, capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""), shell)
+
+
+def call(*words: str | Path, **options: Any) -> subprocess.CompletedProcess:
+    command = [str(word) for word in words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+class Wheel(unittest.TestCase):
+    """Built from a copy of the sources, and installed into an environment of its own, which sees torch."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.folder = Path(scratch.name)
+        cls.python = cls.folder / "venv" / "bin" / "python"
+        made = call(PYTHON or sys.executable, "-m", "venv", cls.folder / "venv")
+        if made.returncode != 0:
+            raise unittest.SkipTest("needs the module venv of Python")
+        pip = [cls.python, "-m", "pip", "--disable-pip-version-check"]
+        if call(*pip, "download", "-q", "--no-deps", "-d", cls.folder, "meson-python").returncode:
+            raise unittest.SkipTest("needs meson-python, which pip could not get")
+        built = call(*pip, "wheel", "-q", "--no-deps", "-w", cls.folder / "wheel", ROOT)
+        if built.returncode != 0:
+            raise AssertionError(f"pip wheel: {built.stdout}{built.stderr}")
+        (cls.wheel,) = (cls.folder / "wheel").glob("flopledger-*.whl")
+        installed = call(*pip, "install", "-q", "--no-deps", cls.wheel)
+        if installed.returncode != 0:
+            raise AssertionError(f"pip install: {installed.stderr}")
+
+    def see_torch(self) -> None:
+        if PYTHON is None:
+            self.skipTest("needs torch")
+        path = call(PYTHON, "-c", "import torch; print(torch.__path__[0])").stdout.strip()
+        (packages,) = (self.folder / "venv").glob("lib/python3*/site-packages")
+        (packages / "pytorch.pth").write_text(str(Path(path).parent) + "\n")
+
+    def test_wheel_serves_every_python_from_its_own_on(self) -> None:
+        self.assertRegex(self.wheel.name, r"-cp3\d+-abi3-linux_\w+\.whl$")
+
+    def test_program_is_beside_python(self) -> None:
+        said = call(self.python.parent / "flopledger", "--version").stdout
+        self.assertRegex(said, r"^flopledger \d+\.\d+\.\d+")
+        self.assertTrue((self.folder / "venv/share/man/man1/flopledger-run.1").exists())
+
+    def test_recorder_works_from_there(self) -> None:
+        self.see_torch()
+        side = record(self, self.python.parent / "flopledger", str(self.python))
+        self.assertEqual((side["state"], side["module_marks"]), ("complete", "code"))
+
+    def test_package_works_in_python(self) -> None:
+        self.see_torch()
+        done = call(self.python, "-c", USE_IN_PYTHON, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        path, results = done.stdout.splitlines()
+        self.assertTrue(path.startswith(str(self.folder / "venv")), path)
+        self.assertEqual(results, "(128, 64, 40)")
 
 
 if __name__ == "__main__":
