@@ -223,8 +223,8 @@ GROUPS = [
     ),
     Group(
         "model-profile",
-        "what a model costs, in Python",
-        script("tests/python/test_model_profile.py", PROGRAM),
+        "what models cost, in Python and from their traces",
+        scripts("tests/python/test_model_*.py", PROGRAM),
         "build",
     ),
     Group(

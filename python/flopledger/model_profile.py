@@ -39,6 +39,16 @@ def is_in_backward() -> bool:
     return torch._C._current_graph_task_id() != -1
 
 
+def run_uncompiled() -> contextlib.ExitStack:
+    """Until it is closed, what torch.compile made runs op by op: compiled code hides its ops, and cannot be made while they
+    are counted."""
+    stack = contextlib.ExitStack()
+    set_stance = getattr(getattr(torch, "compiler", None), "set_stance", None)
+    if set_stance is not None:  # torch 2.6
+        stack.enter_context(set_stance("force_eager"))
+    return stack
+
+
 class FlopsProfiler:
     """Counts what a model does between start_profile() and stop_profile().
 
@@ -63,6 +73,7 @@ class FlopsProfiler:
         self.inside: list[tuple[nn.Module, float]] = []  # modules that run now, and since when
         self.hooks: list[Any] = []
         self.counter: OpCounter | None = None
+        self.running = contextlib.ExitStack()
         self.flops: Any = 0
         self.macs: Any = 0
         self.params: Any = 0
@@ -83,12 +94,14 @@ class FlopsProfiler:
         ):  # torch loads what it needs for this with the first op
             torch.ones(1).add(1)
         self.counter = OpCounter(self.take)
+        self.running = run_uncompiled()
         self.counter.__enter__()
         self.started = True
 
     def stop_profile(self) -> None:
         if self.counter is not None and self.started:
             self.counter.__exit__(None, None, None)
+            self.running.close()
         self.started = False
         for hook in self.hooks:
             hook.remove()

@@ -9,22 +9,10 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-TYPE_NAMES = {  # as the profiler writes them
-    torch.float32: "float",
-    torch.float64: "double",
-    torch.float16: "c10::Half",
-    torch.bfloat16: "c10::BFloat16",
-    torch.int64: "long int",
-    torch.int32: "int",
-    torch.int16: "short int",
-    torch.int8: "signed char",
-    torch.uint8: "unsigned char",
-    torch.bool: "bool",
-    torch.complex64: "c10::complex<float>",
-    torch.complex128: "c10::complex<double>",
-    torch.float8_e4m3fn: "c10::Float8_e4m3fn",
-    torch.float8_e5m2: "c10::Float8_e5m2",
-}
+from flopledger.call_texts import name_of, texts_of_each
+
+# Higher-order ops that call functions of the program, in which ops count; the others count as one, if by a formula.
+CALLING = {"cond", "while_loop", "scan", "map_impl"}
 
 
 @dataclass
@@ -64,39 +52,9 @@ def register_flop_formula(op: str, formula: str) -> None:
     load_formulas().add_formulas(f"{op} = {formula}\n")
 
 
-def sizes(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        return "[" + ", ".join(str(int(size)) for size in value.shape) + "]"
-    if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
-        return "[" + ", ".join(sizes(each) for each in value) + "]"
-    return "[]"
-
-
-def type_name(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        return TYPE_NAMES.get(value.dtype, str(value.dtype))
-    if isinstance(value, (list, tuple)):
-        return "TensorList" if value and isinstance(value[0], torch.Tensor) else "ScalarList"
-    return "" if value is None else "Scalar"
-
-
-def concrete(value: Any) -> str:
-    if isinstance(value, (bool, int, float)):
-        return str(value)
-    if isinstance(value, (list, tuple)) and not any(isinstance(v, torch.Tensor) for v in value):
-        return "[" + ", ".join(str(each) for each in value) + "]"
-    return ""
-
-
-def texts_of(call: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[str, ...]:
-    """Name, shapes, types and values of a call, as a trace with record_shapes has them."""
-    values = list(arguments)
-    for argument in call._schema.arguments[len(values) :]:
-        values.append(keywords.get(argument.name, argument.default_value))
-    types = ", ".join(f'"{type_name(value)}"' for value in values)
-    inputs = ", ".join(f'"{concrete(value)}"' for value in values)
-    shapes = ", ".join(sizes(value) for value in values)
-    return call._schema.name, f"[{shapes}]", f"[{types}]", f"[{inputs}]"
+def is_made_of_others(types: Any) -> bool:
+    """Tensors that wrap others (DTensor, jagged NestedTensor): the ops on what is inside count."""
+    return any(hasattr(kind, "__tensor_flatten__") for kind in types)
 
 
 class OpCounter(TorchDispatchMode):
@@ -108,6 +66,8 @@ class OpCounter(TorchDispatchMode):
         self.take = take
         self.not_counted: dict[str, tuple[int, str]] = {}  # calls, and why
 
+    supports_higher_order_operators = True  # torch passes them to __torch_dispatch__, too
+
     def __torch_dispatch__(
         self,
         func: Any,
@@ -115,18 +75,43 @@ class OpCounter(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        self.count(func, args, kwargs or {})
+        keywords = kwargs or {}
+        if is_made_of_others(types):
+            return NotImplemented
+        if isinstance(func, torch._ops.HigherOrderOperator) and func.name() in CALLING:
+            return func(*(self.counting(each) for each in args), **keywords)
+        result = func(*args, **keywords)
+        try:
+            self.count(func, args, keywords)
+        except Exception as error:  # never the program's concern
+            self.miss(name_of(func), f"its arguments cannot be read: {error}")
         return result
 
+    def counting(self, value: Any) -> Any:
+        """A function, so that what it does counts; anything else as it is."""
+        if not callable(value) or isinstance(value, torch.Tensor):
+            return value
+
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            with self:
+                return value(*arguments, **keywords)
+
+        return call
+
     def count(self, func: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        kind, flops, _, _, macs, moved, why = self.formulas.count(
-            *texts_of(func, arguments, keywords)
-        )
-        name = func._schema.name
-        if kind == self.formulas.NOT_COUNTED:
-            calls = self.not_counted.get(name, (0, ""))[0]
-            self.not_counted[name] = (calls + 1, why or "")
-        elif kind != self.formulas.FREE:
+        total = OpCost()
+        for texts in texts_of_each(func, arguments, keywords):
+            kind, flops, _, _, macs, moved, why = self.formulas.count(*texts)
+            if kind == self.formulas.NOT_COUNTED:
+                self.miss(texts[0], why or "")
+                return
+            if kind == self.formulas.FREE:
+                return
             is_matrix = kind == self.formulas.MATRIX
-            self.take(name, OpCost(flops, flops if is_matrix else 0, macs, max(0, moved), 1))
+            total.add(OpCost(flops, flops if is_matrix else 0, macs, max(0, moved)))
+        total.calls = 1
+        self.take(name_of(func), total)
+
+    def miss(self, name: str, why: str) -> None:
+        calls = self.not_counted.get(name, (0, ""))[0]
+        self.not_counted[name] = (calls + 1, why)

@@ -19,6 +19,7 @@ struct attention_layout {
                     below right */
     int lengths; /* tensor of sequence lengths: where it is there, sequences are packed */
     int window;  /* left; right follows */
+    bool is_backward;
     bool is_heads_last;  /* [B, S, H, D], not [B, H, S, D] */
     bool is_custom_mask; /* `causal` is such a number */
 };
@@ -100,6 +101,20 @@ static int64_t masked_pairs(const struct attention_sizes *sizes, struct attentio
     return pairs < 0 ? 0 : pairs;
 }
 
+/* Two numbers, or one list of two. */
+static void read_window(struct attention_mask *mask, const struct op_call *call, uint32_t argument)
+{
+    struct value_list window;
+
+    if (list_value(call, argument, &window) && window.count == 2) {
+        mask->left = window.values[0];
+        mask->right = window.values[1];
+        return;
+    }
+    (void)integer_value(call, argument, &mask->left);
+    (void)integer_value(call, argument + 1, &mask->right);
+}
+
 static struct attention_mask read_mask(const struct op_call *call,
                                        const struct attention_layout *layout)
 {
@@ -107,10 +122,8 @@ static struct attention_mask read_mask(const struct op_call *call,
     int64_t number;
     bool is_causal;
 
-    if (layout->window != NO_ARGUMENT) {
-        (void)integer_value(call, (uint32_t)layout->window, &mask.left);
-        (void)integer_value(call, (uint32_t)layout->window + 1, &mask.right);
-    }
+    if (layout->window != NO_ARGUMENT)
+        read_window(&mask, call, (uint32_t)layout->window);
     if (layout->is_custom_mask && integer_value(call, (uint32_t)layout->causal, &number)) {
         if (number == 1 || number == 2)
             mask.right = 0;
@@ -124,7 +137,6 @@ static struct attention_mask read_mask(const struct op_call *call,
 static bool count_attention(struct op_cost *cost, const struct op_call *call,
                             const struct attention_layout *layout)
 {
-    bool is_backward = layout->query > 0;
     struct attention_sizes sizes = {0};
     int64_t pairs;
     int64_t each;       /* multiply-adds for a pair of query and key */
@@ -137,8 +149,8 @@ static bool count_attention(struct op_cost *cost, const struct op_call *call,
         return not_counted(cost, why_packed_sequences);
     if (sizes.queries > SEQUENCE_MAX || sizes.keys > SEQUENCE_MAX)
         return not_counted(cost, why_too_large);
-    each_model = times(plus(sizes.key_dim, sizes.value_dim), is_backward ? 2 : 1);
-    each = plus(each_model, is_backward ? sizes.key_dim : 0);
+    each_model = times(plus(sizes.key_dim, sizes.value_dim), layout->is_backward ? 2 : 1);
+    each = plus(each_model, layout->is_backward ? sizes.key_dim : 0);
     pairs = times(times(sizes.queries, sizes.keys), sizes.batch_heads);
     /* read: what is given; written: the output, or the three gradients */
     bytes = bytes_moved(
@@ -158,7 +170,8 @@ static struct attention_layout layout_of(const struct op_rule *rule)
     return (struct attention_layout){.query = rule->numbers[0],
                                      .causal = rule->numbers[1],
                                      .lengths = rule->numbers[2],
-                                     .window = rule->numbers[3]};
+                                     .window = rule->numbers[3],
+                                     .is_backward = rule->numbers[0] > 0};
 }
 
 static bool count_heads_first(struct op_cost *cost, const struct op_call *call,
@@ -185,6 +198,16 @@ static bool count_custom_mask(struct op_cost *cost, const struct op_call *call,
 
     layout.is_heads_last = true;
     layout.is_custom_mask = true;
+    return count_attention(cost, call, &layout);
+}
+
+/* flex_attention_backward(query, key, value, out, logsumexp, grad_out, ...) */
+static bool count_flex_backward(struct op_cost *cost, const struct op_call *call,
+                                const struct op_rule *rule)
+{
+    struct attention_layout layout = layout_of(rule);
+
+    layout.is_backward = true;
     return count_attention(cost, call, &layout);
 }
 
@@ -258,6 +281,13 @@ static const struct op_rule rules[] = {
     {"aten::_flash_attention_backward", count_heads_last, {1, 11, 6, 15}},
     {"flash_attn::_flash_attn_backward", count_heads_last, {1, 11, NONE, 12}},
     {"aten::_efficient_attention_backward", count_custom_mask, {1, 14, 6, NONE}},
+    {"torch_attn::_varlen_attn", count_heads_last, {0, 7, 3, 9}},
+    {"torch_attn::_varlen_attn_backward", count_heads_last, {1, 10, 6, 13}},
+    {"flash_attn::_flash_attn_varlen_forward", count_heads_last, {0, 9, 3, 10}},
+    {"flash_attn::_flash_attn_varlen_backward", count_heads_last, {1, 15, 9, 16}},
+    /* what its score_mod computes and its block mask leaves out is not to be seen from outside */
+    {"flex_attention", count_heads_first, {0, NONE, NONE, NONE}},
+    {"flex_attention_backward", count_flex_backward, {0, NONE, NONE, NONE}},
     {"aten::_native_multi_head_attention", count_multi_head, {0}},
     {"aten::_transformer_encoder_layer_fwd", count_encoder_layer, {0}},
 };

@@ -20,10 +20,14 @@ struct convolution_layout {
 
 /* numbers[0] of a rule: index here. */
 static const struct convolution_layout layouts[] = {
-    {3, 4, 5, 6},  /* convolution, _convolution */
-    {3, 4, 5, -1}, /* conv1d, conv2d, conv3d; mkldnn::_convolution_pointwise has its own */
-    {3, 2, 4, -1}, /* cudnn_convolution(x, w, padding, stride, dilation) */
-    {4, 3, 5, -1}, /* mkldnn::_convolution_pointwise(x, w, b, padding, stride, dilation) */
+    {3, 4, 5, 6},   /* convolution, _convolution */
+    {3, 4, 5, -1},  /* conv1d, conv2d, conv3d; mkldnn::_convolution_pointwise has its own */
+    {3, 2, 4, -1},  /* cudnn_convolution(x, w, padding, stride, dilation) */
+    {4, 3, 5, -1},  /* mkldnn::_convolution_pointwise(x, w, b, padding, stride, dilation) */
+    {5, 6, 7, -1},  /* cudnn_convolution_add_relu(x, w, z, alpha, b, stride, padding, dilation) */
+    {4, 5, 6, -1},  /* _conv_depthwise2d(x, w, kernel, b, stride, padding, dilation) */
+    {4, 5, -1, -1}, /* _slow_conv2d_forward(x, w, kernel, b, stride, padding) */
+    {4, 3, -1, -1}, /* _nnpack_spatial_convolution(x, w, b, padding, stride) */
 };
 
 /* Item `i` of a list that may be shorter: "[1]" stands for all dimensions. */
@@ -38,13 +42,13 @@ static int64_t output_positions(const struct op_call *call, const struct convolu
     int spatial = rank_of(call, 1) - 2;
     struct value_list stride;
     struct value_list padding;
-    struct value_list dilation;
+    struct value_list dilation = {.values = {1}, .count = 1};
     int64_t positions = 1;
 
     if (!list_value(call, (uint32_t)layout->stride, &stride) ||
         !list_value(call, (uint32_t)layout->padding, &padding) ||
-        !list_value(call, (uint32_t)layout->dilation, &dilation) || stride.count == 0 ||
-        padding.count == 0 || dilation.count == 0)
+        (layout->dilation >= 0 && !list_value(call, (uint32_t)layout->dilation, &dilation)) ||
+        stride.count == 0 || padding.count == 0 || dilation.count == 0)
         return -1;
     for (int i = 0; i < spatial; i++) {
         int64_t input = size_of(call, 0, i - spatial);
@@ -184,6 +188,23 @@ static const struct op_rule rules[] = {
     {"aten::conv3d", count_convolution, {1}},
     {"aten::cudnn_convolution", count_convolution, {2}},
     {"mkldnn::_convolution_pointwise", count_convolution, {3}},
+    {"aten::mkldnn_convolution", count_convolution, {3}},
+    {"aten::miopen_convolution", count_convolution, {3}},
+    {"aten::miopen_depthwise_convolution", count_convolution, {3}},
+    {"aten::cudnn_convolution_relu", count_convolution, {1}},
+    {"aten::miopen_convolution_relu", count_convolution, {1}},
+    {"aten::cudnn_convolution_add_relu", count_convolution, {4}},
+    {"aten::miopen_convolution_add_relu", count_convolution, {4}},
+    {"aten::_conv_depthwise2d", count_convolution, {5}},
+    {"aten::conv_depthwise3d", count_convolution, {5}},
+    {"aten::slow_conv_dilated2d", count_convolution, {5}},
+    {"aten::slow_conv_dilated3d", count_convolution, {5}},
+    {"aten::_slow_conv2d_forward", count_convolution, {6}},
+    {"aten::slow_conv3d_forward", count_convolution, {6}},
+    {"aten::_nnpack_spatial_convolution", count_convolution, {7}},
+    {"aten::miopen_convolution_transpose", count_transposed, {0}},
+    {"aten::slow_conv_transpose2d", count_transposed, {0}},
+    {"aten::slow_conv_transpose3d", count_transposed, {0}},
     {"aten::conv_transpose1d", count_transposed, {0}},
     {"aten::conv_transpose2d", count_transposed, {0}},
     {"aten::conv_transpose3d", count_transposed, {0}},

@@ -175,6 +175,8 @@ static const struct op_rule rules[] = {
     {"aten::linear", count_linear, {1}},
     {"aten::_weight_int8pack_mm", count_linear, {1}},
     {"aten::_weight_int4pack_mm", count_int4pack, {0}},
+    {"aten::_weight_int4pack_mm_for_cpu", count_int4pack, {0}},
+    {"aten::mkldnn_linear", count_linear, {1}},
     {"mkl::_mkl_linear", count_linear, {2}}, /* argument 1 is packed, 2 as it was */
     {"mkldnn::_linear_pointwise", count_linear, {1}},
     {"fbgemm::f8f8bf16_rowwise", count_linear, {1}},

@@ -3,7 +3,8 @@
  * Pooling: one comparison or addition for each position of the kernel and each output; its
  * backward one addition for each. (DeepSpeed counts the input, whatever the kernel.) Adaptive
  * pooling: one for each input. Upsampling: 7 (bilinear), 3 (linear), 15 (trilinear), 35 (bicubic)
- * for each output, nearest none. */
+ * for each output, nearest none; its backward an addition more, nearest 1. Sampling at a grid as
+ * bilinear (2-D) and trilinear (3-D). */
 #include "flops/flop_formula.h"
 #include "flops/saturating.h"
 
@@ -108,6 +109,25 @@ static bool count_upsample(struct op_cost *cost, const struct op_call *call,
                       bytes_moved(call, (struct byte_range){0, 1, 0, outputs}));
 }
 
+/* upsample_backward(grad_output, ...), grid_sampler(input, grid, ...) and the like: numbers[1] for
+ * each element of argument numbers[0]; for a grid sampler (numbers[2]) for each channel at each
+ * position of the grid. */
+static bool count_each(struct op_cost *cost, const struct op_call *call, const struct op_rule *rule)
+{
+    uint32_t argument = (uint32_t)rule->numbers[0];
+    int64_t elements = elements_of(call, argument);
+
+    if (rule->numbers[2] != 0)
+        elements =
+            elements < 0 || size_of(call, argument, -1) < 1
+                ? -1
+                : times(elements / size_of(call, argument, -1),
+                        size_of(call, argument - 1, 1) < 0 ? 1 : size_of(call, argument - 1, 1));
+    if (elements < 0)
+        return not_counted(cost, why_odd_shapes);
+    return plain_cost(cost, COST_POINTWISE, times(elements, rule->numbers[1]), -1);
+}
+
 static const struct op_rule rules[] = {
     {"aten::max_pool1d", count_pool, {1}},
     {"aten::max_pool2d", count_pool, {2}},
@@ -128,6 +148,36 @@ static const struct op_rule rules[] = {
     {"aten::_adaptive_avg_pool2d_backward", count_adaptive, {1}},
     {"aten::_adaptive_avg_pool3d_backward", count_adaptive, {1}},
     {"aten::adaptive_max_pool2d_backward", count_adaptive, {1}},
+    {"aten::upsample_nearest1d_backward", count_each, {0, 1}},
+    {"aten::upsample_nearest2d_backward", count_each, {0, 1}},
+    {"aten::upsample_nearest3d_backward", count_each, {0, 1}},
+    {"aten::_upsample_nearest_exact1d_backward", count_each, {0, 1}},
+    {"aten::_upsample_nearest_exact2d_backward", count_each, {0, 1}},
+    {"aten::_upsample_nearest_exact3d_backward", count_each, {0, 1}},
+    {"aten::upsample_linear1d_backward", count_each, {0, 4}},
+    {"aten::upsample_bilinear2d_backward", count_each, {0, 8}},
+    {"aten::_upsample_bilinear2d_aa_backward", count_each, {0, 8}},
+    {"aten::upsample_trilinear3d_backward", count_each, {0, 16}},
+    {"aten::upsample_bicubic2d_backward", count_each, {0, 36}},
+    {"aten::_upsample_bicubic2d_aa_backward", count_each, {0, 36}},
+    {"aten::_upsample_lanczos2d_aa_backward", count_each, {0, 36}},
+    {"aten::_upsample_nearest_exact1d", count_upsample, {0, 1}},
+    {"aten::_upsample_nearest_exact2d", count_upsample, {0, 2}},
+    {"aten::_upsample_nearest_exact3d", count_upsample, {0, 3}},
+    {"aten::_upsample_bilinear2d_aa", count_upsample, {7, 2}},
+    {"aten::_upsample_bicubic2d_aa", count_upsample, {35, 2}},
+    {"aten::_upsample_lanczos2d_aa", count_upsample, {35, 2}},
+    {"aten::grid_sampler_2d", count_each, {1, 7, 1}},
+    {"aten::grid_sampler_3d", count_each, {1, 15, 1}},
+    {"aten::_grid_sampler_2d_cpu_fallback", count_each, {1, 7, 1}},
+    {"aten::cudnn_grid_sampler", count_each, {1, 7, 1}},
+    {"aten::grid_sampler_2d_backward", count_each, {0, 16}},
+    {"aten::grid_sampler_3d_backward", count_each, {0, 32}},
+    {"aten::adaptive_max_pool3d", count_adaptive, {0}},
+    {"aten::adaptive_max_pool3d_backward", count_adaptive, {1}},
+    {"aten::mkldnn_max_pool3d", count_pool, {3}},
+    {"aten::mkldnn_adaptive_avg_pool2d", count_adaptive, {0}},
+    {"aten::adaptive_avg_pool3d_backward", count_adaptive, {1}},
     {"aten::upsample_nearest1d", count_upsample, {0, 1}},
     {"aten::upsample_nearest2d", count_upsample, {0, 2}},
     {"aten::upsample_nearest3d", count_upsample, {0, 3}},

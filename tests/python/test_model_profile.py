@@ -4,76 +4,20 @@
 import contextlib
 import importlib.util
 import io
-import json
-import os
 import re
-import sys
 import tempfile
 import time
-import unittest
-import warnings
 from pathlib import Path
 from typing import Any
 
+from profile_case import HAS_TORCH, ProfileCase
+
 from count_line import run_and_count
-from recorded_runs import ROOT, find_python
-
-PROGRAM = Path(sys.argv[1]).resolve()
-SHARED = Path(os.environ.get("FLOPLEDGER_SHARED", ROOT.parent / "shared")) / "golden" / "flops"
-HAS_TORCH = importlib.util.find_spec("torch") is not None
-HAS_TRANSFORMERS = importlib.util.find_spec("transformers") is not None
-HAS_EXTENSION = any((PROGRAM.parent / "python" / "flopledger").glob("flop_counts*.so"))
-
-if not HAS_TORCH and (python := find_python()) is not None:
-    os.execv(python, [python, __file__, str(PROGRAM)])
-sys.argv.pop(1)
-sys.path.insert(0, str(PROGRAM.parent / "python"))
-sys.dont_write_bytecode = True
-warnings.filterwarnings("ignore")
 
 if HAS_TORCH:
     import torch
     from torch import nn
     from torch.nn import functional as F
-
-    torch.set_num_threads(1)
-
-
-def has_linked_sanitizer() -> bool:
-    """An extension built with the address sanitizer cannot be loaded into Python."""
-    try:
-        import flopledger.flop_counts  # noqa: F401
-    except ImportError:
-        return True
-    return False
-
-
-class ProfileCase(unittest.TestCase):
-    def setUp(self) -> None:
-        if not HAS_TORCH:
-            self.skipTest("needs torch")
-        if not HAS_EXTENSION or has_linked_sanitizer():
-            self.skipTest("needs the extension in C (and Python's headers to build it)")
-        torch.manual_seed(0)
-
-    def profile_of(self, model: Any, *arguments: Any, **keywords: Any) -> tuple[int, int, int]:
-        from flopledger import get_model_profile
-
-        return get_model_profile(
-            model,
-            args=arguments,
-            kwargs=keywords,
-            print_profile=False,
-            as_string=False,
-            warm_up=0,
-        )
-
-    def macs_of(self, work: Any, *arguments: Any, **keywords: Any) -> int:
-        class Model(nn.Module):
-            def forward(self, *arguments: Any, **keywords: Any) -> Any:
-                return work(*arguments, **keywords)
-
-        return self.profile_of(Model(), *arguments, **keywords)[1]
 
 
 class Surface(ProfileCase):
@@ -334,147 +278,6 @@ class WhereDeepSpeedIsWrong(ProfileCase):
         layer = length * width * width * 12 + 2 * length * length * width
         self.assertEqual(macs, 96 * layer + length * width * 50257)
         self.assertGreater(params, 174e9)
-
-
-class Golden(ProfileCase):
-    """Against the files of golden/flops: forward FLOPs by module, and with the backward pass."""
-
-    def golden(self, name: str) -> dict[str, Any]:
-        path = SHARED / f"{name}.json"
-        if not path.exists():
-            self.skipTest("needs the golden files (FLOPLEDGER_SHARED)")
-        return json.loads(path.read_text())
-
-    def check(
-        self, name: str, model: Any, backward: bool, *arguments: Any, **keywords: Any
-    ) -> None:
-        from flopledger import FlopsProfiler
-
-        golden = self.golden(name)
-        self.assertEqual(sum(p.numel() for p in model.parameters()), golden["params"])
-        profiler = FlopsProfiler(model)
-        profiler.start_profile()
-        with contextlib.ExitStack() as stack:
-            if not backward:
-                stack.enter_context(torch.no_grad())
-            result = model(*arguments, **keywords)
-        if backward:
-            result = getattr(result, "logits", result)
-            result = result[0] if isinstance(result, tuple) else result
-            result.sum().backward()
-        profiler.stop_profile()
-        self.assertEqual(profiler.total().matrix_flops, golden["exact"]["fwd_full"])
-        self.assertEqual(2 * profiler.get_total_macs(), golden["exact"]["fwd_full"])
-        root = type(model).__name__
-        names = {root if not n else f"{root}.{n}": m for n, m in model.named_modules()}
-        for module, flops in golden["fcm_ref"]["fwd_by_module"].items():
-            self.assertEqual(profiler.cost_of(names[module]).matrix_flops, flops, module)
-        if backward:
-            flops = profiler.total().matrix_flops + profiler.backward.matrix_flops
-            flops += sum(cost.recomputed.matrix_flops for cost in profiler.costs.values())
-            self.assertEqual(flops, golden["fcm_ref"]["fwd_bwd"])
-
-    def llama(self, meta: bool = False, **changes: Any) -> Any:
-        from transformers import LlamaConfig, LlamaForCausalLM
-
-        sizes = {
-            "hidden_size": 256,
-            "num_hidden_layers": 12,
-            "num_attention_heads": 8,
-            "num_key_value_heads": 2,
-            "intermediate_size": 688,
-            "vocab_size": 1000,
-            "head_dim": 32,
-        }
-        implementation = changes.pop("attn_implementation", "sdpa")
-        config = LlamaConfig(**{**sizes, **changes})
-        config._attn_implementation = implementation
-        return LlamaForCausalLM(config)
-
-    def words(self, size: int = 1000) -> Any:
-        return torch.randint(0, size, (2, 128))
-
-    def test_mlp(self) -> None:
-        model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
-        self.check("mlp_64_128_10_b32", model, True, torch.randn(32, 64))
-
-    def test_lenet(self) -> None:
-        class LeNet5(nn.Module):
-            def __init__(self) -> None:
-                super().__init__()
-                self.f = nn.Sequential(
-                    nn.Conv2d(1, 6, 5),
-                    nn.Tanh(),
-                    nn.AvgPool2d(2),
-                    nn.Conv2d(6, 16, 5),
-                    nn.Tanh(),
-                    nn.AvgPool2d(2),
-                    nn.Conv2d(16, 120, 5),
-                    nn.Tanh(),
-                )
-                self.c = nn.Sequential(nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10))
-
-            def forward(self, x: Any) -> Any:
-                return self.c(self.f(x).flatten(1))
-
-        self.check("lenet5_b1024", LeNet5(), True, torch.randn(1024, 1, 32, 32))
-
-    def test_recurrent(self) -> None:
-        x = torch.randn(2, 5, 8)
-        self.check("gru_b2_t5_i8_h16", nn.GRU(8, 16, batch_first=True), False, x)
-        lstm = nn.LSTM(8, 16, num_layers=2, bidirectional=True, batch_first=True)
-        self.check("lstm_b2_t5_i8_h16_l2_bidir", lstm, False, x)
-
-    def test_llama(self) -> None:
-        if not HAS_TRANSFORMERS:
-            self.skipTest("needs transformers")
-        self.check("llama_12l_h256_b2_s128", self.llama(), True, input_ids=self.words())
-        eager = self.llama(attn_implementation="eager")
-        self.check("llama_12l_h256_eager_b2_s128", eager, True, input_ids=self.words())
-        half = self.llama().bfloat16()
-        self.check("llama_12l_h256_bf16_b2_s128", half, True, input_ids=self.words())
-
-    def test_checkpointed_llama(self) -> None:
-        if not HAS_TRANSFORMERS:
-            self.skipTest("needs transformers")
-        model = self.llama().train()
-        model.gradient_checkpointing_enable({"use_reentrant": False})
-        self.check("llama_12l_h256_gradckpt_b2_s128", model, True, input_ids=self.words())
-
-    def test_mixture_of_experts(self) -> None:
-        if not HAS_TRANSFORMERS:
-            self.skipTest("needs transformers")
-        from transformers import MixtralConfig, MixtralForCausalLM
-
-        config = MixtralConfig(
-            hidden_size=128,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            intermediate_size=256,
-            vocab_size=500,
-            num_local_experts=8,
-            num_experts_per_tok=2,
-        )
-        model = MixtralForCausalLM(config)
-        self.check("mixtral_tiny_b2_s64", model, True, input_ids=self.words(500)[:, :64])
-
-    def test_llama_of_7_billion_on_meta(self) -> None:
-        if not HAS_TRANSFORMERS:
-            self.skipTest("needs transformers")
-        with torch.device("meta"):
-            model = self.llama(
-                hidden_size=4096,
-                num_hidden_layers=32,
-                num_attention_heads=32,
-                num_key_value_heads=32,
-                intermediate_size=11008,
-                vocab_size=32000,
-                head_dim=128,
-            )
-            words = torch.zeros(1, 2048, dtype=torch.long)
-            mask = torch.ones(1, 1, 2048, 2048, dtype=torch.bool)
-        self.check("llama2_7b_meta_b1_s2048", model, False, input_ids=words, attention_mask=mask)
 
 
 if __name__ == "__main__":
