@@ -183,9 +183,10 @@ class ByTrace(GoldenCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.pool = ThreadPoolExecutor(max_workers=2)
         cls.runs = {}
-        if HAS_TORCH:
-            for name in FIGURES:
-                if "meta" not in name and (name.startswith(PLAIN_TORCH) or HAS_TRANSFORMERS):
+        chosen = " ".join(sys.argv[1:])  # as ByTrace.test_mlp_64_128_10_b32; else all
+        for name in FIGURES if HAS_TORCH else ():
+            if "meta" not in name and (name.startswith(PLAIN_TORCH) or HAS_TRANSFORMERS):
+                if f"test_{name}" in chosen or "test_" not in chosen:
                     cls.runs[name] = cls.pool.submit(cls.record, name)
 
     @classmethod
