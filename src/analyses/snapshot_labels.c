@@ -1,4 +1,4 @@
-/* How places, tags and shares of a snapshot are written: what its sections share. */
+/* How places, tags and shares of a snapshot are written: what its sections have in common. */
 #include "analyses/snapshot_sections.h"
 
 const char *frame_label(struct results *results, const struct memory_snapshot *snapshot,
@@ -79,7 +79,38 @@ double share_of(int64_t part, int64_t whole)
     return whole > 0 ? (double)part / (double)whole : 0.0;
 }
 
-void add_snapshot_number(struct results *results, struct section *section, struct number number)
+const char *label_place(struct results *results, const struct snapshot_view *view, uint32_t key)
 {
-    section_add_number(results, section, number);
+    return place_label(results, view->places, key);
+}
+
+const char *label_owner(struct results *results, const struct snapshot_view *view, uint32_t key)
+{
+    return key ? results_text(results, owner_name(view->owners, key)) : "(none)";
+}
+
+void add_share_table(struct results *results, struct section *section,
+                     const struct snapshot_view *view, const struct share_table *what,
+                     const struct memory_shares *shares)
+{
+    const struct column columns[] = {
+        {"what", what->of_what, UNIT_TEXT, 0, false}, {"bytes", "allocated", UNIT_BYTES, 0, false},
+        {"share", "share", UNIT_FRACTION, 0, true},   {"blocks", "blocks", UNIT_COUNT, 1, false},
+        {"largest", "largest", UNIT_BYTES, 2, false},
+    };
+    struct table *table = section_add_table(results, section, what->key, what->title, columns,
+                                            sizeof columns / sizeof *columns);
+    uint32_t rows = snapshot_rows(view, shares->count);
+
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct memory_share *share = &shares->shares[i];
+        struct value *cells = table_add_row(results, table, 0);
+
+        cells[0] = value_text(what->label(results, view, share->key));
+        cells[1] = value_bytes(share->bytes);
+        cells[2] = value_fraction(share_of(share->bytes, shares->bytes));
+        cells[3] = value_count(share->blocks);
+        cells[4] = value_bytes(share->largest_bytes);
+    }
+    table->rows_in_all = shares->count;
 }

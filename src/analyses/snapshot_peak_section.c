@@ -8,7 +8,7 @@
 static const char needs_events[] =
     "needs events: call torch.cuda.memory._record_memory_history() before the model is built";
 static const char needs_tags[] =
-    "needs tags: torch.cuda.memory._set_memory_metadata(\"phase|module\") while the program runs";
+    "needs tags, which the program sets with torch.cuda.memory's _set_memory_metadata";
 
 /* ---- how much, and when ---- */
 
@@ -25,28 +25,23 @@ static void add_moment(struct results *results, struct section *section,
     const struct snapshot_replay *replay = view->replay;
     uint32_t peak = replay->peak_moment;
     const char *annotation = annotation_at(view, peak);
+    struct short_text duration = format_time(moment_time_ns(replay, replay->event_count));
+    const char *time_note = results_format(results, "of %s in the trace%s%s%s", duration.text,
+                                           annotation ? ", inside '" : "",
+                                           annotation ? annotation : "", annotation ? "'" : "");
+    const char *event_note =
+        results_format(results, "of %s", format_count(replay->event_count).text);
 
-    add_snapshot_number(
-        results, section,
-        (struct number){
-            .key = "peak_time",
-            .title = "reached after",
-            .value = value_time_ns(moment_time_ns(replay, peak)),
-            .note = results_format(results, "of %s in the trace",
-                                   format_time(moment_time_ns(replay, replay->event_count)).text)});
-    add_snapshot_number(
-        results, section,
-        (struct number){
-            .key = "peak_event",
-            .title = "by event",
-            .value = value_count(peak),
-            .note = results_format(results, "of %s", format_count(replay->event_count).text)});
-    if (annotation)
-        add_snapshot_number(
-            results, section,
-            (struct number){.key = "peak_annotation",
-                            .title = "inside",
-                            .value = value_text(results_text(results, annotation))});
+    section_add_number(results, section,
+                       (struct number){.key = "peak_time",
+                                       .title = "reached after",
+                                       .value = value_time_ns(moment_time_ns(replay, peak)),
+                                       .note = time_note});
+    section_add_number(results, section,
+                       (struct number){.key = "peak_event",
+                                       .title = "by event",
+                                       .value = value_count(peak),
+                                       .note = event_note});
 }
 
 static void add_totals(struct results *results, struct section *section,
@@ -75,61 +70,10 @@ static void add_totals(struct results *results, struct section *section,
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        add_snapshot_number(results, section, numbers[i]);
+        section_add_number(results, section, numbers[i]);
 }
 
 /* ---- what it consisted of ---- */
-
-/* What a table of shares is by, and how it is named. */
-struct share_table {
-    const char *key;
-    const char *title;
-    const char *of_what; /* the title of the first column */
-    const char *(*label)(struct results *results, const struct snapshot_view *view, uint32_t key);
-};
-
-static void fill_share(struct value *cells, const struct memory_share *share,
-                       const struct memory_shares *shares)
-{
-    cells[1] = value_bytes(share->bytes);
-    cells[2] = value_fraction(share_of(share->bytes, shares->bytes));
-    cells[3] = value_count(share->blocks);
-    cells[4] = value_bytes(share->largest_bytes);
-}
-
-static void add_shares(struct results *results, struct section *section,
-                       const struct snapshot_view *view, const struct share_table *what,
-                       const struct memory_shares *shares)
-{
-    const struct column columns[] = {
-        {"what", what->of_what, UNIT_TEXT, 0, false}, {"bytes", "allocated", UNIT_BYTES, 0, false},
-        {"share", "share", UNIT_FRACTION, 0, true},   {"blocks", "blocks", UNIT_COUNT, 1, false},
-        {"largest", "largest", UNIT_BYTES, 2, false},
-    };
-    struct table *table = section_add_table(results, section, what->key, what->title, columns,
-                                            sizeof columns / sizeof *columns);
-    uint32_t rows = snapshot_rows(view, shares->count);
-
-    for (uint32_t i = 0; i < rows; i++) {
-        struct value *cells = table_add_row(results, table, 0);
-
-        cells[0] = value_text(what->label(results, view, shares->shares[i].key));
-        fill_share(cells, &shares->shares[i], shares);
-    }
-    table->rows_in_all = shares->count;
-}
-
-static const char *label_place(struct results *results, const struct snapshot_view *view,
-                               uint32_t key)
-{
-    return place_label(results, view->places, key);
-}
-
-static const char *label_owner(struct results *results, const struct snapshot_view *view,
-                               uint32_t key)
-{
-    return key ? results_text(results, owner_name(view->owners, key)) : "(none)";
-}
 
 static uint32_t phase_key(const struct memory_life *life, const void *context)
 {
@@ -161,19 +105,19 @@ static void add_by_owner(struct results *results, struct section *section,
     if (view->owners->has_tags) {
         struct memory_shares shares = shares_by_module(view, peak);
 
-        add_shares(results, section, view, &modules, &shares);
+        add_share_table(results, section, view, &modules, &shares);
         memory_shares_clear(&shares);
     } else {
-        add_snapshot_number(results, section,
-                            (struct number){.key = "modules",
-                                            .title = "modules",
-                                            .value = value_not_known(needs_tags)});
+        section_add_number(results, section,
+                           (struct number){.key = "modules",
+                                           .title = "modules",
+                                           .value = value_not_known(needs_tags)});
     }
     if (view->owners->has_phases) {
         struct memory_shares shares = {0};
 
         share_memory(&shares, view->replay, peak, (struct share_key){phase_key, view, names});
-        add_shares(results, section, view, &phases, &shares);
+        add_share_table(results, section, view, &phases, &shares);
         memory_shares_clear(&shares);
     }
     if (view->owners->annotation_of_moment) {
@@ -181,7 +125,7 @@ static void add_by_owner(struct results *results, struct section *section,
 
         share_memory(&shares, view->replay, peak, (struct share_key){annotation_key, view, names});
         if (share_of_key(&shares, 0) < shares.bytes)
-            add_shares(results, section, view, &annotations, &shares);
+            add_share_table(results, section, view, &annotations, &shares);
         memory_shares_clear(&shares);
     }
 }
@@ -365,10 +309,10 @@ struct section *describe_snapshot_peak(struct results *results, const struct sna
                    : "The snapshot holds no history: what follows is the moment it was taken.");
     struct memory_shares shares = shares_by_place(view, replay->peak_moment);
 
-    add_snapshot_number(
+    section_add_number(
         results, section,
         (struct number){.key = "device", .title = "device", .value = value_count(replay->device)});
-    add_snapshot_number(
+    section_add_number(
         results, section,
         (struct number){
             .key = "peak_bytes",
@@ -378,7 +322,7 @@ struct section *describe_snapshot_peak(struct results *results, const struct sna
     if (has_events)
         add_moment(results, section, view);
     add_totals(results, section, view);
-    add_shares(results, section, view, &places, &shares);
+    add_share_table(results, section, view, &places, &shares);
     add_by_owner(results, section, view);
     add_largest(results, section, view);
     add_warnings(results, section, replay);

@@ -21,6 +21,23 @@ struct snapshot_view {
 /* The peak: how much, when, and what it consisted of. */
 struct section *describe_snapshot_peak(struct results *results, const struct snapshot_view *view);
 
+/* Memory over time, and what grows. NULL where the snapshot holds no events. */
+struct section *describe_snapshot_timeline(struct results *results,
+                                           const struct snapshot_view *view);
+struct section *describe_snapshot_growth(struct results *results, const struct snapshot_view *view);
+
+/* What is reserved when the snapshot was taken, and how much of it is of no use. */
+struct section *describe_snapshot_allocator(struct results *results,
+                                            const struct snapshot_view *view);
+
+/* Each time that memory ran out. NULL where it never did. */
+struct section *describe_snapshot_oom(struct results *results, const struct snapshot_view *view);
+
+/* What grew and what shrank from one snapshot to another, at their peaks. */
+struct section *describe_snapshot_change(struct results *results,
+                                         const struct snapshot_view *before,
+                                         const struct snapshot_view *after);
+
 /* ---- what the sections share ---- */
 
 /* "model/attention.py:88 forward", "SoftmaxBackward0 (autograd)". */
@@ -42,7 +59,20 @@ uint32_t snapshot_rows(const struct snapshot_view *view, uint32_t count);
 /* part / whole; 0 of nothing. */
 double share_of(int64_t part, int64_t whole);
 
-/* Shorter to write: adds a number. */
-void add_snapshot_number(struct results *results, struct section *section, struct number number);
+/* Adds a table of shares: what, bytes, share, blocks, the largest one. */
+struct share_table {
+    const char *key;
+    const char *title;
+    const char *of_what; /* the title of the first column */
+    const char *(*label)(struct results *results, const struct snapshot_view *view, uint32_t key);
+};
+
+void add_share_table(struct results *results, struct section *section,
+                     const struct snapshot_view *view, const struct share_table *what,
+                     const struct memory_shares *shares);
+
+/* Labels for it: of places, and of names of owners. */
+const char *label_place(struct results *results, const struct snapshot_view *view, uint32_t key);
+const char *label_owner(struct results *results, const struct snapshot_view *view, uint32_t key);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/input_stream.h"
 #include "base/invariant.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +235,23 @@ bool pickle_tree_read(struct pickle_tree *tree, struct input_stream *input, stru
     return false;
 }
 
+/* "cos\nsystem\n": the first thing that the pickle asks for is code. */
+static bool asks_for_code(const unsigned char *bytes, size_t length)
+{
+    size_t at = 1;
+
+    for (int line = 0; line < 2; line++) {
+        size_t from = at;
+
+        while (at < length && (isalnum(bytes[at]) || bytes[at] == '_' || bytes[at] == '.'))
+            at++;
+        if (at == from || at == length || bytes[at] != '\n')
+            return false;
+        at++;
+    }
+    return true;
+}
+
 bool looks_like_pickle(const char *head, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)head;
@@ -245,5 +263,7 @@ bool looks_like_pickle(const char *head, size_t length)
     /* Protocols 0 and 1 have no header: a list, tuple or dict is begun, and an item of it. */
     if (bytes[0] == '(' && (bytes[1] == 'd' || bytes[1] == 'l' || bytes[1] == 't'))
         return length < 3 || bytes[2] == 'p' || bytes[2] == 'q' || bytes[2] == '.';
+    if (bytes[0] == 'c')
+        return asks_for_code(bytes, length);
     return (bytes[0] == '}' || bytes[0] == ']') && (bytes[1] == 'q' || bytes[1] == '(');
 }

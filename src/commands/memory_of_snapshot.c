@@ -41,13 +41,57 @@ static bool open_snapshot(struct memory_snapshot *snapshot, const char *path,
     return read_memory_snapshot(snapshot, &input, error) || error_in(error, "'%s'", input.name);
 }
 
-static void describe_device(struct results *results, const struct memory_snapshot *snapshot,
-                            const struct snapshot_places *places, struct rank_results *rank,
-                            struct snapshot_view view)
+/* One device of a snapshot, replayed. */
+struct device_view {
+    struct snapshot_replay replay;
+    struct snapshot_owners owners;
+    struct snapshot_view view;
+};
+
+static void device_view_clear(struct device_view *device)
 {
-    (void)snapshot;
-    view.places = places;
-    rank_add_section(results, rank, describe_snapshot_peak(results, &view));
+    snapshot_owners_clear(&device->owners);
+    snapshot_replay_clear(&device->replay);
+}
+
+static void view_device(struct device_view *device, const struct snapshot_places *places,
+                        uint32_t number, const struct memory_settings *settings)
+{
+    replay_snapshot(&device->replay, places->snapshot, number);
+    find_snapshot_owners(&device->owners, &device->replay);
+    device->view = (struct snapshot_view){
+        .replay = &device->replay,
+        .places = places,
+        .owners = &device->owners,
+        .top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
+    };
+}
+
+static void add_section(struct results *results, struct rank_results *rank, struct section *section)
+{
+    if (section)
+        rank_add_section(results, rank, section);
+}
+
+static void describe_device(struct results *results, const struct snapshot_view *view,
+                            const char *path)
+{
+    struct rank_results *rank =
+        results_add_rank(results, results_format(results, "device %u", view->replay->device),
+                         results_text(results, path), -1);
+
+    add_section(results, rank, describe_snapshot_oom(results, view));
+    add_section(results, rank, describe_snapshot_peak(results, view));
+    add_section(results, rank, describe_snapshot_timeline(results, view));
+    add_section(results, rank, describe_snapshot_allocator(results, view));
+    add_section(results, rank, describe_snapshot_growth(results, view));
+}
+
+static bool is_wanted(const struct memory_snapshot *snapshot, uint32_t device,
+                      const struct memory_settings *settings)
+{
+    return (settings->device < 0 || settings->device == (int64_t)device) &&
+           snapshot_has_device(snapshot, device);
 }
 
 static void describe_devices(struct results *results, const struct memory_snapshot *snapshot,
@@ -57,25 +101,37 @@ static void describe_devices(struct results *results, const struct memory_snapsh
     uint32_t count = snapshot_device_count(snapshot);
 
     find_snapshot_places(&places, snapshot);
-    for (uint32_t device = 0; device < count; device++) {
-        SCOPED(snapshot_replay) replay = {0};
-        SCOPED(snapshot_owners) owners = {0};
-        struct rank_results *rank;
+    for (uint32_t i = 0; i < count; i++) {
+        SCOPED(device_view) device = {0};
 
-        if ((settings->device >= 0 && settings->device != (int64_t)device) ||
-            !snapshot_has_device(snapshot, device))
+        if (!is_wanted(snapshot, i, settings))
             continue;
-        replay_snapshot(&replay, snapshot, device);
-        find_snapshot_owners(&owners, &replay);
-        rank = results_add_rank(results, results_format(results, "device %u", device),
-                                results_text(results, path), -1);
-        describe_device(results, snapshot, &places, rank,
-                        (struct snapshot_view){
-                            .replay = &replay,
-                            .owners = &owners,
-                            .top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
-                        });
+        view_device(&device, &places, i, settings);
+        describe_device(results, &device.view, path);
     }
+}
+
+static bool read_file(struct memory_snapshot *snapshot, const char *path,
+                      const struct memory_settings *settings, struct error *error)
+{
+    struct progress *progress = progress_new("reading", -1, settings->shows_progress);
+    bool is_read = open_snapshot(snapshot, path, progress, error);
+
+    progress_free(progress);
+    return is_read;
+}
+
+static bool fail_without_device(const struct memory_snapshot *snapshot, const char *path,
+                                const struct memory_settings *settings, struct error *error)
+{
+    if (settings->device >= 0)
+        return error_set(error, ERROR_NO_DATA,
+                         "'%s': nothing is recorded of device %lld, it has %u devices", path,
+                         (long long)settings->device, snapshot_device_count(snapshot));
+    return error_set(error, ERROR_NO_DATA,
+                     "'%s': the snapshot is empty: no memory was allocated on any CUDA device, and "
+                     "no history recorded (torch.cuda.memory._record_memory_history)",
+                     path);
 }
 
 /* Adds what the file says to `results`. */
@@ -83,24 +139,61 @@ static bool describe_file(struct results *results, const char *path,
                           const struct memory_settings *settings, struct error *error)
 {
     SCOPED(memory_snapshot) snapshot = {0};
-    struct progress *progress = progress_new("reading", -1, settings->shows_progress);
-    bool is_read = open_snapshot(&snapshot, path, progress, error);
     size_t ranks_before = results->rank_count;
 
-    progress_free(progress);
-    if (!is_read)
+    if (!read_file(&snapshot, path, settings, error))
         return false;
     describe_devices(results, &snapshot, path, settings);
-    if (results->rank_count > ranks_before)
-        return true;
-    if (settings->device >= 0)
+    return results->rank_count > ranks_before ||
+           fail_without_device(&snapshot, path, settings, error);
+}
+
+/* ---- two of them ---- */
+
+static void compare_devices(struct results *results, const struct memory_snapshot *before,
+                            const struct memory_snapshot *after, const char *path,
+                            const struct memory_settings *settings)
+{
+    SCOPED(snapshot_places) places_before = {0};
+    SCOPED(snapshot_places) places_after = {0};
+    uint32_t count = snapshot_device_count(after);
+
+    find_snapshot_places(&places_before, before);
+    find_snapshot_places(&places_after, after);
+    for (uint32_t i = 0; i < count; i++) {
+        SCOPED(device_view) one = {0};
+        SCOPED(device_view) other = {0};
+        struct rank_results *rank;
+
+        if (!is_wanted(after, i, settings) || !snapshot_has_device(before, i))
+            continue;
+        view_device(&one, &places_before, i, settings);
+        view_device(&other, &places_after, i, settings);
+        rank = results_add_rank(
+            results, results_format(results, "device %u", i),
+            results_format(results, "%s, compared with %s", path, settings->compare), -1);
+        add_section(results, rank, describe_snapshot_change(results, &one.view, &other.view));
+    }
+}
+
+static bool print_comparison(const char *path, const struct memory_settings *settings,
+                             struct error *error)
+{
+    SCOPED(memory_snapshot) before = {0};
+    SCOPED(memory_snapshot) after = {0};
+    SCOPED(results) results = {0};
+
+    results_init(&results);
+    results.detailed_rank = ALL_RANKS;
+    if (!read_file(&before, settings->compare, settings, error) ||
+        !read_file(&after, path, settings, error))
+        return false;
+    compare_devices(&results, &before, &after, path, settings);
+    if (results.rank_count == 0)
         return error_set(error, ERROR_NO_DATA,
-                         "'%s': nothing is recorded of device %lld, it has %u devices", path,
-                         (long long)settings->device, snapshot_device_count(&snapshot));
-    return error_set(error, ERROR_NO_DATA,
-                     "'%s': the snapshot is empty: no memory was allocated on any CUDA device, and "
-                     "no history recorded (torch.cuda.memory._record_memory_history)",
-                     path);
+                         "'%s' and '%s' have no device in common that held memory", path,
+                         settings->compare);
+    return print_page(&results, &settings->page, error);
 }
 
 bool print_memory_of_snapshots(char **paths, int count, const struct memory_settings *settings,
@@ -110,6 +203,12 @@ bool print_memory_of_snapshots(char **paths, int count, const struct memory_sett
     struct error first_error = {0};
     int read_count = 0;
 
+    if (settings->compare && count != 1)
+        return error_set(error, ERROR_USAGE,
+                         "--compare takes one file beside it: flopledger memory --compare "
+                         "before.pickle after.pickle");
+    if (settings->compare)
+        return print_comparison(paths[0], settings, error);
     results_init(&results);
     results.detailed_rank = ALL_RANKS;
     for (int i = 0; i < count; i++) {

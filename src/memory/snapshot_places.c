@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "base/prefix.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,27 +70,18 @@ static const char *backward_node(const char *function, size_t *length)
     return from;
 }
 
-/* "at::native::softmax" of "at::Tensor at::native::softmax<float>(at::Tensor const&, long)". */
-static const char *function_name(const char *function, size_t *length)
+/* "softmax" of "at::_ops::softmax::call(at::Tensor const&, long)": an operator on its way to its
+ * kernel. Length 0 where it is none. */
+static const char *operator_of(const char *function, size_t *length)
 {
-    const char *from = function;
-    int depth = 0;
+    static const char before[] = "at::_ops::";
+    const char *from = strstr(function, before);
 
-    *length = strlen(function);
-    for (const char *at = function; *at; at++) {
-        if (depth == 0 && *at == '(' && !has_prefix(at, "(anonymous")) {
-            *length = (size_t)(at - from);
-            break;
-        }
-        if (*at == '<' || *at == '(')
-            depth++;
-        else if (depth > 0 && (*at == '>' || *at == ')'))
-            depth--;
-        else if (depth == 0 && *at == ' ')
-            from = at + 1;
-    }
-    if ((size_t)(from - function) + *length > strlen(function))
-        *length = strlen(from);
+    *length = 0;
+    if (!from || strchr(function, '<'))
+        return NULL;
+    from += sizeof before - 1;
+    *length = strcspn(from, ":(");
     return from;
 }
 
@@ -113,39 +105,46 @@ static uint32_t add_place(struct snapshot_places *places, enum place_kind kind, 
     return places->count++;
 }
 
-/* Functions of the recording itself and of the allocator, which each stack begins with. */
-static bool is_of_allocator(const char *function)
+static uint32_t name_of_operator(struct snapshot_places *places, const char *name, size_t length)
 {
-    static const char *const parts[] = {"torch::unwind", "CapturedTraceback", "gather_with_cpp",
-                                        "CachingAllocator", "c10::cuda"};
+    char text[128];
+    int written =
+        snprintf(text, sizeof text, "aten::%.*s", (int)(length < 100 ? length : 100), name);
 
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(function, parts[i]))
-            return true;
-    return function[0] == '\0';
+    return string_pool_add(&places->names, text, written > 0 ? (size_t)written : 0);
 }
 
-/* Of a stack without Python: its node of autograd, else its innermost function. */
+/* Of a stack without Python: its node of autograd, else its outermost operator, else its outermost
+ * function. */
 static uint32_t native_place(struct snapshot_places *places, const uint32_t *frames, uint32_t count)
 {
     const struct memory_snapshot *snapshot = places->snapshot;
-    const char *innermost = NULL;
-    size_t length;
-    const char *name;
+    const char *operator_name = NULL;
+    const char *outermost = "";
+    size_t operator_length = 0;
 
     for (uint32_t i = 0; i < count; i++) {
         const char *function = snapshot_text(snapshot, snapshot->frames[frames[i]].name);
+        size_t length;
+        const char *name = backward_node(function, &length);
 
-        name = backward_node(function, &length);
         if (length > 0)
             return add_place(places, PLACE_BACKWARD, string_pool_add(&places->names, name, length));
-        if (!innermost && !is_of_allocator(function))
-            innermost = function;
+        name = operator_of(function, &length);
+        if (length > 0) {
+            operator_name = name;
+            operator_length = length;
+        }
+        if (function[0])
+            outermost = function;
     }
-    if (!innermost)
+    if (operator_name)
+        return add_place(places, PLACE_NATIVE,
+                         name_of_operator(places, operator_name, operator_length));
+    if (!outermost[0])
         return ID_NO_STACK;
-    name = function_name(innermost, &length);
-    return add_place(places, PLACE_NATIVE, string_pool_add(&places->names, name, length));
+    return add_place(places, PLACE_NATIVE,
+                     string_pool_add(&places->names, outermost, strlen(outermost)));
 }
 
 static uint32_t find_place(struct snapshot_places *places, const bool *is_user,

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIZE_BYTES_MAX ((int64_t)1 << 60)
+#define SIZE_BYTES_MAX   ((int64_t)1 << 60)
+#define BYTES_IN_ALL_MAX ((int64_t)1 << 62)
 
 static const struct {
     const char *name;
@@ -121,8 +122,8 @@ bool snapshot_address(const struct snapshot_reading *reading, struct pickle_valu
     return fail_number(reading, value, name);
 }
 
-bool snapshot_size(const struct snapshot_reading *reading, struct pickle_value value,
-                   const char *name, int64_t *bytes)
+bool snapshot_size(struct snapshot_reading *reading, struct pickle_value value, const char *name,
+                   int64_t *bytes)
 {
     int64_t size;
 
@@ -130,6 +131,12 @@ bool snapshot_size(const struct snapshot_reading *reading, struct pickle_value v
         return true;
     if (!pickle_integer(reading->tree, value, &size) || size < 0 || size > SIZE_BYTES_MAX)
         return fail_number(reading, value, name);
+    if (size > BYTES_IN_ALL_MAX - reading->bytes_in_all)
+        return snapshot_fail(reading,
+                             "all sizes up to this '%s' add up to more than 4 EiB: the "
+                             "file is damaged",
+                             name);
+    reading->bytes_in_all += size;
     *bytes = size;
     return true;
 }

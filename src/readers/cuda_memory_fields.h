@@ -51,7 +51,8 @@ struct snapshot_reading {
     size_t frame_capacity;
     size_t stack_frame_capacity;
     size_t pool_capacity;
-    char place[128]; /* "segments[812]": where errors are; may be empty */
+    int64_t bytes_in_all; /* of all sizes: their sums must stay numbers */
+    char place[128];      /* "segments[812]": where errors are; may be empty */
     struct error *error;
 };
 
@@ -76,7 +77,7 @@ MUST_USE bool snapshot_integer(const struct snapshot_reading *reading, struct pi
 MUST_USE bool snapshot_address(const struct snapshot_reading *reading, struct pickle_value value,
                                const char *name, uint64_t *address);
 /* A size in bytes: an integer from 0 to 2^60. */
-MUST_USE bool snapshot_size(const struct snapshot_reading *reading, struct pickle_value value,
+MUST_USE bool snapshot_size(struct snapshot_reading *reading, struct pickle_value value,
                             const char *name, int64_t *bytes);
 
 /* The id of the stack that a list of frames is; SNAPSHOT_NONE of an empty one or none. */

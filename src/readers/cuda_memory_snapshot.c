@@ -58,7 +58,7 @@ static bool read_time(const struct snapshot_reading *reading, struct pickle_valu
 
     if (!snapshot_integer(reading, value, "time_us", &time_us))
         return false;
-    if (__builtin_mul_overflow(time_us, 1000, time_ns))
+    if (time_us < 0 || __builtin_mul_overflow(time_us, 1000, time_ns))
         return snapshot_fail(reading, "'time_us' is %lld, which is no time in microseconds",
                              (long long)time_us);
     return true;

@@ -17,6 +17,10 @@ struct look {
         bytes_, sizeof(bytes_) - 1, offset_, phrase_ \
     }
 
+static const char a_pickle[] =
+    "a pickle of Python; a memory snapshot is for 'flopledger memory', else name the trace that "
+    "export_chrome_trace wrote";
+
 static const struct look looks[] = {
     LOOK("PK\x03\x04", 0, "a zip archive (torch.save writes them, too); unpack the trace first"),
     LOOK("ustar", 257, "a tar archive; unpack the trace first"),
@@ -27,12 +31,10 @@ static const struct look looks[] = {
     LOOK("\x04\x22\x4d\x18", 0, "a file packed with lz4; unpack it first: lz4 -d"),
     LOOK("7z\xbc\xaf", 0, "a 7z archive; unpack the trace first"),
     LOOK("\x1f\x8b", 0, "a file packed twice with gzip; unpack it once: gzip -d"),
-    LOOK("\x80\x02", 0, "a pickle of Python; name the trace that export_chrome_trace wrote"),
-    LOOK("\x80\x03", 0, "a pickle of Python; name the trace that export_chrome_trace wrote"),
-    LOOK("\x80\x04", 0,
-         "a pickle of Python, as a memory snapshot is; name the trace that export_chrome_trace "
-         "wrote"),
-    LOOK("\x80\x05", 0, "a pickle of Python; name the trace that export_chrome_trace wrote"),
+    LOOK("\x80\x02", 0, a_pickle),
+    LOOK("\x80\x03", 0, a_pickle),
+    LOOK("\x80\x04", 0, a_pickle),
+    LOOK("\x80\x05", 0, a_pickle),
     LOOK("PAR1", 0, "a Parquet table; name the trace that export_chrome_trace wrote"),
     LOOK("\x89PNG", 0, "a PNG picture; name the trace that export_chrome_trace wrote"),
     LOOK("\x7f"

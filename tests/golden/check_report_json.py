@@ -153,6 +153,11 @@ def take_own(checker: Checker) -> None:
         checker.take(["inspect", "--json", str(path)], True)
     checker.take(["report", "--json", str(folder / "two_ranks")], True)
     checker.take(["flops", "--json", str(folder / "modules")], True)
+    snapshots = folder / "memory"
+    for name in ("tags", "oom", "two_devices"):
+        checker.take(["memory", "--json", str(snapshots / f"{name}.pickle")], True)
+    after = str(snapshots / "tags.pickle")
+    checker.take(["memory", "--json", "--compare", str(snapshots / "before.pickle"), after], True)
     checker.take(["device", "--json"], True)
     checker.take(["device", "--json", "NVIDIA H100 80GB HBM3"], True)
 
@@ -163,6 +168,8 @@ def take_those_of_others(checker: Checker) -> None:
         if path.is_file() and path.stat().st_size <= OF_OTHERS_MAX_BYTES:
             checker.take(["report", "--json", "--top", "3", str(path)], False)
             checker.take(["inspect", "--json", "--top", "3", str(path)], False)
+    for path in sorted((shared / "snapshots").rglob("*.pickle")):
+        checker.take(["memory", "--json", "--top", "3", str(path)], False)
 
 
 def main() -> int:

@@ -19,7 +19,15 @@ from typing import Any, Iterator
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "metrics"
 NAME = re.compile(r"`([a-z0-9_]+(?:\.[a-z0-9_]+)+)`")
-WITHOUT_TRACE = [["device"], ["device", "NVIDIA H100 80GB HBM3"]]
+SNAPSHOTS = "tests/traces/golden/memory"
+WITHOUT_TRACE = [
+    ["device"],
+    ["device", "NVIDIA H100 80GB HBM3"],
+    ["memory", f"{SNAPSHOTS}/tags.pickle"],
+    ["memory", f"{SNAPSHOTS}/oom.pickle"],
+    ["memory", f"{SNAPSHOTS}/two_devices.pickle"],
+    ["memory", "--compare", f"{SNAPSHOTS}/before.pickle", f"{SNAPSHOTS}/tags.pickle"],
+]
 GENERATOR = ROOT / "tests" / "generate" / "make_trace.py"
 
 

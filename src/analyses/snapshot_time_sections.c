@@ -1,0 +1,181 @@
+/* A snapshot's memory over time, and what grows in it. */
+#include "analyses/snapshot_sections.h"
+#include "base/format.h"
+#include "memory/snapshot_growth.h"
+
+#include <string.h>
+
+enum { SLICES_MIN = 24, SLICES_MAX = 240 };
+
+/* ---- the timeline ---- */
+
+static uint32_t slice_count(const struct snapshot_view *view)
+{
+    uint32_t count = view->top < SLICES_MIN ? SLICES_MIN : view->top;
+
+    if (count > SLICES_MAX)
+        count = SLICES_MAX;
+    return count < view->replay->event_count ? count : view->replay->event_count;
+}
+
+static void fill_slice(struct results *results, const struct snapshot_view *view,
+                       struct value *cells, uint32_t first, uint32_t last)
+{
+    const struct snapshot_replay *replay = view->replay;
+    const uint32_t *annotations = view->owners->annotation_of_moment;
+    int64_t peak = replay->live_bytes[replay->peak_moment];
+    uint32_t most = first;
+    uint32_t least = first;
+
+    for (uint32_t moment = first; moment < last; moment++) {
+        if (replay->live_bytes[moment] > replay->live_bytes[most])
+            most = moment;
+        if (replay->live_bytes[moment] < replay->live_bytes[least])
+            least = moment;
+    }
+    cells[1] = value_bytes(replay->live_bytes[most]);
+    cells[2] = value_fraction(share_of(replay->live_bytes[most], peak));
+    cells[3] = value_bytes(replay->live_bytes[least]);
+    cells[4] = value_bytes(replay->reserved_bytes[most]);
+    cells[5] = value_count(last - first);
+    if (annotations && annotations[most])
+        cells[6] = value_text(results_text(results, owner_name(view->owners, annotations[most])));
+}
+
+/* Slices of equal time, each from its first moment to the next one's. */
+static void add_slices(struct results *results, struct table *table,
+                       const struct snapshot_view *view)
+{
+    const struct snapshot_replay *replay = view->replay;
+    int64_t duration_ns = moment_time_ns(replay, replay->event_count);
+    uint32_t count = slice_count(view);
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t from_ns = duration_ns / count * i;
+        uint32_t last = i + 1 == count ? replay->event_count + 1
+                                       : moment_at(replay, duration_ns / count * (i + 1));
+        struct value *cells;
+
+        if (last <= first)
+            continue; /* nothing happened */
+        cells = table_add_row(results, table, 0);
+        cells[0] = value_time_ns(from_ns);
+        fill_slice(results, view, cells, first, last);
+        first = last;
+    }
+}
+
+struct section *describe_snapshot_timeline(struct results *results,
+                                           const struct snapshot_view *view)
+{
+    static const struct column columns[] = {
+        {"from", "from", UNIT_TIME_NS, 0, false},
+        {"most", "most allocated", UNIT_BYTES, 0, false},
+        {"share_of_peak", "of the peak", UNIT_FRACTION, 0, true},
+        {"least", "least", UNIT_BYTES, 2, false},
+        {"reserved", "reserved", UNIT_BYTES, 1, false},
+        {"events", "events", UNIT_COUNT, 3, false},
+        {"annotation", "inside", UNIT_TEXT, 2, false},
+    };
+    struct section *section;
+    struct table *table;
+
+    if (view->replay->event_count == 0)
+        return NULL;
+    section = section_new(results, "snapshot_timeline", "Memory over time",
+                          "The most that was allocated in each slice of the trace's time.");
+    table = section_add_table(results, section, "slices", "Memory over time", columns,
+                              sizeof columns / sizeof *columns);
+    add_slices(results, table, view);
+    return section;
+}
+
+/* ---- what grows ---- */
+
+static void add_growth_rows(struct results *results, struct section *section,
+                            const struct snapshot_view *view, const struct memory_growth *growth)
+{
+    static const struct column columns[] = {
+        {"where", "allocated by", UNIT_TEXT, 0, false},
+        {"growth", "growth", UNIT_BYTES, 0, false},
+        {"first_quarter", "least in the 1st quarter", UNIT_BYTES, 1, false},
+        {"second_quarter", "2nd", UNIT_BYTES, 2, false},
+        {"third_quarter", "3rd", UNIT_BYTES, 2, false},
+        {"fourth_quarter", "4th", UNIT_BYTES, 1, false},
+        {"steady", "steady", UNIT_TEXT, 1, false},
+    };
+    struct table *table = section_add_table(results, section, "growing", "Growth by line of code",
+                                            columns, sizeof columns / sizeof *columns);
+    uint32_t rows = snapshot_rows(view, growth->count);
+
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct place_growth *place = &growth->places[i];
+        struct value *cells = table_add_row(results, table, 0);
+
+        cells[0] = value_text(place_label(results, view->places, place->place));
+        cells[1] = value_bytes(growth_bytes(place));
+        for (int part = 0; part < GROWTH_PARTS; part++)
+            cells[2 + part] = value_bytes(place->least_bytes[part]);
+        cells[6] = value_text(place->is_steady ? "yes" : "no");
+    }
+    table->rows_in_all = growth->count;
+}
+
+/* Gradients come one after the other while the first backward runs: no leak. */
+static bool is_gradient(const struct snapshot_view *view, uint32_t place)
+{
+    const struct snapshot_places *places = view->places;
+
+    return strcmp(string_pool_text(&places->names, places->places[place].name), "AccumulateGrad") ==
+           0;
+}
+
+/* What rises in every quarter, by a hundredth of the peak or more. */
+static void add_leaks(struct results *results, struct section *section,
+                      const struct snapshot_view *view, const struct memory_growth *growth)
+{
+    int64_t peak = view->replay->live_bytes[view->replay->peak_moment];
+
+    for (uint32_t i = 0; i < growth->count; i++) {
+        const struct place_growth *place = &growth->places[i];
+
+        if (!place->is_steady || growth_bytes(place) < peak / 100 ||
+            is_gradient(view, place->place))
+            continue;
+        section_add_finding(
+            results, section,
+            (struct finding){
+                .what = results_format(results, "%s holds more and more: %s more at the end",
+                                       place_label(results, view->places, place->place),
+                                       format_bytes(growth_bytes(place)).text),
+                .evidence = "the least it held rises in each quarter of the trace",
+                .try_this = "if the trace covers several steps, this is a leak: look for tensors "
+                            "kept in a list, or a loss summed up without .item() or .detach()",
+                .cost_ns = -1});
+    }
+}
+
+struct section *describe_snapshot_growth(struct results *results, const struct snapshot_view *view)
+{
+    struct memory_growth growth = {0};
+    struct section *section;
+
+    if (view->replay->event_count == 0)
+        return NULL;
+    measure_growth(&growth, view->replay, view->places);
+    section = section_new(
+        results, "snapshot_growth", "Growth",
+        "The least that each line of code held in each quarter of the trace: what rises was not "
+        "given back.");
+    section_add_number(
+        results, section,
+        (struct number){.key = "growth",
+                        .title = "allocated, end less begin",
+                        .value = value_bytes(view->replay->live_bytes[view->replay->event_count] -
+                                             view->replay->base_bytes)});
+    add_growth_rows(results, section, view, &growth);
+    add_leaks(results, section, view, &growth);
+    memory_growth_clear(&growth);
+    return section;
+}

@@ -1,0 +1,147 @@
+/* What grows over the trace of a snapshot. */
+#include "memory/snapshot_growth.h"
+
+#include "base/invariant.h"
+
+#include <stdlib.h>
+
+uint32_t moment_at(const struct snapshot_replay *replay, int64_t time_ns)
+{
+    uint32_t low = 0;
+    uint32_t high = replay->event_count + 1;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (moment_time_ns(replay, middle) < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A birth or an end of a life. */
+struct change {
+    uint32_t moment;
+    uint32_t life;
+};
+
+static int by_moment(const void *a, const void *b)
+{
+    const struct change *one = a;
+    const struct change *other = b;
+
+    return (one->moment > other->moment) - (one->moment < other->moment);
+}
+
+/* Births and ends, by moment; free() it. */
+static struct change *sort_changes(const struct snapshot_replay *replay, size_t *count)
+{
+    struct change *changes =
+        require_memory(calloc(2 * (size_t)replay->life_count + 1, sizeof *changes));
+
+    *count = 0;
+    for (uint32_t i = 0; i < replay->life_count; i++) {
+        changes[(*count)++] = (struct change){replay->lives[i].born, i};
+        if (replay->lives[i].died != LIFE_NEVER)
+            changes[(*count)++] = (struct change){replay->lives[i].died, i};
+    }
+    qsort(changes, *count, sizeof *changes, by_moment);
+    return changes;
+}
+
+/* What each place holds while the trace is walked through. */
+struct growth_walk {
+    const struct snapshot_replay *replay;
+    const struct snapshot_places *places;
+    int64_t *held; /* [places] */
+    int64_t (*least)[GROWTH_PARTS];
+};
+
+static void begin_part(const struct growth_walk *walk, int part)
+{
+    for (uint32_t i = 0; i < walk->places->count; i++)
+        walk->least[i][part] = walk->held[i];
+}
+
+static void take_change(const struct growth_walk *walk, struct change change, int part)
+{
+    const struct memory_life *life = &walk->replay->lives[change.life];
+    uint32_t place = place_of_life(walk->places, life);
+
+    walk->held[place] += change.moment == life->born ? life->bytes : -life->bytes;
+    if (walk->held[place] < walk->least[place][part])
+        walk->least[place][part] = walk->held[place];
+}
+
+static void walk_through(const struct growth_walk *walk, const uint32_t *part_ends)
+{
+    size_t count;
+    struct change *changes = sort_changes(walk->replay, &count);
+    size_t next = 0;
+
+    while (next < count && changes[next].moment == 0)
+        take_change(walk, changes[next++], 0);
+    for (int part = 0; part < GROWTH_PARTS; part++) {
+        begin_part(walk, part);
+        while (next < count && changes[next].moment < part_ends[part])
+            take_change(walk, changes[next++], part);
+    }
+    free(changes);
+}
+
+static int by_growth(const void *a, const void *b)
+{
+    const struct place_growth *one = a;
+    const struct place_growth *other = b;
+
+    if (growth_bytes(one) != growth_bytes(other))
+        return growth_bytes(one) < growth_bytes(other) ? 1 : -1;
+    return (one->place > other->place) - (one->place < other->place);
+}
+
+static void keep_growing(struct memory_growth *growth, const struct growth_walk *walk)
+{
+    for (uint32_t i = 0; i < walk->places->count; i++) {
+        struct place_growth place = {.place = i, .is_steady = true};
+
+        for (int part = 0; part < GROWTH_PARTS; part++) {
+            place.least_bytes[part] = walk->least[i][part];
+            place.is_steady = place.is_steady &&
+                              (part == 0 || place.least_bytes[part] > place.least_bytes[part - 1]);
+        }
+        if (growth_bytes(&place) > 0)
+            growth->places[growth->count++] = place;
+    }
+    qsort(growth->places, growth->count, sizeof *growth->places, by_growth);
+}
+
+void measure_growth(struct memory_growth *growth, const struct snapshot_replay *replay,
+                    const struct snapshot_places *places)
+{
+    struct growth_walk walk = {.replay = replay, .places = places};
+    int64_t duration_ns = moment_time_ns(replay, replay->event_count);
+
+    growth->places = require_memory(calloc((size_t)places->count + 1, sizeof *growth->places));
+    if (replay->event_count == 0)
+        return;
+    for (int part = 0; part < GROWTH_PARTS; part++)
+        growth->part_ends[part] = part == GROWTH_PARTS - 1
+                                      ? replay->event_count + 1
+                                      : moment_at(replay, duration_ns / GROWTH_PARTS * (part + 1));
+    walk.held = require_memory(calloc((size_t)places->count + 1, sizeof *walk.held));
+    walk.least = require_memory(calloc((size_t)places->count + 1, sizeof *walk.least));
+    walk_through(&walk, growth->part_ends);
+    keep_growing(growth, &walk);
+    free(walk.held);
+    free(walk.least);
+}
+
+void memory_growth_clear(struct memory_growth *growth)
+{
+    if (!growth)
+        return;
+    free(growth->places);
+    *growth = (struct memory_growth){0};
+}
