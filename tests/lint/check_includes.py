@@ -10,6 +10,8 @@ MAY_INCLUDE = {
     "main.c": {"commands", "base"},
     "commands": {
         "readers",
+        "nsys_stats",
+        "nsys",
         "analyses",
         "reports",
         "ledger",
@@ -38,6 +40,7 @@ MAY_INCLUDE = {
     "efficiency": {"devices", "architectures", "ledger", "modules", "flops", "trace", "base"},
     "readers": {"memory", "nsys", "trace", "base"},
     "nsys": {"base"},
+    "nsys_stats": {"nsys", "base"},
     "ledger": {"trace", "base"},
     "modules": {"trace", "flops", "base"},
     "flops": {"base"},

@@ -8,10 +8,11 @@ import shutil
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 from ledger_script import Plan
 from make_trace import make_trace
+from nsys_database import NSYS_STYLE, SCHEMAS, write_database
 from program_report import (
     DAMAGED,
     Failure,
@@ -340,6 +341,64 @@ def impossible_events_are_set_aside(case: Case) -> None:
             raise Failure(f"{count} × '{says}' is not told so: {report.warnings}")
 
 
+# Sections that both forms of one run must fill alike. Where the device and host clocks, the host and the names of threads
+# are told in other words, they are not compared.
+SAME_IN_BOTH_FORMS = ("step_ledger", "gpu_idle", "kernels", "copies", "overlap", "launches")
+ONLY_IN_TRACES = {"occupancy"}  # nsys does not estimate it
+
+
+def without(section: Any, left_out: set[str]) -> Any:
+    """The section without the columns that only one of the forms can fill."""
+    if isinstance(section, dict):
+        return {k: without(v, left_out) for k, v in section.items() if k not in left_out}
+    if isinstance(section, list):
+        return [
+            without(item, left_out)
+            for item in section
+            if not isinstance(item, dict) or item.get("key") not in left_out
+        ]
+    return section
+
+
+def both_forms_give_one_ledger(case: Case) -> None:
+    """A run written as a trace of torch.profiler and as a database of Nsight Systems, several ranks in one file."""
+    plan = Plan(case.rng.randint(1, 4), case.rng.choice((1, 2, 4, 8)), True)
+    count = case.rng.randint(1, 3)
+    traces = [make_trace(f"{case.seed} {rank}", plan, NSYS_STYLE) for rank in range(count)]
+    folder = case.folder / "both"
+    folder.mkdir()
+    for schema in SCHEMAS.values():
+        database = folder / f"{schema.version}.sqlite"
+        write_database(database, traces, schema)
+        read = run_report(case.program, database)
+        if read.code or len(read.ranks) != count:
+            raise Failure(f"{schema.version}: code {read.code}, {len(read.ranks)} ranks")
+        for rank, trace in enumerate(traces):
+            text = encoded(write_trace(trace, NSYS_STYLE))
+            other = case.report("as-json", text)
+            sections = read.ranks[rank]
+            compare_ledger(other, trace.ledger)
+            compare_ledger(replace(read, sections=sections), trace.ledger)
+            for name in SAME_IN_BOTH_FORMS:
+                left = without(other.sections.get(name), ONLY_IN_TRACES)
+                right = without(sections.get(name), ONLY_IN_TRACES)
+                if left != right:
+                    raise Failure(f"{schema.version}, rank {rank}: {name}: {unlike(left, right)}")
+
+
+def unlike(left: Any, right: Any, path: str = "") -> str:
+    """The first place where two sections are not the same."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in left.keys() | right.keys():
+            if left.get(key) != right.get(key):
+                return unlike(left.get(key), right.get(key), f"{path}.{key}")
+    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for i, pair in enumerate(zip(left, right)):
+            if pair[0] != pair[1]:
+                return unlike(*pair, f"{path}[{i}]")
+    return f"{path}: {left!r} in the trace, {right!r} in the database"
+
+
 Property = Callable[[Case], None]
 
 # The first holds for every trace, of the others one in turn.
@@ -356,4 +415,5 @@ OTHERS: list[Property] = [
     damage_stays_where_it_is,
     strange_events_are_read,
     impossible_events_are_set_aside,
+    both_forms_give_one_ledger,
 ]

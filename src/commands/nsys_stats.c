@@ -1,0 +1,269 @@
+/* `flopledger nsys-stats PROFILE [REPORT...]`: the reports of `nsys stats`, without nsys. */
+#include "base/attributes.h"
+#include "base/output_file.h"
+#include "base/terminal.h"
+#include "commands/command.h"
+#include "nsys_stats/stats_report.h"
+#include "nsys_stats/stats_writer.h"
+#include "readers/nsys_report_export.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum stats_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
+static const char *const format_names[] = {"table", "csv", "json", NULL};
+
+struct nsys_stats_settings {
+    int format;
+    const char *output;
+    int64_t width;
+};
+
+#define FIELD(name) .offset = offsetof(struct nsys_stats_settings, name)
+
+static const struct option nsys_stats_options[] = {
+    {.name = "format",
+     .letter = 'f',
+     .kind = OPTION_CHOICE,
+     .metavar = "NAME",
+     .choices = format_names,
+     FIELD(format),
+     .help = "how to print: table (for people, the default), csv or json (as nsys stats does)"},
+    {.name = "json",
+     .kind = OPTION_ALIAS,
+     .alias_of = "format",
+     .alias_value = "json",
+     .help = "short for --format json"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_TEXT,
+     .metavar = "FILE",
+     FIELD(output),
+     .help = "write to FILE, which appears whole or not at all (default: standard output)"},
+    {.name = "width",
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(width),
+     .minimum = 40,
+     .maximum = 10000,
+     .help = "columns of a table (default: those of the terminal, 80 without one)"},
+    {0},
+};
+
+/* Those of nsys stats that a training run is most often asked for. */
+static const char *const default_reports[] = {"nvtx_sum",
+                                              "osrt_sum",
+                                              "cuda_api_sum",
+                                              "cuda_gpu_kern_sum",
+                                              "cuda_gpu_mem_time_sum",
+                                              "cuda_gpu_mem_size_sum"};
+enum {
+    DEFAULT_REPORT_COUNT = sizeof default_reports / sizeof *default_reports,
+    REPORTS_MAX = 64,
+};
+
+struct chosen_report {
+    const struct stats_report *report;
+    enum kernel_name_form form;
+};
+
+struct chosen_reports {
+    struct chosen_report reports[REPORTS_MAX];
+    size_t count;
+};
+
+/* Where pages go. */
+struct stats_page {
+    FILE *output;
+    struct json_writer json;
+    const struct nsys_stats_settings *settings;
+    size_t report_count; /* in all */
+    size_t written;
+};
+
+static bool choose_reports(struct chosen_reports *chosen, char **names, int count,
+                           struct error *error)
+{
+    size_t wanted = count ? (size_t)count : DEFAULT_REPORT_COUNT;
+
+    if (wanted > REPORTS_MAX)
+        return error_set(error, ERROR_USAGE, "more than %d reports asked for", REPORTS_MAX);
+    for (size_t i = 0; i < wanted; i++) {
+        struct chosen_report *report = &chosen->reports[i];
+
+        report->report =
+            find_stats_report(count ? names[i] : default_reports[i], &report->form, error);
+        if (!report->report)
+            return false;
+    }
+    chosen->count = wanted;
+    return true;
+}
+
+/* A heading where there are several; CSV has none of its own, so it is a comment there. */
+static void write_heading(struct stats_page *page, const struct stats_report *report)
+{
+    if (page->settings->format == FORMAT_JSON)
+        return;
+    if (page->report_count > 1 && page->written > 0)
+        (void)fputc('\n', page->output);
+    if (page->settings->format == FORMAT_TABLE)
+        (void)fprintf(page->output, "%s (%s)\n\n", report->title, report->name);
+    else if (page->report_count > 1)
+        (void)fprintf(page->output, "# %s\n", report->name);
+}
+
+static void write_report_table(struct stats_page *page, const struct stats_report *report,
+                               const struct stats_table *table)
+{
+    int width =
+        page->settings->width > 0 ? (int)page->settings->width : terminal_width(page->output);
+
+    write_heading(page, report);
+    switch ((enum stats_format)page->settings->format) {
+    case FORMAT_TABLE:
+        stats_write_text(page->output, table, width);
+        break;
+    case FORMAT_CSV:
+        stats_write_csv(page->output, table);
+        break;
+    case FORMAT_JSON:
+        stats_write_json(&page->json, page->report_count > 1 ? report->name : NULL, table);
+        break;
+    }
+    page->written++;
+}
+
+/* What a report lacks is told in its place, where there are others. */
+static void write_missing(struct stats_page *page, const struct stats_report *report,
+                          const struct error *error)
+{
+    if (page->settings->format == FORMAT_JSON) {
+        json_null(&page->json, report->name);
+        return;
+    }
+    write_heading(page, report);
+    (void)fprintf(page->output, "%snothing: %s\n",
+                  page->settings->format == FORMAT_CSV ? "# " : "  ", error->message);
+    page->written++;
+}
+
+static bool write_reports(FILE *output, struct nsys_database *database,
+                          const struct chosen_reports *chosen,
+                          const struct nsys_stats_settings *settings, struct error *error)
+{
+    struct stats_page page = {.output = output,
+                              .json = {.output = output},
+                              .settings = settings,
+                              .report_count = chosen->count};
+    bool is_object = settings->format == FORMAT_JSON && chosen->count > 1;
+    size_t missing = 0;
+
+    if (is_object)
+        json_begin_object(&page.json, NULL, JSON_ONE_PER_LINE);
+    for (size_t i = 0; i < chosen->count; i++) {
+        SCOPED(stats_table) table = {0};
+        const struct stats_report *report = chosen->reports[i].report;
+
+        if (report->fill(&table, database, chosen->reports[i].form, error)) {
+            write_report_table(&page, report, &table);
+        } else if (chosen->count == 1) {
+            return false;
+        } else {
+            write_missing(&page, report, error);
+            missing++;
+        }
+    }
+    if (is_object)
+        json_end_object(&page.json);
+    if (settings->format == FORMAT_JSON)
+        (void)fputc('\n', output);
+    return missing < chosen->count;
+}
+
+/* The report is of what could be read: says what could not. */
+static bool judge_database(const struct nsys_database *database, struct error *error)
+{
+    if (database->missing_bytes > 0)
+        return error_set(error, ERROR_PARTIAL,
+                         "the database is cut, %lld bytes are missing: the reports are of the rest",
+                         (long long)database->missing_bytes);
+    if (database->damage[0])
+        return error_set(error, ERROR_PARTIAL,
+                         "part of the database cannot be read (%s): the reports are of the rest",
+                         database->damage);
+    return true;
+}
+
+static bool print_reports(struct nsys_database *database, const struct chosen_reports *chosen,
+                          const struct nsys_stats_settings *settings, struct error *error)
+{
+    SCOPED(output_file) file = {0};
+
+    if (!settings->output || strcmp(settings->output, "-") == 0)
+        return write_reports(stdout, database, chosen, settings, error) &&
+               judge_database(database, error);
+    if (!output_file_open(&file, settings->output, error))
+        return false;
+    return write_reports(file.stream, database, chosen, settings, error) &&
+           output_file_close(&file, error) && judge_database(database, error);
+}
+
+static bool report_on(const char *path, const struct chosen_reports *chosen,
+                      const struct nsys_stats_settings *settings, struct error *error)
+{
+    SCOPED(nsys_database) database = {0};
+    char *exported = NULL;
+    bool is_done = false;
+
+    if (is_nsys_report(path) && !nsys_report_export(&exported, path, error))
+        return error_in(error, "'%s'", path);
+    if (nsys_database_open(&database, exported ? exported : path, error))
+        is_done = print_reports(&database, chosen, settings, error);
+    if (!is_done && error->class != ERROR_USAGE && error->class != ERROR_PARTIAL)
+        (void)error_in(error, "'%s'", path);
+    if (exported)
+        nsys_export_remove(exported);
+    free(exported);
+    return is_done;
+}
+
+static bool run_nsys_stats(int count, char **arguments, struct error *error)
+{
+    struct nsys_stats_settings settings = {0};
+    struct chosen_reports chosen = {0};
+
+    if (!parse_options(nsys_stats_options, &settings, arguments, &count, error))
+        return false;
+    if (count == 0)
+        return error_set(error, ERROR_USAGE,
+                         "no profile given: name the .sqlite file that 'nsys export --type sqlite' "
+                         "wrote, then the reports");
+    if (!choose_reports(&chosen, arguments + 1, count - 1, error))
+        return false;
+    return report_on(arguments[0], &chosen, &settings, error);
+}
+
+const struct command nsys_stats_command = {
+    .name = "nsys-stats",
+    .summary = "the reports of nsys stats from an exported profile, without nsys",
+    .usage = "PROFILE [REPORT...]",
+    .description =
+        "Reads a database that 'nsys export --type sqlite' wrote (or a .nsys-rep where nsys is "
+        "installed) and prints reports with the columns and numbers that 'nsys stats' gives.\n\n"
+        "Reports: cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, "
+        "cuda_gpu_trace, cuda_api_trace, cuda_kern_exec_sum, nvtx_sum, nvtx_pushpop_sum, "
+        "nvtx_gpu_proj_sum, nvtx_kern_sum, osrt_sum. Those of kernels take ':base' (names without "
+        "template arguments) or ':mangled' behind their names. Without any: nvtx_sum, osrt_sum, "
+        "cuda_api_sum, cuda_gpu_kern_sum, cuda_gpu_mem_time_sum and cuda_gpu_mem_size_sum.",
+    .examples = "flopledger nsys-stats profile.sqlite\n"
+                "    the usual summaries\n"
+                "flopledger nsys-stats --format csv profile.sqlite cuda_gpu_kern_sum\n"
+                "    one report for a script\n"
+                "flopledger nsys-stats --format csv profile.sqlite cuda_gpu_kern_sum:base\n"
+                "    kernels by their short names",
+    .options = nsys_stats_options,
+    .run = run_nsys_stats,
+};

@@ -1,0 +1,104 @@
+/* The rows of a report of nsys-stats. */
+#include "nsys_stats/stats_table.h"
+
+#include "base/invariant.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void stats_table_init(struct stats_table *table, const char *const *columns)
+{
+    *table = (struct stats_table){.columns = columns};
+    while (columns[table->column_count])
+        table->column_count++;
+}
+
+struct stats_cell *stats_table_add_row(struct stats_table *table)
+{
+    struct stats_cell *row;
+
+    if (table->row_count == table->row_capacity) {
+        table->row_capacity = table->row_capacity ? 2 * table->row_capacity : 64;
+        table->cells = require_memory(realloc(
+            table->cells, table->row_capacity * table->column_count * sizeof *table->cells));
+    }
+    row = &table->cells[table->row_count++ * table->column_count];
+    memset(row, 0, table->column_count * sizeof *row);
+    return row;
+}
+
+/* A row, and where it stood. */
+struct placed_row {
+    const struct stats_cell *cells;
+    int (*compare)(const struct stats_cell *a, const struct stats_cell *b);
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct placed_row *left = a;
+    const struct placed_row *right = b;
+    int order = left->compare(left->cells, right->cells);
+
+    return order ? order : (left->cells > right->cells) - (left->cells < right->cells);
+}
+
+void stats_table_sort(struct stats_table *table,
+                      int (*compare)(const struct stats_cell *a, const struct stats_cell *b))
+{
+    size_t row_bytes = table->column_count * sizeof *table->cells;
+    struct placed_row *rows;
+    struct stats_cell *sorted;
+
+    if (table->row_count < 2)
+        return;
+    rows = require_memory(malloc(table->row_count * sizeof *rows));
+    sorted = require_memory(malloc(table->row_count * row_bytes));
+    for (size_t i = 0; i < table->row_count; i++)
+        rows[i] = (struct placed_row){&table->cells[i * table->column_count], compare};
+    qsort(rows, table->row_count, sizeof *rows, compare_rows);
+    for (size_t i = 0; i < table->row_count; i++)
+        memcpy(&sorted[i * table->column_count], rows[i].cells, row_bytes);
+    free(rows);
+    free(table->cells);
+    table->cells = sorted;
+    table->row_capacity = table->row_count;
+}
+
+void stats_table_clear(struct stats_table *table)
+{
+    if (!table)
+        return;
+    free(table->cells);
+    arena_clear(&table->arena);
+    *table = (struct stats_table){0};
+}
+
+struct stats_cell stats_text(struct stats_table *table, const char *text)
+{
+    if (!text)
+        return (struct stats_cell){.kind = STATS_NONE};
+    return (struct stats_cell){.kind = STATS_TEXT,
+                               .text = arena_copy_text(&table->arena, text, strlen(text))};
+}
+
+struct stats_cell stats_integer(int64_t integer)
+{
+    return (struct stats_cell){.kind = STATS_INTEGER, .integer = integer};
+}
+
+/* A tie such as 0.35 may lie a hair below itself as a double: it counts as the tie it was meant to
+ * be. */
+struct stats_cell stats_tenths(double real)
+{
+    long double size = fabsl((long double)real);
+    long double tenths = floorl((size + 0.05L + size * 3e-16L) * 10);
+    double rounded = (double)(tenths / 10);
+
+    return (struct stats_cell){.kind = STATS_TENTHS, .real = real < 0 ? -rounded : rounded};
+}
+
+struct stats_cell stats_megabytes(double bytes)
+{
+    return (struct stats_cell){.kind = STATS_MEGABYTES, .real = bytes};
+}

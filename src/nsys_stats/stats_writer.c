@@ -1,0 +1,165 @@
+/* Writes the table of a report of nsys-stats as CSV, as JSON, and for the screen. */
+#include "nsys_stats/stats_writer.h"
+
+#include "base/attributes.h"
+#include "base/display_text.h"
+#include "base/terminal.h"
+#include "base/text_table.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for any number. */
+struct cell_text {
+    char text[64];
+};
+
+/* The text of a number; of a text only whether there is one. */
+static struct cell_text number_text(const struct stats_cell *cell)
+{
+    struct cell_text text = {""};
+
+    switch (cell->kind) {
+    case STATS_NONE:
+    case STATS_TEXT:
+        break;
+    case STATS_INTEGER:
+        (void)snprintf(text.text, sizeof text.text, "%" PRId64, cell->integer);
+        break;
+    case STATS_TENTHS:
+        (void)snprintf(text.text, sizeof text.text, "%.1f", cell->real);
+        break;
+    case STATS_MEGABYTES:
+        (void)snprintf(text.text, sizeof text.text, "%.3f", cell->real / 1e6);
+        break;
+    }
+    return text;
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------ */
+
+static void write_quoted(FILE *output, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        (void)fputs(text, output);
+        return;
+    }
+    (void)fputc('"', output);
+    for (; *text; text++) {
+        if (*text == '"')
+            (void)fputc('"', output);
+        (void)fputc(*text, output);
+    }
+    (void)fputc('"', output);
+}
+
+void stats_write_csv(FILE *output, const struct stats_table *table)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        (void)fputs(i ? "," : "", output);
+        write_quoted(output, table->columns[i]);
+    }
+    (void)fputc('\n', output);
+    for (size_t i = 0; i < table->row_count * table->column_count; i++) {
+        const struct stats_cell *cell = &table->cells[i];
+
+        if (cell->kind == STATS_TEXT)
+            write_quoted(output, cell->text);
+        else
+            (void)fputs(number_text(cell).text, output);
+        (void)fputc((i + 1) % table->column_count ? ',' : '\n', output);
+    }
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void write_json_cell(struct json_writer *writer, const char *key,
+                            const struct stats_cell *cell)
+{
+    switch (cell->kind) {
+    case STATS_NONE: /* as nsys has it */
+        json_text(writer, key, "");
+        break;
+    case STATS_TEXT:
+        json_text(writer, key, cell->text);
+        break;
+    case STATS_INTEGER:
+        json_integer(writer, key, cell->integer);
+        break;
+    case STATS_TENTHS:
+        json_real(writer, key, cell->real);
+        break;
+    case STATS_MEGABYTES:
+        json_real(writer, key, strtod(number_text(cell).text, NULL));
+        break;
+    }
+}
+
+void stats_write_json(struct json_writer *writer, const char *key, const struct stats_table *table)
+{
+    json_begin_array(writer, key, JSON_ONE_PER_LINE);
+    for (size_t row = 0; row < table->row_count; row++) {
+        json_begin_object(writer, NULL, JSON_ONE_PER_LINE);
+        for (size_t i = 0; i < table->column_count; i++)
+            write_json_cell(writer, table->columns[i],
+                            &table->cells[row * table->column_count + i]);
+        json_end_object(writer);
+    }
+    json_end_array(writer);
+}
+
+/* ---- the screen ----------------------------------------------------------------------------- */
+
+/* The name comes first on the screen, and the numbers that most people look at stay longest. */
+static int priority_of(const struct stats_table *table, size_t column)
+{
+    static const char *const first[] = {
+        "Time (%)",    "Total", "Num Calls",  "Instances", "Count", "Start",     "Duration", "Name",
+        "Kernel Name", "Range", "NVTX Range", "Operation", "Avg",   "Kern Inst", "TAvg"};
+
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        if (strncmp(table->columns[column], first[i], strlen(first[i])) == 0)
+            return 0;
+    }
+    return 1 + (int)column;
+}
+
+static bool is_name_column(const struct stats_table *table, size_t column)
+{
+    for (size_t row = 0; row < table->row_count; row++) {
+        enum stats_kind kind = table->cells[row * table->column_count + column].kind;
+
+        if (kind != STATS_NONE)
+            return kind == STATS_TEXT;
+    }
+    return false;
+}
+
+void stats_write_text(FILE *output, const struct stats_table *table, int width)
+{
+    SCOPED(arena) arena = {0};
+    struct text_style style = {.width = width, .use_unicode = locale_is_utf8()};
+    size_t cell_count = table->row_count * table->column_count;
+    struct text_column *columns = arena_allocate(&arena, table->column_count * sizeof *columns);
+    struct text_cell *cells = arena_allocate(&arena, (cell_count + 1) * sizeof *cells);
+    struct text_table text = {.columns = columns,
+                              .column_count = table->column_count,
+                              .cells = cells,
+                              .row_count = table->row_count};
+
+    for (size_t i = 0; i < table->column_count; i++)
+        columns[i] = (struct text_column){
+            table->columns[i], is_name_column(table, i) ? TEXT_COLUMN_NAME : TEXT_COLUMN_NUMBER,
+            priority_of(table, i)};
+    for (size_t i = 0; i < cell_count; i++) {
+        const struct stats_cell *cell = &table->cells[i];
+        struct cell_text number = number_text(cell);
+
+        if (cell->kind == STATS_TEXT)
+            cells[i].text = display_text(&arena, cell->text, style.use_unicode);
+        else
+            cells[i].text = arena_copy_text(&arena, number.text, strlen(number.text));
+    }
+    (void)text_table_write(&text, output, 2, style, &arena);
+}

@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+"""Writes a generated run as the database that `nsys export --type sqlite` would, in several generations of its schema.
+
+    nsys_database.py --seed 7 --steps 5 --ranks 2 --schema 3.25 --output run.sqlite
+    nsys_database.py --megabytes 1000 --output large.sqlite
+
+Each rank is a process of its own; ids of strings, threads and launches are chosen so that a reader that confuses them is
+found out: correlation ids repeat between processes, names stand as text or as ids, columns stand in another order in each
+generation. --megabytes makes a database of that size out of equal steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sqlite3
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import trace_event as te
+from ledger_script import Plan
+from make_trace import make_trace
+from trace_event import Event, Trace
+from trace_styles import STYLES
+from write_trace import BASE_TIME_NS
+
+# What Nsight Systems can say of a run: no Python frames, no sizes of collectives, ids of operators in their names.
+NSYS_STYLE = replace(
+    STYLES["torch2.0"],
+    name="nsys",
+    has_python=False,
+    has_collective_metadata=False,
+    is_relative=True,
+)
+
+COPY_KINDS = {"HtoD": 1, "DtoH": 2, "DtoD": 8}
+MEMORY_KINDS = {"Pageable": 0, "Pinned": 1, "Device": 2}
+COPY_NAME = re.compile(r"Memcpy (\w+) \((\w+) -> (\w+)\)")
+PUSH_POP = 59
+FIRST_PROCESS = 281474976710656  # the host's bits of an id
+
+KERNEL = """start end deviceId contextId streamId correlationId globalPid demangledName shortName mangledName
+    registersPerThread gridX gridY gridZ blockX blockY blockZ staticSharedMemory dynamicSharedMemory graphNodeId"""
+TABLES = {
+    "StringIds": "id value",
+    "PROCESSES": "globalPid pid name",
+    "ThreadNames": "nameId priority globalTid",
+    "TARGET_INFO_SESSION_START_TIME": "utcEpochNs utcTime localTime",
+    "TARGET_INFO_GPU": "vmId id name totalMemory smCount computeMajor computeMinor",
+    "TARGET_INFO_SYSTEM_ENV": "globalVid devStateName name nameEnum value",
+    "CUPTI_ACTIVITY_KIND_KERNEL": KERNEL,
+    "CUPTI_ACTIVITY_KIND_MEMCPY": """start end deviceId contextId streamId correlationId globalPid bytes copyKind
+        srcKind dstKind""",
+    "CUPTI_ACTIVITY_KIND_MEMSET": """start end deviceId contextId streamId correlationId globalPid value bytes
+        memKind""",
+    "CUPTI_ACTIVITY_KIND_RUNTIME": "start end eventClass globalTid correlationId nameId returnValue callchainId",
+    "NVTX_EVENTS": "start end eventType rangeId category color text globalTid endGlobalTid textId domainId",
+}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A generation of the export: what it calls things, and what it adds."""
+
+    version: str
+    product: str
+    facts_table: str
+    added: dict[str, str] = field(default_factory=dict)  # columns by table
+    is_reversed: bool = False  # columns stand the other way round
+
+
+SCHEMAS = {
+    schema.version: schema
+    for schema in (
+        Schema(
+            "2.9",
+            "2022.2.1.31",
+            "EXPORT_META_DATA",
+            {"CUPTI_ACTIVITY_KIND_RUNTIME": "name", "CUPTI_ACTIVITY_KIND_MEMCPY": "name"},
+        ),
+        Schema(
+            "3.7",
+            "2023.4.4.54",
+            "META_DATA_EXPORT",
+            {"CUPTI_ACTIVITY_KIND_KERNEL": "greenContextId"},
+            is_reversed=True,
+        ),
+        Schema(
+            "3.25",
+            "2026.2.1.210",
+            "META_DATA_EXPORT",
+            {
+                "CUPTI_ACTIVITY_KIND_KERNEL": "greenContextId graphId clusterX tensorSizeMinusOneElements",
+                "CUPTI_ACTIVITY_KIND_MEMCPY": "greenContextId copyCount",
+                "NVTX_EVENTS": "binaryData jsonText",
+                "TARGET_INFO_SESSION_START_TIME": "systemClockNs",
+            },
+        ),
+    )
+}
+
+
+class DatabaseWriter:
+    def __init__(self, path: Path, schema: Schema) -> None:
+        path.unlink(missing_ok=True)
+        self.connection = sqlite3.connect(path)
+        self.schema = schema
+        self.strings: dict[str, int] = {}
+        for table, columns in TABLES.items():
+            names = f"{columns} {schema.added.get(table, '')}".split()
+            if schema.is_reversed:
+                names.reverse()
+            self.connection.execute(f"CREATE TABLE {table} ({', '.join(names)})")
+        self.connection.execute(f"CREATE TABLE {schema.facts_table} (name, value)")
+        self.connection.executemany(
+            f"INSERT INTO {schema.facts_table} VALUES (?, ?)",
+            [
+                ("EXPORT_PRODUCT_NAME", "NVIDIA Nsight Systems"),
+                ("EXPORT_PRODUCT_VERSION", schema.product),
+                ("EXPORT_SCHEMA_VERSION", f"{schema.version}.0"),
+            ],
+        )
+
+    def add(self, table: str, **values: Any) -> None:
+        names = ", ".join(values)
+        marks = ", ".join("?" for _ in values)
+        self.connection.execute(
+            f"INSERT INTO {table} ({names}) VALUES ({marks})", list(values.values())
+        )
+
+    def string(self, text: str) -> int:
+        """Its id: far apart, and not in the order of the alphabet."""
+        if text not in self.strings:
+            self.strings[text] = 1_000_003 * (len(self.strings) + 1) % 16_777_259
+            self.add("StringIds", id=self.strings[text], value=text)
+        return self.strings[text]
+
+    def add_facts(self, devices: list[int]) -> None:
+        self.add("TARGET_INFO_SESSION_START_TIME", utcEpochNs=BASE_TIME_NS)
+        for device in devices:
+            self.add(
+                "TARGET_INFO_GPU",
+                vmId=0,
+                id=device,
+                name="NVIDIA A100-SXM4-80GB",
+                totalMemory=84_987_740_160,
+                smCount=108,
+                computeMajor=8,
+                computeMinor=0,
+            )
+
+    def close(self) -> None:
+        self.connection.commit()
+        self.connection.close()
+
+
+class ProcessWriter:
+    """Writes one rank."""
+
+    def __init__(self, writer: DatabaseWriter, pid: int, device_shift: int) -> None:
+        self.writer = writer
+        self.pid = pid
+        self.device_shift = device_shift
+        self.process = FIRST_PROCESS + (pid << 24)
+        self.ranges = 0
+
+    def thread(self, tid: int | str) -> int:
+        number = int(tid)
+        assert 0 < number < 1 << 24, tid
+        return self.process + number
+
+    def device_columns(self, event: Event) -> dict[str, int]:
+        args = event.args or {}
+        return {
+            "start": event.start,
+            "end": event.end,
+            "deviceId": args["device"] + self.device_shift,
+            "contextId": 1,
+            "streamId": args["stream"],
+            "correlationId": args["correlation"],
+            "globalPid": self.process,
+        }
+
+    def add_kernel(self, event: Event) -> None:
+        args = event.args or {}
+        name = self.writer.string(event.name)
+        grid = args.get("grid", [None] * 3)
+        block = args.get("block", [None] * 3)
+        self.writer.add(
+            "CUPTI_ACTIVITY_KIND_KERNEL",
+            **self.device_columns(event),
+            demangledName=name,
+            shortName=self.writer.string(event.name.split("<")[0].split("(")[0] or "kernel"),
+            registersPerThread=args.get("registers per thread"),
+            **dict(zip(("gridX", "gridY", "gridZ"), grid)),
+            **dict(zip(("blockX", "blockY", "blockZ"), block)),
+        )
+
+    def add_copy(self, event: Event) -> None:
+        found = COPY_NAME.fullmatch(event.name)
+        assert found, event.name
+        self.writer.add(
+            "CUPTI_ACTIVITY_KIND_MEMCPY",
+            **self.device_columns(event),
+            bytes=(event.args or {})["bytes"],
+            copyKind=COPY_KINDS[found[1]],
+            srcKind=MEMORY_KINDS[found[2]],
+            dstKind=MEMORY_KINDS[found[3]],
+        )
+
+    def add_memset(self, event: Event) -> None:
+        self.writer.add(
+            "CUPTI_ACTIVITY_KIND_MEMSET",
+            **self.device_columns(event),
+            bytes=(event.args or {})["bytes"],
+            value=0,
+            memKind=MEMORY_KINDS["Device"],
+        )
+
+    def add_call(self, event: Event) -> None:
+        self.writer.add(
+            "CUPTI_ACTIVITY_KIND_RUNTIME",
+            start=event.start,
+            end=event.end,
+            eventClass=0,
+            globalTid=self.thread(event.tid),
+            correlationId=(event.args or {})["correlation"],
+            nameId=self.writer.string(f"{event.name}_v3020"),
+            returnValue=0,
+        )
+
+    def range_text(self, event: Event) -> str:
+        args = event.args or {}
+        if event.kind != te.OPERATOR:
+            return event.name
+        text = event.name
+        if "Sequence number" in args:
+            text += f", seq = {args['Sequence number']}"
+        text += f", op_id = {args[NSYS_STYLE.external_id]}"
+        if NSYS_STYLE.input_dims in args:
+            text += f", sizes = {args[NSYS_STYLE.input_dims]}"
+        return text
+
+    def add_range(self, event: Event) -> None:
+        """Every second name stands in StringIds."""
+        text = self.range_text(event)
+        self.ranges += 1
+        is_by_id = self.ranges % 2 == 0
+        self.writer.add(
+            "NVTX_EVENTS",
+            start=event.start,
+            end=event.end,
+            eventType=PUSH_POP,
+            text=None if is_by_id else text,
+            textId=self.writer.string(text) if is_by_id else None,
+            globalTid=self.thread(event.tid),
+            domainId=0,
+        )
+
+    def write(self, trace: Trace) -> None:
+        adders = {
+            te.KERNEL: self.add_kernel,
+            te.MEMCPY: self.add_copy,
+            te.MEMSET: self.add_memset,
+            te.RUNTIME: self.add_call,
+            te.DRIVER: self.add_call,
+            te.OPERATOR: self.add_range,
+            te.ANNOTATION: self.add_range,
+        }
+        self.writer.add("PROCESSES", globalPid=self.process, pid=self.pid, name="python3")
+        for event in trace.events:
+            if event.phase == "X" and event.kind in adders:
+                adders[event.kind](event)
+
+
+def write_database(path: Path, traces: list[Trace], schema: Schema) -> None:
+    """Each trace is a process, on a device of its own."""
+    writer = DatabaseWriter(path, schema)
+    first = traces[0].run_facts["device"]
+    devices = [first + 2 * rank + other for rank in range(len(traces)) for other in (0, 1)]
+    writer.add_facts(devices)
+    for rank, trace in enumerate(traces):
+        shift = first + 2 * rank - trace.run_facts["device"]
+        ProcessWriter(writer, 4000 - rank, shift).write(trace)
+    writer.close()
+
+
+# ---- large ones ------------------------------------------------------------------------------------------------------
+
+# Bytes of one kernel with its call and its range, about.
+BYTES_PER_KERNEL = 330
+LARGE_STEPS = f"""
+    WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n + 1 < ?1)
+    INSERT INTO {{}}
+"""
+
+
+def write_large(path: Path, megabytes: int, schema: Schema) -> None:
+    """Kernels of 8 us every 10 us, each with its call and operator; a step of 10,000 of them."""
+    count = megabytes * 1_000_000 // BYTES_PER_KERNEL
+    writer = DatabaseWriter(path, schema)
+    writer.add_facts([0])
+    process = FIRST_PROCESS + (77 << 24)
+    names = [writer.string(f"kernel_number_{i}<float, 4>(float*, int)") for i in range(64)]
+    call = writer.string("cudaLaunchKernel_v7000")
+    execute = writer.connection.execute
+    writer.add("PROCESSES", globalPid=process, pid=77, name="python3")
+    execute("CREATE TEMP TABLE kernel_names (place INTEGER PRIMARY KEY, id)")
+    writer.connection.executemany("INSERT INTO kernel_names VALUES (?, ?)", enumerate(names))
+    execute(
+        LARGE_STEPS.format(
+            """CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, correlationId,
+            globalPid, demangledName, shortName, registersPerThread, gridX, gridY, gridZ, blockX, blockY, blockZ,
+            staticSharedMemory, dynamicSharedMemory)
+        SELECT 10000 * n + 6000, 10000 * n + 14000, 0, 1, 7, n + 1, ?2, id, id, 32, 1 + n % 50, 1, 1, 128, 1, 1, 0, 0
+        FROM number JOIN kernel_names ON place = n % 64"""
+        ),
+        (count, process),
+    )
+    execute(
+        LARGE_STEPS.format(
+            """CUPTI_ACTIVITY_KIND_RUNTIME (start, end, eventClass, globalTid, correlationId, nameId,
+            returnValue) SELECT 10000 * n + 1000, 10000 * n + 5000, 0, ?2, n + 1, ?3, 0 FROM number"""
+        ),
+        (count, process + 77, call),
+    )
+    execute(
+        LARGE_STEPS.format(
+            """NVTX_EVENTS (start, end, eventType, text, globalTid, domainId)
+            SELECT 10000 * n + 500, 10000 * n + 5500, 59,
+                'aten::add_, seq = ' || n || ', op_id = ' || (n + 7) || ', sizes = [[8, 64], [8, 64]]', ?2, 0
+            FROM number"""
+        ),
+        (count, process + 77),
+    )
+    execute(
+        LARGE_STEPS.format(
+            """NVTX_EVENTS (start, end, eventType, text, globalTid, domainId)
+            SELECT 100000000 * n, 100000000 * (n + 1) - 1, 59, 'ProfilerStep#' || n, ?2, 0 FROM number"""
+        ),
+        (max(1, count // 10_000), process + 77),
+    )
+    writer.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", default="1", help="the same seed makes the same run")
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--blocks", type=int, default=6, help="how long a step is")
+    parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--schema", choices=SCHEMAS, default="3.25")
+    parser.add_argument(
+        "--megabytes", type=int, help="make a large one instead, of about that size"
+    )
+    parser.add_argument("--output", type=Path, required=True)
+    arguments = parser.parse_args()
+    schema = SCHEMAS[arguments.schema]
+    if arguments.megabytes:
+        write_large(arguments.output, arguments.megabytes, schema)
+        return
+    plan = Plan(arguments.steps, arguments.blocks, True)
+    traces = [
+        make_trace(f"{arguments.seed} rank {rank}", plan, NSYS_STYLE)
+        for rank in range(arguments.ranks)
+    ]
+    write_database(arguments.output, traces, schema)
+
+
+if __name__ == "__main__":
+    main()
