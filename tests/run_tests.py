@@ -208,6 +208,12 @@ GROUPS = [
         script("tests/properties/run", PROGRAM),
         "build",
     ),
+    Group(
+        "priced",
+        "properties: traces with known FLOPs",
+        script("tests/properties/priced_work.py", PROGRAM),
+        "build",
+    ),
     Group("oracle", "other people's traces", scripts("tests/oracle/check_*.py", PROGRAM), "build"),
     Group(
         "demo",

@@ -1,6 +1,7 @@
 /* Runs every analysis of list.def on one trace. */
 #include "analyses/run_analyses.h"
 
+#include "analyses/headline.h"
 #include "analyses/ranks_overview.h"
 
 #include <inttypes.h>
@@ -29,6 +30,7 @@ void run_analyses(struct results *results, const struct analysis_input *input)
                          results_text(results, trace_text(input->trace, input->trace->path)),
                          input->trace->facts.rank);
 
+    rank->headline = headline_of(results, input);
     for (const struct analysis *const *analysis = analyses; *analysis; analysis++) {
         struct section *section = (*analysis)->run(results, input);
 

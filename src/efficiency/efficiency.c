@@ -135,6 +135,7 @@ static void book_call(struct pricing *pricing, uint32_t step, const struct matri
     ideal->recomputed_ns += share * call->flops.recomputed / call->peak * 1e9;
     ideal->extra_ns += share * call->flops.extra / call->peak * 1e9;
     ideal->model_ns += share * call->flops.model / call->peak * 1e9;
+    to->all_pairs_ideal_ns += share * call->flops.all_pairs / call->peak * 1e9;
     if (call->unit_ns > call->vector_ns) {
         to->unit_flops += share * call->flops.executed;
         to->unit_ideal_ns += share * call->flops.executed / call->peak * 1e9;
@@ -222,6 +223,7 @@ static void add_to_total(struct step_efficiency *total, const struct step_effici
     total->time.extra_ns += step->time.extra_ns;
     total->time.model_ns += step->time.model_ns;
     add_flops(&total->flops, &step->flops, 1);
+    total->all_pairs_ideal_ns += step->all_pairs_ideal_ns;
     total->known_flops_ns += step->known_flops_ns;
     total->unit_ns += step->unit_ns;
     total->untold_ns += step->untold_ns;

@@ -27,14 +27,15 @@ struct matrix_time {
  * of their time. */
 struct step_efficiency {
     struct matrix_time time;
-    struct flop_parts flops; /* also where no peak is known */
-    int64_t known_flops_ns;  /* matrix time whose FLOPs are known, peak or not */
-    int64_t unit_ns;         /* a kernel on matrix units runs, by its name (not: by the union) */
-    int64_t untold_ns;       /* matrix work whose kernels' names tell nothing of units, and none
-                                on matrix units beside it */
-    double unit_flops;       /* executed by calls that ran on matrix units */
-    double unit_ideal_ns;    /* those at their peaks */
-    int64_t unit_kernel_ns;  /* kernels of those calls, summed; only calls with a peak */
+    struct flop_parts flops;   /* also where no peak is known */
+    double all_pairs_ideal_ns; /* flops.all_pairs at their peaks, where those are known */
+    int64_t known_flops_ns;    /* matrix time whose FLOPs are known, peak or not */
+    int64_t unit_ns;           /* a kernel on matrix units runs, by its name (not: by the union) */
+    int64_t untold_ns;         /* matrix work whose kernels' names tell nothing of units, and none
+                                  on matrix units beside it */
+    double unit_flops;         /* executed by calls that ran on matrix units */
+    double unit_ideal_ns;      /* those at their peaks */
+    int64_t unit_kernel_ns;    /* kernels of those calls, summed; only calls with a peak */
 };
 
 /* FLOPs by number format, over all steps. */

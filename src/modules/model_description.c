@@ -166,6 +166,30 @@ static void set_sizes(struct model_description *description, const struct json_n
     description->tensor_size = json_integer_of(json_member(parallel, "tensor"), "size", -1);
 }
 
+static uint32_t count_steps(const struct json_node *windows)
+{
+    uint32_t count = 0;
+
+    for (; windows; windows = windows->next)
+        for (const struct json_node *step = json_items_of(windows, "steps"); step;
+             step = step->next)
+            count++;
+    return count;
+}
+
+static void add_steps(struct model_description *description, const struct json_node *windows)
+{
+    description->steps = arena_allocate(&description->arena, (count_steps(windows) + (size_t)1) *
+                                                                 sizeof *description->steps);
+    for (; windows; windows = windows->next)
+        for (const struct json_node *step = json_items_of(windows, "steps"); step;
+             step = step->next)
+            description->steps[description->step_count++] =
+                (struct described_step){.number = json_integer_of(step, "step", -1),
+                                        .samples = json_integer_of(step, "samples", -1),
+                                        .tokens = json_integer_of(step, "tokens", -1)};
+}
+
 bool model_description_parse(struct model_description *description, const char *name,
                              const char *text, size_t length, struct error *error)
 {
@@ -185,6 +209,7 @@ bool model_description_parse(struct model_description *description, const char *
     for (const struct json_node *model = models; model; model = model->next)
         add_model(&sums, model);
     set_root_parameters(description, models);
+    add_steps(description, json_items_of(root, "recorded"));
     hash_map_clear(&sums.seen);
     hash_map_clear(&sums.places);
     string_pool_clear(&sums.names);
@@ -222,6 +247,15 @@ const struct described_module *describe_module(const struct model_description *d
     for (uint32_t i = 0; i < description->count; i++)
         if (strcmp(description->modules[i].name, name) == 0)
             return &description->modules[i];
+    return NULL;
+}
+
+const struct described_step *describe_step(const struct model_description *description,
+                                           int64_t number)
+{
+    for (uint32_t i = 0; i < description->step_count; i++)
+        if (description->steps[i].number == number)
+            return &description->steps[i];
     return NULL;
 }
 

@@ -20,6 +20,13 @@ struct described_module {
     int64_t trainable;  /* of those, not frozen */
 };
 
+/* What a recorded step trained on; -1: not known. */
+struct described_step {
+    int64_t number;
+    int64_t samples;
+    int64_t tokens;
+};
+
 /* Zeroed is empty. Sizes: -1 where the file does not say. */
 struct model_description {
     int64_t world_size;
@@ -27,6 +34,8 @@ struct model_description {
     int64_t tensor_size;
     struct described_module *modules; /* [count], as model.named_modules() gives them */
     uint32_t count;
+    struct described_step *steps; /* [step_count]: of all windows that were recorded */
+    uint32_t step_count;
     struct arena arena;
 };
 
@@ -42,6 +51,10 @@ MUST_USE bool model_description_find(struct model_description *description, cons
 /* NULL where it is not described. */
 const struct described_module *describe_module(const struct model_description *description,
                                                const char *name);
+
+/* NULL where the step is not described. */
+const struct described_step *describe_step(const struct model_description *description,
+                                           int64_t number);
 
 void model_description_clear(struct model_description *description);
 

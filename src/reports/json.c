@@ -187,6 +187,10 @@ static void write_rank(struct json_writer *json, const struct rank_results *rank
         json_integer(json, "rank", rank->rank);
     else
         json_null(json, "rank");
+    if (rank->headline)
+        json_text(json, "headline", rank->headline);
+    else
+        json_null(json, "headline");
     json_begin_object(json, "sections", JSON_ONE_PER_LINE);
     for (size_t i = 0; i < rank->section_count; i++)
         write_section(json, rank->sections[i]->key, rank->sections[i]);

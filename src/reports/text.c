@@ -369,6 +369,8 @@ static void write_ranks(struct page *page, const struct results *results)
         write_rank_title(page, &results->ranks[i]);
         if (!prints_all && results->rank_count > 1)
             write_prose(page, "", 0, "This one in full: --rank N chooses another.", QUIET);
+        if (results->ranks[i].headline)
+            write_prose(page, "", 0, results->ranks[i].headline, STRONG);
         if (!prints_all)
             write_summary(page, &results->ranks[i]);
         write_rank(page, &results->ranks[i]);

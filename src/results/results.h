@@ -79,6 +79,7 @@ struct rank_results {
     const char *label; /* "rank 3", or the file's name where the rank is not known */
     const char *file;
     int64_t rank;              /* -1: not known */
+    const char *headline;      /* NULL, or one sentence: what the report comes to */
     struct section **sections; /* in the order of analyses/list.def */
     size_t section_count;
 };

@@ -46,6 +46,23 @@ static void parameters_are_added_up(void **state)
     assert_int_equal(description.tensor_size, 2);
 }
 
+static void steps_say_what_they_trained_on(void **state)
+{
+    static const char text[] =
+        "{\"recorded\": [{\"steps\": [{\"step\": 3, \"samples\": 8, \"tokens\": 512}, {}]},"
+        " 7, {\"steps\": [{\"step\": 9, \"samples\": 2, \"tokens\": null}]}]}";
+    SCOPED(model_description) description = {0};
+    struct error error = {0};
+
+    (void)state;
+    assert_true(model_description_parse(&description, "capture.json", text, strlen(text), &error));
+    assert_int_equal(description.step_count, 3);
+    assert_int_equal(describe_step(&description, 3)->tokens, 512);
+    assert_int_equal(describe_step(&description, 9)->samples, 2);
+    assert_int_equal(describe_step(&description, 9)->tokens, -1);
+    assert_null(describe_step(&description, 4));
+}
+
 static void other_json_is_no_model(void **state)
 {
     static const char *const others[] = {
@@ -92,9 +109,8 @@ static void no_file_is_no_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_are_added_up),
-        cmocka_unit_test(other_json_is_no_model),
-        cmocka_unit_test(damage_is_told),
+        cmocka_unit_test(parameters_are_added_up), cmocka_unit_test(steps_say_what_they_trained_on),
+        cmocka_unit_test(other_json_is_no_model),  cmocka_unit_test(damage_is_told),
         cmocka_unit_test(no_file_is_no_error),
     };
 

@@ -1,0 +1,84 @@
+/* Finds the largest loss, and puts it into words. */
+#include "analyses/headline.h"
+
+#include "analyses/chosen_events.h"
+#include "analyses/tally.h"
+#include "base/apportion.h"
+#include "base/format.h"
+
+#include <stddef.h>
+
+struct loss {
+    const char *title;
+    int64_t total_ns;
+};
+
+static void consider(struct loss *worst, const char *title, int64_t total_ns)
+{
+    if (total_ns > worst->total_ns)
+        *worst = (struct loss){title, total_ns};
+}
+
+/* Everything but matrix work is a loss, and of matrix work what is not the model's. */
+static struct loss largest_loss(const struct analysis_input *input)
+{
+    const struct matrix_time *matrix = &input->efficiency->total.time;
+    struct loss worst = {0};
+
+    for (int a = 0; a < ACCOUNT_COUNT; a++)
+        if (a != ACCOUNT_MATRIX)
+            consider(&worst, account_descriptions[a].title,
+                     ledger_account_ns(input->ledger, (enum account)a));
+    consider(&worst, "matrix work below the peak",
+             efficiency_has_model(input->efficiency) ? matrix->below_peak_ns : 0);
+    consider(&worst, "FLOPs that are computed again", matrix->recomputed_ns);
+    consider(&worst, "FLOPs that the model does not need", matrix->extra_ns);
+    return worst;
+}
+
+const char *useful_share_text(struct results *results, const struct efficiency *efficiency)
+{
+    int64_t total_ns = ledger_total_ns(efficiency->ledger);
+    const struct matrix_time *matrix = &efficiency->total.time;
+
+    if (!efficiency_has_model(efficiency))
+        return NULL;
+    return results_format(results, "%s%s", matrix->unpriced_ns > 0 ? "at least " : "",
+                          format_fraction(fraction_of(matrix->model_ns, total_ns)).text);
+}
+
+/* "How much of the peak does useful work is not known (needs ...); 37.4 % of the step is matrix
+ * work" */
+static const char *unknown_share(struct results *results, const struct analysis_input *input)
+{
+    const char *needs = efficiency_needs(input->efficiency);
+    int64_t matrix_ns = ledger_account_ns(input->ledger, ACCOUNT_MATRIX);
+    const char *where = input->ledger->is_cpu_only ? "the processor's" : "the device's";
+
+    if (matrix_ns == 0)
+        return "No matrix work runs";
+    return results_format(
+        results, "%s of the %s is matrix work; how much of %s peak that is, is not known (%s)",
+        format_fraction(fraction_of(matrix_ns, ledger_total_ns(input->ledger))).text,
+        step_word(input->ledger), where, needs ? needs : "needs FLOPs and the peak");
+}
+
+const char *headline_of(struct results *results, const struct analysis_input *input)
+{
+    struct loss worst = largest_loss(input);
+    int64_t total_ns = ledger_total_ns(input->ledger);
+    const char *useful = useful_share_text(results, input->efficiency);
+    const char *first;
+
+    if (input->ledger->step_count == 0)
+        return NULL;
+    first = useful ? results_format(results, "%c%s of the peak does useful work",
+                                    useful[0] == 'a' ? 'A' : useful[0], useful + 1)
+                   : unknown_share(results, input);
+    if (worst.total_ns <= 0)
+        return results_format(results, "%s.", first);
+    return results_format(results, "%s; the biggest recoverable loss is %s: %s (%s per %s).", first,
+                          worst.title, format_fraction(fraction_of(worst.total_ns, total_ns)).text,
+                          format_time(rounded_mean(worst.total_ns, input->ledger->step_count)).text,
+                          step_word(input->ledger));
+}

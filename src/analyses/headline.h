@@ -1,0 +1,14 @@
+/* The sentence above a report: what the device did of use, and what cost most. */
+#ifndef FLOPLEDGER_ANALYSES_HEADLINE_H
+#define FLOPLEDGER_ANALYSES_HEADLINE_H
+
+#include "analyses/analysis.h"
+
+/* Lives as long as the results; NULL for a trace without steps. */
+const char *headline_of(struct results *results, const struct analysis_input *input);
+
+/* "31.2 %", or "at least 31.2 %" where part of the matrix time has no price; NULL where it is not
+ * known at all. */
+const char *useful_share_text(struct results *results, const struct efficiency *efficiency);
+
+#endif

@@ -1,0 +1,391 @@
+/* How much of the device's peak does the model's own arithmetic use? */
+#include "analyses/analysis.h"
+#include "analyses/chosen_events.h"
+#include "analyses/headline.h"
+#include "analyses/tally.h"
+#include "base/apportion.h"
+#include "base/format.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+
+static const char needs_side_file[] = "needs capture.json beside the trace: `flopledger run`";
+
+/* What one section is made from. */
+struct utilization {
+    struct results *results;
+    struct section *section;
+    const struct analysis_input *input;
+    const struct efficiency *efficiency;
+    int64_t total_ns;
+    int64_t steps;
+};
+
+/* What the steps trained on, summed; -1: of one of them at least it is not known. */
+struct batch {
+    int64_t samples;
+    int64_t tokens;
+};
+
+static struct batch batch_of(const struct analysis_input *input)
+{
+    const struct ledger *ledger = input->ledger;
+    struct batch batch = {0, 0};
+
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        const struct described_step *step =
+            ledger->source == WINDOW_PROFILER_STEP
+                ? describe_step(input->description, ledger->steps[i].window.number)
+                : NULL;
+
+        batch.samples = !step || step->samples < 0 || batch.samples < 0
+                            ? -1
+                            : saturated_sum(batch.samples, step->samples);
+        batch.tokens = !step || step->tokens < 0 || batch.tokens < 0
+                           ? -1
+                           : saturated_sum(batch.tokens, step->tokens);
+    }
+    return batch;
+}
+
+static void add_number(const struct utilization *work, const char *key, const char *title,
+                       struct value value, const char *note)
+{
+    section_add_number(work->results, work->section, (struct number){key, title, value, note});
+}
+
+static struct value share_of_time(const struct utilization *work, int64_t ns)
+{
+    return value_fraction(fraction_of(ns, work->total_ns));
+}
+
+static double per_second(double amount, int64_t ns)
+{
+    return ns > 0 ? amount / ((double)ns / 1e9) : 0;
+}
+
+/* "at least: 12.3 % of the matrix work has no FLOPs or no peak" */
+static const char *remark_on_mfu(const struct utilization *work)
+{
+    int64_t matrix_ns = ledger_account_ns(work->input->ledger, ACCOUNT_MATRIX);
+    int64_t unpriced_ns = work->efficiency->total.time.unpriced_ns;
+
+    if (unpriced_ns == 0)
+        return "the model's FLOPs at the peak, of the steps' time; masked pairs left out";
+    return results_format(work->results, "at least: %s of the matrix work is without FLOPs or peak",
+                          format_fraction(fraction_of(unpriced_ns, matrix_ns)).text);
+}
+
+static void add_shares(const struct utilization *work)
+{
+    const struct step_efficiency *total = &work->efficiency->total;
+    const struct matrix_time *time = &total->time;
+
+    if (!efficiency_has_model(work->efficiency)) {
+        add_number(work, "mfu", "MFU", value_not_known(efficiency_needs(work->efficiency)), NULL);
+        return;
+    }
+    add_number(work, "mfu", "MFU", share_of_time(work, time->model_ns), remark_on_mfu(work));
+    if (total->flops.all_pairs > total->flops.model)
+        add_number(work, "mfu_all_pairs", "MFU, all pairs",
+                   value_fraction(total->all_pairs_ideal_ns / (double)work->total_ns),
+                   "with masked pairs of attention, as tools count that know no mask");
+    add_number(work, "hfu", "HFU",
+               share_of_time(work, time->model_ns + time->recomputed_ns + time->extra_ns),
+               "all that the device computed: recomputation and masked pairs too");
+}
+
+static void add_rates(const struct utilization *work)
+{
+    const struct step_efficiency *total = &work->efficiency->total;
+
+    if (total->known_flops_ns == 0) {
+        add_number(work, "model_flops_per_second", "model FLOP/s",
+                   value_not_known(efficiency_needs(work->efficiency)), NULL);
+        return;
+    }
+    add_number(work, "model_flops_per_step", "model FLOPs per step",
+               value_flops(total->flops.model / (double)work->steps), NULL);
+    add_number(work, "model_flops_per_second", "model FLOP/s",
+               value_flops_per_second(per_second(total->flops.model, work->total_ns)),
+               "achieved over the steps");
+    add_number(work, "executed_flops_per_second", "executed FLOP/s",
+               value_flops_per_second(per_second(total->flops.executed, work->total_ns)),
+               "with what is computed again");
+    add_number(work, "matrix_flops_per_second", "in matrix work",
+               value_flops_per_second(per_second(total->flops.executed, total->known_flops_ns)),
+               "executed, while matrix work runs");
+}
+
+static void add_batch(const struct utilization *work)
+{
+    struct batch batch = batch_of(work->input);
+    const struct flop_parts *flops = &work->efficiency->total.flops;
+    bool has_flops = work->efficiency->total.known_flops_ns > 0 && flops->model > 0;
+
+    add_number(work, "tokens_per_second", "tokens/s",
+               batch.tokens < 0 ? value_not_known(needs_side_file)
+                                : value_number(per_second((double)batch.tokens, work->total_ns)),
+               "of this rank");
+    add_number(work, "samples_per_second", "samples/s",
+               batch.samples < 0 ? value_not_known(needs_side_file)
+                                 : value_number(per_second((double)batch.samples, work->total_ns)),
+               "of this rank");
+    if (batch.tokens > 0 && has_flops) {
+        add_number(work, "flops_per_token", "model FLOPs per token",
+                   value_flops(flops->model / (double)batch.tokens), "of this rank's part");
+        add_number(work, "flops_per_token_all_pairs", "... with all pairs",
+                   value_flops(flops->all_pairs / (double)batch.tokens), NULL);
+    } else {
+        add_number(
+            work, "flops_per_token", "model FLOPs per token",
+            value_not_known(has_flops ? needs_side_file : efficiency_needs(work->efficiency)),
+            NULL);
+    }
+}
+
+/* Who says how fast the device is. */
+static const char *source_of_peak(const struct utilization *work, enum peak_type type)
+{
+    const struct peak_choice *peaks = &work->efficiency->peaks;
+
+    if (peaks->is_by_user[type])
+        return "--peak";
+    return results_format(work->results, "%s, dense: %s", peaks->device->name,
+                          peaks->device->source);
+}
+
+static void add_peak(const struct utilization *work)
+{
+    const struct peak_choice *peaks = &work->efficiency->peaks;
+    enum peak_type most = PEAK_TYPE_COUNT;
+    double most_flops = 0;
+
+    for (int type = 0; type < PEAK_TYPE_COUNT; type++) {
+        if (work->efficiency->precisions[type].executed > most_flops) {
+            most = (enum peak_type)type;
+            most_flops = work->efficiency->precisions[type].executed;
+        }
+    }
+    if (most < PEAK_TYPE_COUNT && peaks->peaks[most] > 0)
+        add_number(work, "peak", results_format(work->results, "peak, %s", peak_type_name(most)),
+                   value_flops_per_second(peaks->peaks[most]), source_of_peak(work, most));
+    if (peaks->name)
+        add_number(work, "device", "device",
+                   value_text(results_format(work->results, "%s%s: %s",
+                                             results_text(work->results, peaks->name),
+                                             peaks->is_name_by_user ? " (--device)" : "",
+                                             results_text(work->results, peaks->match.how))),
+                   NULL);
+    add_number(work, "convention", "convention",
+               value_text("FLOPs of products, convolutions and attention that ran in the steps, a "
+                          "multiply-add as 2; of attention only pairs that its mask leaves; logits "
+                          "and routers in, embedding look-ups out; experts that were active; "
+                          "tokens as computed, padding in; recomputation out"),
+               NULL);
+}
+
+/* FLOPs by number format; each has its own peak, and the ideal times add up. */
+static void add_formats(const struct utilization *work)
+{
+    static const struct column columns[] = {
+        {"format", "number format", UNIT_TEXT, 0, BAR_NONE},
+        {"flops", "FLOPs per step", UNIT_FLOPS, 0, BAR_NONE},
+        {"share", "of all", UNIT_FRACTION, 1, BAR_NONE},
+        {"time", "device time per step", UNIT_TIME_NS, 1, BAR_NONE},
+        {"rate", "achieved", UNIT_FLOPS_PER_SECOND, 0, BAR_NONE},
+        {"peak", "peak", UNIT_FLOPS_PER_SECOND, 0, BAR_NONE},
+        {"of_peak", "of the peak", UNIT_FRACTION, 0, BAR},
+    };
+    const struct efficiency *efficiency = work->efficiency;
+    struct table *table = NULL;
+
+    for (int type = 0; type < PEAK_TYPE_COUNT; type++) {
+        const struct precision_total *total = &efficiency->precisions[type];
+        double rate = per_second(total->executed, total->kernel_ns);
+        double peak = efficiency->peaks.peaks[type];
+        struct value *cells;
+
+        if (total->kernel_ns == 0)
+            continue;
+        if (!table)
+            table = section_add_table(work->results, work->section, "formats", "By number format",
+                                      columns, sizeof columns / sizeof *columns);
+        cells = table_add_row(work->results, table, 0);
+        cells[0] = value_text(peak_type_name((enum peak_type)type));
+        cells[1] = value_flops(total->executed / (double)work->steps);
+        cells[2] = value_fraction(efficiency->total.flops.executed > 0
+                                      ? total->executed / efficiency->total.flops.executed
+                                      : 0);
+        cells[3] = value_time_ns(rounded_mean(total->kernel_ns, work->steps));
+        cells[4] = value_flops_per_second(rate);
+        cells[5] = peak > 0 ? value_flops_per_second(peak)
+                            : value_not_known(obstacle_needs(PRICE_NO_PEAK));
+        if (peak > 0)
+            cells[6] = value_fraction(rate / peak);
+    }
+}
+
+/* As a row says it; the ledger says it as a sentence. */
+static const char *obstacle_title(enum price_obstacle obstacle)
+{
+    static const char *const titles[PRICE_OBSTACLE_COUNT] = {
+        [PRICE_KNOWN] = "nothing",
+        [PRICE_NO_OPERATOR] = "an operator around the launch",
+        [PRICE_NO_SHAPES] = "input shapes: record_shapes=True",
+        [PRICE_NO_FORMULA] = "a formula of the operator",
+        [PRICE_NO_ARGUMENTS] = "arguments of the operator",
+        [PRICE_NO_TYPE] = "the number format: --dtype",
+        [PRICE_NO_PEAK] = "the peak: --peak, --device"};
+
+    return titles[obstacle];
+}
+
+static const char *example_operator(const struct utilization *work,
+                                    const struct unpriced_total *total)
+{
+    const struct trace *trace = work->efficiency->trace;
+    uint32_t op = work->input->ledger->is_cpu_only ? total->example
+                                                   : trace_operator_of(trace, total->example);
+
+    return op == NO_EVENT ? "none"
+                          : results_text(work->results, trace_text(trace, trace->host[op].name));
+}
+
+static const char *example_of(const struct utilization *work, const struct unpriced_total *total)
+{
+    const struct trace *trace = work->efficiency->trace;
+    const struct event *event = work->input->ledger->is_cpu_only ? &trace->host[total->example]
+                                                                 : &trace->device[total->example];
+
+    return results_text(work->results, trace_text(trace, event->name));
+}
+
+/* Matrix work without a price, by what is missing. */
+static void add_missing(const struct utilization *work)
+{
+    static const struct column columns[] = {
+        {"needs", "what is missing", UNIT_TEXT, 0, BAR_NONE},
+        {"time", "matrix work per step", UNIT_TIME_NS, 0, BAR_NONE},
+        {"operator", "operator of the longest", UNIT_TEXT, 1, BAR_NONE},
+        {"example", "its kernel", UNIT_TEXT, 2, BAR_NONE},
+    };
+    struct table *table = NULL;
+
+    for (int i = PRICE_KNOWN + 1; i < PRICE_OBSTACLE_COUNT; i++) {
+        const struct unpriced_total *total = &work->efficiency->unpriced[i];
+        struct value *cells;
+
+        if (total->kernel_ns == 0)
+            continue;
+        if (!table)
+            table = section_add_table(work->results, work->section, "missing",
+                                      "Matrix work without FLOPs or peak", columns,
+                                      sizeof columns / sizeof *columns);
+        cells = table_add_row(work->results, table, 0);
+        cells[0] = value_text(obstacle_title((enum price_obstacle)i));
+        cells[1] = value_time_ns(rounded_mean(total->kernel_ns, work->steps));
+        cells[2] = value_text(example_operator(work, total));
+        cells[3] = value_text(example_of(work, total));
+    }
+    if (table)
+        table->note = "Stays \"FLOPs or peak not known\" in the ledger; kernels that run at once "
+                      "count each.";
+}
+
+/* Every step exactly, for programs: the times sum to matrix_ns. */
+static void add_exact_steps(const struct utilization *work)
+{
+    static const struct column columns[] = {
+        {"step", "step", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        {"matrix", "matrix work", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        {"unpriced", "FLOPs or peak not known", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        {"below_peak", "below the peak", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        {"recomputed", "recomputed FLOPs at the peak", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS,
+         BAR_NONE},
+        {"extra", "FLOPs not needed at the peak", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        {"model", "model FLOPs at the peak", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        {"executed_flops", "executed FLOPs", UNIT_FLOPS, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        {"recomputed_flops", "recomputed FLOPs", UNIT_FLOPS, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        {"extra_flops", "FLOPs not needed", UNIT_FLOPS, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        {"model_flops", "model FLOPs", UNIT_FLOPS, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+    };
+    const struct ledger *ledger = work->input->ledger;
+    struct table *table =
+        section_add_table(work->results, work->section, "steps", "Matrix work of every step",
+                          columns, sizeof columns / sizeof *columns);
+
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        const struct step_efficiency *step = &work->efficiency->steps[i];
+        struct value *cells = table_add_row(work->results, table, 0);
+
+        cells[0] = value_count(ledger->steps[i].window.number);
+        cells[1] = value_time_ns(ledger->steps[i].account_ns[ACCOUNT_MATRIX]);
+        cells[2] = value_time_ns(step->time.unpriced_ns);
+        cells[3] = value_time_ns(step->time.below_peak_ns);
+        cells[4] = value_time_ns(step->time.recomputed_ns);
+        cells[5] = value_time_ns(step->time.extra_ns);
+        cells[6] = value_time_ns(step->time.model_ns);
+        cells[7] = value_flops(step->flops.executed);
+        cells[8] = value_flops(step->flops.recomputed);
+        cells[9] = value_flops(step->flops.extra);
+        cells[10] = value_flops(step->flops.model);
+    }
+}
+
+static void warn_of_impossible(const struct utilization *work)
+{
+    const struct ledger *ledger = work->input->ledger;
+
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        if (work->efficiency->steps[i].time.below_peak_ns >= 0)
+            continue;
+        section_add_finding(
+            work->results, work->section,
+            (struct finding){
+                .what = results_format(work->results,
+                                       "%s %" PRId64 ": matrix work is faster than its peak: wrong "
+                                       "peak or wrong FLOPs",
+                                       step_word(ledger), ledger->steps[i].window.number),
+                .evidence = results_format(
+                    work->results, "at the peak it would take %s longer than it did",
+                    format_time(-work->efficiency->steps[i].time.below_peak_ns).text),
+                .try_this = "say which device and number format it was: --device NAME, --dtype, "
+                            "--peak TFLOPS",
+                .cost_ns = -1,
+                .is_warning = true});
+        return;
+    }
+}
+
+static struct section *measure_utilization(struct results *results,
+                                           const struct analysis_input *input)
+{
+    struct utilization work = {.results = results,
+                               .input = input,
+                               .efficiency = input->efficiency,
+                               .total_ns = ledger_total_ns(input->ledger),
+                               .steps = input->ledger->step_count};
+
+    if (work.total_ns == 0 || ledger_account_ns(input->ledger, ACCOUNT_MATRIX) == 0)
+        return NULL;
+    work.section = section_new(
+        results, "model_flops_utilization", "Model FLOPs and the peak",
+        "How much of what the device can compute at most is the model's own arithmetic (MFU, model "
+        "FLOPs utilisation), and how much it computes in all (HFU, hardware FLOPs utilisation).");
+    add_shares(&work);
+    add_rates(&work);
+    add_batch(&work);
+    add_peak(&work);
+    add_formats(&work);
+    add_missing(&work);
+    add_exact_steps(&work);
+    warn_of_impossible(&work);
+    return work.section;
+}
+
+const struct analysis model_flops_utilization_analysis = {
+    .name = "model_flops_utilization",
+    .summary = "How much of the peak does the model's own arithmetic use?",
+    .run = measure_utilization,
+};

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Level C of traces whose products are known: matrix time splits as built, in every step, to the nanosecond.
+
+    tests/properties/priced_work.py PROGRAM [--count N] [--seed S]
+
+Ends with a line of counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(HERE.parent / "generate")]
+
+from priced_trace import PARTS, make_priced_trace, write_priced_trace  # noqa: E402
+
+
+def problems_of(row: dict[str, Any], built: dict[str, Any]) -> list[str]:
+    problems = []
+    parts = ("unpriced", "below_peak", *PARTS)
+    if sum(row[part] for part in parts) != row["matrix"]:
+        problems.append(f"the parts sum to {sum(row[part] for part in parts)}, not {row['matrix']}")
+    for exact in ("matrix", "unpriced"):
+        if row[exact] != built[exact]:
+            problems.append(f"{exact} is {row[exact]} ns, {built[exact]} ns were built")
+    for part in PARTS:
+        ideal, flops = Fraction(built[part]), Fraction(built[f"{part}_flops"])
+        if abs(row[part] - ideal) > Fraction(51, 100):
+            problems.append(f"{part} is {row[part]} ns, {float(ideal)} ns were built")
+        if abs(Fraction(row[f"{part}_flops"]) - flops) > flops / 10**9:
+            problems.append(f"{part}: {row[f'{part}_flops']} FLOPs, {float(flops)} were built")
+    return [f"step {row['step']}: {problem}" for problem in problems]
+
+
+def check(program: str, seed: int, folder: Path) -> list[str]:
+    trace = make_priced_trace(seed, 1 + seed % 4)
+    path = folder / "priced.json"
+    write_priced_trace(trace, path)
+    done = subprocess.run(
+        [program, "report", "--json", str(path)], capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        return [done.stderr.decode(errors="replace")]
+    section = json.loads(done.stdout)["ranks"][0]["sections"]["model_flops_utilization"]
+    rows, built = section["tables"]["steps"]["rows"], trace.priced()
+    if len(rows) != len(built):
+        return [f"{len(rows)} steps, {len(built)} were built"]
+    problems = [text for row, other in zip(rows, built) for text in problems_of(row, other)]
+    total = sum(end - start for start, end in trace.steps)
+    mfu = float(sum(Fraction(row["model"]) for row in built) / total)
+    told = section["numbers"]["mfu"]["value"]
+    if abs(told - mfu) > 3.0 * len(rows) / total:
+        problems.append(f"MFU is {told}, {mfu} was built")
+    return problems
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("program")
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="flopledger-priced-") as folder:
+        for seed in range(arguments.seed, arguments.seed + arguments.count):
+            problems = check(os.path.abspath(arguments.program), seed, Path(folder))
+            failed += bool(problems)
+            for problem in problems[:3]:
+                print(f"FAILED: seed {seed}: {problem}")
+    print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
