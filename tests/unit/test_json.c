@@ -39,6 +39,7 @@ static const char expected_json[] =
     "      \"label\": \"rank 0\",\n"
     "      \"file\": \"r0.json\",\n"
     "      \"rank\": 0,\n"
+    "      \"headline\": null,\n"
     "      \"sections\": {\n"
     "        \"kernels\": {\n"
     "          \"title\": \"Kernels\",\n"
