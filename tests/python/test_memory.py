@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""`flopledger run --memory` and `flopledger memory` are exact to the byte: test_memory.py PROGRAM
+
+The truth is what the program gets from the C library, counted by a library that is loaded in front of it
+(training/allocation_shim.c), and the sizes of its own tensors.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from count_line import run_and_count
+from recorded_runs import Run, Runner, find_python
+
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+PYTHON = find_python()
+TRAINING = Path(__file__).resolve().parent / "training"
+WAYS = ("plain", "checkpoint", "reentrant", "tied", "accumulate", "lstm", "zero late", "leak")
+STEPS, BATCH = 6, 4
+
+runner: Runner
+folder: tempfile.TemporaryDirectory
+
+
+def start(name: str, way: str, batch: int, shim: Path, *options: str) -> None:
+    words = ["env", f"LD_PRELOAD={shim}", str(PYTHON), str(TRAINING / "memory_loops.py")]
+    runner.start_command(
+        name.replace(" ", "-"),
+        [*words, way, str(STEPS), str(batch)],
+        "--memory",
+        "--no-report",
+        *options,
+    )
+
+
+def setUpModule() -> None:
+    global runner, folder
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    if PYTHON is None or compiler is None:
+        raise unittest.SkipTest("needs torch and a C compiler")
+    folder = tempfile.TemporaryDirectory()
+    shim = Path(folder.name) / "shim.so"
+    source = TRAINING / "allocation_shim.c"
+    subprocess.run(
+        [compiler, "-O2", "-shared", "-fPIC", "-o", str(shim), str(source), "-ldl", "-lpthread"],
+        check=True,
+    )
+    runner = Runner(PROGRAM, PYTHON, Path(folder.name))
+    for way in WAYS:
+        start(way, way, BATCH, shim)
+    start("early", "plain", BATCH, shim, "--steps", "2-3")
+    start("twice", "plain", 2 * BATCH, shim)
+
+
+def tearDownModule() -> None:
+    runner.pool.shutdown()
+    folder.cleanup()
+
+
+def memory_of(run: Run, *options: str) -> dict:
+    words = [str(PROGRAM), "memory", "--json", "--top", "0", *options, str(run.traces[0])]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["ranks"][0]["sections"]
+
+
+def rows(section: dict, table: str) -> list[dict]:
+    return section["tables"][table]["rows"]
+
+
+class Memory(unittest.TestCase):
+    def run_of(self, name: str) -> Run:
+        run = runner.get(name.replace(" ", "-"))
+        self.assertEqual(run.status, 0, run.errors)
+        self.assertEqual(len(run.traces), 1)
+        return run
+
+    def test_every_byte_is_the_allocators(self) -> None:
+        for way in (*WAYS, "early"):
+            with self.subTest(way):
+                run = self.run_of(way)
+                truth = {t["step"]: t for t in map(json.loads, run.output.splitlines())}
+                memory = memory_of(run)
+                steps = rows(memory["memory"], "steps")
+                self.assertEqual(
+                    [s["step"] for s in steps], [2, 3] if way == "early" else [4, 5, 6]
+                )
+                for step in steps:
+                    self.assertEqual(step["peak"], truth[step["step"]]["peak"])
+                kinds = {row["kind"]: row for row in rows(memory["memory"], "kinds")}
+                last = truth[STEPS]
+                self.assertEqual(kinds["parameters"]["peak"], last["parameters"])
+                self.assertEqual(kinds["buffers"]["peak"], last["buffers"])
+                self.assertEqual(kinds["gradients"]["backward_end"], last["gradients"])
+                self.assertEqual(kinds["optimizer state"]["step_end"], last["state"])
+                parts = sum(row["peak"] for name, row in kinds.items() if name != "in all")
+                self.assertEqual(parts, kinds["in all"]["peak"])
+
+    def test_modules_are_named(self) -> None:
+        for way in WAYS:
+            with self.subTest(way):
+                named = memory_of(self.run_of(way))["memory"]["numbers"]["named_fraction"]
+                self.assertGreater(named["value"], 0.98)
+
+    def test_checkpointing_is_seen(self) -> None:
+        """Activations shrink to what the checkpoints keep; what is computed again is told as that."""
+        kept = {}
+        for way in ("plain", "checkpoint"):
+            memory = memory_of(self.run_of(way))
+            kinds = {row["kind"]: row for row in rows(memory["memory"], "kinds")}
+            kept[way] = kinds["activations"]["forward_end"]
+            phases = {row["phase"] for row in rows(memory["memory_blocks"], "blocks")}
+            self.assertEqual("recompute" in phases, way == "checkpoint")
+        self.assertLess(kept["checkpoint"], 0.5 * kept["plain"])
+
+    def test_leak_is_named(self) -> None:
+        growth = memory_of(self.run_of("leak"))["memory_growth"]
+        self.assertEqual(growth["numbers"]["growth_per_step"]["value"], 4000)
+        largest = rows(growth, "growth")[0]
+        self.assertEqual((largest["bytes"], largest["blocks"], largest["steps"]), (8000, 2, 2))
+        none = memory_of(self.run_of("plain"))["memory_growth"]
+        self.assertEqual(none["numbers"]["growth_per_step"]["value"], 0)
+        self.assertNotIn("growth", none["tables"])
+
+    def test_marks_are_small(self) -> None:
+        """Names stand in the file once."""
+        run = self.run_of("plain")
+        side = json.loads(next(run.captures.glob("**/*.memory.json")).read_text())
+        points = [mark["point"] for mark in side["marks"]]
+        step = ["forward start", "forward end", "backward end", "step end"]
+        self.assertEqual(points, ["start", *step * 3])
+        self.assertEqual(len(side["tensors"]), len({tuple(t) for t in side["tensors"]}))
+        self.assertEqual(side["marks"][2]["live"], [])  # nothing new at the forward's end
+        trace = run.texts()[0]
+        self.assertEqual(trace.count('"flopledger:mark#'), len(points))
+
+    def test_side_file_is_found_by_its_name(self) -> None:
+        run = self.run_of("plain")
+        entry = run.side_files[0]["recorded"][0]
+        self.assertEqual(
+            entry["memory"], entry["trace"].replace(".pt.trace.json.gz", ".memory.json")
+        )
+
+
+if __name__ == "__main__":
+    run_and_count()
