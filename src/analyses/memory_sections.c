@@ -69,7 +69,7 @@ static void add_place_of_peak(struct results *results, struct section *section,
                results_text(results, memory_module_label(memory_block_module(run, block))));
 }
 
-static int64_t most_reserved(const struct memory_view *view)
+int64_t memory_most_reserved(const struct memory_view *view)
 {
     const struct memory_list *memory = &view->run->trace->memory;
     int64_t most = -1;
@@ -80,8 +80,7 @@ static int64_t most_reserved(const struct memory_view *view)
     return most;
 }
 
-/* What other than torch holds of the device, at the mark where it is most; -1: not told. */
-static int64_t most_outside_torch(const struct memory_view *view)
+int64_t memory_most_outside_torch(const struct memory_view *view)
 {
     int64_t most = -1;
 
@@ -102,8 +101,8 @@ static int64_t most_outside_torch(const struct memory_view *view)
 static void add_allocator(struct results *results, struct section *section,
                           const struct memory_view *view, int64_t peak_bytes)
 {
-    int64_t reserved = most_reserved(view);
-    int64_t outside = most_outside_torch(view);
+    int64_t reserved = memory_most_reserved(view);
+    int64_t outside = memory_most_outside_torch(view);
 
     if (view->device == HOST_MEMORY) {
         add_number(results, section, "reserved_peak", "reserved, most",

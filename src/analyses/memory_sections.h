@@ -5,6 +5,7 @@
 
 #include "base/hash_map.h"
 #include "memory/memory_run.h"
+#include "memory/memory_what_if.h"
 #include "results/results.h"
 
 #include <stdint.h>
@@ -26,6 +27,22 @@ struct section *describe_memory_peak(struct results *results, const struct memor
 struct section *describe_memory_modules(struct results *results, const struct memory_view *view);
 struct section *describe_memory_blocks(struct results *results, const struct memory_view *view);
 struct section *describe_memory_growth(struct results *results, const struct memory_view *view);
+
+/* What the user wants to fit. */
+struct memory_fit_view {
+    struct memory_view memory;
+    int64_t budget_bytes; /* 0: none given */
+    int64_t samples;      /* of a recorded micro-batch; -1: not known */
+    int64_t length;       /* tokens of a sample; -1: not known */
+    struct what_if_options options;
+};
+
+struct section *describe_memory_fit(struct results *results, const struct memory_fit_view *view);
+
+/* Of the view's device, -1 where the recording does not tell: what its allocator reserved at most,
+ * and what other than torch held of it at most. */
+int64_t memory_most_reserved(const struct memory_view *view);
+int64_t memory_most_outside_torch(const struct memory_view *view);
 
 /* The peak of the whole recording on the device of the view. */
 struct memory_peak memory_view_peak(const struct memory_view *view);

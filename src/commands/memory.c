@@ -1,5 +1,6 @@
 /* `flopledger memory FILE...`: what held the memory of a device, when it was the most, and why. */
 #include "base/attributes.h"
+#include "commands/byte_size.h"
 #include "commands/command.h"
 #include "commands/memory_of_capture.h"
 #include "commands/memory_of_snapshot.h"
@@ -41,6 +42,28 @@ static const struct option memory_options[] = {
      .maximum = INT32_MAX,
      .help = "of a recorded run: modules down to this depth; 0 is the model itself (default: "
              "all)"},
+    {.name = "fit",
+     .kind = OPTION_PARSED,
+     .metavar = "SIZE",
+     FIELD(fit_bytes),
+     .parse = parse_byte_size,
+     .accepts = byte_size_accepted,
+     .help = "of a recorded run: the largest batch and sequence that fit into so much memory, and "
+             "what other ways to train would need"},
+    {.name = "batch",
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(batch),
+     .minimum = 1,
+     .maximum = INT32_MAX,
+     .help = "with --fit: samples of a recorded micro-batch (default: as the capture says)"},
+    {.name = "ranks",
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(ranks),
+     .minimum = 1,
+     .maximum = INT32_MAX,
+     .help = "with --fit: ranks that ZeRO would divide by (default: those of the run, else 8)"},
     PAGE_OPTIONS(struct memory_settings),
     READING_OPTIONS(struct memory_settings),
     {0},

@@ -7,9 +7,13 @@
 #include "commands/input_files.h"
 #include "commands/read_files.h"
 #include "ledger/step_window.h"
+#include "memory/memory_batch.h"
 #include "memory/memory_run.h"
 
 #include <stdlib.h>
+
+/* Ranks that ZeRO is thought over where the run has one. */
+enum { RANKS_IF_ONE = 8 };
 
 /* The steps of the trace; free() them. */
 static struct memory_step *find_steps(const struct trace *trace, uint32_t *count)
@@ -31,12 +35,30 @@ static struct memory_step *find_steps(const struct trace *trace, uint32_t *count
 struct beside_trace {
     struct memory_side_file side;
     struct model_description description;
+    struct memory_batch batch;
 };
 
 static void beside_trace_clear(struct beside_trace *beside)
 {
     memory_side_file_clear(&beside->side);
     model_description_clear(&beside->description);
+}
+
+static struct section *describe_fit(struct results *results, const struct memory_view *view,
+                                    const struct memory_settings *settings,
+                                    const struct memory_batch *batch)
+{
+    int64_t ranks = batch->data_size > 1 ? batch->data_size : RANKS_IF_ONE;
+    struct memory_fit_view fit = {
+        .memory = *view,
+        .budget_bytes = settings->fit_bytes,
+        .samples = settings->batch > 0 ? settings->batch : batch->samples,
+        .length = batch->length,
+        .options = {.ranks = settings->ranks > 0 ? settings->ranks : ranks,
+                    .is_float32 = batch->is_float32},
+    };
+
+    return describe_memory_fit(results, &fit);
 }
 
 static void describe_rank(struct results *results, const struct trace *trace,
@@ -57,6 +79,8 @@ static void describe_rank(struct results *results, const struct trace *trace,
     memory_run_build(&run, trace, &beside->side, &beside->description, steps, step_count);
     view.device = settings->device < 0 ? memory_main_device(&run) : (int32_t)settings->device;
     describe_memory(results, rank, &view);
+    if (settings->fit_bytes > 0)
+        rank_add_section(results, rank, describe_fit(results, &view, settings, &beside->batch));
     free(steps);
 }
 
@@ -65,7 +89,8 @@ static bool analyse(struct results *results, const struct trace *trace, const vo
 {
     const char *path = trace_text(trace, trace->path);
     SCOPED(beside_trace) beside = {
-        .description = {.world_size = -1, .data_size = -1, .tensor_size = -1}};
+        .description = {.world_size = -1, .data_size = -1, .tensor_size = -1},
+        .batch = memory_batch_none()};
 
     if (trace->memory.count == 0)
         return error_set(error, ERROR_NO_DATA,
@@ -73,7 +98,8 @@ static bool analyse(struct results *results, const struct trace *trace, const vo
                          "'flopledger run --memory', or torch.profiler's profile_memory=True)",
                          path);
     if (!model_description_find(&beside.description, path, error) ||
-        !memory_side_file_find(&beside.side, path, error))
+        !memory_side_file_find(&beside.side, path, error) ||
+        !memory_batch_find(&beside.batch, path, error))
         return false;
     describe_rank(results, trace, context, &beside);
     return true;

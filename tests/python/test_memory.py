@@ -117,6 +117,25 @@ class Memory(unittest.TestCase):
             self.assertEqual("recompute" in phases, way == "checkpoint")
         self.assertLess(kept["checkpoint"], 0.5 * kept["plain"])
 
+    def fit_of(self, name: str) -> dict:
+        return memory_of(self.run_of(name), "--fit", "16MiB")["memory_fit"]
+
+    def test_twice_the_batch_is_forecast(self) -> None:
+        measured = memory_of(self.run_of("twice"))["memory"]["numbers"]["peak"]["value"]
+        forecast = self.fit_of("plain")["numbers"]["peak_doubled"]["value"]
+        self.assertAlmostEqual(forecast / measured, 1, delta=0.01)
+
+    def test_checkpointing_is_forecast(self) -> None:
+        for way in ("checkpoint", "reentrant"):
+            measured = memory_of(self.run_of(way))["memory"]["numbers"]["peak"]["value"]
+            ways = {row["way"]: row["peak"] for row in rows(self.fit_of("plain"), "what_if")}
+            self.assertAlmostEqual(ways["checkpoint blocks.*"] / measured, 1, delta=0.05)
+
+    def test_what_fits_is_not_too_much(self) -> None:
+        """The step at the answer, and at one sample more, by the forecast of another batch's recording."""
+        most = self.fit_of("plain")["numbers"]["most_samples"]["value"]
+        self.assertEqual(most, self.fit_of("twice")["numbers"]["most_samples"]["value"])
+
     def test_leak_is_named(self) -> None:
         growth = memory_of(self.run_of("leak"))["memory_growth"]
         self.assertEqual(growth["numbers"]["growth_per_step"]["value"], 4000)

@@ -1,0 +1,252 @@
+/* Replays a recorded step with another batch or length. */
+#include "memory/memory_forecast.h"
+
+#include "base/hash_map.h"
+#include "base/invariant.h"
+#include "base/prefix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No batch and no length is searched for beyond this. */
+enum { LARGEST_ANSWER = 1 << 30 };
+
+/* Blocks up to this size are counters and single numbers, whatever the batch. */
+enum { SCALAR_BYTES = 16 };
+
+/* ---- what grows
+ * ---------------------------------------------------------------------------------- */
+
+/* Sizes of the parameters of each module: what is as large in its backward is a gradient on its
+ * way.
+ */
+static struct hash_map parameter_sizes(const struct memory_run *run)
+{
+    struct hash_map sizes = {0};
+
+    for (uint32_t i = 0; i < run->blocks.count; i++) {
+        const struct memory_block *block = &run->blocks.blocks[i];
+
+        if (block->kind == MEMORY_PARAMETER && block->bytes < UINT32_MAX)
+            (void)hash_map_add(&sizes, pair_key(block->module, (uint32_t)block->bytes), 1);
+    }
+    return sizes;
+}
+
+static bool is_size_of_parameter(const struct hash_map *sizes, const struct memory_block *block,
+                                 int64_t bytes)
+{
+    return bytes > 0 && bytes < UINT32_MAX &&
+           hash_map_find(sizes, pair_key(block->module, (uint32_t)bytes)) != NO_VALUE;
+}
+
+/* The last two sizes of a first input that are both the length: [8, 4, 128, 128]. */
+static bool has_square_input(const struct memory_forecast *forecast,
+                             const struct memory_block *block)
+{
+    const struct trace *trace = forecast->run->trace;
+    char ending[64];
+    uint32_t event = block->event;
+    const char *shapes;
+    const char *end;
+    size_t length;
+
+    for (int i = 0; i < 4 && event != NO_EVENT; i++) {
+        if (trace->host[event].kind != EVENT_OPERATOR)
+            return false;
+        shapes = trace_text(trace, trace->details[trace->host[event].detail].input_shapes);
+        end = strchr(shapes, ']');
+        length = (size_t)snprintf(ending, sizeof ending, ", %lld, %lld",
+                                  (long long)forecast->length, (long long)forecast->length);
+        if (end && (size_t)(end - shapes) > length && memcmp(end - length, ending, length) == 0)
+            return true;
+        event = forecast->run->contexts.parents[event];
+    }
+    return false;
+}
+
+static enum memory_growth growth_of(const struct memory_forecast *forecast,
+                                    const struct hash_map *sizes, const struct memory_block *block)
+{
+    bool is_cast = has_prefix(memory_block_op(forecast->run, block), "aten::copy_");
+
+    if (block->kind != MEMORY_ACTIVATION && block->kind != MEMORY_TEMPORARY &&
+        block->kind != MEMORY_INPUT)
+        return GROWTH_FIXED;
+    if (block->phase == MEMORY_OPTIMIZER || block->bytes <= SCALAR_BYTES ||
+        block->bytes % forecast->samples != 0)
+        return GROWTH_FIXED;
+    if (block->kind == MEMORY_TEMPORARY && block->phase == MEMORY_BACKWARD &&
+        is_size_of_parameter(sizes, block, block->bytes))
+        return GROWTH_FIXED;
+    if (is_cast && is_size_of_parameter(sizes, block, 2 * block->bytes))
+        return GROWTH_FIXED; /* a parameter in half precision, by autocast */
+    if (forecast->length > 1 && has_square_input(forecast, block))
+        return GROWTH_SQUARE;
+    return GROWTH_LINEAR;
+}
+
+void memory_forecast_init(struct memory_forecast *forecast, const struct memory_run *run,
+                          int32_t device, int64_t samples, int64_t length)
+{
+    struct hash_map sizes = parameter_sizes(run);
+
+    *forecast = (struct memory_forecast){
+        .run = run,
+        .device = device,
+        .last = run->blocks.change_count,
+        .samples = samples,
+        .length = length,
+    };
+    if (run->step_count > 0) {
+        forecast->first = run->steps[run->step_count - 1].first_change;
+        forecast->last = run->steps[run->step_count - 1].last_change;
+    }
+    forecast->growth = require_memory(calloc(run->blocks.count + (size_t)1, 1));
+    for (uint32_t i = 0; i < run->blocks.count; i++)
+        forecast->growth[i] = (uint8_t)growth_of(forecast, &sizes, &run->blocks.blocks[i]);
+    hash_map_clear(&sizes);
+}
+
+void memory_forecast_clear(struct memory_forecast *forecast)
+{
+    if (!forecast)
+        return;
+    free(forecast->growth);
+    *forecast = (struct memory_forecast){0};
+}
+
+/* ---- the replay
+ * ---------------------------------------------------------------------------------- */
+
+void memory_replay_init(struct memory_replay *replay, const struct memory_forecast *forecast)
+{
+    uint32_t moments = forecast->last - forecast->first + 1;
+
+    replay->moment_count = moments;
+    for (int growth = 0; growth < MEMORY_GROWTH_COUNT; growth++)
+        replay->bytes[growth] = require_memory(calloc(moments + (size_t)1, sizeof(int64_t)));
+    replay->phases = require_memory(calloc(moments, 1));
+    for (uint32_t moment = 1; moment < moments; moment++)
+        replay->phases[moment] =
+            (uint8_t)memory_phase_at(forecast->run, forecast->first + moment - 1);
+}
+
+void memory_replay_clear(struct memory_replay *replay)
+{
+    if (!replay)
+        return;
+    for (int growth = 0; growth < MEMORY_GROWTH_COUNT; growth++)
+        free(replay->bytes[growth]);
+    free(replay->phases);
+    *replay = (struct memory_replay){0};
+}
+
+void memory_replay_add(struct memory_replay *replay, enum memory_growth growth, int64_t bytes,
+                       int64_t from, int64_t to)
+{
+    if (from < 0)
+        from = 0;
+    if (to > replay->moment_count)
+        to = replay->moment_count;
+    if (from >= to)
+        return;
+    replay->bytes[growth][from] += bytes;
+    replay->bytes[growth][to] -= bytes;
+}
+
+bool memory_forecast_life(const struct memory_forecast *forecast, const struct memory_block *block,
+                          int64_t *from, int64_t *to)
+{
+    *from = (int64_t)block->start + 1 - forecast->first;
+    *to = block->end == NO_CHANGE ? INT64_MAX : (int64_t)block->end + 1 - forecast->first;
+    return block->device == forecast->device && *to > 0 &&
+           *from <= (int64_t)forecast->last - forecast->first;
+}
+
+void memory_replay_fill(struct memory_replay *replay, const struct memory_forecast *forecast)
+{
+    const struct memory_blocks *blocks = &forecast->run->blocks;
+
+    for (uint32_t i = 0; i < blocks->count; i++) {
+        int64_t from;
+        int64_t to;
+
+        if (memory_forecast_life(forecast, &blocks->blocks[i], &from, &to))
+            memory_replay_add(replay, (enum memory_growth)forecast->growth[i],
+                              blocks->blocks[i].bytes, from, to);
+    }
+}
+
+/* ---- asking
+ * -------------------------------------------------------------------------------------- */
+
+struct forecast_peak memory_replay_peak(const struct memory_replay *replay,
+                                        const struct memory_forecast *forecast, int64_t samples,
+                                        int64_t length)
+{
+    double by_samples = (double)samples / (double)forecast->samples;
+    double by_length =
+        length < 0 || forecast->length <= 0 ? 1 : (double)length / (double)forecast->length;
+    double factors[MEMORY_GROWTH_COUNT] = {1, by_samples * by_length,
+                                           by_samples * by_length * by_length};
+    int64_t sums[MEMORY_GROWTH_COUNT] = {0};
+    struct forecast_peak peak = {.bytes = -1};
+
+    for (uint32_t moment = 0; moment < replay->moment_count; moment++) {
+        double bytes = 0;
+
+        for (int growth = 0; growth < MEMORY_GROWTH_COUNT; growth++) {
+            sums[growth] += replay->bytes[growth][moment];
+            bytes += (double)sums[growth] * factors[growth];
+        }
+        if (bytes > 9e18)
+            bytes = 9e18;
+        if ((int64_t)bytes > peak.bytes)
+            peak =
+                (struct forecast_peak){(int64_t)bytes, (enum memory_phase)replay->phases[moment]};
+    }
+    return peak;
+}
+
+static bool fits(const struct memory_replay *replay, const struct memory_forecast *forecast,
+                 int64_t bytes, int64_t value, bool is_length)
+{
+    int64_t samples = is_length ? forecast->samples : value;
+
+    return memory_replay_peak(replay, forecast, samples, is_length ? value : -1).bytes <= bytes;
+}
+
+static int64_t find_most(const struct memory_replay *replay, const struct memory_forecast *forecast,
+                         int64_t bytes, bool is_length)
+{
+    int64_t low = 0; /* fits, or is none */
+    int64_t high = 1;
+
+    while (high < LARGEST_ANSWER && fits(replay, forecast, bytes, high, is_length)) {
+        low = high;
+        high *= 2;
+    }
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (fits(replay, forecast, bytes, middle, is_length))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int64_t memory_most_samples(const struct memory_replay *replay,
+                            const struct memory_forecast *forecast, int64_t bytes)
+{
+    return find_most(replay, forecast, bytes, false);
+}
+
+int64_t memory_most_length(const struct memory_replay *replay,
+                           const struct memory_forecast *forecast, int64_t bytes)
+{
+    return find_most(replay, forecast, bytes, true);
+}
