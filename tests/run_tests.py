@@ -257,6 +257,7 @@ GROUPS = [
         script("tests/lint/check_add_an_analysis.py", PROGRAM),
         "build",
     ),
+    Group("advice", "thresholds of the advice", script("tests/lint/check_advice_page.py")),
     Group("includes", "who includes whom", script("tests/lint/check_includes.py")),
     Group("style", "lengths, names, comments", script("tests/lint/check_style.py")),
     Group("format", "layout", script("tests/lint/check_format.py")),

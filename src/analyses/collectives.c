@@ -1,9 +1,9 @@
 /* Which collectives run, how large are they, and how fast? */
 #include "analyses/analysis.h"
 #include "analyses/chosen_events.h"
-#include "analyses/collective_call.h"
 #include "analyses/tally.h"
 #include "base/hash_map.h"
+#include "ledger/collective_call.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

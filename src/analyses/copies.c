@@ -118,43 +118,6 @@ static void add_table(struct results *results, struct section *section,
     free(rows);
 }
 
-/* Copies in one direction through host memory that the system may move: "Memcpy HtoD (Pageable "
-                                                                         "-> Device)". */
-static void add_pageable_finding(struct results *results, struct section *section,
-                                 const struct analysis_input *input,
-                                 const struct copy_groups *groups, bool is_to_device)
-{
-    struct tally pageable = {0};
-
-    for (uint32_t i = 0; i < groups->count; i++) {
-        const char *name = trace_text(input->trace, groups->groups[i].name);
-
-        if (!strstr(name, is_to_device ? "(Pageable ->" : "-> Pageable)"))
-            continue;
-        pageable.count += groups->groups[i].tally.count;
-        pageable.total_ns = saturated_sum(pageable.total_ns, groups->groups[i].tally.total_ns);
-    }
-    if (fraction_of(pageable.total_ns, ledger_total_ns(input->ledger)) < 0.005)
-        return;
-    section_add_finding(
-        results, section,
-        (struct finding){
-            .what = results_format(results,
-                                   "%s copies %s the device go through pageable host "
-                                   "memory",
-                                   format_count(pageable.count).text, is_to_device ? "to" : "from"),
-            .evidence = results_format(results,
-                                       "%s in all; such a copy is slower and makes the "
-                                       "host wait",
-                                       format_time(pageable.total_ns).text),
-            .try_this = is_to_device ? "pin_memory=True in the DataLoader, then .to(device, "
-                                       "non_blocking=True)"
-                                     : "read back less often (.item(), .cpu(), logging), or into "
-                                       "pinned memory with "
-                                       "non_blocking=True",
-            .cost_ns = rounded_mean(pageable.total_ns, input->ledger->step_count)});
-}
-
 static struct section *list_copies(struct results *results, const struct analysis_input *input)
 {
     struct copy_groups groups = {0};
@@ -165,8 +128,6 @@ static struct section *list_copies(struct results *results, const struct analysi
         section = section_new(results, "copies", "Copies and memsets",
                               chosen_events_text(results, input->ledger));
         add_table(results, section, input, &groups);
-        add_pageable_finding(results, section, input, &groups, true);
-        add_pageable_finding(results, section, input, &groups, false);
     }
     clear(&groups);
     return section;

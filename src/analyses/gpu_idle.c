@@ -119,28 +119,6 @@ static void add_worst_gaps(struct results *results, struct section *section,
     }
 }
 
-static void add_advice(struct results *results, struct section *section,
-                       const struct ledger *ledger, const enum account *causes, size_t count)
-{
-    int64_t whole_ns = ledger_total_ns(ledger);
-
-    for (size_t i = 0; i < count; i++) {
-        const struct account_description *account = &account_descriptions[causes[i]];
-        int64_t total_ns = ledger_account_ns(ledger, causes[i]);
-
-        if (fraction_of(total_ns, whole_ns) < 0.01)
-            break;
-        section_add_finding(
-            results, section,
-            (struct finding){
-                .what = results_format(results, "%s: %.1f %% of the %s", account->title,
-                                       100.0 * fraction_of(total_ns, whole_ns), step_word(ledger)),
-                .evidence = account->definition,
-                .try_this = account->advice,
-                .cost_ns = rounded_mean(total_ns, ledger->step_count)});
-    }
-}
-
 static struct section *explain_idle(struct results *results, const struct analysis_input *input)
 {
     const struct ledger *ledger = input->ledger;
@@ -161,7 +139,6 @@ static struct section *explain_idle(struct results *results, const struct analys
               "the next kernel was doing until it launched it.");
     add_causes(results, section, ledger, causes, count);
     add_worst_gaps(results, section, input);
-    add_advice(results, section, ledger, causes, count);
     return section;
 }
 

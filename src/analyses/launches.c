@@ -245,26 +245,6 @@ static void add_calls(struct results *results, struct section *section,
     free(rows);
 }
 
-static void add_finding(struct results *results, struct section *section,
-                        const struct launch_statistics *statistics)
-{
-    double share = fraction_of(statistics->short_kernels, statistics->kernels);
-
-    if (share < 0.2)
-        return;
-    section_add_finding(
-        results, section,
-        (struct finding){
-            .what = results_format(
-                results, "%.0f %% of the kernels run shorter than the call that launches them",
-                100 * share),
-            .evidence = "such kernels cannot keep the device busy: the host sets the pace",
-            .try_this = "torch.compile (fuses small kernels), CUDA graphs (one launch for many), a "
-                        "larger batch, "
-                        "fused optimizers",
-            .cost_ns = -1});
-}
-
 static struct section *describe_launches(struct results *results,
                                          const struct analysis_input *input)
 {
@@ -281,7 +261,6 @@ static struct section *describe_launches(struct results *results,
         add_delay_numbers(results, section, &statistics);
         add_streams(results, section, input);
         add_calls(results, section, &statistics);
-        add_finding(results, section, &statistics);
     }
     clear(&statistics);
     return section;

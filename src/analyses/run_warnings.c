@@ -114,17 +114,6 @@ static void warn_of_steps(struct results *results, struct section *section,
         note(results, section,
              "no ProfilerStep marks: a step is taken from one optimizer step to the next",
              "call prof.step() at the end of each iteration");
-    if (ledger->source == WINDOW_WHOLE)
-        note(results, section, "no step marks: the whole recording is one window, start-up and all",
-             "call prof.step() at the end of each iteration, with "
-             "schedule=torch.profiler.schedule(wait=1, warmup=1, "
-             "active=5)");
-    else if (ledger->step_count < 3)
-        note(results, section,
-             results_format(results,
-                            "only %" PRIu32 " step%s: whether that is a usual step cannot be told",
-                            ledger->step_count, ledger->step_count == 1 ? "" : "s"),
-             "record at least 5 steps: schedule(wait=1, warmup=1, active=5)");
 }
 
 void add_damage_findings(struct results *results, struct section *section,

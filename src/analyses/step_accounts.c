@@ -174,81 +174,6 @@ static void add_numbers(struct results *results, struct section *section,
                                format_time(ledger->between_steps_busy_ns).text)});
 }
 
-static void add_outlier_findings(struct results *results, struct section *section,
-                                 const struct ledger *ledger, const struct step_spread *spread)
-{
-    uint32_t told = 0;
-
-    for (uint32_t i = 0; i < ledger->step_count && told < 3; i++) {
-        const struct step_deviation *step = &spread->steps[i];
-
-        if (!step->is_outlier || step->deviation_ns < 0)
-            continue; /* a short step is marked in the table, and nothing to mend */
-        section_add_finding(
-            results, section,
-            (struct finding){
-                .what = results_format(results,
-                                       "step %" PRId64 " takes %.1f %% longer than the median step",
-                                       ledger->steps[i].window.number,
-                                       100.0 * fraction_of(step->deviation_ns, spread->median_ns)),
-                .evidence = results_format(
-                    results, "most of the difference: %s %+.3f ms of %+.3f ms",
-                    account_descriptions[step->account].title,
-                    (double)step->account_deviation_ns / 1e6, (double)step->deviation_ns / 1e6),
-                .try_this = account_descriptions[step->account].advice,
-                .cost_ns = -1});
-        told++;
-    }
-}
-
-/* What shows that the account costs time; its definition where there is nothing closer to say. */
-static const char *evidence_of(struct results *results, const struct ledger *ledger,
-                               enum account account)
-{
-    int64_t all_ns = 0;
-
-    if (account != ACCOUNT_COMMUNICATION)
-        return account_descriptions[account].definition;
-    for (uint32_t i = 0; i < ledger->step_count; i++)
-        all_ns += ledger->steps[i].communication_ns;
-    return results_format(results,
-                          "of %s communication per %s this much is not hidden behind compute; part "
-                          "of it may be waiting for a late rank",
-                          format_time(rounded_mean(all_ns, ledger->step_count)).text,
-                          step_word(ledger));
-}
-
-/* What costs time and is not idle; gpu_idle tells of the rest. */
-static void add_busy_findings(struct results *results, struct section *section,
-                              const struct ledger *ledger)
-{
-    static const struct {
-        enum account account;
-        double from_share; /* below this it is not worth a line */
-    } rules[] = {{ACCOUNT_COMMUNICATION, 0.02},
-                 {ACCOUNT_COPY, 0.02},
-                 {ACCOUNT_DATA_COPY, 0.02},
-                 {ACCOUNT_OTHER_COMPUTE, 0.2}};
-    int64_t whole_ns = ledger_total_ns(ledger);
-
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        const struct account_description *account = &account_descriptions[rules[i].account];
-        int64_t total_ns = ledger_account_ns(ledger, rules[i].account);
-        double share = fraction_of(total_ns, whole_ns);
-
-        if (share < rules[i].from_share)
-            continue;
-        section_add_finding(
-            results, section,
-            (struct finding){.what =
-                                 results_format(results, "%s: %.1f %% of the %s", account->title,
-                                                100.0 * share, step_word(ledger)),
-                             .evidence = evidence_of(results, ledger, rules[i].account),
-                             .try_this = account->advice,
-                             .cost_ns = rounded_mean(total_ns, ledger->step_count)});
-    }
-}
-
 static struct section *book_steps(struct results *results, const struct analysis_input *input)
 {
     const struct ledger *ledger = input->ledger;
@@ -272,8 +197,6 @@ static struct section *book_steps(struct results *results, const struct analysis
     if (ledger->source != WINDOW_WHOLE)
         add_step_list(results, section, input, &spread);
     add_exact_steps(results, section, ledger);
-    add_outlier_findings(results, section, ledger, &spread);
-    add_busy_findings(results, section, ledger);
     free(spread.steps);
     return section;
 }

@@ -145,6 +145,34 @@ static void write_tables(struct json_writer *json, const struct section *section
     json_end_object(json);
 }
 
+/* What advice has beyond other findings. */
+static void write_price(struct json_writer *json, const struct advice_price *price)
+{
+    json_text(json, "id", price->id);
+    if (price->account_count)
+        json_text(json, "account", price->accounts[0]);
+    else
+        json_null(json, "account");
+    json_begin_array(json, "accounts", JSON_ON_ONE_LINE);
+    for (size_t i = 0; i < price->account_count; i++)
+        json_text(json, NULL, price->accounts[i]);
+    json_end_array(json);
+    if (price->account_count)
+        json_real(json, "share_of_step", price->share);
+    else
+        json_null(json, "share_of_step");
+    if (price->ceiling_speedup > 0)
+        json_real(json, "ceiling_speedup", price->ceiling_speedup);
+    else
+        json_null(json, "ceiling_speedup");
+    json_begin_array(json, "steps", JSON_ON_ONE_LINE);
+    for (size_t i = 0; i < price->step_count; i++)
+        json_integer(json, NULL, price->steps[i]);
+    json_end_array(json);
+    json_text(json, "confidence", price->confidence);
+    json_text(json, "confidence_reason", price->reason);
+}
+
 static void write_findings(struct json_writer *json, const char *key,
                            const struct finding *findings, size_t count)
 {
@@ -161,6 +189,8 @@ static void write_findings(struct json_writer *json, const char *key,
         else
             json_null(json, "cost_ns_per_step");
         json_boolean(json, "is_warning", finding->is_warning);
+        if (finding->price)
+            write_price(json, finding->price);
         json_end_object(json);
     }
     json_end_array(json);

@@ -6,6 +6,7 @@
 #include "reports/report.h"
 #include "reports/text_cells.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,26 +80,94 @@ static void write_heading(struct page *page, const char *title)
     fputc('\n', page->output);
 }
 
+/* "5 to 10", "3, 7, 9": the numbers of the steps that show a finding. */
+static const char *step_list(const struct page *page, const struct advice_price *price)
+{
+    enum { LISTED_MAX = 6, NUMBER_COLUMNS = 24 };
+    size_t last = price->step_count - 1;
+    char *text = arena_allocate(page->arena, (LISTED_MAX + 2) * (size_t)NUMBER_COLUMNS);
+    size_t size = (LISTED_MAX + 2) * (size_t)NUMBER_COLUMNS;
+    int length = snprintf(text, size, "step%s %" PRId64, last ? "s" : "", price->steps[0]);
+
+    if (last > 1 && price->steps[last] - price->steps[0] == (int64_t)last) {
+        snprintf(text + length, size - (size_t)length, " to %" PRId64, price->steps[last]);
+        return text;
+    }
+    for (size_t i = 1; i <= last && i < LISTED_MAX; i++)
+        length += snprintf(text + length, size - (size_t)length, ", %" PRId64, price->steps[i]);
+    if (last >= LISTED_MAX)
+        snprintf(text + length, size - (size_t)length, ", ...");
+    return text;
+}
+
+/* "waiting for data: 58.734 ms of each step (33.6 %), at most 1.51x" */
+static const char *priced_text(const struct page *page, const struct finding *finding)
+{
+    const struct advice_price *price = finding->price;
+    size_t size = strlen(finding->what) + 160;
+    char *text = arena_allocate(page->arena, size);
+    int length;
+
+    if (finding->cost_ns < 0)
+        return finding->what;
+    length = snprintf(text, size, "%s: %s of %s %s (%s)", finding->what,
+                      format_time(finding->cost_ns).text,
+                      strcmp(price->span, "step") == 0 ? "each" : "the", price->span,
+                      format_fraction(price->share).text);
+    if (price->ceiling_speedup > 0)
+        snprintf(text + length, size - (size_t)length, ", at most %.*fx",
+                 price->ceiling_speedup < 10 ? 2 : 0, price->ceiling_speedup);
+    return text;
+}
+
+/* Evidence with the steps it is from, and how sure it is. */
+static const char *priced_evidence(const struct page *page, const struct finding *finding)
+{
+    const char *steps = finding->price->step_count && strcmp(finding->price->span, "step") == 0
+                            ? step_list(page, finding->price)
+                            : "";
+    size_t size = strlen(steps) + strlen(finding->evidence) + 3;
+    char *text = arena_allocate(page->arena, size);
+
+    snprintf(text, size, "%s%s%s", steps, *steps ? ": " : "", finding->evidence);
+    return text;
+}
+
+static void write_confidence(const struct page *page, const struct advice_price *price)
+{
+    size_t size = strlen(price->confidence) + strlen(price->reason) + 16;
+    char *text = arena_allocate(page->arena, size);
+
+    snprintf(text, size, "sure: %s (%s)", price->confidence, price->reason);
+    write_prose(page, "    ", 4, text, QUIET);
+}
+
+static const char *cost_text(const struct page *page, const struct finding *finding)
+{
+    size_t size = strlen(finding->what) + 96;
+    char *text;
+
+    if (finding->price)
+        return priced_text(page, finding);
+    if (finding->cost_ns <= 0)
+        return finding->what;
+    text = arena_allocate(page->arena, size);
+    snprintf(text, size, "%s (%s per step)", finding->what, format_time(finding->cost_ns).text);
+    return text;
+}
+
 static void write_finding(const struct page *page, const struct finding *finding)
 {
-    char cost[96] = "";
-    const char *what = finding->what;
+    enum emphasis emphasis = finding->is_warning ? WARNING : finding->price ? STRONG : PLAIN;
 
-    if (finding->cost_ns > 0)
-        snprintf(cost, sizeof cost, " (%s per step)", format_time(finding->cost_ns).text);
-    if (cost[0]) {
-        size_t size = strlen(what) + strlen(cost) + 1;
-        char *with_cost = arena_allocate(page->arena, size);
-
-        snprintf(with_cost, size, "%s%s", what, cost);
-        what = with_cost;
-    }
-    write_prose(page, finding->is_warning ? "! " : "* ", 2, what,
-                finding->is_warning ? WARNING : PLAIN);
+    write_prose(page, finding->is_warning ? "! " : "* ", 2, cost_text(page, finding), emphasis);
     if (finding->evidence)
-        write_prose(page, "    ", 4, finding->evidence, QUIET);
+        write_prose(page, "    ", 4,
+                    finding->price ? priced_evidence(page, finding) : finding->evidence, QUIET);
     if (finding->try_this)
         write_prose(page, page->style.use_unicode ? "  → " : "  > ", 4, finding->try_this, PLAIN);
+    if (finding->price && finding->cost_ns >= 0)
+        write_confidence(page, finding->price);
 }
 
 static void write_findings(const struct page *page, const struct finding *findings, size_t count)
@@ -268,7 +337,8 @@ static void write_section(struct page *page, const struct section *section)
     write_heading(page, section->title);
     if (section->intro)
         write_prose(page, "", 0, section->intro, QUIET);
-    if (section->intro && section->number_count > 0)
+    if (section->intro &&
+        (section->number_count > 0 || (section->table_count == 0 && section->finding_count > 0)))
         fputc('\n', page->output);
     write_numbers(page, section);
     for (size_t i = 0; i < section->table_count; i++)
@@ -307,20 +377,30 @@ static void consider(struct costly_findings *costly, const struct finding *findi
 
 static void write_costly(const struct page *page, const struct costly_findings *costly)
 {
+    const struct advice_price *price = costly->count ? costly->findings[0]->price : NULL;
+    bool is_window = price && strcmp(price->span, "window") == 0;
     struct column columns[] = {
-        {.key = "cost", .title = "of each step", .unit = UNIT_TIME_NS},
+        {.key = "cost",
+         .title = is_window ? "of the window" : "of each step",
+         .unit = UNIT_TIME_NS},
+        {.key = "share", .title = "share", .unit = UNIT_FRACTION},
         {.key = "what", .title = "what costs most", .unit = UNIT_TEXT},
     };
-    struct value cells[2 * COSTLY_MAX];
+    enum { COLUMNS = sizeof columns / sizeof *columns };
+    struct value cells[COLUMNS * COSTLY_MAX];
     struct table table = {
-        .columns = columns, .column_count = 2, .cells = cells, .row_count = costly->count};
+        .columns = columns, .column_count = COLUMNS, .cells = cells, .row_count = costly->count};
     struct page_table shown;
 
     if (costly->count == 0)
         return;
     for (size_t i = 0; i < costly->count; i++) {
-        cells[2 * i] = value_time_ns(costly->findings[i]->cost_ns);
-        cells[2 * i + 1] = value_text(costly->findings[i]->what);
+        const struct finding *finding = costly->findings[i];
+
+        cells[COLUMNS * i] = value_time_ns(finding->cost_ns);
+        cells[COLUMNS * i + 1] =
+            finding->price ? value_fraction(finding->price->share) : value_none();
+        cells[COLUMNS * i + 2] = value_text(finding->what);
     }
     shown = table_as_text(page->arena, &table, page->style.use_unicode);
     fputc('\n', page->output);

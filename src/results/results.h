@@ -52,13 +52,28 @@ struct table {
     size_t rows_in_all; /* before --top cut the table; 0 = row_count */
 };
 
+/* What a piece of advice is worth, and how sure it is. */
+struct advice_price {
+    const char *id;              /* "data_loading" */
+    const char *const *accounts; /* keys of those that hold the time; [account_count] */
+    size_t account_count;
+    double share;           /* of the steps' time; 0 where it is not a matter of time */
+    double ceiling_speedup; /* how many times as fast without it, at most; 0: likewise */
+    const char *span;       /* what the cost is of: "step", or "window" */
+    const int64_t *steps;   /* numbers of the steps that show it; [step_count] */
+    size_t step_count;
+    const char *confidence; /* "high", "medium" or "low" */
+    const char *reason;     /* why */
+};
+
 /* Something the user should know or do. */
 struct finding {
-    const char *what;     /* "the input file ends in the middle: 3.1 MB are missing" */
-    const char *evidence; /* NULL, or what shows it */
-    const char *try_this; /* NULL, or what to do */
-    int64_t cost_ns;      /* per step; -1 = not a matter of time */
-    bool is_warning;      /* something is wrong with the input or incomplete */
+    const char *what;                 /* "the input file ends in the middle: 3.1 MB are missing" */
+    const char *evidence;             /* NULL, or what shows it */
+    const char *try_this;             /* NULL, or what to do */
+    int64_t cost_ns;                  /* per step; -1 = not a matter of time */
+    bool is_warning;                  /* something is wrong with the input or incomplete */
+    const struct advice_price *price; /* of advice; NULL for other findings */
 };
 
 /* What one analysis says. */

@@ -25,7 +25,9 @@ MAY_INCLUDE = {
         "trace",
         "base",
     },
+    "advice": {"efficiency", "devices", "ledger", "modules", "flops", "trace", "results", "base"},
     "analyses": {
+        "advice",
         "ledger",
         "modules",
         "flops",

@@ -1,5 +1,5 @@
 /* Collectives: what a trace tells of them, and their bandwidths. */
-#include "analyses/collective_call.h"
+#include "ledger/collective_call.h"
 #include "support_trace.h"
 
 #include <setjmp.h>

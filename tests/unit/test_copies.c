@@ -59,30 +59,10 @@ static void bandwidth_is_bytes_by_time(void **state)
     made_trace_clear(&made);
 }
 
-static void pageable_copies_are_pointed_out_by_direction(void **state)
-{
-    struct made_trace made;
-    uint32_t stream;
-    const struct section *section;
-
-    (void)state;
-    made_trace_init(&made);
-    stream = made_stream(&made, 0, 20);
-    add_copy(&made, stream, (struct made_event){"Memcpy HtoD (Pageable -> Device)", 0, 1000}, 8000);
-    add_copy(&made, stream, (struct made_event){"Memcpy DtoH (Device -> Pageable)", 1000, 1001}, 8);
-    made_trace_finish(&made, WINDOW_CHOICE_WHOLE);
-    section = made_section(&made, &copies_analysis);
-    assert_int_equal(count_findings(section, "1 copies to the device"), 1);
-    assert_int_equal(count_findings(section, "from the device"), 0); /* too little to tell of */
-    assert_int_equal(section->findings[0].cost_ns, 1000);
-    made_trace_clear(&made);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bandwidth_is_bytes_by_time),
-        cmocka_unit_test(pageable_copies_are_pointed_out_by_direction),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

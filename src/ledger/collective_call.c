@@ -1,5 +1,5 @@
 /* What a communication kernel does, from all that a trace may tell of it. */
-#include "analyses/collective_call.h"
+#include "ledger/collective_call.h"
 
 #include "base/prefix.h"
 

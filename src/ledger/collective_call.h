@@ -1,6 +1,6 @@
 /* What a communication kernel does: which collective, among how many ranks, of how many bytes. */
-#ifndef FLOPLEDGER_ANALYSES_COLLECTIVE_CALL_H
-#define FLOPLEDGER_ANALYSES_COLLECTIVE_CALL_H
+#ifndef FLOPLEDGER_LEDGER_COLLECTIVE_CALL_H
+#define FLOPLEDGER_LEDGER_COLLECTIVE_CALL_H
 
 #include "trace/trace.h"
 

@@ -1,0 +1,213 @@
+/* Asks every rule, drops what costs too little, sorts the rest. */
+#include "advice/give_advice.h"
+
+#include "advice/advice_rule.h"
+#include "advice/claim.h"
+#include "base/apportion.h"
+#include "base/invariant.h"
+#include "ledger/step_finder.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct advice_rule {
+    const char *id;
+    const char *title;
+    uint32_t accounts;
+    int64_t least_thousandths;
+    bool (*check)(struct advice_case *advice, struct advice_claim *claim);
+};
+
+static const struct advice_rule rules[] = {
+#define ADVICE_RULE(id_, accounts_, thousandths_, title_) \
+    {.id = #id_,                                          \
+     .title = (title_),                                   \
+     .accounts = (accounts_),                             \
+     .least_thousandths = (thousandths_),                 \
+     .check = check_##id_},
+#define ADVICE_LIMIT(name, value, unit, meaning)
+#include "advice/rule_list.def"
+#undef ADVICE_RULE
+#undef ADVICE_LIMIT
+};
+enum { RULE_COUNT = sizeof rules / sizeof *rules };
+
+static const char *const confidence_keys[] = {
+    [CONFIDENCE_LOW] = "low", [CONFIDENCE_MEDIUM] = "medium", [CONFIDENCE_HIGH] = "high"};
+
+/* What the rule's accounts hold in a step. */
+static int64_t held_ns(const struct step_ledger *step, uint32_t accounts)
+{
+    int64_t held = 0;
+
+    for (unsigned account = 0; account < ACCOUNT_COUNT; account++) {
+        if (accounts >> account & 1)
+            held += step->account_ns[account];
+    }
+    return held;
+}
+
+static void cap_claim(const struct advice_case *advice, const struct advice_rule *rule,
+                      struct advice_claim *claim)
+{
+    for (uint32_t i = 0; i < advice->ledger->step_count; i++) {
+        int64_t held = held_ns(&advice->ledger->steps[i], rule->accounts);
+
+        if (claim->step_ns[i] > held)
+            claim->step_ns[i] = held;
+    }
+}
+
+/* Those that hold any time, most first. */
+static void note_accounts(const struct advice_case *advice, struct advice_price *price,
+                          uint32_t accounts)
+{
+    const char **keys = results_allocate(advice->results, ACCOUNT_COUNT * sizeof *keys);
+    int64_t held[ACCOUNT_COUNT];
+
+    for (unsigned account = 0; account < ACCOUNT_COUNT; account++) {
+        int64_t ns = ledger_account_ns(advice->ledger, (enum account)account);
+        size_t at = price->account_count;
+
+        if (!(accounts >> account & 1) || ns == 0)
+            continue;
+        for (; at > 0 && held[at - 1] < ns; at--) {
+            held[at] = held[at - 1];
+            keys[at] = keys[at - 1];
+        }
+        held[at] = ns;
+        keys[at] = account_descriptions[account].key;
+        price->account_count++;
+    }
+    price->accounts = keys;
+}
+
+/* The steps that show it clearly; where none reaches the rule's share, all that show it. */
+static void note_steps(struct results *results, struct advice_price *price,
+                       const struct advice_rule *rule, const struct ledger *ledger,
+                       const int64_t *step_ns)
+{
+    int64_t *numbers = results_allocate(results, (ledger->step_count + 1) * sizeof *numbers);
+
+    for (int pass = 0; pass < 2 && price->step_count == 0; pass++) {
+        for (uint32_t i = 0; i < ledger->step_count; i++) {
+            const struct step_window *window = &ledger->steps[i].window;
+            double share = (double)step_ns[i] / (double)(window->end_ns - window->start_ns + 1);
+
+            if (step_ns[i] > 0 && (pass == 1 || 1000 * share >= (double)rule->least_thousandths))
+                numbers[price->step_count++] = window->number;
+        }
+    }
+    price->steps = numbers;
+}
+
+/* A recording of one step, or of no steps, shows the loss but not that it is usual. */
+static void note_confidence(struct results *results, struct advice_price *price,
+                            const struct advice_claim *claim, const struct ledger *ledger)
+{
+    enum confidence confidence = claim->confidence;
+
+    price->reason = claim->reason;
+    if (ledger->step_count < ADVICE_STEPS_MIN && confidence == CONFIDENCE_HIGH &&
+        claim->step_ns[0] > 0) {
+        confidence = CONFIDENCE_MEDIUM;
+        price->reason =
+            results_format(results, "%s; %s", claim->reason,
+                           ledger->source == WINDOW_WHOLE ? "but start-up is part of the window"
+                                                          : "but few steps are recorded");
+    }
+    price->confidence = confidence_keys[confidence];
+}
+
+/* Fills in the finding of a claim; false where it costs too little. */
+static bool price_claim(const struct advice_case *advice, const struct advice_rule *rule,
+                        const struct advice_claim *claim, struct finding *finding)
+{
+    const struct ledger *ledger = advice->ledger;
+    struct advice_price *price = results_allocate(advice->results, sizeof *price);
+    int64_t cost_ns = claim_total_ns(advice, claim);
+    int64_t whole_ns = ledger_total_ns(ledger);
+
+    *price = (struct advice_price){.id = rule->id, .span = step_word(ledger)};
+    if (rule->accounts) {
+        price->share = whole_ns > 0 ? (double)cost_ns / (double)whole_ns : 0;
+        if (cost_ns == 0 || 1000 * price->share < (double)rule->least_thousandths)
+            return false;
+        if (cost_ns < whole_ns)
+            price->ceiling_speedup = (double)whole_ns / (double)(whole_ns - cost_ns);
+    }
+    require_invariant(claim->evidence && claim->try_this && claim->reason,
+                      "advice comes with what shows it");
+    note_accounts(advice, price, claim->accounts ? claim->accounts : rule->accounts);
+    note_steps(advice->results, price, rule, ledger, claim->step_ns);
+    note_confidence(advice->results, price, claim, ledger);
+    *finding = (struct finding){
+        .what = rule->title,
+        .evidence = claim->evidence,
+        .try_this = claim->try_this,
+        .cost_ns = rule->accounts ? rounded_mean(cost_ns, ledger->step_count) : -1,
+        .price = price,
+    };
+    return true;
+}
+
+static int compare_findings(const void *left, const void *right)
+{
+    const struct finding *a = left, *b = right;
+
+    return (a->cost_ns < b->cost_ns) - (a->cost_ns > b->cost_ns);
+}
+
+/* Insertion keeps the order of the rules among equals. */
+static void sort_findings(struct finding *findings, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct finding finding = findings[i];
+        size_t at = i;
+
+        for (; at > 0 && compare_findings(&findings[at - 1], &finding) > 0; at--)
+            findings[at] = findings[at - 1];
+        findings[at] = finding;
+    }
+}
+
+static void ask_rules(struct advice_case *advice, struct advice_findings *all)
+{
+    size_t steps = advice->ledger->step_count;
+    struct advice_claim claim = {.step_ns = require_memory(calloc(steps, sizeof(int64_t)))};
+
+    for (size_t i = 0; i < RULE_COUNT; i++) {
+        for (size_t step = 0; step < steps; step++)
+            claim.step_ns[step] = 0;
+        claim = (struct advice_claim){.step_ns = claim.step_ns};
+        if (!rules[i].check(advice, &claim))
+            continue;
+        cap_claim(advice, &rules[i], &claim);
+        if (price_claim(advice, &rules[i], &claim, &all->findings[all->count]))
+            all->priced += all->findings[all->count++].cost_ns >= 0;
+    }
+    free(claim.step_ns);
+}
+
+struct advice_findings give_advice(struct results *results, const struct efficiency *efficiency)
+{
+    const struct ledger *ledger = efficiency->ledger;
+    struct advice_case advice = {.trace = efficiency->trace,
+                                 .ledger = ledger,
+                                 .costs = efficiency->costs,
+                                 .efficiency = efficiency,
+                                 .results = results};
+    struct advice_findings all = {.findings =
+                                      results_allocate(results, RULE_COUNT * sizeof *all.findings)};
+
+    if (ledger->step_count == 0)
+        return all;
+    free_time_init(&advice.idle, &ledger->timeline, UINT32_MAX);
+    find_host_calls(&advice.calls, advice.trace, ledger, ADVICE_SLOW_CALL_NS);
+    advice.kernels = sum_kernels(advice.trace, ledger);
+    ask_rules(&advice, &all);
+    sort_findings(all.findings, all.count);
+    free_time_clear(&advice.idle);
+    host_calls_clear(&advice.calls);
+    return all;
+}

@@ -1,0 +1,107 @@
+/* One pass over the host's events: who waits, allocates, collects, loads. */
+#include "advice/host_calls.h"
+
+#include "base/invariant.h"
+#include "ledger/host_activity.h"
+
+#include <stdlib.h>
+
+uint32_t first_step_after(const struct ledger *ledger, int64_t time_ns)
+{
+    uint32_t low = 0;
+    uint32_t high = ledger->step_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (ledger->steps[middle].window.end_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_in_a_step(const struct ledger *ledger, const struct event *event)
+{
+    uint32_t step = first_step_after(ledger, event->start_ns);
+
+    return step < ledger->step_count && ledger->steps[step].window.start_ns < event_end_ns(event);
+}
+
+/* By track: it launches work of the device, or marks steps. */
+static bool *find_working_threads(const struct trace *trace, const struct ledger *ledger)
+{
+    bool *is_working = require_memory(calloc((size_t)trace->track_count + 1, sizeof *is_working));
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        if (trace->launch[i] != NO_EVENT)
+            is_working[trace->host[trace->launch[i]].track] = true;
+    }
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        if (ledger->steps[i].window.track != NO_EVENT)
+            is_working[ledger->steps[i].window.track] = true;
+    }
+    return is_working;
+}
+
+static enum host_call_kind kind_of(struct host_activity *activity, const struct event *event,
+                                   const bool *is_working, int64_t slow_ns)
+{
+    if (event->kind == EVENT_OVERHEAD)
+        return CALLS_OVERHEAD;
+    switch (host_activity_class(activity, event)) {
+    case HOST_DATA:
+        return CALLS_DATA;
+    case HOST_SYNC:
+        return is_working[event->track] ? CALLS_SYNC : CALLS_KIND_COUNT;
+    case HOST_ALLOCATOR:
+        return CALLS_ALLOCATOR;
+    case HOST_GARBAGE:
+        return CALLS_GARBAGE;
+    case HOST_RUNTIME:
+        return event->duration_ns >= slow_ns ? CALLS_SLOW : CALLS_KIND_COUNT;
+    case HOST_OPERATOR:
+    case HOST_ANNOTATION:
+    case HOST_PYTHON:
+    case HOST_NOTHING:
+        break;
+    }
+    return CALLS_KIND_COUNT;
+}
+
+static void add_call(struct host_call_list *list, uint32_t event)
+{
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 64;
+        list->events = require_memory(realloc(list->events, list->capacity * sizeof *list->events));
+    }
+    list->events[list->count++] = event;
+}
+
+void find_host_calls(struct host_calls *calls, const struct trace *trace,
+                     const struct ledger *ledger, int64_t slow_ns)
+{
+    struct host_activity activity = {0};
+    bool *is_working = find_working_threads(trace, ledger);
+
+    host_activity_init(&activity, trace);
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+        enum host_call_kind kind = kind_of(&activity, event, is_working, slow_ns);
+
+        calls->python_frames += event->kind == EVENT_PYTHON_FUNCTION;
+        calls->operators += event->kind == EVENT_OPERATOR;
+        if (kind != CALLS_KIND_COUNT && is_in_a_step(ledger, event))
+            add_call(&calls->lists[kind], i);
+    }
+    host_activity_clear(&activity);
+    free(is_working);
+}
+
+void host_calls_clear(struct host_calls *calls)
+{
+    for (int kind = 0; kind < CALLS_KIND_COUNT; kind++)
+        free(calls->lists[kind].events);
+    *calls = (struct host_calls){0};
+}

@@ -1,0 +1,89 @@
+/* Advice on what the host does instead of launching: loading data, Python, named ranges. */
+#include "advice/call_site.h"
+#include "advice/claim.h"
+#include "base/format.h"
+
+#include <string.h>
+
+/* "calls of the loader: 6, 61.200 ms each; the longest wait ..." */
+static const char *loader_evidence(const struct advice_case *advice)
+{
+    const struct host_call_list *loads = &advice->calls.lists[CALLS_DATA];
+    const char *name = busiest_host_event(advice, ACCOUNT_BIT(IDLE_DATA));
+    const char *gap = longest_gap_text(advice, ACCOUNT_BIT(IDLE_DATA), false);
+    int64_t count = 0, total_ns = 0;
+
+    for (uint32_t i = 0; name && i < loads->count; i++) {
+        const struct event *event = &advice->trace->host[loads->events[i]];
+
+        if (strcmp(trace_text(advice->trace, event->name), name) != 0)
+            continue;
+        count++;
+        total_ns += event->duration_ns;
+    }
+    if (!gap || count == 0)
+        return results_format(advice->results, "%s while the launching thread is in the loader",
+                              idles(advice));
+    return results_format(advice->results, "calls of the loader: %s, %s each; %s",
+                          format_count(count).text, format_time(total_ns / count).text, gap);
+}
+
+bool check_data_loading(struct advice_case *advice, struct advice_claim *claim)
+{
+    const char *name = busiest_host_event(advice, ACCOUNT_BIT(IDLE_DATA));
+
+    claim_accounts(advice, claim, ACCOUNT_BIT(IDLE_DATA));
+    claim->evidence = loader_evidence(advice);
+    claim->try_this = "more or faster DataLoader workers (num_workers, prefetch_factor), a faster "
+                      "decoder, data nearby";
+    if (name && strstr(name, "SingleProcess"))
+        claim->try_this = "DataLoader(num_workers=4 or more, pin_memory=True): now num_workers=0, "
+                          "and batches are made in the training process";
+    claim->confidence = CONFIDENCE_HIGH;
+    claim->reason = results_format(advice->results,
+                                   "%s while the launching thread is in the loader", idles(advice));
+    return true;
+}
+
+bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim)
+{
+    const char *name = busiest_host_event(advice, ACCOUNT_BIT(IDLE_ANNOTATION));
+    const char *gap = longest_gap_text(advice, ACCOUNT_BIT(IDLE_ANNOTATION), false);
+
+    claim_accounts(advice, claim, ACCOUNT_BIT(IDLE_ANNOTATION));
+    if (!name || !gap)
+        return false;
+    claim->evidence = results_format(advice->results, "most in the range %s; %s",
+                                     brief_name(name, advice->results), gap);
+    claim->try_this = "look at what it does between operators (logging, checkpoint, evaluation): "
+                      "do it less often, or beside the device's work";
+    claim->confidence = CONFIDENCE_MEDIUM;
+    claim->reason = "the range is known, what takes the time in it is not";
+    return true;
+}
+
+bool check_python_code(struct advice_case *advice, struct advice_claim *claim)
+{
+    uint32_t accounts = ACCOUNT_BIT(IDLE_PYTHON) | ACCOUNT_BIT(IDLE_NOTHING);
+    const char *name = busiest_host_event(advice, ACCOUNT_BIT(IDLE_PYTHON));
+    const char *gap = longest_gap_text(advice, accounts, true);
+
+    claim_accounts(advice, claim, accounts);
+    if (!gap)
+        return false;
+    claim->evidence = gap;
+    claim->try_this = "move Python work out of the step, or let it run ahead of the device";
+    claim->confidence = CONFIDENCE_MEDIUM;
+    claim->reason = "recording Python frames makes Python slower than it is";
+    if (name)
+        return true;
+    claim->evidence =
+        results_format(advice->results, "nothing recorded on the launching thread; %s", gap);
+    claim->try_this = "record a few steps with with_stack=True, or record_function around parts "
+                      "of the loop, to see what runs there";
+    if (advice->calls.operators == 0)
+        claim->try_this = "record the host as well: ProfilerActivity.CPU in `activities`";
+    claim->confidence = CONFIDENCE_LOW;
+    claim->reason = "most often Python; the trace does not show it";
+    return true;
+}

@@ -1,0 +1,203 @@
+/* Advice on products whose sizes do not fit the matrix units, priced by their peers in the trace.
+ */
+#include "advice/call_site.h"
+#include "advice/claim.h"
+#include "base/format.h"
+#include "base/invariant.h"
+#include "flops/op_call.h"
+#include "ledger/step_finder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A matrix product of which FLOPs, number format and shapes are known. */
+struct product {
+    const struct matrix_call *call;
+    uint32_t step;
+    bool is_aligned;
+    int64_t odd_size; /* the size that is not aligned */
+};
+
+struct products {
+    struct product *products; /* [count], by number format, then FLOPs */
+    size_t count;
+    double *flops_before; /* [count + 1]: sums over the aligned ones in front of each */
+    double *ns_before;
+};
+
+/* The first size along the last two dimensions of a tensor that is no multiple of 16 bytes; 0: all
+ * are. */
+static int64_t odd_size_of(const struct op_call *call)
+{
+    for (uint32_t i = 0; i < call->argument_count; i++) {
+        int bytes = call->arguments[i].element_bytes;
+
+        if (rank_of(call, i) < 2 || bytes <= 0)
+            continue;
+        for (int dim = -2; dim < 0; dim++) {
+            int64_t size = size_of(call, i, dim);
+
+            if (size >= ADVICE_ALIGNED_SIZE_MIN && size * bytes % ADVICE_ALIGNED_BYTES != 0)
+                return size;
+        }
+    }
+    return 0;
+}
+
+static bool is_on_units(enum peak_type precision)
+{
+    return precision == PEAK_FP16 || precision == PEAK_BF16 || precision == PEAK_TF32;
+}
+
+/* Fills in a product; false where it is none to compare. */
+static bool describe_product(const struct advice_case *advice, const struct matrix_call *call,
+                             struct step_finder *finder, struct op_call *parsed,
+                             struct product *product)
+{
+    const struct trace *trace = advice->trace;
+    const struct event *op = &trace->host[call->op];
+    const struct event_detail *detail = &trace->details[op->detail];
+    struct op_call_text text = {.name = trace_text(trace, op->name),
+                                .shapes = trace_text(trace, detail->input_shapes),
+                                .types = trace_text(trace, detail->input_types)};
+
+    if (!call->is_matrix || call->longest == NO_EVENT || call->flops.executed <= 0 ||
+        call->kernel_ns <= 0 || !is_on_units(call->precision) || !detail->input_shapes ||
+        advice->ledger->classes[call->longest] != KERNEL_MATMUL || !op_call_parse(parsed, &text))
+        return false;
+    *product = (struct product){
+        .call = call,
+        .step = step_finder_at(finder, trace->device[call->longest].start_ns),
+        .odd_size = odd_size_of(parsed),
+    };
+    product->is_aligned = product->odd_size == 0;
+    return true;
+}
+
+static int compare_products(const void *left, const void *right)
+{
+    const struct product *a = left, *b = right;
+
+    if (a->call->precision != b->call->precision)
+        return a->call->precision < b->call->precision ? -1 : 1;
+    if (a->call->flops.executed != b->call->flops.executed)
+        return a->call->flops.executed < b->call->flops.executed ? -1 : 1;
+    return (a->call->op > b->call->op) - (a->call->op < b->call->op);
+}
+
+static void collect_products(struct products *all, const struct advice_case *advice)
+{
+    const struct matrix_calls *calls = &advice->efficiency->calls;
+    struct step_finder finder = {.ledger = advice->ledger};
+    struct op_call parsed = {0};
+    size_t room = (size_t)calls->count + 1;
+
+    all->products = require_memory(calloc(room, sizeof *all->products));
+    all->flops_before = require_memory(calloc(room, sizeof *all->flops_before));
+    all->ns_before = require_memory(calloc(room, sizeof *all->ns_before));
+    for (uint32_t i = 0; i < calls->count; i++)
+        all->count += describe_product(advice, &calls->calls[i], &finder, &parsed,
+                                       &all->products[all->count]);
+    op_call_clear(&parsed);
+    qsort(all->products, all->count, sizeof *all->products, compare_products);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct product *product = &all->products[i];
+
+        all->flops_before[i + 1] =
+            all->flops_before[i] + (product->is_aligned ? product->call->flops.executed : 0);
+        all->ns_before[i + 1] =
+            all->ns_before[i] + (product->is_aligned ? (double)product->call->kernel_ns : 0);
+    }
+}
+
+static void products_clear(struct products *all)
+{
+    free(all->products);
+    free(all->flops_before);
+    free(all->ns_before);
+}
+
+/* How many products sort before those of `precision` with at least `flops`. */
+static size_t products_before(const struct products *all, enum peak_type precision, double flops)
+{
+    size_t low = 0, high = all->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct matrix_call *call = all->products[middle].call;
+
+        if (call->precision < precision ||
+            (call->precision == precision && call->flops.executed < flops))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What the product would take at the rate of its aligned peers; its own time where it has none. */
+static double peer_time_ns(const struct products *all, const struct product *product)
+{
+    const struct matrix_call *call = product->call;
+    double flops = call->flops.executed;
+    size_t from = products_before(all, call->precision, flops / ADVICE_PEER_FACTOR);
+    size_t to = products_before(all, call->precision, flops * ADVICE_PEER_FACTOR);
+    double peer_flops = all->flops_before[to] - all->flops_before[from];
+    double peer_ns = all->ns_before[to] - all->ns_before[from];
+
+    if (peer_flops <= 0)
+        return (double)call->kernel_ns;
+    return flops * peer_ns / peer_flops;
+}
+
+static const char *product_evidence(const struct advice_case *advice, const struct product *product,
+                                    int64_t count, double peer_ns)
+{
+    const struct trace *trace = advice->trace;
+    const struct event *op = &trace->host[product->call->op];
+    uint32_t module = advice->costs->contexts.modules[product->call->op];
+    const char *shapes = trace_text(trace, trace->details[op->detail].input_shapes);
+
+    return results_format(
+        advice->results,
+        "%s products%s; the dearest: %s %s%s%s, %s where aligned ones of its size "
+        "take %s: %s is no multiple of 16 bytes",
+        per_step_count(advice, count), a_step(advice), trace_text(trace, op->name),
+        brief_name(shapes, advice->results), module == NO_MODULE ? "" : " in ",
+        module == NO_MODULE ? "" : advice->costs->tree.modules[module].name,
+        format_time(product->call->kernel_ns).text, format_time((int64_t)peer_ns).text,
+        format_count(product->odd_size).text);
+}
+
+bool check_misaligned_shapes(struct advice_case *advice, struct advice_claim *claim)
+{
+    const struct product *dearest = NULL;
+    double dearest_loss_ns = 0;
+    struct products all = {0};
+    int64_t count = 0;
+
+    if (advice->ledger->is_cpu_only)
+        return false;
+    collect_products(&all, advice);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct product *product = &all.products[i];
+        double loss_ns = (double)product->call->kernel_ns - peer_time_ns(&all, product);
+
+        if (product->is_aligned || product->step == NO_STEP || loss_ns < 1)
+            continue;
+        claim->step_ns[product->step] += (int64_t)loss_ns;
+        count++;
+        if (loss_ns > dearest_loss_ns) {
+            dearest_loss_ns = loss_ns;
+            dearest = product;
+        }
+    }
+    if (dearest)
+        claim->evidence = product_evidence(advice, dearest, count, peer_time_ns(&all, dearest));
+    products_clear(&all);
+    claim->try_this = "pad sizes to multiples of 8 (vocabulary, hidden size, sequence), or of 64 "
+                      "where memory allows";
+    claim->confidence = CONFIDENCE_MEDIUM;
+    claim->reason = "priced by aligned products of similar FLOPs in this trace";
+    return dearest != NULL;
+}

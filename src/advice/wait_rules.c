@@ -1,0 +1,345 @@
+/* Advice on calls that make the host wait, so that the device runs dry: synchronising, allocating,
+ * garbage collection, the profiler, loading kernels. */
+#include "advice/wait_rules.h"
+
+#include "advice/claim.h"
+#include "advice/costly_calls.h"
+#include "base/format.h"
+#include "base/invariant.h"
+#include "base/prefix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t *zeroed_costs(const struct host_call_list *list)
+{
+    return require_memory(calloc((size_t)list->count + 1, sizeof(int64_t)));
+}
+
+/* Index in the list of data loading of the first call behind host event `event`. */
+static uint32_t next_loading(const struct host_call_list *loads, uint32_t event)
+{
+    uint32_t low = 0, high = loads->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (loads->events[middle] <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Cuts the range where the thread begins to load data: what follows is waiting for data. False
+ * where the call is made while loading. */
+static bool cut_at_loading(const struct advice_case *advice, uint32_t call, int64_t range_ns[2])
+{
+    const struct host_call_list *loads = &advice->calls.lists[CALLS_DATA];
+    const struct event *host = advice->trace->host;
+    uint32_t next = next_loading(loads, call);
+
+    if (next < loads->count && host[loads->events[next]].track == host[call].track &&
+        host[loads->events[next]].start_ns < range_ns[1])
+        range_ns[1] = host[loads->events[next]].start_ns;
+    return next == 0 || host[loads->events[next - 1]].track != host[call].track ||
+           event_end_ns(&host[loads->events[next - 1]]) <= host[call].start_ns;
+}
+
+/* Where the idle time lies that `call` is to blame for. The device ran dry while the call waited:
+ * all of the gap, for the host could not launch ahead. It was idle before: the call itself. It
+ * still works when the call returns: none. */
+static bool find_blamed_range(const struct advice_case *advice, uint32_t call, int64_t range_ns[2])
+{
+    const struct class_timeline *timeline = &advice->ledger->timeline;
+    const struct event *event = &advice->trace->host[call];
+    int64_t end_ns = event_end_ns(event);
+    size_t at = class_timeline_at(timeline, end_ns, 0);
+
+    if (at == SIZE_MAX || timeline->changes[at].mask)
+        return false;
+    range_ns[0] = timeline->changes[at].start_ns;
+    range_ns[1] = at + 1 < timeline->count ? timeline->changes[at + 1].start_ns : INT64_MAX;
+    if (range_ns[0] < event->start_ns) {
+        range_ns[0] = event->start_ns;
+        range_ns[1] = end_ns;
+    }
+    return cut_at_loading(advice, call, range_ns);
+}
+
+/* One synchronising call, for putting those of all threads in order of time. */
+struct sync_call {
+    int64_t start_ns;
+    uint32_t place; /* in the list */
+};
+
+static int compare_calls(const void *left, const void *right)
+{
+    const struct sync_call *a = left, *b = right;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* No moment is claimed twice, whatever number of calls lie in a gap: the first takes it. */
+static void claim_sync_gaps(struct advice_case *advice, struct advice_claim *claim,
+                            int64_t *idle_ns)
+{
+    const struct host_call_list *list = &advice->calls.lists[CALLS_SYNC];
+    struct sync_call *order = require_memory(calloc((size_t)list->count + 1, sizeof *order));
+    int64_t claimed_until_ns = INT64_MIN;
+
+    for (uint32_t i = 0; i < list->count; i++)
+        order[i] = (struct sync_call){advice->trace->host[list->events[i]].start_ns, i};
+    qsort(order, list->count, sizeof *order, compare_calls);
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t place = order[i].place;
+        int64_t range_ns[2];
+
+        if (!find_blamed_range(advice, list->events[place], range_ns))
+            continue;
+        if (range_ns[0] < claimed_until_ns)
+            range_ns[0] = claimed_until_ns;
+        if (range_ns[0] >= range_ns[1])
+            continue;
+        idle_ns[place] = claim_free_time(advice, claim, &advice->idle, range_ns);
+        claimed_until_ns = range_ns[1];
+    }
+    free(order);
+}
+
+static const struct prefixed_text sync_advice[] = {
+    {"aten::item", "read values on the device and fetch them every n-th step, not each one: keep "
+                   "loss.detach(), call .item() when logging"},
+    {"aten::_local_scalar_dense", "fetch values every n-th step: .item(), float() and `if tensor:` "
+                                  "wait for the device"},
+    {"aten::is_nonzero", "avoid `if tensor:` and assert on tensors: use torch.where, or check "
+                         "every n-th step"},
+    {"aten::nonzero", "avoid shapes that depend on values (nonzero, boolean masks): torch.where, "
+                      "or masks of a fixed size"},
+    {"aten::index", "avoid shapes that depend on values (nonzero, boolean masks): torch.where, or "
+                    "masks of a fixed size"},
+    {"aten::masked_select", "avoid shapes that depend on values (nonzero, boolean masks): "
+                            "torch.where, or masks of a fixed size"},
+    {"aten::unique", "avoid shapes that depend on values inside the step"},
+    {"aten::to", "pin the host's memory and copy with non_blocking=True; keep tensors made each "
+                 "step on the device"},
+    {"aten::_to_copy", "pin the host's memory and copy with non_blocking=True; keep tensors made "
+                       "each step on the device"},
+    {"aten::copy_", "pin the host's memory and copy with non_blocking=True; keep tensors made each "
+                    "step on the device"},
+    {"",
+     "leave out calls that wait for the device inside the step (torch.cuda.synchronize, .cpu(), "
+     "printing a tensor); time with events"},
+};
+
+bool check_synchronisation(struct advice_case *advice, struct advice_claim *claim)
+{
+    const struct host_call_list *list = &advice->calls.lists[CALLS_SYNC];
+    struct costly_calls calls;
+    const char *operation;
+    int64_t *idle_ns;
+
+    if (advice->ledger->is_cpu_only || list->count == 0)
+        return false;
+    idle_ns = zeroed_costs(list);
+    claim_sync_gaps(advice, claim, idle_ns);
+    sum_costly_calls(&calls, advice, list, idle_ns);
+    free(idle_ns);
+    if (calls.site_count == 0)
+        return false;
+    operation = calls.sites[0].site.operation;
+    claim->evidence = costly_calls_text(&calls, advice);
+    claim->try_this = text_by_prefix(operation ? operation : "", sync_advice);
+    claim->confidence = CONFIDENCE_MEDIUM;
+    claim->reason = "launching the next kernel takes a part of it in any case";
+    return true;
+}
+
+/* Idle time while calls of `kind` are open, and where they come from. */
+static bool claim_calls(struct advice_case *advice, struct advice_claim *claim,
+                        enum host_call_kind kind, struct costly_calls *calls)
+{
+    const struct host_call_list *list = &advice->calls.lists[kind];
+    int64_t *idle_ns = zeroed_costs(list);
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct event *event = &advice->trace->host[list->events[i]];
+        int64_t range_ns[2] = {event->start_ns, event_end_ns(event)};
+
+        idle_ns[i] = claim_free_time(advice, claim, &advice->idle, range_ns);
+    }
+    sum_costly_calls(calls, advice, list, idle_ns);
+    free(idle_ns);
+    return calls->site_count > 0;
+}
+
+static void price_by_account(struct advice_case *advice, struct advice_claim *claim,
+                             uint32_t accounts)
+{
+    memset(claim->step_ns, 0, advice->ledger->step_count * sizeof *claim->step_ns);
+    claim_accounts(advice, claim, accounts);
+}
+
+/* What a slow call is about, by its name. */
+static const struct prefixed_text slow_call_advice[] = {
+    {"cudaMemcpy", "pin the host's memory: a copy from pageable memory waits for its turn on the "
+                   "device"},
+    {"hipMemcpy", "pin the host's memory: a copy from pageable memory waits for its turn on the "
+                  "device"},
+    {"cudaModule", "warm up before recording: kernels are loaded at their first use"},
+    {"cuModule", "warm up before recording: kernels are loaded at their first use"},
+    {"", "warm up before recording, so that first uses of kernels and libraries lie outside; see "
+         "whether other work takes the processor"},
+};
+
+int64_t claim_slow_calls(struct advice_case *advice, struct advice_claim *claim,
+                         const struct event **longest)
+{
+    const struct host_call_list *list = &advice->calls.lists[CALLS_SLOW];
+    int64_t count = 0, longest_ns = 0;
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct event *event = &advice->trace->host[list->events[i]];
+        int64_t range_ns[2] = {event->start_ns, event_end_ns(event)};
+        int64_t idle_ns = claim_free_time(advice, claim, &advice->idle, range_ns);
+
+        count += idle_ns > 0;
+        if (idle_ns > longest_ns) {
+            longest_ns = idle_ns;
+            *longest = event;
+        }
+    }
+    return count;
+}
+
+bool check_slow_calls(struct advice_case *advice, struct advice_claim *claim)
+{
+    const struct event *longest = NULL;
+    int64_t count;
+    const char *name;
+
+    if (advice->ledger->is_cpu_only)
+        return false;
+    count = claim_slow_calls(advice, claim, &longest);
+    if (!longest)
+        return false;
+    name = trace_text(advice->trace, longest->name);
+    claim->evidence =
+        results_format(advice->results,
+                       "calls of 1 ms or more on an idle device: %s in all, the longest %s of "
+                       "%s",
+                       format_count(count).text, brief_name(name, advice->results),
+                       format_time(longest->duration_ns).text);
+    claim->try_this = text_by_prefix(name, slow_call_advice);
+    claim->confidence = CONFIDENCE_MEDIUM;
+    claim->reason = "the device idles meanwhile; why the call is slow is not in the trace";
+    return true;
+}
+
+bool check_allocator(struct advice_case *advice, struct advice_claim *claim)
+{
+    struct costly_calls calls;
+    const char *name;
+
+    if (!claim_calls(advice, claim, CALLS_ALLOCATOR, &calls))
+        return false;
+    price_by_account(advice, claim, ACCOUNT_BIT(IDLE_ALLOCATOR));
+    name = trace_text(advice->trace, advice->trace->host[calls.sites[0].site.event].name);
+    claim->evidence =
+        results_format(advice->results, "%s, in %s", costly_calls_text(&calls, advice), name);
+    claim->try_this = "keep shapes stable, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, leave "
+                      "memory free";
+    if (strstr(name, "Host"))
+        claim->try_this = "reuse pinned buffers: allocating pinned memory in the step stops the "
+                          "device";
+    claim->confidence = CONFIDENCE_HIGH;
+    claim->reason = "the device idles while the launching thread is in these calls";
+    return true;
+}
+
+bool check_garbage_collection(struct advice_case *advice, struct advice_claim *claim)
+{
+    const struct host_call_list *list = &advice->calls.lists[CALLS_GARBAGE];
+    int64_t longest_ns = 0;
+
+    if (list->count == 0)
+        return false;
+    claim_accounts(advice, claim, ACCOUNT_BIT(IDLE_GARBAGE));
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (advice->trace->host[list->events[i]].duration_ns > longest_ns)
+            longest_ns = advice->trace->host[list->events[i]].duration_ns;
+    }
+    claim->evidence = results_format(advice->results, "%s collections in the steps, the longest %s",
+                                     format_count(list->count).text, format_time(longest_ns).text);
+    claim->try_this =
+        "gc.freeze() after start-up; gc.disable() and gc.collect() every n-th step, the "
+        "same on all ranks";
+    claim->confidence = CONFIDENCE_HIGH;
+    claim->reason = results_format(advice->results, "%s while the collector runs", idles(advice));
+    return true;
+}
+
+/* Loading modules is the runtime's first use of a kernel, not the profiler's work; a full command
+ * buffer is the device's own back-pressure. */
+static bool is_module_loading(const char *name)
+{
+    return strstr(name, "oading") != NULL;
+}
+
+static bool is_command_buffer(const char *name)
+{
+    return strstr(name, "Command Buffer Full") != NULL;
+}
+
+/* Idle time under overhead events of one of the two kinds. */
+static bool claim_overhead(struct advice_case *advice, struct advice_claim *claim, bool of_loading)
+{
+    const struct host_call_list *list = &advice->calls.lists[CALLS_OVERHEAD];
+    const struct event *longest = NULL;
+    int64_t count = 0;
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct event *event = &advice->trace->host[list->events[i]];
+        const char *name = trace_text(advice->trace, event->name);
+        int64_t range_ns[2] = {event->start_ns, event_end_ns(event)};
+
+        if (is_module_loading(name) != of_loading || is_command_buffer(name) ||
+            claim_free_time(advice, claim, &advice->idle, range_ns) == 0)
+            continue;
+        count++;
+        if (!longest || event->duration_ns > longest->duration_ns)
+            longest = event;
+    }
+    if (!longest)
+        return false;
+    claim->evidence =
+        results_format(advice->results, "%s times in the steps; the longest %s, %s",
+                       format_count(count).text, format_time(longest->duration_ns).text,
+                       brief_name(trace_text(advice->trace, longest->name), advice->results));
+    return true;
+}
+
+bool check_profiler_overhead(struct advice_case *advice, struct advice_claim *claim)
+{
+    if (advice->ledger->is_cpu_only || !claim_overhead(advice, claim, false))
+        return false;
+    claim->try_this = "more warm-up steps in the profiler's schedule, no with_stack; a run without "
+                      "profiler does not lose this";
+    claim->confidence = CONFIDENCE_HIGH;
+    claim->reason = "the profiler recorded its own work; the device idles";
+    return true;
+}
+
+bool check_module_loading(struct advice_case *advice, struct advice_claim *claim)
+{
+    if (advice->ledger->is_cpu_only || !claim_overhead(advice, claim, true))
+        return false;
+    claim->try_this = "record later: only the first use of a kernel loads it; or "
+                      "CUDA_MODULE_LOADING=EAGER";
+    claim->confidence = CONFIDENCE_MEDIUM;
+    claim->reason = "a longer run pays this once, not each step";
+    return true;
+}

@@ -1,0 +1,31 @@
+/* What costs most, and what to try? */
+#include "advice/give_advice.h"
+#include "analyses/analysis.h"
+#include "analyses/chosen_events.h"
+
+static struct section *advise(struct results *results, const struct analysis_input *input)
+{
+    struct advice_findings advice;
+    struct section *section;
+
+    if (input->ledger->step_count == 0)
+        return NULL;
+    advice = give_advice(results, input->efficiency);
+    section = section_new(
+        results, "advice", "Advice",
+        advice.priced
+            ? "What costs time, the dearest first. \"At most 1.20x\": a step is at most that many "
+              "times as fast if all of it goes. Findings may be about the same time: do not add "
+              "them up."
+            : results_format(results, "Nothing above 2 %% of the %s was found.",
+                             step_word(input->ledger)));
+    for (size_t i = 0; i < advice.count; i++)
+        section_add_finding(results, section, advice.findings[i]);
+    return section;
+}
+
+const struct analysis advice_analysis = {
+    .name = "advice",
+    .summary = "What costs most, and what to try?",
+    .run = advise,
+};
