@@ -1,7 +1,9 @@
 /* `flopledger flops TRACE...`: what a model computes, by module. */
 #include "analyses/module_cost_sections.h"
 #include "analyses/ranks_overview.h"
+#include "base/apportion.h"
 #include "base/attributes.h"
+#include "base/invariant.h"
 #include "commands/command.h"
 #include "commands/input_files.h"
 #include "commands/page_options.h"
@@ -100,9 +102,23 @@ struct flops_plan {
 /* Which part of the trace counts. */
 struct chosen_steps {
     struct time_window *windows; /* free() */
+    int64_t *numbers;            /* free() */
     uint32_t count;
-    int64_t first_number;
 };
+
+/* What they trained on, on this rank, all together; -1: not known. */
+struct trained_on {
+    int64_t micro_batches;
+    int64_t samples;
+    int64_t tokens;
+};
+
+static void chosen_steps_clear(struct chosen_steps *chosen)
+{
+    free(chosen->windows);
+    free(chosen->numbers);
+    *chosen = (struct chosen_steps){0};
+}
 
 static bool choose_steps(struct chosen_steps *chosen, const struct trace *trace,
                          struct step_range range, struct error *error)
@@ -110,22 +126,19 @@ static bool choose_steps(struct chosen_steps *chosen, const struct trace *trace,
     SCOPED(step_windows) found = {0};
 
     find_step_windows(&found, trace, WINDOW_CHOICE_STEPS, -1);
-    chosen->windows = calloc(found.count + (size_t)1, sizeof *chosen->windows);
-    if (!chosen->windows)
-        abort();
+    chosen->windows = require_memory(calloc(found.count + (size_t)1, sizeof *chosen->windows));
+    chosen->numbers = require_memory(calloc(found.count + (size_t)1, sizeof *chosen->numbers));
     for (uint32_t i = 0; i < found.count; i++) {
         const struct step_window *window = &found.windows[i];
 
         if (window->number < range.first || window->number > range.last)
             continue;
-        if (chosen->count == 0)
-            chosen->first_number = window->number;
+        chosen->numbers[chosen->count] = window->number;
         chosen->windows[chosen->count++] = (struct time_window){window->start_ns, window->end_ns};
     }
     if (chosen->count > 0 || (range.first == INT64_MIN && range.last == INT64_MAX))
         return true;
-    free(chosen->windows);
-    *chosen = (struct chosen_steps){0};
+    chosen_steps_clear(chosen);
     return error_set(error, ERROR_NO_DATA, "none of the steps asked for is in '%s': it has %u",
                      trace_text(trace, trace->path), found.count);
 }
@@ -154,10 +167,51 @@ static void add_fact(struct results *results, struct section *section, const cha
             (struct number){.key = key, .title = title, .value = value_count(value)});
 }
 
+static int64_t sum_known(int64_t sum, int64_t more)
+{
+    int64_t total;
+
+    return sum < 0 || more < 0 || __builtin_add_overflow(sum, more, &total) ? -1 : total;
+}
+
+static struct trained_on sum_steps(const struct chosen_steps *chosen,
+                                   const struct model_description *description)
+{
+    struct trained_on sum = {0};
+
+    for (uint32_t i = 0; i < chosen->count; i++) {
+        const struct described_step *step = describe_step(description, chosen->numbers[i]);
+
+        if (!step)
+            return (struct trained_on){-1, -1, -1};
+        sum.micro_batches = sum_known(sum.micro_batches, step->micro_batches);
+        sum.samples = sum_known(sum.samples, step->samples);
+        sum.tokens = sum_known(sum.tokens, step->tokens);
+    }
+    return chosen->count > 0 ? sum : (struct trained_on){-1, -1, -1};
+}
+
+/* The mean of each step; a micro-batch is what the model is called with once. */
+static void add_batch(struct results *results, struct section *section,
+                      const struct chosen_steps *chosen, const struct trained_on *sum)
+{
+    if (sum->samples < 0)
+        return;
+    add_fact(results, section, "samples", "samples", rounded_mean(sum->samples, chosen->count));
+    if (sum->tokens >= 0)
+        add_fact(results, section, "tokens", "tokens", rounded_mean(sum->tokens, chosen->count));
+    if (sum->micro_batches > 0)
+        add_fact(results, section, "micro_batch_samples", "samples of a micro-batch",
+                 rounded_mean(sum->samples, sum->micro_batches));
+}
+
 static void add_facts(struct results *results, struct section *section,
                       const struct flops_plan *plan, const struct chosen_steps *chosen,
                       const struct model_description *description)
 {
+    struct trained_on sum = sum_steps(chosen, description);
+
+    add_batch(results, section, chosen, &sum);
     if (description->world_size > 1 || plan->is_deepspeed) {
         add_fact(results, section, "world_size", "ranks", description->world_size);
         add_fact(results, section, "data_parallel_size", "data parallel size",
@@ -168,7 +222,7 @@ static void add_facts(struct results *results, struct section *section,
     if (!plan->is_deepspeed)
         return;
     add_fact(results, section, "profile_step", "first step",
-             chosen->count ? chosen->first_number : 1);
+             chosen->count ? chosen->numbers[0] : 1);
     add_fact(results, section, "module_depth", "depth", plan->settings->depth);
     add_fact(results, section, "top_modules", "top",
              plan->settings->top < 0 ? 1 : plan->settings->top);
@@ -230,7 +284,7 @@ static bool analyse(struct results *results, const struct trace *trace, const vo
     if (!choose_steps(&chosen, trace, plan->settings->steps, error))
         return false;
     describe_rank(results, trace, plan, &chosen, &description);
-    free(chosen.windows);
+    chosen_steps_clear(&chosen);
     return true;
 }
 

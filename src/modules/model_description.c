@@ -166,28 +166,39 @@ static void set_sizes(struct model_description *description, const struct json_n
     description->tensor_size = json_integer_of(json_member(parallel, "tensor"), "size", -1);
 }
 
-static uint32_t count_steps(const struct json_node *windows)
+/* A count of an entry; -1 for null, none, or a negative one. */
+static int64_t count_of(const struct json_node *entry, const char *key)
+{
+    const struct json_node *count = json_member(entry, key);
+
+    return count && count->kind == JSON_NUMBER && count->is_integer && count->integer >= 0
+               ? count->integer
+               : -1;
+}
+
+static uint32_t count_recorded(const struct json_node *windows)
 {
     uint32_t count = 0;
 
     for (; windows; windows = windows->next)
-        for (const struct json_node *step = json_items_of(windows, "steps"); step;
-             step = step->next)
+        for (const struct json_node *entry = json_items_of(windows, "steps"); entry;
+             entry = entry->next)
             count++;
     return count;
 }
 
 static void add_steps(struct model_description *description, const struct json_node *windows)
 {
-    description->steps = arena_allocate(&description->arena, (count_steps(windows) + (size_t)1) *
+    description->steps = arena_allocate(&description->arena, (count_recorded(windows) + (size_t)1) *
                                                                  sizeof *description->steps);
     for (; windows; windows = windows->next)
-        for (const struct json_node *step = json_items_of(windows, "steps"); step;
-             step = step->next)
+        for (const struct json_node *entry = json_items_of(windows, "steps"); entry;
+             entry = entry->next)
             description->steps[description->step_count++] =
-                (struct described_step){.number = json_integer_of(step, "step", -1),
-                                        .samples = json_integer_of(step, "samples", -1),
-                                        .tokens = json_integer_of(step, "tokens", -1)};
+                (struct described_step){.number = count_of(entry, "step"),
+                                        .micro_batches = count_of(entry, "micro_batches"),
+                                        .samples = count_of(entry, "samples"),
+                                        .tokens = count_of(entry, "tokens")};
 }
 
 bool model_description_parse(struct model_description *description, const char *name,

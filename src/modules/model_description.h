@@ -20,10 +20,11 @@ struct described_module {
     int64_t trainable;  /* of those, not frozen */
 };
 
-/* What a recorded step trained on; -1: not known. */
+/* What a recorded step trained on, on this rank; -1: not known. */
 struct described_step {
     int64_t number;
-    int64_t samples;
+    int64_t micro_batches; /* forward passes of the model */
+    int64_t samples;       /* of all of these */
     int64_t tokens;
 };
 
@@ -34,7 +35,7 @@ struct model_description {
     int64_t tensor_size;
     struct described_module *modules; /* [count], as model.named_modules() gives them */
     uint32_t count;
-    struct described_step *steps; /* [step_count]: of all windows that were recorded */
+    struct described_step *steps; /* [step_count], of all traces in the folder */
     uint32_t step_count;
     struct arena arena;
 };
@@ -52,7 +53,7 @@ MUST_USE bool model_description_find(struct model_description *description, cons
 const struct described_module *describe_module(const struct model_description *description,
                                                const char *name);
 
-/* NULL where the step is not described. */
+/* NULL where it is not described. */
 const struct described_step *describe_step(const struct model_description *description,
                                            int64_t number);
 

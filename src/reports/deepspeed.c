@@ -107,8 +107,7 @@ static void write_rest_of_step(FILE *output, const struct section *section,
     double backward = deepspeed_real(section, "backward_flops", 0) +
                       deepspeed_real(section, "recomputed_flops", 0);
     double iteration_s = all->seconds + backward_s + step_s;
-    double samples = deepspeed_real(section, "micro_batch_samples", 0);
-    char text[64];
+    double samples = deepspeed_real(section, "samples", 0);
 
     if (backward_s <= 0)
         return;
@@ -122,12 +121,12 @@ static void write_rest_of_step(FILE *output, const struct section *section,
     write_line(output, "iter latency: ", deepspeed_number(iteration_s, "s").text);
     write_line(output, "FLOPS per GPU = fwd+bwd flops per GPU / iter latency: ",
                deepspeed_number(rate(all->flops + backward, iteration_s), "FLOPS").text);
-    if (samples > 0) {
-        (void)snprintf(
-            text, sizeof text, "%.2f",
-            rate(samples * deepspeed_real(section, "data_parallel_size", 1), iteration_s));
-        write_line(output, "samples/second: ", text);
-    }
+    if (samples > 0)
+        write_line(
+            output, "samples/second: ",
+            deepspeed_rounded(
+                rate(samples * deepspeed_real(section, "data_parallel_size", 1), iteration_s))
+                .text);
 }
 
 /* ---- aggregated ---- */

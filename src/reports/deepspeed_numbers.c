@@ -57,6 +57,18 @@ struct short_text deepspeed_parameters(double number)
     return text;
 }
 
+struct short_text deepspeed_rounded(double number)
+{
+    struct short_text text;
+    size_t length;
+
+    (void)snprintf(text.text, sizeof text.text, "%.2f", number);
+    length = strlen(text.text);
+    if (length > 1 && text.text[length - 1] == '0')
+        text.text[length - 1] = '\0';
+    return text;
+}
+
 struct short_text deepspeed_per_cent(double part, double whole)
 {
     struct short_text text;

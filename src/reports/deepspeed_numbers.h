@@ -11,6 +11,9 @@ struct short_text deepspeed_number(double number, const char *suffix);
 /* "8.4 M", "6.74 B": billions as B, nothing behind small numbers. */
 struct short_text deepspeed_parameters(double number);
 
+/* "10.83", "12.0": as Python writes a number rounded to two digits. */
+struct short_text deepspeed_rounded(double number);
+
 /* "86.58%"; "0%" of nothing. */
 struct short_text deepspeed_per_cent(double part, double whole);
 

@@ -36,6 +36,9 @@ static void parameters(void **state)
 static void per_cents(void **state)
 {
     (void)state;
+    assert_string_equal(deepspeed_rounded(283.826).text, "283.83");
+    assert_string_equal(deepspeed_rounded(11.1).text, "11.1");
+    assert_string_equal(deepspeed_rounded(12).text, "12.0");
     assert_string_equal(deepspeed_per_cent(8320, 9610).text, "86.58%");
     assert_string_equal(deepspeed_per_cent(1, 1).text, "100%");
     assert_string_equal(deepspeed_per_cent(0, 0).text, "0%");

@@ -21,7 +21,9 @@ static const char capture[] =
     "{\"name\": \"a.y\", \"mark\": \"a.y\", \"class\": \"Linear\", \"extra_repr\": \"\","
     " \"parameters\": [{\"name\": \"weight\", \"shape\": [6, 6], \"frozen\": false,"
     " \"shared_with\": \"a.x.weight\"}, {\"name\": \"bias\", \"shape\": [6], \"frozen\": true}]}"
-    "]}]}";
+    "]}],"
+    "\"recorded\": [{\"steps\": [{\"step\": 4, \"micro_batches\": 2, \"samples\": 6, \"tokens\": 48}]},"
+    "{\"steps\": [{\"step\": 9, \"micro_batches\": 2, \"samples\": null, \"tokens\": -3}]}, 7]}";
 
 static void parameters_are_added_up(void **state)
 {
@@ -46,21 +48,20 @@ static void parameters_are_added_up(void **state)
     assert_int_equal(description.tensor_size, 2);
 }
 
-static void steps_say_what_they_trained_on(void **state)
+static void steps_of_all_windows(void **state)
 {
-    static const char text[] =
-        "{\"recorded\": [{\"steps\": [{\"step\": 3, \"samples\": 8, \"tokens\": 512}, {}]},"
-        " 7, {\"steps\": [{\"step\": 9, \"samples\": 2, \"tokens\": null}]}]}";
     SCOPED(model_description) description = {0};
     struct error error = {0};
 
     (void)state;
-    assert_true(model_description_parse(&description, "capture.json", text, strlen(text), &error));
-    assert_int_equal(description.step_count, 3);
-    assert_int_equal(describe_step(&description, 3)->tokens, 512);
-    assert_int_equal(describe_step(&description, 9)->samples, 2);
+    assert_true(
+        model_description_parse(&description, "capture.json", capture, strlen(capture), &error));
+    assert_int_equal(describe_step(&description, 4)->samples, 6);
+    assert_int_equal(describe_step(&description, 4)->micro_batches, 2);
+    assert_int_equal(describe_step(&description, 4)->tokens, 48);
+    assert_int_equal(describe_step(&description, 9)->samples, -1); /* not known */
     assert_int_equal(describe_step(&description, 9)->tokens, -1);
-    assert_null(describe_step(&description, 4));
+    assert_null(describe_step(&description, 5));
 }
 
 static void other_json_is_no_model(void **state)
@@ -69,6 +70,7 @@ static void other_json_is_no_model(void **state)
         "{}",
         "[]",
         "{\"models\": 3}",
+        "{\"recorded\": [3, {\"steps\": 1}, {\"steps\": [7, null]}]}",
         "{\"models\": [3, {}, {\"modules\": [1, {}]}]}",
         "{\"models\": [{\"modules\": [{\"parameters\": [{\"shape\": [\"x\", -3]}]}]}]}",
         NULL};
@@ -109,7 +111,7 @@ static void no_file_is_no_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_are_added_up), cmocka_unit_test(steps_say_what_they_trained_on),
+        cmocka_unit_test(parameters_are_added_up), cmocka_unit_test(steps_of_all_windows),
         cmocka_unit_test(other_json_is_no_model),  cmocka_unit_test(damage_is_told),
         cmocka_unit_test(no_file_is_no_error),
     };
