@@ -20,9 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "metrics"
 NAME = re.compile(r"`([a-z0-9_]+(?:\.[a-z0-9_]+)+)`")
 SNAPSHOTS = "tests/traces/golden/memory"
-WITHOUT_TRACE = [
+OTHERS = [
     ["device"],
     ["device", "NVIDIA H100 80GB HBM3"],
+    ["flops", "tests/traces/golden/modules"],
     ["memory", f"{SNAPSHOTS}/tags.pickle"],
     ["memory", f"{SNAPSHOTS}/oom.pickle"],
     ["memory", f"{SNAPSHOTS}/two_devices.pickle"],
@@ -77,7 +78,7 @@ def names_in_reports(program: str) -> set[str]:
                 command = [program, "report", "--json", "--by", by, *map(str, paths)]
                 done = subprocess.run(command, capture_output=True, check=True)
                 names.update(names_in_report(json.loads(done.stdout)))
-    for arguments in WITHOUT_TRACE:
+    for arguments in OTHERS:
         command = [program, *arguments, "--json"]
         done = subprocess.run(command, capture_output=True, check=True, cwd=ROOT)
         names.update(names_in_report(json.loads(done.stdout)))
