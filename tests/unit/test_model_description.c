@@ -22,8 +22,10 @@ static const char capture[] =
     " \"parameters\": [{\"name\": \"weight\", \"shape\": [6, 6], \"frozen\": false,"
     " \"shared_with\": \"a.x.weight\"}, {\"name\": \"bias\", \"shape\": [6], \"frozen\": true}]}"
     "]}],"
-    "\"recorded\": [{\"steps\": [{\"step\": 4, \"micro_batches\": 2, \"samples\": 6, \"tokens\": 48}]},"
-    "{\"steps\": [{\"step\": 9, \"micro_batches\": 2, \"samples\": null, \"tokens\": -3}]}, 7]}";
+    "\"recorded\": [{\"steps\": [{\"step\": 4, \"micro_batches\": 2,"
+    " \"samples\": 6, \"tokens\": 48}]},"
+    "{\"steps\": [{\"step\": 9, \"micro_batches\": 2,"
+    " \"samples\": null, \"tokens\": -3}]}, 7]}";
 
 static void parameters_are_added_up(void **state)
 {
