@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-const char why_convention_does_not_fit[] = "its formula is for decoders with attention only";
+const char why_convention_does_not_fit[] = "its formula does not fit this model";
 
 static const double does_not_fit = -1.0;
 
@@ -256,60 +256,61 @@ double hardware_flops(const struct architecture *architecture, struct convention
 }
 
 static const struct convention conventions[] = {
-    {"exact", "exact, behind the mask",
+    {"exact", "exact", "exact, behind the mask",
      "every matrix product of the model once forward and twice backward; attention only of the "
      "pairs that the mask and windows leave; logits and router yes, embedding look-up no; of "
      "experts those a token meets; no recomputation",
      false, count_exact},
-    {"full", "exact, without the mask", "as exact, but every query with every key", false,
+    {"full", "full", "exact, without the mask", "as exact, but every query with every key", false,
      count_full},
-    {"megatron", "Megatron-LM",
+    {"megatron", "megatron", "Megatron-LM",
      "attention halved for the causal mask, windows not regarded; logits of the padded vocabulary; "
      "no router; active experts; no recomputation",
      false, count_megatron},
-    {"maxtext", "MaxText",
+    {"maxtext", "maxtext", "MaxText",
      "attention halved for the causal mask (since 2025-07; before that full); router and active "
      "experts; no recomputation",
      false, count_maxtext},
-    {"nemo", "NeMo, formula of the model",
+    {"nemo", "nemo", "NeMo, formula of the model",
      "attention halved for the causal mask; grouped keys; no recomputation; for dense gated models",
      false, count_nemo},
-    {"nemo-default", "NeMo, transformer()",
+    {"nemo-default", "nemo_default", "NeMo, transformer()",
      "full attention; takes two matrices for each feed-forward, gated or not", false,
      count_nemo_default},
-    {"torchtitan", "torchtitan",
+    {"torchtitan", "torchtitan", "torchtitan",
      "6 for each active parameter but the embedding's (which is not taken off where it is tied), "
      "full attention",
      false, count_torchtitan},
-    {"olmo-core", "OLMo-core",
+    {"olmo-core", "olmo_core", "OLMo-core",
      "6 for each parameter of the layers and of the logits, full attention within windows", false,
      count_olmo},
-    {"nanotron", "nanotron", "every matrix product, full attention", false, count_full},
-    {"deepspeed", "DeepSpeed's profiler x 3",
+    {"nanotron", "nanotron", "nanotron", "every matrix product, full attention", false, count_full},
+    {"deepspeed", "deepspeed", "DeepSpeed's profiler x 3",
      "the measured forward times 3, full attention, real experts; no recomputation", false,
      count_full},
-    {"palm", "PaLM, appendix B",
+    {"palm", "palm", "PaLM, appendix B",
      "6 for each parameter, embedding and all experts too; full attention", false, count_palm},
-    {"nanogpt", "nanoGPT",
+    {"nanogpt", "nanogpt", "nanoGPT",
      "as PaLM, without learned positions; divides by 312 TFLOP/s whatever the device", false,
      count_nanogpt},
-    {"llm-foundry", "llm-foundry", "as PaLM, with the hidden size for heads by their size", false,
-     count_llm_foundry},
-    {"internevo", "InternEvo",
+    {"llm-foundry", "llm_foundry", "llm-foundry",
+     "as PaLM, with the hidden size for heads by their size", false, count_llm_foundry},
+    {"internevo", "internevo", "InternEvo",
      "takes as many keys as queries, and full attention; 4 passes instead of 3 with full "
      "recomputation (not of the logits): then it is what the device computes",
      true, count_internevo},
-    {"megatron-sc21", "Megatron-LM, SC'21 paper",
+    {"megatron-sc21", "megatron_sc21", "Megatron-LM, SC'21 paper",
      "4 passes, whether recomputed or not; feed-forwards of 4 hidden sizes, as many keys as "
      "queries, full attention",
      true, count_sc21},
-    {"megatron-deepspeed", "Megatron-DeepSpeed",
+    {"megatron-deepspeed", "megatron_deepspeed", "Megatron-DeepSpeed",
      "full attention; none of the keys' and values' products where more than 2 queries share a key "
      "(an integer division); active experts in all layers; with recomputation what is computed "
      "again, too",
      true, count_megatron_deepspeed},
-    {"6n-active", "6 x active parameters", "no attention; embedding too", false, count_six_active},
-    {"6n", "6 x all parameters", "no attention; embedding and all experts too", false,
+    {"6n-active", "six_n_active", "6 x active parameters", "no attention; embedding too", false,
+     count_six_active},
+    {"6n", "six_n", "6 x all parameters", "no attention; embedding and all experts too", false,
      count_six_all},
 };
 

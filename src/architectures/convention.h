@@ -21,7 +21,8 @@ struct convention_setting {
 };
 
 struct convention {
-    const char *name;      /* "megatron" */
+    const char *name;      /* "megatron-sc21" */
+    const char *key;       /* "megatron_sc21": in JSON */
     const char *title;     /* "Megatron-LM" */
     const char *rule;      /* in words */
     bool counts_recompute; /* what it calls FLOPs has recomputation in it */

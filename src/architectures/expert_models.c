@@ -3,12 +3,20 @@
 
 #include <string.h>
 
+/* transformers 5 writes num_local_experts for Qwen 3, too. */
+static int64_t expert_count(struct config_keys *config)
+{
+    bool is_local = json_member(config->root, "num_local_experts") != NULL;
+
+    return config_size(config, is_local ? "num_local_experts" : "num_experts", SIZE_MAX_EXPERTS);
+}
+
 static void read_mixtral(struct architecture *architecture, struct config_keys *config)
 {
     struct layer_kind kind;
 
     kind = attention_layer(architecture, head_size_of(config, architecture));
-    kind.experts = config_size(config, "num_local_experts", SIZE_MAX_EXPERTS);
+    kind.experts = expert_count(config);
     kind.experts_per_token = config_size(config, "num_experts_per_tok", kind.experts);
     kind.expert_matrix = feed_forward_weights(architecture, architecture->feed_size);
     kind.router_matrix = architecture->hidden_size * kind.experts;
@@ -52,7 +60,7 @@ static void read_qwen(struct architecture *architecture, struct config_keys *con
     kind.feed_matrix = feed_forward_weights(architecture, architecture->feed_size);
     architecture_add_layers(architecture, kind, dense);
     kind.feed_matrix = 0;
-    kind.experts = config_size(config, "num_experts", SIZE_MAX_EXPERTS);
+    kind.experts = expert_count(config);
     kind.experts_per_token = config_size(config, "num_experts_per_tok", kind.experts);
     kind.expert_matrix = feed_forward_weights(architecture, expert_size);
     kind.router_matrix = architecture->hidden_size * kind.experts;

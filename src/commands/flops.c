@@ -6,6 +6,7 @@
 #include "base/invariant.h"
 #include "commands/command.h"
 #include "commands/input_files.h"
+#include "commands/model_flops.h"
 #include "commands/page_options.h"
 #include "commands/read_files.h"
 #include "commands/step_range.h"
@@ -19,6 +20,7 @@
 
 struct flops_settings {
     struct page_settings page;
+    struct model_settings model;
     struct step_range steps;
     int64_t depth;
     int64_t top;
@@ -87,6 +89,7 @@ static const struct option flops_options[] = {
      .maximum = INT32_MAX,
      .help =
          "of several ranks: the one to print in full (default: the lowest in text, all in json)"},
+    MODEL_OPTIONS(struct flops_settings),
     PAGE_OPTIONS(struct flops_settings),
     READING_OPTIONS(struct flops_settings),
     {0},
@@ -316,6 +319,20 @@ static bool count_in(const struct input_files *files, const struct flops_plan *p
     return judge_files_read(&outcome, error);
 }
 
+/* A model instead of traces; its options are of no use without it. */
+static bool check_model_options(const struct flops_settings *settings, int operands,
+                                const char *first, struct error *error)
+{
+    const char *option = option_of_model(&settings->model);
+
+    if (settings->model.config && operands > 0)
+        return error_set(error, ERROR_USAGE,
+                         "--model counts a model without a trace, but '%s' was given too", first);
+    if (!settings->model.config && option)
+        return error_set(error, ERROR_USAGE, "%s is of use with --model only", option);
+    return true;
+}
+
 static bool run_flops(int count, char **arguments, struct error *error)
 {
     struct flops_settings settings = {.steps = {INT64_MIN, INT64_MAX},
@@ -331,6 +348,10 @@ static bool run_flops(int count, char **arguments, struct error *error)
         return false;
     if (!check_output(&settings.page, error))
         return false;
+    if (!check_model_options(&settings, count, count > 0 ? arguments[0] : "", error))
+        return false;
+    if (settings.model.config)
+        return print_model_flops(&settings.model, &settings.page, error);
     if (settings.formulas && !user_formulas_read(&plan.formulas, settings.formulas, error))
         return false;
     plan.is_deepspeed = strcmp(report_names[settings.page.format], "deepspeed") == 0;
@@ -342,20 +363,26 @@ static bool run_flops(int count, char **arguments, struct error *error)
 const struct command flops_command = {
     .name = "flops",
     .summary = "what a model computes: FLOPs, bytes and time of each module",
-    .usage = "TRACE...",
+    .usage = "TRACE... | --model FILE",
     .description =
         "Reads traces with shapes and marks of modules, as 'flopledger run' records them, and "
         "prints what each module of the model computes and how long it takes: FLOPs and latency of "
         "the forward and the backward, what activation checkpointing computes again, time on the "
         "device, bytes, and all ops that are not counted.\n\n"
         "Parameters and classes come from the file capture.json beside a trace. Traces without "
-        "marks give the ops alone.",
+        "marks give the ops alone.\n\n"
+        "With --model no trace is read: parameters, FLOPs of a token by part and as other tools "
+        "count them, and memory follow from the config.json of a Hugging Face model, and with "
+        "--step-time the MFU.",
     .examples = "flopledger flops trace.json.gz\n"
                 "    all modules of the model\n"
                 "flopledger flops --depth 2 --sort flops trace.json.gz\n"
                 "    the upper modules, the largest first\n"
                 "flopledger flops --format deepspeed --top 3 trace.json.gz\n"
-                "    the text of DeepSpeed's Flops Profiler",
+                "    the text of DeepSpeed's Flops Profiler\n"
+                "flopledger flops --model config.json --batch 512 --seq 8192 --devices 64 "
+                "--step-time 11.2s --device H100-SXM\n"
+                "    what a model costs, and the MFU of its run as each tool would print it",
     .options = flops_options,
     .run = run_flops,
 };

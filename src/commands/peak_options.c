@@ -10,6 +10,10 @@
 
 enum { WORD_MAX = 32 };
 
+/* No device does more TFLOP/s, nor fewer FLOP/s: "989.5" and "989.5e12" are one peak. */
+static const double TFLOPS_MAX = 1e6;
+static const double PLAIN_FLOPS_MIN = 1e9;
+
 const char device_accepted[] = "a number from 0 to 2147483647, or a name (\"H100 SXM\")";
 const char peak_accepted[] = "TFLOP/s, of one number format or of all (989, 989:bf16 or "
                              "989:bf16,1979:fp8)";
@@ -43,7 +47,11 @@ static bool read_peak(struct peak_settings *peaks, const char *text, const char 
     enum peak_type type;
     size_t length;
 
-    if (behind == text || behind > end || !isfinite(tflops) || tflops <= 0 || tflops > 1e6)
+    if (behind == text || behind > end || !isfinite(tflops))
+        return false;
+    if (tflops >= PLAIN_FLOPS_MIN)
+        tflops /= 1e12;
+    if (tflops <= 0 || tflops > TFLOPS_MAX)
         return false;
     if (behind == end) {
         peaks->peak_of_all = tflops * 1e12;

@@ -158,6 +158,11 @@ def take_own(checker: Checker) -> None:
         checker.take(["memory", "--json", str(snapshots / f"{name}.pickle")], True)
     after = str(snapshots / "tags.pickle")
     checker.take(["memory", "--json", "--compare", str(snapshots / "before.pickle"), after], True)
+    models = ROOT / "tests" / "models"
+    of_model = ["flops", "--json", "--batch", "4", "--model"]
+    of_run = ["--seq", "128", "--step-time", "1s", "--peak", "100"]
+    checker.take([*of_model, str(models / "deepseek-v3.json"), *of_run], True)
+    checker.take([*of_model, str(models / "bert-base-no-class.json"), *of_run], True)
     checker.take(["device", "--json"], True)
     checker.take(["device", "--json", "NVIDIA H100 80GB HBM3"], True)
 

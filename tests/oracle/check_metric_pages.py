@@ -19,6 +19,7 @@ from typing import Any, Iterator
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "metrics"
 NAME = re.compile(r"`([a-z0-9_]+(?:\.[a-z0-9_]+)+)`")
+OF_MODEL = "flops --batch 4 --seq 128 --step-time 1s --peak 100 --model tests/models/"
 SNAPSHOTS = "tests/traces/golden/memory"
 OTHERS = [
     ["device"],
@@ -28,6 +29,8 @@ OTHERS = [
     ["memory", f"{SNAPSHOTS}/oom.pickle"],
     ["memory", f"{SNAPSHOTS}/two_devices.pickle"],
     ["memory", "--compare", f"{SNAPSHOTS}/before.pickle", f"{SNAPSHOTS}/tags.pickle"],
+    f"{OF_MODEL}deepseek-v3.json".split(),
+    f"{OF_MODEL}bert-base-no-class.json".split(),
 ]
 GENERATOR = ROOT / "tests" / "generate" / "make_trace.py"
 

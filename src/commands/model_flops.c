@@ -1,0 +1,177 @@
+/* `flopledger flops --model`: what a model costs by its config.json alone. */
+#include "commands/model_flops.h"
+
+#include "architectures/read_architecture.h"
+#include "commands/model_sections.h"
+#include "devices/find_device_peak.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const recompute_names[] = {"none", "selective", "full", NULL};
+const char step_time_accepted[] = "a time of more than 0 (1.23s, 850ms, 1.23)";
+
+bool parse_step_time(const char *text, void *field)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"min", 60e9}};
+    int64_t *time_ns = field;
+    char *behind;
+    double number = strtod(text, &behind);
+
+    if (behind == text || !isfinite(number))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        double ns = number * units[i].ns;
+
+        if (strcmp(behind, units[i].unit) == 0 && ns >= 1.0 && ns < 1e18) {
+            *time_ns = llround(ns);
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *option_of_model(const struct model_settings *settings)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+    } options[] = {
+        {"--batch", settings->batch > 0},
+        {"--seq", settings->sequence > 0},
+        {"--step-time", settings->step_time_ns > 0},
+        {"--devices", settings->devices > 0},
+        {"--device", settings->device != NULL},
+        {"--dtype", settings->peaks.has_precision},
+        {"--peak", settings->peaks.peak_of_all > 0.0},
+        {"--recompute", settings->recompute > 0},
+        {"--dp", settings->data > 0},
+        {"--tp", settings->tensor > 0},
+        {"--pp", settings->pipeline > 0},
+        {"--ep", settings->expert > 0},
+        {"--zero", settings->zero > 0},
+    };
+
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (options[i].is_given)
+            return options[i].name;
+    for (int i = 0; i < PEAK_TYPE_COUNT; i++)
+        if (settings->peaks.peaks[i] > 0.0)
+            return "--peak";
+    return NULL;
+}
+
+static int64_t at_least_one(int64_t number)
+{
+    return number > 0 ? number : 1;
+}
+
+/* --devices and --dp say the same where both are given; each follows from the other. */
+static bool settle_layout(struct model_run *run, const struct model_settings *settings,
+                          struct error *error)
+{
+    struct model_layout *layout = &run->layout;
+    int64_t of_one_replica;
+
+    *layout = (struct model_layout){.data = settings->data,
+                                    .tensor = at_least_one(settings->tensor),
+                                    .pipeline = at_least_one(settings->pipeline),
+                                    .expert = at_least_one(settings->expert),
+                                    .zero = (int)settings->zero};
+    of_one_replica = layout->tensor * layout->pipeline;
+    if (layout->data == 0 && settings->devices % of_one_replica != 0)
+        return error_set(error, ERROR_USAGE,
+                         "--devices is %lld, which --tp times --pp (%lld) does not divide",
+                         (long long)settings->devices, (long long)of_one_replica);
+    if (layout->data == 0)
+        layout->data = at_least_one(settings->devices / of_one_replica);
+    run->devices = layout->data * of_one_replica;
+    if (settings->devices > 0 && settings->devices != run->devices)
+        return error_set(error, ERROR_USAGE,
+                         "--devices is %lld, but --dp times --tp times --pp is %lld",
+                         (long long)settings->devices, (long long)run->devices);
+    return model_layout_check(&run->architecture, layout, error);
+}
+
+static bool settle_sequence(struct model_run *run, const struct model_settings *settings,
+                            struct error *error)
+{
+    int64_t fixed = run->architecture.fixed_sequence;
+
+    if (fixed > 0 && settings->sequence > 0 && settings->sequence != fixed)
+        return error_set(error, ERROR_USAGE,
+                         "--seq is %lld, but a sample of this model has %lld tokens by its "
+                         "image_size and patch_size: leave --seq out",
+                         (long long)settings->sequence, (long long)fixed);
+    if (fixed == 0 && settings->sequence == 0)
+        return error_set(error, ERROR_USAGE, "--seq is missing: how many tokens has a sample?");
+    if (settings->batch == 0 && settings->step_time_ns > 0)
+        return error_set(error, ERROR_USAGE,
+                         "--batch is missing: how many samples had the step of --step-time, of all "
+                         "devices together?");
+    run->setting = (struct convention_setting){
+        .sequence = fixed > 0 ? fixed : settings->sequence,
+        .recompute = (enum recompute)settings->recompute,
+    };
+    run->batch = at_least_one(settings->batch);
+    run->step_time_ns = settings->step_time_ns;
+    return true;
+}
+
+/* --peak goes before the table; without either the peak is not known. */
+static bool settle_peak(struct model_run *run, const struct model_settings *settings,
+                        struct results *results, struct error *error)
+{
+    const struct peak_settings *peaks = &settings->peaks;
+    const struct device_peak *device;
+    struct device_match match;
+
+    run->precision = peaks->has_precision ? peaks->precision : PEAK_BF16;
+    run->peak =
+        peaks->peaks[run->precision] > 0.0 ? peaks->peaks[run->precision] : peaks->peak_of_all;
+    run->peak_source = "by --peak";
+    if (run->peak > 0.0 || !settings->device)
+        return true;
+    device = find_device_peak(settings->device, NULL, &match);
+    if (!device)
+        return error_set(error, ERROR_USAGE,
+                         "no peak for device '%s': %s; 'flopledger device' lists those known, "
+                         "--peak TFLOPS gives another",
+                         settings->device, match.how);
+    if (device_peak_state(device, run->precision) != PEAK_KNOWN)
+        return error_set(error, ERROR_USAGE, "no peak of %s for %s: %s; --peak TFLOPS gives one",
+                         device->name, peak_type_name(run->precision),
+                         device_peak_state(device, run->precision) == PEAK_NO_UNIT
+                             ? "it has no unit for this type (see --dtype)"
+                         : device->conflict ? device->conflict
+                                            : "its makers give no figure");
+    run->peak = device->peaks[run->precision];
+    run->peak_source = results_format(results, "%s, %s, dense: %s", device->name,
+                                      peak_type_name(run->precision), device->source);
+    return true;
+}
+
+bool print_model_flops(const struct model_settings *settings, const struct page_settings *page,
+                       struct error *error)
+{
+    struct model_run run = {.batch = 0};
+    struct rank_results *model;
+    SCOPED(results) results = {0};
+
+    if (!architecture_read(&run.architecture, settings->config, error))
+        return false;
+    results_init(&results);
+    if (!settle_sequence(&run, settings, error) || !settle_layout(&run, settings, error) ||
+        !settle_peak(&run, settings, &results, error))
+        return false;
+    model = results_add_rank(&results, settings->config, settings->config, -1);
+    rank_add_section(&results, model, describe_model_parts(&results, &run));
+    rank_add_section(&results, model, describe_conventions(&results, &run));
+    rank_add_section(&results, model, describe_convention_rules(&results));
+    rank_add_section(&results, model, describe_model_memory(&results, &run));
+    return print_page(&results, page, error);
+}

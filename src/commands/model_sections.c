@@ -1,0 +1,362 @@
+/* What `flopledger flops --model` says: parts, conventions, memory. */
+#include "commands/model_sections.h"
+
+#include "architectures/architecture_cost.h"
+
+#include <stdbool.h>
+
+static const char needs_step_time[] = "needs --step-time";
+static const char needs_peak[] = "needs --device NAME or --peak";
+
+static void add(struct results *results, struct section *section, const char *key,
+                const char *title, struct value value)
+{
+    section_add_number(results, section,
+                       (struct number){.key = key, .title = title, .value = value});
+}
+
+static void add_with_note(struct results *results, struct section *section, struct number number)
+{
+    section_add_number(results, section, number);
+}
+
+enum part_column {
+    PART_NAME,
+    PART_PARAMETERS,
+    PART_ACTIVE,
+    PART_FORWARD,
+    PART_BOTH,
+    PART_SHARE,
+    PART_FULL,
+    PART_COLUMNS
+};
+
+static const struct column part_columns[PART_COLUMNS] = {
+    [PART_NAME] = {"part", "part", UNIT_TEXT, 0, false},
+    [PART_PARAMETERS] = {"parameters", "parameters", UNIT_COUNT, 0, false},
+    [PART_ACTIVE] = {"active_parameters", "active", UNIT_COUNT, 3, false},
+    [PART_FORWARD] = {"forward_flops", "forward", UNIT_FLOPS, 2, false},
+    [PART_BOTH] = {"flops", "forward and backward", UNIT_FLOPS, 0, false},
+    [PART_SHARE] = {"share", "share", UNIT_FRACTION, 1, true},
+    [PART_FULL] = {"unmasked_flops", "without the mask", UNIT_FLOPS, 4, false},
+};
+
+static void fill_part(struct value *cells, const char *name, const struct part_cost *part,
+                      double all_flops)
+{
+    cells[PART_NAME] = value_text(name);
+    cells[PART_PARAMETERS] = value_count(part->parameters);
+    cells[PART_ACTIVE] = value_count(part->active_parameters);
+    cells[PART_FORWARD] = value_flops(part->forward_flops);
+    cells[PART_BOTH] = value_flops(3.0 * part->forward_flops);
+    cells[PART_SHARE] = value_fraction(part->forward_flops / all_flops);
+    cells[PART_FULL] = value_flops(3.0 * part->unmasked_flops);
+}
+
+static void add_parts(struct results *results, struct section *section,
+                      const struct architecture_cost *cost)
+{
+    struct table *table = section_add_table(
+        results, section, "parts", "FLOPs of one token, by part", part_columns, PART_COLUMNS);
+
+    for (int i = 0; i < PART_COUNT; i++) {
+        const struct part_cost *part = &cost->parts[i];
+
+        if (part->parameters > 0 || part->forward_flops > 0.0)
+            fill_part(table_add_row(results, table, 0), model_part_name((enum model_part)i), part,
+                      cost->total.forward_flops);
+    }
+    fill_part(table_add_row(results, table, 0), "in all", &cost->total, cost->total.forward_flops);
+}
+
+static void add_sizes(struct results *results, struct section *section,
+                      const struct architecture *architecture)
+{
+    add(results, section, "model_type", "model type", value_text(architecture->model_type));
+    if (architecture->note)
+        add(results, section, "note", "note", value_text(architecture->note));
+    add(results, section, "layers", "layers", value_count(architecture->layers));
+    add(results, section, "hidden_size", "hidden size", value_count(architecture->hidden_size));
+}
+
+struct section *describe_model_parts(struct results *results, const struct model_run *run)
+{
+    const struct architecture *architecture = &run->architecture;
+    struct architecture_cost cost = architecture_cost(architecture, run->setting.sequence);
+    struct section *section = section_new(results, "model", "Model", NULL);
+
+    add_sizes(results, section, architecture);
+    add(results, section, "sequence", "tokens of a sample", value_count(run->setting.sequence));
+    add(results, section, "parameters", "parameters", value_count(cost.total.parameters));
+    add(results, section, "active_parameters", "that a token meets",
+        value_count(cost.total.active_parameters));
+    add_with_note(results, section,
+                  (struct number){.key = "embedding_parameters",
+                                  .title = "in the table of tokens",
+                                  .value = value_count(cost.token_embedding),
+                                  .note = architecture->is_tied ? "the logits use it too" : NULL});
+    add_with_note(results, section,
+                  (struct number){.key = "flops",
+                                  .title = "FLOPs of a token",
+                                  .value = value_flops(3.0 * cost.total.forward_flops),
+                                  .note = "forward and backward, behind the mask"});
+    add(results, section, "forward_flops", "of those, forward",
+        value_flops(cost.total.forward_flops));
+    add_with_note(results, section,
+                  (struct number){.key = "hardware_flops",
+                                  .title = "computed by the device",
+                                  .value = value_flops(hardware_flops(architecture, run->setting)),
+                                  .note = "an estimate, with recomputation"});
+    if (cost.prediction.parameters > 0) {
+        add_with_note(results, section,
+                      (struct number){.key = "prediction_parameters",
+                                      .title = "MTP layers, parameters",
+                                      .value = value_count(cost.prediction.parameters),
+                                      .note = "in none of the other figures"});
+        add(results, section, "prediction_flops", "MTP layers, FLOPs of a token",
+            value_flops(3.0 * cost.prediction.forward_flops));
+    }
+    add_parts(results, section, &cost);
+    return section;
+}
+
+/* FLOP/s of one device by a count of FLOPs of a token; 0 where the time is not known. */
+static double rate_of(const struct model_run *run, double flops_per_token)
+{
+    double tokens = (double)run->batch * (double)run->setting.sequence;
+
+    if (run->step_time_ns <= 0)
+        return 0.0;
+    return flops_per_token * tokens / ((double)run->step_time_ns / 1e9) / (double)run->devices;
+}
+
+static struct value utilisation(const struct model_run *run, double flops_per_token)
+{
+    if (run->step_time_ns <= 0)
+        return value_not_known(needs_step_time);
+    if (run->peak <= 0.0)
+        return value_not_known(needs_peak);
+    return value_fraction(rate_of(run, flops_per_token) / run->peak);
+}
+
+enum convention_column {
+    CONVENTION_NAME,
+    CONVENTION_FLOPS,
+    CONVENTION_RATIO,
+    CONVENTION_STEP,
+    CONVENTION_MFU,
+    CONVENTION_RULE,
+    CONVENTION_KEY,
+    CONVENTION_COLUMNS
+};
+
+static const struct column convention_columns[CONVENTION_COLUMNS] = {
+    [CONVENTION_NAME] = {"title", "as counted by", UNIT_TEXT, 0, false},
+    [CONVENTION_FLOPS] = {"gflops", "GFLOP of a token", UNIT_NUMBER, 0, false},
+    [CONVENTION_RATIO] = {"ratio", "of exact", UNIT_NUMBER, 0, false},
+    [CONVENTION_STEP] = {"step_flops", "FLOPs of a step", UNIT_FLOPS, 4, false},
+    [CONVENTION_MFU] = {"mfu", "MFU", UNIT_FRACTION, 0, false},
+    [CONVENTION_RULE] = {"rule", "what it counts", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
+    [CONVENTION_KEY] = {"convention", "name", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
+};
+
+/* The lowest and the highest count that means model FLOPs by a published rule. */
+struct extremes {
+    const struct convention *lowest;
+    const struct convention *highest;
+    double least;
+    double most;
+};
+
+static void widen(struct extremes *extremes, const struct convention *convention, double flops)
+{
+    if (!extremes->lowest || flops < extremes->least) {
+        extremes->lowest = convention;
+        extremes->least = flops;
+    }
+    if (!extremes->highest || flops > extremes->most) {
+        extremes->highest = convention;
+        extremes->most = flops;
+    }
+}
+
+static void fill_convention(struct value *cells, const struct model_run *run,
+                            const struct convention *convention, double exact)
+{
+    double flops = convention->count(&run->architecture, run->setting);
+    double tokens = (double)run->batch * (double)run->setting.sequence;
+
+    cells[CONVENTION_NAME] = value_text(convention->title);
+    cells[CONVENTION_RULE] = value_text(convention->rule);
+    cells[CONVENTION_KEY] = value_text(convention->name);
+    if (flops < 0.0) {
+        cells[CONVENTION_FLOPS] = value_not_known(why_convention_does_not_fit);
+        return;
+    }
+    cells[CONVENTION_FLOPS] = value_number(flops / 1e9);
+    cells[CONVENTION_RATIO] = value_number(flops / exact);
+    cells[CONVENTION_STEP] = value_flops(flops * tokens);
+    cells[CONVENTION_MFU] = utilisation(run, flops);
+}
+
+static void add_rates(struct results *results, struct section *section, const struct model_run *run,
+                      double exact)
+{
+    double seconds = (double)run->step_time_ns / 1e9;
+    double samples = (double)run->batch;
+    bool has_time = run->step_time_ns > 0;
+    double hardware = hardware_flops(&run->architecture, run->setting);
+
+    add(results, section, "step_flops", "FLOPs of a step",
+        value_flops(exact * samples * (double)run->setting.sequence));
+    add(results, section, "devices", "devices", value_count(run->devices));
+    add(results, section, "step_time", "step time",
+        has_time ? value_time_ns(run->step_time_ns) : value_not_known(needs_step_time));
+    add_with_note(results, section,
+                  (struct number){.key = "peak",
+                                  .title = "peak of a device",
+                                  .value = run->peak > 0.0 ? value_flops_per_second(run->peak)
+                                                           : value_not_known(needs_peak),
+                                  .note = run->peak > 0.0 ? run->peak_source : NULL});
+    if (!has_time)
+        return;
+    add(results, section, "tokens_per_second", "tokens a second",
+        value_number(samples * (double)run->setting.sequence / seconds));
+    add(results, section, "samples_per_second", "samples a second",
+        value_number(samples / seconds));
+    add(results, section, "flops_per_second", "achieved by a device",
+        value_flops_per_second(rate_of(run, exact)));
+    add(results, section, "mfu", "MFU, exact behind the mask", utilisation(run, exact));
+    add(results, section, "hfu", "HFU, estimated", utilisation(run, hardware));
+}
+
+static void add_verdict(struct results *results, struct section *section,
+                        const struct model_run *run, const struct extremes *extremes, double exact)
+{
+    double of_peak = run->peak > 0.0 ? rate_of(run, exact) / run->peak : 0.0;
+
+    if (of_peak <= 0.0)
+        return;
+    if (of_peak > 1.0)
+        section_add_finding(
+            results, section,
+            (struct finding){.what = "this is more than the peak: the step time, the number of "
+                                     "devices, the batch or the peak is not what was said",
+                             .cost_ns = -1,
+                             .is_warning = true});
+    section_add_finding(
+        results, section,
+        (struct finding){
+            .what = results_format(
+                results, "the same run is %.1f %% of the peak by %s and %.1f %% by %s",
+                100.0 * rate_of(run, extremes->least) / run->peak, extremes->lowest->title,
+                100.0 * rate_of(run, extremes->most) / run->peak, extremes->highest->title),
+            .evidence = "same step, same devices, same peak; only the FLOPs of a token differ",
+            .try_this = "compare runs by one convention, and print it beside the number",
+            .cost_ns = -1});
+}
+
+struct section *describe_conventions(struct results *results, const struct model_run *run)
+{
+    size_t count;
+    const struct convention *conventions = all_conventions(&count);
+    double exact = conventions[0].count(&run->architecture, run->setting);
+    struct extremes extremes = {0};
+    struct section *section = section_new(
+        results, "conventions", "Conventions",
+        "Why two teams print different numbers for the same run: FLOPs of one token, forward and "
+        "backward, as each tool counts them.");
+    struct table *table;
+
+    add_rates(results, section, run, exact);
+    table = section_add_table(results, section, "conventions", "FLOPs of a token by convention",
+                              convention_columns, CONVENTION_COLUMNS);
+    for (size_t i = 0; i < count; i++) {
+        double flops = conventions[i].count(&run->architecture, run->setting);
+
+        fill_convention(table_add_row(results, table, 0), run, &conventions[i], exact);
+        if (flops > 0.0)
+            widen(&extremes, &conventions[i], flops);
+    }
+    add_verdict(results, section, run, &extremes, exact);
+    return section;
+}
+
+struct section *describe_convention_rules(struct results *results)
+{
+    size_t count;
+    const struct convention *conventions = all_conventions(&count);
+    struct section *section =
+        section_new(results, "convention_rules", "What each of them counts", NULL);
+
+    for (size_t i = 0; i < count; i++)
+        add(results, section, conventions[i].key, conventions[i].title,
+            value_text(conventions[i].rule));
+    return section;
+}
+
+/* Mixed precision keeps weights in 32 bits and two moments of Adam with the optimizer. */
+static struct parameter_bytes bytes_of(enum peak_type precision)
+{
+    if (precision == PEAK_FP64 || precision == PEAK_FP64_MATRIX)
+        return (struct parameter_bytes){.weight = 8, .gradient = 8, .optimizer = 16};
+    if (precision == PEAK_FP32 || precision == PEAK_TF32)
+        return (struct parameter_bytes){.weight = 4, .gradient = 4, .optimizer = 8};
+    return (struct parameter_bytes){.weight = 2, .gradient = 2, .optimizer = 12};
+}
+
+static const char *rule_of(enum peak_type precision)
+{
+    if (precision == PEAK_FP64 || precision == PEAK_FP64_MATRIX)
+        return "8 bytes for a weight, 8 for its gradient, 16 for Adam's moments";
+    if (precision == PEAK_FP32 || precision == PEAK_TF32)
+        return "4 bytes for a weight, 4 for its gradient, 8 for Adam's moments";
+    return "2 bytes for a weight, 2 for its gradient, 12 for Adam: the weight in 32 bits and its "
+           "moments";
+}
+
+struct section *describe_model_memory(struct results *results, const struct model_run *run)
+{
+    static const char *const stages[] = {"nothing (0)", "optimizer (1)", "optimizer, gradients (2)",
+                                         "optimizer, gradients, weights (3)"};
+    static const struct column columns[] = {
+        {"zero", "ZeRO shards", UNIT_TEXT, 0, false},
+        {"weights", "weights", UNIT_BYTES, 0, false},
+        {"gradients", "gradients", UNIT_BYTES, 0, false},
+        {"optimizer", "optimizer", UNIT_BYTES, 0, false},
+        {"total", "in all", UNIT_BYTES, 0, false},
+    };
+    struct section *section = section_new(
+        results, "model_memory", "Memory of the fullest device",
+        "Weights, gradients and optimizer; activations are not known without a recorded run.");
+    struct table *table;
+
+    add(results, section, "layout", "layout",
+        value_text(results_format(results, "data %lld, tensor %lld, pipeline %lld, expert %lld",
+                                  (long long)run->layout.data, (long long)run->layout.tensor,
+                                  (long long)run->layout.pipeline, (long long)run->layout.expert)));
+    add(results, section, "rule", "counted as", value_text(rule_of(run->precision)));
+    for (int zero = 0; zero <= 3; zero++) {
+        struct model_layout layout = run->layout;
+        struct model_memory memory;
+        struct value *cells;
+
+        layout.zero = zero;
+        memory = model_memory(&run->architecture, &layout, bytes_of(run->precision));
+        if (zero == 0) {
+            add(results, section, "parameters", "parameters it works on",
+                value_count(memory.parameters));
+            table = section_add_table(results, section, "zero", "By what ZeRO or FSDP shards",
+                                      columns, 5);
+        }
+        cells = table_add_row(results, table, 0);
+        cells[0] = value_text(results_format(results, "%s%s", stages[zero],
+                                             zero == run->layout.zero ? ", as chosen" : ""));
+        cells[1] = value_bytes(memory.weights_bytes);
+        cells[2] = value_bytes(memory.gradients_bytes);
+        cells[3] = value_bytes(memory.optimizer_bytes);
+        cells[4] =
+            value_bytes(memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes);
+    }
+    return section;
+}

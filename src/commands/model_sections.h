@@ -1,0 +1,30 @@
+/* What `flopledger flops --model` says: parts, conventions, memory. */
+#ifndef FLOPLEDGER_COMMANDS_MODEL_SECTIONS_H
+#define FLOPLEDGER_COMMANDS_MODEL_SECTIONS_H
+
+#include "architectures/architecture.h"
+#include "architectures/convention.h"
+#include "architectures/model_memory.h"
+#include "devices/device_peak.h"
+#include "results/results.h"
+
+/* A model and how it is run; what is 0 or NULL is not known. */
+struct model_run {
+    struct architecture architecture;
+    struct convention_setting setting;
+    int64_t batch;
+    struct model_layout layout;
+    int64_t devices;
+    int64_t step_time_ns;
+    enum peak_type precision;
+    double peak; /* FLOP/s of a device */
+    const char *peak_source;
+};
+
+struct section *describe_model_parts(struct results *results, const struct model_run *run);
+struct section *describe_conventions(struct results *results, const struct model_run *run);
+/* The rules in words. */
+struct section *describe_convention_rules(struct results *results);
+struct section *describe_model_memory(struct results *results, const struct model_run *run);
+
+#endif
