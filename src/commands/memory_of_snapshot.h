@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* True where the file can be read and begins as a pickle, packed or not. */
+/* True where the file can be read and begins as a pickle, packed or not; and of standard input. */
 bool is_snapshot_file(const char *path);
 
 /* Reads the files and prints their page. */
