@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#include <string.h>
-
 bool is_snapshot_file(const char *path)
 {
     SCOPED(input_stream) input = {0};
