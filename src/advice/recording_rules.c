@@ -36,7 +36,11 @@ bool check_step_outliers(struct advice_case *advice, struct advice_claim *claim)
             format_time(step->deviation_ns).text, format_time(spread.median_ns).text,
             account_descriptions[step->account].title, (double)step->account_deviation_ns / 1e6);
         claim->accounts = (uint32_t)1 << step->account;
-        claim->try_this = account_descriptions[step->account].advice;
+        claim->try_this =
+            account_descriptions[step->account].group == ACCOUNT_GROUP_COMPUTE
+                ? "look for shapes that change from step to step, lower clocks (heat, power limit) "
+                  "or another process on the device"
+                : account_descriptions[step->account].advice;
     }
     claim->confidence = ledger->step_count >= 10 ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
     claim->reason = ledger->step_count >= 10

@@ -54,7 +54,8 @@ static bool is_waiting(const struct message_sum *sum)
 {
     int64_t time_us = sum->duration_ns / 1000;
 
-    return sum->sized == sum->count && time_us >= ADVICE_WAITING_US * sum->count &&
+    return sum->count > 0 && sum->sized == sum->count &&
+           time_us >= ADVICE_WAITING_US * sum->count &&
            sum->bytes / time_us < ADVICE_WAITING_BYTES_PER_US;
 }
 
@@ -112,9 +113,10 @@ bool check_exposed_communication(struct advice_case *advice, struct advice_claim
         if (sums[kind].duration_ns > sums[most].duration_ns)
             most = (enum collective_kind)kind;
     }
-    if (sums[most].count == 0)
-        return false;
-    claim->evidence = communication_evidence(advice, &sums[most], most, percent);
+    claim->evidence = sums[most].count
+                          ? communication_evidence(advice, &sums[most], most, percent)
+                          : "nothing but communication runs, begun outside the steps or on the "
+                            "processor";
     claim->try_this = communication_advice(&sums[most], most, percent);
     claim->confidence = CONFIDENCE_MEDIUM;
     claim->reason = "one rank alone does not tell waiting from sending";

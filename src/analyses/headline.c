@@ -19,7 +19,8 @@ static void consider(struct loss *worst, const char *title, int64_t total_ns)
         *worst = (struct loss){title, total_ns};
 }
 
-/* Everything but matrix work is a loss, and of matrix work what is not the model's. */
+/* For a trace on which no advice is given. Everything but matrix work is a loss, and of matrix work
+ * what is not the model's. */
 static struct loss largest_loss(const struct analysis_input *input)
 {
     const struct matrix_time *matrix = &input->efficiency->total.time;
@@ -63,22 +64,38 @@ static const char *unknown_share(struct results *results, const struct analysis_
         step_word(input->ledger), where, needs ? needs : "needs FLOPs and the peak");
 }
 
-const char *headline_of(struct results *results, const struct analysis_input *input)
+/* "waiting for data: 33.6 % (58.734 ms per step)"; NULL where nothing is lost. */
+static const char *loss_text(struct results *results, const struct analysis_input *input,
+                             const struct finding *dearest)
 {
     struct loss worst = largest_loss(input);
     int64_t total_ns = ledger_total_ns(input->ledger);
+
+    if (dearest)
+        return results_format(results, "%s: %s (%s per %s)", dearest->what,
+                              format_fraction(dearest->price->share).text,
+                              format_time(dearest->cost_ns).text, dearest->price->span);
+    if (worst.total_ns <= 0)
+        return NULL;
+    return results_format(results, "%s: %s (%s per %s)", worst.title,
+                          format_fraction(fraction_of(worst.total_ns, total_ns)).text,
+                          format_time(rounded_mean(worst.total_ns, input->ledger->step_count)).text,
+                          step_word(input->ledger));
+}
+
+const char *headline_of(struct results *results, const struct analysis_input *input,
+                        const struct finding *dearest)
+{
     const char *useful = useful_share_text(results, input->efficiency);
-    const char *first;
+    const char *first, *loss;
 
     if (input->ledger->step_count == 0)
         return NULL;
     first = useful ? results_format(results, "%c%s of the peak does useful work",
                                     useful[0] == 'a' ? 'A' : useful[0], useful + 1)
                    : unknown_share(results, input);
-    if (worst.total_ns <= 0)
+    loss = loss_text(results, input, dearest);
+    if (!loss)
         return results_format(results, "%s.", first);
-    return results_format(results, "%s; the biggest recoverable loss is %s: %s (%s per %s).", first,
-                          worst.title, format_fraction(fraction_of(worst.total_ns, total_ns)).text,
-                          format_time(rounded_mean(worst.total_ns, input->ledger->step_count)).text,
-                          step_word(input->ledger));
+    return results_format(results, "%s; the biggest recoverable loss is %s.", first, loss);
 }

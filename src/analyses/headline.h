@@ -4,8 +4,11 @@
 
 #include "analyses/analysis.h"
 
-/* Lives as long as the results; NULL for a trace without steps. */
-const char *headline_of(struct results *results, const struct analysis_input *input);
+/* `dearest`: the advice with the highest price, which the sentence then names; NULL where there is
+ * none: it names the largest loss of the ledger. Lives as long as the results; NULL for a trace
+ * without steps. */
+const char *headline_of(struct results *results, const struct analysis_input *input,
+                        const struct finding *dearest);
 
 /* "31.2 %", or "at least 31.2 %" where part of the matrix time has no price; NULL where it is not
  * known at all. */

@@ -23,6 +23,24 @@ const struct analysis *const *all_analyses(void)
     return analyses;
 }
 
+/* NULL where no finding has a price. */
+static const struct finding *find_dearest(const struct rank_results *rank)
+{
+    const struct finding *dearest = NULL;
+
+    for (size_t i = 0; i < rank->section_count; i++) {
+        const struct section *section = rank->sections[i];
+
+        for (size_t j = 0; j < section->finding_count; j++) {
+            const struct finding *finding = &section->findings[j];
+
+            if (finding->price && finding->cost_ns > (dearest ? dearest->cost_ns : 0))
+                dearest = finding;
+        }
+    }
+    return dearest;
+}
+
 void run_analyses(struct results *results, const struct analysis_input *input)
 {
     struct rank_results *rank =
@@ -30,13 +48,13 @@ void run_analyses(struct results *results, const struct analysis_input *input)
                          results_text(results, trace_text(input->trace, input->trace->path)),
                          input->trace->facts.rank);
 
-    rank->headline = headline_of(results, input);
     for (const struct analysis *const *analysis = analyses; *analysis; analysis++) {
         struct section *section = (*analysis)->run(results, input);
 
         if (section)
             rank_add_section(results, rank, section);
     }
+    rank->headline = headline_of(results, input, find_dearest(rank));
 }
 
 void add_overview(struct results *results)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable
 
+from advice_prices import problems_of_advice
 from ledger_script import Plan
 from make_trace import make_trace
 from nsys_database import NSYS_STYLE, SCHEMAS, write_database
@@ -95,6 +96,9 @@ def ledger_comes_out_as_built(case: Case) -> None:
     if report.code != 0:
         raise Failure(f"a sound file, but code {report.code}: {report.warnings}")
     compare_ledger(report, case.trace.ledger)
+    problems = problems_of_advice(report.sections)
+    if problems:
+        raise Failure(f"advice: {'; '.join(problems)}")
     if report.events != len(case.text.events):
         raise Failure(f"{report.events} events read, {len(case.text.events)} are there")
     if len(report.steps) > 1:

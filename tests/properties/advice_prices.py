@@ -1,0 +1,79 @@
+"""What holds for the advice on every trace: no price is higher than its accounts, and none comes without its parts."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+SPEED_TOLERANCE = 1e-6
+# One account each, of which the rule prices all: it speaks from 2 % of the steps' time on.
+OF_ONE_ACCOUNT = {
+    "data_loading": "idle_data",
+    "exposed_communication": "exposed_communication",
+    "graph_gaps": "idle_graph",
+}
+LEAST_SHARE = 0.02
+NOT_BY_ACCOUNT = "step_outliers"  # what slow steps take more, in whatever accounts
+
+
+def advice_of(sections: dict[str, Any]) -> list[dict[str, Any]]:
+    """The findings, the dearest first."""
+    findings: list[dict[str, Any]] = sections.get("advice", {"findings": []})["findings"]
+    return findings
+
+
+def lacks(finding: dict[str, Any]) -> list[str]:
+    parts = ("id", "what", "evidence", "try", "confidence", "confidence_reason")
+    return [part for part in parts if not finding.get(part)]
+
+
+def problems_of(finding: dict[str, Any], rows: list[dict[str, int]]) -> Iterator[str]:
+    """`rows`: the steps with their accounts."""
+    name, cost = finding["id"], finding["cost_ns_per_step"]
+    if lacks(finding):
+        yield f"{name} has no {lacks(finding)}"
+    if cost is None:
+        return
+    total = sum(row["duration"] for row in rows)
+    held = sum(row[account] for row in rows for account in finding["accounts"])
+    if name != NOT_BY_ACCOUNT and cost * len(rows) > held + len(rows):
+        yield f"{name} costs {cost} ns a step, its accounts hold {held / len(rows)}"
+    if cost * len(rows) > total + len(rows) or cost <= 0:
+        yield f"{name} costs {cost} ns a step of {total / len(rows)}"
+    if abs(finding["share_of_step"] * total - cost * len(rows)) > len(rows):
+        yield f"{name}: share {finding['share_of_step']} is not {cost} ns a step"
+    speedup = finding["ceiling_speedup"]
+    left = 1 - finding["share_of_step"]
+    if speedup is not None and abs(speedup * left - 1) > SPEED_TOLERANCE:
+        yield f"{name}: at most {speedup} times as fast, but {left} of the time is left"
+    if not set(finding["steps"]) <= {row["step"] for row in rows}:
+        yield f"{name} is about steps that are not there: {finding['steps']}"
+
+
+def problems_of_advice(sections: dict[str, Any]) -> list[str]:
+    findings = advice_of(sections)
+    rows = sections["step_ledger"]["tables"]["steps"]["rows"]
+    problems = [text for finding in findings for text in problems_of(finding, rows)]
+    costs = [finding["cost_ns_per_step"] or 0 for finding in findings]
+    if costs != sorted(costs, reverse=True):
+        problems.append(f"not sorted by price: {costs}")
+    names = [finding["id"] for finding in findings]
+    if len(names) != len(set(names)):
+        problems.append(f"a rule speaks twice: {names}")
+    return problems + problems_of_accounts(findings, rows)
+
+
+def problems_of_accounts(findings: list[dict[str, Any]], rows: list[dict[str, int]]) -> list[str]:
+    """Rules that price one account whole speak if it is large enough, and else do not."""
+    prices = {finding["id"]: finding["cost_ns_per_step"] for finding in findings}
+    total = sum(row["duration"] for row in rows)
+    problems = []
+    for name, account in OF_ONE_ACCOUNT.items():
+        held = sum(row[account] for row in rows)
+        share = held / total if total else 0
+        if name in prices and abs(prices[name] * len(rows) - held) > len(rows):
+            problems.append(f"{name} costs {prices[name]}, {account} is {held / len(rows)}")
+        if name in prices and share < LEAST_SHARE - 1e-9:
+            problems.append(f"{name} speaks of {share:.4%} of the time")
+        if name not in prices and share > LEAST_SHARE + 1e-9:
+            problems.append(f"{name} does not speak of {share:.4%} of the time")
+    return problems
