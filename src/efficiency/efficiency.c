@@ -296,9 +296,17 @@ const char *obstacle_needs(enum price_obstacle obstacle)
     return NULL;
 }
 
+/* On a CPU, work that is not counted has no pieces: see book_unpriced. */
+static enum price_obstacle obstacle_of_uncounted(const struct efficiency *efficiency)
+{
+    if (!efficiency->ledger->is_cpu_only || efficiency_has_model(efficiency))
+        return PRICE_KNOWN;
+    return efficiency->costs->has_shapes ? PRICE_NO_FORMULA : PRICE_NO_SHAPES;
+}
+
 const char *efficiency_needs(const struct efficiency *efficiency)
 {
-    enum price_obstacle most = PRICE_KNOWN;
+    enum price_obstacle most = obstacle_of_uncounted(efficiency);
 
     for (int i = PRICE_KNOWN + 1; i < PRICE_OBSTACLE_COUNT; i++)
         if (efficiency->unpriced[i].kernel_ns > efficiency->unpriced[most].kernel_ns)

@@ -167,6 +167,21 @@ static void what_is_not_known_stays_matrix_work(void **state)
     made_trace_clear(&scene.made);
 }
 
+static void operators_of_a_cpu_without_shapes_have_no_price(void **state)
+{
+    struct scene scene;
+    const struct efficiency *efficiency;
+
+    (void)state;
+    begin(&scene, 1);
+    made_host_event(&scene.made, scene.thread, EVENT_OPERATOR,
+                    (struct made_event){"aten::mm", 300, 900});
+    efficiency = measured(&scene);
+    assert_int_equal(efficiency->total.time.unpriced_ns, 600);
+    assert_string_equal(efficiency_needs(efficiency), "needs record_shapes=True");
+    made_trace_clear(&scene.made);
+}
+
 static void part_of_it_may_be_unknown(void **state)
 {
     struct scene scene;
@@ -228,6 +243,7 @@ int main(void)
         cmocka_unit_test(flops_are_cut_where_the_kernel_is),
         cmocka_unit_test(each_format_has_its_own_peak),
         cmocka_unit_test(what_is_not_known_stays_matrix_work),
+        cmocka_unit_test(operators_of_a_cpu_without_shapes_have_no_price),
         cmocka_unit_test(part_of_it_may_be_unknown),
         cmocka_unit_test(a_forward_inside_the_backward_is_recomputed),
         cmocka_unit_test(the_precision_asked_for_holds_for_all),
