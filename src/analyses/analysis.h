@@ -7,6 +7,7 @@
 #define FLOPLEDGER_ANALYSES_ANALYSIS_H
 
 #include "efficiency/efficiency.h"
+#include "efficiency/work_totals.h"
 #include "ledger/step_ledger.h"
 #include "modules/model_description.h"
 #include "modules/module_costs.h"
@@ -27,8 +28,9 @@ struct analysis_options {
 struct analysis_input {
     const struct trace *trace;
     const struct ledger *ledger;
-    const struct module_costs *costs;            /* of the ops in the ledger's steps */
-    const struct efficiency *efficiency;         /* what the matrix time is made of */
+    const struct module_costs *costs;    /* of the ops in the ledger's steps */
+    const struct efficiency *efficiency; /* what the matrix time is made of */
+    const struct work_totals *work;      /* the device's work by operator, class and module */
     const struct model_description *description; /* of the model; zeroed where there is none */
     const struct analysis_options *options;
 };

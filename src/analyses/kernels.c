@@ -3,6 +3,7 @@
 #include "analyses/chosen_events.h"
 #include "analyses/tally.h"
 #include "base/hash_map.h"
+#include "efficiency/matrix_unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,20 @@ static void clear(struct kernel_groups *groups)
     hash_map_clear(&groups->by_operator);
 }
 
+/* By the kernel's name alone. */
+static const char *unit_word(enum matrix_unit_use use)
+{
+    switch (use) {
+    case MATRIX_UNIT_USED:
+        return "yes";
+    case MATRIX_UNIT_NOT_USED:
+        return "no";
+    case MATRIX_UNIT_NOT_TOLD:
+        break;
+    }
+    return "not told";
+}
+
 static void fill_row(struct results *results, struct value *cells, const struct trace *trace,
                      const struct kernel_groups *groups, const struct kernel_group *kernel)
 {
@@ -116,6 +131,7 @@ static void fill_row(struct results *results, struct value *cells, const struct 
     cells[11] = kernel->shared_memory_bytes >= 0 ? value_bytes(kernel->shared_memory_bytes)
                                                  : value_not_known("not in this trace");
     cells[12] = value_text(kernel_class_key((enum kernel_class)kernel->class));
+    cells[13] = value_text(unit_word(matrix_unit_of_name(trace_text(trace, kernel->name))));
 }
 
 static void add_table_by_name(struct results *results, struct section *section,
@@ -136,6 +152,7 @@ static void add_table_by_name(struct results *results, struct section *section,
         {"registers", "registers", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, false},
         {"shared_memory", "shared memory", UNIT_BYTES, PRIORITY_FOR_PROGRAMS, false},
         {"class_key", "class", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
+        {"matrix_unit", "on matrix units", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
     };
     struct table *table = section_add_table(results, section, "by_name", "Kernels by name", columns,
                                             sizeof columns / sizeof *columns);

@@ -9,6 +9,7 @@
 #include "commands/step_range.h"
 #include "efficiency/efficiency.h"
 #include "efficiency/step_costs.h"
+#include "efficiency/work_totals.h"
 #include "ledger/step_ledger.h"
 #include "modules/model_description.h"
 #include "reports/write_report.h"
@@ -206,10 +207,12 @@ static bool analyse(struct results *results, const struct trace *trace, const vo
     SCOPED(ledger) ledger = {0};
     SCOPED(module_costs) costs = {0};
     SCOPED(efficiency) efficiency = {0};
+    SCOPED(work_totals) work = {0};
     struct analysis_input input = {.trace = trace,
                                    .ledger = &ledger,
                                    .costs = &costs,
                                    .efficiency = &efficiency,
+                                   .work = &work,
                                    .description = &description,
                                    .options = &plan->analysis};
     struct error side_error = {0};
@@ -224,6 +227,7 @@ static bool analyse(struct results *results, const struct trace *trace, const vo
         model_description_clear(&description);
     measure_step_costs(&costs, trace, &ledger, &description);
     measure_efficiency(&efficiency, trace, &ledger, &costs, &plan->peaks);
+    measure_work_totals(&work, &efficiency);
     run_analyses(results, &input);
     return true;
 }

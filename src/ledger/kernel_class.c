@@ -30,6 +30,7 @@ static const struct class_description class_descriptions[KERNEL_CLASS_COUNT] = {
     [KERNEL_INDEXING] = {"indexing", "indexing and layout"},
     [KERNEL_QUANTIZATION] = {"quantization", "quantisation"},
     [KERNEL_RANDOM] = {"random", "random numbers"},
+    [KERNEL_SPIN] = {"spin", "waiting in a kernel"},
     [KERNEL_TRITON] = {"triton", "fused by a compiler"},
     [KERNEL_ELEMENTWISE] = {"elementwise", "elementwise"},
     [KERNEL_COMPUTE_OTHER] = {"other", "not classified"},

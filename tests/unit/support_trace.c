@@ -27,6 +27,7 @@ void made_trace_init(struct made_trace *made)
 void made_trace_clear(struct made_trace *made)
 {
     trace_builder_clear(&made->builder);
+    work_totals_clear(&made->work);
     efficiency_clear(&made->efficiency);
     module_costs_clear(&made->costs);
     ledger_clear(&made->ledger);
@@ -137,11 +138,13 @@ struct analysis_input made_input(struct made_trace *made, const struct analysis_
         measure_step_costs(&made->costs, &made->trace, &made->ledger, &made->description);
         measure_efficiency(&made->efficiency, &made->trace, &made->ledger, &made->costs,
                            &made->peaks);
+        measure_work_totals(&made->work, &made->efficiency);
     }
     return (struct analysis_input){.trace = &made->trace,
                                    .ledger = &made->ledger,
                                    .costs = &made->costs,
                                    .efficiency = &made->efficiency,
+                                   .work = &made->work,
                                    .description = &made->description,
                                    .options = options};
 }

@@ -14,6 +14,7 @@ struct made_trace {
     struct peak_settings peaks;   /* what the user says; set it before made_section */
     struct module_costs costs;    /* from the first made_section on */
     struct efficiency efficiency; /* likewise */
+    struct work_totals work;      /* likewise */
     struct results results;       /* likewise */
     int64_t last_correlation;
 };
