@@ -14,6 +14,7 @@ from typing import Any
 from flopledger.allocator_history import AllocatorHistory, TaggedMarks
 from flopledger.batch import BatchCounter
 from flopledger.capture_folder import CaptureFolder, remove
+from flopledger.compiled_step import CompiledStepWatch
 from flopledger.memory_marks import MemoryMarks
 from flopledger.messages import describe, guarded, say, say_once_of_all_ranks
 from flopledger.models import Model, find_models, modules_to_mark, parameters_of, walk
@@ -58,6 +59,7 @@ class Recorder:
         self.started_ns = time.time_ns()
         self.is_off = False
         self.is_finishing = False
+        self.compiled_steps = CompiledStepWatch(self.after_compiled_step)
         self.hook = optimizer_module.register_optimizer_step_post_hook(self.after_optimizer_step)
         self.watch: OwnProfilerWatch | None = None
         self.scaler_step: Any = None  # of torch.amp.GradScaler, while ours is around it
@@ -114,6 +116,7 @@ class Recorder:
         self.release_program()
 
     def release_program(self) -> None:
+        self.compiled_steps.turn_off()
         if self.watch is not None:
             self.watch.remove()
         if self.scaler_step is not None:
@@ -124,7 +127,10 @@ class Recorder:
 
     def finish(self) -> None:
         """At exit: keeps what is recorded of a window that is not over."""
-        if self.is_off or self.step == 0:
+        if self.is_off:
+            return
+        if self.step == 0:
+            self.turn_off()
             return
         if self.session is not None:
             self.end_window(is_cut=True)
@@ -141,7 +147,8 @@ class Recorder:
 
     def after_optimizer_step(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
         """torch calls this at the end of each step of any optimizer."""
-        if is_compiling():
+        if is_compiling():  # this is traced, and what it stores is stored in each compiled step
+            self.compiled_steps.mailbox.stepped = optimizer
             return
         self.hook_calls += 1
         if self.finder.ends_step(id(optimizer)):
@@ -151,6 +158,9 @@ class Recorder:
             self.add_optimizer(optimizer)
         if self.memory is not None:
             guarded(self.memory.mark, self.turn_off)("optimizer end")
+
+    def after_compiled_step(self, optimizer: Any) -> None:
+        self.after_optimizer_step(optimizer, (), {})
 
     def end_step(self, optimizer: Any) -> None:
         now = time.perf_counter_ns()
@@ -453,7 +463,7 @@ class Recorder:
 
 
 def is_compiling() -> bool:
-    """torch.compile takes this for true while it traces the step of an optimizer, and leaves our work out."""
+    """torch.compile takes this for true while it traces the step of an optimizer."""
     from torch import compiler
 
     return compiler.is_compiling()

@@ -40,7 +40,7 @@ def setUpModule() -> None:
     silent = "--no-report"
     runner.start_recorded("plain", "--memory", "--stacks")
     for kind in (
-        "accumulation scaler two_optimizers workers compiled compiled_optimizer checkpointed ddp fsdp fails "
+        "accumulation scaler two_optimizers workers compiled compiled_optimizer compiled_update checkpointed ddp fsdp fails "
         "interrupted few_steps never_steps profiles_itself profiles_itself_first"
     ).split():
         runner.start_recorded(kind, silent)
@@ -246,10 +246,14 @@ class Compiled(RecorderCase):
         self.assertGreater(int(breaks), 0)
         self.assertEqual(run.counts_of_modules(), {"Language": 3, "Broken": 3})
 
-    def test_compiled_optimizer_is_left_alone(self) -> None:
-        run = self.recorded("compiled_optimizer")
-        self.assertEqual(run.output, runner.get("plain compiled_optimizer").output)
-        self.assertIn("nothing was recorded", run.errors)
+    def test_steps_of_a_compiled_optimizer(self) -> None:
+        """Are found all the same, and compiled as without us."""
+        for kind in ("compiled_optimizer", "compiled_update"):
+            run = self.recorded(kind)
+            self.assertEqual(run.output, runner.get(f"plain {kind}").output)
+            self.assertEqual(run.steps(), [4, 5, 6])
+            self.assertEqual(run.side_files[0]["steps"]["count"], 9)
+            self.assertEqual(run.side_files[0]["optimizers"][0]["class"], "AdamW")
 
 
 class SeveralRanks(RecorderCase):

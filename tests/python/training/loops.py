@@ -275,20 +275,30 @@ def compiled() -> None:
         print(counter.frame_count, counter.op_count, sum(counters["graph_break"].values()))
 
 
-def compiled_optimizer() -> None:
+def compiled_optimizer(in_function: bool = False) -> None:
+    """Its step is compiled, or a function that calls it; prints what was compiled."""
     from torch._dynamo.testing import CompileCounter
+    from torch._dynamo.utils import counters
 
     counter = CompileCounter()
     model = Language()
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
-    step = torch.compile(optimizer.step, backend=counter)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+
+    def update() -> None:
+        optimizer.step()
+
+    step = torch.compile(update if in_function else optimizer.step, backend=counter)
     for _, batch in zip(range(STEPS), batches()):
         optimizer.zero_grad()
         loss = loss_of(model, batch)
         loss.backward()
         step()
         say(loss)
-    print(counter.frame_count, counter.op_count)
+    print(counter.frame_count, counter.op_count, sum(counters["graph_break"].values()))
+
+
+def compiled_update() -> None:
+    compiled_optimizer(in_function=True)
 
 
 def checkpointed() -> None:
