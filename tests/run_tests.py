@@ -234,6 +234,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "deepspeed",
+        "the text of DeepSpeed's profiler, line by line",
+        script("tests/python/test_deepspeed_text.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "bench",
         "the page of the benchmarks",
         script("tests/python/test_bench.py", PROGRAM),

@@ -153,7 +153,10 @@ def tree_text(profiler: FlopsProfiler) -> str:
             inner += [f"  ({name}): {head}", *("  " + each for each in rest)]
         name = type(module).__name__
         if not inner:
-            return [f"{name}({costs(module)})"]
+            own = "" if isinstance(module, nn.ModuleList) else costs(module)
+            return [f"{name}({own})"]
+        if isinstance(module, nn.ModuleList):  # prints itself in its own way, without figures
+            return [f"{name}(", *inner, ")"]
         return [f"{name}(", f"  {costs(module)}", *inner, ")"]
 
     return "\n".join(lines(profiler.model))
