@@ -252,13 +252,26 @@ class MemoryMarks:
     # ------------------------------------------------------------------------------------------------------------------
     # Marks
 
-    def mark(self, point: str, alive: dict[int, Place] | None = None) -> None:
+    def ask(self, options: str) -> None:
+        """A mark that the program wants, with what its record is to hold."""
+        self.mark("asked", options=options)
+
+    def forget_asked(self) -> None:
+        """Marks up to here are in no log that begins anew."""
+        for mark in self.marks:
+            mark["is_in_log"] = False
+
+    def mark(
+        self, point: str, alive: dict[int, Place] | None = None, options: str | None = None
+    ) -> None:
         if not self.is_on:
             return
         number = len(self.marks)
         with self.range_type(f"flopledger:mark#{number}"):
             alive = self.alive() if alive is None else alive
             entry: dict[str, Any] = {"point": point, "step": self.step}
+            if options is not None:
+                entry["options"] = options
             self.add_changes(entry, alive)
             devices = describe_devices()
             if devices:

@@ -35,8 +35,7 @@ const char *memory_module_label(const char *name)
     return *name ? name : "(outside of modules)";
 }
 
-/* ---- numbers
- * ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void add_place_of_peak(struct results *results, struct section *section,
                               const struct memory_view *view, const struct memory_peak *peak)
@@ -145,8 +144,7 @@ static void add_named_share(struct results *results, struct section *section,
                    named < all ? "the rest is allocated outside of modules: the loss" : NULL);
 }
 
-/* ---- kinds
- * --------------------------------------------------------------------------------------- */
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
 /* The changes made at the last mark of this point in a step; NO_CHANGE where there is none. */
 static uint32_t changes_at(const struct memory_run *run, uint32_t step, enum memory_point point)
@@ -209,8 +207,7 @@ static void add_kinds(struct results *results, struct section *section,
     }
 }
 
-/* ---- steps
- * --------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The most alive in each phase of changes [first, last). */
 static void phase_peaks(const struct memory_view *view, uint32_t first, uint32_t last,
@@ -275,8 +272,7 @@ static void add_steps(struct results *results, struct section *section,
     }
 }
 
-/* ---- timeline
- * ------------------------------------------------------------------------------------ */
+/* ---- timeline -------------------------------------------------------------------------------- */
 
 static void add_timeline(struct results *results, struct section *section,
                          const struct memory_view *view, const struct memory_peak *peak)
@@ -319,8 +315,7 @@ static void add_timeline(struct results *results, struct section *section,
     }
 }
 
-/* ---- doubts
- * -------------------------------------------------------------------------------------- */
+/* ---- doubts ---------------------------------------------------------------------------------- */
 
 static void add_doubts(struct results *results, struct section *section,
                        const struct memory_view *view)
@@ -364,8 +359,7 @@ static void add_doubts(struct results *results, struct section *section,
     }
 }
 
-/* ---- all
- * ----------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 struct section *describe_memory_peak(struct results *results, const struct memory_view *view)
 {

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- modules
- * ------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 /* Bytes of one module, and of those in it. */
 struct module_bytes {
@@ -140,8 +139,7 @@ struct section *describe_memory_modules(struct results *results, const struct me
     return section;
 }
 
-/* ---- blocks
- * -------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static int compare_blocks(const void *a, const void *b)
 {
@@ -212,8 +210,7 @@ struct section *describe_memory_blocks(struct results *results, const struct mem
     return section;
 }
 
-/* ---- growth
- * -------------------------------------------------------------------------------------- */
+/* ---- growth ---------------------------------------------------------------------------------- */
 
 /* Blocks of equal origin that a step leaves behind. */
 struct origin {

@@ -1,6 +1,8 @@
 /* The folder of a recorded run, the traces in it, and the Python package that writes them. */
 #include "commands/capture_run.h"
 
+#include "base/folders.h"
+
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -22,20 +24,6 @@ static const char *keep(struct arena *arena, char *text)
     kept = arena_copy_text(arena, text, strlen(text));
     free(text);
     return kept;
-}
-
-/* Parents too; where one is missing. */
-static bool make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            *slash = '/';
-            return false;
-        }
-        *slash = '/';
-    }
-    return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
 /* The name of a script may hold anything: what does not belong in a file name becomes '_'. */

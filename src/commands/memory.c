@@ -2,6 +2,7 @@
 #include "base/attributes.h"
 #include "commands/byte_size.h"
 #include "commands/command.h"
+#include "commands/memory_internevo.h"
 #include "commands/memory_of_capture.h"
 #include "commands/memory_of_snapshot.h"
 #include "commands/memory_settings.h"
@@ -10,6 +11,16 @@
 #include <stddef.h>
 
 #define FIELD(name) .offset = offsetof(struct memory_settings, name)
+
+/* Those of the reports, and one that writes a folder. */
+static const char *const format_names[] = {
+#define REPORT(name) #name,
+#include "reports/list.def"
+#undef REPORT
+    "internevo",
+    NULL,
+};
+enum { INTERNEVO_FORMAT = sizeof format_names / sizeof *format_names - 2 };
 
 static const struct option memory_options[] = {
     {.name = "top",
@@ -64,7 +75,8 @@ static const struct option memory_options[] = {
      .minimum = 1,
      .maximum = INT32_MAX,
      .help = "with --fit: ranks that ZeRO would divide by (default: those of the run, else 8)"},
-    PAGE_OPTIONS(struct memory_settings),
+    PAGE_OPTIONS_OF(struct memory_settings, format_names,
+                    "; of a recorded run also internevo (memory.log and sunbursts)"),
     READING_OPTIONS(struct memory_settings),
     {0},
 };
@@ -89,6 +101,8 @@ static bool run_memory(int count, char **arguments, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "no file given: name the folder of a run that 'flopledger run --memory' "
                          "recorded, or a snapshot that torch.cuda.memory._dump_snapshot wrote");
+    if (settings.page.format == INTERNEVO_FORMAT)
+        return write_internevo_folders(arguments, count, &settings, error);
     if (!check_output(&settings.page, error))
         return false;
     if (is_about_snapshots(arguments, count, &settings))

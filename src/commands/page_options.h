@@ -20,15 +20,19 @@ extern const char *const color_names[];
 
 /* Lines of an option table for a struct of settings `type` that has a struct page_settings `page`.
  */
-#define PAGE_OPTIONS(type)                                                                         \
+#define PAGE_OPTIONS(type) PAGE_OPTIONS_OF(type, report_names, "")
+
+/* The same with more formats than the reports': `names` begins with theirs, `more_help` says what
+ * the others are. */
+#define PAGE_OPTIONS_OF(type, names, more_help)                                                    \
     {.name = "format",                                                                             \
      .letter = 'f',                                                                                \
      .kind = OPTION_CHOICE,                                                                        \
      .metavar = "NAME",                                                                            \
-     .choices = report_names,                                                                      \
+     .choices = names,                                                                             \
      .offset = offsetof(type, page.format),                                                        \
      .help = "how to print: text (for people, the default), json (for programs) or deepspeed (by " \
-             "module, as DeepSpeed's profiler does)"},                                             \
+             "module, as DeepSpeed's profiler does)" more_help},                                   \
         {.name = "json",                                                                           \
          .kind = OPTION_ALIAS,                                                                     \
          .alias_of = "format",                                                                     \

@@ -20,8 +20,7 @@ struct attribution {
     bool has_forward_starts;
 };
 
-/* ---- the event around
- * ---------------------------------------------------------------------------- */
+/* ---- the event around ------------------------------------------------------------------------ */
 
 static uint32_t event_around(struct attribution *attribution, uint32_t track_index, int64_t time_ns)
 {
@@ -39,8 +38,7 @@ static uint32_t event_around(struct attribution *attribution, uint32_t track_ind
     return event;
 }
 
-/* ---- phases
- * -------------------------------------------------------------------------------------- */
+/* ---- phases ---------------------------------------------------------------------------------- */
 
 static enum memory_point point_of(const struct memory_run *run, uint32_t moment)
 {
@@ -51,7 +49,11 @@ static enum memory_point point_of(const struct memory_run *run, uint32_t moment)
 static enum memory_phase marked_phase(const struct memory_run *run, uint32_t moment,
                                       bool has_forward_starts)
 {
-    bool is_next_forward =
+    bool is_next_forward;
+
+    while (moment > 0 && point_of(run, moment - 1) == POINT_ASKED)
+        moment--;
+    is_next_forward =
         moment < run->blocks.moment_count && point_of(run, moment) == POINT_FORWARD_START;
 
     if (moment == 0)
@@ -66,6 +68,7 @@ static enum memory_phase marked_phase(const struct memory_run *run, uint32_t mom
         return MEMORY_BACKWARD;
     case POINT_BACKWARD_END:
     case POINT_OPTIMIZER_END:
+    case POINT_ASKED:
         break;
     }
     return is_next_forward ? MEMORY_OUTSIDE : MEMORY_OPTIMIZER;
@@ -98,8 +101,7 @@ enum memory_phase memory_phase_at(const struct memory_run *run, uint32_t change)
                : MEMORY_OUTSIDE;
 }
 
-/* ---- kinds
- * --------------------------------------------------------------------------------------- */
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
 /* Alive at the next mark of this point, if no mark before it begins something else. */
 static bool is_alive_at_next(const struct attribution *attribution,
@@ -112,7 +114,7 @@ static bool is_alive_at_next(const struct attribution *attribution,
 
         if (met == point)
             return memory_block_is_alive(block, blocks->moments[i].change_count);
-        if (met != POINT_FORWARD_START && met != POINT_START)
+        if (met != POINT_FORWARD_START && met != POINT_START && met != POINT_ASKED)
             return false;
     }
     return false;
@@ -148,8 +150,7 @@ static enum memory_kind kind_of(const struct attribution *attribution,
     return MEMORY_TEMPORARY;
 }
 
-/* ---- all
- * ----------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void find_tensor_modules(struct attribution *attribution)
 {

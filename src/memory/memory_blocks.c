@@ -35,8 +35,7 @@ struct sweep {
     uint32_t change_capacity;
 };
 
-/* ---- lists that grow ---------------------------------------------------------------------------
- */
+/* ---- lists that grow ------------------------------------------------------------------------- */
 
 static void *grown(void *list, uint32_t count, uint32_t *capacity, size_t bytes)
 {
@@ -96,8 +95,7 @@ static uint32_t *current_at(struct sweep *sweep, uint64_t address)
     return &sweep->current[slot];
 }
 
-/* ---- signals -----------------------------------------------------------------------------------
- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static int compare_signals(const void *a, const void *b)
 {
@@ -154,8 +152,7 @@ static void find_signals(struct sweep *sweep, const struct trace *trace)
     free(names);
 }
 
-/* ---- marks -------------------------------------------------------------------------------------
- */
+/* ---- marks ----------------------------------------------------------------------------------- */
 
 /* A block that only marks tell the end of. */
 static void end_unseen(struct sweep *sweep, uint32_t index, int64_t time_ns)
@@ -266,8 +263,7 @@ static void take_signal(struct sweep *sweep, const struct signal *signal)
     end_block(sweep, block, signal->time_ns);
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void take_event(struct sweep *sweep, const struct memory_event *event)
 {

@@ -15,8 +15,7 @@ enum { LARGEST_ANSWER = 1 << 30 };
 /* Blocks up to this size are counters and single numbers, whatever the batch. */
 enum { SCALAR_BYTES = 16 };
 
-/* ---- what grows
- * ---------------------------------------------------------------------------------- */
+/* ---- what grows ------------------------------------------------------------------------------ */
 
 /* Sizes of the parameters of each module: what is as large in its backward is a gradient on its
  * way.
@@ -117,8 +116,7 @@ void memory_forecast_clear(struct memory_forecast *forecast)
     *forecast = (struct memory_forecast){0};
 }
 
-/* ---- the replay
- * ---------------------------------------------------------------------------------- */
+/* ---- the replay ------------------------------------------------------------------------------ */
 
 void memory_replay_init(struct memory_replay *replay, const struct memory_forecast *forecast)
 {
@@ -179,8 +177,7 @@ void memory_replay_fill(struct memory_replay *replay, const struct memory_foreca
     }
 }
 
-/* ---- asking
- * -------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 struct forecast_peak memory_replay_peak(const struct memory_replay *replay,
                                         const struct memory_forecast *forecast, int64_t samples,

@@ -36,8 +36,7 @@ const char *memory_phase_title(enum memory_phase phase)
     return phase_titles[phase];
 }
 
-/* ---- building ----------------------------------------------------------------------------------
- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 /* Number of changes before `time_ns`. */
 static uint32_t changes_before(const struct memory_run *run, int64_t time_ns)
@@ -94,8 +93,7 @@ void memory_run_clear(struct memory_run *run)
     *run = (struct memory_run){0};
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 struct memory_peak memory_peak_between(const struct memory_run *run, int32_t device, uint32_t first,
                                        uint32_t last)

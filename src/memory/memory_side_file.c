@@ -27,6 +27,7 @@ static const char *const point_names[MEMORY_POINT_COUNT] = {
     [POINT_BACKWARD_END] = "backward end",
     [POINT_OPTIMIZER_END] = "optimizer end",
     [POINT_STEP_END] = "step end",
+    [POINT_ASKED] = "asked",
 };
 
 /* The file that is read, for messages. */
@@ -174,6 +175,8 @@ static bool take_mark(struct side_parse *parse, uint32_t index, const struct jso
     if (point < 0)
         return bad_mark(parse, index, "its \"point\" is none that this version knows");
     mark->point = (enum memory_point)point;
+    mark->options = keep(parse->side, json_text_of(node, "options", ""));
+    mark->is_in_log = json_integer_of(node, "is_in_log", 1) != 0;
     mark->step = json_integer_of(node, "step", -1);
     take_devices(parse->side, mark, json_items_of(node, "devices"));
     return take_places(parse, index, json_items_of(node, "live")) &&

@@ -31,8 +31,9 @@ enum memory_point {
     POINT_BACKWARD_END,
     POINT_OPTIMIZER_END,
     POINT_STEP_END,
+    POINT_ASKED, /* wherever the program wanted one */
 };
-enum { MEMORY_POINT_COUNT = POINT_STEP_END + 1 };
+enum { MEMORY_POINT_COUNT = POINT_ASKED + 1 };
 
 const char *memory_point_title(enum memory_point point); /* "forward end" */
 
@@ -65,6 +66,8 @@ struct marked_device {
 
 struct memory_mark {
     enum memory_point point;
+    const char *options; /* of POINT_ASKED: "params,grads"; else "" */
+    bool is_in_log;      /* of records that the program began anew later, the ones before are not */
     int64_t step;
     struct marked_place *places; /* [place_count]: changes since the mark before */
     uint32_t place_count;

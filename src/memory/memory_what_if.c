@@ -33,8 +33,7 @@ static struct what_if *add_way(struct what_ifs *ways, const struct memory_foreca
     return way;
 }
 
-/* ---- ways that give each block a share
- * ----------------------------------------------------------- */
+/* ---- ways that give each block a share ------------------------------------------------------- */
 
 static const struct block_share whole = {1, 1};
 
@@ -112,8 +111,7 @@ static int64_t bytes_of_kind(const struct memory_forecast *forecast, enum memory
     return bytes;
 }
 
-/* ---- units: modules that repeat
- * ------------------------------------------------------------------ */
+/* ---- units: modules that repeat -------------------------------------------------------------- */
 
 static bool is_number(const char *text)
 {
@@ -233,8 +231,7 @@ static int64_t largest_unit(const struct memory_forecast *forecast)
     return largest;
 }
 
-/* ---- the loss
- * ------------------------------------------------------------------------------------ */
+/* ---- the loss -------------------------------------------------------------------------------- */
 
 static bool is_loss_op(const char *name)
 {
@@ -300,8 +297,7 @@ static void add_fused_loss(struct what_ifs *ways, const struct memory_forecast *
     free(is_loss);
 }
 
-/* ---- all
- * ----------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void add_shared(struct what_ifs *ways, const struct memory_forecast *forecast,
                        const struct what_if_options *options)

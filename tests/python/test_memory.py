@@ -7,6 +7,7 @@ The truth is what the program gets from the C library, counted by a library that
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,27 @@ PYTHON = find_python()
 TRAINING = Path(__file__).resolve().parent / "training"
 WAYS = ("plain", "checkpoint", "reentrant", "tied", "accumulate", "lstm", "zero late", "leak")
 STEPS, BATCH = 6, 4
+
+# memory.log as InternEvo's SimpleMemoryProfiler writes it.
+AMOUNT = r"\d+\.\d\d MB"
+LAYER = rf"layer: (?:param|grad|os_params|os_state)_mem(?:\.\S+)?, layer_mem: {AMOUNT}, total_mem: {AMOUNT}\n"
+LAYER_OF_ACTIVATIONS = (
+    rf"layer: activations_\d+(?:\.\S+)?, layer_mem: {AMOUNT}, total_mem: {AMOUNT}\n"
+)
+RECORD = (
+    r"Memory State:\n"
+    r"time: \d+(?:\.\d+)?(?:e-\d+)?\n"
+    r"---summary---\n"
+    rf"total_memory: {AMOUNT}\n"
+    rf"params_memory: {AMOUNT}, grads_memory: {AMOUNT}, os_params_memory: {AMOUNT}, "
+    rf"os_state_memory: {AMOUNT}, activation_memory: {AMOUNT}\n"
+    r"(?:---Layout---\n"
+    rf"(?:params_layout:\n(?:{LAYER})+)?(?:grads_layout:\n(?:{LAYER})+)?"
+    rf"(?:os_params_layout:\n(?:{LAYER})+)?(?:os_state_layout:\n(?:{LAYER})+)?"
+    rf"(?:activation_base_layout:\n(?:{LAYER_OF_ACTIVATIONS})+)?)?"
+    r"\n"
+)
+PAGES = ("summary", "params_memory", "grads_memory", "os_memory", "activation_memory")
 
 runner: Runner
 folder: tempfile.TemporaryDirectory
@@ -163,6 +185,61 @@ class Memory(unittest.TestCase):
         self.assertEqual(
             entry["memory"], entry["trace"].replace(".pt.trace.json.gz", ".memory.json")
         )
+
+
+class InternEvo(unittest.TestCase):
+    def check_folder(self, written: Path) -> str:
+        """Returns the log."""
+        log = (written / "memory.log").read_text()
+        self.assertIsNotNone(re.fullmatch(f"(?:{RECORD})+", log))
+        for page in PAGES:
+            text = (written / f"{page}_sunburst.html").read_text()
+            self.assertIn("<path class=", text)
+            self.assertNotRegex(text, r"https?://|<script|<link|@import|url\(")
+        return log
+
+    def test_recorded_run_is_written_as_internevos(self) -> None:
+        run = runner.get("plain")
+        out = Path(folder.name) / "written"
+        words = [str(PROGRAM), "memory", "--format", "internevo", "--output", str(out)]
+        done = subprocess.run([*words, str(run.traces[0])], capture_output=True, text=True)
+        self.assertEqual(done.stdout, f"{out}/memory_trace/rank0_dp0_tp0\n", done.stderr)
+        log = self.check_folder(out / "memory_trace" / "rank0_dp0_tp0")
+        self.assertEqual(log.count("Memory State:"), 1 + 3 * 3)  # of each step: 2, and its end
+        kinds = {row["kind"]: row for row in rows(memory_of(run)["memory"], "kinds")}
+        peak = f"activation_memory: {kinds['activations']['forward_end'] / 2**20:.2f} MB"
+        self.assertIn(peak, log)
+        page = out / "memory_trace" / "rank0_dp0_tp0" / "summary_sunburst.html"
+        self.assertIn(f"{kinds['parameters']['peak']:,}", page.read_text())
+
+    def test_simple_memory_profiler(self) -> None:
+        out = Path(folder.name) / "internevo"
+        package = PROGRAM.parent / "python"
+        done = subprocess.run(
+            [str(PYTHON), str(TRAINING / "internevo_loop.py"), str(out)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(package), "OMP_NUM_THREADS": "1"},
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("unknown option 'weights'", done.stdout)
+        log = self.check_folder(out)
+        self.assertEqual(log.count("Memory State:"), 1 + 2 * (2 + 2) + 2 + 1)
+        parameters = int(done.stdout.split()[-1])
+        self.assertIn(f"params_memory: {parameters / 2**20:.2f} MB", log)
+        self.assertIn("layer: activations_0.lstm,", log)
+        asked = log.split("Memory State:")[-2]
+        self.assertIn("params_layout:", asked)
+        self.assertIn("os_state_layout:", asked)
+        self.assertNotIn("grads_layout:", asked)
+        self.assertIn(f"{parameters:,}", (out / "params_memory_sunburst.html").read_text())
+
+    def test_sample_of_internevo_has_the_same_grammar(self) -> None:
+        shared = Path(os.environ.get("FLOPLEDGER_SHARED") or PROGRAM.parents[2] / "shared")
+        sample = shared / "reference" / "internevo_sample_out" / "memory.log"
+        if not sample.exists():
+            self.skipTest("needs reference/internevo_sample_out of $FLOPLEDGER_SHARED")
+        self.assertIsNotNone(re.fullmatch(f"(?:{RECORD})+", sample.read_text()))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,118 @@
+/* `flopledger memory --format internevo`: the files of InternEvo's SimpleMemoryProfiler. */
+#include "commands/memory_internevo.h"
+
+#include "base/folders.h"
+#include "base/output_file.h"
+#include "commands/input_files.h"
+#include "commands/read_files.h"
+#include "commands/recorded_memory.h"
+#include "memory/internevo_log.h"
+#include "memory/internevo_page.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A folder, and what goes there. */
+struct folder_writing {
+    const char *path;
+    const struct memory_run *run;
+    int32_t device;
+};
+
+/* Page number `page`, or the log where it is INTERNEVO_PAGE_COUNT. */
+static bool write_file(const struct folder_writing *writing, int page, struct error *error)
+{
+    SCOPED(output_file) file = {0};
+    bool is_log = page == INTERNEVO_PAGE_COUNT;
+    const char *name = is_log ? "memory.log" : internevo_page_file((enum internevo_page)page);
+    char *path;
+    bool is_open;
+
+    if (asprintf(&path, "%s/%s", writing->path, name) < 0)
+        abort();
+    is_open = output_file_open(&file, path, error);
+    free(path);
+    if (!is_open)
+        return false;
+    if (is_log)
+        internevo_log_write(file.stream, writing->run, writing->device);
+    else
+        internevo_page_write(file.stream, writing->run, writing->device, (enum internevo_page)page);
+    return output_file_close(&file, error);
+}
+
+static int64_t or_zero(int64_t number)
+{
+    return number < 0 ? 0 : number;
+}
+
+static char *name_folder(const struct memory_settings *settings, const struct memory_batch *batch)
+{
+    char *path;
+
+    if (asprintf(&path, "%s/memory_trace/rank%lld_dp%lld_tp%lld",
+                 settings->page.output ? settings->page.output : ".",
+                 (long long)or_zero(batch->rank), (long long)or_zero(batch->data_rank),
+                 (long long)or_zero(batch->tensor_rank)) < 0)
+        abort();
+    return path;
+}
+
+static bool write_folder(struct results *results, const struct trace *trace, const void *context,
+                         struct error *error)
+{
+    const struct memory_settings *settings = context;
+    SCOPED(recorded_memory) memory = {.run = {.trace = NULL}};
+    struct folder_writing writing = {.run = &memory.run};
+    char *path;
+    bool is_written;
+
+    if (!recorded_memory_read(&memory, trace, error))
+        return false;
+    if (memory.side.mark_count == 0)
+        return error_set(error, ERROR_NO_DATA,
+                         "no marks of tensors stand beside '%s': record with 'flopledger run "
+                         "--memory'",
+                         trace_text(trace, trace->path));
+    writing.device =
+        settings->device < 0 ? memory_main_device(&memory.run) : (int32_t)settings->device;
+    path = name_folder(settings, &memory.batch);
+    writing.path = path;
+    is_written = make_folders(path) ||
+                 error_set(error, ERROR_FAILURE, "cannot make '%s': %s", path, strerror(errno));
+    for (int page = 0; page <= INTERNEVO_PAGE_COUNT && is_written; page++)
+        is_written = write_file(&writing, page, error);
+    if (is_written)
+        results_add_rank(results, "", results_text(results, path), memory.batch.rank);
+    free(path);
+    return is_written;
+}
+
+bool write_internevo_folders(char **paths, int count, const struct memory_settings *settings,
+                             struct error *error)
+{
+    SCOPED(input_files) files = {0};
+    SCOPED(results) results = {0};
+    struct file_reading reading = {
+        .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
+        .shows_progress = settings->shows_progress,
+        .keeps_memory = true,
+        .use = write_folder,
+        .context = settings,
+    };
+    struct files_read outcome = {0};
+
+    if (!find_input_files(&files, paths, count, error))
+        return false;
+    results_init(&results);
+    read_files(&outcome, &results, &files, &reading);
+    for (size_t i = 0; i < results.rank_count; i++)
+        (void)printf("%s\n", results.ranks[i].file);
+    if (outcome.used_count == 0) {
+        *error = outcome.first_error;
+        return false;
+    }
+    return judge_files_read(&outcome, error);
+}

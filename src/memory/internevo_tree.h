@@ -1,0 +1,54 @@
+/* Bytes by dotted path, as InternEvo's memory profiler lays them out: each part of a path is a
+ * node, in the order in which it was first named. */
+#ifndef FLOPLEDGER_MEMORY_INTERNEVO_TREE_H
+#define FLOPLEDGER_MEMORY_INTERNEVO_TREE_H
+
+#include "base/string_pool.h"
+#include "memory/memory_run.h"
+
+#include <stdint.h>
+
+#define NO_NODE UINT32_MAX
+
+struct internevo_node {
+    const char *path; /* "param_mem.layer1.weight" */
+    const char *name; /* the last part of it */
+    int64_t own_bytes;
+    int64_t total_bytes; /* own, and those of all below it; set by internevo_tree_finish */
+    uint32_t parent;
+    uint32_t first_child;
+    uint32_t last_child;
+    uint32_t next_sibling;
+    int depth; /* 0: the root */
+};
+
+/* Zeroed is empty. Parents come before their children. */
+struct internevo_tree {
+    struct internevo_node *nodes; /* [count]; the first is the root */
+    uint32_t count;
+    uint32_t capacity;
+    struct string_pool paths;
+};
+
+enum internevo_part {
+    INTERNEVO_PARAMS,
+    INTERNEVO_GRADS,
+    INTERNEVO_OS_PARAMS, /* what the optimizer keeps of the parameters beside the model's own */
+    INTERNEVO_OS_STATE,
+    INTERNEVO_ACTIVATIONS,
+};
+enum { INTERNEVO_PART_COUNT = INTERNEVO_ACTIVATIONS + 1 };
+
+const char *internevo_part_name(enum internevo_part part); /* "params", "activation_base" */
+
+/* What is alive of one part on `device` when so many changes are made. `tree` must be zeroed; it
+ * gets at least a root. */
+void internevo_tree_fill(struct internevo_tree *tree, const struct memory_run *run, int32_t device,
+                         enum internevo_part part, uint32_t change_count);
+
+/* Bytes of all of it. */
+int64_t internevo_tree_bytes(const struct internevo_tree *tree);
+
+void internevo_tree_clear(struct internevo_tree *tree);
+
+#endif
