@@ -109,7 +109,7 @@ static void add_ways(struct results *results, struct section *section,
         {"saved", "saved", UNIT_FRACTION, 1, false},
         {"phase", "in the", UNIT_TEXT, 0, false},
         {"most_samples", "micro-batch that fits", UNIT_COUNT, 1, false},
-        {"assumes", "takes for granted", UNIT_TEXT, 2, false},
+        {"assumes", "takes for granted", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
     };
     struct table *table = section_add_table(results, section, "what_if", "What if", columns,
                                             sizeof columns / sizeof *columns);

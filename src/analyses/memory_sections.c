@@ -141,7 +141,9 @@ static void add_named_share(struct results *results, struct section *section,
     if (all > 0)
         add_number(results, section, "named_fraction", "activations and gradients with a module",
                    value_fraction((double)named / (double)all),
-                   named < all ? "the rest is allocated outside of modules: the loss" : NULL);
+                   (double)named < 0.9995 * (double)all
+                       ? "the rest is allocated outside of modules: the loss"
+                       : NULL);
 }
 
 /* ---- kinds ----------------------------------------------------------------------------------- */

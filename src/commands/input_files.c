@@ -106,7 +106,8 @@ static void add_from_folder(struct input_files *files, const char *folder, const
     } else if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_wanted(path, name)) {
         add_file(files, path, status.st_size);
         return;
-    } else if (strcmp(name, "capture.json") != 0) { /* which belongs to the traces beside it */
+    } else if (strcmp(name, "capture.json") != 0 && !ends_with(name, ".memory.json") &&
+               !ends_with(name, ".memory.pickle")) { /* which belong to the traces beside them */
         pass_over(files, name);
     }
     free(path);

@@ -132,6 +132,20 @@ static bool survives_recomputation(const struct memory_run *run, const struct me
     return block->end_ns > event_end_ns(&run->trace->host[event]);
 }
 
+/* Kept for good: alive at the ends of two steps after its allocation. */
+static bool outlives_steps(const struct attribution *attribution, const struct memory_block *block)
+{
+    const struct memory_blocks *blocks = &attribution->run->blocks;
+    int ends = 0;
+
+    for (uint32_t i = attribution->moment; i < blocks->moment_count && ends < 2; i++) {
+        if (!memory_block_is_alive(block, blocks->moments[i].change_count))
+            return false;
+        ends += point_of(attribution->run, i) == POINT_STEP_END;
+    }
+    return ends == 2;
+}
+
 static enum memory_kind kind_of(const struct attribution *attribution,
                                 const struct memory_block *block)
 {
@@ -146,7 +160,7 @@ static enum memory_kind kind_of(const struct attribution *attribution,
     if (block->phase == MEMORY_RECOMPUTE && survives_recomputation(run, block))
         return MEMORY_ACTIVATION;
     if (block->phase == MEMORY_OUTSIDE && is_alive_at_next(attribution, block, POINT_FORWARD_START))
-        return MEMORY_INPUT;
+        return outlives_steps(attribution, block) ? MEMORY_OTHER : MEMORY_INPUT;
     return MEMORY_TEMPORARY;
 }
 

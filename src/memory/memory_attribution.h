@@ -9,7 +9,7 @@
  * A block that a mark names has that tensor's kind and module. Of the others, what the forward
  * allocates and is alive where its backward begins is an activation, as is what a recomputation
  * allocates and leaves behind; what is prepared before a forward and alive at its beginning is an
- * input; all else is temporary. */
+ * input, unless it is kept for good; all else is temporary. */
 void memory_attribute(struct memory_run *run);
 
 #endif

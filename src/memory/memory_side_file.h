@@ -20,7 +20,7 @@ enum memory_kind {
     MEMORY_INPUT,
     MEMORY_ACTIVATION, /* kept by the forward for the backward */
     MEMORY_TEMPORARY,
-    MEMORY_OTHER, /* alive since before the recording, for no known purpose */
+    MEMORY_OTHER, /* kept for no known purpose, as a rule since before the recording */
 };
 enum { MEMORY_KIND_COUNT = MEMORY_OTHER + 1 };
 

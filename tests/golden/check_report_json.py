@@ -148,11 +148,16 @@ def take_own(checker: Checker) -> None:
     folder = ROOT / "tests" / "traces" / "golden"
     paths = [*folder.rglob("*.json"), *folder.rglob("*.json.gz")]
     paths += (ROOT / "examples" / "traces").glob("*.gz")
-    for path in sorted(path for path in paths if path.name != "capture.json"):
+    for path in sorted(
+        path
+        for path in paths
+        if path.name != "capture.json" and not path.name.endswith(".memory.json")
+    ):
         checker.take(["report", "--json", "--by", "shape", str(path)], True)
         checker.take(["inspect", "--json", str(path)], True)
     checker.take(["report", "--json", str(folder / "two_ranks")], True)
     checker.take(["flops", "--json", str(folder / "modules")], True)
+    checker.take(["memory", "--json", "--fit", "8MiB", str(folder / "memory_run")], True)
     snapshots = folder / "memory"
     for name in ("tags", "oom", "two_devices"):
         checker.take(["memory", "--json", str(snapshots / f"{name}.pickle")], True)

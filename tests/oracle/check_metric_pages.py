@@ -25,6 +25,7 @@ OTHERS = [
     ["device"],
     ["device", "NVIDIA H100 80GB HBM3"],
     ["flops", "tests/traces/golden/modules"],
+    ["memory", "--fit", "8MiB", "tests/traces/golden/memory_run"],
     ["memory", f"{SNAPSHOTS}/tags.pickle"],
     ["memory", f"{SNAPSHOTS}/oom.pickle"],
     ["memory", f"{SNAPSHOTS}/two_devices.pickle"],

@@ -101,6 +101,38 @@ class Lstm(nn.Module):
         return F.cross_entropy(self.head(h).view(-1, WORDS), y.view(-1))
 
 
+class Layer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.Linear(WIDTH, 2 * WIDTH)
+        self.down = nn.Linear(2 * WIDTH, WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.down(torch.relu(self.up(x)))
+
+
+class Small(nn.Module):
+    """Of few ops: tests/traces/golden/memory_run is its recording."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emb = nn.Embedding(WORDS, WIDTH)
+        self.layers = nn.ModuleList(Layer() for _ in range(2))
+        self.head = nn.Linear(WIDTH, WORDS)
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        h = self.emb(x)
+        for layer in self.layers:
+            h = layer(h)
+        return F.cross_entropy(self.head(h).view(-1, WORDS), y.view(-1))
+
+
+def make_model(how: str) -> nn.Module:
+    if how == "small":
+        return Small()
+    return Lstm() if how == "lstm" else Llama(how)
+
+
 def find_shim() -> ctypes.CDLL | None:
     path = os.environ.get("LD_PRELOAD", "")
     if not path:
@@ -121,7 +153,7 @@ def main() -> None:
     torch.backends.mkldnn.enabled = how != "lstm"  # oneDNN keeps memory of its own
     shim = find_shim()
     before = shim.shim_current() if shim else 0  # of libraries, and not of PyTorch's tensors
-    model = Lstm() if how == "lstm" else Llama(how)
+    model = make_model(how)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     kept = []  # a leak, where it is asked for
     for step in range(1, steps + 1):
@@ -135,7 +167,7 @@ def main() -> None:
                 optimizer.zero_grad()
             loss.backward()
         optimizer.step()
-        if how == "leak":
+        if how in ("leak", "small"):
             kept.append(torch.zeros(1000))
         sums = {
             "step": step,
