@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -61,6 +62,25 @@ def extra_repr(module: Any) -> str:
         return ""
 
 
+def describe_config(root: Any, own_class: str) -> dict[str, Any] | None:
+    """What a model of transformers says of its sizes, as in its config.json; None for any other model."""
+    try:
+        config = root.config.to_dict()
+        plain = json.loads(json.dumps(config, default=str, allow_nan=False))
+    except Exception:  # no such model, or its own code
+        return None
+    if not isinstance(plain, dict) or not isinstance(plain.get("model_type"), str):
+        return None
+    sizes = {
+        key: value
+        for key, value in plain.items()
+        if not key.startswith("_") and not SECRET.search(key)
+    }
+    if not sizes.get("architectures"):
+        sizes["architectures"] = [own_class]
+    return sizes
+
+
 def describe_model(model: Model) -> dict[str, Any]:
     from flopledger.models import class_name
 
@@ -85,6 +105,7 @@ def describe_model(model: Model) -> dict[str, Any]:
     return {
         "class": model.name,
         "wrappers": model.wrappers,
+        "config": describe_config(model.root, class_name(model.root)),
         "parameters": sum(p.numel() for p in unique.values()),
         "trainable_parameters": sum(p.numel() for p in unique.values() if p.requires_grad),
         "modules": modules,

@@ -59,6 +59,24 @@ static bool no_such_type(const char *where, const char *model_type, struct error
                      where, model_type, known);
 }
 
+/* What the file is about: itself, or the main model of a capture.json; NULL with `error` set. */
+static const struct json_node *config_in(const struct json_node *root, const char *path,
+                                         struct error *error)
+{
+    const struct json_node *config;
+
+    if (strcmp(json_text_of(root, "schema", ""), "flopledger.capture") != 0)
+        return root;
+    config = json_member(json_items_of(root, "models"), "config");
+    if (config && config->kind == JSON_OBJECT)
+        return config;
+    (void)error_set(error, ERROR_INPUT,
+                    "%s: the recorded model has no 'config', which models of transformers have: "
+                    "give a config.json",
+                    path);
+    return NULL;
+}
+
 bool architecture_from_config(struct architecture *architecture, const struct json_node *config,
                               const char *where, struct error *error)
 {
@@ -121,5 +139,6 @@ bool architecture_read(struct architecture *architecture, const char *path, stru
     free(text);
     if (!root)
         return error_in(error, "'%s' is no config.json of a model", path);
-    return architecture_from_config(architecture, root, path, error);
+    root = config_in(root, path, error);
+    return root && architecture_from_config(architecture, root, path, error);
 }

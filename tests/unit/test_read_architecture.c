@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -182,8 +184,34 @@ static void a_missing_or_odd_file_is_named(void **state)
     assert_non_null(strstr(error.message, "tests/models/none.json"));
     assert_false(architecture_read(&architecture, "README.md", &error));
     assert_non_null(strstr(error.message, "'README.md' is no config.json of a model"));
+    assert_false(
+        architecture_read(&architecture, "tests/traces/golden/modules/capture.json", &error));
+    assert_non_null(strstr(error.message, "the recorded model has no 'config'"));
     assert_false(architecture_read(&architecture, "tests", &error));
     assert_non_null(strstr(error.message, "tests"));
+}
+
+static void a_capture_has_the_config_of_its_model(void **state)
+{
+    static const char text[] =
+        "{\"schema\": \"flopledger.capture\", \"models\": [{\"config\": {\"model_type\": \"gpt2\", "
+        "\"n_embd\": 8, \"n_layer\": 1, \"n_head\": 2, \"n_positions\": 4, \"vocab_size\": 5}}]}";
+    char path[] = "/tmp/flopledger-test-XXXXXX";
+    int file = mkstemp(path);
+    struct architecture architecture;
+    struct error error = {0};
+    bool is_read;
+
+    (void)state;
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, sizeof text - 1), sizeof text - 1);
+    close(file);
+    is_read = architecture_read(&architecture, path, &error);
+    unlink(path);
+    if (!is_read)
+        fail_msg("%s", error.message);
+    assert_string_equal(architecture.model_type, "gpt2");
+    assert_int_equal(architecture.position_embedding, 32);
 }
 
 /* Whatever the keys hold, a count is an error or does not overflow. */
@@ -218,6 +246,7 @@ int main(void)
         cmocka_unit_test(an_image_has_its_tokens),
         cmocka_unit_test(bad_files_are_told_by_key),
         cmocka_unit_test(a_missing_or_odd_file_is_named),
+        cmocka_unit_test(a_capture_has_the_config_of_its_model),
         cmocka_unit_test(the_largest_sizes_do_not_overflow),
     };
 

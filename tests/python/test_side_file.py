@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""The sizes of a model of transformers go into capture.json, and `flopledger flops` reads them: test_side_file.py PROGRAM"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from count_line import run_and_count
+
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+from flopledger.side_file import describe_config  # noqa: E402
+
+GPT2 = json.loads((ROOT / "tests" / "models" / "gpt2.json").read_text())
+
+
+class Settings:
+    def __init__(self, **values: Any) -> None:
+        self.values = values
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.values
+
+
+class Root:
+    def __init__(self, config: Any) -> None:
+        self.config = config
+
+
+class ConfigOfAModel(unittest.TestCase):
+    def test_sizes_are_kept_and_secrets_are_not(self) -> None:
+        root = Root(Settings(**GPT2, _name_or_path="/home/x", auth_token="s", dtype=Path("bf16")))
+        sizes = describe_config(root, "Other")
+        assert sizes is not None
+        self.assertEqual(sizes["n_embd"], 768)
+        self.assertEqual(sizes["architectures"], ["GPT2LMHeadModel"])
+        self.assertEqual(sizes["dtype"], "bf16")
+        self.assertNotIn("_name_or_path", sizes)
+        self.assertNotIn("auth_token", sizes)
+
+    def test_the_class_stands_in_for_architectures(self) -> None:
+        sizes = describe_config(Root(Settings(model_type="bert", architectures=None)), "BertModel")
+        assert sizes is not None
+        self.assertEqual(sizes["architectures"], ["BertModel"])
+
+    def test_other_models_have_none(self) -> None:
+        class Odd:
+            @property
+            def config(self) -> Any:
+                raise RuntimeError("no")
+
+        for root in (object(), Root(None), Root({"n": 1}), Root(Settings(sizes=3)), Odd()):
+            self.assertIsNone(describe_config(root, "Model"))
+        self.assertIsNone(describe_config(Root(Settings(model_type="a", x=float("nan"))), "Model"))
+
+    def test_flops_reads_a_capture(self) -> None:
+        sizes = describe_config(Root(Settings(**GPT2)), "GPT2LMHeadModel")
+        capture = {"schema": "flopledger.capture", "models": [{"config": sizes}]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "capture.json"
+            path.write_text(json.dumps(capture))
+            command = [str(PROGRAM), "flops", "--json", "--seq", "8", "--model", str(path)]
+            done = subprocess.run(command, capture_output=True, check=True)
+        model = json.loads(done.stdout)["ranks"][0]["sections"]["model"]
+        self.assertEqual(model["numbers"]["parameters"]["value"], 124439808)
+
+
+if __name__ == "__main__":
+    run_and_count()
