@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "base/json_tree.h"
 
-/* The file at `path`: a config.json, or a capture.json whose main model has one. Errors are ERROR_INPUT and name the file, the key and what is known. */
+/* The file at `path`: a config.json, or a capture.json whose main model has one. Errors are
+ * ERROR_INPUT and name the file, the key and what is known. */
 MUST_USE bool architecture_read(struct architecture *architecture, const char *path,
                                 struct error *error);
 
