@@ -64,6 +64,11 @@ const char *per_step_count(const struct advice_case *advice, int64_t count)
     return results_format(advice->results, "%.1f", (double)count / (double)steps);
 }
 
+bool is_of_nsys(const struct advice_case *advice)
+{
+    return has_prefix(advice->trace->read.format, "nsight");
+}
+
 const char *idles(const struct advice_case *advice)
 {
     return advice->ledger->is_cpu_only ? "no operator runs" : "the device idles";
@@ -77,9 +82,9 @@ const char *a_step(const struct advice_case *advice)
 const char *longest_gap_text(const struct advice_case *advice, uint32_t accounts, bool names_host)
 {
     const struct ledger *ledger = advice->ledger;
-    const struct trace *trace = advice->trace;
     const struct idle_gap *gap = ledger->worst_gaps;
     const struct idle_gap *end = gap + ledger->worst_gap_count;
+    struct call_site site;
     const char *text;
 
     while (gap < end && !(accounts >> gap->main_account & 1))
@@ -93,9 +98,9 @@ const char *longest_gap_text(const struct advice_case *advice, uint32_t accounts
                               ledger->steps[gap->step].window.number);
     if (!names_host || gap->host_event == NO_EVENT)
         return text;
-    return results_format(
-        advice->results, "%s, the host in %s", text,
-        brief_name(trace_text(trace, trace->host[gap->host_event].name), advice->results));
+    site = find_call_site(advice, gap->host_event);
+    return results_format(advice->results, "%s, the host in %s", text,
+                          call_site_text(advice, &site));
 }
 
 /* Idle time by the name of the event that explains it: few names, for the worst gaps are few. */

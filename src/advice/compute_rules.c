@@ -146,7 +146,8 @@ bool check_unfused_optimizer(struct advice_case *advice, struct advice_claim *cl
         single.count++;
         single.duration_ns += event->duration_ns;
     }
-    if (single.count < (int64_t)ADVICE_OPTIMIZER_KERNELS_MIN * advice->ledger->step_count ||
+    if (single.count == 0 ||
+        single.count < (int64_t)ADVICE_OPTIMIZER_KERNELS_MIN * advice->ledger->step_count ||
         batched > single.count)
         return false;
     claim_free_time(advice, claim, &advice->idle, span.range_ns);

@@ -2,7 +2,6 @@
 #include "advice/costly_calls.h"
 
 #include "advice/claim.h"
-#include "base/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,26 +50,17 @@ static int compare_sites(const void *left, const void *right)
 void sum_costly_calls(struct costly_calls *calls, const struct advice_case *advice,
                       const struct host_call_list *list, const int64_t *idle_ns)
 {
-    size_t room = (size_t)list->count + 1;
-    uint32_t *events = require_memory(calloc(room, sizeof *events));
-    int64_t *costs_ns = require_memory(calloc(room, sizeof *costs_ns));
-    struct call_site *sites = require_memory(calloc(room, sizeof *sites));
-    uint32_t count = 0;
-
+    *calls = (struct costly_calls){.count = 0};
     for (uint32_t i = 0; i < list->count; i++) {
+        struct call_site site;
+
         if (idle_ns[i] <= 0)
             continue;
-        costs_ns[count] = idle_ns[i];
-        events[count++] = list->events[i];
+        site = find_call_site(advice, list->events[i]);
+        add_site(calls, advice, &site, idle_ns[i]);
+        calls->count++;
     }
-    find_call_sites(sites, events, count, advice->trace, advice->results);
-    *calls = (struct costly_calls){.count = count};
-    for (uint32_t i = 0; i < count; i++)
-        add_site(calls, advice, &sites[i], costs_ns[i]);
     qsort(calls->sites, calls->site_count, sizeof *calls->sites, compare_sites);
-    free(events);
-    free(costs_ns);
-    free(sites);
 }
 
 const char *costly_calls_text(const struct costly_calls *calls, const struct advice_case *advice)
@@ -81,9 +71,9 @@ const char *costly_calls_text(const struct costly_calls *calls, const struct adv
     for (uint32_t i = 0; i < calls->site_count && i < SITES_SHOWN; i++) {
         const struct site_sum *sum = &calls->sites[i];
 
-        text = results_format(advice->results, "%s%s %s %s", text, i ? ";" : "",
-                              call_site_text(&sum->site, advice->trace, advice->results),
-                              per_step_time(advice, sum->idle_ns));
+        text =
+            results_format(advice->results, "%s%s %s %s", text, i ? ";" : "",
+                           call_site_text(advice, &sum->site), per_step_time(advice, sum->idle_ns));
     }
     if (calls->site_count > SITES_SHOWN)
         text = results_format(advice->results, "%s; %u more places", text,

@@ -63,7 +63,7 @@ static void note_accounts(const struct advice_case *advice, struct advice_price 
                           uint32_t accounts)
 {
     const char **keys = results_allocate(advice->results, ACCOUNT_COUNT * sizeof *keys);
-    int64_t held[ACCOUNT_COUNT];
+    int64_t held[ACCOUNT_COUNT] = {0};
 
     for (unsigned account = 0; account < ACCOUNT_COUNT; account++) {
         int64_t ns = ledger_account_ns(advice->ledger, (enum account)account);

@@ -2,6 +2,7 @@
 #include "advice/call_site.h"
 #include "advice/claim.h"
 #include "base/format.h"
+#include "base/prefix.h"
 
 #include <string.h>
 
@@ -57,6 +58,9 @@ bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim
                                      brief_name(name, advice->results), gap);
     claim->try_this = "look at what it does between operators (logging, checkpoint, evaluation): "
                       "do it less often, or beside the device's work";
+    if (has_prefix(name, "Optimizer."))
+        claim->try_this = "the optimizer loops over tensors in Python: torch.optim's fused=True or "
+                          "foreach=True, a compiled step";
     claim->confidence = CONFIDENCE_MEDIUM;
     claim->reason = "the range is known, what takes the time in it is not";
     return true;
@@ -81,7 +85,10 @@ bool check_python_code(struct advice_case *advice, struct advice_claim *claim)
         results_format(advice->results, "nothing recorded on the launching thread; %s", gap);
     claim->try_this = "record a few steps with with_stack=True, or record_function around parts "
                       "of the loop, to see what runs there";
-    if (advice->calls.operators == 0)
+    if (is_of_nsys(advice))
+        claim->try_this = "put NVTX ranges around parts of the loop, or record the operators: "
+                          "torch.autograd.profiler.emit_nvtx()";
+    else if (advice->calls.operators == 0)
         claim->try_this = "record the host as well: ProfilerActivity.CPU in `activities`";
     claim->confidence = CONFIDENCE_LOW;
     claim->reason = "most often Python; the trace does not show it";

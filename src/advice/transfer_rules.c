@@ -257,21 +257,27 @@ bool check_exposed_copies(struct advice_case *advice, struct advice_claim *claim
 
 bool check_busy_with_copies(struct advice_case *advice, struct advice_claim *claim)
 {
+    const struct ledger *ledger = advice->ledger;
+    struct copy_sum copies;
     int64_t busy_ns = 0;
 
-    if (advice->ledger->is_cpu_only || !is_busy_with_copies(advice->ledger))
+    if (ledger->is_cpu_only || !is_busy_with_copies(ledger))
         return false;
+    copies = claim_copies(advice, claim, false);
+    if (copies.name == NO_EVENT) /* pageable ones alone are a finding of their own */
+        return false;
+    memset(claim->step_ns, 0, ledger->step_count * sizeof *claim->step_ns);
     claim_accounts(advice, claim, ACCOUNT_BIT(COPY) | ACCOUNT_BIT(DATA_COPY));
-    for (uint32_t i = 0; i < advice->ledger->step_count; i++)
-        busy_ns += advice->ledger->steps[i].busy_ns;
+    for (uint32_t i = 0; i < ledger->step_count; i++)
+        busy_ns += ledger->steps[i].busy_ns;
     if (busy_ns == 0)
         return false;
     claim->evidence =
         results_format(advice->results,
-                       "the device counts as busy for %s, but for %.0f %% of that only copies run: "
-                       "\"GPU use\" says nothing here",
-                       per_step_time(advice, busy_ns),
-                       100.0 * (double)claim_total_ns(advice, claim) / (double)busy_ns);
+                       "\"GPU use\" says nothing here: in %.0f %% of the busy time only copies "
+                       "run; %s",
+                       100.0 * (double)claim_total_ns(advice, claim) / (double)busy_ns,
+                       copy_evidence(advice, &copies));
     claim->try_this =
         "keep data on the device (no offload), or move it while kernels run: prefetch "
         "on a stream of its own";

@@ -130,6 +130,10 @@ static const struct prefixed_text sync_advice[] = {
                        "each step on the device"},
     {"aten::copy_", "pin the host's memory and copy with non_blocking=True; keep tensors made each "
                     "step on the device"},
+    {"cudaMemcpy", "copy from pinned memory with cudaMemcpyAsync (non_blocking=True): a plain copy "
+                   "makes the host wait"},
+    {"hipMemcpy", "copy from pinned memory with hipMemcpyAsync (non_blocking=True): a plain copy "
+                  "makes the host wait"},
     {"",
      "leave out calls that wait for the device inside the step (torch.cuda.synchronize, .cpu(), "
      "printing a tensor); time with events"},
@@ -152,7 +156,9 @@ bool check_synchronisation(struct advice_case *advice, struct advice_claim *clai
         return false;
     operation = calls.sites[0].site.operation;
     claim->evidence = costly_calls_text(&calls, advice);
-    claim->try_this = text_by_prefix(operation ? operation : "", sync_advice);
+    if (!operation)
+        operation = trace_text(advice->trace, advice->trace->host[calls.sites[0].site.event].name);
+    claim->try_this = text_by_prefix(operation, sync_advice);
     claim->confidence = CONFIDENCE_MEDIUM;
     claim->reason = "launching the next kernel takes a part of it in any case";
     return true;
