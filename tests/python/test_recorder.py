@@ -33,6 +33,7 @@ def setUpModule() -> None:
         "scaler",
         "compiled",
         "compiled_optimizer",
+        "compiled_update",
         "ddp",
         "fsdp",
     ):
