@@ -25,6 +25,7 @@ from flopledger.settings import Settings, read_settings
 from flopledger.step_finder import StepFinder
 
 MAX_STEP_TIMES = 1_000_000
+NAMES_SHOWN = 6
 
 
 class Recorder:
@@ -132,12 +133,13 @@ class Recorder:
         if self.step == 0:
             self.turn_off()
             return
+        awaited = self.window
         if self.session is not None:
             self.end_window(is_cut=True)
-        self.write_side_file("complete" if not self.window or self.recorded else "not recorded")
-        if not self.recorded and self.window and not self.problems:
+        self.write_side_file("complete" if not awaited or self.recorded else "not recorded")
+        if not self.recorded and awaited and not self.problems:
             say_once_of_all_ranks(
-                f"the program ended after {count_of(self.step, 'step')}, before step {self.window[0]} from which "
+                f"the program ended after {count_of(self.step, 'step')}, before the end of step {awaited[0]} with which "
                 f"recording would begin: try --steps 2" + (f"-{self.step}" if self.step > 2 else "")
             )
         self.turn_off()
@@ -325,7 +327,11 @@ class Recorder:
         elif not self.models:
             self.tell("no module is marked: none was found that holds the optimizer's parameters")
         elif not modules:
-            self.tell(f"no module has a name like {', '.join(self.settings.modules)}")
+            names = [model.mark_of(each.name) for model in self.models for each in model.modules]
+            some = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "")
+            self.tell(
+                f"no module has a name like {', '.join(self.settings.modules)}: they are {some}"
+            )
 
     def tell(self, problem: str) -> None:
         if problem not in self.problems:

@@ -2,6 +2,7 @@
 """Programs of several processes, and programs with trouble of their own: test_recorded_launchers.py PROGRAM"""
 
 import os
+import pty
 import socket
 import subprocess
 import sys
@@ -30,6 +31,29 @@ def free_port() -> int:
 def launcher(name: str) -> str:
     """A program beside the Python that has its library."""
     return str(Path(str(PYTHON)).parent / name)
+
+
+def press_ctrl_c(words: list[str], awaited: list[bytes]) -> bytes:
+    """Runs a program in a terminal, presses Ctrl-C once it has said what is awaited, and gives all that it said."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe(words[0], words, environment_of(PROGRAM))
+    said = b""
+    is_pressed = False
+    while True:
+        try:
+            some = os.read(terminal, 65536)
+        except OSError:  # Linux says so at the end
+            break
+        said += some
+        if not is_pressed and all(said.count(word) >= awaited.count(word) for word in awaited):
+            os.write(terminal, b"\x03")
+            is_pressed = True
+        if not some:
+            break
+    os.waitpid(child, 0)
+    os.close(terminal)
+    return said
 
 
 def setUpModule() -> None:
@@ -116,6 +140,15 @@ class Launchers(LauncherCase):
         modules = {each["name"]: each for each in run.side_files[0]["models"][0]["modules"]}
         weight = modules["blocks.0.layer"]["parameters"][0]
         self.assertEqual((weight["shape"], weight["local_shape"]), ([16, 16], [8, 16]))
+
+    def test_ctrl_c_at_a_terminal(self) -> None:
+        """Reaches the launcher and both ranks, which keep the steps that had ended."""
+        captures = Path(folder.name) / "captures-terminal"
+        words = [str(PROGRAM), "run", SILENT, "--output", str(captures), "--"]
+        said = press_ctrl_c([*words, *runner.words("ddp_hangs")], 2 * [b"hangs"])
+        self.assertIn(b"flopledger: recorded in ", said)
+        traces = sorted(trace.name for trace in captures.glob("**/*.json.gz"))
+        self.assertEqual(traces, 2 * ["steps4-5.pt.trace.json.gz"])
 
     def test_two_processes_that_claim_one_rank(self) -> None:
         run = self.recorded("twice")

@@ -48,6 +48,8 @@ def setUpModule() -> None:
     runner.start_recorded(
         "plain", silent, "--steps", "2", "--every", "3", "--modules", "blocks.*", name="every"
     )
+    runner.start_recorded("plain", silent, "--steps", "10-12", name="late")
+    runner.start_recorded("plain", silent, "--modules", "x.*", name="nowhere_named")
     config = Path(folder.name) / "deepspeed.json"
     config.write_text('{"flops_profiler": {"enabled": true, "profile_step": 3, "top_modules": 2}}')
     runner.start_recorded("plain", "--config", str(config), name="deepspeed")
@@ -328,9 +330,21 @@ class Trouble(RecorderCase):
 
     def test_too_few_steps(self) -> None:
         run = self.recorded("few_steps")
-        self.assertIn("ended after 2 steps, before step 4", run.errors)
+        self.assertIn("ended after 2 steps, before the end of step 4", run.errors)
         self.assertEqual(run.traces, [])
         self.assertEqual(run.side_files[0]["state"], "not recorded")
+
+    def test_one_step_too_few(self) -> None:
+        """The window had begun, but none of its steps ended."""
+        run = self.recorded("late")
+        self.assertIn("ended after 9 steps, before the end of step 10", run.errors)
+        self.assertIn("try --steps 2-9", run.errors)
+        self.assertEqual(run.traces, [])
+
+    def test_no_module_of_that_name(self) -> None:
+        run = self.recorded("nowhere_named")
+        self.assertIn("no module has a name like x.*: they are Language, embedding, ", run.errors)
+        self.assertEqual((run.steps(), run.counts_of_modules()), ([4, 5, 6], {}))
 
     def test_a_script_that_never_steps(self) -> None:
         run = self.recorded("never_steps")

@@ -6,6 +6,7 @@ Each prints its losses to the last bit.
 import os
 import signal
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 
@@ -350,6 +351,18 @@ def accelerator() -> None:
 def ddp() -> None:
     torch.distributed.init_process_group("gloo")
     distributed(nn.parallel.DistributedDataParallel(Language()))
+
+
+def ddp_hangs() -> None:
+    """In step 6, until Ctrl-C."""
+
+    def before_step(step: int) -> None:
+        if step == 6:
+            print("hangs", flush=True)
+            time.sleep(600)
+
+    torch.distributed.init_process_group("gloo")
+    train(nn.parallel.DistributedDataParallel(Language()), before_step=before_step)
 
 
 def fsdp() -> None:
