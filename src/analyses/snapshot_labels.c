@@ -4,7 +4,7 @@
 const char *frame_label(struct results *results, const struct memory_snapshot *snapshot,
                         const struct snapshot_frame *frame)
 {
-    return results_format(results, "%s:%u %s", short_path(snapshot_text(snapshot, frame->file)),
+    return results_format(results, "%s:%u %s", file_name(snapshot_text(snapshot, frame->file)),
                           frame->line, snapshot_text(snapshot, frame->name));
 }
 

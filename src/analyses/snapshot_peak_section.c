@@ -2,6 +2,7 @@
 #include "analyses/snapshot_sections.h"
 #include "base/format.h"
 #include "base/invariant.h"
+#include "memory/snapshot_tree.h"
 
 #include <stdlib.h>
 
@@ -74,6 +75,48 @@ static void add_totals(struct results *results, struct section *section,
 }
 
 /* ---- what it consisted of ---- */
+
+enum { DEPTH_SHOWN_MAX = 10 };
+
+/* The calls that lead to the peak; those with a hundredth of it or more. */
+static void add_calls(struct results *results, struct section *section,
+                      const struct snapshot_view *view)
+{
+    static const struct column columns[] = {
+        {"call", "call", UNIT_TEXT, 0, false},
+        {"bytes", "allocated inside", UNIT_BYTES, 0, false},
+        {"share", "share", UNIT_FRACTION, 0, true},
+        {"blocks", "blocks", UNIT_COUNT, 1, false},
+        {"file", "file", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
+    };
+    struct table *table = section_add_table(results, section, "calls", "At the peak, by call",
+                                            columns, sizeof columns / sizeof *columns);
+    const struct memory_snapshot *snapshot = view->replay->snapshot;
+    struct call_tree tree = {0};
+    struct call_row *rows;
+    uint32_t count;
+
+    build_call_tree(&tree, view->replay, view->places, view->replay->peak_moment);
+    rows = call_tree_rows(&tree, view->top == UINT32_MAX ? 0 : tree.bytes / 100, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct call_node *node = &tree.nodes[rows[i].node];
+        int depth = rows[i].depth < DEPTH_SHOWN_MAX ? rows[i].depth : DEPTH_SHOWN_MAX;
+        struct value *cells = table_add_row(results, table, depth);
+
+        cells[1] = value_bytes(node->bytes);
+        cells[2] = value_fraction(share_of(node->bytes, tree.bytes));
+        cells[3] = value_count(node->blocks);
+        if (node->frame == SNAPSHOT_NONE) {
+            cells[0] = value_text(place_label(results, view->places, node->place));
+            continue;
+        }
+        cells[0] = value_text(frame_label(results, snapshot, &snapshot->frames[node->frame]));
+        cells[4] = value_text(
+            results_text(results, snapshot_text(snapshot, snapshot->frames[node->frame].file)));
+    }
+    free(rows);
+    call_tree_clear(&tree);
+}
 
 static uint32_t phase_key(const struct memory_life *life, const void *context)
 {
@@ -213,9 +256,9 @@ static void add_largest(struct results *results, struct section *section,
         {"blocks", "blocks", UNIT_COUNT, 0, false},
         {"total", "together", UNIT_BYTES, 1, false},
         {"where", "allocated by", UNIT_TEXT, 0, false},
-        {"born", "first one after", UNIT_TIME_NS, 1, false},
-        {"died", "last one freed after", UNIT_TIME_NS, 2, false},
-        {"tag", "module", UNIT_TEXT, 2, false},
+        {"born", "first one after", UNIT_TIME_NS, 2, false},
+        {"died", "last one freed after", UNIT_TIME_NS, 3, false},
+        {"tag", "module", UNIT_TEXT, 1, false},
         {"stream", "stream", UNIT_COUNT, 3, false},
         {"address", "address of the first", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
     };
@@ -323,6 +366,7 @@ struct section *describe_snapshot_peak(struct results *results, const struct sna
         add_moment(results, section, view);
     add_totals(results, section, view);
     add_share_table(results, section, view, &places, &shares);
+    add_calls(results, section, view);
     add_by_owner(results, section, view);
     add_largest(results, section, view);
     add_warnings(results, section, replay);

@@ -40,7 +40,7 @@ struct section *describe_snapshot_change(struct results *results,
 
 /* ---- what the sections share ---- */
 
-/* "model/attention.py:88 forward", "SoftmaxBackward0 (autograd)". */
+/* "attention.py:88 forward", "SoftmaxBackward0 (autograd)". */
 const char *place_label(struct results *results, const struct snapshot_places *places, uint32_t id);
 /* The same of a frame. */
 const char *frame_label(struct results *results, const struct memory_snapshot *snapshot,

@@ -239,6 +239,8 @@ static bool move_into(struct pickle_machine *machine, struct pickle_value sequen
 {
     size_t count = machine->depth - first;
 
+    if (count == 0)
+        return true; /* there may be no stack yet */
     if (pickle_tag(sequence) == TAG_DICT && count % 2)
         return pickle_fail(machine, "a key without a value: the file is damaged");
     if (!pickle_extend(machine->tree, sequence, machine->stack + first, count))

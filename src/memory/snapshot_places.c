@@ -44,6 +44,13 @@ bool is_user_frame(const struct memory_snapshot *snapshot, const struct snapshot
     return true;
 }
 
+const char *file_name(const char *path)
+{
+    const char *last = strrchr(path, '/');
+
+    return last ? last + 1 : path;
+}
+
 const char *short_path(const char *path)
 {
     const char *last = strrchr(path, '/');
@@ -75,14 +82,13 @@ static const char *backward_node(const char *function, size_t *length)
 static const char *operator_of(const char *function, size_t *length)
 {
     static const char before[] = "at::_ops::";
-    const char *from = strstr(function, before);
 
     *length = 0;
-    if (!from || strchr(function, '<'))
+    if (!has_prefix(function, before))
         return NULL;
-    from += sizeof before - 1;
-    *length = strcspn(from, ":(");
-    return from;
+    function += sizeof before - 1;
+    *length = strcspn(function, ":(");
+    return function;
 }
 
 /* The place of that kind: of lines `id` is a frame, of others a name. */

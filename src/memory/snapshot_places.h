@@ -46,7 +46,8 @@ uint32_t place_of_life(const struct snapshot_places *places, const struct memory
 bool is_user_frame(const struct memory_snapshot *snapshot, const struct snapshot_frame *frame);
 bool is_python_frame(const struct memory_snapshot *snapshot, const struct snapshot_frame *frame);
 
-/* The last two parts of a path: "model/attention.py". */
+/* The last part of a path, and the last two: "attention.py", "model/attention.py". */
+const char *file_name(const char *path);
 const char *short_path(const char *path);
 
 void snapshot_places_clear(struct snapshot_places *places);

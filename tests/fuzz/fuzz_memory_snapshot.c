@@ -8,10 +8,12 @@
 #include "memory/snapshot_owners.h"
 #include "memory/snapshot_places.h"
 #include "memory/snapshot_replay.h"
+#include "memory/snapshot_tree.h"
 #include "readers/cuda_memory_snapshot.h"
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -55,6 +57,8 @@ static void replay_device(const struct memory_snapshot *snapshot, uint32_t devic
     SCOPED(memory_growth) growth = {0};
     SCOPED(memory_layout) end = {0};
     SCOPED(memory_layout) start = {0};
+    SCOPED(call_tree) tree = {0};
+    uint32_t rows;
 
     find_snapshot_places(&places, snapshot);
     replay_snapshot(&replay, snapshot, device);
@@ -63,6 +67,11 @@ static void replay_device(const struct memory_snapshot *snapshot, uint32_t devic
     measure_growth(&growth, &replay, &places);
     lay_out_end(&end, &replay);
     (void)lay_out_moment(&start, &replay, 0);
+    build_call_tree(&tree, &replay, &places, replay.peak_moment);
+    require_invariant(tree.bytes == replay.live_bytes[replay.peak_moment],
+                      "that calls add up to the peak");
+    free(call_tree_rows(&tree, 0, &rows));
+    require_invariant(rows <= tree.count, "that no call is printed twice");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -133,8 +133,7 @@ def user_line(frames: list[dict[str, Any]]) -> str | None:
     for frame in frames:
         name = frame["filename"]
         if name.endswith(".py") and "/site-packages/" not in name and "/lib/python3" not in name:
-            parts = name.split("/")
-            return f"{'/'.join(parts[-2:])}:{frame['line']} {frame['name']}"
+            return f"{Path(name).name}:{frame['line']} {frame['name']}"
     return None
 
 
@@ -162,14 +161,17 @@ def check_against_reference(counts: Counts, program: str, path: Path) -> None:
         for key, value in reference(snapshot, device).items():
             counts.check(found[key] == value, f"{path.name}: {key} is {value}, not {found[key]}")
         rows = sections["snapshot_peak"]["tables"]["by_place"]["rows"]
-        said = {row["what"]: row["bytes"] for row in rows}
+        said: Counter[str] = Counter()
+        for row in rows:
+            said[row["what"]] += row["bytes"]
         counts.check(
             sum(said.values()) == found["peak_bytes"], f"{path.name}: places add up to the peak"
         )
         for line, size in places_at(snapshot, device, found["peak_event"]).items():
-            counts.check(
-                said.get(line, 0) >= size, f"{path.name}: {line} holds {size}, not {said.get(line)}"
-            )
+            counts.check(said[line] >= size, f"{path.name}: {line} holds {size}, not {said[line]}")
+        calls = sections["snapshot_peak"]["tables"]["calls"]["rows"]
+        outermost = sum(row["bytes"] for row in calls if row["depth"] == 0)
+        counts.check(outermost == found["peak_bytes"], f"{path.name}: calls add up to the peak")
         slices = sections["snapshot_timeline"]["tables"]["slices"]["rows"]
         most = max(row["most"] for row in slices)
         counts.check(most == found["peak_bytes"], f"{path.name}: a slice holds the peak")

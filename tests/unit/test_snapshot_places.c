@@ -5,12 +5,14 @@
 #include "memory/snapshot_owners.h"
 #include "memory/snapshot_places.h"
 #include "memory/snapshot_shares.h"
+#include "memory/snapshot_tree.h"
 #include "support_snapshot.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -81,6 +83,83 @@ static void a_backward_is_named_by_its_node(void **state)
     assert_int_equal(kind_of(&places, op), PLACE_NATIVE);
     assert_string_equal(name_of(&places, op), "aten::softmax_int");
     assert_int_equal(kind_of(&places, unnamed), PLACE_NO_STACK);
+    made_snapshot_clear(&made);
+}
+
+static const char *function_of(const struct made_snapshot *made, const struct call_tree *tree,
+                               const struct call_row *row)
+{
+    return snapshot_text(&made->snapshot, made->frames[tree->nodes[row->node].frame].name);
+}
+
+static void calls_make_a_tree(void **state)
+{
+    SCOPED(snapshot_replay) replay = {0};
+    SCOPED(snapshot_places) places = {0};
+    SCOPED(call_tree) tree = {0};
+    struct made_snapshot made;
+    struct snapshot_frame outer;
+    struct call_row *rows;
+    uint32_t count;
+    uint32_t one;
+    uint32_t two;
+
+    (void)state;
+    made_snapshot_init(&made);
+    outer = made_frame(&made, "main", "a.py", 1);
+    one = made_stack(&made, made_frame(&made, "one", "a.py", 2), &outer);
+    two = made_stack(&made, made_frame(&made, "two", "a.py", 3), &outer);
+    made.stack_frames[3] = made.stack_frames[1]; /* frames are kept once */
+    made_event(&made, SNAPSHOT_ALLOC, 0x1000, 10);
+    made_owner(&made, one, "");
+    made_event(&made, SNAPSHOT_ALLOC, 0x2000, 30);
+    made_owner(&made, two, "");
+    made_event(&made, SNAPSHOT_ALLOC, 0x3000, 5); /* no stack */
+    replay_snapshot(&replay, &made.snapshot, 0);
+    find_snapshot_places(&places, &made.snapshot);
+    build_call_tree(&tree, &replay, &places, 3);
+    assert_int_equal(tree.bytes, 45);
+    rows = call_tree_rows(&tree, 0, &count);
+    assert_int_equal(count, 4);
+    assert_string_equal(function_of(&made, &tree, &rows[0]), "main");
+    assert_int_equal(tree.nodes[rows[0].node].bytes, 40);
+    assert_int_equal(tree.nodes[rows[0].node].blocks, 2);
+    assert_string_equal(function_of(&made, &tree, &rows[1]), "two"); /* the larger one first */
+    assert_int_equal(rows[1].depth, 1);
+    assert_string_equal(function_of(&made, &tree, &rows[2]), "one");
+    assert_int_equal(tree.nodes[rows[3].node].frame, SNAPSHOT_NONE);
+    free(rows);
+    rows = call_tree_rows(&tree, 20, &count);
+    assert_int_equal(count, 2);
+    free(rows);
+    made_snapshot_clear(&made);
+}
+
+static void a_call_of_one_call_is_passed_over(void **state)
+{
+    SCOPED(snapshot_replay) replay = {0};
+    SCOPED(snapshot_places) places = {0};
+    SCOPED(call_tree) tree = {0};
+    struct made_snapshot made;
+    struct snapshot_frame outer;
+    struct call_row *rows;
+    uint32_t count;
+    uint32_t stack;
+
+    (void)state;
+    made_snapshot_init(&made);
+    outer = made_frame(&made, "main", "a.py", 1);
+    stack = made_stack(&made, made_frame(&made, "one", "a.py", 2), &outer);
+    made_event(&made, SNAPSHOT_ALLOC, 0x1000, 10);
+    made_owner(&made, stack, "");
+    replay_snapshot(&replay, &made.snapshot, 0);
+    find_snapshot_places(&places, &made.snapshot);
+    build_call_tree(&tree, &replay, &places, 1);
+    rows = call_tree_rows(&tree, 0, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(function_of(&made, &tree, &rows[0]), "one");
+    assert_int_equal(rows[0].depth, 0);
+    free(rows);
     made_snapshot_clear(&made);
 }
 
@@ -211,6 +290,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_innermost_line_of_the_user_counts),
         cmocka_unit_test(a_backward_is_named_by_its_node),
+        cmocka_unit_test(calls_make_a_tree),
+        cmocka_unit_test(a_call_of_one_call_is_passed_over),
         cmocka_unit_test(tags_are_phase_and_module),
         cmocka_unit_test(the_innermost_annotation_counts),
         cmocka_unit_test(what_rises_in_each_quarter_is_steady),
