@@ -99,25 +99,25 @@ struct snapshot_setting {
 /* Zeroed is empty. All is owned by it. */
 struct memory_snapshot {
     struct string_pool strings;
-    struct snapshot_frame *frames; /* [frame_count], each distinct one once */
-    uint32_t frame_count;
-    uint32_t *stack_frames; /* ids of frames; what the stacks hold */
+    struct snapshot_frame *frames;           /* [frame_count], each distinct one once */
+    uint32_t *stack_frames;                  /* ids of frames; what the stacks hold */
+    struct snapshot_stack *stacks;           /* [stack_count], each distinct one once */
+    struct snapshot_trace *traces;           /* [trace_count], by device */
+    struct snapshot_segment *segments;       /* [segment_count] */
+    struct snapshot_block *blocks;           /* [block_count] */
+    struct snapshot_pool *pools;             /* [pool_count] */
+    struct snapshot_annotation *annotations; /* [annotation_count] */
+    struct snapshot_setting *settings;       /* [setting_count], of the allocator */
     size_t stack_frame_count;
-    struct snapshot_stack *stacks; /* [stack_count], each distinct one once */
+    int64_t unknown_actions; /* events SNAPSHOT_OTHER */
+    uint32_t frame_count;
     uint32_t stack_count;
-    struct snapshot_trace *traces; /* [trace_count], by device */
     uint32_t trace_count;
-    struct snapshot_segment *segments;
     uint32_t segment_count;
-    struct snapshot_block *blocks;
     uint32_t block_count;
-    struct snapshot_pool *pools;
     uint32_t pool_count;
-    struct snapshot_annotation *annotations;
     uint32_t annotation_count;
-    struct snapshot_setting *settings; /* of the allocator */
     uint32_t setting_count;
-    int64_t unknown_actions;  /* events SNAPSHOT_OTHER */
     uint32_t unknown_action;  /* the text of the first of them */
     bool has_requested_sizes; /* blocks say what was asked for */
 };
