@@ -19,8 +19,8 @@ static void consider(struct loss *worst, const char *title, int64_t total_ns)
         *worst = (struct loss){title, total_ns};
 }
 
-/* For a trace on which no advice is given. Everything but matrix work is a loss, and of matrix work
- * what is not the model's. */
+/* The largest of what is not useful, for a trace on which no advice is given. Everything but matrix
+ * work is a loss, and of matrix work what is not the model's. */
 static struct loss largest_loss(const struct analysis_input *input)
 {
     const struct matrix_time *matrix = &input->efficiency->total.time;
@@ -64,7 +64,8 @@ static const char *unknown_share(struct results *results, const struct analysis_
         step_word(input->ledger), where, needs ? needs : "needs FLOPs and the peak");
 }
 
-/* "waiting for data: 33.6 % (58.734 ms per step)"; NULL where nothing is lost. */
+/* "the biggest recoverable loss is waiting for data: 33.6 % (58.734 ms per step)"; NULL where
+ * nothing is lost. */
 static const char *loss_text(struct results *results, const struct analysis_input *input,
                              const struct finding *dearest)
 {
@@ -72,12 +73,12 @@ static const char *loss_text(struct results *results, const struct analysis_inpu
     int64_t total_ns = ledger_total_ns(input->ledger);
 
     if (dearest)
-        return results_format(results, "%s: %s (%s per %s)", dearest->what,
-                              format_fraction(dearest->price->share).text,
+        return results_format(results, "the biggest recoverable loss is %s: %s (%s per %s)",
+                              dearest->what, format_fraction(dearest->price->share).text,
                               format_time(dearest->cost_ns).text, dearest->price->span);
     if (worst.total_ns <= 0)
         return NULL;
-    return results_format(results, "%s: %s (%s per %s)", worst.title,
+    return results_format(results, "the largest part beside it is %s: %s (%s per %s)", worst.title,
                           format_fraction(fraction_of(worst.total_ns, total_ns)).text,
                           format_time(rounded_mean(worst.total_ns, input->ledger->step_count)).text,
                           step_word(input->ledger));
@@ -97,5 +98,5 @@ const char *headline_of(struct results *results, const struct analysis_input *in
     loss = loss_text(results, input, dearest);
     if (!loss)
         return results_format(results, "%s.", first);
-    return results_format(results, "%s; the biggest recoverable loss is %s.", first, loss);
+    return results_format(results, "%s; %s.", first, loss);
 }
