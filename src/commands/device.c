@@ -68,6 +68,11 @@ static bool run_device(int count, char **arguments, struct error *error)
         return false;
     if (!check_output(&settings.page, error))
         return false;
+    if (strcmp(report_names[settings.page.format], "deepspeed") == 0)
+        return error_set(
+            error, ERROR_USAGE,
+            "--format deepspeed prints the modules of a trace: of devices it is text or "
+            "json");
     if (!join_words(name, sizeof name, arguments, count, error))
         return false;
     results_init(&results);

@@ -328,6 +328,11 @@ static bool check_model_options(const struct flops_settings *settings, int opera
     if (settings->model.config && operands > 0)
         return error_set(error, ERROR_USAGE,
                          "--model counts a model without a trace, but '%s' was given too", first);
+    if (settings->model.config && strcmp(report_names[settings->page.format], "deepspeed") == 0)
+        return error_set(
+            error, ERROR_USAGE,
+            "--format deepspeed prints the modules of a trace: with --model it is text "
+            "or json");
     if (!settings->model.config && option)
         return error_set(error, ERROR_USAGE, "%s is of use with --model only", option);
     return true;

@@ -235,7 +235,7 @@ static void add_verdict(struct results *results, struct section *section,
 {
     double of_peak = run->peak > 0.0 ? rate_of(run, exact) / run->peak : 0.0;
 
-    if (of_peak <= 0.0)
+    if (of_peak < 0.001 || !extremes->lowest || !extremes->highest)
         return;
     if (of_peak > 1.0)
         section_add_finding(
