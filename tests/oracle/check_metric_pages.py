@@ -29,6 +29,7 @@ OTHERS = [
     ["memory", f"{SNAPSHOTS}/tags.pickle"],
     ["memory", f"{SNAPSHOTS}/oom.pickle"],
     ["memory", f"{SNAPSHOTS}/two_devices.pickle"],
+    ["report", "tests/traces/golden/products/made.json"],
     ["memory", "--compare", f"{SNAPSHOTS}/before.pickle", f"{SNAPSHOTS}/tags.pickle"],
     f"{OF_MODEL}deepseek-v3.json".split(),
     f"{OF_MODEL}bert-base-no-class.json".split(),
