@@ -52,7 +52,13 @@ CLASSES = {
 UNITS = {"gemm-tc": "yes", "conv-tc": "yes", "attention-tc": "yes"}
 UNITS |= {"gemm-nontc": "no", "conv-nontc": "no"}
 # Labels there that contradict the name: tensor instructions labelled as vector ones, and the reverse.
-ODD_LABELS = ("volta_h884gemm", "volta_h16gemm", "ampere_fp16_sgemm", "volta_gemm_kernel", "volta_sgemm_128x128_ldg")
+ODD_LABELS = (
+    "volta_h884gemm",
+    "volta_h16gemm",
+    "ampere_fp16_sgemm",
+    "volta_gemm_kernel",
+    "volta_sgemm_128x128_ldg",
+)
 
 
 def table(sections: dict[str, Any], section: str, name: str) -> list[dict[str, Any]]:
