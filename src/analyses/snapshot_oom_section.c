@@ -31,13 +31,16 @@ struct oom_answer {
     const char *try_this;
 };
 
-static struct oom_answer fit_of_stuck(void)
+static struct oom_answer fit_of_stuck(const struct memory_layout *layout)
 {
+    bool is_expandable = layout->count > 0 && layout->segments[0].is_expandable;
+
     return (struct oom_answer){
         "it would have fit without fragmentation: what is free, but stuck between blocks in use, "
         "and what the device had free are enough together",
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate what lives long before what "
-        "lives short"};
+        is_expandable ? "allocate what lives long before what lives short"
+                      : "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate what lives "
+                        "long before what lives short"};
 }
 
 static struct oom_answer shortage(struct results *results, int64_t missing)
@@ -77,7 +80,7 @@ static struct oom_answer answer_of(struct results *results, const struct oom *oo
                                    "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"};
     available += layout->stuck_bytes;
     if (available >= asked)
-        return fit_of_stuck();
+        return fit_of_stuck(layout);
     if (available + layout->pending_bytes >= asked)
         return (struct oom_answer){"it would have fit, had the memory that waits for other streams "
                                    "been free already",

@@ -287,6 +287,18 @@ static void warn(struct results *results, struct section *section, struct findin
 static void add_warnings(struct results *results, struct section *section,
                          const struct snapshot_replay *replay)
 {
+    const struct memory_snapshot *snapshot = replay->snapshot;
+
+    if (snapshot->unknown_actions > 0)
+        warn(results, section,
+             (struct finding){
+                 .what = results_format(results,
+                                        "%s events of kinds that are not known here, the first is "
+                                        "'%s': they are passed over",
+                                        format_count(snapshot->unknown_actions).text,
+                                        snapshot_text(snapshot, snapshot->unknown_action)),
+                 .evidence = "a newer PyTorch may have written them; if they allocate or free, the "
+                             "sums are off"});
     if (replay->vanished_lives > 0)
         warn(results, section,
              (struct finding){

@@ -24,12 +24,14 @@ bool pickle_fail(const struct pickle_machine *machine, const char *format, ...)
 
 static bool fail_at_end(const struct pickle_machine *machine)
 {
+    int64_t length = machine->window_offset + (int64_t)machine->length;
+
     if (machine->input->is_broken)
         return pickle_fail(machine, "the pickle ends in the middle: %s", machine->input->breakage);
     return pickle_fail(machine,
                        "the pickle ends in the middle, after %lld bytes (was the program "
                        "killed while it wrote the file, or the disk full?)",
-                       (long long)(machine->window_offset + (int64_t)machine->length));
+                       (long long)length);
 }
 
 /* The next window, which begins with what is not yet taken. */

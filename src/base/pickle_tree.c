@@ -275,7 +275,7 @@ struct pickle_value pickle_member(const struct pickle_tree *tree, struct pickle_
 
     if (pickle_tag(dict) != TAG_DICT)
         return pickle_make(TAG_NOTHING, 0);
-    for (uint32_t i = items.count; i > 0; i--)
+    for (size_t i = items.count; i > 0; i--)
         if (items.cells[2 * (i - 1)].bits == wanted.bits)
             return items.cells[2 * (i - 1) + 1];
     return pickle_make(TAG_NOTHING, 0);

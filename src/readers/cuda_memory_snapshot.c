@@ -43,9 +43,9 @@ static uint8_t remembered_action(struct snapshot_reading *reading, struct action
 {
     uint8_t action;
 
-    for (uint8_t i = 0; i < SNAPSHOT_OTHER; i++)
+    for (int i = 0; i < SNAPSHOT_OTHER; i++)
         if (memory->text[i] == text)
-            return i;
+            return (uint8_t)i;
     action = action_of(reading, text);
     memory->text[action] = text;
     return action;
