@@ -37,22 +37,48 @@ HOOK_CALLS = 100_000
 
 
 @contextmanager
-def recorded(parameters: set[int], **kinds: bool) -> Iterator[None]:
+def recorded(optimizer: torch.optim.Optimizer, **kinds: bool) -> Iterator[None]:
     """As flopledger run does it."""
     from flopledger.batch import BatchCounter
+    from flopledger.memory_marks import MemoryMarks
     from flopledger.models import find_models, modules_to_mark
     from flopledger.module_markers import ModuleMarkers
     from flopledger.profiler_session import ProfilerSession
     from flopledger.settings import Settings
 
     settings = Settings(capture="", **kinds)
-    session, markers = ProfilerSession(settings), ModuleMarkers()
+    session, markers, memory = ProfilerSession(settings), ModuleMarkers(), MemoryMarks()
+    models = find_models({id(p) for group in optimizer.param_groups for p in group["params"]})
+    batch = BatchCounter()
+
+    def observe(*call: Any) -> None:
+        batch.observe(*call)
+        if settings.memory:
+            memory.before_call(*call)
+
     session.start()
+    if settings.memory:
+        memory.start(models, [optimizer], 1)
     if settings.markers:
-        markers.on(modules_to_mark(find_models(parameters), ()), BatchCounter().observe)
+        markers.on(modules_to_mark(models, ()), observe)
+    step_end = optimizer.register_step_post_hook(lambda *arguments: memory.end_step())
     yield
+    step_end.remove()
+    memory.stop()
     markers.off()
     session.stop()
+
+
+@contextmanager
+def mem_tracker(model: nn.Module, optimizer: torch.optim.Optimizer) -> Iterator[None]:
+    from torch.distributed._tools.mem_tracker import MemTracker
+
+    tracker = MemTracker()
+    tracker.track_external(model, optimizer)
+    reset = optimizer.register_step_post_hook(lambda *arguments: tracker.reset_mod_stats())
+    with tracker:
+        yield
+    reset.remove()
 
 
 def recorder_between_windows(folder: str) -> Any:
@@ -90,22 +116,24 @@ def deepspeed_profiler(model: nn.Module) -> Iterator[None]:
     profiler.end_profile()
 
 
-def ways_to_measure(model: nn.Module) -> dict[str, Callable[[], Any]]:
+def ways_to_measure(
+    model: nn.Module, optimizer: torch.optim.Optimizer
+) -> dict[str, Callable[[], Any]]:
     from torch.profiler import ProfilerActivity, profile
 
     cpu = [ProfilerActivity.CPU]
-    parameters = {id(p) for p in model.parameters()}
     ways: dict[str, Callable[[], Any]] = {
         PLAIN: nullcontext,
         "flopledger: between recorded windows": between_windows,
-        "flopledger: shapes, markers": lambda: recorded(parameters),
-        "flopledger: shapes, markers, memory": lambda: recorded(parameters, memory=True),
+        "flopledger: shapes, markers": lambda: recorded(optimizer),
+        "flopledger: shapes, markers, memory": lambda: recorded(optimizer, memory=True),
         "torch.profiler": lambda: profile(activities=cpu),
         "torch.profiler, shapes": lambda: profile(activities=cpu, record_shapes=True),
         "torch.profiler, shapes, memory": lambda: profile(
             activities=cpu, record_shapes=True, profile_memory=True
         ),
         "FlopCounterMode": flop_counter,
+        "MemTracker": lambda: mem_tracker(model, optimizer),
     }
     try:
         import deepspeed
@@ -141,7 +169,7 @@ class Training:
 
 def measure_ways(training: Training, rounds: int) -> dict[str, list[float]]:
     """The median of each round."""
-    ways = ways_to_measure(training.model)
+    ways = ways_to_measure(training.model, training.optimizer)
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for name, way in ways.items():  # each once, to warm up
         with way():
@@ -169,6 +197,28 @@ def measure_hook(optimizer: torch.optim.Optimizer) -> float:
     result = min(seconds_of(hook) for _ in range(3)) - min(seconds_of(nothing) for _ in range(3))
     recorder.turn_off()
     return result
+
+
+def measure_mark() -> float:
+    """Seconds of one mark of the memory of 300 tensors: 60 parameters with gradients and AdamW's state."""
+    from flopledger.memory_marks import MemoryMarks
+    from flopledger.models import name_modules
+
+    layers = [nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8)) for _ in range(15)]
+    model = nn.Sequential(*layers)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.ones(1, 8)).sum().backward()
+    optimizer.step()
+    marks = MemoryMarks()
+    marks.start([name_modules(model, [])], [optimizer], 1)
+    assert len(marks.last) == 300
+    seconds = []
+    for _ in range(100):
+        began = time.perf_counter()
+        marks.mark("forward start")
+        seconds.append(time.perf_counter() - began)
+    marks.stop()
+    return statistics.median(seconds)
 
 
 def measure_window(training: Training) -> dict[str, float]:
@@ -211,6 +261,7 @@ def findings_of(training: Training, rounds: int) -> dict[str, Any]:
         "rounds": rounds,
         "seconds": measure_ways(training, rounds),
         "hook_seconds": hook,
+        "mark_seconds": measure_mark(),
         "window_steps": WINDOW,
         "window": window,
     }

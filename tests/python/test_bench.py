@@ -46,6 +46,7 @@ class Page(unittest.TestCase):
             "rounds": 1,
             "seconds": {"plain": [0.1]},
             "hook_seconds": 1e-6,
+            "mark_seconds": 3e-4,
             "window_steps": 3,
             "window": {"before_seconds": 0.1, "after_seconds": 1.0, "bytes": 2e6},
         }

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""The parts of the recorder that only a GPU needs, with stand-ins for torch.cuda: test_recorder_on_cuda.py PROGRAM"""
+
+import sys
+import types
+import unittest
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from count_line import run_and_count
+
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(PROGRAM.parent / "python"))
+
+from flopledger import allocator_history  # noqa: E402
+from flopledger.allocator_history import AllocatorHistory, TaggedMarks  # noqa: E402
+
+
+class StandInMemory:
+    """Of torch.cuda.memory: remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def _record_memory_history(self, **keywords: Any) -> None:
+        self.calls.append(("record", keywords))
+
+    def _set_memory_metadata(self, text: str) -> None:
+        self.calls.append(("tag", text))
+
+    def _dump_snapshot(self, path: str) -> None:
+        self.calls.append(("dump", path))
+
+
+def stand_in_torch(is_initialized: bool = True, is_recording: bool = False) -> Any:
+    cuda = types.SimpleNamespace(
+        is_available=lambda: True,
+        is_initialized=lambda: is_initialized,
+        memory=StandInMemory(),
+        current_device=lambda: 1,
+        memory_stats=lambda device: {
+            "allocated_bytes.all.current": 70,
+            "reserved_bytes.all.current": 100,
+            "num_ooms": 2,
+        },
+        mem_get_info=lambda device: (400, 1000),
+    )
+    c = types.SimpleNamespace(
+        _cuda_isHistoryEnabled=lambda: is_recording, _current_graph_task_id=lambda: -1
+    )
+    return types.SimpleNamespace(cuda=cuda, _C=c)
+
+
+class OnCuda(unittest.TestCase):
+    def with_torch(self, torch: Any) -> Any:
+        patch = mock.patch.dict(sys.modules, {"torch": torch})
+        patch.start()
+        self.addCleanup(patch.stop)
+        return torch
+
+    def test_figures_of_the_device(self) -> None:
+        self.with_torch(stand_in_torch())
+        (device,) = allocator_history.describe_devices()
+        self.assertEqual(device["device"], 1)
+        self.assertEqual(device["reserved_bytes"], 100)
+        self.assertEqual(device["used_bytes"], 600)
+        self.assertEqual(device["out_of_memory_errors"], 2)
+        self.assertEqual(device["inactive_split_bytes"], -1)  # not told
+
+    def test_nothing_is_started_where_the_program_does_not_use_it(self) -> None:
+        torch = self.with_torch(stand_in_torch(is_initialized=False))
+        history = AllocatorHistory()
+        history.start()
+        self.assertFalse(history.is_on)
+        self.assertEqual(allocator_history.describe_devices(), [])
+        self.assertFalse(history.save("x"))
+        self.assertEqual(torch.cuda.memory.calls, [])
+
+    def test_history_is_recorded_and_ended(self) -> None:
+        torch = self.with_torch(stand_in_torch())
+        history = AllocatorHistory()
+        history.start()
+        history.tag("forward", "layers.0")
+        self.assertTrue(history.save("x.pickle"))
+        self.assertFalse(history.is_on)
+        (_, begun), tag, dump, (_, ended) = torch.cuda.memory.calls
+        self.assertEqual((begun["enabled"], begun["stacks"]), ("all", "python"))
+        self.assertEqual(tag, ("tag", "forward|layers.0"))
+        self.assertEqual(dump, ("dump", "x.pickle"))
+        self.assertEqual(ended, {"enabled": None})
+
+    def test_history_of_the_programs_own_wins(self) -> None:
+        torch = self.with_torch(stand_in_torch(is_recording=True))
+        history = AllocatorHistory()
+        history.start()
+        history.stop()
+        self.assertEqual(torch.cuda.memory.calls, [])
+
+    def test_calls_of_modules_are_tagged(self) -> None:
+        torch = self.with_torch(stand_in_torch())
+        history = AllocatorHistory()
+        history.start()
+        inner = mock.Mock()
+        marks = TaggedMarks(inner, history)
+        outer_module, module, other = object(), object(), object()
+        marks.mark([(outer_module, "nn:Net"), (module, "nn:lin")], None)
+        outer = marks.enter(outer_module, (), {})
+        token = marks.enter(module, (), {})
+        unnamed = marks.enter(other, (), {})
+        marks.leave(unnamed)
+        marks.leave(token)
+        marks.leave(outer)
+        tags = [text for kind, text in torch.cuda.memory.calls if kind == "tag"]
+        self.assertEqual(tags, ["forward|Net", "forward|lin", "forward|Net", "forward|"])
+        self.assertEqual(inner.enter.call_count, 3)
+        self.assertEqual(inner.leave.call_count, 3)
+
+
+if __name__ == "__main__":
+    run_and_count()
