@@ -326,6 +326,14 @@ static void add_doubts(struct results *results, struct section *section,
     const struct memory_blocks *blocks = &run->blocks;
     struct finding finding = {.cost_ns = -1, .is_warning = true};
 
+    if (run->trace->memory.set_aside > 0) {
+        finding.what = results_format(
+            results,
+            "%lld [memory] events have no address or no possible size, and are in no figure",
+            (long long)run->trace->memory.set_aside);
+        finding.try_this = "see what wrote the trace";
+        section_add_finding(results, section, finding);
+    }
     if (run->side->mark_count == 0) {
         finding.what = "no marks of tensors stand beside the trace: what was alive before the "
                        "recording is missing, and kinds are not known";

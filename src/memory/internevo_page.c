@@ -25,8 +25,8 @@ static const char *const page_titles[INTERNEVO_PAGE_COUNT] = {
     "Memory by kind", "Memory of parameters", "Memory of gradients", "Memory of the optimizer",
     "Memory of activations"};
 static const char *const page_moments[INTERNEVO_PAGE_COUNT] = {
-    "Parameters and optimizer state at the end of the recording; gradients and activations where "
-    "there are most of them, at the end of a backward and of a forward.",
+    ("Parameters and optimizer state at the end of the recording; gradients and activations where "
+     "there are most of them, at the end of a backward and of a forward."),
     "At the end of the recording.", "At the end of the backward with most of them.",
     "At the end of the recording.", "At the end of the forward with most of them."};
 static const char *const part_titles[INTERNEVO_PART_COUNT] = {"params", "grads", "os_params",

@@ -139,6 +139,8 @@ static void find_signals(struct sweep *sweep, const struct trace *trace)
         const struct event *event = &trace->host[i];
         uint32_t name = names[event->name];
 
+        if (event->start_ns > MEMORY_TIME_NS_MAX || event->start_ns < -MEMORY_TIME_NS_MAX)
+            continue;
         if (name == 0 || (event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION))
             continue;
         sweep->signals =

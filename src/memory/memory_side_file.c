@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "base/json_tree.h"
 #include "base/whole_file.h"
+#include "trace/memory_event.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +121,8 @@ static bool take_places(struct side_parse *parse, uint32_t index, const struct j
         if (!is_tensor(parse->side, live))
             return bad_mark(parse, index, "\"live\" names a tensor that is not in \"tensors\"");
         if (!address->is_integer || !bytes->is_integer || bytes->integer < 0 ||
-            !device->is_integer || device->integer < -1 || device->integer > INT32_MAX)
+            bytes->integer > MEMORY_BLOCK_BYTES_MAX || !device->is_integer ||
+            device->integer < -1 || device->integer > INT32_MAX)
             return bad_mark(parse, index, "expected address, bytes and device in \"live\"");
         mark->places[mark->place_count++] =
             (struct marked_place){.tensor = (uint32_t)live->integer,

@@ -3,6 +3,9 @@
 
 enum { CPU_TYPE = 0 };
 
+/* No device has more. */
+static const int64_t most_total_bytes = (int64_t)1 << 60;
+
 /* The args of one. */
 struct memory_args {
     int64_t bytes;
@@ -74,8 +77,14 @@ bool torch_memory_event_read(struct memory_event *memory, const struct torch_eve
     struct memory_args args = {.allocated_bytes = -1, .reserved_bytes = -1, .device = -1};
 
     read_args(&args, &event->args);
-    if (!args.has_bytes || !args.has_address || args.bytes == INT64_MIN)
+    if (!args.has_bytes || !args.has_address || args.bytes > MEMORY_BLOCK_BYTES_MAX ||
+        args.bytes < -MEMORY_BLOCK_BYTES_MAX || event->start_ns > MEMORY_TIME_NS_MAX ||
+        event->start_ns < -MEMORY_TIME_NS_MAX)
         return false;
+    if (args.allocated_bytes > most_total_bytes)
+        args.allocated_bytes = -1;
+    if (args.reserved_bytes > most_total_bytes)
+        args.reserved_bytes = -1;
     *memory = (struct memory_event){
         .time_ns = event->start_ns,
         .address = (uint64_t)args.address,

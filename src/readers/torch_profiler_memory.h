@@ -10,7 +10,8 @@
 /* Whether the event is one of them: an instant called "[memory]". */
 bool is_torch_memory_event(const struct torch_event *event);
 
-/* All but the track. False where address or bytes are not given. */
+/* All but the track. False where address or bytes are not given, or bytes or time are of no
+ * possible size. */
 bool torch_memory_event_read(struct memory_event *memory, const struct torch_event *event);
 
 #endif

@@ -369,8 +369,10 @@ static void store_memory(struct torch_store *store, const struct torch_event *te
 {
     struct memory_event memory;
 
-    if (!torch_memory_event_read(&memory, text))
+    if (!torch_memory_event_read(&memory, text)) {
+        store->builder->memory.set_aside++;
         return;
+    }
     memory.track = track_of(store, text, EVENT_HOST_OTHER);
     memory_list_add(&store->builder->memory, &memory);
 }

@@ -24,7 +24,14 @@ struct memory_list {
     struct memory_event *events; /* [count] */
     size_t count;
     size_t capacity;
+    int64_t set_aside; /* events without an address, or of no possible size */
 };
+
+/* No single block is larger: sums of millions of them fit into 64 bits. */
+#define MEMORY_BLOCK_BYTES_MAX ((int64_t)1 << 40)
+
+/* No time of an event is further from zero: differences fit into 64 bits. */
+#define MEMORY_TIME_NS_MAX ((int64_t)1 << 61)
 
 /* Aborts when memory ends. */
 void memory_list_add(struct memory_list *list, const struct memory_event *event);

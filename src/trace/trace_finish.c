@@ -382,6 +382,7 @@ static void gather_memory(struct finish *finish)
     for (unsigned b = 0; b < finish->count; b++) {
         const struct memory_list *list = &finish->builders[b].memory;
 
+        finish->trace->memory.set_aside += list->set_aside;
         for (size_t i = 0; i < list->count; i++) {
             struct memory_event event = list->events[i];
 
