@@ -4,11 +4,6 @@
 
 #include <stddef.h>
 
-static void add_number(struct results *results, struct section *section, struct number number)
-{
-    section_add_number(results, section, number);
-}
-
 /* The part of a device's memory that torch can allocate, as the recording shows it: without what is
  * outside of torch, and with the allocator's reserve. */
 static int64_t usable_bytes(const struct memory_fit_view *view)
@@ -38,35 +33,37 @@ static void add_answers(struct results *results, struct section *section,
     int64_t usable = usable_bytes(view);
     struct forecast_peak doubled = memory_replay_peak(replay, forecast, 2 * forecast->samples, -1);
 
-    add_number(results, section,
-               (struct number){.key = "samples",
-                               .title = "samples of a micro-batch, recorded",
-                               .value = value_count(forecast->samples)});
-    add_number(results, section,
-               (struct number){.key = "peak_doubled",
-                               .title = "peak with twice as many",
-                               .value = value_bytes(doubled.bytes),
-                               .note = results_format(results, "%s bytes, in the %s",
-                                                      format_count(doubled.bytes).text,
-                                                      memory_phase_title(doubled.phase))});
+    section_add_number(results, section,
+                       (struct number){.key = "samples",
+                                       .title = "samples of a micro-batch, recorded",
+                                       .value = value_count(forecast->samples)});
+    section_add_number(results, section,
+                       (struct number){.key = "peak_doubled",
+                                       .title = "peak with twice as many",
+                                       .value = value_bytes(doubled.bytes),
+                                       .note = results_format(results, "%s bytes, in the %s",
+                                                              format_count(doubled.bytes).text,
+                                                              memory_phase_title(doubled.phase))});
     if (view->budget_bytes <= 0)
         return;
-    add_number(results, section,
-               (struct number){.key = "budget",
-                               .title = "memory to fit into",
-                               .value = value_bytes(view->budget_bytes)});
+    section_add_number(results, section,
+                       (struct number){.key = "budget",
+                                       .title = "memory to fit into",
+                                       .value = value_bytes(view->budget_bytes)});
     if (usable != view->budget_bytes)
-        add_number(results, section,
-                   (struct number){.key = "usable",
-                                   .title = "of that for tensors",
-                                   .value = value_bytes(usable),
-                                   .note = "without what is outside of PyTorch, and with the "
-                                           "allocator's reserve, both as recorded"});
-    add_number(results, section,
-               (struct number){.key = "most_samples",
-                               .title = "largest micro-batch that fits",
-                               .value = answer(memory_most_samples(replay, forecast, usable))});
-    add_number(
+        section_add_number(results, section,
+                           (struct number){.key = "usable",
+                                           .title = "of that for tensors",
+                                           .value = value_bytes(usable),
+                                           .note =
+                                               "without what is outside of PyTorch, and with the "
+                                               "allocator's reserve, both as recorded"});
+    section_add_number(
+        results, section,
+        (struct number){.key = "most_samples",
+                        .title = "largest micro-batch that fits",
+                        .value = answer(memory_most_samples(replay, forecast, usable))});
+    section_add_number(
         results, section,
         (struct number){.key = "most_length",
                         .title = "longest sequence that fits",
@@ -81,22 +78,21 @@ static void add_answers(struct results *results, struct section *section,
                                     : NULL});
 }
 
-static void add_way(struct results *results, struct table *table,
-                    const struct memory_fit_view *view, const struct memory_forecast *forecast,
-                    const struct what_if *way, int64_t recorded_bytes)
+static struct value *add_way(struct results *results, struct table *table,
+                             const struct memory_fit_view *view,
+                             const struct memory_forecast *forecast, const struct what_if *way)
 {
     struct value *cells = table_add_row(results, table, 0);
     struct forecast_peak peak = memory_replay_peak(&way->replay, forecast, forecast->samples, -1);
 
     cells[0] = value_text(results_text(results, way->name));
     cells[1] = value_bytes(peak.bytes);
-    cells[2] =
-        value_fraction(recorded_bytes > 0 ? 1 - (double)peak.bytes / (double)recorded_bytes : 0);
     cells[3] = value_text(memory_phase_title(peak.phase));
     if (view->budget_bytes > 0)
         cells[4] = answer(memory_most_samples(&way->replay, forecast, usable_bytes(view)));
     if (way->assumes)
         cells[5] = value_text(way->assumes);
+    return cells;
 }
 
 static void add_ways(struct results *results, struct section *section,
@@ -118,8 +114,12 @@ static void add_ways(struct results *results, struct section *section,
 
     table->note = "One change at a time, with the recorded batch: the peak may move to another "
                   "phase, and then saves less than what it frees.";
-    for (int i = 0; i < ways->count; i++)
-        add_way(results, table, view, forecast, &ways->ways[i], recorded);
+    for (int i = 0; i < ways->count; i++) {
+        struct value *cells = add_way(results, table, view, forecast, &ways->ways[i]);
+
+        cells[2] =
+            value_fraction(recorded > 0 ? 1 - (double)cells[1].integer / (double)recorded : 0);
+    }
 }
 
 struct section *describe_memory_fit(struct results *results, const struct memory_fit_view *view)
@@ -132,7 +132,7 @@ struct section *describe_memory_fit(struct results *results, const struct memory
     SCOPED(what_ifs) ways = {0};
 
     if (view->samples <= 0 || view->memory.run->side->mark_count == 0) {
-        add_number(
+        section_add_number(
             results, section,
             (struct number){.key = "most_samples",
                             .title = "largest micro-batch that fits",

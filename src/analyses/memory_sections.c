@@ -9,13 +9,6 @@
 
 enum { TIMELINE_SLICES = 20 };
 
-static void add_number(struct results *results, struct section *section, const char *key,
-                       const char *title, struct value value, const char *note)
-{
-    section_add_number(results, section,
-                       (struct number){.key = key, .title = title, .value = value, .note = note});
-}
-
 struct memory_peak memory_view_peak(const struct memory_view *view)
 {
     return memory_peak_between(view->run, view->device, 0, view->run->blocks.change_count);
@@ -48,24 +41,33 @@ static void add_place_of_peak(struct results *results, struct section *section,
     const char *op = block ? memory_block_op(run, block) : "";
 
     if (!block || block->start_ns == INT64_MIN) {
-        add_number(results, section, "peak_phase", "reached", value_text("before the recording"),
-                   NULL);
+        section_add_number(
+            results, section,
+            (struct number){"peak_phase", "reached", value_text("before the recording"), NULL});
         return;
     }
     if (step == NO_EVENT)
-        add_number(results, section, "peak_step", "in step",
-                   value_not_known("needs marks of steps"), NULL);
+        section_add_number(
+            results, section,
+            (struct number){"peak_step", "in step", value_not_known("needs marks of steps"), NULL});
     else
-        add_number(results, section, "peak_step", "in step", value_count(run->steps[step].number),
-                   NULL);
-    add_number(results, section, "peak_phase", "in its",
-               value_text(memory_phase_title((enum memory_phase)block->phase)), NULL);
+        section_add_number(
+            results, section,
+            (struct number){"peak_step", "in step", value_count(run->steps[step].number), NULL});
+    section_add_number(
+        results, section,
+        (struct number){"peak_phase", "in its",
+                        value_text(memory_phase_title((enum memory_phase)block->phase)), NULL});
     if (step != NO_EVENT)
-        add_number(results, section, "peak_time", "after the start of the step",
-                   value_time_ns(block->start_ns - run->steps[step].start_ns), NULL);
-    add_number(results, section, "peak_op", "reached by",
-               value_text(results_text(results, *op ? op : "(no op)")),
-               results_text(results, memory_module_label(memory_block_module(run, block))));
+        section_add_number(
+            results, section,
+            (struct number){"peak_time", "after the start of the step",
+                            value_time_ns(block->start_ns - run->steps[step].start_ns), NULL});
+    section_add_number(
+        results, section,
+        (struct number){
+            "peak_op", "reached by", value_text(results_text(results, *op ? op : "(no op)")),
+            results_text(results, memory_module_label(memory_block_module(run, block)))});
 }
 
 int64_t memory_most_reserved(const struct memory_view *view)
@@ -79,22 +81,42 @@ int64_t memory_most_reserved(const struct memory_view *view)
     return most;
 }
 
-int64_t memory_most_outside_torch(const struct memory_view *view)
+/* The most that marks tell of the view's device by `figure`; -1: they do not. */
+static int64_t most_marked(const struct memory_view *view,
+                           int64_t (*figure)(const struct marked_device *device))
 {
     int64_t most = -1;
 
     for (uint32_t i = 0; i < view->run->side->mark_count; i++) {
         const struct memory_mark *mark = &view->run->side->marks[i];
 
-        for (uint32_t d = 0; d < mark->device_count; d++) {
-            const struct marked_device *device = &mark->devices[d];
-
-            if (device->device == view->device && device->used_bytes >= 0 &&
-                device->reserved_bytes >= 0 && device->used_bytes - device->reserved_bytes > most)
-                most = device->used_bytes - device->reserved_bytes;
-        }
+        for (uint32_t d = 0; d < mark->device_count; d++)
+            if (mark->devices[d].device == view->device && figure(&mark->devices[d]) > most)
+                most = figure(&mark->devices[d]);
     }
     return most;
+}
+
+static int64_t outside_torch(const struct marked_device *device)
+{
+    return device->used_bytes < 0 || device->reserved_bytes < 0
+               ? -1
+               : device->used_bytes - device->reserved_bytes;
+}
+
+static int64_t inactive_split(const struct marked_device *device)
+{
+    return device->inactive_split_bytes;
+}
+
+static int64_t allocation_retries(const struct marked_device *device)
+{
+    return device->allocation_retries;
+}
+
+int64_t memory_most_outside_torch(const struct memory_view *view)
+{
+    return most_marked(view, outside_torch);
 }
 
 static void add_allocator(struct results *results, struct section *section,
@@ -102,23 +124,43 @@ static void add_allocator(struct results *results, struct section *section,
 {
     int64_t reserved = memory_most_reserved(view);
     int64_t outside = memory_most_outside_torch(view);
+    int64_t stuck = most_marked(view, inactive_split);
+    int64_t retries = most_marked(view, allocation_retries);
 
     if (view->device == HOST_MEMORY) {
-        add_number(results, section, "reserved_peak", "reserved, most",
-                   value_not_known("the host's allocator keeps no reserve"), NULL);
+        section_add_number(results, section,
+                           (struct number){"reserved_peak", "reserved, most",
+                                           value_not_known("the host's allocator keeps no reserve"),
+                                           NULL});
         return;
     }
-    add_number(results, section, "reserved_peak", "reserved, most",
-               reserved < 0 ? value_not_known("needs Total Reserved in the trace")
-                            : value_bytes(reserved),
-               NULL);
+    section_add_number(results, section,
+                       (struct number){"reserved_peak", "reserved, most",
+                                       reserved < 0
+                                           ? value_not_known("needs Total Reserved in the trace")
+                                           : value_bytes(reserved),
+                                       NULL});
     if (reserved >= peak_bytes)
-        add_number(results, section, "reserved_unused", "of that not in use at the peak",
-                   value_bytes(reserved - peak_bytes), "blocks that are cached or cut up");
-    add_number(results, section, "outside_torch", "outside PyTorch, most",
-               outside < 0 ? value_not_known("needs 'flopledger run --memory'")
-                           : value_bytes(outside),
-               "the device's context, NCCL, other programs");
+        section_add_number(results, section,
+                           (struct number){"reserved_unused", "of that not in use at the peak",
+                                           value_bytes(reserved - peak_bytes),
+                                           "blocks that are cached or cut up"});
+    if (stuck >= 0)
+        section_add_number(results, section,
+                           (struct number){"inactive_split", "free in blocks that are cut up, most",
+                                           value_bytes(stuck),
+                                           "at the marks; the allocator cannot give it back"});
+    if (retries > 0)
+        section_add_number(results, section,
+                           (struct number){"allocation_retries", "times that memory was too little",
+                                           value_count(retries),
+                                           "the allocator gave its reserve back and tried again"});
+    section_add_number(results, section,
+                       (struct number){"outside_torch", "outside PyTorch, most",
+                                       outside < 0
+                                           ? value_not_known("needs 'flopledger run --memory'")
+                                           : value_bytes(outside),
+                                       "the device's context, NCCL, other programs"});
 }
 
 /* How much of the activations at the forward's end and of the gradients has a module's name. */
@@ -139,11 +181,13 @@ static void add_named_share(struct results *results, struct section *section,
             named += block->bytes;
     }
     if (all > 0)
-        add_number(results, section, "named_fraction", "activations and gradients with a module",
-                   value_fraction((double)named / (double)all),
-                   (double)named < 0.9995 * (double)all
-                       ? "the rest is allocated outside of modules: the loss"
-                       : NULL);
+        section_add_number(
+            results, section,
+            (struct number){"named_fraction", "activations and gradients with a module",
+                            value_fraction((double)named / (double)all),
+                            (double)named < 0.9995 * (double)all
+                                ? "the rest is allocated outside of modules: the loss"
+                                : NULL});
 }
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
@@ -385,17 +429,25 @@ struct section *describe_memory_peak(struct results *results, const struct memor
                        "from its allocation to its release.",
                        where));
 
-    add_number(results, section, "peak", "peak", value_bytes(peak.bytes),
-               results_format(results, "%s bytes", format_count(peak.bytes).text));
+    section_add_number(
+        results, section,
+        (struct number){"peak", "peak", value_bytes(peak.bytes),
+                        results_format(results, "%s bytes", format_count(peak.bytes).text)});
     add_place_of_peak(results, section, view, &peak);
-    add_number(
-        results, section, "at_start", "alive at the start",
-        value_bytes(memory_alive(run, view->device,
-                                 run->blocks.moment_count ? run->blocks.moments[0].change_count : 0)
-                        .total),
-        NULL);
-    add_number(results, section, "at_end", "alive at the end",
-               value_bytes(memory_alive(run, view->device, run->blocks.change_count).total), NULL);
+    section_add_number(
+        results, section,
+        (struct number){
+            "at_start", "alive at the start",
+            value_bytes(
+                memory_alive(run, view->device,
+                             run->blocks.moment_count ? run->blocks.moments[0].change_count : 0)
+                    .total),
+            NULL});
+    section_add_number(
+        results, section,
+        (struct number){
+            "at_end", "alive at the end",
+            value_bytes(memory_alive(run, view->device, run->blocks.change_count).total), NULL});
     add_allocator(results, section, view, peak.bytes);
     add_named_share(results, section, view);
     add_kinds(results, section, view, &peak);

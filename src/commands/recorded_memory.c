@@ -42,7 +42,11 @@ bool recorded_memory_read(struct recorded_memory *memory, const struct trace *tr
         !memory_batch_find(&memory->batch, path, error))
         return false;
     steps = find_steps(trace, &step_count);
-    memory_run_build(&memory->run, trace, &memory->side, &memory->description, steps, step_count);
+    memory_run_build(&memory->run, &(struct memory_sources){.trace = trace,
+                                                            .side = &memory->side,
+                                                            .description = &memory->description,
+                                                            .steps = steps,
+                                                            .step_count = step_count});
     free(steps);
     return true;
 }

@@ -258,7 +258,8 @@ static bool show_deepspeed_report(struct arena *arena, const struct run_settings
 static bool show_reports(struct arena *arena, const struct run_settings *settings,
                          const struct capture_content *content, struct error *error)
 {
-    if (!show("report", content->traces, content->trace_count, error))
+    if (!show("report", content->traces, content->trace_count, error) ||
+        (settings->records_memory && !show("memory", content->traces, content->trace_count, error)))
         return false;
     return !settings->has_deepspeed_block || show_deepspeed_report(arena, settings, content, error);
 }

@@ -56,7 +56,7 @@ static void note_forward(struct unit_calls *calls, uint32_t index, int64_t momen
     uint8_t growth = calls->forecast->growth[index];
     struct unit_call *call;
 
-    if (latest == NO_EVENT || calls->calls[latest].backward_from >= 0)
+    if (latest >= calls->count || calls->calls[latest].backward_from >= 0)
         latest = new_call(calls, unit, moment);
     call = &calls->calls[latest];
     call->forward_to = moment;

@@ -66,19 +66,16 @@ static void copy_steps(struct memory_run *run, const struct memory_step *steps, 
     }
 }
 
-void memory_run_build(struct memory_run *run, const struct trace *trace,
-                      const struct memory_side_file *side,
-                      const struct model_description *description, const struct memory_step *steps,
-                      uint32_t step_count)
+void memory_run_build(struct memory_run *run, const struct memory_sources *sources)
 {
-    uint32_t *parents = find_host_parents(trace);
+    uint32_t *parents = find_host_parents(sources->trace);
 
-    run->trace = trace;
-    run->side = side;
-    module_tree_build(&run->tree, trace, parents, description);
-    find_host_contexts(&run->contexts, trace, &run->tree, parents);
-    memory_blocks_find(&run->blocks, trace, side);
-    copy_steps(run, steps, step_count);
+    run->trace = sources->trace;
+    run->side = sources->side;
+    module_tree_build(&run->tree, run->trace, parents, sources->description);
+    find_host_contexts(&run->contexts, run->trace, &run->tree, parents);
+    memory_blocks_find(&run->blocks, run->trace, run->side);
+    copy_steps(run, sources->steps, sources->step_count);
     memory_attribute(run);
 }
 

@@ -39,12 +39,17 @@ struct memory_peak {
     uint32_t block;        /* the one whose allocation reached it, or NO_VALUE */
 };
 
-/* `run` must be zeroed; `steps` (number, start and end; [step_count]) is copied; `description` may
- * be empty. `trace` and `side` must live as long as the run. */
-void memory_run_build(struct memory_run *run, const struct trace *trace,
-                      const struct memory_side_file *side,
-                      const struct model_description *description, const struct memory_step *steps,
-                      uint32_t step_count);
+/* What a run is put together from. */
+struct memory_sources {
+    const struct trace *trace;                   /* read with keeps_memory */
+    const struct memory_side_file *side;         /* may be empty */
+    const struct model_description *description; /* may be empty */
+    const struct memory_step *steps;             /* [step_count]: number, start and end */
+    uint32_t step_count;
+};
+
+/* `run` must be zeroed. Trace and side file must live as long as the run; steps are copied. */
+void memory_run_build(struct memory_run *run, const struct memory_sources *sources);
 
 void memory_run_clear(struct memory_run *run);
 

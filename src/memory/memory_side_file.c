@@ -241,7 +241,8 @@ static char *path_beside(const char *trace_path)
             length -= end;
     }
     memcpy(path, trace_path, length);
-    memcpy(path + length, ending, sizeof ending);
+    path[length] = '\0';
+    strcat(path, ending);
     return path;
 }
 

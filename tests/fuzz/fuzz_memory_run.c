@@ -71,7 +71,11 @@ static void use_trace(const struct trace *trace, const char *side_text, size_t s
 
     if (!memory_side_file_parse(&side, "side", side_text, side_length, NULL))
         return;
-    memory_run_build(&run, trace, &side, &description, steps, 2);
+    memory_run_build(&run, &(struct memory_sources){.trace = trace,
+                                                    .side = &side,
+                                                    .description = &description,
+                                                    .steps = steps,
+                                                    .step_count = 2});
     device = memory_main_device(&run);
     check_sums(&run, device);
     write_all(&run, device);

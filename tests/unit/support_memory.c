@@ -54,7 +54,11 @@ void made_memory_init(struct made_memory *made, const char *trace, const char *s
                    &error) ||
         (side && !memory_side_file_parse(&made->side, "side", side, strlen(side), &error)))
         fail_msg("not read: %s", error.message);
-    memory_run_build(&made->run, &made->trace, &made->side, &made->description, &step, 1);
+    memory_run_build(&made->run, &(struct memory_sources){.trace = &made->trace,
+                                                          .side = &made->side,
+                                                          .description = &made->description,
+                                                          .steps = &step,
+                                                          .step_count = 1});
 }
 
 void made_memory_clear(struct made_memory *made)
