@@ -82,7 +82,8 @@ struct call_site find_call_site(const struct advice_case *advice, uint32_t event
 
 const char *brief_name(const char *name, struct results *results)
 {
-    return shorten_name(results->arena, name, NAME_COLUMNS, false);
+    return shorten_name(results->arena, display_text(results->arena, name, true), NAME_COLUMNS,
+                        false);
 }
 
 const char *call_site_text(const struct advice_case *advice, const struct call_site *site)

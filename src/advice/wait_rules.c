@@ -48,22 +48,20 @@ static bool cut_at_loading(const struct advice_case *advice, uint32_t call, int6
 }
 
 /* Where the idle time lies that `call` is to blame for. The device ran dry while the call waited:
- * all of the gap, for the host could not launch ahead. It was idle before: the call itself. It
- * still works when the call returns: none. */
+ * all of the gap, for the host could not launch ahead. It was idle before, or works when the call
+ * returns: what is idle in the call itself. False where the thread is loading data. */
 static bool find_blamed_range(const struct advice_case *advice, uint32_t call, int64_t range_ns[2])
 {
     const struct class_timeline *timeline = &advice->ledger->timeline;
     const struct event *event = &advice->trace->host[call];
-    int64_t end_ns = event_end_ns(event);
-    size_t at = class_timeline_at(timeline, end_ns, 0);
+    size_t at = class_timeline_at(timeline, event_end_ns(event), 0);
 
-    if (at == SIZE_MAX || timeline->changes[at].mask)
-        return false;
-    range_ns[0] = timeline->changes[at].start_ns;
-    range_ns[1] = at + 1 < timeline->count ? timeline->changes[at + 1].start_ns : INT64_MAX;
-    if (range_ns[0] < event->start_ns) {
-        range_ns[0] = event->start_ns;
-        range_ns[1] = end_ns;
+    range_ns[0] = event->start_ns;
+    range_ns[1] = event_end_ns(event);
+    if (at != SIZE_MAX && !timeline->changes[at].mask &&
+        timeline->changes[at].start_ns >= event->start_ns) {
+        range_ns[0] = timeline->changes[at].start_ns;
+        range_ns[1] = at + 1 < timeline->count ? timeline->changes[at + 1].start_ns : INT64_MAX;
     }
     return cut_at_loading(advice, call, range_ns);
 }

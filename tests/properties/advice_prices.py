@@ -76,4 +76,14 @@ def problems_of_accounts(findings: list[dict[str, Any]], rows: list[dict[str, in
             problems.append(f"{name} speaks of {share:.4%} of the time")
         if name not in prices and share > LEAST_SHARE + 1e-9:
             problems.append(f"{name} does not speak of {share:.4%} of the time")
-    return problems
+    return problems + problems_of_synchronisation(prices, rows)
+
+
+def problems_of_synchronisation(prices: dict[str, int], rows: list[dict[str, int]]) -> list[str]:
+    """It is priced by the gaps that its calls open: at least by what lies in the calls themselves."""
+    held = sum(row["idle_sync"] for row in rows)
+    total = sum(row["duration"] for row in rows)
+    price = prices.get("synchronisation", 0) * len(rows)
+    if held > LEAST_SHARE * total and price < held - len(rows):
+        return [f"synchronisation costs {price} ns in all, idle_sync is {held}"]
+    return []
