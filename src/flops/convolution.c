@@ -90,6 +90,22 @@ static int64_t samples_of(const struct op_call *call, uint32_t input, uint32_t w
     return rank_of(call, input) == rank_of(call, weight) ? size_of(call, input, 0) : 1;
 }
 
+/* Positions of a known result [samples, Cout, ...] of weight [Cout, ...]; -1 where it is not known,
+ * or no result of this convolution. */
+static int64_t known_positions(const struct op_call *call)
+{
+    const int64_t *sizes = &call->dims[call->output.first_dim];
+    int rank = rank_of(call, 1);
+    int64_t positions = 1;
+
+    if (!call->has_output || (int)call->output.rank != rank || rank_of(call, 0) != rank ||
+        sizes[0] != size_of(call, 0, 0) || sizes[1] != size_of(call, 1, 0))
+        return -1;
+    for (int i = 2; i < rank; i++)
+        positions = times(positions, sizes[i]);
+    return positions;
+}
+
 static bool finish(struct op_cost *cost, const struct op_call *call, int64_t macs,
                    int64_t output_elements)
 {
@@ -125,6 +141,8 @@ static bool count_convolution(struct op_cost *cost, const struct op_call *call,
         return count_transposed(cost, call, rule);
     positions = output_positions(call, layout);
     if (positions < 0)
+        positions = known_positions(call);
+    if (positions < 0)
         return not_counted(cost, why_no_values);
     positions = times(positions, samples_of(call, 0, 1));
     return finish(cost, call, times(positions, elements_of(call, 1)),
@@ -156,6 +174,47 @@ static bool count_backward(struct op_cost *cost, const struct op_call *call,
     if (mask.values[1])
         written = plus(written, elements_of(call, 2));
     return finish(cost, call, times(macs, mask.values[0] + mask.values[1]), written);
+}
+
+/* cudnn_convolution_backward_input(input_size, grad_output, weight, ...), until torch 1.10 */
+static bool count_input_gradient(struct op_cost *cost, const struct op_call *call,
+                                 const struct op_rule *rule)
+{
+    int64_t positions;
+
+    (void)rule;
+    if (!is_convolution(call, 1, 2))
+        return not_counted(cost, why_odd_shapes);
+    positions = positions_of(call, 1, rank_of(call, 2) - 2);
+    return finish(cost, call, times(times(positions, samples_of(call, 1, 2)), elements_of(call, 2)),
+                  -1);
+}
+
+/* cudnn_convolution_backward_weight(weight_size, grad_output, input, ...): the result is as large
+ * as the weight, and no argument is. */
+static bool count_weight_gradient(struct op_cost *cost, const struct op_call *call,
+                                  const struct op_rule *rule)
+{
+    int rank = rank_of(call, 1);
+    int64_t positions;
+
+    (void)rule;
+    if (rank < 3 || rank > SPATIAL_MAX + 2 || rank_of(call, 2) != rank)
+        return not_counted(cost, why_odd_shapes);
+    if (!call->has_output || (int)call->output.rank != rank)
+        return not_counted(cost, why_no_values);
+    positions = times(positions_of(call, 1, rank - 2), size_of(call, 1, 0));
+    return finish(cost, call, times(positions, shape_elements(call, &call->output)), -1);
+}
+
+/* cudnn_convolution_backward(input, grad_output, weight, ..., output_mask): which gradients it
+ * computes is not told where the values are not; the ops inside it are counted. */
+static bool count_old_backward(struct op_cost *cost, const struct op_call *call,
+                               const struct op_rule *rule)
+{
+    (void)call;
+    (void)rule;
+    return not_counted(cost, why_no_values);
 }
 
 /* conv_tbc(input [T, B, Cin], weight [k, Cin, Cout], bias, pad) */
@@ -211,6 +270,15 @@ static const struct op_rule rules[] = {
     {"aten::cudnn_convolution_transpose", count_transposed, {0}},
     {"aten::convolution_backward", count_backward, {7, 10}},
     {"aten::convolution_backward_overrideable", count_backward, {6, 9}},
+    {"aten::cudnn_convolution_backward", count_old_backward, {0}},
+    {"aten::miopen_convolution_backward", count_old_backward, {0}},
+    {"aten::mkldnn_convolution_backward", count_old_backward, {0}},
+    {"aten::cudnn_convolution_backward_input", count_input_gradient, {0}},
+    {"aten::miopen_convolution_backward_input", count_input_gradient, {0}},
+    {"aten::mkldnn_convolution_backward_input", count_input_gradient, {0}},
+    {"aten::cudnn_convolution_backward_weight", count_weight_gradient, {0}},
+    {"aten::miopen_convolution_backward_weight", count_weight_gradient, {0}},
+    {"aten::mkldnn_convolution_backward_weights", count_weight_gradient, {0}},
     {"aten::conv_tbc", count_time_batch_channel, {0}},
 };
 

@@ -242,12 +242,27 @@ static void parse_values(struct op_call *call, const char *text)
     }
 }
 
+/* Reads behind the arguments, and takes away again what is no shape of the result. */
+static void parse_result(struct op_call *call, const struct op_call_text *text)
+{
+    uint32_t count = call->argument_count;
+    uint32_t argument = count + text->result_argument;
+
+    if (parse_shapes(call, text->result) && argument < call->argument_count &&
+        call->arguments[argument].kind == ARGUMENT_TENSOR) {
+        call->output = call->tensors[call->arguments[argument].first_tensor];
+        call->has_output = true;
+    }
+    call->argument_count = count;
+}
+
 bool op_call_parse(struct op_call *call, const struct op_call_text *text)
 {
     call->name = text->name;
     call->argument_count = 0;
     call->tensor_count = 0;
     call->dim_count = 0;
+    call->has_output = false;
     if (!text->shapes || !parse_shapes(call, text->shapes)) {
         call->argument_count = 0;
         return false;
@@ -256,6 +271,8 @@ bool op_call_parse(struct op_call *call, const struct op_call_text *text)
         parse_types(call, text->types);
     if (text->values && *text->values)
         parse_values(call, text->values);
+    if (text->result && *text->result)
+        parse_result(call, text);
     return true;
 }
 

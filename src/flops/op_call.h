@@ -43,6 +43,8 @@ struct op_call {
     int64_t *dims;
     uint32_t dim_count;
     uint32_t dim_capacity;
+    bool has_output;            /* the shape of the result is known, too */
+    struct tensor_shape output; /* then: its shape */
 };
 
 /* The texts of one call; all but `name` may be NULL or empty. They must outlive the call. */
@@ -51,6 +53,8 @@ struct op_call_text {
     const char *shapes; /* "[[8, 64], [64]]", lists of tensors as "[[[8, 64], [64]], []]" */
     const char *types;  /* "[\"float\", \"TensorList\", \"Scalar\"]" */
     const char *values; /* "[\"\", \"\", \"1\"]" */
+    const char *result; /* shapes of arguments of another op: one of them is that of the result */
+    uint32_t result_argument; /* which of them */
 };
 
 /* False where `shapes` is missing or is no list of shapes (a negative size, text behind it); the

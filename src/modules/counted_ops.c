@@ -4,8 +4,8 @@
 #include "base/hash_map.h"
 #include "base/invariant.h"
 #include "base/prefix.h"
+#include "modules/known_result.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,16 +41,9 @@ bool is_framework_range(const char *name)
                                            "AOTDispatcher Runtime Wrapper",
                                            "PyTorch Profiler",
                                            NULL};
-    size_t length = strlen(name);
 
-    if (has_any_prefix(name, prefixes))
-        return true;
-    if (strcmp(name, "CompiledFunction") == 0)
-        return true;
-    /* autograd nodes: MmBackward0, CompiledFunctionBackward */
-    while (length > 0 && isdigit((unsigned char)name[length - 1]))
-        length--;
-    return length > 8 && memcmp(name + length - 8, "Backward", 8) == 0 && !strstr(name, "::");
+    return has_any_prefix(name, prefixes) || strcmp(name, "CompiledFunction") == 0 ||
+           is_autograd_node(name);
 }
 
 bool is_compiled_code(const char *name)
@@ -87,9 +80,10 @@ static const char *detail_text(const struct trace *trace, uint32_t string)
     return string ? trace_text(trace, string) : NULL;
 }
 
-/* The cost of each operator, computed once for each name and details. */
+/* The cost of each operator, computed once for each name and details, and the shape of the result
+ * where the details do not tell it. */
 static void look_up_costs(struct counted_ops *ops, const struct trace *trace,
-                          const struct user_formulas *user)
+                          const struct known_results *results, const struct user_formulas *user)
 {
     struct hash_map known = {0};
     struct op_call call = {0};
@@ -97,20 +91,25 @@ static void look_up_costs(struct counted_ops *ops, const struct trace *trace,
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
         const struct event_detail *detail = &trace->details[event->detail];
+        struct known_result result;
         struct op_call_text text;
 
         ops->cost_of[i] = NO_EVENT;
         if (event->kind != EVENT_OPERATOR &&
             !(event->kind == EVENT_ANNOTATION && is_compiled_code(trace_text(trace, event->name))))
             continue;
-        ops->cost_of[i] =
-            hash_map_add(&known, pair_key(event->name, event->detail), ops->cost_count);
+        result = known_result_of(results, i);
+        ops->cost_of[i] = result.shapes ? ops->cost_count
+                                        : hash_map_add(&known, pair_key(event->name, event->detail),
+                                                       ops->cost_count);
         if (ops->cost_of[i] < ops->cost_count)
             continue;
         text = (struct op_call_text){.name = trace_text(trace, event->name),
                                      .shapes = detail_text(trace, detail->input_shapes),
                                      .types = detail_text(trace, detail->input_types),
-                                     .values = detail_text(trace, detail->concrete_inputs)};
+                                     .values = detail_text(trace, detail->concrete_inputs),
+                                     .result = detail_text(trace, result.shapes),
+                                     .result_argument = result.argument};
         add_cost(ops, text.name, count_flops_of_text(&call, &text, user));
     }
     op_call_clear(&call);
@@ -235,10 +234,13 @@ void count_ops(struct counted_ops *ops, const struct trace *trace,
                const struct host_contexts *contexts, const struct user_formulas *user)
 {
     size_t count = trace->host_count ? trace->host_count : 1;
+    struct known_results results = {0};
 
     ops->cost_of = require_memory(malloc(count * sizeof *ops->cost_of));
     ops->states = require_memory(calloc(count, 1));
-    look_up_costs(ops, trace, user);
+    find_known_results(&results, trace, contexts);
+    look_up_costs(ops, trace, &results, user);
+    known_results_clear(&results);
     choose_ops(ops, trace, contexts->parents);
     mark_doubtful(ops, trace, contexts);
 }

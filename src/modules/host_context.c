@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "base/prefix.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,10 +52,29 @@ const char *training_phase_key(enum training_phase phase)
     return keys[phase];
 }
 
+bool is_autograd_node(const char *name)
+{
+    size_t length = strlen(name);
+
+    while (length > 0 && isdigit((unsigned char)name[length - 1]))
+        length--;
+    return length > 8 && memcmp(name + length - 8, "Backward", 8) == 0 && !strstr(name, "::");
+}
+
+/* Traces of PyTorch before 1.10 have the nodes and no evaluate_function around them. */
+static bool has_ranges_around_nodes(const struct trace *trace)
+{
+    for (size_t i = 0; i < string_pool_count(&trace->strings); i++)
+        if (has_prefix(trace_text(trace, (uint32_t)i), backward_prefix))
+            return true;
+    return false;
+}
+
 static void find_roles(struct context_search *search)
 {
     const struct trace *trace = search->trace;
     size_t count = string_pool_count(&trace->strings);
+    bool has_ranges = has_ranges_around_nodes(trace);
 
     search->roles = require_memory(calloc(count + 1, 1));
     for (size_t i = 0; i < count; i++) {
@@ -62,7 +82,7 @@ static void find_roles(struct context_search *search)
 
         if (search->tree->by_event_name[i] != NO_MODULE)
             search->roles[i] = ROLE_MODULE;
-        else if (has_prefix(name, backward_prefix))
+        else if (has_prefix(name, backward_prefix) || (!has_ranges && is_autograd_node(name)))
             search->roles[i] = ROLE_BACKWARD;
         else if (has_prefix(name, optimizer_prefix))
             search->roles[i] = ROLE_OPTIMIZER;

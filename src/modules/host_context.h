@@ -5,6 +5,7 @@
 #include "modules/module_tree.h"
 #include "trace/trace.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum training_phase {
@@ -23,8 +24,8 @@ struct host_contexts {
     uint32_t *parents;
     uint32_t *modules;       /* NO_MODULE: outside of any */
     uint8_t *phases;         /* enum training_phase */
-    uint32_t *backward_node; /* the innermost autograd node (evaluate_function) around, or NO_EVENT
-                              */
+    uint32_t *backward_node; /* the innermost autograd node around (evaluate_function; where the trace has
+                                none, MmBackward and the like), or NO_EVENT */
 };
 
 /* Forward and recomputed events belong to the innermost module mark around them; those of a
@@ -32,6 +33,10 @@ struct host_contexts {
  * `contexts` must be zeroed; takes `parents` over. */
 void find_host_contexts(struct host_contexts *contexts, const struct trace *trace,
                         const struct module_tree *tree, uint32_t *parents);
+
+/* MmBackward0, CompiledFunctionBackward: what autograd calls, in older traces without a range of
+ * the engine around it. */
+bool is_autograd_node(const char *name);
 
 void host_contexts_clear(struct host_contexts *contexts);
 

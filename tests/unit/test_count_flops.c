@@ -144,6 +144,42 @@ static void convolutions(void **state)
     EXPECT(expectations, COST_MATRIX);
 }
 
+/* Without strides and padding only the size of the result tells. */
+static void convolutions_by_their_results(void **state)
+{
+    static const struct {
+        const char *op;
+        const char *shapes;
+        const char *result;
+        int64_t flops; /* 0: not counted */
+    } expected[] = {
+        {"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 3, 3, 3], []]", "[[2, 4, 4, 4]]",
+         2LL * 2 * 4 * 4 * (4 * 3 * 3 * 3)},
+        {"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 3, 3, 3], []]", NULL, 0},
+        {"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 3, 3, 3], []]", "[[2, 5, 4, 4]]", 0},
+        {"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 3, 3, 3], []]", "[[1, 4, 4, 4]]", 0},
+        {"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 3, 3, 3], []]", "[[2, 4, 4]]", 0},
+        {"aten::cudnn_convolution_backward_input", "[[], [2, 4, 4, 4], [4, 3, 3, 3]]", NULL,
+         2LL * 2 * 4 * 4 * (4 * 3 * 3 * 3)},
+        {"aten::cudnn_convolution_backward_weight", "[[], [2, 4, 4, 4], [2, 3, 8, 8]]",
+         "[[4, 3, 3, 3]]", 2LL * 2 * 4 * 4 * (4 * 3 * 3 * 3)},
+        {"aten::cudnn_convolution_backward_weight", "[[], [2, 4, 4, 4], [2, 3, 8, 8]]", NULL, 0},
+        {"aten::cudnn_convolution_backward", "[[2, 3, 8, 8], [2, 4, 4, 4], [4, 3, 3, 3]]", NULL, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        struct op_call call = {0};
+        struct op_call_text text = {
+            .name = expected[i].op, .shapes = expected[i].shapes, .result = expected[i].result};
+        struct op_cost cost = count_flops_of_text(&call, &text, NULL);
+
+        assert_int_equal(cost.kind, expected[i].flops ? COST_MATRIX : COST_NOT_COUNTED);
+        assert_int_equal(cost.flops, expected[i].flops);
+        op_call_clear(&call);
+    }
+}
+
 static void convolution_gradients(void **state)
 {
     static const struct expectation expectations[] = {
@@ -311,6 +347,7 @@ int main(void)
         cmocka_unit_test(matrix_products),
         cmocka_unit_test(packed_pairs_count_twice),
         cmocka_unit_test(convolutions),
+        cmocka_unit_test(convolutions_by_their_results),
         cmocka_unit_test(convolution_gradients),
         cmocka_unit_test(recurrent_layers),
         cmocka_unit_test(experts),

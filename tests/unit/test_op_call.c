@@ -83,6 +83,31 @@ static void values_are_read(void **state)
     op_call_clear(&call);
 }
 
+static void the_result_may_be_told_by_another_op(void **state)
+{
+    struct op_call call = {0};
+    struct op_call_text text = {.name = "aten::cudnn_convolution",
+                                .shapes = "[[2, 3, 8, 8], [4, 3, 3, 3]]",
+                                .result = "[[1], [2, 4, 6, 6]]",
+                                .result_argument = 1};
+
+    (void)state;
+    assert_true(op_call_parse(&call, &text));
+    assert_true(call.has_output);
+    assert_int_equal(call.argument_count, 2);
+    assert_int_equal(shape_elements(&call, &call.output), 2 * 4 * 6 * 6);
+    assert_int_equal(size_of(&call, 1, 0), 4);
+    text.result_argument = 2; /* there is none */
+    assert_true(op_call_parse(&call, &text));
+    assert_false(call.has_output);
+    text.result = "[[2, 4";
+    text.result_argument = 0;
+    assert_true(op_call_parse(&call, &text));
+    assert_false(call.has_output);
+    assert_int_equal(call.argument_count, 2);
+    op_call_clear(&call);
+}
+
 static void what_is_no_list_of_shapes_is_refused(void **state)
 {
     static const char *const bad[] = {
@@ -124,6 +149,7 @@ int main(void)
         cmocka_unit_test(shapes_are_read),
         cmocka_unit_test(a_scalar_tensor_is_told_from_a_number),
         cmocka_unit_test(values_are_read),
+        cmocka_unit_test(the_result_may_be_told_by_another_op),
         cmocka_unit_test(what_is_no_list_of_shapes_is_refused),
         cmocka_unit_test(a_call_is_used_again),
     };
