@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     SCOPED(user_formulas) formulas = {0};
     struct error error = {0};
     struct op_call call = {0};
-    struct op_call_text text;
+    struct op_call_text text = {0};
     char *copy = malloc(size + 1);
     char *rest = copy;
 
@@ -54,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text.shapes = take_line(&rest);
     text.types = take_line(&rest);
     text.values = take_line(&rest);
+    text.result = text.shapes; /* of the same op, the first: as good as any */
     if (!user_formulas_add(&formulas, "formulas", rest, &error) && !error.message[0])
         abort();
     (void)count_flops_of_text(&call, &text, &formulas);
