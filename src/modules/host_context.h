@@ -24,8 +24,8 @@ struct host_contexts {
     uint32_t *parents;
     uint32_t *modules;       /* NO_MODULE: outside of any */
     uint8_t *phases;         /* enum training_phase */
-    uint32_t *backward_node; /* the innermost autograd node around (evaluate_function; where the trace has
-                                none, MmBackward and the like), or NO_EVENT */
+    uint32_t *backward_node; /* the innermost autograd node around (evaluate_function; where the
+                                trace has none, MmBackward and the like), or NO_EVENT */
 };
 
 /* Forward and recomputed events belong to the innermost module mark around them; those of a
