@@ -6,6 +6,8 @@
 #ifndef FLOPLEDGER_ANALYSES_ANALYSIS_H
 #define FLOPLEDGER_ANALYSES_ANALYSIS_H
 
+#include "architectures/architecture.h"
+#include "architectures/convention.h"
 #include "efficiency/efficiency.h"
 #include "efficiency/work_totals.h"
 #include "ledger/step_ledger.h"
@@ -22,7 +24,9 @@ enum sort_order { SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX, SORT_NAME };
 struct analysis_options {
     uint32_t top; /* rows of a long table; UINT32_MAX for all */
     enum sort_order sort;
-    bool by_shape; /* operators by name and input shapes */
+    bool by_shape;                           /* operators by name and input shapes */
+    const struct convention *convention;     /* of whom to print the MFU first; NULL: nobody */
+    const struct architecture *architecture; /* of the model; NULL: what the capture says */
 };
 
 struct analysis_input {

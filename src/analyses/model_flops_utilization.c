@@ -3,6 +3,7 @@
 #include "analyses/chosen_events.h"
 #include "analyses/headline.h"
 #include "analyses/tally.h"
+#include "analyses/trained_batch.h"
 #include "base/apportion.h"
 #include "base/format.h"
 
@@ -20,33 +21,6 @@ struct utilization {
     int64_t total_ns;
     int64_t steps;
 };
-
-/* What the steps trained on, summed; -1: of one of them at least it is not known. */
-struct batch {
-    int64_t samples;
-    int64_t tokens;
-};
-
-static struct batch batch_of(const struct analysis_input *input)
-{
-    const struct ledger *ledger = input->ledger;
-    struct batch batch = {0, 0};
-
-    for (uint32_t i = 0; i < ledger->step_count; i++) {
-        const struct described_step *step =
-            ledger->source == WINDOW_PROFILER_STEP
-                ? describe_step(input->description, ledger->steps[i].window.number)
-                : NULL;
-
-        batch.samples = !step || step->samples < 0 || batch.samples < 0
-                            ? -1
-                            : saturated_sum(batch.samples, step->samples);
-        batch.tokens = !step || step->tokens < 0 || batch.tokens < 0
-                           ? -1
-                           : saturated_sum(batch.tokens, step->tokens);
-    }
-    return batch;
-}
 
 static void add_number(const struct utilization *work, const char *key, const char *title,
                        struct value value, const char *note)
@@ -119,7 +93,7 @@ static void add_rates(const struct utilization *work)
 
 static void add_batch(const struct utilization *work)
 {
-    struct batch batch = batch_of(work->input);
+    struct trained_batch batch = trained_batch_of(work->input);
     const struct flop_parts *flops = &work->efficiency->total.flops;
     bool has_flops = work->efficiency->total.known_flops_ns > 0 && flops->model > 0;
 

@@ -2,8 +2,8 @@
 #include "architectures/read_architecture.h"
 
 #include "base/arena.h"
+#include "base/whole_file.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,6 @@
 static const struct model_family *const families[] = {
 #include "architectures/list.def"
 };
-
-enum { CONFIG_BYTES_MAX = 16 << 20 };
 
 static const struct model_family *find_family(const char *model_type, const char **type)
 {
@@ -99,38 +97,12 @@ bool architecture_from_config(struct architecture *architecture, const struct js
     return true;
 }
 
-/* The whole file, for free(); NULL with `error` set. */
-static char *read_config(const char *path, size_t *length, struct error *error)
-{
-    FILE *file = fopen(path, "re");
-    char *text = malloc(CONFIG_BYTES_MAX + 1);
-
-    if (!text)
-        abort();
-    if (!file) {
-        (void)error_set(error, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
-        free(text);
-        return NULL;
-    }
-    *length = fread(text, 1, CONFIG_BYTES_MAX + 1, file);
-    if (ferror(file))
-        (void)error_set(error, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));
-    else if (*length > CONFIG_BYTES_MAX)
-        (void)error_set(error, ERROR_INPUT,
-                        "'%s' is no config.json of a model: it has more than 16 MiB", path);
-    if (ferror(file) || *length > CONFIG_BYTES_MAX) {
-        free(text);
-        text = NULL;
-    }
-    fclose(file);
-    return text;
-}
-
 bool architecture_read(struct architecture *architecture, const char *path, struct error *error)
 {
     SCOPED(arena) arena = {0};
+    bool is_missing;
     size_t length = 0;
-    char *text = read_config(path, &length, error);
+    char *text = read_whole_file(path, &length, &is_missing, error);
     const struct json_node *root;
 
     if (!text)

@@ -1,6 +1,7 @@
 /* `flopledger flops --model`: what a model costs by its config.json alone. */
 #include "commands/model_flops.h"
 
+#include "analyses/convention_table.h"
 #include "architectures/read_architecture.h"
 #include "commands/model_sections.h"
 #include "devices/find_device_peak.h"

@@ -1,6 +1,7 @@
 /* What `flopledger flops --model` says: parts, conventions, memory. */
 #include "commands/model_sections.h"
 
+#include "analyses/convention_table.h"
 #include "architectures/architecture_cost.h"
 
 #include <stdbool.h>
@@ -120,95 +121,28 @@ struct section *describe_model_parts(struct results *results, const struct model
     return section;
 }
 
-/* FLOP/s of one device by a count of FLOPs of a token; 0 where the time is not known. */
-static double rate_of(const struct model_run *run, double flops_per_token)
+static struct convention_run convention_run_of(const struct model_run *run)
 {
-    double tokens = (double)run->batch * (double)run->setting.sequence;
-
-    if (run->step_time_ns <= 0)
-        return 0.0;
-    return flops_per_token * tokens / ((double)run->step_time_ns / 1e9) / (double)run->devices;
-}
-
-static struct value utilisation(const struct model_run *run, double flops_per_token)
-{
-    if (run->step_time_ns <= 0)
-        return value_not_known(needs_step_time);
-    if (run->peak <= 0.0)
-        return value_not_known(needs_peak);
-    return value_fraction(rate_of(run, flops_per_token) / run->peak);
-}
-
-enum convention_column {
-    CONVENTION_NAME,
-    CONVENTION_FLOPS,
-    CONVENTION_RATIO,
-    CONVENTION_STEP,
-    CONVENTION_MFU,
-    CONVENTION_RULE,
-    CONVENTION_KEY,
-    CONVENTION_COLUMNS
-};
-
-static const struct column convention_columns[CONVENTION_COLUMNS] = {
-    [CONVENTION_NAME] = {"title", "as counted by", UNIT_TEXT, 0, false},
-    [CONVENTION_FLOPS] = {"gflops", "GFLOP of a token", UNIT_NUMBER, 0, false},
-    [CONVENTION_RATIO] = {"ratio", "of exact", UNIT_NUMBER, 0, false},
-    [CONVENTION_STEP] = {"step_flops", "FLOPs of a step", UNIT_FLOPS, 4, false},
-    [CONVENTION_MFU] = {"mfu", "MFU", UNIT_FRACTION, 0, false},
-    [CONVENTION_RULE] = {"rule", "what it counts", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
-    [CONVENTION_KEY] = {"convention", "name", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
-};
-
-/* The lowest and the highest count that means model FLOPs by a published rule. */
-struct extremes {
-    const struct convention *lowest;
-    const struct convention *highest;
-    double least;
-    double most;
-};
-
-static void widen(struct extremes *extremes, const struct convention *convention, double flops)
-{
-    if (!extremes->lowest || flops < extremes->least) {
-        extremes->lowest = convention;
-        extremes->least = flops;
-    }
-    if (!extremes->highest || flops > extremes->most) {
-        extremes->highest = convention;
-        extremes->most = flops;
-    }
-}
-
-static void fill_convention(struct value *cells, const struct model_run *run,
-                            const struct convention *convention, double exact)
-{
-    double flops = convention->count(&run->architecture, run->setting);
-    double tokens = (double)run->batch * (double)run->setting.sequence;
-
-    cells[CONVENTION_NAME] = value_text(convention->title);
-    cells[CONVENTION_RULE] = value_text(convention->rule);
-    cells[CONVENTION_KEY] = value_text(convention->name);
-    if (flops < 0.0) {
-        cells[CONVENTION_FLOPS] = value_not_known(why_convention_does_not_fit);
-        return;
-    }
-    cells[CONVENTION_FLOPS] = value_number(flops / 1e9);
-    cells[CONVENTION_RATIO] = value_number(flops / exact);
-    cells[CONVENTION_STEP] = value_flops(flops * tokens);
-    cells[CONVENTION_MFU] = utilisation(run, flops);
+    return (struct convention_run){
+        .architecture = &run->architecture,
+        .setting = run->setting,
+        .tokens = (double)run->batch * (double)run->setting.sequence,
+        .seconds = (double)run->step_time_ns / 1e9,
+        .devices = (double)run->devices,
+        .peak = run->peak,
+        .needs_seconds = needs_step_time,
+        .needs_peak = needs_peak,
+    };
 }
 
 static void add_rates(struct results *results, struct section *section, const struct model_run *run,
                       double exact)
 {
-    double seconds = (double)run->step_time_ns / 1e9;
-    double samples = (double)run->batch;
-    bool has_time = run->step_time_ns > 0;
+    struct convention_run as_counted = convention_run_of(run);
     double hardware = hardware_flops(&run->architecture, run->setting);
+    bool has_time = run->step_time_ns > 0;
 
-    add(results, section, "step_flops", "FLOPs of a step",
-        value_flops(exact * samples * (double)run->setting.sequence));
+    add(results, section, "step_flops", "FLOPs of a step", value_flops(exact * as_counted.tokens));
     add(results, section, "devices", "devices", value_count(run->devices));
     add(results, section, "step_time", "step time",
         has_time ? value_time_ns(run->step_time_ns) : value_not_known(needs_step_time));
@@ -221,77 +155,42 @@ static void add_rates(struct results *results, struct section *section, const st
     if (!has_time)
         return;
     add(results, section, "tokens_per_second", "tokens a second",
-        value_number(samples * (double)run->setting.sequence / seconds));
+        value_number(as_counted.tokens / as_counted.seconds));
     add(results, section, "samples_per_second", "samples a second",
-        value_number(samples / seconds));
+        value_number((double)run->batch / as_counted.seconds));
     add(results, section, "flops_per_second", "achieved by a device",
-        value_flops_per_second(rate_of(run, exact)));
-    add(results, section, "mfu", "MFU, exact behind the mask", utilisation(run, exact));
-    add(results, section, "hfu", "HFU, estimated", utilisation(run, hardware));
+        value_flops_per_second(convention_rate(&as_counted, exact)));
+    add(results, section, "mfu", "MFU, exact behind the mask",
+        convention_utilisation(&as_counted, exact));
+    add(results, section, "hfu", "HFU, estimated", convention_utilisation(&as_counted, hardware));
 }
 
-static void add_verdict(struct results *results, struct section *section,
-                        const struct model_run *run, const struct extremes *extremes, double exact)
+static void warn_of_impossible(struct results *results, struct section *section,
+                               const struct convention_run *run, double exact)
 {
-    double of_peak = run->peak > 0.0 ? rate_of(run, exact) / run->peak : 0.0;
-
-    if (of_peak < 0.001 || !extremes->lowest || !extremes->highest)
+    if (run->peak <= 0.0 || convention_rate(run, exact) <= run->peak)
         return;
-    if (of_peak > 1.0)
-        section_add_finding(
-            results, section,
-            (struct finding){.what = "this is more than the peak: the step time, the number of "
-                                     "devices, the batch or the peak is not what was said",
-                             .cost_ns = -1,
-                             .is_warning = true});
     section_add_finding(
         results, section,
-        (struct finding){
-            .what = results_format(
-                results, "the same run is %.1f %% of the peak by %s and %.1f %% by %s",
-                100.0 * rate_of(run, extremes->least) / run->peak, extremes->lowest->title,
-                100.0 * rate_of(run, extremes->most) / run->peak, extremes->highest->title),
-            .evidence = "same step, same devices, same peak; only the FLOPs of a token differ",
-            .try_this = "compare runs by one convention, and print it beside the number",
-            .cost_ns = -1});
+        (struct finding){.what = "this is more than the peak: the step time, the number of "
+                                 "devices, the batch or the peak is not what was said",
+                         .cost_ns = -1,
+                         .is_warning = true});
 }
 
 struct section *describe_conventions(struct results *results, const struct model_run *run)
 {
     size_t count;
-    const struct convention *conventions = all_conventions(&count);
-    double exact = conventions[0].count(&run->architecture, run->setting);
-    struct extremes extremes = {0};
+    double exact = all_conventions(&count)[0].count(&run->architecture, run->setting);
+    struct convention_run as_counted = convention_run_of(run);
     struct section *section = section_new(
         results, "conventions", "Conventions",
         "Why two teams print different numbers for the same run: FLOPs of one token, forward and "
         "backward, as each tool counts them.");
-    struct table *table;
 
     add_rates(results, section, run, exact);
-    table = section_add_table(results, section, "conventions", "FLOPs of a token by convention",
-                              convention_columns, CONVENTION_COLUMNS);
-    for (size_t i = 0; i < count; i++) {
-        double flops = conventions[i].count(&run->architecture, run->setting);
-
-        fill_convention(table_add_row(results, table, 0), run, &conventions[i], exact);
-        if (flops > 0.0)
-            widen(&extremes, &conventions[i], flops);
-    }
-    add_verdict(results, section, run, &extremes, exact);
-    return section;
-}
-
-struct section *describe_convention_rules(struct results *results)
-{
-    size_t count;
-    const struct convention *conventions = all_conventions(&count);
-    struct section *section =
-        section_new(results, "convention_rules", "What each of them counts", NULL);
-
-    for (size_t i = 0; i < count; i++)
-        add(results, section, conventions[i].key, conventions[i].title,
-            value_text(conventions[i].rule));
+    warn_of_impossible(results, section, &as_counted, exact);
+    add_convention_table(results, section, &as_counted);
     return section;
 }
 

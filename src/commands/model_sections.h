@@ -23,8 +23,6 @@ struct model_run {
 
 struct section *describe_model_parts(struct results *results, const struct model_run *run);
 struct section *describe_conventions(struct results *results, const struct model_run *run);
-/* The rules in words. */
-struct section *describe_convention_rules(struct results *results);
 struct section *describe_model_memory(struct results *results, const struct model_run *run);
 
 #endif

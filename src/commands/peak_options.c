@@ -1,6 +1,7 @@
 /* Reads what the user says of the device: its name, its peak, and the number format. */
 #include "commands/peak_options.h"
 
+#include "architectures/convention.h"
 #include "devices/device_peak.h"
 #include "devices/find_device_peak.h"
 
@@ -95,6 +96,19 @@ bool parse_precision(const char *text, void *field)
     peaks->has_precision = true;
     peaks->precision = type;
     return true;
+}
+
+const char convention_accepted[] =
+    "one of exact, full, megatron, maxtext, nemo, nemo-default, torchtitan, olmo-core, nanotron, "
+    "deepspeed, palm, nanogpt, llm-foundry, internevo, megatron-sc21, megatron-deepspeed, "
+    "6n-active and 6n";
+
+bool parse_convention(const char *text, void *field)
+{
+    const struct convention **convention = field;
+
+    *convention = convention_named(text);
+    return *convention != NULL;
 }
 
 bool settle_device(struct peak_settings *peaks, const struct device_option *device,

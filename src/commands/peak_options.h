@@ -1,4 +1,5 @@
-/* The options that say what a run is measured against: --peak, --device, --device-name, --dtype. */
+/* The options that say what a run is measured against: --peak, --device, --device-name, --dtype,
+ * --convention. */
 #ifndef FLOPLEDGER_COMMANDS_PEAK_OPTIONS_H
 #define FLOPLEDGER_COMMANDS_PEAK_OPTIONS_H
 
@@ -19,10 +20,13 @@ struct device_option {
 bool parse_device(const char *text, void *field);
 bool parse_peak(const char *text, void *field);
 bool parse_precision(const char *text, void *field);
+/* Into a const struct convention *. */
+bool parse_convention(const char *text, void *field);
 
 extern const char device_accepted[];
 extern const char peak_accepted[];
 extern const char precision_accepted[];
+extern const char convention_accepted[];
 
 /* Puts the name of the device into the settings; an error where it is none of the table and no peak
  * stands in its place. */

@@ -1,5 +1,6 @@
 /* `flopledger report TRACE...`: where the time of a run went. */
 #include "analyses/run_analyses.h"
+#include "architectures/read_architecture.h"
 #include "base/attributes.h"
 #include "commands/command.h"
 #include "commands/input_files.h"
@@ -29,6 +30,9 @@ struct report_settings {
     struct device_option device;
     const char *device_name;
     struct peak_settings peaks;
+    const struct convention *convention;
+    const char *model;
+    struct architecture architecture; /* of `model` */
     int64_t threads;
     bool shows_progress;
 };
@@ -95,6 +99,19 @@ static const struct option report_options[] = {
      .accepts = precision_accepted,
      .help = "measure all matrix work against the peak of this number format (default: that of "
              "each operator's inputs)"},
+    {.name = "convention",
+     .kind = OPTION_PARSED,
+     .metavar = "NAME",
+     FIELD(convention),
+     .parse = parse_convention,
+     .accepts = convention_accepted,
+     .help = "print the MFU as this tool would: exact (default), full, megatron, torchtitan, "
+             "nanogpt, palm, maxtext, internevo, deepspeed, nemo, olmo-core, llm-foundry, ..."},
+    {.name = "model",
+     .kind = OPTION_TEXT,
+     .metavar = "FILE",
+     FIELD(model),
+     .help = "the model's config.json, for --convention (default: what capture.json says)"},
     {.name = "top",
      .letter = 'n',
      .kind = OPTION_INTEGER,
@@ -144,7 +161,9 @@ static struct analysis_plan plan_of(const struct report_settings *settings)
         .peaks = settings->peaks,
         .analysis = {.top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
                      .sort = sort_orders[settings->sort],
-                     .by_shape = settings->by == 1},
+                     .by_shape = settings->by == 1,
+                     .convention = settings->convention,
+                     .architecture = settings->model ? &settings->architecture : NULL},
     };
 }
 
@@ -289,6 +308,8 @@ static bool run_report(int count, char **arguments, struct error *error)
     if (!settle_device(&settings.peaks, &settings.device, settings.device_name, error))
         return false;
     if (!check_output(&settings.page, error))
+        return false;
+    if (settings.model && !architecture_read(&settings.architecture, settings.model, error))
         return false;
     if (!find_input_files(&files, arguments, count, error))
         return false;

@@ -1,6 +1,7 @@
 /* Reads capture.json and adds up the parameters of each module. */
 #include "modules/model_description.h"
 
+#include "architectures/read_architecture.h"
 #include "base/hash_map.h"
 #include "base/invariant.h"
 #include "base/json_tree.h"
@@ -201,6 +202,21 @@ static void add_steps(struct model_description *description, const struct json_n
                                         .tokens = count_of(entry, "tokens")};
 }
 
+/* A config of a kind that is not known is as none. */
+static void set_architecture(struct model_description *description, const struct json_node *model)
+{
+    const struct json_node *config = json_member(model, "config");
+    struct architecture architecture;
+    struct architecture *kept;
+
+    if (!config || config->kind != JSON_OBJECT ||
+        !architecture_from_config(&architecture, config, "capture.json", NULL))
+        return;
+    kept = arena_allocate(&description->arena, sizeof *kept);
+    *kept = architecture;
+    description->architecture = kept;
+}
+
 bool model_description_parse(struct model_description *description, const char *name,
                              const char *text, size_t length, struct error *error)
 {
@@ -220,6 +236,7 @@ bool model_description_parse(struct model_description *description, const char *
     for (const struct json_node *model = models; model; model = model->next)
         add_model(&sums, model);
     set_root_parameters(description, models);
+    set_architecture(description, models);
     add_steps(description, json_items_of(root, "recorded"));
     hash_map_clear(&sums.seen);
     hash_map_clear(&sums.places);

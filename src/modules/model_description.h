@@ -3,6 +3,7 @@
 #ifndef FLOPLEDGER_MODULES_MODEL_DESCRIPTION_H
 #define FLOPLEDGER_MODULES_MODEL_DESCRIPTION_H
 
+#include "architectures/architecture.h"
 #include "base/arena.h"
 #include "base/attributes.h"
 #include "base/error.h"
@@ -35,7 +36,8 @@ struct model_description {
     int64_t tensor_size;
     struct described_module *modules; /* [count], as model.named_modules() gives them */
     uint32_t count;
-    struct described_step *steps; /* [step_count], of all traces in the folder */
+    const struct architecture *architecture; /* of the main model, by its config; NULL: not said */
+    struct described_step *steps;            /* [step_count], of all traces in the folder */
     uint32_t step_count;
     struct arena arena;
 };

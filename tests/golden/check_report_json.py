@@ -164,6 +164,8 @@ def take_own(checker: Checker) -> None:
     after = str(snapshots / "tags.pickle")
     checker.take(["memory", "--json", "--compare", str(snapshots / "before.pickle"), after], True)
     models = ROOT / "tests" / "models"
+    as_counted = ["--model", str(models / "gpt2.json"), "--convention", "megatron"]
+    checker.take(["report", "--json", *as_counted, str(folder / "modules")], True)
     of_model = ["flops", "--json", "--batch", "4", "--model"]
     of_run = ["--seq", "128", "--step-time", "1s", "--peak", "100"]
     checker.take([*of_model, str(models / "deepseek-v3.json"), *of_run], True)

@@ -44,7 +44,7 @@ MAY_INCLUDE = {
     "nsys": {"base"},
     "nsys_stats": {"nsys", "base"},
     "ledger": {"trace", "base"},
-    "modules": {"trace", "flops", "base"},
+    "modules": {"trace", "flops", "architectures", "base"},
     "flops": {"base"},
     "memory": {"modules", "trace", "base"},
     "devices": {"base"},

@@ -31,6 +31,7 @@ OTHERS = [
     ["memory", f"{SNAPSHOTS}/two_devices.pickle"],
     ["report", "tests/traces/golden/products/made.json"],
     ["memory", "--compare", f"{SNAPSHOTS}/before.pickle", f"{SNAPSHOTS}/tags.pickle"],
+    "report --model tests/models/gpt2.json tests/traces/golden/modules".split(),
     f"{OF_MODEL}deepseek-v3.json".split(),
     f"{OF_MODEL}bert-base-no-class.json".split(),
 ]

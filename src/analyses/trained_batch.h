@@ -1,0 +1,17 @@
+/* What the ledger's steps trained on, as capture.json says. */
+#ifndef FLOPLEDGER_ANALYSES_TRAINED_BATCH_H
+#define FLOPLEDGER_ANALYSES_TRAINED_BATCH_H
+
+#include "analyses/analysis.h"
+
+#include <stdint.h>
+
+/* On this rank, all steps summed; -1: of one of them at least it is not known. */
+struct trained_batch {
+    int64_t samples;
+    int64_t tokens;
+};
+
+struct trained_batch trained_batch_of(const struct analysis_input *input);
+
+#endif
