@@ -87,6 +87,7 @@ static void add_calls(struct results *results, struct section *section,
         {"bytes", "allocated inside", UNIT_BYTES, 0, false},
         {"share", "share", UNIT_FRACTION, 0, true},
         {"blocks", "blocks", UNIT_COUNT, 1, false},
+        {"caller", "called by", UNIT_TEXT, 2, false},
         {"file", "file", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
     };
     struct table *table = section_add_table(results, section, "calls", "At the peak, by call",
@@ -111,7 +112,10 @@ static void add_calls(struct results *results, struct section *section,
             continue;
         }
         cells[0] = value_text(frame_label(results, snapshot, &snapshot->frames[node->frame]));
-        cells[4] = value_text(
+        if (node->parent != SNAPSHOT_NONE)
+            cells[4] = value_text(
+                frame_label(results, snapshot, &snapshot->frames[tree.nodes[node->parent].frame]));
+        cells[5] = value_text(
             results_text(results, snapshot_text(snapshot, snapshot->frames[node->frame].file)));
     }
     free(rows);
