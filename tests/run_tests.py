@@ -224,7 +224,13 @@ GROUPS = [
     Group(
         "recorder",
         "flopledger run and the recorder",
-        scripts("tests/python/test_r*.py", PROGRAM),
+        scripts("tests/python/test_[rs]*.py", PROGRAM),
+        "build",
+    ),
+    Group(
+        "recorded-memory",
+        "the memory of a recorded run, to the byte",
+        script("tests/python/test_memory.py", PROGRAM),
         "build",
     ),
     Group(
