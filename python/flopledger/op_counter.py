@@ -52,6 +52,12 @@ def register_flop_formula(op: str, formula: str) -> None:
     load_formulas().add_formulas(f"{op} = {formula}\n")
 
 
+def has_tensors(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+    given = [*arguments, *keywords.values()]
+    lists = [each for each in given if isinstance(each, (list, tuple))]
+    return any(isinstance(each, torch.Tensor) for one in [given, *lists] for each in one)
+
+
 def is_made_of_others(types: Any) -> bool:
     """Tensors that wrap others (DTensor, jagged NestedTensor): the ops on what is inside count."""
     return any(hasattr(kind, "__tensor_flatten__") for kind in types)
@@ -103,7 +109,8 @@ class OpCounter(TorchDispatchMode):
         for texts in texts_of_each(func, arguments, keywords):
             kind, flops, _, _, macs, moved, why = self.formulas.count(*texts)
             if kind == self.formulas.NOT_COUNTED:
-                self.miss(texts[0], why or "")
+                if has_tensors(arguments, keywords):  # else it is arithmetic of plain numbers
+                    self.miss(texts[0], why or "")
                 return
             if kind == self.formulas.FREE:
                 return

@@ -52,10 +52,24 @@ static bool count_backward(struct op_cost *cost, const struct op_call *call,
                       bytes_moved(call, (struct byte_range){0, 2, 0, times(vocabulary, width)}));
 }
 
+/* _embedding_bag_backward(grad [bags, width], indices, ...): for each index a row is added. */
+static bool count_bag_backward(struct op_cost *cost, const struct op_call *call,
+                               const struct op_rule *rule)
+{
+    int64_t rows = elements_of(call, 1);
+
+    (void)rule;
+    if (rank_of(call, 0) != 2 || rows < 0)
+        return not_counted(cost, why_odd_shapes);
+    return plain_cost(cost, COST_POINTWISE, times(rows, size_of(call, 0, 1)), -1);
+}
+
 static const struct op_rule rules[] = {
     {"aten::embedding", count_embedding, {0}},
     {"aten::_embedding_bag", count_bag, {0}},
     {"aten::_embedding_bag_forward_only", count_bag, {0}},
+    {"aten::_embedding_bag_backward", count_bag_backward, {0}},
+    {"aten::_embedding_bag_dense_backward", count_bag_backward, {0}},
     {"aten::embedding_dense_backward", count_backward, {0}},
 };
 

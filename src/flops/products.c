@@ -54,28 +54,31 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /* Two products one after the other: i1 with i2, summed over the dimensions that i3 lacks, then that
- * with i3, summed over the others. Without a sum a product is elementwise. */
+ * with i3, summed over the others; both for one index of unroll_dim after the other, which is added
+ * up outside. A product without a sum is elementwise. */
 static bool count_trilinear(struct op_cost *cost, const struct op_call *call,
                             const struct op_rule *rule)
 {
     struct trilinear about = {0};
-    int64_t first = 1;
-    int64_t second = 1;
+    int64_t unrolled = 1;
+    int64_t macs[2] = {1, 1};
     bool has_sum[2] = {false, false};
 
     (void)rule;
-    if (!read_trilinear(&about, call))
+    if (!read_trilinear(&about, call) || !integer_value(call, 7, &unrolled))
         return not_counted(cost, why_no_values);
     for (int dim = 0; dim < about.dims; dim++) {
         int64_t left = larger(about.sizes[0][dim], about.sizes[1][dim]);
+        int64_t all = larger(left, about.sizes[2][dim]);
+        bool is_summed = about.is_summed[dim] && dim != unrolled;
 
-        first = times(first, left);
-        if (about.is_summed[dim])
+        macs[0] = times(macs[0], dim == unrolled ? all : left);
+        if (is_summed)
             has_sum[about.is_expanded[2][dim] ? 0 : 1] = true;
-        if (!about.is_summed[dim] || !about.is_expanded[2][dim])
-            second = times(second, larger(left, about.sizes[2][dim]));
+        if (!is_summed || !about.is_expanded[2][dim])
+            macs[1] = times(macs[1], all);
     }
-    return matrix_cost(cost, plus(has_sum[0] ? first : 0, has_sum[1] ? second : 0), -1);
+    return matrix_cost(cost, plus(has_sum[0] ? macs[0] : 0, has_sum[1] ? macs[1] : 0), -1);
 }
 
 /* _euclidean_dist(a [..., P, M], b [..., R, M]): |a|^2 - 2 a b + |b|^2 as one product, in which the

@@ -148,6 +148,36 @@ static void causal_from_the_top_left(void **state)
     assert_int_equal(cost.masked_flops, 4 * pairs_counted(3, 5, 2, -1, 0));
 }
 
+/* Variable-length attention of one sequence, and flex attention: 2 heads, 6 queries, 9 keys of 4.
+ */
+static void names_of_other_libraries(void **state)
+{
+    static const char *const packed[] = {"torch_attn::_varlen_attn",
+                                         "flash_attn::_flash_attn_varlen_forward"};
+    struct op_cost window =
+        cost_of("torch_attn::_varlen_attn",
+                "[[1, 6, 2, 4], [1, 6, 2, 4], [1, 6, 2, 4], [], [], [], [], [], [], []]",
+                "[\"\", \"\", \"\", \"\", \"\", \"6\", \"6\", \"False\", \"\", \"[1, 0]\"]");
+    struct op_cost backward = cost_of(
+        "flex_attention_backward", "[[1, 2, 6, 4], [1, 2, 9, 4], [1, 2, 9, 4], [1, 2, 6, 4]]", "");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++) {
+        assert_int_equal(
+            cost_of(packed[i], "[[1, 6, 2, 4], [1, 9, 2, 4], [1, 9, 2, 4], [], []]", "").flops,
+            2 * 2 * 6 * 9 * 8);
+        assert_string_equal(
+            cost_of(packed[i], "[[6, 2, 4], [9, 2, 4], [9, 2, 4], [3], [3]]", "").why,
+            why_packed_sequences);
+    }
+    assert_int_equal(window.masked_flops, 2 * 2 * 11 * 8); /* each query sees itself and one more */
+    assert_int_equal(
+        cost_of("flex_attention", "[[1, 2, 6, 4], [1, 2, 9, 4], [1, 2, 9, 4]]", "").flops,
+        2 * 2 * 6 * 9 * 8);
+    assert_int_equal(backward.flops, 5 * 2 * 6 * 9 * 8);
+    assert_int_equal(backward.model_flops, 4 * 2 * 6 * 9 * 8);
+}
+
 /* nn.TransformerEncoderLayer for inference: 2 x 10 tokens of 64, feed-forward 128. The sum of two
  * layers stands in golden/flops/torch_transformer_encoder_2l_d64 with 2,621,440 + 102,400. */
 static void fused_encoder_layer(void **state)
@@ -173,6 +203,7 @@ int main(void)
         cmocka_unit_test(all_variants_agree),
         cmocka_unit_test(windows_are_counted_pair_by_pair),
         cmocka_unit_test(causal_from_the_top_left),
+        cmocka_unit_test(names_of_other_libraries),
         cmocka_unit_test(fused_encoder_layer),
     };
 

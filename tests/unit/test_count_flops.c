@@ -264,6 +264,19 @@ static void small_work(void **state)
         {"aten::upsample_bilinear2d", "[[2, 3, 16, 16], [], []]", "[\"\", \"[32, 32]\", \"False\"]",
          7 * 2 * 3 * 1024},
     };
+    static const struct expectation sampled[] = {
+        /* 6 samples and channels, 5 x 5 places, 7 for each */
+        {"aten::grid_sampler_2d", "[[2, 3, 8, 8], [2, 5, 5, 2], [], [], []]", "", 7 * 6 * 25},
+        {"aten::upsample_bilinear2d_backward", "[[2, 3, 4, 4], [], [], []]", "", 8 * 96},
+        {"aten::glu_backward", "[[4, 4], [4, 8], []]", "", 4 * 32},
+        /* 5 n log2 n; of real numbers half */
+        {"aten::_fft_c2c", "[[3, 16], [], [], []]", "[\"\", \"[1]\", \"0\", \"True\"]", 5 * 48 * 4},
+        {"aten::_fft_r2c", "[[8, 16], [], [], []]", "[\"\", \"[0, 1]\", \"0\", \"True\"]",
+         5 * 128 * 7 / 2},
+        {"aten::_embedding_bag_backward", "[[3, 4], [3, 6]]", "", 3 * 6 * 4},
+        {"aten::_cdist_forward", "[[4, 8], [5, 8], [], []]", "", 3 * 4 * 5 * 8},
+        {"aten::_cdist_backward", "[[4, 5], [4, 8], [5, 8], [], [4, 5]]", "", 4 * 4 * 5 * 8},
+    };
     static const struct expectation lists[] = {
         {"aten::_foreach_mul_", "[[[4, 4], [7]], []]", "", 23},
         {"aten::_foreach_addcdiv_", "[[[4, 4], [7]], [[4, 4], [7]], [[4, 4], [7]], []]", "", 69},
@@ -273,7 +286,61 @@ static void small_work(void **state)
 
     (void)state;
     EXPECT(expectations, COST_POINTWISE);
+    EXPECT(sampled, COST_POINTWISE);
     EXPECT(lists, COST_POINTWISE);
+}
+
+#define TRILINEAR(expand1, expand2, expand3, sum)                                         \
+    "[\"\", \"\", \"\", \"[" expand1 "]\", \"[" expand2 "]\", \"[" expand3 "]\", \"[" sum \
+    "]\", \"1\"]"
+
+/* F.bilinear of 5 rows, 8 and 9 features to 7: x W is 5 x 7 x 8 x 9, that times y 5 x 7 x 9. The
+ * gradients of x and W begin elementwise, that of y ends so. */
+static void products_of_other_names(void **state)
+{
+    static const struct expectation expectations[] = {
+        {"aten::_trilinear", "[[5, 8], [7, 8, 9], [5, 9], [], [], [], [], []]",
+         TRILINEAR("1, 3", "0", "1, 2", "2, 3"), 2 * (2520 + 315)},
+        {"aten::_trilinear", "[[5, 7], [7, 8, 9], [5, 9], [], [], [], [], []]",
+         TRILINEAR("2, 3", "0", "1, 2", "1, 3"), 2 * 2520},
+        {"aten::_trilinear", "[[5, 8], [5, 7], [5, 9], [], [], [], [], []]",
+         TRILINEAR("1, 3", "2, 3", "1, 2", "0"), 2 * 2520},
+        {"aten::_trilinear", "[[5, 8], [7, 8, 9], [5, 7], [], [], [], [], []]",
+         TRILINEAR("1, 3", "0", "2, 3", "1, 2"), 2 * 2520},
+        {"aten::_euclidean_dist", "[[2, 40, 8], [2, 30, 8]]", "", 2 * 2 * 40 * 30 * 10},
+        {"aten::_foreach_mm", "[[[2, 3], [4, 5]], [[3, 6], [5, 7]]]", "",
+         2 * (2 * 3 * 6 + 4 * 5 * 7)},
+    };
+
+    (void)state;
+    EXPECT(expectations, COST_MATRIX);
+    assert_int_equal(cost_of("aten::_trilinear", "[[5, 8], [7, 8, 9], [5, 9]]", NULL, "").kind,
+                     COST_NOT_COUNTED);
+    assert_int_equal(cost_of("aten::_trilinear", "[[5, 8], [7, 8, 9], [5, 9], [], [], [], [], []]",
+                             NULL, TRILINEAR("1, 13", "0", "1, 2", "2, 3"))
+                         .kind,
+                     COST_NOT_COUNTED);
+}
+
+/* The same convolution under the names that devices have for it: 2 x 6 x 8 x 8 x 4 x 9 each. */
+static void convolutions_of_devices(void **state)
+{
+    static const struct expectation expectations[] = {
+        {"aten::mkldnn_convolution", "[[2, 4, 8, 8], [6, 4, 3, 3], [], [], [], [], []]",
+         "[\"\", \"\", \"\", \"[1, 1]\", \"[1, 1]\", \"[1, 1]\", \"1\"]", 2 * 27648},
+        {"aten::cudnn_convolution_relu", "[[2, 4, 8, 8], [6, 4, 3, 3], [], [], [], [], []]",
+         "[\"\", \"\", \"\", \"[1, 1]\", \"[1, 1]\", \"[1, 1]\", \"1\"]", 2 * 27648},
+        {"aten::cudnn_convolution_add_relu",
+         "[[2, 4, 8, 8], [6, 4, 3, 3], [2, 6, 8, 8], [], [], [], [], []]",
+         "[\"\", \"\", \"\", \"1.\", \"\", \"[1, 1]\", \"[1, 1]\", \"[1, 1]\"]", 2 * 27648},
+        {"aten::_slow_conv2d_forward", "[[2, 4, 8, 8], [6, 4, 3, 3], [], [], [], []]",
+         "[\"\", \"\", \"[3, 3]\", \"\", \"[1, 1]\", \"[1, 1]\"]", 2 * 27648},
+        {"aten::_conv_depthwise2d", "[[2, 4, 8, 8], [4, 1, 3, 3], [], [], [], [], []]",
+         "[\"\", \"\", \"[3, 3]\", \"\", \"[1, 1]\", \"[1, 1]\", \"[1, 1]\"]", 2 * 2 * 4 * 64 * 9},
+    };
+
+    (void)state;
+    EXPECT(expectations, COST_MATRIX);
 }
 
 static void bytes_are_read_and_written_once(void **state)
@@ -352,6 +419,8 @@ int main(void)
         cmocka_unit_test(recurrent_layers),
         cmocka_unit_test(experts),
         cmocka_unit_test(small_work),
+        cmocka_unit_test(products_of_other_names),
+        cmocka_unit_test(convolutions_of_devices),
         cmocka_unit_test(bytes_are_read_and_written_once),
         cmocka_unit_test(what_cannot_be_counted_is_not_zero),
         cmocka_unit_test(no_op_has_two_rules),
