@@ -7,6 +7,7 @@ import unittest
 def run_and_count() -> None:
     outcome = unittest.main(module="__main__", exit=False).result
     failed = len(outcome.failures) + len(outcome.errors)
-    passed = max(0, outcome.testsRun - failed - len(outcome.skipped))  # parts of a test may fail each
+    # parts of a test may fail each
+    passed = max(0, outcome.testsRun - failed - len(outcome.skipped))
     print(f"{passed} passed, {failed} failed, {len(outcome.skipped)} skipped")
     sys.exit(1 if failed else 0)
