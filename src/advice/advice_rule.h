@@ -35,6 +35,7 @@ struct advice_claim {
     int64_t *step_ns;  /* [ledger->step_count]: the price in each step, zeroed; cut to what the
                           rule's accounts hold there */
     uint32_t accounts; /* those that hold the time; 0: the rule's */
+    bool is_unpriced;  /* what can be won is not known: step_ns says nothing */
     const char *evidence;
     const char *try_this;
     enum confidence confidence;

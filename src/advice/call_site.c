@@ -99,3 +99,21 @@ const char *call_site_text(const struct advice_case *advice, const struct call_s
                               brief_name(site->module, advice->results));
     return text;
 }
+
+const char *brief_shapes(const char *shapes, struct results *results)
+{
+    size_t length = strlen(shapes);
+    char *kept = results_allocate(results, length + 1);
+    size_t at = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        if (has_prefix(shapes + i, ", []"))
+            i += strlen(", []") - 1;
+        else if (has_prefix(shapes + i, "[], "))
+            i += strlen("[], ") - 1;
+        else
+            kept[at++] = shapes[i];
+    }
+    kept[at] = '\0';
+    return brief_name(kept, results);
+}

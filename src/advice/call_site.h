@@ -24,4 +24,8 @@ const char *call_site_text(const struct advice_case *advice, const struct call_s
 /* A name of the trace, cut to what fits a line. */
 const char *brief_name(const char *name, struct results *results);
 
+/* Shapes as a trace writes them, "[[8, 64], [], [64]]", without the arguments that are no tensors,
+ * and cut likewise. */
+const char *brief_shapes(const char *shapes, struct results *results);
+
 #endif

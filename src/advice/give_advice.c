@@ -129,7 +129,7 @@ static bool price_claim(const struct advice_case *advice, const struct advice_ru
     int64_t whole_ns = ledger_total_ns(ledger);
 
     *price = (struct advice_price){.id = rule->id, .span = step_word(ledger)};
-    if (rule->accounts) {
+    if (rule->accounts && !claim->is_unpriced) {
         price->share = whole_ns > 0 ? (double)cost_ns / (double)whole_ns : 0;
         if (cost_ns == 0 || 1000 * price->share < (double)rule->least_thousandths)
             return false;
@@ -145,7 +145,8 @@ static bool price_claim(const struct advice_case *advice, const struct advice_ru
         .what = rule->title,
         .evidence = claim->evidence,
         .try_this = claim->try_this,
-        .cost_ns = rule->accounts ? rounded_mean(cost_ns, ledger->step_count) : -1,
+        .cost_ns =
+            rule->accounts && !claim->is_unpriced ? rounded_mean(cost_ns, ledger->step_count) : -1,
         .price = price,
     };
     return true;

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The compute capability from which on devices have units for 16-bit products. */
+enum { FIRST_MATRIX_UNITS = 7 };
+
 /* Products that a rule speaks of. */
 struct product_sum {
     int64_t count;
@@ -43,10 +46,10 @@ static const char *product_text(const struct advice_case *advice, const struct p
     if (op != NO_EVENT) {
         module = advice->costs->contexts.modules[op];
         shapes = trace->details[trace->host[op].detail].input_shapes;
-        text = results_format(advice->results, "%s%s%s",
-                              brief_name(trace_text(trace, trace->host[op].name), advice->results),
-                              shapes ? " " : "",
-                              shapes ? brief_name(trace_text(trace, shapes), advice->results) : "");
+        text = results_format(
+            advice->results, "%s%s%s",
+            brief_name(trace_text(trace, trace->host[op].name), advice->results), shapes ? " " : "",
+            shapes ? brief_shapes(trace_text(trace, shapes), advice->results) : "");
         if (module != NO_MODULE)
             text = results_format(advice->results, "%s in %s", text,
                                   advice->costs->tree.modules[module].name);
@@ -67,7 +70,7 @@ static enum peak_type precision_of(const struct advice_case *advice, const struc
     if (piece->call != NO_CALL &&
         advice->efficiency->calls.calls[piece->call].precision != PEAK_TYPE_COUNT)
         return advice->efficiency->calls.calls[piece->call].precision;
-    if (strstr(name, "sgemm") || strstr(name, "scudnn"))
+    if (strstr(name, "sgemm") || strstr(name, "scudnn") || strstr(name, "<float"))
         return PEAK_FP32;
     return PEAK_TYPE_COUNT;
 }
@@ -158,12 +161,58 @@ bool check_tf32_not_used(struct advice_case *advice, struct advice_claim *claim)
     return true;
 }
 
+/* The device multiplies 16-bit numbers faster, though its rates are not known. */
+static bool has_faster_half(const struct advice_case *advice)
+{
+    for (uint32_t i = 0; i < advice->trace->device_list_count; i++) {
+        const struct device *device = &advice->trace->devices[i];
+
+        if (device->number == advice->ledger->device)
+            return device->compute_major >= FIRST_MATRIX_UNITS &&
+                   !advice->efficiency->peaks.is_rocm;
+    }
+    return false;
+}
+
+static double share_if_rates_are_unknown(const struct advice_case *advice,
+                                         const struct work_piece *piece)
+{
+    bool is_wide = precision_of(advice, piece) == PEAK_FP32;
+
+    return is_wide && (peak_of(advice, PEAK_FP32) <= 0 || faster_half(advice) <= 0) ? 1 : 0;
+}
+
+/* Many products in 32 bits, on a device whose rates are not known. */
+static bool claim_without_price(struct advice_case *advice, struct advice_claim *claim)
+{
+    struct product_sum sum = claim_products(advice, claim, share_if_rates_are_unknown);
+    const char *name = advice->efficiency->peaks.name;
+
+    if (!has_faster_half(advice) ||
+        100.0 * (double)sum.duration_ns <
+            (double)ADVICE_UNPRICED_PERCENT * (double)ledger_total_ns(advice->ledger))
+        return false;
+    memset(claim->step_ns, 0, advice->ledger->step_count * sizeof *claim->step_ns);
+    claim->is_unpriced = true;
+    claim->evidence =
+        results_format(advice->results,
+                       "%s; what 16 bits would win is not known: the rates of %s are not (--device "
+                       "NAME, --peak)",
+                       product_text(advice, &sum), name ? name : "the device");
+    claim->try_this =
+        "torch.autocast with bfloat16, or on devices before Ampere with float16 and a "
+        "GradScaler";
+    claim->confidence = CONFIDENCE_LOW;
+    claim->reason = "the formats are told by the kernels' names";
+    return true;
+}
+
 bool check_half_not_used(struct advice_case *advice, struct advice_claim *claim)
 {
     struct product_sum sum = claim_products(advice, claim, share_by_half);
 
     if (sum.count == 0)
-        return false;
+        return claim_without_price(advice, claim);
     claim->evidence = product_text(advice, &sum);
     claim->try_this = peak_of(advice, PEAK_BF16) > 0
                           ? "torch.autocast(\"cuda\", dtype=torch.bfloat16), or weights in bf16"

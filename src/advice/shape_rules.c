@@ -163,7 +163,7 @@ static const char *product_evidence(const struct advice_case *advice, const stru
         "%s products%s; the dearest: %s %s%s%s, %s where aligned ones of its size "
         "take %s: %s is no multiple of 16 bytes",
         per_step_count(advice, count), a_step(advice), trace_text(trace, op->name),
-        brief_name(shapes, advice->results), module == NO_MODULE ? "" : " in ",
+        brief_shapes(shapes, advice->results), module == NO_MODULE ? "" : " in ",
         module == NO_MODULE ? "" : advice->costs->tree.modules[module].name,
         format_time(product->call->kernel_ns).text, format_time((int64_t)peer_ns).text,
         format_count(product->odd_size).text);

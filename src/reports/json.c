@@ -157,7 +157,7 @@ static void write_price(struct json_writer *json, const struct advice_price *pri
     for (size_t i = 0; i < price->account_count; i++)
         json_text(json, NULL, price->accounts[i]);
     json_end_array(json);
-    if (price->account_count)
+    if (price->share > 0)
         json_real(json, "share_of_step", price->share);
     else
         json_null(json, "share_of_step");

@@ -523,6 +523,39 @@ static void products_are_told_by_format_and_unit(void **state)
     }
 }
 
+/* Products of 32 bits on a device of which nothing but its compute capability is known. */
+static const struct section *advice_without_rates(struct scene *scene, int32_t compute_major)
+{
+    struct device device = {.number = 0,
+                            .memory_bytes = -1,
+                            .compute_major = compute_major,
+                            .compute_minor = 0,
+                            .multiprocessors = -1,
+                            .is_in_properties = true};
+
+    begin(scene, STEPS);
+    trace_builder_add_device(&scene->made.builder, &device);
+    for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS)
+        add_queued(scene, "volta_sgemm_64x64_nt", at, at + STEP_NS);
+    return advice_of(scene);
+}
+
+static void without_rates_wide_products_are_told_without_a_price(void **state)
+{
+    struct scene scene;
+    const struct finding *finding;
+
+    (void)state;
+    finding = find(advice_without_rates(&scene, 7), "half_not_used");
+    assert_non_null(finding);
+    assert_int_equal(finding->cost_ns, -1);
+    assert_non_null(strstr(finding->evidence, "not known"));
+    made_trace_clear(&scene.made);
+    /* older devices have no units for 16 bits */
+    assert_null(find(advice_without_rates(&scene, 6), "half_not_used"));
+    made_trace_clear(&scene.made);
+}
+
 /* Two products of nearly the same FLOPs: one of 200 us, one of 800 us whose inner size is `inner`.
  */
 static void make_shapes(struct scene *scene, const char *shapes)
@@ -611,6 +644,7 @@ int main(void)
         cmocka_unit_test(slow_steps_cost_what_they_take_more),
         cmocka_unit_test(a_short_recording_is_said_and_makes_less_sure),
         cmocka_unit_test(products_are_told_by_format_and_unit),
+        cmocka_unit_test(without_rates_wide_products_are_told_without_a_price),
         cmocka_unit_test(misaligned_products_are_priced_by_aligned_ones),
         cmocka_unit_test(a_forward_inside_the_backward_is_recomputation),
     };
