@@ -1,5 +1,6 @@
 /* Advice on the steps as recorded: slow ones among them, and too few. */
 #include "advice/claim.h"
+#include "advice/recorder_words.h"
 #include "base/format.h"
 #include "ledger/step_finder.h"
 #include "ledger/step_outliers.h"
@@ -56,19 +57,13 @@ bool check_short_recording(struct advice_case *advice, struct advice_claim *clai
 
     if (ledger->source == WINDOW_WHOLE) {
         claim->evidence = "no step marks: the whole recording is one window, start-up and all";
-        claim->try_this = "call prof.step() at the end of each iteration, with "
-                          "schedule=torch.profiler.schedule(wait=1, warmup=1, active=5)";
-        if (is_of_nsys(advice))
-            claim->try_this = "put torch.cuda.nvtx.range(f\"ProfilerStep#{n}\") around each "
-                              "iteration";
+        claim->try_this = recorder_words_for(advice->trace)->marks;
     } else if (ledger->step_count < ADVICE_STEPS_MIN) {
         claim->evidence = results_format(advice->results,
                                          "only %" PRIu32 " step%s: whether that is a usual step "
                                          "cannot be told",
                                          ledger->step_count, ledger->step_count == 1 ? "" : "s");
-        claim->try_this = is_of_nsys(advice)
-                              ? "record at least 5 steps"
-                              : "record at least 5 steps: schedule(wait=1, warmup=1, active=5)";
+        claim->try_this = recorder_words_for(advice->trace)->few_steps;
     } else {
         return false;
     }

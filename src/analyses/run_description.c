@@ -59,6 +59,8 @@ static const char *window_source_text(enum window_source source)
         return "ProfilerStep marks of the profiler";
     case WINDOW_OPTIMIZER_STEP:
         return "from one Optimizer.step to the next";
+    case WINDOW_RANGES:
+        return "ranges that the program named as steps";
     case WINDOW_WHOLE:
         break;
     }

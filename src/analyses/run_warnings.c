@@ -1,6 +1,8 @@
 /* What a trace lacks and what is damaged in it, each with what to do. */
 #include "analyses/run_warnings.h"
 
+#include "advice/recorder_words.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -23,8 +25,10 @@ static void note(struct results *results, struct section *section, const char *w
 }
 
 static void warn_of_truncation(struct results *results, struct section *section,
-                               const struct read_account *read)
+                               const struct trace *trace)
 {
+    const struct read_account *read = &trace->read;
+
     if (!read->is_truncated)
         return;
     warn(results, section,
@@ -32,9 +36,7 @@ static void warn_of_truncation(struct results *results, struct section *section,
                         read->events),
          results_format(results, "%s (after %" PRId64 " bytes of text)", read->truncation,
                         read->text_bytes),
-         "let the profiler finish writing (leave the `with profile(...)` block, wait for the "
-         "trace handler) and copy the "
-         "file again; how much is missing cannot be told from the part that is there");
+         recorder_words_for(trace)->cut);
 }
 
 static void warn_of_damage(struct results *results, struct section *section,
@@ -54,8 +56,9 @@ static void warn_of_damage(struct results *results, struct section *section,
 
 /* Counts that are told in one way each. */
 static void warn_of_counts(struct results *results, struct section *section,
-                           const struct read_account *read)
+                           const struct trace *trace)
 {
+    const struct read_account *read = &trace->read;
     const struct {
         int64_t count;
         const char *what;
@@ -79,7 +82,7 @@ static void warn_of_counts(struct results *results, struct section *section,
         {read->earlier_device_events,
          "kernels, copies or memsets launched before the recording began; their time is counted, "
          "idle time before them is explained by the step's own thread",
-         "usual in a window of a longer run: use a warm-up step in the schedule"},
+         recorder_words_for(trace)->warm_up},
         {read->early_device_events, "kernels or copies that start before their own launch call",
          "the clocks of host and device are not aligned: launch delays of this trace are too "
          "short"},
@@ -119,11 +122,9 @@ static void warn_of_steps(struct results *results, struct section *section,
 void add_damage_findings(struct results *results, struct section *section,
                          const struct analysis_input *input)
 {
-    const struct read_account *read = &input->trace->read;
-
-    warn_of_truncation(results, section, read);
-    warn_of_damage(results, section, read);
-    warn_of_counts(results, section, read);
+    warn_of_truncation(results, section, input->trace);
+    warn_of_damage(results, section, &input->trace->read);
+    warn_of_counts(results, section, input->trace);
     warn_of_steps(results, section, input->ledger);
 }
 
@@ -199,10 +200,7 @@ static void note_missing_device(struct results *results, struct section *section
                             " runtime calls of the device, but no kernel: device activity was not "
                             "recorded",
                             launches),
-             NULL,
-             "add ProfilerActivity.CUDA (or XPU, HPU) to `activities`; if it is there: another "
-             "profiler (nsys, DCGM) may hold "
-             "the device's counters");
+             NULL, recorder_words_for(trace)->device);
     else
         note(results, section, "CPU only: no device and no runtime calls in this trace",
              "if the run used a GPU: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
@@ -212,29 +210,29 @@ void add_missing_findings(struct results *results, struct section *section,
                           const struct analysis_input *input)
 {
     struct recorded recorded = look_at_events(input->trace, input->ledger);
+    const struct recorder_words *words = recorder_words_for(input->trace);
 
     if (input->trace->device_count == 0)
         note_missing_device(results, section, input->trace, &recorded);
     if (input->trace->device_count > 0 && recorded.kinds[EVENT_OPERATOR] == 0)
         note(results, section, "no operators: what launched the kernels is not known",
-             "add ProfilerActivity.CPU to `activities`");
+             words->operators);
     if (recorded.kinds[EVENT_OPERATOR] > 0 && !recorded.has_shapes)
         note(results, section,
              "no input shapes: operators cannot be told apart by size, sizes of old collectives "
              "are not "
              "known",
-             "record with record_shapes=True");
+             words->shapes);
     if (!recorded.has_stacks)
         note(results, section,
              "no Python frames: time between operators shows as \"nothing recorded\"",
-             "record a few steps with with_stack=True (it slows the run)");
+             words->stacks);
     if (recorded.has_communication && !recorded.has_collective_names)
         note(results, section,
              "collectives without sizes and groups: bandwidth is known only where an operator "
              "tells the "
              "shapes",
-             "record with a newer PyTorch (2.2 and later write the NCCL metadata)");
+             words->collectives);
     if (!recorded.has_memory)
-        note(results, section, "no memory events",
-             "record with profile_memory=True to see allocations");
+        note(results, section, "no memory events", words->memory);
 }

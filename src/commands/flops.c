@@ -129,6 +129,8 @@ static bool choose_steps(struct chosen_steps *chosen, const struct trace *trace,
     SCOPED(step_windows) found = {0};
 
     find_step_windows(&found, trace, WINDOW_CHOICE_STEPS, -1);
+    if (found.count == 0)
+        find_step_windows(&found, trace, WINDOW_CHOICE_RANGES, -1);
     chosen->windows = require_memory(calloc(found.count + (size_t)1, sizeof *chosen->windows));
     chosen->numbers = require_memory(calloc(found.count + (size_t)1, sizeof *chosen->numbers));
     for (uint32_t i = 0; i < found.count; i++) {

@@ -23,6 +23,8 @@ struct report_settings {
     struct page_settings page;
     struct step_range steps;
     int window;
+    const char *step_range;
+    struct step_pattern pattern; /* of step_range */
     int64_t top;
     int sort;
     int by;
@@ -37,7 +39,7 @@ struct report_settings {
     bool shows_progress;
 };
 
-static const char *const window_names[] = {"auto", "steps", "optimizer", "whole", NULL};
+static const char *const window_names[] = {"auto", "steps", "optimizer", "ranges", "whole", NULL};
 static const char *const sort_names[] = {"time", "count", "mean", "max", "name", NULL};
 static const char *const by_names[] = {"name", "shape", NULL};
 
@@ -59,8 +61,15 @@ static const struct option report_options[] = {
      .choices = window_names,
      FIELD(window),
      .help = "what a step is: steps (ProfilerStep marks), optimizer (from one Optimizer.step to "
-             "the next), whole (the whole trace as one) or auto, the first of these that the trace "
+             "the next), ranges (those that the program called iteration 5, train_step or the "
+             "like), whole (the whole trace as one) or auto, the first of these that the trace "
              "has (default)"},
+    {.name = "step-range",
+     .kind = OPTION_TEXT,
+     .metavar = "REGEX",
+     FIELD(step_range),
+     .help = "the ranges (NVTX or record_function) that are the steps: those whose names the "
+             "extended regular expression matches (default: see --window)"},
     {.name = "rank",
      .letter = 'r',
      .kind = OPTION_INTEGER,
@@ -148,8 +157,9 @@ struct analysis_plan {
 
 static struct analysis_plan plan_of(const struct report_settings *settings)
 {
-    static const enum window_choice window_choices[] = {
-        WINDOW_CHOICE_AUTO, WINDOW_CHOICE_STEPS, WINDOW_CHOICE_OPTIMIZER, WINDOW_CHOICE_WHOLE};
+    static const enum window_choice window_choices[] = {WINDOW_CHOICE_AUTO, WINDOW_CHOICE_STEPS,
+                                                        WINDOW_CHOICE_OPTIMIZER,
+                                                        WINDOW_CHOICE_RANGES, WINDOW_CHOICE_WHOLE};
     static const enum sort_order sort_orders[] = {SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX,
                                                   SORT_NAME};
 
@@ -157,7 +167,8 @@ static struct analysis_plan plan_of(const struct report_settings *settings)
         .ledger = {.choice = window_choices[settings->window],
                    .first_step = settings->steps.first,
                    .last_step = settings->steps.last,
-                   .device = (int32_t)settings->device.number},
+                   .device = (int32_t)settings->device.number,
+                   .step_pattern = settings->pattern.is_set ? &settings->pattern.regex : NULL},
         .peaks = settings->peaks,
         .analysis = {.top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
                      .sort = sort_orders[settings->sort],
@@ -174,12 +185,20 @@ static bool no_such_step(const struct trace *trace, const struct ledger_options 
     const char *path = trace_text(trace, trace->path);
     SCOPED(step_windows) windows = {0};
 
-    find_step_windows(&windows, trace, options->choice, options->device);
+    if (options->step_pattern)
+        find_steps_by_pattern(&windows, trace, options->step_pattern);
+    else
+        find_step_windows(&windows, trace, options->choice, options->device);
     if (windows.count > 0)
         return error_set(error, ERROR_NO_DATA,
                          "none of the steps asked for is in '%s': it has %u, numbered %lld to %lld",
                          path, windows.count, (long long)windows.windows[0].number,
                          (long long)windows.windows[windows.count - 1].number);
+    if (options->step_pattern)
+        return error_set(error, ERROR_NO_DATA,
+                         "no step in '%s': no range has a name that --step-range matches, "
+                         "'flopledger nsys-stats' and 'inspect' show what is there",
+                         path);
     if (options->choice == WINDOW_CHOICE_AUTO || options->choice == WINDOW_CHOICE_WHOLE)
         return error_set(error, ERROR_NO_DATA,
                          "nothing to report in '%s': it holds no timed event%s", path,
@@ -294,6 +313,22 @@ static bool report_on(const struct input_files *files, const struct report_setti
     return judge_files_read(&outcome, error);
 }
 
+static bool run_with(struct report_settings *settings, char **operands, int count,
+                     struct error *error)
+{
+    SCOPED(input_files) files = {0};
+
+    if (!settle_device(&settings->peaks, &settings->device, settings->device_name, error))
+        return false;
+    if (!check_output(&settings->page, error))
+        return false;
+    if (settings->model && !architecture_read(&settings->architecture, settings->model, error))
+        return false;
+    if (!find_input_files(&files, operands, count, error))
+        return false;
+    return report_on(&files, settings, error);
+}
+
 static bool run_report(int count, char **arguments, struct error *error)
 {
     struct report_settings settings = {.steps = {INT64_MIN, INT64_MAX},
@@ -301,19 +336,15 @@ static bool run_report(int count, char **arguments, struct error *error)
                                        .rank = -1,
                                        .device = {.number = -1},
                                        .shows_progress = true};
-    SCOPED(input_files) files = {0};
+    bool is_done;
 
     if (!parse_options(report_options, &settings, arguments, &count, error))
         return false;
-    if (!settle_device(&settings.peaks, &settings.device, settings.device_name, error))
+    if (!step_pattern_compile(&settings.pattern, settings.step_range, error))
         return false;
-    if (!check_output(&settings.page, error))
-        return false;
-    if (settings.model && !architecture_read(&settings.architecture, settings.model, error))
-        return false;
-    if (!find_input_files(&files, arguments, count, error))
-        return false;
-    return report_on(&files, &settings, error);
+    is_done = run_with(&settings, arguments, count, error);
+    step_pattern_clear(&settings.pattern);
+    return is_done;
 }
 
 const struct command report_command = {
@@ -321,10 +352,11 @@ const struct command report_command = {
     .summary = "where the time of a run went, from its profiler traces",
     .usage = "TRACE...",
     .description =
-        "Reads traces of torch.profiler (.json, .json.gz, .json.zst, '-' for standard input), "
-        "books every nanosecond of every step to one account, and prints what the time went to: "
-        "the step ledger, idle time by cause, kernels, operators, copies, collectives, overlap "
-        "and launches.\n\n"
+        "Reads traces of torch.profiler (.json, .json.gz, .json.zst, '-' for standard input) and "
+        "databases of Nsight Systems (what 'nsys export --type sqlite' wrote, or a .nsys-rep where "
+        "nsys is installed; each process that used a device is a rank), books every nanosecond "
+        "of every step to one account, and prints what the time went to: the step ledger, "
+        "idle time by cause, kernels, operators, copies, collectives, overlap and launches.\n\n"
         "Give several files, or a folder of them, for a run of several ranks: they are compared, "
         "and one is printed in full.",
     .examples = "flopledger report trace.json.gz\n"

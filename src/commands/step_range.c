@@ -36,3 +36,29 @@ bool parse_step_range(const char *text, void *field)
     *(struct step_range *)field = range;
     return true;
 }
+
+bool step_pattern_compile(struct step_pattern *pattern, const char *text, struct error *error)
+{
+    char problem[256];
+    int result;
+
+    if (!text)
+        return true;
+    result = regcomp(&pattern->regex, text, REG_EXTENDED | REG_NOSUB);
+    if (result != 0) {
+        (void)regerror(result, &pattern->regex, problem, sizeof problem);
+        return error_set(error, ERROR_USAGE,
+                         "--step-range: '%s' is no regular expression (%s); an example: "
+                         "'^iteration [0-9]+'",
+                         text, problem);
+    }
+    pattern->is_set = true;
+    return true;
+}
+
+void step_pattern_clear(struct step_pattern *pattern)
+{
+    if (pattern->is_set)
+        regfree(&pattern->regex);
+    *pattern = (struct step_pattern){0};
+}

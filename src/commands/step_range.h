@@ -2,6 +2,10 @@
 #ifndef FLOPLEDGER_COMMANDS_STEP_RANGE_H
 #define FLOPLEDGER_COMMANDS_STEP_RANGE_H
 
+#include "base/attributes.h"
+#include "base/error.h"
+
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,5 +19,16 @@ struct step_range {
 bool parse_step_range(const char *text, void *field);
 
 extern const char step_range_accepted[];
+
+/* Which ranges are steps, by their names. A zeroed one is of none. */
+struct step_pattern {
+    regex_t regex;
+    bool is_set;
+};
+
+/* `text` is an extended regular expression; NULL sets nothing. ERROR_USAGE where it is none. */
+MUST_USE bool step_pattern_compile(struct step_pattern *pattern, const char *text,
+                                   struct error *error);
+void step_pattern_clear(struct step_pattern *pattern);
 
 #endif

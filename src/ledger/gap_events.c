@@ -60,6 +60,15 @@ static int compare_gaps(const void *left, const void *right)
     return (a->gap->start_ns > b->gap->start_ns) - (a->gap->start_ns < b->gap->start_ns);
 }
 
+/* A call of the operating system (or whatever else was recorded on the thread) explains no account,
+ * but it tells what the host waited for where nothing closer is known. */
+static bool tells_more(const struct event *event, enum account account)
+{
+    return event->kind == EVENT_HOST_OTHER &&
+           (account == ACCOUNT_IDLE_NOTHING || account == ACCOUNT_IDLE_ANNOTATION ||
+            account == ACCOUNT_IDLE_PYTHON);
+}
+
 static void show_event(struct host_activity *activity, struct watched_gap *watched, uint32_t index)
 {
     const struct event *events = activity->trace->host;
@@ -69,7 +78,8 @@ static void show_event(struct host_activity *activity, struct watched_gap *watch
     if (event_end_ns(event) <= watched->gap->start_ns || event->start_ns >= watched->until_ns)
         return;
     class = host_activity_class(activity, event);
-    if (class == HOST_NOTHING || account_of_host_class(class) != watched->gap->main_account)
+    if ((class == HOST_NOTHING || account_of_host_class(class) != watched->gap->main_account) &&
+        !tells_more(event, watched->gap->main_account))
         return;
     if (event->start_ns > watched->gap->start_ns)
         credit(watched, events, event->start_ns);

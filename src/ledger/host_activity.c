@@ -137,6 +137,14 @@ void host_activity_clear(struct host_activity *activity)
     *activity = (struct host_activity){0};
 }
 
+void host_activity_leave_out(struct host_activity *activity, uint32_t name)
+{
+    uint8_t *classes = &activity->name_classes[(size_t)name * EVENT_KIND_COUNT];
+
+    classes[EVENT_ANNOTATION] = HOST_NOTHING;
+    classes[EVENT_OPERATOR] = HOST_NOTHING;
+}
+
 enum host_class host_activity_class(struct host_activity *activity, const struct event *event)
 {
     uint8_t *class = &activity->name_classes[(size_t)event->name * EVENT_KIND_COUNT + event->kind];

@@ -35,6 +35,9 @@ struct host_activity {
 void host_activity_init(struct host_activity *activity, const struct trace *trace);
 void host_activity_clear(struct host_activity *activity);
 
+/* Ranges of this name explain nothing: they are the steps themselves. Before anything is asked. */
+void host_activity_leave_out(struct host_activity *activity, uint32_t name);
+
 /* Splits [start_ns, end_ns) by what `thread` was doing and adds the parts to
  * class_ns[HOST_CLASS_COUNT]; they sum to the interval. Data loading on `step_thread` counts as
  * well. Both may be NO_EVENT: then nothing is known. */

@@ -241,6 +241,13 @@ static void build_timeline(struct booking *booking)
                           step_thread);
 }
 
+/* A range that is a step explains no idle time in it. */
+static void leave_out_steps(struct host_activity *activity, const struct step_windows *windows)
+{
+    for (uint32_t i = 0; i < windows->count; i++)
+        host_activity_leave_out(activity, windows->windows[i].name);
+}
+
 void book_ledger(struct ledger *ledger, const struct trace *trace,
                  const struct ledger_options *options)
 {
@@ -250,9 +257,14 @@ void book_ledger(struct ledger *ledger, const struct trace *trace,
     ledger->device = choose_device(trace, options->device);
     ledger->is_cpu_only = ledger->device < 0;
     ledger->classes = classify_device_events(trace);
-    find_step_windows(&windows, trace, options->choice, ledger->device);
+    if (options->step_pattern)
+        find_steps_by_pattern(&windows, trace, options->step_pattern);
+    else
+        find_step_windows(&windows, trace, options->choice, ledger->device);
     choose_steps(ledger, &windows, options);
     host_activity_init(&booking.activity, trace);
+    if (windows.source == WINDOW_RANGES)
+        leave_out_steps(&booking.activity, &windows);
     device_work_init(&booking.work, trace, ledger->device);
     build_timeline(&booking);
     for (uint32_t i = 0; i < ledger->step_count; i++) {

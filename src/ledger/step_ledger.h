@@ -8,6 +8,7 @@
 #include "ledger/step_window.h"
 #include "trace/trace.h"
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -74,7 +75,8 @@ struct ledger_options {
     int64_t first_step; /* only steps with first_step <= number <= last_step; INT64_MIN and
                            INT64_MAX for all */
     int64_t last_step;
-    int32_t device; /* -1: the device with the most events */
+    int32_t device;              /* -1: the device with the most events */
+    const regex_t *step_pattern; /* ranges whose names match are the steps; NULL: see choice */
 };
 
 /* Books `trace`. `ledger` must be zeroed. Never fails; step_count is 0 for a trace without timed

@@ -3,6 +3,7 @@
 
 #include "base/invariant.h"
 #include "base/prefix.h"
+#include "ledger/step_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,96 @@ static void find_optimizer_steps(struct step_windows *result, const struct trace
     result->source = WINDOW_OPTIMIZER_STEP;
 }
 
+/* ---- ranges that the program named ---------------------------------------------------------- */
+
+/* Where the numbers in the names do not count up, steps are numbered from 0. */
+static void number_ranges(struct step_windows *result)
+{
+    bool counts_up = true;
+
+    for (uint32_t i = 0; i < result->count; i++)
+        counts_up =
+            counts_up && result->windows[i].number > (i ? result->windows[i - 1].number : -1);
+    for (uint32_t i = 0; i < result->count && !counts_up; i++)
+        result->windows[i].number = i;
+}
+
+/* Adds the ranges whose names `is_step` holds for, and makes steps of them. */
+static void take_ranges(struct step_windows *result, const struct trace *trace, const bool *is_step)
+{
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+
+        if (!is_step[event->name] || event->duration_ns <= 0 ||
+            (event->kind != EVENT_ANNOTATION && event->kind != EVENT_OPERATOR))
+            continue;
+        add_window(result, (struct step_window){
+                               .start_ns = event->start_ns,
+                               .end_ns = event_end_ns(event),
+                               .number = step_number_in(trace_text(trace, event->name)),
+                               .name = event->name,
+                               .track = event->track,
+                           });
+    }
+    if (!result->count)
+        return;
+    qsort(result->windows, result->count, sizeof(*result->windows), compare_windows);
+    keep_one_thread(result);
+    number_ranges(result);
+    result->source = WINDOW_RANGES;
+}
+
+/* How many ranges there are for each word that names steps; free() it. */
+static uint32_t *count_step_words(const struct trace *trace, const int8_t *word_of)
+{
+    uint32_t *counts = require_memory(calloc((size_t)step_word_count(), sizeof(*counts)));
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        if (trace->host[i].kind == EVENT_ANNOTATION && word_of[trace->host[i].name] >= 0)
+            counts[word_of[trace->host[i].name]]++;
+    }
+    return counts;
+}
+
+/* Ranges called "iteration 5" and the like, where there are at least two. */
+static void find_named_steps(struct step_windows *result, const struct trace *trace)
+{
+    size_t count = string_pool_count(&trace->strings);
+    int8_t *word_of = require_memory(calloc(count, sizeof(*word_of)));
+    bool *is_step = require_memory(calloc(count, sizeof(*is_step)));
+    uint32_t *counts;
+    int word = 0;
+
+    for (size_t id = 0; id < count; id++)
+        word_of[id] = (int8_t)step_word_of(trace_text(trace, (uint32_t)id));
+    counts = count_step_words(trace, word_of);
+    while (word < step_word_count() && counts[word] < 2)
+        word++;
+    for (size_t id = 0; id < count; id++)
+        is_step[id] = word_of[id] == word;
+    if (word < step_word_count())
+        take_ranges(result, trace, is_step);
+    free(counts);
+    free(is_step);
+    free(word_of);
+}
+
+void find_steps_by_pattern(struct step_windows *result, const struct trace *trace,
+                           const regex_t *pattern)
+{
+    size_t count = string_pool_count(&trace->strings);
+    bool *is_step = require_memory(calloc(count, sizeof(*is_step)));
+
+    for (size_t id = 1; id < count; id++)
+        is_step[id] = regexec(pattern, trace_text(trace, (uint32_t)id), 0, NULL, 0) == 0;
+    take_ranges(result, trace, is_step);
+    free(is_step);
+    if (result->count && trace->read.is_truncated)
+        result->windows[result->count - 1].is_cut = true;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
 /* All work of `device`; without device work all operators and named ranges of the host. */
 static void find_whole(struct step_windows *result, const struct trace *trace, int32_t device)
 {
@@ -209,6 +300,8 @@ void find_step_windows(struct step_windows *result, const struct trace *trace,
         find_profiler_steps(result, trace);
     if (!result->count && (choice == WINDOW_CHOICE_AUTO || choice == WINDOW_CHOICE_OPTIMIZER))
         find_optimizer_steps(result, trace);
+    if (!result->count && (choice == WINDOW_CHOICE_AUTO || choice == WINDOW_CHOICE_RANGES))
+        find_named_steps(result, trace);
     if (!result->count && (choice == WINDOW_CHOICE_AUTO || choice == WINDOW_CHOICE_WHOLE))
         find_whole(result, trace, device);
     if (result->count && trace->read.is_truncated)

@@ -4,19 +4,21 @@
 
 #include "trace/trace.h"
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum window_source {
     WINDOW_PROFILER_STEP,  /* ProfilerStep#n annotations of the host */
     WINDOW_OPTIMIZER_STEP, /* from one Optimizer.step to the next */
+    WINDOW_RANGES,         /* ranges that the program named as steps: "iteration 5" */
     WINDOW_WHOLE, /* no step found: all device work (CPU-only: all operators) as one window */
 };
 
 struct step_window {
     int64_t start_ns;
     int64_t end_ns;
-    int64_t number; /* the n of ProfilerStep#n; else counted from 0 */
+    int64_t number; /* the n of ProfilerStep#n or "iteration n"; else counted from 0 */
     uint32_t name;  /* in trace.strings; 0 for windows that no event names */
     uint32_t track; /* host thread of the mark; NO_EVENT for WINDOW_WHOLE */
     bool is_cut;    /* the file was truncated and this is its last step: it may go on past what was
@@ -34,6 +36,7 @@ enum window_choice {
     WINDOW_CHOICE_AUTO,
     WINDOW_CHOICE_STEPS,
     WINDOW_CHOICE_OPTIMIZER,
+    WINDOW_CHOICE_RANGES,
     WINDOW_CHOICE_WHOLE
 };
 
@@ -42,6 +45,12 @@ enum window_choice {
  * the host do. `result` must be zeroed. */
 void find_step_windows(struct step_windows *result, const struct trace *trace,
                        enum window_choice choice, int32_t device);
+
+/* Each range of the host whose name the pattern (extended, as regcomp made it) matches is a step;
+ * of overlapping ones see above. */
+void find_steps_by_pattern(struct step_windows *result, const struct trace *trace,
+                           const regex_t *pattern);
+
 void step_windows_clear(struct step_windows *windows);
 
 #endif

@@ -381,25 +381,25 @@ static char *query_of(struct nsys_rows *rows, const char *const *columns, const 
 }
 
 void nsys_rows_open_where(struct nsys_rows *rows, struct nsys_database *database, const char *table,
-                          const char *const *columns, const char *condition, int64_t parameter)
+                          const char *const *columns, const struct nsys_condition *condition)
 {
     char *query;
 
     *rows = (struct nsys_rows){.database = database, .table = table};
     if (!nsys_has_table(database, table))
         return;
-    query = require_memory(query_of(rows, columns, condition));
+    query = require_memory(query_of(rows, columns, condition ? condition->text : NULL));
     if (sqlite3_prepare_v2(database->connection, query, -1, &rows->statement, NULL) != SQLITE_OK)
         note_damage(database, table);
     else if (condition)
-        sqlite3_bind_int64(rows->statement, 1, parameter);
+        sqlite3_bind_int64(rows->statement, 1, condition->parameter);
     sqlite3_free(query);
 }
 
 void nsys_rows_open(struct nsys_rows *rows, struct nsys_database *database, const char *table,
                     const char *const *columns)
 {
-    nsys_rows_open_where(rows, database, table, columns, NULL, 0);
+    nsys_rows_open_where(rows, database, table, columns, NULL);
 }
 
 bool nsys_rows_next(struct nsys_rows *rows)

@@ -56,13 +56,19 @@ struct nsys_rows {
     uint32_t has; /* bit i: the table has column i */
 };
 
-/* `columns` ends with NULL; those that the table lacks read as NULL. `condition` is NULL, or an
- * expression over the table's own columns in which ?1 stands for `parameter`. A table that is not
- * there has no rows. Never fails: what cannot be read is told in database->damage. */
+/* Which rows of a table are wanted. */
+struct nsys_condition {
+    const char *text; /* over the table's own columns; ?1 stands for `parameter` */
+    int64_t parameter;
+};
+
+/* `columns` ends with NULL; those that the table lacks read as NULL. A table that is not there has
+ * no rows. Never fails: what cannot be read is told in database->damage. */
 void nsys_rows_open(struct nsys_rows *rows, struct nsys_database *database, const char *table,
                     const char *const *columns);
+/* Likewise those for which the condition holds; NULL: all. */
 void nsys_rows_open_where(struct nsys_rows *rows, struct nsys_database *database, const char *table,
-                          const char *const *columns, const char *condition, int64_t parameter);
+                          const char *const *columns, const struct nsys_condition *condition);
 /* False at the end, and where the file cannot be read on (see database->damage). */
 bool nsys_rows_next(struct nsys_rows *rows);
 bool nsys_is_null(const struct nsys_rows *rows, int column);

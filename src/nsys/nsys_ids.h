@@ -45,6 +45,26 @@ static inline int64_t nsys_process(int64_t global_id)
     return (int64_t)((uint64_t)global_id & ~(uint64_t)0xffffff);
 }
 
+/* a - b, or the nearest number there is: what a damaged file says may be anything. */
+static inline int64_t nsys_difference(int64_t a, int64_t b)
+{
+    int64_t difference;
+
+    if (__builtin_sub_overflow(a, b, &difference))
+        return b < 0 ? INT64_MAX : INT64_MIN;
+    return difference;
+}
+
+/* Likewise a + b. */
+static inline int64_t nsys_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return b < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
 /* Without the version at its end: "cudaLaunchKernel_v7000" is "cudaLaunchKernel". */
 static inline size_t nsys_api_name_length(const char *name)
 {

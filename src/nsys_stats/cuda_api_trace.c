@@ -37,7 +37,7 @@ static void fill_row(struct stats_table *table, struct nsys_database *database,
     char name[1024];
 
     row[0] = stats_integer(start_ns);
-    row[1] = stats_integer(nsys_integer(rows, 1, 0) - start_ns);
+    row[1] = stats_integer(nsys_difference(nsys_integer(rows, 1, 0), start_ns));
     row[2] = stats_text(table, api_name(database, nsys_integer(rows, 2, -1), name, sizeof name));
     if (!nsys_is_null(rows, 3))
         row[3] = stats_integer(nsys_integer(rows, 3, 0));

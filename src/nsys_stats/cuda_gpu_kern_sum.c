@@ -1,4 +1,5 @@
 /* Which kernels took the time. */
+#include "nsys/nsys_ids.h"
 #include "nsys_stats/stats_groups.h"
 #include "nsys_stats/stats_report.h"
 #include "nsys_stats/stats_rows.h"
@@ -19,7 +20,7 @@ static bool fill(struct stats_table *table, struct nsys_database *database,
         const char *name = nsys_string(database, nsys_integer(&rows, 2, -1));
 
         stats_values_add(&stats_groups_named(&groups, name)->values,
-                         nsys_integer(&rows, 1, 0) - nsys_integer(&rows, 0, 0));
+                         nsys_difference(nsys_integer(&rows, 1, 0), nsys_integer(&rows, 0, 0)));
     }
     nsys_rows_clear(&rows);
     stats_groups_fill(&groups, table, true);

@@ -1,5 +1,6 @@
 /* Each kernel, copy and memset. */
 #include "base/invariant.h"
+#include "nsys/nsys_ids.h"
 #include "nsys_stats/stats_report.h"
 #include "nsys_stats/stats_rows.h"
 
@@ -69,7 +70,8 @@ static struct stats_cell *add_row(struct work *work, const struct nsys_rows *row
     (void)snprintf(name, sizeof name, "%s (%" PRId64 ")",
                    device >= 0 && device < 64 ? work->device_names[device] : "", device);
     row[0] = stats_integer(nsys_integer(rows, START, 0));
-    row[CELL_DURATION] = stats_integer(nsys_integer(rows, END, 0) - nsys_integer(rows, START, 0));
+    row[CELL_DURATION] =
+        stats_integer(nsys_difference(nsys_integer(rows, END, 0), nsys_integer(rows, START, 0)));
     row[CELL_CORRELATION] = cell_of(rows, CORRELATION);
     row[CELL_DEVICE] = stats_text(work->table, name);
     row[CELL_CONTEXT] = cell_of(rows, CONTEXT);

@@ -82,11 +82,11 @@ static void add_launch(struct launch_groups *groups, const struct nsys_database 
                            });
     int64_t last_ns = launch->end_ns > end_ns ? launch->end_ns : end_ns;
 
-    stats_values_add(&group->phases[PHASE_TOTAL], last_ns - launch->start_ns);
-    stats_values_add(&group->phases[PHASE_CALL], launch->end_ns - launch->start_ns);
+    stats_values_add(&group->phases[PHASE_TOTAL], nsys_difference(last_ns, launch->start_ns));
+    stats_values_add(&group->phases[PHASE_CALL], nsys_difference(launch->end_ns, launch->start_ns));
     if (start_ns >= launch->end_ns)
-        stats_values_add(&group->phases[PHASE_QUEUE], start_ns - launch->end_ns);
-    stats_values_add(&group->phases[PHASE_KERNEL], end_ns - start_ns);
+        stats_values_add(&group->phases[PHASE_QUEUE], nsys_difference(start_ns, launch->end_ns));
+    stats_values_add(&group->phases[PHASE_KERNEL], nsys_difference(end_ns, start_ns));
 }
 
 static int compare_numbers(int64_t a, int64_t b)

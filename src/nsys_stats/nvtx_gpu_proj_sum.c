@@ -1,5 +1,6 @@
 /* NVTX ranges as the device saw them: from the first to the last work that was launched inside. */
 #include "base/invariant.h"
+#include "nsys/nsys_ids.h"
 #include "nsys_stats/stats_groups.h"
 #include "nsys_stats/stats_launches.h"
 #include "nsys_stats/stats_ranges.h"
@@ -114,8 +115,8 @@ struct projection_group {
 static void add_projection(struct projection_group *group, const struct stats_range *range,
                            const struct projection *projection, int64_t level)
 {
-    stats_values_add(&group->lengths, projection->end_ns - projection->start_ns);
-    group->range_ns += range->end_ns - range->start_ns;
+    stats_values_add(&group->lengths, nsys_difference(projection->end_ns, projection->start_ns));
+    group->range_ns = nsys_sum(group->range_ns, nsys_difference(range->end_ns, range->start_ns));
     group->operations += projection->operations;
     group->levels += level;
     group->children += projection->children;

@@ -97,7 +97,7 @@ static void read_kernels(struct pairing *pairing, struct nsys_database *database
     nsys_rows_open(&rows, database, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
     for (uint32_t number = 0; nsys_rows_next(&rows); number++) {
         struct kernel_in_range kernel = {
-            .duration_ns = nsys_integer(&rows, 1, 0) - nsys_integer(&rows, 0, 0),
+            .duration_ns = nsys_difference(nsys_integer(&rows, 1, 0), nsys_integer(&rows, 0, 0)),
             .global_tid = -1,
             .range = UINT32_MAX,
             .range_name = UINT32_MAX,

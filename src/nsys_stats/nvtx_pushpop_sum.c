@@ -1,4 +1,5 @@
 /* How long NVTX ranges took that were pushed and popped. */
+#include "nsys/nsys_ids.h"
 #include "nsys_stats/stats_groups.h"
 #include "nsys_stats/stats_ranges.h"
 #include "nsys_stats/stats_report.h"
@@ -21,7 +22,7 @@ static bool fill(struct stats_table *table, struct nsys_database *database,
 
         if (range->is_push_pop)
             stats_values_add(&stats_groups_named(&groups, stats_range_name(&ranges, i))->values,
-                             range->end_ns - range->start_ns);
+                             nsys_difference(range->end_ns, range->start_ns));
     }
     stats_groups_fill(&groups, table, false);
     stats_groups_clear(&groups);

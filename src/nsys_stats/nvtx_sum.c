@@ -1,4 +1,5 @@
 /* How long NVTX ranges took. */
+#include "nsys/nsys_ids.h"
 #include "nsys_stats/stats_groups.h"
 #include "nsys_stats/stats_ranges.h"
 #include "nsys_stats/stats_report.h"
@@ -22,7 +23,7 @@ static bool fill(struct stats_table *table, struct nsys_database *database,
         stats_values_add(
             &stats_groups_styled(&groups, stats_range_name(&ranges, i), stats_range_style(range))
                  ->values,
-            range->end_ns - range->start_ns);
+            nsys_difference(range->end_ns, range->start_ns));
     }
     stats_groups_fill(&groups, table, false);
     stats_groups_clear(&groups);

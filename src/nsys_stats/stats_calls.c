@@ -1,6 +1,7 @@
 /* The summary of calls that have a nameId. */
 #include "nsys_stats/stats_calls.h"
 
+#include "nsys/nsys_ids.h"
 #include "nsys_stats/stats_groups.h"
 #include "nsys_stats/stats_rows.h"
 
@@ -37,7 +38,7 @@ void fill_call_summary(struct stats_table *table, struct nsys_database *database
             continue;
         stats_values_add(
             &stats_groups_get(&groups, (uint64_t)nsys_integer(&rows, 2, INT64_MIN))->values,
-            nsys_integer(&rows, 1, 0) - nsys_integer(&rows, 0, 0));
+            nsys_difference(nsys_integer(&rows, 1, 0), nsys_integer(&rows, 0, 0)));
     }
     nsys_rows_clear(&rows);
     name_groups(&groups, database, selection->is_versioned);

@@ -1,12 +1,13 @@
 /* Copies and memsets, grouped. */
 #include "nsys_stats/stats_copies.h"
 
+#include "nsys/nsys_ids.h"
 #include "nsys_stats/stats_rows.h"
 
 static int64_t value_of(const struct nsys_rows *rows, bool is_by_bytes)
 {
     return is_by_bytes ? nsys_integer(rows, 2, 0)
-                       : nsys_integer(rows, 1, 0) - nsys_integer(rows, 0, 0);
+                       : nsys_difference(nsys_integer(rows, 1, 0), nsys_integer(rows, 0, 0));
 }
 
 bool group_copies(struct stats_groups *groups, struct nsys_database *database, bool is_by_bytes,

@@ -2,6 +2,7 @@
 #include "nsys_stats/stats_groups.h"
 
 #include "base/invariant.h"
+#include "nsys/nsys_ids.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +96,7 @@ void stats_groups_fill(struct stats_groups *groups, struct stats_table *table, b
     for (uint32_t i = 0; i < groups->count; i++) {
         ranked[i] = (struct ranked_group){stats_values_summary(&groups->groups[i].values),
                                           &groups->groups[i], is_by_count};
-        if (__builtin_add_overflow(all, ranked[i].summary.total, &all))
-            all = INT64_MAX;
+        all = nsys_sum(all, ranked[i].summary.total);
     }
     qsort(ranked, groups->count, sizeof *ranked, compare_groups);
     for (uint32_t i = 0; i < groups->count; i++)

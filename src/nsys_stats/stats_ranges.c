@@ -66,10 +66,10 @@ static void add_domain(struct domains *domains, struct stats_ranges *ranges,
 static void read_domains(struct domains *domains, struct stats_ranges *ranges,
                          struct nsys_database *database)
 {
+    const struct nsys_condition is_domain = {"eventType = ?1", NVTX_DOMAIN_CREATE};
     struct nsys_rows rows = {0};
 
-    nsys_rows_open_where(&rows, database, "NVTX_EVENTS", columns, "eventType = ?1",
-                         NVTX_DOMAIN_CREATE);
+    nsys_rows_open_where(&rows, database, "NVTX_EVENTS", columns, &is_domain);
     while (nsys_rows_next(&rows))
         add_domain(domains, ranges, database, &rows);
     nsys_rows_clear(&rows);
@@ -96,7 +96,7 @@ static uint32_t name_range(struct stats_ranges *ranges, const struct domains *do
 
     if (!text)
         return UINT32_MAX;
-    if (domain == NO_VALUE)
+    if (domain == NO_VALUE || !domains->names)
         return string_pool_add(&ranges->names, text, strlen(text));
     if (asprintf(&full, "%s:%s", string_pool_text(&ranges->names, domains->names[domain]), text) <
         0)
@@ -271,7 +271,7 @@ uint32_t *stats_range_parents(const struct stats_ranges *ranges)
 
         close_ranges(&open, &sorted[i]);
         for (size_t k = 0; k < open.count; k++) {
-            int64_t length_ns = open.open[k].end_ns - open.open[k].start_ns;
+            int64_t length_ns = nsys_difference(open.open[k].end_ns, open.open[k].start_ns);
 
             if (open.open[k].end_ns >= sorted[i].end_ns && length_ns < tightest_ns) {
                 tightest_ns = length_ns;

@@ -2,6 +2,7 @@
 #include "nsys_stats/stats_values.h"
 
 #include "base/invariant.h"
+#include "nsys/nsys_ids.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,15 +25,6 @@ static int compare_values(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static int64_t saturating_sum(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    if (__builtin_add_overflow(a, b, &sum))
-        return b < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
-}
-
 struct stats_summary stats_values_summary(struct stats_values *values)
 {
     struct stats_summary summary = {.count = values->count};
@@ -43,7 +35,7 @@ struct stats_summary stats_values_summary(struct stats_values *values)
         return summary;
     qsort(values->values, values->count, sizeof *values->values, compare_values);
     for (size_t i = 0; i < values->count; i++)
-        summary.total = saturating_sum(summary.total, values->values[i]);
+        summary.total = nsys_sum(summary.total, values->values[i]);
     summary.mean = (double)summary.total / (double)values->count;
     for (size_t i = 0; i < values->count; i++) {
         long double distance = (long double)values->values[i] - (long double)summary.mean;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NAME_WIDTH_WANTED = 36 };
+
 /* Room for any number. */
 struct cell_text {
     char text[64];
@@ -111,7 +113,7 @@ void stats_write_json(struct json_writer *writer, const char *key, const struct 
 
 /* ---- the screen ----------------------------------------------------------------------------- */
 
-/* The name comes first on the screen, and the numbers that most people look at stay longest. */
+/* 0: always shown; the others go one after the other, the highest first. */
 static int priority_of(const struct stats_table *table, size_t column)
 {
     static const char *const first[] = {
@@ -136,24 +138,87 @@ static bool is_name_column(const struct stats_table *table, size_t column)
     return false;
 }
 
+/* The longest word of a title, which may be broken between words. */
+static size_t title_width(const char *title)
+{
+    size_t longest = 0;
+
+    while (*title) {
+        size_t length = strcspn(title, " ");
+
+        longest = length > longest ? length : longest;
+        title += length + (title[length] == ' ');
+    }
+    return longest;
+}
+
+/* Columns of the screen that column `column` wants; of a name not more than it needs to be known
+ * by.
+ */
+static size_t wanted_width(const struct stats_table *table, size_t column)
+{
+    size_t widest = title_width(table->columns[column]);
+
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct stats_cell *cell = &table->cells[row * table->column_count + column];
+        size_t length =
+            cell->kind == STATS_TEXT ? strlen(cell->text) : strlen(number_text(cell).text);
+
+        widest = length > widest ? length : widest;
+    }
+    return is_name_column(table, column) && widest > NAME_WIDTH_WANTED ? NAME_WIDTH_WANTED : widest;
+}
+
+/* Leaves out what is less important until the rest has the room that it wants; the columns that
+ * stay are put into `chosen`. */
+static size_t choose_columns(const struct stats_table *table, int width, struct arena *arena,
+                             size_t *chosen)
+{
+    bool *is_out = arena_allocate(arena, table->column_count * sizeof *is_out);
+    size_t count = 0;
+    size_t total = 0;
+
+    for (size_t i = 0; i < table->column_count; i++)
+        total += wanted_width(table, i) + 2;
+    while (total > (size_t)width) {
+        size_t last = table->column_count;
+
+        for (size_t i = 0; i < table->column_count; i++) {
+            if (!is_out[i] && priority_of(table, i) > 0 &&
+                (last == table->column_count || priority_of(table, i) > priority_of(table, last)))
+                last = i;
+        }
+        if (last == table->column_count)
+            break;
+        is_out[last] = true;
+        total -= wanted_width(table, last) + 2;
+    }
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (!is_out[i])
+            chosen[count++] = i;
+    }
+    return count;
+}
+
 void stats_write_text(FILE *output, const struct stats_table *table, int width)
 {
     SCOPED(arena) arena = {0};
     struct text_style style = {.width = width, .use_unicode = locale_is_utf8()};
-    size_t cell_count = table->row_count * table->column_count;
-    struct text_column *columns = arena_allocate(&arena, table->column_count * sizeof *columns);
-    struct text_cell *cells = arena_allocate(&arena, (cell_count + 1) * sizeof *cells);
-    struct text_table text = {.columns = columns,
-                              .column_count = table->column_count,
-                              .cells = cells,
-                              .row_count = table->row_count};
+    size_t *chosen = arena_allocate(&arena, table->column_count * sizeof *chosen);
+    size_t count = choose_columns(table, width, &arena, chosen);
+    struct text_column *columns = arena_allocate(&arena, count * sizeof *columns);
+    struct text_cell *cells =
+        arena_allocate(&arena, (table->row_count * count + 1) * sizeof *cells);
+    struct text_table text = {
+        .columns = columns, .column_count = count, .cells = cells, .row_count = table->row_count};
 
-    for (size_t i = 0; i < table->column_count; i++)
+    for (size_t i = 0; i < count; i++)
         columns[i] = (struct text_column){
-            table->columns[i], is_name_column(table, i) ? TEXT_COLUMN_NAME : TEXT_COLUMN_NUMBER,
-            priority_of(table, i)};
-    for (size_t i = 0; i < cell_count; i++) {
-        const struct stats_cell *cell = &table->cells[i];
+            table->columns[chosen[i]],
+            is_name_column(table, chosen[i]) ? TEXT_COLUMN_NAME : TEXT_COLUMN_NUMBER, 0};
+    for (size_t i = 0; i < table->row_count * count; i++) {
+        const struct stats_cell *cell =
+            &table->cells[i / count * table->column_count + chosen[i % count]];
         struct cell_text number = number_text(cell);
 
         if (cell->kind == STATS_TEXT)

@@ -22,15 +22,16 @@ enum { WORK_TABLE_COUNT = sizeof work_tables / sizeof *work_tables, PROCESSES_MA
 void nsys_reading_open(struct nsys_reading *reading, struct nsys_rows *rows, const char *table,
                        const char *const *columns, const char *process_column)
 {
-    char condition[64];
+    char text[64];
+    const struct nsys_condition is_of_process = {text, reading->process >> 24};
     bool is_filtered =
         reading->process >= 0 && nsys_has_column(reading->database, table, process_column);
 
     reading->category = table;
     reading->category_name = string_pool_add(&reading->builder.strings, table, strlen(table));
-    (void)snprintf(condition, sizeof condition, "(%s >> 24) = ?1", process_column);
-    nsys_rows_open_where(rows, reading->database, table, columns, is_filtered ? condition : NULL,
-                         reading->process >> 24);
+    (void)snprintf(text, sizeof text, "(%s >> 24) = ?1", process_column);
+    nsys_rows_open_where(rows, reading->database, table, columns,
+                         is_filtered ? &is_of_process : NULL);
 }
 
 bool nsys_reading_time(struct nsys_reading *reading, const struct nsys_rows *rows,
@@ -73,11 +74,15 @@ uint32_t nsys_reading_thread(struct nsys_reading *reading, int64_t global_tid)
     char text[24];
     int length;
 
+    if (global_tid == reading->last_thread)
+        return reading->last_thread_track;
     length = snprintf(text, sizeof text, "%" PRId64, nsys_pid(global_tid));
     key.process = string_pool_add(&reading->builder.strings, text, (size_t)length);
     length = snprintf(text, sizeof text, "%" PRId64, nsys_tid(global_tid));
     key.thread = string_pool_add(&reading->builder.strings, text, (size_t)length);
-    return trace_builder_track(&reading->builder, &key);
+    reading->last_thread = global_tid;
+    reading->last_thread_track = trace_builder_track(&reading->builder, &key);
+    return reading->last_thread_track;
 }
 
 /* ---- which processes are ranks -------------------------------------------------------------- */
@@ -274,7 +279,8 @@ static bool read_trace(struct trace *trace, struct input_stream *input,
                        const struct read_options *options, struct error *error)
 {
     SCOPED(nsys_database) database = {0};
-    struct nsys_reading reading = {.database = &database, .process = -1};
+    struct nsys_reading reading = {
+        .database = &database, .process = -1, .last_thread = -1, .last_device = -2};
     struct process_list *list;
 
     if (!open_input(&database, input, error))

@@ -50,11 +50,16 @@ static uint32_t stream_track(struct nsys_reading *reading, const struct nsys_row
         .stream = nsys_integer(rows, COLUMN_STREAM, -1),
     };
 
+    if (key.device == reading->last_device && key.stream == reading->last_stream)
+        return reading->last_stream_track;
     (void)snprintf(device, sizeof device, "%" PRId32, key.device);
     (void)snprintf(stream, sizeof stream, "%" PRId64, key.stream);
     key.process = builder_text(reading, device);
     key.thread = builder_text(reading, stream);
-    return trace_builder_track(&reading->builder, &key);
+    reading->last_device = key.device;
+    reading->last_stream = key.stream;
+    reading->last_stream_track = trace_builder_track(&reading->builder, &key);
+    return reading->last_stream_track;
 }
 
 /* The event of the row but for its name and details. */
@@ -96,7 +101,7 @@ static uint32_t kernel_detail(struct nsys_reading *reading, const struct nsys_ro
         detail.block[i] = small(nsys_integer(rows, KERNEL_BLOCK + i, -1));
     }
     detail.registers_per_thread = small(nsys_integer(rows, KERNEL_REGISTERS, -1));
-    if (shared >= 0 && dynamic >= 0 && dynamic <= INT32_MAX)
+    if (shared >= 0 && dynamic >= 0 && shared <= INT32_MAX && dynamic <= INT32_MAX)
         detail.shared_memory_bytes = small(shared + dynamic);
     return trace_builder_detail(&reading->builder, &detail);
 }

@@ -1,6 +1,7 @@
 /* What an Nsight Systems database holds of the threads of a process. */
 #include "nsys/nsys_ids.h"
 #include "nsys/nvtx_name.h"
+#include "readers/nsys_sqlite_modules.h"
 #include "readers/nsys_sqlite_reading.h"
 
 #include <string.h>
@@ -18,6 +19,20 @@ static struct event event_of(const struct nsys_row_time *time, enum event_kind k
 
 /* ---- API calls ------------------------------------------------------------------------------ */
 
+/* Without the version at the end, which has four or five digits: "_v7000", "_v11020". */
+static size_t length_without_version(const char *name)
+{
+    size_t length = strlen(name);
+    size_t digits = 0;
+
+    while (digits < length && name[length - 1 - digits] >= '0' && name[length - 1 - digits] <= '9')
+        digits++;
+    if (digits >= 4 && length >= digits + 2 && name[length - digits - 1] == 'v' &&
+        name[length - digits - 2] == '_')
+        return length - digits - 2;
+    return length;
+}
+
 /* "cudaStreamSynchronize_ptsz_v7000" is "cudaStreamSynchronize": the form with a default stream of
  * each thread does the same. */
 static uint32_t call_name(struct nsys_reading *reading, int64_t id)
@@ -32,7 +47,7 @@ static uint32_t call_name(struct nsys_reading *reading, int64_t id)
     if (reading->call_names[string])
         return reading->call_names[string];
     name = string_pool_text(&reading->database->strings, string);
-    length = nsys_api_name_length(name);
+    length = length_without_version(name);
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         size_t end = strlen(suffixes[i]);
 
@@ -69,7 +84,7 @@ static void read_calls(struct nsys_reading *reading)
 
 /* ---- NVTX ranges ---------------------------------------------------------------------------- */
 
-enum { NVTX_TYPE = 2, NVTX_TEXT, NVTX_TEXT_ID, NVTX_TID, NVTX_END_TID };
+enum { NVTX_TYPE = 2, NVTX_TEXT, NVTX_TEXT_ID, NVTX_TID, NVTX_END_TID, NVTX_DOMAIN };
 
 static void name_range(struct nsys_reading *reading, struct event *event, const char *text)
 {
@@ -93,7 +108,8 @@ static void name_range(struct nsys_reading *reading, struct event *event, const 
 
 /* A range that ends on another thread says nothing of what its first thread does: it would not nest
  * with the others there. */
-static void add_range(struct nsys_reading *reading, const struct nsys_rows *rows)
+static void add_range(struct nsys_reading *reading, const struct nsys_rows *rows,
+                      struct module_ranges *modules)
 {
     const char *text = nsys_text(rows, NVTX_TEXT);
     struct nsys_row_time time;
@@ -113,12 +129,17 @@ static void add_range(struct nsys_reading *reading, const struct nsys_rows *rows
     event.track = nsys_reading_thread(reading, nsys_integer(rows, NVTX_TID, 0));
     name_range(reading, &event, text ? text : "");
     trace_builder_add(&reading->builder, &event);
+    if (nvtx_is_push_pop(nsys_integer(rows, NVTX_TYPE, 0)) &&
+        nsys_integer(rows, NVTX_DOMAIN, 0) == 0) /* others are of libraries */
+        module_ranges_add(modules, &reading->builder, &event);
 }
 
 static void read_ranges(struct nsys_reading *reading)
 {
-    static const char *const columns[] = {"start",  "end",       "eventType",    "text",
-                                          "textId", "globalTid", "endGlobalTid", NULL};
+    static const char *const columns[] = {"start",        "end",      "eventType",
+                                          "text",         "textId",   "globalTid",
+                                          "endGlobalTid", "domainId", NULL};
+    struct module_ranges modules = {0};
     struct nsys_rows rows = {0};
 
     nsys_reading_open(reading, &rows, "NVTX_EVENTS", columns, "globalTid");
@@ -126,13 +147,15 @@ static void read_ranges(struct nsys_reading *reading)
         int64_t type = nsys_integer(&rows, NVTX_TYPE, 0);
 
         if (nvtx_is_range(type)) {
-            add_range(reading, &rows);
+            add_range(reading, &rows, &modules);
         } else {
             reading->builder.read.events++;
             trace_builder_count(&reading->builder, reading->category_name, 'i', 1, 0);
         }
     }
     nsys_rows_clear(&rows);
+    module_ranges_mark(&modules, &reading->builder);
+    module_ranges_clear(&modules);
 }
 
 /* ---- calls of the operating system ---------------------------------------------------------- */

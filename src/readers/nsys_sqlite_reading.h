@@ -12,10 +12,15 @@
 struct nsys_reading {
     struct nsys_database *database; /* not owned */
     struct trace_builder builder;
-    int64_t process;        /* host and process bits of its ids; -1: all of the file */
-    bool is_only_rank;      /* no other process of the file used a device */
-    uint32_t *names;        /* for each of database->strings: its id in the builder, 0 = not yet */
-    uint32_t *call_names;   /* likewise without the version of an API call */
+    int64_t process;      /* host and process bits of its ids; -1: all of the file */
+    bool is_only_rank;    /* no other process of the file used a device */
+    uint32_t *names;      /* for each of database->strings: its id in the builder, 0 = not yet */
+    uint32_t *call_names; /* likewise without the version of an API call */
+    int64_t last_thread;  /* the globalTid of the row before, and its track; -1: none */
+    uint32_t last_thread_track;
+    int32_t last_device; /* the device and stream of the row before, and their track; -2: none */
+    int64_t last_stream;
+    uint32_t last_stream_track;
     const char *category;   /* the table that is read */
     uint32_t category_name; /* in the builder */
 };

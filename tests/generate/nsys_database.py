@@ -286,6 +286,101 @@ def write_database(path: Path, traces: list[Trace], schema: Schema) -> None:
     writer.close()
 
 
+# ---- a model whose modules are ranges --------------------------------------------------------------------------------
+
+
+class ModelWriter(ProcessWriter):
+    """Iterations of a model of two layers, as the program's own ranges and emit_nvtx name them."""
+
+    def add_named(self, text: str, start: int, end: int) -> None:
+        self.add_range(Event(te.ANNOTATION, text, start, end - start, self.pid, self.pid))
+
+    def add_op(self, text: str, start: int, kernel_ns: int) -> None:
+        self.ranges += 1
+        self.add_named(
+            f"{text}, op_id = {self.ranges}" if ", sizes" not in text else text, start, start + 1000
+        )
+        args = {"device": 0, "stream": 7, "correlation": self.ranges}
+        self.add_call(
+            Event(te.RUNTIME, "cudaLaunchKernel", start + 200, 600, self.pid, self.pid, args)
+        )
+        self.add_kernel(
+            Event(te.KERNEL, "ampere_sgemm_128x64_tn", start + 1000, kernel_ns, 0, 7, args)
+        )
+
+    def add_iteration(self, number: int) -> None:
+        start, seq = 100_000 * number, 10 * number
+        self.add_named(f"iteration {number}", start, start + 90_000)
+        self.add_named("forward", start + 500, start + 41_000)
+        self.add_named("model", start + 1_000, start + 40_000)
+        self.add_named("layer1", start + 2_000, start + 15_000)
+        self.add_op(
+            f"aten::mm, seq = {seq}, sizes = [[128, 256], [256, 512]]", start + 3_000, 5_000
+        )
+        self.add_named("layer2", start + 20_000, start + 35_000)
+        self.add_op(
+            f"aten::addmm, seq = {seq + 1}, sizes = [[64], [128, 512], [512, 64]]",
+            start + 21_000,
+            8_000,
+        )
+        node = f"autograd::engine::evaluate_function: AddmmBackward0, seq = {seq + 1}, op_id = 9"
+        self.add_named(node, start + 45_000, start + 60_000)
+        self.add_op("aten::mm, sizes = [[512, 128], [128, 64]]", start + 46_000, 9_000)
+
+
+def write_model(path: Path, iterations: int, schema: Schema) -> None:
+    writer = DatabaseWriter(path, schema)
+    writer.add_facts([0])
+    process = ModelWriter(writer, 50, 0)
+    writer.add("PROCESSES", globalPid=process.process, pid=50, name="python3")
+    for number in range(iterations):
+        process.add_iteration(number)
+    writer.close()
+
+
+# ---- a model whose modules are ranges --------------------------------------------------------------------------------
+
+
+class ModelWriter(ProcessWriter):
+    """Iterations of a model of two layers, as the program's own ranges and emit_nvtx name them."""
+
+    def add_named(self, text: str, start: int, end: int) -> None:
+        self.add_range(Event(te.ANNOTATION, text, start, end - start, self.pid, self.pid))
+
+    def add_op(self, text: str, start: int, kernel_ns: int) -> None:
+        self.add_named(text, start, start + 1000)
+        args = {"device": 0, "stream": 7, "correlation": self.ranges}
+        call = Event(te.RUNTIME, "cudaLaunchKernel", start + 200, 600, self.pid, self.pid, args)
+        self.add_call(call)
+        self.add_kernel(
+            Event(te.KERNEL, "ampere_sgemm_128x64_tn", start + 1000, kernel_ns, 0, 7, args)
+        )
+
+    def add_iteration(self, number: int) -> None:
+        at, seq = 100_000 * number, 10 * number
+        self.add_named(f"iteration {number}", at, at + 90_000)
+        self.add_named("forward", at + 500, at + 41_000)
+        self.add_named("model", at + 1_000, at + 40_000)
+        self.add_named("layer1", at + 2_000, at + 15_000)
+        self.add_op(f"aten::mm, seq = {seq}, sizes = [[128, 256], [256, 512]]", at + 3_000, 5_000)
+        self.add_named("layer2", at + 20_000, at + 35_000)
+        sizes = "[[64], [128, 512], [512, 64]]"
+        self.add_op(f"aten::addmm, seq = {seq + 1}, sizes = {sizes}", at + 21_000, 8_000)
+        node = f"autograd::engine::evaluate_function: AddmmBackward0, seq = {seq + 1}, op_id = 9"
+        self.add_named(node, at + 45_000, at + 60_000)
+        self.add_op("aten::mm, op_id = 8, sizes = [[512, 128], [128, 64]]", at + 46_000, 9_000)
+
+
+def write_model(path: Path, iterations: int, schema: Schema) -> None:
+    writer = DatabaseWriter(path, schema)
+    writer.add_facts([0])
+    process = ModelWriter(writer, 50, 0)
+    writer.add("PROCESSES", globalPid=process.process, pid=50, name="python3")
+    for number in range(iterations):
+        process.add_iteration(number)
+    writer.close()
+
+
 # ---- large ones ------------------------------------------------------------------------------------------------------
 
 # Bytes of one kernel with its call and its range, about.
@@ -354,6 +449,9 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--schema", choices=SCHEMAS, default="3.25")
     parser.add_argument(
+        "--modules", action="store_true", help="make iterations of a model of two layers instead"
+    )
+    parser.add_argument(
         "--megabytes", type=int, help="make a large one instead, of about that size"
     )
     parser.add_argument("--output", type=Path, required=True)
@@ -361,6 +459,9 @@ def main() -> None:
     schema = SCHEMAS[arguments.schema]
     if arguments.megabytes:
         write_large(arguments.output, arguments.megabytes, schema)
+        return
+    if arguments.modules:
+        write_model(arguments.output, arguments.steps, schema)
         return
     plan = Plan(arguments.steps, arguments.blocks, True)
     traces = [

@@ -101,7 +101,7 @@ def check_options(checker: Checker, where: str, body: str) -> None:
         r"(?:^|[|;&(`]\s*|\$ )flopledger((?: [^\n|;&`#>)]*)?)", body, re.MULTILINE
     ):
         words = line.split()
-        command = words[0] if words and re.fullmatch(r"[a-z]+", words[0]) else ""
+        command = words[0] if words and re.fullmatch(r"[a-z-]*[a-z]", words[0]) else ""
         text = checker.help_text(command)
         checker.check(bool(text), f"{where}: there is no command `flopledger {command}`")
         for option in re.findall(r"(?<=\s)--[a-z][a-z-]+", line):

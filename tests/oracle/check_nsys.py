@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -151,7 +152,17 @@ def check_first_finding(outcome: Outcome, rank: dict[str, Any]) -> None:
         if f.get("cost_ns_per_step")
     ]
     first = max(costs)[1] if costs else "nothing"
-    outcome.check("cop" in first, f"the finding that costs most is: {first}")
+    outcome.check("copies" in first, f"the finding that costs most is: {first}")
+    evidence = " ".join(
+        f["evidence"] or ""
+        for section in rank["sections"].values()
+        for f in section.get("findings", [])
+        if "copies" in f["what"]
+    )
+    share = re.search(r"Memcpy HtoD \(Pinned -> Device\)[^:]*[^ ]*: ([\d.]+) %", evidence)
+    low, high = COPYING_PINNED
+    holds = share is not None and low <= float(share[1]) / 100 <= high
+    outcome.check(holds, f"the finding does not tell the share of pinned copies: {evidence}")
 
 
 def check_nothing_is_written(program: Path) -> Outcome:

@@ -1,4 +1,5 @@
 /* Where steps begin and end. */
+#include "ledger/step_names.h"
 #include "ledger/step_window.h"
 #include "support_trace.h"
 
@@ -142,9 +143,86 @@ static void without_the_marks_asked_for_there_are_no_steps(void **state)
     made_trace_clear(&made);
 }
 
+static void names_of_steps_are_known(void **state)
+{
+    static const char *const steps[] = {"iteration 5",  "Iteration",       "step_3",
+                                        "train_step",   "Training Step 7", "iter:12",
+                                        "Step 0 to 10", "batch 3/100",     "global_step=4"};
+    static const char *const others[] = {
+        "steps", "step loss", "optimizer_step", "",       "iterations", "backward step",
+        "5",     "Steplr",    "zero_grad_step", "forward"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        assert_int_not_equal(step_word_of(steps[i]), -1);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(step_word_of(others[i]), -1);
+    assert_int_equal(step_number_in("Step 190 to 200"), 190);
+    assert_int_equal(step_number_in("train_step"), -1);
+    assert_int_equal(step_number_in("step 99999999999999999999"), -1);
+}
+
+/* Two iterations of two batches each, with a kernel. */
+static void make_named_ranges(struct made_trace *made)
+{
+    uint32_t thread;
+    uint32_t stream;
+
+    made_trace_init(made);
+    thread = made_thread(made, "1");
+    stream = made_stream(made, 0, 7);
+    made_host_event(made, thread, EVENT_ANNOTATION, (struct made_event){"iteration 11", 0, 100});
+    made_host_event(made, thread, EVENT_ANNOTATION, (struct made_event){"iteration 12", 100, 200});
+    made_host_event(made, thread, EVENT_ANNOTATION, (struct made_event){"batch 0", 0, 50});
+    made_host_event(made, thread, EVENT_ANNOTATION, (struct made_event){"batch 1", 50, 100});
+    made_host_event(made, thread, EVENT_ANNOTATION, (struct made_event){"batch 0", 100, 150});
+    made_host_event(made, thread, EVENT_ANNOTATION, (struct made_event){"batch 1", 150, 200});
+    made_kernel(made, thread, stream, (struct made_event){"cudaLaunchKernel", 20, 25},
+                (struct made_event){"k", 30, 60});
+}
+
+static void ranges_called_iteration_are_steps(void **state)
+{
+    struct made_trace made;
+    const struct ledger *ledger;
+
+    (void)state;
+    make_named_ranges(&made);
+    ledger = book(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(ledger->source, WINDOW_RANGES);
+    assert_int_equal(ledger->step_count, 2);
+    assert_int_equal(ledger->steps[0].window.number, 11);
+    assert_int_equal(ledger->steps[1].window.start_ns, 100);
+    /* the step's own range explains nothing, the one inside it does */
+    assert_int_equal(ledger->steps[0].account_ns[ACCOUNT_IDLE_ANNOTATION], 20 + 40);
+    made_trace_clear(&made);
+}
+
+static void a_pattern_chooses_other_ranges(void **state)
+{
+    struct step_windows windows = {0};
+    struct made_trace made;
+    regex_t pattern;
+
+    (void)state;
+    make_named_ranges(&made);
+    (void)book(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(regcomp(&pattern, "^batch [0-9]$", REG_EXTENDED | REG_NOSUB), 0);
+    find_steps_by_pattern(&windows, &made.trace, &pattern);
+    assert_int_equal(windows.source, WINDOW_RANGES);
+    assert_int_equal(windows.count, 4);
+    assert_int_equal(windows.windows[3].number, 3); /* 0, 1, 0, 1 do not count up */
+    step_windows_clear(&windows);
+    regfree(&pattern);
+    made_trace_clear(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_steps_are_known),
+        cmocka_unit_test(ranges_called_iteration_are_steps),
+        cmocka_unit_test(a_pattern_chooses_other_ranges),
         cmocka_unit_test(steps_are_the_marks_of_the_profiler_in_order),
         cmocka_unit_test(a_mark_on_the_device_is_no_step),
         cmocka_unit_test(marks_on_two_threads_are_not_booked_twice),

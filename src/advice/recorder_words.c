@@ -1,0 +1,53 @@
+/* What to do about what a recording lacks, in the words of the program that made it. */
+#include "advice/recorder_words.h"
+
+#include <string.h>
+
+static const struct recorder_words recorders[] = {
+    {
+        .format = "nsight-systems",
+        .cut = "let `nsys export` finish, and copy the file again: what is missing cannot be told "
+               "from the part that is there",
+        .warm_up = "usual in a window of a longer run: start recording a step earlier (--delay, "
+                   "--capture-range)",
+        .marks = "put each iteration into a range: torch.cuda.nvtx.range(f\"iteration {i}\"); or "
+                 "name ranges that are there with --step-range",
+        .few_steps = "record at least 5 steps (--duration, --capture-range)",
+        .device = "profile with --trace=cuda,nvtx, and let the recorded window hold work of the "
+                  "GPU",
+        .operators = "run the steps inside torch.autograd.profiler.emit_nvtx(), or profile with "
+                     "--pytorch=autograd-nvtx",
+        .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True), or "
+                  "--pytorch=autograd-shapes-nvtx",
+        .stacks = "put NVTX ranges around what the loop does between operators",
+        .collectives = "traces of torch.profiler have them; nsys has them only in NCCL's own NVTX "
+                       "payloads, which this version does not read",
+        .memory = "traces of torch.profiler with profile_memory=True have allocations",
+    },
+    {
+        .cut = "let the profiler finish writing (leave the `with profile(...)` block, wait for the "
+               "trace handler) and copy the "
+               "file again; how much is missing cannot be told from the part that is there",
+        .warm_up = "usual in a window of a longer run: use a warm-up step in the schedule",
+        .marks = "call prof.step() at the end of each iteration, with "
+                 "schedule=torch.profiler.schedule(wait=1, warmup=1, active=5)",
+        .few_steps = "record at least 5 steps: schedule(wait=1, warmup=1, active=5)",
+        .device = "add ProfilerActivity.CUDA (or XPU, HPU) to `activities`; if it is there: "
+                  "another profiler (nsys, DCGM) may hold "
+                  "the device's counters",
+        .operators = "add ProfilerActivity.CPU to `activities`",
+        .shapes = "record with record_shapes=True",
+        .stacks = "record a few steps with with_stack=True (it slows the run)",
+        .collectives = "record with a newer PyTorch (2.2 and later write the NCCL metadata)",
+        .memory = "record with profile_memory=True to see allocations",
+    },
+};
+
+const struct recorder_words *recorder_words_for(const struct trace *trace)
+{
+    const struct recorder_words *words = recorders;
+
+    while (words->format && strcmp(words->format, trace->read.format) != 0)
+        words++;
+    return words;
+}

@@ -1,0 +1,24 @@
+/* What to do about what a recording lacks, in the words of the program that made it. */
+#ifndef FLOPLEDGER_ADVICE_RECORDER_WORDS_H
+#define FLOPLEDGER_ADVICE_RECORDER_WORDS_H
+
+#include "trace/trace.h"
+
+/* How each recorder is made to record what is missing. */
+struct recorder_words {
+    const char *format; /* read_account.format; NULL: any other */
+    const char *cut;
+    const char *warm_up;
+    const char *marks; /* of steps */
+    const char *few_steps;
+    const char *device;
+    const char *operators;
+    const char *shapes;
+    const char *stacks;
+    const char *collectives;
+    const char *memory;
+};
+
+const struct recorder_words *recorder_words_for(const struct trace *trace);
+
+#endif
