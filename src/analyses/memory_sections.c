@@ -163,12 +163,14 @@ static void add_allocator(struct results *results, struct section *section,
                                        "the device's context, NCCL, other programs"});
 }
 
-/* How much of the activations at the forward's end and of the gradients has a module's name. */
+/* How much of the activations and gradients has a module's name, or is of the loss. */
 static void add_named_share(struct results *results, struct section *section,
                             const struct memory_view *view)
 {
     int64_t all = 0;
     int64_t named = 0;
+    int64_t loss = 0;
+    const char *note = NULL;
 
     for (uint32_t i = 0; i < view->run->blocks.count; i++) {
         const struct memory_block *block = &view->run->blocks.blocks[i];
@@ -177,17 +179,17 @@ static void add_named_share(struct results *results, struct section *section,
             (block->kind != MEMORY_ACTIVATION && block->kind != MEMORY_GRADIENT))
             continue;
         all += block->bytes;
-        if (*memory_block_module(view->run, block))
-            named += block->bytes;
+        named += *memory_block_module(view->run, block) ? block->bytes : 0;
+        loss += memory_block_is_of_loss(block) ? block->bytes : 0;
     }
-    if (all > 0)
-        section_add_number(
-            results, section,
-            (struct number){"named_fraction", "activations and gradients with a module",
-                            value_fraction((double)named / (double)all),
-                            (double)named < 0.9995 * (double)all
-                                ? "the rest is allocated outside of modules: the loss"
-                                : NULL});
+    if (all == 0)
+        return;
+    if ((double)loss > 0.0005 * (double)all)
+        note = results_format(results, "with %s of the loss, outside of the model",
+                              format_fraction((double)loss / (double)all).text);
+    section_add_number(results, section,
+                       (struct number){"named_fraction", "activations and gradients with a module",
+                                       value_fraction((double)named / (double)all), note});
 }
 
 /* ---- kinds ----------------------------------------------------------------------------------- */

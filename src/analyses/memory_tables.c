@@ -47,17 +47,18 @@ static void add_up(struct module_bytes *to, const struct module_bytes *from)
     to->activations += from->activations;
 }
 
-/* [tree.count + 1]: the last is of what is outside of modules; free() it. */
+/* [tree.count + 2]: behind the modules the loss, and what else is outside of modules; free() it. */
 static struct module_bytes *sum_modules(const struct memory_view *view, uint32_t peak_changes,
                                         uint32_t forward_changes)
 {
     const struct memory_run *run = view->run;
     uint32_t count = run->tree.count;
-    struct module_bytes *sums = require_memory(calloc(count + (size_t)1, sizeof *sums));
+    struct module_bytes *sums = require_memory(calloc(count + (size_t)2, sizeof *sums));
 
     for (uint32_t i = 0; i < run->blocks.count; i++) {
         const struct memory_block *block = &run->blocks.blocks[i];
-        struct module_bytes *sum = &sums[block->module == NO_MODULE ? count : block->module];
+        uint32_t place = memory_block_is_of_loss(block) ? count : count + 1;
+        struct module_bytes *sum = &sums[block->module == NO_MODULE ? place : block->module];
 
         if (block->device != view->device)
             continue;
@@ -130,8 +131,10 @@ struct section *describe_memory_modules(struct results *results, const struct me
         rows++;
         add_module_row(results, table, module->name, (int)module->depth, sum);
     }
-    if (sums[run->tree.count].total || sums[run->tree.count].activations)
-        add_module_row(results, table, memory_module_label(""), 0, &sums[run->tree.count]);
+    for (uint32_t i = run->tree.count; i < run->tree.count + 2; i++)
+        if (sums[i].total || sums[i].activations)
+            add_module_row(results, table,
+                           i == run->tree.count ? "(loss)" : memory_module_label(""), 0, &sums[i]);
     if (deep > 0)
         table->note =
             results_format(results, "%u deeper ones are left out: --depth shows them.", deep);

@@ -53,6 +53,15 @@ static const struct option memory_options[] = {
      .maximum = INT32_MAX,
      .help = "of a recorded run: modules down to this depth; 0 is the model itself (default: "
              "all)"},
+    {.name = "rank",
+     .letter = 'r',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(rank),
+     .minimum = 0,
+     .maximum = INT32_MAX,
+     .help = "of several ranks of a run: the one to print in full (default: the lowest in text, "
+             "all in json)"},
     {.name = "fit",
      .kind = OPTION_PARSED,
      .metavar = "SIZE",
@@ -93,7 +102,7 @@ static bool is_about_snapshots(char **paths, int count, const struct memory_sett
 static bool run_memory(int count, char **arguments, struct error *error)
 {
     struct memory_settings settings = {
-        .top = 10, .device = -1, .depth = -1, .shows_progress = true};
+        .top = 10, .device = -1, .depth = -1, .rank = -1, .shows_progress = true};
 
     if (!parse_options(memory_options, &settings, arguments, &count, error))
         return false;

@@ -72,6 +72,9 @@ static bool print_files(const struct input_files *files, const struct memory_set
         return false;
     }
     note_passed_over(&results, files);
+    for (size_t i = 0; settings->rank >= 0 && i < results.rank_count; i++)
+        if (results.ranks[i].rank == settings->rank)
+            results.detailed_rank = i;
     if (!print_page(&results, &settings->page, error))
         return false;
     return judge_files_read(&outcome, error);

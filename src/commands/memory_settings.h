@@ -12,6 +12,7 @@ struct memory_settings {
     int64_t top;         /* rows of long tables; 0: all */
     int64_t device;      /* -1: all */
     int64_t depth;       /* of modules; -1: all */
+    int64_t rank;        /* to print in full; -1: the lowest */
     int64_t fit_bytes;   /* 0: not asked */
     int64_t batch;       /* samples of a micro-batch; 0: as the capture says */
     int64_t ranks;       /* that ZeRO divides by; 0: as the capture says, else 8 */

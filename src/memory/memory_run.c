@@ -188,9 +188,17 @@ const char *memory_block_op(const struct memory_run *run, const struct memory_bl
     return "";
 }
 
+bool memory_block_is_of_loss(const struct memory_block *block)
+{
+    return block->module == NO_MODULE && block->tensor == NO_TENSOR &&
+           block->phase == MEMORY_FORWARD;
+}
+
 const char *memory_block_module(const struct memory_run *run, const struct memory_block *block)
 {
     if (block->module != NO_MODULE)
         return run->tree.modules[block->module].name;
+    if (memory_block_is_of_loss(block))
+        return "(loss)";
     return block->tensor == NO_TENSOR ? "" : run->side->tensors[block->tensor].module;
 }

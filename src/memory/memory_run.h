@@ -75,7 +75,11 @@ const char *memory_phase_title(enum memory_phase phase); /* "forward" */
 /* The op that allocated the block, as the trace names it ("aten::mm"); "" where none did. */
 const char *memory_block_op(const struct memory_run *run, const struct memory_block *block);
 
-/* Dotted name of the module, or "" where the block belongs to none. */
+/* What the forward allocates outside of the model: the loss that a script computes itself. */
+bool memory_block_is_of_loss(const struct memory_block *block);
+
+/* Dotted name of the module; "(loss)" of what memory_block_is_of_loss, "" where the block belongs
+ * to none. */
 const char *memory_block_module(const struct memory_run *run, const struct memory_block *block);
 
 /* Phase of the step at a change. */

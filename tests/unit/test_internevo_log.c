@@ -35,9 +35,10 @@ static void paths_are_nodes(void **state)
     made_memory_init(&made, memory_trace_text, memory_side_text);
     internevo_tree_fill(&tree, &made.run, HOST_MEMORY, INTERNEVO_ACTIVATIONS,
                         made.run.blocks.moments[2].change_count);
-    assert_int_equal(tree.count, 2);
+    assert_int_equal(tree.count, 3);
     assert_string_equal(tree.nodes[0].path, "activations_0");
-    assert_int_equal(tree.nodes[0].own_bytes, 8);
+    assert_string_equal(tree.nodes[2].path, "activations_0.(loss)");
+    assert_int_equal(tree.nodes[2].own_bytes, 8);
     assert_int_equal(internevo_tree_bytes(&tree), 508);
     assert_string_equal(tree.nodes[1].path, "activations_0.lin");
     assert_int_equal(tree.nodes[1].total_bytes, 500);

@@ -45,7 +45,7 @@ static void kinds_phases_and_modules_are_found(void **state)
     expect(run, block_at(run, 6000, 64), MEMORY_INPUT, MEMORY_OUTSIDE, "");
     expect(run, block_at(run, 13000, 500), MEMORY_ACTIVATION, MEMORY_FORWARD, "lin");
     expect(run, block_at(run, 14000, 300), MEMORY_TEMPORARY, MEMORY_FORWARD, "lin");
-    expect(run, block_at(run, 32000, 8), MEMORY_ACTIVATION, MEMORY_FORWARD, "");
+    expect(run, block_at(run, 32000, 8), MEMORY_ACTIVATION, MEMORY_FORWARD, "(loss)");
     expect(run, block_at(run, 42000, 1000), MEMORY_GRADIENT, MEMORY_BACKWARD, "lin");
     expect(run, block_at(run, 62000, 200), MEMORY_TEMPORARY, MEMORY_OPTIMIZER, "");
     assert_string_equal(memory_block_op(run, block_at(run, 32000, 8)), "aten::nll_loss");
