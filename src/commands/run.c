@@ -45,7 +45,7 @@ static const struct option run_options[] = {
     {.name = "memory",
      .kind = OPTION_FLAG,
      FIELD(records_memory),
-     .help = "record what is allocated and freed, too"},
+     .help = "record what is allocated and freed and what for, and print it at the end, too"},
     {.name = "no-shapes",
      .kind = OPTION_NEGATED,
      FIELD(records_shapes),
