@@ -44,6 +44,10 @@ struct section *describe_memory_fit(struct results *results, const struct memory
 int64_t memory_most_reserved(const struct memory_view *view);
 int64_t memory_most_outside_torch(const struct memory_view *view);
 
+/* Adds a table of what is alive at the peak, by module, kind and phase; in memory_composition.c. */
+void add_memory_composition(struct results *results, struct section *section,
+                            const struct memory_view *view);
+
 /* The peak of the whole recording on the device of the view. */
 struct memory_peak memory_view_peak(const struct memory_view *view);
 

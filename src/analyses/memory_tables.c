@@ -139,6 +139,7 @@ struct section *describe_memory_modules(struct results *results, const struct me
         table->note =
             results_format(results, "%u deeper ones are left out: --depth shows them.", deep);
     free(sums);
+    add_memory_composition(results, section, view);
     return section;
 }
 

@@ -121,6 +121,8 @@ class Memory(unittest.TestCase):
                 self.assertEqual(kinds["optimizer state"]["step_end"], last["state"])
                 parts = sum(row["peak"] for name, row in kinds.items() if name != "in all")
                 self.assertEqual(parts, kinds["in all"]["peak"])
+                composition = rows(memory["memory_modules"], "composition")
+                self.assertEqual(sum(row["bytes"] for row in composition), parts)
 
     def test_modules_are_named(self) -> None:
         for way in WAYS:

@@ -93,6 +93,13 @@ static void host_has_no_reserve(void **state)
     assert_int_equal(table_cell(table, "lin", "forward_end").integer, 500);
     assert_int_equal(table_cell(table, "(loss)", "peak").integer, 8);
     assert_int_equal(table_cell(table, "(outside of modules)", "peak").integer, 64);
+    table = section_table(describe_memory_modules(&results, &view), "composition");
+    assert_int_equal(table->rows_in_all, 5);
+    assert_string_equal(table_cell_at(table, 0, "kind").text, "parameters");
+    assert_string_equal(table_cell_at(table, 0, "phase").text, "before");
+    assert_string_equal(table_cell_at(table, 1, "kind").text, "gradients");
+    assert_string_equal(table_cell_at(table, 1, "phase").text, "backward");
+    assert_int_equal(table_cell_at(table, 2, "bytes").integer, 500);
     made_memory_clear(&made);
 }
 
