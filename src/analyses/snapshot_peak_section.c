@@ -1,6 +1,7 @@
 /* The peak of a snapshot: how much, when, and what it consisted of. */
 #include "analyses/snapshot_sections.h"
 #include "base/format.h"
+#include "base/hash_map.h"
 #include "base/invariant.h"
 #include "memory/snapshot_tree.h"
 
@@ -175,6 +176,69 @@ static void add_by_owner(struct results *results, struct section *section,
             add_share_table(results, section, view, &annotations, &shares);
         memory_shares_clear(&shares);
     }
+}
+
+/* ---- by stream ---- */
+
+/* Streams by the order in which they first appear among the lives. */
+struct stream_ids {
+    struct hash_map ids;
+};
+
+static uint32_t stream_key(const struct memory_life *life, const void *context)
+{
+    const struct stream_ids *streams = context;
+
+    return hash_map_find(&streams->ids, (uint64_t)life->stream);
+}
+
+static void fill_stream(struct value *cells, const struct memory_share *share,
+                        const struct memory_shares *shares)
+{
+    cells[1] = value_bytes(share->bytes);
+    cells[2] = value_fraction(share_of(share->bytes, shares->bytes));
+    cells[3] = value_count(share->blocks);
+}
+
+/* Only where there are several in the trace. */
+static void add_by_stream(struct results *results, struct section *section,
+                          const struct snapshot_view *view)
+{
+    static const struct column columns[] = {
+        {"stream", "stream", UNIT_COUNT, 0, false},
+        {"bytes", "allocated", UNIT_BYTES, 0, false},
+        {"share", "share", UNIT_FRACTION, 0, true},
+        {"blocks", "blocks", UNIT_COUNT, 1, false},
+    };
+    const struct snapshot_replay *replay = view->replay;
+    struct stream_ids streams = {0};
+    struct memory_shares shares = {0};
+    int64_t *numbers = require_memory(calloc((size_t)replay->life_count + 1, sizeof *numbers));
+
+    for (uint32_t i = 0; i < replay->life_count; i++) {
+        uint32_t next = (uint32_t)streams.ids.count;
+
+        if (hash_map_add(&streams.ids, (uint64_t)replay->lives[i].stream, next) == next)
+            numbers[next] = replay->lives[i].stream;
+    }
+    share_memory(&shares, replay, replay->peak_moment,
+                 (struct share_key){stream_key, &streams, (uint32_t)streams.ids.count});
+    if (streams.ids.count > 1) {
+        struct table *table =
+            section_add_table(results, section, "by_stream", "At the peak, by stream", columns,
+                              sizeof columns / sizeof *columns);
+
+        for (uint32_t i = 0; i < snapshot_rows(view, shares.count); i++) {
+            struct value *cells = table_add_row(results, table, 0);
+
+            cells[0] = value_count(numbers[shares.shares[i].key]);
+            fill_stream(cells, &shares.shares[i], &shares);
+        }
+        table->rows_in_all = shares.count;
+    }
+    memory_shares_clear(&shares);
+    hash_map_clear(&streams.ids);
+    free(numbers);
 }
 
 /* ---- the largest allocations ---- */
@@ -384,6 +448,7 @@ struct section *describe_snapshot_peak(struct results *results, const struct sna
     add_share_table(results, section, view, &places, &shares);
     add_calls(results, section, view);
     add_by_owner(results, section, view);
+    add_by_stream(results, section, view);
     add_largest(results, section, view);
     add_warnings(results, section, replay);
     add_advice(results, section, view, &shares);
