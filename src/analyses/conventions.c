@@ -2,6 +2,7 @@
 #include "analyses/analysis.h"
 #include "analyses/convention_table.h"
 #include "analyses/trained_batch.h"
+#include "base/format.h"
 #include "ledger/step_finder.h"
 
 #include <stddef.h>
@@ -66,6 +67,45 @@ static void add_chosen(struct results *results, struct section *section,
                                        .value = value_count(run->setting.sequence)});
 }
 
+/* The sizes and the ops should tell of one model. */
+static void warn_of_other_model(struct results *results, struct section *section, double exact,
+                                double measured)
+{
+    if (measured > exact / 2 && measured < exact * 2)
+        return;
+    section_add_finding(
+        results, section,
+        (struct finding){
+            .what =
+                "the model's sizes and the ops that ran do not fit together: is the config.json "
+                "of another model, or are many ops without FLOPs?",
+            .evidence = results_format(results, "%s a token by the sizes, %s by the ops",
+                                       format_flops(exact).text, format_flops(measured).text),
+            .cost_ns = -1,
+            .is_warning = true});
+}
+
+/* The same from what ran, to hold against the sizes. */
+static void add_measured(struct results *results, struct section *section,
+                         const struct analysis_input *input, const struct convention_run *run)
+{
+    const struct flop_parts *flops = &input->efficiency->total.flops;
+    double tokens = run->tokens * (double)input->ledger->step_count;
+    double measured = flops->model / tokens * run->devices;
+    size_t count;
+
+    if (input->efficiency->total.known_flops_ns == 0 || flops->model <= 0)
+        return;
+    section_add_number(results, section,
+                       (struct number){.key = "flops_per_token_measured",
+                                       .title = "by the ops that ran",
+                                       .value = value_flops(measured),
+                                       .note = "as exact counts, from the trace"});
+    warn_of_other_model(results, section,
+                        all_conventions(&count)[0].count(run->architecture, run->setting),
+                        measured);
+}
+
 static struct section *compare_conventions(struct results *results,
                                            const struct analysis_input *input)
 {
@@ -99,6 +139,7 @@ static struct section *compare_conventions(struct results *results,
                           "model's sizes, forward and backward, as each of them counts.");
     add_chosen(results, section, &run,
                options->convention ? options->convention : &all_conventions(&count)[0]);
+    add_measured(results, section, input, &run);
     add_convention_table(results, section, &run);
     return section;
 }
