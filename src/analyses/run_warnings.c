@@ -78,7 +78,7 @@ static void warn_of_counts(struct results *results, struct section *section,
          "kernels, copies or memsets without the call that launched them; their time is counted, "
          "idle time before them is "
          "explained by the step's own thread",
-         "usual for work launched before the recording began: use a warm-up step in the schedule"},
+         "the recording lacks their calls: record the host, too, and all processes that launch"},
         {read->earlier_device_events,
          "kernels, copies or memsets launched before the recording began; their time is counted, "
          "idle time before them is explained by the step's own thread",
