@@ -64,11 +64,6 @@ const char *per_step_count(const struct advice_case *advice, int64_t count)
     return results_format(advice->results, "%.1f", (double)count / (double)steps);
 }
 
-bool is_of_nsys(const struct advice_case *advice)
-{
-    return has_prefix(advice->trace->read.format, "nsight");
-}
-
 const char *idles(const struct advice_case *advice)
 {
     return advice->ledger->is_cpu_only ? "no operator runs" : "the device idles";

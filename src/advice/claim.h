@@ -28,9 +28,6 @@ const char *longest_gap_text(const struct advice_case *advice, uint32_t accounts
 /* " a step", or " in all" where the trace has no steps: behind a count. */
 const char *a_step(const struct advice_case *advice);
 
-/* The trace was recorded by Nsight Systems: what to try has other names there. */
-bool is_of_nsys(const struct advice_case *advice);
-
 /* "the device idles", or what that is on a CPU. */
 const char *idles(const struct advice_case *advice);
 

@@ -1,6 +1,7 @@
 /* Advice on what the host does instead of launching: loading data, Python, named ranges. */
 #include "advice/call_site.h"
 #include "advice/claim.h"
+#include "advice/recorder_words.h"
 #include "base/format.h"
 #include "base/prefix.h"
 
@@ -83,13 +84,8 @@ bool check_python_code(struct advice_case *advice, struct advice_claim *claim)
         return true;
     claim->evidence =
         results_format(advice->results, "nothing recorded on the launching thread; %s", gap);
-    claim->try_this = "record a few steps with with_stack=True, or record_function around parts "
-                      "of the loop, to see what runs there";
-    if (is_of_nsys(advice))
-        claim->try_this = "put NVTX ranges around parts of the loop, or record the operators: "
-                          "torch.autograd.profiler.emit_nvtx()";
-    else if (advice->calls.operators == 0)
-        claim->try_this = "record the host as well: ProfilerActivity.CPU in `activities`";
+    claim->try_this = advice->calls.operators == 0 ? recorder_words_for(advice->trace)->operators
+                                                   : recorder_words_for(advice->trace)->stacks;
     claim->confidence = CONFIDENCE_LOW;
     claim->reason = "most often Python; the trace does not show it";
     return true;
