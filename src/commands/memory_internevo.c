@@ -69,15 +69,14 @@ static bool write_folder(struct results *results, const struct trace *trace, con
     char *path;
     bool is_written;
 
-    if (!recorded_memory_read(&memory, trace, error))
+    if (!recorded_memory_read(&memory, trace, error) ||
+        !recorded_memory_device(&memory, settings->device, &writing.device, error))
         return false;
     if (memory.side.mark_count == 0)
         return error_set(error, ERROR_NO_DATA,
                          "no marks of tensors stand beside '%s': record with 'flopledger run "
                          "--memory'",
                          trace_text(trace, trace->path));
-    writing.device =
-        settings->device < 0 ? memory_main_device(&memory.run) : (int32_t)settings->device;
     path = name_folder(settings, &memory.batch);
     writing.path = path;
     is_written = make_folders(path) ||

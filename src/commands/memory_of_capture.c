@@ -39,13 +39,12 @@ static bool describe_rank(struct results *results, const struct trace *trace, co
     };
     struct rank_results *rank;
 
-    if (!recorded_memory_read(&memory, trace, error))
+    if (!recorded_memory_read(&memory, trace, error) ||
+        !recorded_memory_device(&memory, settings->device, &view.device, error))
         return false;
     rank =
         results_add_rank(results, rank_label(results, trace),
                          results_text(results, trace_text(trace, trace->path)), trace->facts.rank);
-    view.device =
-        settings->device < 0 ? memory_main_device(&memory.run) : (int32_t)settings->device;
     describe_memory(results, rank, &view);
     if (settings->fit_bytes > 0)
         rank_add_section(results, rank, describe_fit(results, &view, settings, &memory.batch));

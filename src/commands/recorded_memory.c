@@ -51,6 +51,21 @@ bool recorded_memory_read(struct recorded_memory *memory, const struct trace *tr
     return true;
 }
 
+bool recorded_memory_device(const struct recorded_memory *memory, int64_t asked, int32_t *device,
+                            struct error *error)
+{
+    const struct memory_blocks *blocks = &memory->run.blocks;
+
+    *device = asked < 0 ? memory_main_device(&memory->run) : (int32_t)asked;
+    for (uint32_t i = 0; i < blocks->count; i++)
+        if (blocks->blocks[i].device == *device)
+            return true;
+    return error_set(error, ERROR_NO_DATA,
+                     "nothing was allocated on device %d in '%s': leave --device out for the one "
+                     "that holds most, or for the host",
+                     *device, trace_text(memory->run.trace, memory->run.trace->path));
+}
+
 void recorded_memory_clear(struct recorded_memory *memory)
 {
     if (!memory)

@@ -22,6 +22,11 @@ struct recorded_memory {
 MUST_USE bool recorded_memory_read(struct recorded_memory *memory, const struct trace *trace,
                                    struct error *error);
 
+/* Fills *device: the one that was asked for, or where that is negative the one that holds most, or
+ * the host. False with `error` set (ERROR_NO_DATA) where nothing was allocated on it. */
+MUST_USE bool recorded_memory_device(const struct recorded_memory *memory, int64_t asked,
+                                     int32_t *device, struct error *error);
+
 void recorded_memory_clear(struct recorded_memory *memory);
 
 #endif
