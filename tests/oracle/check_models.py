@@ -3,7 +3,7 @@
 
 Each file in tests/models is made a model on the meta device, without any weight; `flopledger flops --model` must count as
 many parameters. The file as transformers writes it again must count the same. Needs a Python with torch and transformers:
-$TRANSFORMERS_PYTHON, else the one in use; skips without it.
+$TRANSFORMERS_PYTHON, else the one that ./dev makes, else the one in use; skips without it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from pathlib import Path
 from shared_traces import ROOT, Outcome, program_of
 
 MODELS = ROOT / "tests" / "models"
-PYTHON = os.environ.get("TRANSFORMERS_PYTHON", sys.executable)
+FRAMEWORKS = ROOT / "build" / "venv-frameworks" / "bin" / "python"  # made by ./dev
+PYTHON = os.environ.get(
+    "TRANSFORMERS_PYTHON", str(FRAMEWORKS) if FRAMEWORKS.exists() else sys.executable
+)
 
 COUNT = """
 import json, sys
