@@ -18,9 +18,15 @@ PLAIN = "plain"
 
 
 def find_python() -> Path | None:
+    """One that can import torch, which may lie in another environment."""
+    question = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
     for venv in VENVS:
-        if (venv / "bin/python").exists() and any(venv.glob("lib/python3*/site-packages/torch")):
-            return venv / "bin/python"
+        python = venv / "bin/python"
+        if (
+            python.exists()
+            and subprocess.run([python, "-c", question], check=False).returncode == 0
+        ):
+            return python
     return None
 
 
