@@ -34,6 +34,7 @@ static const struct matrix_call *example_of(const struct efficiency *efficiency,
     return &efficiency->calls.calls[row->example];
 }
 
+/* 0: not known, or less than a byte. */
 static int element_bytes(enum peak_type type)
 {
     switch (type) {
@@ -54,6 +55,14 @@ static int element_bytes(enum peak_type type)
         break;
     }
     return 0;
+}
+
+/* Elements that matrix units load at once; 0: not known. */
+static int elements_of_row(enum peak_type type)
+{
+    int bytes = element_bytes(type);
+
+    return bytes > 0 ? ROW_BYTES / bytes : 0;
 }
 
 /* The first size of a matrix in the products' inputs that does not fill pieces of 16 bytes; 0: all
@@ -93,7 +102,7 @@ static const char *why_on_vector_units(struct results *results, const struct eff
         return "fp32 without TF32";
     if (odd > 0)
         return results_format(results, "on vector units: size %lld is no multiple of %d",
-                              (long long)odd, ROW_BYTES / element_bytes(call->precision));
+                              (long long)odd, elements_of_row(call->precision));
     return "on vector units";
 }
 
@@ -134,7 +143,7 @@ static const char *size_remark(struct results *results, const struct efficiency 
     if (odd == 0)
         return "";
     return results_format(results, ", size %lld is no multiple of %d", (long long)odd,
-                          ROW_BYTES / element_bytes(call->precision));
+                          elements_of_row(call->precision));
 }
 
 /* CUTLASS says in a kernel's name how many elements it loads at once: "..._align2". */
