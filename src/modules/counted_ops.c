@@ -210,6 +210,23 @@ static bool has_only_saved_inputs(const struct trace *trace, const uint32_t *par
     return true;
 }
 
+/* What launched work of a device, itself or inside it: that was carried out. free() it. */
+static bool *find_launching(const struct trace *trace, const uint32_t *parents)
+{
+    bool *launches = require_memory(calloc(trace->host_count + (size_t)1, sizeof *launches));
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        uint32_t op = trace_operator_of(trace, i);
+
+        if (op != NO_EVENT)
+            launches[op] = true;
+    }
+    for (uint32_t i = trace->host_count; i-- > 0;)
+        if (launches[i] && parents[i] != NO_EVENT)
+            launches[parents[i]] = true;
+    return launches;
+}
+
 /* Checkpointing without reentry recomputes until the last tensor that is needed has been saved, and
  * breaks off inside that op, before its work. The profiler has recorded the op all the same.
  * Reentrant checkpointing (CheckpointFunctionBackward) never breaks off. */
@@ -217,16 +234,18 @@ static void mark_doubtful(struct counted_ops *ops, const struct trace *trace,
                           const struct host_contexts *contexts)
 {
     uint32_t *last = find_last_recomputed(ops, trace, contexts);
+    bool *launches = find_launching(trace, contexts->parents);
 
     for (uint32_t node = 0; node < trace->host_count; node++) {
         uint32_t op = last[node];
 
-        if (op == NO_EVENT || ops->states[op] != OP_COUNTED ||
+        if (op == NO_EVENT || ops->states[op] != OP_COUNTED || launches[op] ||
             strstr(trace_text(trace, trace->host[node].name), "CheckpointFunctionBackward"))
             continue;
         if (has_only_saved_inputs(trace, contexts->parents, op))
             ops->states[op] = OP_DOUBTFUL;
     }
+    free(launches);
     free(last);
 }
 

@@ -16,7 +16,8 @@ enum op_state {
     OP_INSIDE,      /* inside a counted op */
     OP_NOT_COUNTED, /* no formula, or not all that it needs is known */
     OP_DOUBTFUL,    /* would be counted, but was probably not carried out: the last op of a
-                       recomputation that checkpointing without reentry breaks off */
+                       recomputation that checkpointing without reentry breaks off, unless a kernel
+                       shows that it ran */
 };
 
 /* Ops of equal names and arguments share a cost. */
