@@ -42,10 +42,11 @@ static void last_step_of_the_trace_counts(void **state)
 
 static void what_is_not_told_is_not_known(void **state)
 {
-    static const char *const texts[] = {
-        "{}", "[]", "{\"recorded\": [{\"trace\": \"b\", \"steps\": []}]}",
+    static const char unknown_samples[] =
         "{\"recorded\": [{\"trace\": \"b\", \"steps\": [{\"samples\": null}]}], \"precision\": "
-        "{\"parameters\": {\"float32\": 1, \"bfloat16\": 2}}}"};
+        "{\"parameters\": {\"float32\": 1, \"bfloat16\": 2}}}";
+    static const char *const texts[] = {
+        "{}", "[]", "{\"recorded\": [{\"trace\": \"b\", \"steps\": []}]}", unknown_samples};
 
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
