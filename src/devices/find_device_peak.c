@@ -80,6 +80,13 @@ static void name_part(const char *name, const char **start, size_t *length)
     }
 }
 
+static void copy_in_small_letters(char *to, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        to[i] = (char)tolower((unsigned char)text[i]);
+    to[length] = '\0';
+}
+
 /* False where the name has more or longer words than any device's. */
 static bool split_words(struct name_words *words, const char *text, size_t length)
 {
@@ -99,9 +106,7 @@ static bool split_words(struct name_words *words, const char *text, size_t lengt
             return true;
         if (at - start >= WORD_LENGTH_MAX || words->count + 1 >= WORDS_MAX)
             return false;
-        for (size_t i = start; i < at; i++)
-            word[i - start] = (char)tolower((unsigned char)text[i]);
-        word[at - start] = '\0';
+        copy_in_small_letters(word, text + start, at - start);
         if (words->count > 0 || !is_vendor_word(word))
             words->count++;
     }

@@ -20,6 +20,11 @@ int step_word_count(void)
     return WORD_COUNT;
 }
 
+static char in_small_letters(char letter)
+{
+    return (char)tolower((unsigned char)letter);
+}
+
 /* The letters that `name` begins with, in small, without what stands between words. */
 static void leading_letters(const char *name, char *to)
 {
@@ -27,7 +32,7 @@ static void leading_letters(const char *name, char *to)
 
     for (; *name && length + 1 < LETTERS_MAX; name++) {
         if (isalpha((unsigned char)*name))
-            to[length++] = (char)tolower((unsigned char)*name);
+            to[length++] = in_small_letters(*name);
         else if (*name != ' ' && *name != '_' && *name != '-')
             break;
     }
