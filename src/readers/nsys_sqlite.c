@@ -270,6 +270,7 @@ static void read_all(struct nsys_reading *reading)
     string_pool_add(&reading->builder.strings, "", 0);
     nsys_read_facts(reading);
     nsys_read_device_events(reading);
+    nsys_read_gpu_metrics(reading);
     nsys_read_host_events(reading);
     free(reading->names);
     free(reading->call_names);

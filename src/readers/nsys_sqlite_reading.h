@@ -49,6 +49,9 @@ uint32_t nsys_reading_thread(struct nsys_reading *reading, int64_t global_tid);
 /* Kernels, copies, memsets, graph launches, synchronisations. */
 void nsys_read_device_events(struct nsys_reading *reading);
 
+/* Sampled counters of the devices that the process works on: after nsys_read_device_events. */
+void nsys_read_gpu_metrics(struct nsys_reading *reading);
+
 /* API calls, NVTX ranges, calls of the operating system. */
 void nsys_read_host_events(struct nsys_reading *reading);
 

@@ -24,5 +24,6 @@ void trace_clear(struct trace *trace)
     free(trace->details);
     free(trace->devices);
     memory_list_clear(&trace->memory);
+    series_list_clear(&trace->series);
     *trace = (struct trace){0};
 }

@@ -6,6 +6,7 @@
 #include "trace/event.h"
 #include "trace/memory_event.h"
 #include "trace/read_account.h"
+#include "trace/series.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,6 +86,7 @@ struct trace {
     uint32_t device_list_count;
 
     struct memory_list memory; /* by time; empty where the reader was not asked for it */
+    struct series_list series; /* sampled counters of devices; samples by time */
 
     struct run_facts facts;
     struct read_account read; /* what was read, and what was not */

@@ -343,5 +343,6 @@ void trace_builder_clear(struct trace_builder *builder)
     free(builder->names);
     free(builder->devices);
     memory_list_clear(&builder->memory);
+    series_list_clear(&builder->series);
     *builder = (struct trace_builder){0};
 }

@@ -6,6 +6,7 @@
 #include "base/string_pool.h"
 #include "trace/event_store.h"
 #include "trace/memory_event.h"
+#include "trace/series.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
@@ -65,6 +66,7 @@ struct trace_builder {
     uint32_t device_count;
 
     struct memory_list memory; /* where it is asked for */
+    struct series_list series; /* sampled counters of devices */
 
     struct run_facts facts; /* set by trace_builder_init to "not given" */
     struct read_account read;

@@ -103,6 +103,24 @@ static void move_rest(struct trace_builder *to, struct trace_builder *from,
     }
 }
 
+static void move_series(struct trace_builder *to, const struct trace_builder *from,
+                        const struct id_maps *maps)
+{
+    for (uint32_t i = 0; i < from->series.count; i++) {
+        const struct series *series = &from->series.series[i];
+        struct series key = {.name = maps->strings[series->name],
+                             .unit = maps->strings[series->unit],
+                             .device = series->device,
+                             .number = series->number};
+        uint32_t index = series_list_find(&to->series, &key);
+        struct series *found = &to->series.series[index];
+
+        for (size_t k = 0; k < series->count; k++)
+            series_add(found, &series->samples[k]);
+        found->set_aside += series->set_aside;
+    }
+}
+
 static void take_number(int64_t *to, int64_t from)
 {
     if (*to < 0)
@@ -164,6 +182,7 @@ static void merge_builders(struct finish *finish)
         map_tracks(first, from, maps);
         map_details(first, from, maps);
         move_rest(first, from, maps);
+        move_series(first, from, maps);
         add_facts(&first->facts, &from->facts, maps->strings);
         read_account_add(&first->read, &from->read, maps->strings);
     }
@@ -472,6 +491,8 @@ static void adopt(struct trace *trace, struct trace_builder *first)
 {
     trace->strings = first->strings;
     first->strings = (struct string_pool){0};
+    trace->series = first->series;
+    first->series = (struct series_list){0};
     trace->details = first->details;
     trace->detail_count = first->detail_count;
     first->details = NULL;
@@ -515,6 +536,7 @@ void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned 
     name_tracks(trace, &builders[0]);
     gather_host(&finish);
     gather_memory(&finish);
+    series_list_sort(&trace->series);
     trace->device = gather(&finish, false, &trace->device_count);
     trace->device_notes = gather(&finish, true, &trace->device_note_count);
     list_devices(trace, &builders[0]);

@@ -58,6 +58,22 @@ TABLES = {
     "NVTX_EVENTS": "start end eventType rangeId category color text globalTid endGlobalTid textId domainId",
 }
 
+# Only where counters of the device were sampled.
+METRIC_TABLES = {
+    "TARGET_INFO_GPU_METRICS": "typeId sourceId typeName metricId metricName",
+    "GPU_METRICS": "timestamp typeId metricId value",
+}
+METRIC_TYPE = FIRST_PROCESS + (7 << 8)  # the lowest byte is the GPU
+SAMPLE_NS = 10_000
+# Metrics by their ids, and what they are while a product, another kernel, a copy or nothing runs.
+METRICS = {
+    3: ("GPC Clock Frequency [MHz]", (1410, 1410, 1410, 1410)),
+    4: ("SMs Active [Throughput %]", (95, 60, 0, 0)),
+    9: ("Tensor Active [Throughput %]", (70, 0, 0, 0)),
+    17: ("DRAM Read Bandwidth [Throughput %]", (20, 80, 10, 0)),
+    18: ("DRAM Write Bandwidth [Throughput %]", (10, 40, 10, 1)),
+}
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -107,11 +123,7 @@ class DatabaseWriter:
         self.connection = sqlite3.connect(path)
         self.schema = schema
         self.strings: dict[str, int] = {}
-        for table, columns in TABLES.items():
-            names = f"{columns} {schema.added.get(table, '')}".split()
-            if schema.is_reversed:
-                names.reverse()
-            self.connection.execute(f"CREATE TABLE {table} ({', '.join(names)})")
+        self.create_tables(TABLES)
         self.connection.execute(f"CREATE TABLE {schema.facts_table} (name, value)")
         self.connection.executemany(
             f"INSERT INTO {schema.facts_table} VALUES (?, ?)",
@@ -121,6 +133,13 @@ class DatabaseWriter:
                 ("EXPORT_SCHEMA_VERSION", f"{schema.version}.0"),
             ],
         )
+
+    def create_tables(self, tables: dict[str, str]) -> None:
+        for table, columns in tables.items():
+            names = f"{columns} {self.schema.added.get(table, '')}".split()
+            if self.schema.is_reversed:
+                names.reverse()
+            self.connection.execute(f"CREATE TABLE {table} ({', '.join(names)})")
 
     def add(self, table: str, **values: Any) -> None:
         names = ", ".join(values)
@@ -273,68 +292,50 @@ class ProcessWriter:
             if event.phase == "X" and event.kind in adders:
                 adders[event.kind](event)
 
+    def work_at(self, trace: Trace, moment: int) -> int:
+        """The index in a metric's values."""
+        here = [event for event in trace.events if event.start <= moment < event.end]
+        kernels = [event.name for event in here if event.kind == te.KERNEL]
+        if any("gemm" in name for name in kernels):
+            return 0
+        if kernels:
+            return 1
+        return 2 if any(event.kind in (te.MEMCPY, te.MEMSET) for event in here) else 3
 
-def write_database(path: Path, traces: list[Trace], schema: Schema) -> None:
+    def write_metrics(self, trace: Trace) -> None:
+        """One sample of the first is broken: it is negative."""
+        work = [event for event in trace.events if event.kind in (te.KERNEL, te.MEMCPY, te.MEMSET)]
+        gpu = METRIC_TYPE + (work[0].args or {})["device"] + self.device_shift
+        for number, (name, _) in METRICS.items():
+            ids = {"typeId": gpu, "sourceId": 1, "metricId": number}
+            self.writer.add("TARGET_INFO_GPU_METRICS", **ids, typeName="GA100", metricName=name)
+        last = max(event.end for event in work)
+        for moment in range(min(event.start for event in work), last, SAMPLE_NS):
+            at = self.work_at(trace, moment)
+            for number, (_, values) in METRICS.items():
+                self.add_sample(moment, gpu, number, values[at])
+        self.add_sample(last, gpu, min(METRICS), -1)
+
+    def add_sample(self, moment: int, gpu: int, number: int, value: int) -> None:
+        self.writer.add("GPU_METRICS", timestamp=moment, typeId=gpu, metricId=number, value=value)
+
+
+def write_database(
+    path: Path, traces: list[Trace], schema: Schema, has_metrics: bool = False
+) -> None:
     """Each trace is a process, on a device of its own."""
     writer = DatabaseWriter(path, schema)
     first = traces[0].run_facts["device"]
     devices = [first + 2 * rank + other for rank in range(len(traces)) for other in (0, 1)]
     writer.add_facts(devices)
+    if has_metrics:
+        writer.create_tables(METRIC_TABLES)
     for rank, trace in enumerate(traces):
         shift = first + 2 * rank - trace.run_facts["device"]
-        ProcessWriter(writer, 4000 - rank, shift).write(trace)
-    writer.close()
-
-
-# ---- a model whose modules are ranges --------------------------------------------------------------------------------
-
-
-class ModelWriter(ProcessWriter):
-    """Iterations of a model of two layers, as the program's own ranges and emit_nvtx name them."""
-
-    def add_named(self, text: str, start: int, end: int) -> None:
-        self.add_range(Event(te.ANNOTATION, text, start, end - start, self.pid, self.pid))
-
-    def add_op(self, text: str, start: int, kernel_ns: int) -> None:
-        self.ranges += 1
-        self.add_named(
-            f"{text}, op_id = {self.ranges}" if ", sizes" not in text else text, start, start + 1000
-        )
-        args = {"device": 0, "stream": 7, "correlation": self.ranges}
-        self.add_call(
-            Event(te.RUNTIME, "cudaLaunchKernel", start + 200, 600, self.pid, self.pid, args)
-        )
-        self.add_kernel(
-            Event(te.KERNEL, "ampere_sgemm_128x64_tn", start + 1000, kernel_ns, 0, 7, args)
-        )
-
-    def add_iteration(self, number: int) -> None:
-        start, seq = 100_000 * number, 10 * number
-        self.add_named(f"iteration {number}", start, start + 90_000)
-        self.add_named("forward", start + 500, start + 41_000)
-        self.add_named("model", start + 1_000, start + 40_000)
-        self.add_named("layer1", start + 2_000, start + 15_000)
-        self.add_op(
-            f"aten::mm, seq = {seq}, sizes = [[128, 256], [256, 512]]", start + 3_000, 5_000
-        )
-        self.add_named("layer2", start + 20_000, start + 35_000)
-        self.add_op(
-            f"aten::addmm, seq = {seq + 1}, sizes = [[64], [128, 512], [512, 64]]",
-            start + 21_000,
-            8_000,
-        )
-        node = f"autograd::engine::evaluate_function: AddmmBackward0, seq = {seq + 1}, op_id = 9"
-        self.add_named(node, start + 45_000, start + 60_000)
-        self.add_op("aten::mm, sizes = [[512, 128], [128, 64]]", start + 46_000, 9_000)
-
-
-def write_model(path: Path, iterations: int, schema: Schema) -> None:
-    writer = DatabaseWriter(path, schema)
-    writer.add_facts([0])
-    process = ModelWriter(writer, 50, 0)
-    writer.add("PROCESSES", globalPid=process.process, pid=50, name="python3")
-    for number in range(iterations):
-        process.add_iteration(number)
+        process = ProcessWriter(writer, 4000 - rank, shift)
+        process.write(trace)
+        if has_metrics:
+            process.write_metrics(trace)
     writer.close()
 
 
@@ -452,6 +453,9 @@ def main() -> None:
         "--modules", action="store_true", help="make iterations of a model of two layers instead"
     )
     parser.add_argument(
+        "--metrics", action="store_true", help="counters of the devices are sampled as well"
+    )
+    parser.add_argument(
         "--megabytes", type=int, help="make a large one instead, of about that size"
     )
     parser.add_argument("--output", type=Path, required=True)
@@ -468,7 +472,7 @@ def main() -> None:
         make_trace(f"{arguments.seed} rank {rank}", plan, NSYS_STYLE)
         for rank in range(arguments.ranks)
     ]
-    write_database(arguments.output, traces, schema)
+    write_database(arguments.output, traces, schema, arguments.metrics)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -158,6 +159,13 @@ def take_own(checker: Checker) -> None:
     checker.take(["report", "--json", str(folder / "two_ranks")], True)
     checker.take(["flops", "--json", str(folder / "modules")], True)
     checker.take(["memory", "--json", "--fit", "8MiB", str(folder / "memory_run")], True)
+    with tempfile.TemporaryDirectory() as made:
+        database = Path(made) / "metrics.sqlite"
+        generator = ROOT / "tests" / "generate" / "nsys_database.py"
+        options = ["--seed", "5", "--steps", "2", "--blocks", "2", "--metrics"]
+        command = [sys.executable, str(generator), *options, "--output", str(database)]
+        subprocess.run(command, check=True, capture_output=True)
+        checker.take(["report", "--json", str(database)], True)
     snapshots = folder / "memory"
     for name in ("tags", "oom", "two_devices"):
         checker.take(["memory", "--json", str(snapshots / f"{name}.pickle")], True)

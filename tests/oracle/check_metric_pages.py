@@ -36,6 +36,7 @@ OTHERS = [
     f"{OF_MODEL}bert-base-no-class.json".split(),
 ]
 GENERATOR = ROOT / "tests" / "generate" / "make_trace.py"
+DATABASE_GENERATOR = ROOT / "tests" / "generate" / "nsys_database.py"
 
 
 def names_on_pages() -> dict[str, str]:
@@ -73,7 +74,11 @@ def make_traces(folder: Path) -> list[list[Path]]:
     subprocess.run(ranks, check=True, capture_output=True)
     of_one_run = [path for path in several.iterdir() if "ledger" not in path.name]
     averages = ROOT / "tests" / "oracle" / "key_averages" / "trace.json.gz"
-    return [[single], of_one_run, [averages]]
+    sampled = folder / "sampled.sqlite"
+    options = ["--seed", "5", "--steps", "2", "--blocks", "2", "--metrics"]
+    command = [sys.executable, str(DATABASE_GENERATOR), *options, "--output", str(sampled)]
+    subprocess.run(command, check=True, capture_output=True)
+    return [[single], of_one_run, [averages], [sampled]]
 
 
 def names_in_reports(program: str) -> set[str]:

@@ -1,0 +1,71 @@
+/* What counters of a device said at regular moments. */
+#include "trace/series.h"
+
+#include "base/invariant.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+uint32_t series_list_find(struct series_list *list, const struct series *series)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct series *other = &list->series[i];
+
+        if (other->name == series->name && other->unit == series->unit &&
+            other->device == series->device && other->number == series->number)
+            return i;
+    }
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 32;
+        list->series = require_memory(realloc(list->series, list->capacity * sizeof *list->series));
+    }
+    list->series[list->count] = (struct series){.name = series->name,
+                                                .unit = series->unit,
+                                                .device = series->device,
+                                                .number = series->number};
+    return list->count++;
+}
+
+void series_add(struct series *series, const struct series_sample *sample)
+{
+    if (series->count == series->capacity) {
+        series->capacity = series->capacity ? 2 * series->capacity : 256;
+        series->samples =
+            require_memory(realloc(series->samples, series->capacity * sizeof *series->samples));
+    }
+    series->samples[series->count++] = *sample;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+    const struct series_sample *left = a;
+    const struct series_sample *right = b;
+
+    if (left->time_ns != right->time_ns)
+        return left->time_ns < right->time_ns ? -1 : 1;
+    return (left->value > right->value) - (left->value < right->value);
+}
+
+static bool is_sorted(const struct series *series)
+{
+    for (size_t i = 1; i < series->count; i++)
+        if (compare_samples(&series->samples[i - 1], &series->samples[i]) > 0)
+            return false;
+    return true;
+}
+
+void series_list_sort(struct series_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!is_sorted(&list->series[i]))
+            qsort(list->series[i].samples, list->series[i].count, sizeof(struct series_sample),
+                  compare_samples);
+}
+
+void series_list_clear(struct series_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        free(list->series[i].samples);
+    free(list->series);
+    *list = (struct series_list){0};
+}
