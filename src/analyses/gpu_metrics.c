@@ -118,7 +118,8 @@ static size_t collect(struct metric_row *rows, const struct analysis_input *inpu
         const char *name = trace_text(input->trace, list->series[i].name);
         size_t place = 0;
 
-        if (list->series[i].device != input->ledger->device ||
+        if (list->series[i].kind != SERIES_METRIC ||
+            list->series[i].device != input->ledger->device ||
             (list->series[i].count == 0 && list->series[i].set_aside == 0))
             continue;
         while (place < FIRST_METRIC_COUNT && !has_prefix(name, first_metrics[place]))

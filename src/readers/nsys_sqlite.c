@@ -271,6 +271,7 @@ static void read_all(struct nsys_reading *reading)
     nsys_read_facts(reading);
     nsys_read_device_events(reading);
     nsys_read_gpu_metrics(reading);
+    nsys_read_page_faults(reading);
     nsys_read_host_events(reading);
     free(reading->names);
     free(reading->call_names);

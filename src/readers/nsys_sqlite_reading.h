@@ -52,6 +52,9 @@ void nsys_read_device_events(struct nsys_reading *reading);
 /* Sampled counters of the devices that the process works on: after nsys_read_device_events. */
 void nsys_read_gpu_metrics(struct nsys_reading *reading);
 
+/* Page faults of unified memory. */
+void nsys_read_page_faults(struct nsys_reading *reading);
+
 /* API calls, NVTX ranges, calls of the operating system. */
 void nsys_read_host_events(struct nsys_reading *reading);
 

@@ -1,4 +1,4 @@
-/* What counters of a device said at regular moments. */
+/* Numbers over time that a trace has beside its events. */
 #include "trace/series.h"
 
 #include "base/invariant.h"
@@ -11,15 +11,17 @@ uint32_t series_list_find(struct series_list *list, const struct series *series)
     for (uint32_t i = 0; i < list->count; i++) {
         const struct series *other = &list->series[i];
 
-        if (other->name == series->name && other->unit == series->unit &&
-            other->device == series->device && other->number == series->number)
+        if (other->kind == series->kind && other->name == series->name &&
+            other->unit == series->unit && other->device == series->device &&
+            other->number == series->number)
             return i;
     }
     if (list->count == list->capacity) {
         list->capacity = list->capacity ? 2 * list->capacity : 32;
         list->series = require_memory(realloc(list->series, list->capacity * sizeof *list->series));
     }
-    list->series[list->count] = (struct series){.name = series->name,
+    list->series[list->count] = (struct series){.kind = series->kind,
+                                                .name = series->name,
                                                 .unit = series->unit,
                                                 .device = series->device,
                                                 .number = series->number};

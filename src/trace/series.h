@@ -1,5 +1,5 @@
-/* What counters of a device said at regular moments while a trace was recorded: how many
- * multiprocessors were active, how much of the memory's bandwidth was used. */
+/* Numbers over time that a trace has beside its events: what counters of a device said (how many
+ * multiprocessors were active, how much of the memory's bandwidth was used), page faults. */
 #ifndef FLOPLEDGER_TRACE_SERIES_H
 #define FLOPLEDGER_TRACE_SERIES_H
 
@@ -11,11 +11,20 @@ struct series_sample {
     double value;
 };
 
+enum series_kind {
+    SERIES_METRIC,      /* a counter of the device, sampled at regular moments */
+    SERIES_PAGE_FAULTS, /* how many faults of unified memory there were at a moment */
+};
+
+/* The device of what happened on the host. */
+#define SERIES_OF_HOST (-1)
+
 /* One counter of one device. */
 struct series {
+    enum series_kind kind;
     uint32_t name;                 /* "SMs Active", in the strings of the builder or trace */
     uint32_t unit;                 /* "Throughput %"; 0: not told */
-    int32_t device;                /* its number, as of the device's streams */
+    int32_t device;                /* its number, as of the device's streams; or SERIES_OF_HOST */
     uint32_t number;               /* what the file calls it by; tells two of one name apart */
     struct series_sample *samples; /* [count] */
     size_t count;
@@ -30,8 +39,8 @@ struct series_list {
     uint32_t capacity;
 };
 
-/* Index of the counter with this name, unit, device and number; added without samples where it is
- * not there yet. Aborts when memory ends. */
+/* Index of the counter with this kind, name, unit, device and number; added without samples where
+ * it is not there yet. Aborts when memory ends. */
 uint32_t series_list_find(struct series_list *list, const struct series *series);
 
 void series_add(struct series *series, const struct series_sample *sample);

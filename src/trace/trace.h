@@ -86,7 +86,7 @@ struct trace {
     uint32_t device_list_count;
 
     struct memory_list memory; /* by time; empty where the reader was not asked for it */
-    struct series_list series; /* sampled counters of devices; samples by time */
+    struct series_list series; /* counters of devices, page faults; samples by time */
 
     struct run_facts facts;
     struct read_account read; /* what was read, and what was not */

@@ -66,7 +66,7 @@ struct trace_builder {
     uint32_t device_count;
 
     struct memory_list memory; /* where it is asked for */
-    struct series_list series; /* sampled counters of devices */
+    struct series_list series; /* counters of devices, page faults */
 
     struct run_facts facts; /* set by trace_builder_init to "not given" */
     struct read_account read;

@@ -108,7 +108,8 @@ static void move_series(struct trace_builder *to, const struct trace_builder *fr
 {
     for (uint32_t i = 0; i < from->series.count; i++) {
         const struct series *series = &from->series.series[i];
-        struct series key = {.name = maps->strings[series->name],
+        struct series key = {.kind = series->kind,
+                             .name = maps->strings[series->name],
                              .unit = maps->strings[series->unit],
                              .device = series->device,
                              .number = series->number};

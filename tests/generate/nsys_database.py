@@ -63,6 +63,10 @@ METRIC_TABLES = {
     "TARGET_INFO_GPU_METRICS": "typeId sourceId typeName metricId metricName",
     "GPU_METRICS": "timestamp typeId metricId value",
 }
+PAGE_FAULT_TABLES = {
+    "CUDA_UM_CPU_PAGE_FAULT_EVENTS": "start globalPid address originalFaultPc CpuInstruction module unresolvedFaultPc",
+    "CUDA_UM_GPU_PAGE_FAULT_EVENTS": "start end globalPid deviceId address numberOfPageFaults faultAccessType",
+}
 METRIC_TYPE = FIRST_PROCESS + (7 << 8)  # the lowest byte is the GPU
 SAMPLE_NS = 10_000
 # Metrics by their ids, and what they are while a product, another kernel, a copy or nothing runs.
@@ -73,6 +77,14 @@ METRICS = {
     17: ("DRAM Read Bandwidth [Throughput %]", (20, 80, 10, 0)),
     18: ("DRAM Write Bandwidth [Throughput %]", (10, 40, 10, 1)),
 }
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What is recorded only where it is asked for."""
+
+    has_metrics: bool = False
+    has_page_faults: bool = False
 
 
 @dataclass(frozen=True)
@@ -316,26 +328,51 @@ class ProcessWriter:
                 self.add_sample(moment, gpu, number, values[at])
         self.add_sample(last, gpu, min(METRICS), -1)
 
+    def write_page_faults(self, trace: Trace) -> None:
+        """The host faults when a copy begins, the device when a kernel does: three at once."""
+        for event in trace.events:
+            if event.kind == te.MEMCPY:
+                self.writer.add(
+                    "CUDA_UM_CPU_PAGE_FAULT_EVENTS",
+                    start=event.start,
+                    globalPid=self.process,
+                    address=4096,
+                )
+            elif event.kind == te.KERNEL:
+                self.writer.add(
+                    "CUDA_UM_GPU_PAGE_FAULT_EVENTS",
+                    start=event.start,
+                    end=event.start + 500,
+                    globalPid=self.process,
+                    deviceId=(event.args or {})["device"] + self.device_shift,
+                    address=8192,
+                    numberOfPageFaults=3,
+                )
+
     def add_sample(self, moment: int, gpu: int, number: int, value: int) -> None:
         self.writer.add("GPU_METRICS", timestamp=moment, typeId=gpu, metricId=number, value=value)
 
 
 def write_database(
-    path: Path, traces: list[Trace], schema: Schema, has_metrics: bool = False
+    path: Path, traces: list[Trace], schema: Schema, extras: Extras = Extras()
 ) -> None:
     """Each trace is a process, on a device of its own."""
     writer = DatabaseWriter(path, schema)
     first = traces[0].run_facts["device"]
     devices = [first + 2 * rank + other for rank in range(len(traces)) for other in (0, 1)]
     writer.add_facts(devices)
-    if has_metrics:
+    if extras.has_metrics:
         writer.create_tables(METRIC_TABLES)
+    if extras.has_page_faults:
+        writer.create_tables(PAGE_FAULT_TABLES)
     for rank, trace in enumerate(traces):
         shift = first + 2 * rank - trace.run_facts["device"]
         process = ProcessWriter(writer, 4000 - rank, shift)
         process.write(trace)
-        if has_metrics:
+        if extras.has_metrics:
             process.write_metrics(trace)
+        if extras.has_page_faults:
+            process.write_page_faults(trace)
     writer.close()
 
 
@@ -456,6 +493,9 @@ def main() -> None:
         "--metrics", action="store_true", help="counters of the devices are sampled as well"
     )
     parser.add_argument(
+        "--page-faults", action="store_true", help="memory is unified, and pages of it fault"
+    )
+    parser.add_argument(
         "--megabytes", type=int, help="make a large one instead, of about that size"
     )
     parser.add_argument("--output", type=Path, required=True)
@@ -472,7 +512,9 @@ def main() -> None:
         make_trace(f"{arguments.seed} rank {rank}", plan, NSYS_STYLE)
         for rank in range(arguments.ranks)
     ]
-    write_database(arguments.output, traces, schema, arguments.metrics)
+    write_database(
+        arguments.output, traces, schema, Extras(arguments.metrics, arguments.page_faults)
+    )
 
 
 if __name__ == "__main__":

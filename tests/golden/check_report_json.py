@@ -162,7 +162,7 @@ def take_own(checker: Checker) -> None:
     with tempfile.TemporaryDirectory() as made:
         database = Path(made) / "metrics.sqlite"
         generator = ROOT / "tests" / "generate" / "nsys_database.py"
-        options = ["--seed", "5", "--steps", "2", "--blocks", "2", "--metrics"]
+        options = ["--seed", "5", "--steps", "2", "--blocks", "2", "--metrics", "--page-faults"]
         command = [sys.executable, str(generator), *options, "--output", str(database)]
         subprocess.run(command, check=True, capture_output=True)
         checker.take(["report", "--json", str(database)], True)

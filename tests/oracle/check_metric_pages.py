@@ -75,7 +75,7 @@ def make_traces(folder: Path) -> list[list[Path]]:
     of_one_run = [path for path in several.iterdir() if "ledger" not in path.name]
     averages = ROOT / "tests" / "oracle" / "key_averages" / "trace.json.gz"
     sampled = folder / "sampled.sqlite"
-    options = ["--seed", "5", "--steps", "2", "--blocks", "2", "--metrics"]
+    options = ["--seed", "5", "--steps", "2", "--blocks", "2", "--metrics", "--page-faults"]
     command = [sys.executable, str(DATABASE_GENERATOR), *options, "--output", str(sampled)]
     subprocess.run(command, check=True, capture_output=True)
     return [[single], of_one_run, [averages], [sampled]]
