@@ -168,7 +168,10 @@ class StartOfPython(CommandCase):
         (package.parent / "__init__.py").write_text("")
         (package / "__init__.py").write_text("from torch.optim import optimizer\n")
         (package / "optimizer.py").write_text(
-            "hooks = []\nregister_optimizer_step_post_hook = hooks.append\n"
+            "hooks = []\n\n\n"
+            "class Handle:\n    def remove(self):\n        hooks.pop()\n\n\n"
+            "def register_optimizer_step_post_hook(hook):\n"
+            "    hooks.append(hook)\n    return Handle()\n"
         )
         said = self.python(
             "import torch.optim.optimizer as o, sys\n"
