@@ -234,12 +234,6 @@ GROUPS = [
         "build",
     ),
     Group(
-        "memory",
-        "the memory of recorded runs",
-        script("tests/python/test_memory.py", PROGRAM),
-        "build",
-    ),
-    Group(
         "model-profile",
         "what models cost, in Python and from their traces",
         scripts("tests/python/test_model_*.py", PROGRAM),
