@@ -9,6 +9,7 @@
 #include "reports/write_report.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define FIELD(name) .offset = offsetof(struct memory_settings, name)
 
@@ -99,12 +100,29 @@ static bool is_about_snapshots(char **paths, int count, const struct memory_sett
     return settings->compare != NULL;
 }
 
+/* `compare BEFORE AFTER` is `--compare BEFORE AFTER`. */
+static bool take_comparison(struct memory_settings *settings, char ***arguments, int *count,
+                            struct error *error)
+{
+    if (*count == 0 || strcmp(**arguments, "compare") != 0)
+        return true;
+    if (*count != 3 || settings->compare)
+        return error_set(error, ERROR_USAGE,
+                         "compare takes two snapshots: flopledger memory compare BEFORE AFTER (a "
+                         "file of the name 'compare' is ./compare)");
+    settings->compare = (*arguments)[1];
+    *arguments += 2;
+    *count -= 2;
+    return true;
+}
+
 static bool run_memory(int count, char **arguments, struct error *error)
 {
     struct memory_settings settings = {
         .top = 10, .device = -1, .depth = -1, .rank = -1, .shows_progress = true};
 
-    if (!parse_options(memory_options, &settings, arguments, &count, error))
+    if (!parse_options(memory_options, &settings, arguments, &count, error) ||
+        !take_comparison(&settings, &arguments, &count, error))
         return false;
     if (count == 0)
         return error_set(error, ERROR_USAGE,
@@ -122,7 +140,7 @@ static bool run_memory(int count, char **arguments, struct error *error)
 const struct command memory_command = {
     .name = "memory",
     .summary = "what held the memory of a device, when it was the most, and why",
-    .usage = "FILE...",
+    .usage = "[compare] FILE...",
     .description =
         "Reads the memory of recorded runs ('flopledger run --memory') and prints the peak to the "
         "byte, when it was, and what it consisted of: parameters, gradients, optimizer state, "
@@ -138,7 +156,7 @@ const struct command memory_command = {
                 "    the memory of a run that 'flopledger run --memory' recorded\n"
                 "flopledger memory snapshot.pickle\n"
                 "    the peak and what it consists of\n"
-                "flopledger memory --compare before.pickle after.pickle\n"
+                "flopledger memory compare before.pickle after.pickle\n"
                 "    what grew and what shrank\n"
                 "flopledger memory --json --top 0 snapshot.pickle\n"
                 "    everything, for a program",

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,7 +18,8 @@ static void capture_terminal(void (*work)(void), char *text, size_t size)
     int controller;
     int terminal;
     int old = dup(STDERR_FILENO);
-    ssize_t length;
+    size_t length = 0;
+    ssize_t got;
 
     if (openpty(&controller, &terminal, NULL, NULL, NULL) != 0)
         skip();
@@ -26,8 +28,14 @@ static void capture_terminal(void (*work)(void), char *text, size_t size)
     fputs("end", stderr);
     fflush(stderr);
     dup2(old, STDERR_FILENO);
-    length = read(controller, text, size - 1);
-    text[length > 0 ? length : 0] = '\0';
+    text[0] = '\0';
+    while (!strstr(text, "end")) { /* the kernel hands it over in parts */
+        got = read(controller, text + length, size - 1 - length);
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+        text[length] = '\0';
+    }
     close(old);
     close(terminal);
     close(controller);
