@@ -29,6 +29,15 @@ static const struct op_cost *cost_of(const struct module_costs *costs, uint32_t 
     return cost == NO_EVENT ? NULL : &costs->counted.costs[cost];
 }
 
+/* Of an op that is counted: it has one. */
+static const struct op_cost *counted_cost_of(const struct module_costs *costs, uint32_t op)
+{
+    const struct op_cost *cost = cost_of(costs, op);
+
+    require_invariant(cost != NULL, "a counted operator has a cost");
+    return cost;
+}
+
 static void find_owners(struct call_search *search)
 {
     const struct module_costs *costs = search->costs;
@@ -61,7 +70,7 @@ static uint32_t call_of_op(struct call_search *search, uint32_t op)
     calls->calls[calls->count] =
         (struct matrix_call){.op = op,
                              .longest = NO_EVENT,
-                             .is_matrix = cost_of(search->costs, op)->kind == COST_MATRIX,
+                             .is_matrix = counted_cost_of(search->costs, op)->kind == COST_MATRIX,
                              .precision = PEAK_TYPE_COUNT};
     return calls->call_of[op] = calls->count++;
 }
@@ -102,7 +111,7 @@ static void add_kernel(struct call_search *search, uint32_t index)
 
     /* a copy that a product makes for itself is none of its FLOPs */
     if (owner != NO_EVENT && (kernel_class_is_matrix((enum kernel_class)piece.class) ||
-                              cost_of(search->costs, owner)->kind != COST_MATRIX))
+                              counted_cost_of(search->costs, owner)->kind != COST_MATRIX))
         piece.call = call_of_op(search, owner);
     if (piece.call != NO_CALL)
         add_to_call(search, &piece);
@@ -140,10 +149,10 @@ static void add_products(struct call_search *search)
     const struct trace *trace = search->trace;
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
-        const struct op_cost *cost = cost_of(search->costs, i);
         const struct event *event = &trace->host[i];
 
-        if (search->costs->counted.states[i] != OP_COUNTED || cost->kind != COST_MATRIX)
+        if (search->costs->counted.states[i] != OP_COUNTED ||
+            counted_cost_of(search->costs, i)->kind != COST_MATRIX)
             continue;
         calls->pieces[calls->piece_count++] =
             (struct work_piece){.start_ns = event->start_ns,
@@ -176,7 +185,7 @@ static double unmasked_share(const struct module_costs *costs, uint32_t op)
 
 static struct flop_parts parts_of_call(const struct module_costs *costs, uint32_t op)
 {
-    const struct op_cost *cost = cost_of(costs, op);
+    const struct op_cost *cost = counted_cost_of(costs, op);
     enum training_phase phase = (enum training_phase)costs->contexts.phases[op];
     bool skips_masked = cost->masked_flops < cost->flops; /* fused attention leaves them out */
     double flops = (double)cost->flops;
@@ -220,7 +229,7 @@ static enum peak_type precision_of_call(const struct call_search *search,
 
 static void price_call(const struct call_search *search, struct matrix_call *call)
 {
-    const struct op_cost *cost = cost_of(search->costs, call->op);
+    const struct op_cost *cost = counted_cost_of(search->costs, call->op);
 
     if (!call->is_matrix) {
         call->obstacle = PRICE_NO_FORMULA;
