@@ -8,6 +8,7 @@
 #include "commands/input_files.h"
 #include "commands/model_flops.h"
 #include "commands/page_options.h"
+#include "commands/print_files.h"
 #include "commands/read_files.h"
 #include "commands/step_range.h"
 #include "flops/user_formula.h"
@@ -303,22 +304,9 @@ static bool count_in(const struct input_files *files, const struct flops_plan *p
         .use = analyse,
         .context = plan,
     };
-    struct files_read outcome = {0};
-    SCOPED(results) results = {0};
 
-    results_init(&results);
-    read_files(&outcome, &results, files, &reading);
-    if (outcome.used_count == 0) {
-        *error = outcome.first_error;
-        return false;
-    }
-    note_passed_over(&results, files);
-    for (size_t i = 0; settings->rank >= 0 && i < results.rank_count; i++)
-        if (results.ranks[i].rank == settings->rank)
-            results.detailed_rank = i;
-    if (!print_page(&results, &settings->page, error))
-        return false;
-    return judge_files_read(&outcome, error);
+    return print_files(files, &reading, &(struct printed_page){settings->rank, &settings->page},
+                       error);
 }
 
 /* A model instead of traces; its options are of no use without it. */

@@ -4,6 +4,7 @@
 #include "analyses/memory_sections.h"
 #include "analyses/ranks_overview.h"
 #include "commands/input_files.h"
+#include "commands/print_files.h"
 #include "commands/read_files.h"
 #include "commands/recorded_memory.h"
 
@@ -51,8 +52,8 @@ static bool describe_rank(struct results *results, const struct trace *trace, co
     return true;
 }
 
-static bool print_files(const struct input_files *files, const struct memory_settings *settings,
-                        struct error *error)
+static bool print_memory_of_ranks(const struct input_files *files,
+                                  const struct memory_settings *settings, struct error *error)
 {
     struct file_reading reading = {
         .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
@@ -61,22 +62,9 @@ static bool print_files(const struct input_files *files, const struct memory_set
         .use = describe_rank,
         .context = settings,
     };
-    struct files_read outcome = {0};
-    SCOPED(results) results = {0};
 
-    results_init(&results);
-    read_files(&outcome, &results, files, &reading);
-    if (outcome.used_count == 0) {
-        *error = outcome.first_error;
-        return false;
-    }
-    note_passed_over(&results, files);
-    for (size_t i = 0; settings->rank >= 0 && i < results.rank_count; i++)
-        if (results.ranks[i].rank == settings->rank)
-            results.detailed_rank = i;
-    if (!print_page(&results, &settings->page, error))
-        return false;
-    return judge_files_read(&outcome, error);
+    return print_files(files, &reading, &(struct printed_page){settings->rank, &settings->page},
+                       error);
 }
 
 bool print_memory_of_captures(char **paths, int count, const struct memory_settings *settings,
@@ -84,5 +72,6 @@ bool print_memory_of_captures(char **paths, int count, const struct memory_setti
 {
     SCOPED(input_files) files = {0};
 
-    return find_input_files(&files, paths, count, error) && print_files(&files, settings, error);
+    return find_input_files(&files, paths, count, error) &&
+           print_memory_of_ranks(&files, settings, error);
 }
