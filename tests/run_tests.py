@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, NamedTuple
@@ -55,6 +56,7 @@ class Group:
     title: str
     run: Callable[[Path], Counts]  # given the file to log to
     after: str = ""  # the group that builds what it runs
+    alone: bool = False  # keeps all cores busy by itself, or measures: nothing runs beside it
 
 
 def run_command(
@@ -166,7 +168,7 @@ def count_inputs(test: dict) -> Counts:
 def meson_tests(folder: str, suite: str) -> Callable[[Path], Counts]:
     def run(log: Path) -> Counts:
         where = BUILD / folder
-        results = where / "meson-logs" / "testlog.json"
+        results = where / "meson-logs" / f"{suite}.json"
         results.unlink(missing_ok=True)
         command = [
             "meson",
@@ -175,6 +177,8 @@ def meson_tests(folder: str, suite: str) -> Callable[[Path], Counts]:
             where,
             "--no-rebuild",
             "--suite",
+            suite,
+            "--logbase",
             suite,
             "--print-errorlogs",
         ]
@@ -198,6 +202,7 @@ GROUPS = [
         "build",
         "build with gcc, warnings are errors",
         build("test-gcc", "gcc", WARNINGS_ARE_ERRORS),
+        alone=True,
     ),
     Group("unit", "unit tests", meson_tests("test-gcc", "unit"), "build"),
     Group("fuzz", "fuzz corpus", meson_tests("test-gcc", "fuzz"), "build"),
@@ -207,6 +212,7 @@ GROUPS = [
         "properties: traces with a known ledger",
         script("tests/properties/run", PROGRAM),
         "build",
+        alone=True,
     ),
     Group(
         "priced",
@@ -277,23 +283,27 @@ GROUPS = [
         "clang",
         "build with clang, warnings are errors",
         build("test-clang", "clang", WARNINGS_ARE_ERRORS),
+        alone=True,
     ),
     Group(
         "tidy",
         "clang-tidy",
         script("tests/lint/check_analyzers.py", "clang-tidy", BUILD / "test-clang"),
         "clang",
+        alone=True,
     ),
     Group(
         "analyzer",
         "gcc -fanalyzer",
         script("tests/lint/check_analyzers.py", "gcc", BUILD / "test-gcc"),
         "build",
+        alone=True,
     ),
     Group(
         "sanitizers",
         "build with address and undefined-behaviour sanitizers",
         build("test-sanitizers", "gcc", SANITIZERS),
+        alone=True,
     ),
     Group(
         "sanitized-unit",
@@ -348,12 +358,45 @@ def choose_groups(names: list[str]) -> list[Group]:
     return [group for group in GROUPS if group.name in wanted]
 
 
-def run_group(group: Group, failed_builds: set[str], log: Path) -> Counts:
-    if group.after in failed_builds:
+def run_group(group: Group, failed_groups: set[str]) -> tuple[Counts, float]:
+    """What it counted, and the seconds that it took."""
+    began = time.monotonic()
+    log = LOGS / f"{group.name}.log"
+    if group.after in failed_groups:
         log.write_text(f"not run: it needs the group '{group.after}', which failed\n")
-        return Counts(0, 1, 0)
+        return Counts(0, 1, 0), 0.0
     log.write_text("")
-    return group.run(log)
+    return group.run(log), time.monotonic() - began
+
+
+class SideBySide:
+    """Runs groups in their order, as many at once as there are cores; reports each when it ends."""
+
+    def __init__(self) -> None:
+        self.total = NOTHING
+        self.failed_groups: set[str] = set()
+        self.running: dict[Future, Group] = {}
+        self.cores = os.cpu_count() or 1
+
+    def wait_until(self, left: int, name: str = "") -> None:
+        """Until no more than `left` groups run, and that of this name does not."""
+        while len(self.running) > left or name in [group.name for group in self.running.values()]:
+            for done in wait(self.running, return_when=FIRST_COMPLETED).done:
+                group = self.running.pop(done)
+                counts, seconds = done.result()
+                report(group, counts, seconds, LOGS / f"{group.name}.log")
+                self.total = self.total.plus(counts)
+                if counts.failed:
+                    self.failed_groups.add(group.name)
+
+    def run(self, groups: list[Group]) -> None:
+        with ThreadPoolExecutor(self.cores) as pool:
+            for group in groups:
+                self.wait_until(0 if group.alone else self.cores - 1, group.after)
+                self.running[pool.submit(run_group, group, self.failed_groups)] = group
+                if group.alone:
+                    self.wait_until(0)
+            self.wait_until(0)
 
 
 def main() -> None:
@@ -361,20 +404,12 @@ def main() -> None:
         print("\n".join(f"{group.name:<22}{group.title}" for group in GROUPS))
         return
     LOGS.mkdir(parents=True, exist_ok=True)
-    total = NOTHING
-    failed_groups: set[str] = set()
     began = time.monotonic()
-    for group in choose_groups(sys.argv[1:]):
-        log = LOGS / f"{group.name}.log"
-        group_began = time.monotonic()
-        counts = run_group(group, failed_groups, log)
-        report(group, counts, time.monotonic() - group_began, log)
-        total = total.plus(counts)
-        if counts.failed:
-            failed_groups.add(group.name)
+    tests = SideBySide()
+    tests.run(choose_groups(sys.argv[1:]))
     print(f"\n{time.monotonic() - began:.0f} s")
-    print(total)
-    sys.exit(1 if total.failed else 0)
+    print(tests.total)
+    sys.exit(1 if tests.total.failed else 0)
 
 
 if __name__ == "__main__":
