@@ -19,14 +19,7 @@ struct inspect_settings {
 #define FIELD(name) .offset = offsetof(struct inspect_settings, name)
 
 static const struct option inspect_options[] = {
-    {.name = "top",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(top),
-     .minimum = 0,
-     .maximum = INT32_MAX,
-     .help = "rows of long tables; 0 for all (default: 10)"},
+    TOP_OPTION(struct inspect_settings),
     PAGE_OPTIONS(struct inspect_settings),
     READING_OPTIONS(struct inspect_settings),
     {0},

@@ -24,14 +24,7 @@ static const char *const format_names[] = {
 enum { INTERNEVO_FORMAT = sizeof format_names / sizeof *format_names - 2 };
 
 static const struct option memory_options[] = {
-    {.name = "top",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(top),
-     .minimum = 0,
-     .maximum = INT32_MAX,
-     .help = "rows of long tables; 0 for all (default: 10)"},
+    TOP_OPTION(struct memory_settings),
     {.name = "device",
      .letter = 'd',
      .kind = OPTION_INTEGER,
@@ -54,15 +47,7 @@ static const struct option memory_options[] = {
      .maximum = INT32_MAX,
      .help = "of a recorded run: modules down to this depth; 0 is the model itself (default: "
              "all)"},
-    {.name = "rank",
-     .letter = 'r',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(rank),
-     .minimum = 0,
-     .maximum = INT32_MAX,
-     .help = "of several ranks of a run: the one to print in full (default: the lowest in text, "
-             "all in json)"},
+    RANK_OPTION(struct memory_settings),
     {.name = "fit",
      .kind = OPTION_PARSED,
      .metavar = "SIZE",

@@ -73,6 +73,21 @@ extern const char *const color_names[];
         .help = "no progress bar (there is one on a terminal, for work over a second)"           \
     }
 
+/* Likewise for settings that have an int64_t `top`, an int64_t `rank`. */
+#define TOP_OPTION(type) TOP_OPTION_OF(type, "rows of long tables; 0 for all (default: 10)")
+#define TOP_OPTION_OF(type, what)                                                         \
+    {                                                                                     \
+        .name = "top", .letter = 'n', .kind = OPTION_INTEGER, .metavar = "N",             \
+        .offset = offsetof(type, top), .minimum = 0, .maximum = INT32_MAX, .help = (what) \
+    }
+#define RANK_OPTION(type)                                                             \
+    {                                                                                 \
+        .name = "rank", .letter = 'r', .kind = OPTION_INTEGER, .metavar = "N",        \
+        .offset = offsetof(type, rank), .minimum = 0, .maximum = INT32_MAX,           \
+        .help = "of several ranks: the one to print in full (default: the lowest in " \
+                "text, all in json)"                                                  \
+    }
+
 /* Writes the results in the chosen format to the chosen place. */
 MUST_USE bool print_page(const struct results *results, const struct page_settings *settings,
                          struct error *error);

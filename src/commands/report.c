@@ -2,36 +2,25 @@
 #include "analyses/run_analyses.h"
 #include "architectures/read_architecture.h"
 #include "base/attributes.h"
+#include "commands/booked_trace.h"
+#include "commands/booking_options.h"
 #include "commands/command.h"
 #include "commands/input_files.h"
 #include "commands/page_options.h"
 #include "commands/peak_options.h"
 #include "commands/read_files.h"
-#include "commands/step_range.h"
-#include "efficiency/efficiency.h"
-#include "efficiency/step_costs.h"
-#include "efficiency/work_totals.h"
-#include "ledger/step_ledger.h"
-#include "modules/model_description.h"
 #include "reports/write_report.h"
 
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct report_settings {
     struct page_settings page;
-    struct step_range steps;
-    int window;
-    const char *step_range;
-    struct step_pattern pattern; /* of step_range */
+    struct booking_settings booking;
     int64_t top;
     int sort;
     int by;
     int64_t rank;
-    struct device_option device;
-    const char *device_name;
-    struct peak_settings peaks;
     const struct convention *convention;
     const char *model;
     struct architecture architecture; /* of `model` */
@@ -39,75 +28,14 @@ struct report_settings {
     bool shows_progress;
 };
 
-static const char *const window_names[] = {"auto", "steps", "optimizer", "ranges", "whole", NULL};
 static const char *const sort_names[] = {"time", "count", "mean", "max", "name", NULL};
 static const char *const by_names[] = {"name", "shape", NULL};
 
 #define FIELD(name) .offset = offsetof(struct report_settings, name)
 
 static const struct option report_options[] = {
-    {.name = "steps",
-     .letter = 's',
-     .kind = OPTION_PARSED,
-     .metavar = "RANGE",
-     FIELD(steps),
-     .parse = parse_step_range,
-     .accepts = step_range_accepted,
-     .help = "only these steps, by their numbers in the trace: 3, 3-5 or 3- (default: all)"},
-    {.name = "window",
-     .letter = 'w',
-     .kind = OPTION_CHOICE,
-     .metavar = "KIND",
-     .choices = window_names,
-     FIELD(window),
-     .help = "what a step is: steps (ProfilerStep marks), optimizer (from one Optimizer.step to "
-             "the next), ranges (those that the program called iteration 5, train_step or the "
-             "like), whole (the whole trace as one) or auto, the first of these that the trace "
-             "has (default)"},
-    {.name = "step-range",
-     .kind = OPTION_TEXT,
-     .metavar = "REGEX",
-     FIELD(step_range),
-     .help = "the ranges (NVTX or record_function) that are the steps: those whose names the "
-             "extended regular expression matches (default: see --window)"},
-    {.name = "rank",
-     .letter = 'r',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(rank),
-     .minimum = 0,
-     .maximum = INT32_MAX,
-     .help =
-         "of several ranks: the one to print in full (default: the lowest in text, all in json)"},
-    {.name = "device",
-     .kind = OPTION_PARSED,
-     .metavar = "N|NAME",
-     FIELD(device),
-     .parse = parse_device,
-     .accepts = device_accepted,
-     .help = "a number: the device to book, where a trace has several (default: the one with the "
-             "most events); a name: the device to measure against, in place of the trace's own"},
-    {.name = "device-name",
-     .kind = OPTION_TEXT,
-     .metavar = "NAME",
-     FIELD(device_name),
-     .help = "the name alone, for use beside --device N"},
-    {.name = "peak",
-     .kind = OPTION_PARSED,
-     .metavar = "TFLOPS[:DTYPE]",
-     FIELD(peaks),
-     .parse = parse_peak,
-     .accepts = peak_accepted,
-     .help = "dense peak of the device in TFLOP/s, of one number format or of all; several with "
-             "commas (default: the table of `flopledger device`)"},
-    {.name = "dtype",
-     .kind = OPTION_PARSED,
-     .metavar = "DTYPE",
-     FIELD(peaks),
-     .parse = parse_precision,
-     .accepts = precision_accepted,
-     .help = "measure all matrix work against the peak of this number format (default: that of "
-             "each operator's inputs)"},
+    BOOKING_OPTIONS(struct report_settings),
+    RANK_OPTION(struct report_settings),
     {.name = "convention",
      .kind = OPTION_PARSED,
      .metavar = "NAME",
@@ -121,14 +49,7 @@ static const struct option report_options[] = {
      .metavar = "FILE",
      FIELD(model),
      .help = "the model's config.json, for --convention (default: what capture.json says)"},
-    {.name = "top",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(top),
-     .minimum = 0,
-     .maximum = INT32_MAX,
-     .help = "rows of long tables; 0 for all (default: 10)"},
+    TOP_OPTION(struct report_settings),
     {.name = "sort",
      .kind = OPTION_CHOICE,
      .metavar = "KEY",
@@ -150,26 +71,17 @@ static const struct option report_options[] = {
 
 /* What is done with each trace. */
 struct analysis_plan {
-    struct ledger_options ledger;
-    struct peak_settings peaks;
+    struct booking_plan booking;
     struct analysis_options analysis;
 };
 
 static struct analysis_plan plan_of(const struct report_settings *settings)
 {
-    static const enum window_choice window_choices[] = {WINDOW_CHOICE_AUTO, WINDOW_CHOICE_STEPS,
-                                                        WINDOW_CHOICE_OPTIMIZER,
-                                                        WINDOW_CHOICE_RANGES, WINDOW_CHOICE_WHOLE};
     static const enum sort_order sort_orders[] = {SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX,
                                                   SORT_NAME};
 
     return (struct analysis_plan){
-        .ledger = {.choice = window_choices[settings->window],
-                   .first_step = settings->steps.first,
-                   .last_step = settings->steps.last,
-                   .device = (int32_t)settings->device.number,
-                   .step_pattern = settings->pattern.is_set ? &settings->pattern.regex : NULL},
-        .peaks = settings->peaks,
+        .booking = booking_plan_of(&settings->booking),
         .analysis = {.top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
                      .sort = sort_orders[settings->sort],
                      .by_shape = settings->by == 1,
@@ -178,95 +90,21 @@ static struct analysis_plan plan_of(const struct report_settings *settings)
     };
 }
 
-/* Says which steps the trace has, where it has none of those asked for. */
-static bool no_such_step(const struct trace *trace, const struct ledger_options *options,
-                         struct error *error)
-{
-    const char *path = trace_text(trace, trace->path);
-    SCOPED(step_windows) windows = {0};
-
-    if (options->step_pattern)
-        find_steps_by_pattern(&windows, trace, options->step_pattern);
-    else
-        find_step_windows(&windows, trace, options->choice, options->device);
-    if (windows.count > 0)
-        return error_set(error, ERROR_NO_DATA,
-                         "none of the steps asked for is in '%s': it has %u, numbered %lld to %lld",
-                         path, windows.count, (long long)windows.windows[0].number,
-                         (long long)windows.windows[windows.count - 1].number);
-    if (options->step_pattern)
-        return error_set(error, ERROR_NO_DATA,
-                         "no step in '%s': no range has a name that --step-range matches, "
-                         "'flopledger nsys-stats' and 'inspect' show what is there",
-                         path);
-    if (options->choice == WINDOW_CHOICE_AUTO || options->choice == WINDOW_CHOICE_WHOLE)
-        return error_set(error, ERROR_NO_DATA,
-                         "nothing to report in '%s': it holds no timed event%s", path,
-                         options->device >= 0 ? " of that device" : "");
-    return error_set(error, ERROR_NO_DATA,
-                     "no step in '%s': it holds no mark of the kind asked for, try --window auto",
-                     path);
-}
-
-/* "0, 2": the devices that worked. */
-static const char *devices_at_work(struct results *results, const struct trace *trace)
-{
-    const char *list = "none";
-
-    for (uint32_t i = 0; i < trace->device_list_count; i++) {
-        const struct device *device = &trace->devices[i];
-
-        if (device->event_count > 0)
-            list = strcmp(list, "none") == 0
-                       ? results_format(results, "%d", device->number)
-                       : results_format(results, "%s, %d", list, device->number);
-    }
-    return list;
-}
-
-/* True where the user named no device, or one that worked. */
-static bool has_device(struct results *results, const struct trace *trace, int32_t number,
-                       struct error *error)
-{
-    for (uint32_t i = 0; i < trace->device_list_count; i++) {
-        if (trace->devices[i].number == number && trace->devices[i].event_count > 0)
-            return true;
-    }
-    return number < 0 ||
-           error_set(error, ERROR_NO_DATA, "no work of device %d in '%s': devices that worked: %s",
-                     number, trace_text(trace, trace->path), devices_at_work(results, trace));
-}
-
 static bool analyse(struct results *results, const struct trace *trace, const void *context,
                     struct error *error)
 {
     const struct analysis_plan *plan = context;
-    SCOPED(model_description) description = {0};
-    SCOPED(ledger) ledger = {0};
-    SCOPED(module_costs) costs = {0};
-    SCOPED(efficiency) efficiency = {0};
-    SCOPED(work_totals) work = {0};
-    struct analysis_input input = {.trace = trace,
-                                   .ledger = &ledger,
-                                   .costs = &costs,
-                                   .efficiency = &efficiency,
-                                   .work = &work,
-                                   .description = &description,
-                                   .options = &plan->analysis};
-    struct error side_error = {0};
+    SCOPED(booked_trace) booked = {0};
 
-    if (!has_device(results, trace, plan->ledger.device, error))
+    if (!book_trace(&booked, trace, &plan->booking, error))
         return false;
-    book_ledger(&ledger, trace, &plan->ledger);
-    if (ledger.step_count == 0)
-        return no_such_step(trace, &plan->ledger, error);
-    /* a damaged side file is told by `flopledger flops`; here only what it says is missing */
-    if (!model_description_find(&description, trace_text(trace, trace->path), &side_error))
-        model_description_clear(&description);
-    measure_step_costs(&costs, trace, &ledger, &description);
-    measure_efficiency(&efficiency, trace, &ledger, &costs, &plan->peaks);
-    measure_work_totals(&work, &efficiency);
-    run_analyses(results, &input);
+    run_analyses(results, &(struct analysis_input){.trace = trace,
+                                                   .ledger = &booked.ledger,
+                                                   .costs = &booked.costs,
+                                                   .efficiency = &booked.efficiency,
+                                                   .work = &booked.work,
+                                                   .description = &booked.description,
+                                                   .options = &plan->analysis});
     return true;
 }
 
@@ -318,7 +156,7 @@ static bool run_with(struct report_settings *settings, char **operands, int coun
 {
     SCOPED(input_files) files = {0};
 
-    if (!settle_device(&settings->peaks, &settings->device, settings->device_name, error))
+    if (!booking_settle(&settings->booking, error))
         return false;
     if (!check_output(&settings->page, error))
         return false;
@@ -331,19 +169,14 @@ static bool run_with(struct report_settings *settings, char **operands, int coun
 
 static bool run_report(int count, char **arguments, struct error *error)
 {
-    struct report_settings settings = {.steps = {INT64_MIN, INT64_MAX},
-                                       .top = 10,
-                                       .rank = -1,
-                                       .device = {.number = -1},
-                                       .shows_progress = true};
+    struct report_settings settings = {
+        .booking = BOOKING_DEFAULTS, .top = 10, .rank = -1, .shows_progress = true};
     bool is_done;
 
     if (!parse_options(report_options, &settings, arguments, &count, error))
         return false;
-    if (!step_pattern_compile(&settings.pattern, settings.step_range, error))
-        return false;
     is_done = run_with(&settings, arguments, count, error);
-    step_pattern_clear(&settings.pattern);
+    booking_settings_clear(&settings.booking);
     return is_done;
 }
 

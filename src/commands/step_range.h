@@ -20,6 +20,15 @@ bool parse_step_range(const char *text, void *field);
 
 extern const char step_range_accepted[];
 
+/* The line of an option table for a struct of settings `type`, with a struct step_range `field`. */
+#define STEPS_OPTION(type, field)                                                              \
+    {                                                                                          \
+        .name = "steps", .letter = 's', .kind = OPTION_PARSED, .metavar = "RANGE",             \
+        .offset = offsetof(type, field), .parse = parse_step_range,                            \
+        .accepts = step_range_accepted,                                                        \
+        .help = "only these steps, by their numbers in the trace: 3, 3-5 or 3- (default: all)" \
+    }
+
 /* Which ranges are steps, by their names. A zeroed one is of none. */
 struct step_pattern {
     regex_t regex;

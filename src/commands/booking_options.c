@@ -1,0 +1,31 @@
+/* The options that say how traces are booked: which steps, which device, against which peak. */
+#include "commands/booking_options.h"
+
+const char *const window_names[] = {"auto", "steps", "optimizer", "ranges", "whole", NULL};
+
+bool booking_settle(struct booking_settings *settings, struct error *error)
+{
+    return step_pattern_compile(&settings->pattern, settings->step_range, error) &&
+           settle_device(&settings->peaks, &settings->device, settings->device_name, error);
+}
+
+void booking_settings_clear(struct booking_settings *settings)
+{
+    step_pattern_clear(&settings->pattern);
+}
+
+struct booking_plan booking_plan_of(const struct booking_settings *settings)
+{
+    static const enum window_choice window_choices[] = {WINDOW_CHOICE_AUTO, WINDOW_CHOICE_STEPS,
+                                                        WINDOW_CHOICE_OPTIMIZER,
+                                                        WINDOW_CHOICE_RANGES, WINDOW_CHOICE_WHOLE};
+
+    return (struct booking_plan){
+        .ledger = {.choice = window_choices[settings->window],
+                   .first_step = settings->steps.first,
+                   .last_step = settings->steps.last,
+                   .device = (int32_t)settings->device.number,
+                   .step_pattern = settings->pattern.is_set ? &settings->pattern.regex : NULL},
+        .peaks = settings->peaks,
+    };
+}

@@ -1,0 +1,88 @@
+/* The options that say how traces are booked: which steps, which device, against which peak. */
+#ifndef FLOPLEDGER_COMMANDS_BOOKING_OPTIONS_H
+#define FLOPLEDGER_COMMANDS_BOOKING_OPTIONS_H
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "commands/booked_trace.h"
+#include "commands/peak_options.h"
+#include "commands/step_range.h"
+
+struct booking_settings {
+    struct step_range steps;
+    int window; /* index in window_names */
+    const char *step_range;
+    struct step_pattern pattern; /* of step_range */
+    struct device_option device;
+    const char *device_name;
+    struct peak_settings peaks;
+};
+
+/* What each field is where the user named nothing. */
+#define BOOKING_DEFAULTS                                           \
+    {                                                              \
+        .steps = {INT64_MIN, INT64_MAX}, .device = {.number = -1 } \
+    }
+
+/* NULL-terminated: auto, steps, optimizer, ranges, whole. */
+extern const char *const window_names[];
+
+/* Lines of an option table for a struct of settings `type` that has a struct booking_settings
+ * `booking`. */
+#define BOOKING_OPTIONS(type)                                                                      \
+    STEPS_OPTION(type, booking.steps),                                                             \
+        {.name = "window",                                                                         \
+         .letter = 'w',                                                                            \
+         .kind = OPTION_CHOICE,                                                                    \
+         .metavar = "KIND",                                                                        \
+         .choices = window_names,                                                                  \
+         .offset = offsetof(type, booking.window),                                                 \
+         .help = "what a step is: steps (ProfilerStep marks), optimizer (from one Optimizer.step " \
+                 "to the next), ranges (those that the program called iteration 5, train_step or " \
+                 "the like), whole (the whole trace as one) or auto, the first of these that the " \
+                 "trace has (default)"},                                                           \
+        {.name = "step-range",                                                                     \
+         .kind = OPTION_TEXT,                                                                      \
+         .metavar = "REGEX",                                                                       \
+         .offset = offsetof(type, booking.step_range),                                             \
+         .help = "the ranges (NVTX or record_function) that are the steps: those whose names the " \
+                 "extended regular expression matches (default: see --window)"},                   \
+        {.name = "device",                                                                         \
+         .kind = OPTION_PARSED,                                                                    \
+         .metavar = "N|NAME",                                                                      \
+         .offset = offsetof(type, booking.device),                                                 \
+         .parse = parse_device,                                                                    \
+         .accepts = device_accepted,                                                               \
+         .help = "a number: the device to book, where a trace has several (default: the one with " \
+                 "the most events); a name: the device to measure against, in place of the "       \
+                 "trace's own"},                                                                   \
+        {.name = "device-name",                                                                    \
+         .kind = OPTION_TEXT,                                                                      \
+         .metavar = "NAME",                                                                        \
+         .offset = offsetof(type, booking.device_name),                                            \
+         .help = "the name alone, for use beside --device N"},                                     \
+        {.name = "peak",                                                                           \
+         .kind = OPTION_PARSED,                                                                    \
+         .metavar = "TFLOPS[:DTYPE]",                                                              \
+         .offset = offsetof(type, booking.peaks),                                                  \
+         .parse = parse_peak,                                                                      \
+         .accepts = peak_accepted,                                                                 \
+         .help = "dense peak of the device in TFLOP/s, of one number format or of all; several "   \
+                 "with commas (default: the table of `flopledger device`)"},                       \
+    {                                                                                              \
+        .name = "dtype", .kind = OPTION_PARSED, .metavar = "DTYPE",                                \
+        .offset = offsetof(type, booking.peaks), .parse = parse_precision,                         \
+        .accepts = precision_accepted,                                                             \
+        .help = "measure all matrix work against the peak of this number format (default: that "   \
+                "of each operator's inputs)"                                                       \
+    }
+
+/* To be called once after the options were read. Errors (ERROR_USAGE): a pattern that is none, a
+ * device that is not known. */
+MUST_USE bool booking_settle(struct booking_settings *settings, struct error *error);
+void booking_settings_clear(struct booking_settings *settings);
+
+/* `settings` must live as long as the plan. */
+struct booking_plan booking_plan_of(const struct booking_settings *settings);
+
+#endif
