@@ -287,7 +287,8 @@ static struct value bytes_or_none(int64_t bytes)
 static void add_steps(struct results *results, struct section *section,
                       const struct memory_view *view)
 {
-    static const struct column columns[] = {
+    enum { FIXED = 7 };
+    struct column columns[FIXED + (int)MEMORY_KIND_COUNT] = {
         {"step", "step", UNIT_COUNT, 0, false},
         {"peak", "peak", UNIT_BYTES, 0, false},
         {"forward", "in the forward", UNIT_BYTES, 1, false},
@@ -301,17 +302,26 @@ static void add_steps(struct results *results, struct section *section,
 
     if (run->step_count == 0)
         return;
+    for (int kind = 0; kind < MEMORY_KIND_COUNT; kind++)
+        columns[FIXED + kind] = (struct column){
+            results_format(results, "peak_%s", memory_kind_key((enum memory_kind)kind)),
+            results_format(results, "%s, at the peak", memory_kind_title((enum memory_kind)kind)),
+            UNIT_BYTES, PRIORITY_FOR_PROGRAMS, false};
     table = section_add_table(results, section, "steps", "Peak of each step", columns,
                               sizeof columns / sizeof *columns);
     for (uint32_t i = 0; i < run->step_count; i++) {
         const struct memory_step *step = &run->steps[i];
         int64_t most[MEMORY_PHASE_COUNT];
+        struct memory_peak peak =
+            memory_peak_between(run, view->device, step->first_change, step->last_change);
+        struct memory_sums at_peak = memory_alive(run, view->device, peak.change_count);
         struct value *cells = table_add_row(results, table, 0);
 
         phase_peaks(view, step->first_change, step->last_change, most);
         cells[0] = value_count(step->number);
-        cells[1] = value_bytes(
-            memory_peak_between(run, view->device, step->first_change, step->last_change).bytes);
+        cells[1] = value_bytes(peak.bytes);
+        for (int kind = 0; kind < MEMORY_KIND_COUNT; kind++)
+            cells[FIXED + kind] = value_bytes(at_peak.bytes[kind]);
         cells[2] = bytes_or_none(most[MEMORY_FORWARD]);
         cells[3] = bytes_or_none(most[MEMORY_BACKWARD]);
         cells[4] = bytes_or_none(most[MEMORY_OPTIMIZER]);

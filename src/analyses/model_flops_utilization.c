@@ -10,8 +10,6 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-static const char needs_side_file[] = "needs capture.json beside the trace: `flopledger run`";
-
 /* What one section is made from. */
 struct utilization {
     struct results *results;
@@ -98,11 +96,11 @@ static void add_batch(const struct utilization *work)
     bool has_flops = work->efficiency->total.known_flops_ns > 0 && flops->model > 0;
 
     add_number(work, "tokens_per_second", "tokens/s",
-               batch.tokens < 0 ? value_not_known(needs_side_file)
+               batch.tokens < 0 ? value_not_known(trained_batch_needs)
                                 : value_number(per_second((double)batch.tokens, work->total_ns)),
                "of this rank");
     add_number(work, "samples_per_second", "samples/s",
-               batch.samples < 0 ? value_not_known(needs_side_file)
+               batch.samples < 0 ? value_not_known(trained_batch_needs)
                                  : value_number(per_second((double)batch.samples, work->total_ns)),
                "of this rank");
     if (batch.tokens > 0 && has_flops) {
@@ -113,7 +111,7 @@ static void add_batch(const struct utilization *work)
     } else {
         add_number(
             work, "flops_per_token", "model FLOPs per token",
-            value_not_known(has_flops ? needs_side_file : efficiency_needs(work->efficiency)),
+            value_not_known(has_flops ? trained_batch_needs : efficiency_needs(work->efficiency)),
             NULL);
     }
 }

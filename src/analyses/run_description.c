@@ -39,14 +39,13 @@ static void add_count(struct results *results, struct section *section, const ch
 }
 
 /* "2024-04-01 09:50:12 UTC"; empty where the trace's clock does not count from 1970. */
-static const char *clock_text(struct results *results, int64_t since_1970_ns)
+static const char *clock_text(struct results *results, int64_t unix_ns)
 {
-    const int64_t year_2000_ns = INT64_C(946684800) * 1000000000;
-    time_t seconds = (time_t)(since_1970_ns / 1000000000);
+    time_t seconds = (time_t)(unix_ns / 1000000000);
     struct tm parts;
     char text[64];
 
-    if (since_1970_ns < year_2000_ns || !gmtime_r(&seconds, &parts))
+    if (unix_ns < 0 || !gmtime_r(&seconds, &parts))
         return "";
     strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
     return results_text(results, text);
@@ -95,7 +94,7 @@ static void add_extent(struct results *results, struct section *section,
     widen(&range, trace->device, trace->device_count);
     if (range.end_ns > range.start_ns) {
         add_text(results, section, "start", "recorded",
-                 clock_text(results, trace->facts.base_time_ns + range.start_ns));
+                 clock_text(results, trace_unix_ns(trace, range.start_ns)));
         section_add_number(results, section,
                            (struct number){"length", "length of the recording",
                                            value_time_ns(range.end_ns - range.start_ns), NULL});

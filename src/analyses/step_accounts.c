@@ -3,6 +3,7 @@
 #include "analyses/chosen_events.h"
 #include "analyses/ledger_table.h"
 #include "analyses/tally.h"
+#include "analyses/trained_batch.h"
 #include "base/apportion.h"
 #include "base/format.h"
 #include "ledger/step_outliers.h"
@@ -10,11 +11,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+static struct value batch_cell(int64_t count)
+{
+    return count < 0 ? value_not_known(trained_batch_needs) : value_count(count);
+}
+
 /* Every step with every account in exact nanoseconds: for programs, no screen shows it. */
 static void add_exact_steps(struct results *results, struct section *section,
-                            const struct ledger *ledger)
+                            const struct analysis_input *input)
 {
-    enum { FIXED = 7 };
+    const struct ledger *ledger = input->ledger;
+    enum { FIXED = 10 };
     struct column columns[FIXED + (int)ACCOUNT_COUNT] = {
         {"step", "step", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, false},
         {"start", "start", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, false},
@@ -24,6 +31,9 @@ static void add_exact_steps(struct results *results, struct section *section,
         {"opened_by_sync", "idle opened by a synchronisation", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS,
          false},
         {"is_cut", "cut by the end of the file", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, false},
+        {"start_unix", "start, since 1970", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, false},
+        {"samples", "samples", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, false},
+        {"tokens", "tokens", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, false},
     };
     struct table *table;
 
@@ -35,6 +45,8 @@ static void add_exact_steps(struct results *results, struct section *section,
                               sizeof columns / sizeof *columns);
     for (uint32_t i = 0; i < ledger->step_count; i++) {
         const struct step_ledger *step = &ledger->steps[i];
+        struct trained_batch batch = trained_batch_of_step(input, i);
+        int64_t unix_ns = trace_unix_ns(input->trace, step->window.start_ns);
         struct value *cells = table_add_row(results, table, 0);
 
         cells[0] = value_count(step->window.number);
@@ -44,6 +56,10 @@ static void add_exact_steps(struct results *results, struct section *section,
         cells[4] = value_time_ns(step->tail_ns);
         cells[5] = value_time_ns(step->sync_opened_ns);
         cells[6] = value_count(step->window.is_cut);
+        cells[7] = unix_ns < 0 ? value_not_known("needs a trace that tells when it was recorded")
+                               : value_time_ns(unix_ns);
+        cells[8] = batch_cell(batch.samples);
+        cells[9] = batch_cell(batch.tokens);
         for (int a = 0; a < ACCOUNT_COUNT; a++)
             cells[FIXED + a] = value_time_ns(step->account_ns[a]);
     }
@@ -196,7 +212,7 @@ static struct section *book_steps(struct results *results, const struct analysis
     add_ledger_table(results, section, input);
     if (ledger->source != WINDOW_WHOLE)
         add_step_list(results, section, input, &spread);
-    add_exact_steps(results, section, ledger);
+    add_exact_steps(results, section, input);
     free(spread.steps);
     return section;
 }

@@ -5,23 +5,35 @@
 
 #include <stddef.h>
 
-struct trained_batch trained_batch_of(const struct analysis_input *input)
+const char trained_batch_needs[] = "needs capture.json beside the trace: `flopledger run`";
+
+struct trained_batch trained_batch_of_step(const struct analysis_input *input, uint32_t index)
 {
     const struct ledger *ledger = input->ledger;
+    const struct described_step *step =
+        ledger->source == WINDOW_PROFILER_STEP
+            ? describe_step(input->description, ledger->steps[index].window.number)
+            : NULL;
+
+    return step ? (struct trained_batch){step->samples, step->tokens}
+                : (struct trained_batch){-1, -1};
+}
+
+/* -1 where one of the two is not known. */
+static int64_t sum_of_known(int64_t a, int64_t b)
+{
+    return a < 0 || b < 0 ? -1 : saturated_sum(a, b);
+}
+
+struct trained_batch trained_batch_of(const struct analysis_input *input)
+{
     struct trained_batch batch = {0, 0};
 
-    for (uint32_t i = 0; i < ledger->step_count; i++) {
-        const struct described_step *step =
-            ledger->source == WINDOW_PROFILER_STEP
-                ? describe_step(input->description, ledger->steps[i].window.number)
-                : NULL;
+    for (uint32_t i = 0; i < input->ledger->step_count; i++) {
+        struct trained_batch step = trained_batch_of_step(input, i);
 
-        batch.samples = !step || step->samples < 0 || batch.samples < 0
-                            ? -1
-                            : saturated_sum(batch.samples, step->samples);
-        batch.tokens = !step || step->tokens < 0 || batch.tokens < 0
-                           ? -1
-                           : saturated_sum(batch.tokens, step->tokens);
+        batch.samples = sum_of_known(batch.samples, step.samples);
+        batch.tokens = sum_of_known(batch.tokens, step.tokens);
     }
     return batch;
 }

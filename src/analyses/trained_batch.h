@@ -14,4 +14,10 @@ struct trained_batch {
 
 struct trained_batch trained_batch_of(const struct analysis_input *input);
 
+/* The same of one step of the ledger. */
+struct trained_batch trained_batch_of_step(const struct analysis_input *input, uint32_t index);
+
+/* What would tell where it is not known. */
+extern const char trained_batch_needs[];
+
 #endif

@@ -27,3 +27,15 @@ void trace_clear(struct trace *trace)
     series_list_clear(&trace->series);
     *trace = (struct trace){0};
 }
+
+int64_t trace_unix_ns(const struct trace *trace, int64_t time_ns)
+{
+    /* an earlier time is that of a clock which began when the machine did */
+    const int64_t year_2000_ns = INT64_C(946684800) * 1000000000;
+    int64_t unix_ns;
+
+    if (__builtin_add_overflow(trace->facts.base_time_ns, time_ns, &unix_ns) ||
+        unix_ns < year_2000_ns)
+        return -1;
+    return unix_ns;
+}

@@ -95,6 +95,10 @@ struct trace {
 
 void trace_clear(struct trace *trace);
 
+/* When `time_ns` of the trace's own clock was, in nanoseconds since 1970; -1 where that clock does
+ * not count from a known time. */
+int64_t trace_unix_ns(const struct trace *trace, int64_t time_ns);
+
 static inline const char *trace_text(const struct trace *trace, uint32_t string)
 {
     return string_pool_text(&trace->strings, string);

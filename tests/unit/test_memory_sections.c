@@ -88,6 +88,12 @@ static void host_has_no_reserve(void **state)
     assert_int_equal(table_cell(table, "activations", "forward_end").integer, 508);
     assert_int_equal(table_cell(table, "gradients", "backward_end").integer, 1000);
     assert_int_equal(table_cell(table, "in all", "peak").integer, 2572);
+    table = section_table(section, "steps");
+    assert_int_equal(table_cell_at(table, 0, "peak").integer, 2572);
+    assert_int_equal(table_cell_at(table, 0, "peak_gradients").integer,
+                     table_cell(section_table(section, "kinds"), "gradients", "peak").integer);
+    assert_int_equal(table_cell_at(table, 0, "peak_activations").integer,
+                     table_cell(section_table(section, "kinds"), "activations", "peak").integer);
     table = section_table(describe_memory_modules(&results, &view), "modules");
     assert_int_equal(table_cell(table, "lin", "peak").integer, 2500);
     assert_int_equal(table_cell(table, "lin", "forward_end").integer, 500);

@@ -163,6 +163,30 @@ static void the_exact_table_has_every_account_of_every_step(void **state)
     made_trace_clear(&made);
 }
 
+static void a_step_says_when_it_was_and_what_it_trained_on(void **state)
+{
+    const int64_t lengths[] = {5000, 5000};
+    struct described_step steps[] = {{.number = 1, .micro_batches = 2, .samples = 8, .tokens = 64}};
+    struct made_trace made;
+    const struct table *table;
+
+    (void)state;
+    make_steps(&made, lengths, 2);
+    made.trace.facts.base_time_ns = INT64_C(1750000000000000000);
+    made.description.steps = steps;
+    made.description.step_count = 1;
+    table = section_table(made_section(&made, &step_accounts_analysis), "steps");
+    assert_int_equal(table_cell_at(table, 1, "start_unix").integer, INT64_C(1750000000000100000));
+    assert_int_equal(table_cell_at(table, 0, "tokens").unit, UNIT_NOT_KNOWN);
+    assert_int_equal(table_cell_at(table, 1, "tokens").integer, 64);
+    assert_int_equal(table_cell_at(table, 1, "samples").integer, 8);
+    made.trace.facts.base_time_ns = 0;
+    table = section_table(made_section(&made, &step_accounts_analysis), "steps");
+    assert_int_equal(table_cell_at(table, 1, "start_unix").unit, UNIT_NOT_KNOWN);
+    made.description = (struct model_description){0};
+    made_trace_clear(&made);
+}
+
 static void a_step_that_stands_out_is_marked_and_explained(void **state)
 {
     const int64_t lengths[] = {5000, 5000, 9000, 5000};
@@ -212,6 +236,7 @@ int main(void)
         cmocka_unit_test(matrix_work_splits_down_to_the_model),
         cmocka_unit_test(shares_are_of_all_steps),
         cmocka_unit_test(the_exact_table_has_every_account_of_every_step),
+        cmocka_unit_test(a_step_says_when_it_was_and_what_it_trained_on),
         cmocka_unit_test(a_step_that_stands_out_is_marked_and_explained),
         cmocka_unit_test(a_trace_without_steps_is_one_window),
     };
