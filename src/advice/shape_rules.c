@@ -61,7 +61,7 @@ static bool describe_product(const struct advice_case *advice, const struct matr
                                 .shapes = trace_text(trace, detail->input_shapes),
                                 .types = trace_text(trace, detail->input_types)};
 
-    if (!call->is_matrix || call->longest == NO_EVENT || call->flops.executed <= 0 ||
+    if (!call->is_matrix || call->longest == NO_EVENT || call->price->flops.executed <= 0 ||
         call->kernel_ns <= 0 || !is_on_units(call->precision) || !detail->input_shapes ||
         advice->ledger->classes[call->longest] != KERNEL_MATMUL || !op_call_parse(parsed, &text))
         return false;
@@ -80,8 +80,8 @@ static int compare_products(const void *left, const void *right)
 
     if (a->call->precision != b->call->precision)
         return a->call->precision < b->call->precision ? -1 : 1;
-    if (a->call->flops.executed != b->call->flops.executed)
-        return a->call->flops.executed < b->call->flops.executed ? -1 : 1;
+    if (a->call->price->flops.executed != b->call->price->flops.executed)
+        return a->call->price->flops.executed < b->call->price->flops.executed ? -1 : 1;
     return (a->call->op > b->call->op) - (a->call->op < b->call->op);
 }
 
@@ -104,7 +104,7 @@ static void collect_products(struct products *all, const struct advice_case *adv
         const struct product *product = &all->products[i];
 
         all->flops_before[i + 1] =
-            all->flops_before[i] + (product->is_aligned ? product->call->flops.executed : 0);
+            all->flops_before[i] + (product->is_aligned ? product->call->price->flops.executed : 0);
         all->ns_before[i + 1] =
             all->ns_before[i] + (product->is_aligned ? (double)product->call->kernel_ns : 0);
     }
@@ -127,7 +127,7 @@ static size_t products_before(const struct products *all, enum peak_type precisi
         const struct matrix_call *call = all->products[middle].call;
 
         if (call->precision < precision ||
-            (call->precision == precision && call->flops.executed < flops))
+            (call->precision == precision && call->price->flops.executed < flops))
             low = middle + 1;
         else
             high = middle;
@@ -139,7 +139,7 @@ static size_t products_before(const struct products *all, enum peak_type precisi
 static double peer_time_ns(const struct products *all, const struct product *product)
 {
     const struct matrix_call *call = product->call;
-    double flops = call->flops.executed;
+    double flops = call->price->flops.executed;
     size_t from = products_before(all, call->precision, flops / ADVICE_PEER_FACTOR);
     size_t to = products_before(all, call->precision, flops * ADVICE_PEER_FACTOR);
     double peer_flops = all->flops_before[to] - all->flops_before[from];

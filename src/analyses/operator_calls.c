@@ -80,10 +80,31 @@ static void add_device_time(struct operator_call *call, int64_t device_ns)
     call->total_device_ns = saturated_sum(call->total_device_ns, device_ns);
 }
 
-void measure_operator_calls(struct operator_call *calls, const struct trace *trace, uint32_t track,
-                            const int64_t *device_ns, const bool *is_left_out)
+struct thread_stretch next_stretch(const struct trace *trace, uint32_t first, uint32_t end,
+                                   const bool *is_left_out)
 {
-    uint32_t first = trace->tracks[track].first_event, count = trace->tracks[track].event_count;
+    struct thread_stretch stretch = {.first = first};
+    int64_t open_until_ns = INT64_MIN;
+
+    for (uint32_t i = first; i < end; i++) {
+        const struct event *event = &trace->host[i];
+
+        if (takes_part(event, is_left_out)) {
+            if (i > first && event->start_ns >= open_until_ns)
+                break;
+            if (event_end_ns(event) > open_until_ns)
+                open_until_ns = event_end_ns(event);
+        }
+        stretch.count++;
+    }
+    return stretch;
+}
+
+void measure_operator_calls(struct operator_call *calls, const struct trace *trace,
+                            struct thread_stretch stretch, const int64_t *device_ns,
+                            const bool *is_left_out)
+{
+    uint32_t first = stretch.first, count = stretch.count;
     const struct event *events = &trace->host[first];
 
     find_parents(calls, events, count, is_left_out);

@@ -41,11 +41,12 @@ struct operator_groups {
     bool has_shapes; /* the trace tells shapes of some operators */
 };
 
-/* One thread's calls, walked in order. */
+/* The calls of a stretch of a thread, walked in order. */
 struct thread_walk {
-    struct operator_call *calls; /* room for the thread with the most events */
+    struct operator_call *calls; /* [capacity] */
     uint32_t *group_of;          /* by call: its group, NO_EVENT where it is not counted */
-    uint32_t top;                /* the innermost open call */
+    uint32_t capacity;
+    uint32_t top; /* the innermost open call */
 };
 
 static void sum_device_time(struct operator_groups *groups)
@@ -148,14 +149,27 @@ static void count_call(struct operator_groups *groups, const struct operator_cal
     groups->self_device_ns = saturated_sum(groups->self_device_ns, call->self_device_ns);
 }
 
-static void add_thread(struct operator_groups *groups, struct thread_walk *walk, uint32_t track)
+static void make_room(struct thread_walk *walk, uint32_t count)
 {
-    const struct trace *trace = groups->input->trace;
-    const struct event *events = &trace->host[trace->tracks[track].first_event];
+    if (count <= walk->capacity)
+        return;
+    free(walk->calls);
+    free(walk->group_of);
+    walk->capacity = count > UINT32_MAX / 2 ? count : 2 * count;
+    walk->calls = zeroed_array(walk->capacity, sizeof *walk->calls);
+    walk->group_of = zeroed_array(walk->capacity, sizeof *walk->group_of);
+}
 
-    measure_operator_calls(walk->calls, trace, track, groups->device_ns, groups->is_left_out);
+static void add_stretch(struct operator_groups *groups, struct thread_walk *walk,
+                        struct thread_stretch stretch)
+{
+    const struct event *events = &groups->input->trace->host[stretch.first];
+
+    make_room(walk, stretch.count);
+    measure_operator_calls(walk->calls, groups->input->trace, stretch, groups->device_ns,
+                           groups->is_left_out);
     walk->top = NO_EVENT;
-    for (uint32_t i = 0; i < trace->tracks[track].event_count; i++) {
+    for (uint32_t i = 0; i < stretch.count; i++) {
         const struct operator_call *call = &walk->calls[i];
 
         walk->group_of[i] = NO_EVENT;
@@ -172,22 +186,29 @@ static void add_thread(struct operator_groups *groups, struct thread_walk *walk,
     close_calls(groups, walk, NO_EVENT);
 }
 
+/* Stretch by stretch, so that no more calls are held than lie in the longest of them. */
+static void add_thread(struct operator_groups *groups, struct thread_walk *walk, uint32_t track)
+{
+    const struct trace *trace = groups->input->trace;
+    uint32_t end = trace->tracks[track].first_event + trace->tracks[track].event_count;
+    struct thread_stretch stretch;
+
+    for (uint32_t i = trace->tracks[track].first_event; i < end; i += stretch.count) {
+        stretch = next_stretch(trace, i, end, groups->is_left_out);
+        add_stretch(groups, walk, stretch);
+    }
+}
+
 static void collect(struct operator_groups *groups)
 {
     const struct trace *trace = groups->input->trace;
-    struct thread_walk walk;
-    uint32_t most = 0;
+    struct thread_walk walk = {0};
 
     sum_device_time(groups);
     for (uint32_t i = 0; i < trace->detail_count && !groups->has_shapes; i++)
         groups->has_shapes = trace->details[i].input_shapes != 0;
     groups->is_left_out = find_left_out_names(trace);
     groups->by_name = zeroed_array(2 * string_pool_count(&trace->strings), sizeof *groups->by_name);
-    for (uint32_t t = 0; t < trace->track_count; t++)
-        if (!trace->tracks[t].is_device && trace->tracks[t].event_count > most)
-            most = trace->tracks[t].event_count;
-    walk.calls = zeroed_array(most, sizeof *walk.calls);
-    walk.group_of = zeroed_array(most, sizeof *walk.group_of);
     for (uint32_t t = 0; t < trace->track_count; t++)
         if (!trace->tracks[t].is_device && trace->tracks[t].event_count > 0)
             add_thread(groups, &walk, t);

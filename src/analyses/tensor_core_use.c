@@ -129,8 +129,8 @@ static void fill_operator(const struct unit_use *use, struct value *cells,
     cells[4] = value_time_ns(row->kernel_ns);
     cells[5] = value_flops(row->calls > 0 ? row->flops / (double)row->calls : 0);
     cells[6] = value_flops_per_second(rate);
-    if (call->peak > 0)
-        cells[7] = value_fraction(rate / call->peak);
+    if (call->price->peak > 0)
+        cells[7] = value_fraction(rate / call->price->peak);
     cells[8] = value_text(unit_text(row));
 }
 
@@ -200,8 +200,8 @@ static void add_slow_products(const struct unit_use *use)
             value_text(results_text(use->results, trace_text(use->efficiency->trace, op->name)));
         cells[1] = value_text(shapes_of(use, op));
         cells[2] = value_time_ns(rounded_mean(row->kernel_ns, use->steps));
-        if (call->peak > 0)
-            cells[3] = value_fraction(per_second(row->flops, row->kernel_ns) / call->peak);
+        if (call->price->peak > 0)
+            cells[3] = value_fraction(per_second(row->flops, row->kernel_ns) / call->price->peak);
         cells[4] = value_text(reason);
         if (call->longest != NO_EVENT)
             cells[5] = value_text(results_text(

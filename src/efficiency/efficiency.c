@@ -122,23 +122,23 @@ static void book_call(struct pricing *pricing, uint32_t step, const struct matri
     struct ideal_times *ideal = &pricing->ideals[step];
     double share = call->kernel_ns > 0 ? (double)ns / (double)call->kernel_ns : 0;
 
-    add_flops(&to->flops, &call->flops, share);
+    add_flops(&to->flops, &call->price->flops, share);
     if (call->precision < PEAK_TYPE_COUNT) {
         struct precision_total *total = &pricing->efficiency->precisions[call->precision];
 
-        total->executed += share * call->flops.executed;
-        total->model += share * call->flops.model;
+        total->executed += share * call->price->flops.executed;
+        total->model += share * call->price->flops.model;
         total->kernel_ns += ns;
     }
     if (call->obstacle != PRICE_KNOWN)
         return;
-    ideal->recomputed_ns += share * call->flops.recomputed / call->peak * 1e9;
-    ideal->extra_ns += share * call->flops.extra / call->peak * 1e9;
-    ideal->model_ns += share * call->flops.model / call->peak * 1e9;
-    to->all_pairs_ideal_ns += share * call->flops.all_pairs / call->peak * 1e9;
-    if (call->unit_ns > call->vector_ns) {
-        to->unit_flops += share * call->flops.executed;
-        to->unit_ideal_ns += share * call->flops.executed / call->peak * 1e9;
+    ideal->recomputed_ns += share * call->price->flops.recomputed / call->price->peak * 1e9;
+    ideal->extra_ns += share * call->price->flops.extra / call->price->peak * 1e9;
+    ideal->model_ns += share * call->price->flops.model / call->price->peak * 1e9;
+    to->all_pairs_ideal_ns += share * call->price->flops.all_pairs / call->price->peak * 1e9;
+    if (call->unit_lead_ns > 0) {
+        to->unit_flops += share * call->price->flops.executed;
+        to->unit_ideal_ns += share * call->price->flops.executed / call->price->peak * 1e9;
         to->unit_kernel_ns += ns;
     }
 }

@@ -11,6 +11,8 @@
 /* So far above a product stands the op that masks it. */
 enum { MASK_DEPTH_MAX = 12, UNIT_NOT_LOOKED_UP = UINT8_MAX };
 
+static const struct product_price no_price;
+
 /* Everything at hand while calls are found. */
 struct call_search {
     struct matrix_calls *calls;
@@ -18,8 +20,9 @@ struct call_search {
     const struct ledger *ledger;
     const struct module_costs *costs;
     const struct peak_choice *peaks;
-    uint32_t *owners; /* [host_count]: the counted op that an event is, or lies in; or NO_EVENT */
-    uint8_t *units;   /* by name: enum matrix_unit_use */
+    uint32_t *owners;  /* [host_count]: the counted op that an event is, or lies in; or NO_EVENT */
+    uint32_t *call_of; /* [host_count]: index in calls, or NO_CALL */
+    uint8_t *units;    /* by name: enum matrix_unit_use */
 };
 
 static const struct op_cost *cost_of(const struct module_costs *costs, uint32_t op)
@@ -60,8 +63,8 @@ static uint32_t call_of_op(struct call_search *search, uint32_t op)
 {
     struct matrix_calls *calls = search->calls;
 
-    if (calls->call_of[op] != NO_CALL)
-        return calls->call_of[op];
+    if (search->call_of[op] != NO_CALL)
+        return search->call_of[op];
     if (calls->count == calls->capacity) {
         calls->capacity = calls->capacity ? 2 * calls->capacity : 1024;
         calls->calls =
@@ -69,10 +72,11 @@ static uint32_t call_of_op(struct call_search *search, uint32_t op)
     }
     calls->calls[calls->count] =
         (struct matrix_call){.op = op,
+                             .price = &no_price,
                              .longest = NO_EVENT,
                              .is_matrix = counted_cost_of(search->costs, op)->kind == COST_MATRIX,
                              .precision = PEAK_TYPE_COUNT};
-    return calls->call_of[op] = calls->count++;
+    return search->call_of[op] = calls->count++;
 }
 
 static enum matrix_unit_use unit_of(struct call_search *search, uint32_t name)
@@ -90,9 +94,9 @@ static void add_to_call(struct call_search *search, const struct work_piece *pie
 
     call->kernel_ns += length_ns;
     if (piece->unit == MATRIX_UNIT_USED)
-        call->unit_ns += length_ns;
+        call->unit_lead_ns += length_ns;
     if (piece->unit == MATRIX_UNIT_NOT_USED)
-        call->vector_ns += length_ns;
+        call->unit_lead_ns -= length_ns;
     if (call->longest == NO_EVENT || device[call->longest].duration_ns < length_ns)
         call->longest = piece->event;
 }
@@ -216,7 +220,7 @@ static enum peak_type precision_of_call(const struct call_search *search,
     const struct event *op = &search->trace->host[call->op];
     uint32_t types = search->trace->details[op->detail].input_types;
     enum peak_type type = precision_of_types(types ? trace_text(search->trace, types) : NULL);
-    bool is_on_units = call->unit_ns > call->vector_ns;
+    bool is_on_units = call->unit_lead_ns > 0;
 
     if (search->peaks->has_precision)
         return search->peaks->precision;
@@ -227,27 +231,43 @@ static enum peak_type precision_of_call(const struct call_search *search,
     return type;
 }
 
-static void price_call(const struct call_search *search, struct matrix_call *call)
+/* `price` is zeroed. */
+static void price_call(const struct call_search *search, struct matrix_call *call,
+                       struct product_price *price)
 {
     const struct op_cost *cost = counted_cost_of(search->costs, call->op);
 
-    if (!call->is_matrix) {
-        call->obstacle = PRICE_NO_FORMULA;
-        return;
-    }
+    call->price = price;
     if (cost->flops == TOO_LARGE) {
         call->obstacle = PRICE_NO_ARGUMENTS;
         return;
     }
-    call->flops = parts_of_call(search->costs, call->op);
-    call->precision = precision_of_call(search, call);
+    price->flops = parts_of_call(search->costs, call->op);
+    call->precision = (uint8_t)precision_of_call(search, call);
     if (call->precision == PEAK_TYPE_COUNT) {
         call->obstacle = PRICE_NO_TYPE;
         return;
     }
-    call->peak = search->peaks->peaks[call->precision];
-    if (call->peak <= 0)
+    price->peak = search->peaks->peaks[call->precision];
+    if (price->peak <= 0)
         call->obstacle = PRICE_NO_PEAK;
+}
+
+static void price_calls(const struct call_search *search)
+{
+    struct matrix_calls *calls = search->calls;
+    size_t products = 0;
+
+    for (uint32_t i = 0; i < calls->count; i++)
+        products += calls->calls[i].is_matrix;
+    calls->prices = require_memory(calloc(products + 1, sizeof *calls->prices));
+    products = 0;
+    for (uint32_t i = 0; i < calls->count; i++) {
+        if (calls->calls[i].is_matrix)
+            price_call(search, &calls->calls[i], &calls->prices[products++]);
+        else
+            calls->calls[i].obstacle = PRICE_NO_FORMULA;
+    }
 }
 
 void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
@@ -259,9 +279,9 @@ void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
     size_t names = string_pool_count(&trace->strings);
     size_t pieces = ledger->is_cpu_only ? trace->host_count : trace->device_count;
 
-    calls->call_of =
-        require_memory(malloc((trace->host_count + (size_t)1) * sizeof *calls->call_of));
-    memset(calls->call_of, 0xff, (trace->host_count + (size_t)1) * sizeof *calls->call_of);
+    search.call_of =
+        require_memory(malloc((trace->host_count + (size_t)1) * sizeof *search.call_of));
+    memset(search.call_of, 0xff, (trace->host_count + (size_t)1) * sizeof *search.call_of);
     calls->pieces = require_memory(malloc((pieces + 1) * sizeof *calls->pieces));
     search.units = require_memory(malloc(names + 1));
     memset(search.units, UNIT_NOT_LOOKED_UP, names + 1);
@@ -270,8 +290,8 @@ void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
         add_products(&search);
     else
         add_kernels(&search);
-    for (uint32_t i = 0; i < calls->count; i++)
-        price_call(&search, &calls->calls[i]);
+    price_calls(&search);
+    free(search.call_of);
     free(search.units);
     free(search.owners);
 }
@@ -299,6 +319,6 @@ void matrix_calls_clear(struct matrix_calls *calls)
 {
     free(calls->calls);
     free(calls->pieces);
-    free(calls->call_of);
+    free(calls->prices);
     *calls = (struct matrix_calls){0};
 }

@@ -37,18 +37,23 @@ struct flop_parts {
     double all_pairs;  /* as model, with masked pairs: the convention without causal halving */
 };
 
-/* One call of an op on the device (CPU only: of a product on its thread). */
+/* What a product computes, and how fast its device could. */
+struct product_price {
+    struct flop_parts flops; /* all 0 where not known */
+    double peak;             /* FLOP/s; 0: not known */
+};
+
+/* One call of an op on the device (CPU only: of a product on its thread). There is one for nearly
+ * each kernel of a trace, so it is kept small. */
 struct matrix_call {
-    uint32_t op;       /* index in trace->host */
-    int64_t kernel_ns; /* its kernels, each as long as it ran; of a product its matrix kernels */
-    int64_t unit_ns;   /* of those on matrix units, by their names */
-    int64_t vector_ns; /* of those on vector units, by their names */
-    uint32_t longest;  /* the longest of them: index in trace->device; NO_EVENT on a CPU */
+    int64_t kernel_ns;    /* its kernels, each as long as it ran; of a product its matrix kernels */
+    int64_t unit_lead_ns; /* of those on matrix units, by their names, less those on vector units */
+    const struct product_price *price; /* in matrix_calls; of what is no product all 0 */
+    uint32_t op;                       /* index in trace->host */
+    uint32_t longest;  /* the longest of the kernels: index in trace->device; NO_EVENT on a CPU */
     bool is_matrix;    /* a product: convolution, attention, recurrent layer included */
-    enum price_obstacle obstacle;
-    enum peak_type precision; /* PEAK_TYPE_COUNT: not known */
-    struct flop_parts flops;  /* all 0 where not known, and for what is no product */
-    double peak;              /* FLOP/s; 0: not known */
+    uint8_t obstacle;  /* enum price_obstacle */
+    uint8_t precision; /* enum peak_type; PEAK_TYPE_COUNT: not known */
 };
 
 /* A stretch of work: a kernel of the ledger's device, or on a CPU a product. In order of start. */
@@ -68,7 +73,7 @@ struct matrix_calls {
     uint32_t capacity;
     struct work_piece *pieces; /* computing kernels: no communication, copies or memsets */
     uint32_t piece_count;
-    uint32_t *call_of; /* [host_count]: index in calls, or NO_CALL */
+    struct product_price *prices; /* of the calls that are products */
 };
 
 void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,

@@ -15,7 +15,7 @@ struct totalling {
 
 double compute_roof(const struct efficiency *efficiency, const struct matrix_call *call)
 {
-    return call->is_matrix ? call->peak : efficiency->peaks.peaks[PEAK_FP32];
+    return call->is_matrix ? call->price->peak : efficiency->peaks.peaks[PEAK_FP32];
 }
 
 double memory_roof(const struct efficiency *efficiency)
@@ -60,7 +60,7 @@ static void add_to_operator(struct totalling *work, const struct work_piece *pie
         row->unit_ns += length_ns;
     if (piece->unit == MATRIX_UNIT_NOT_USED)
         row->vector_ns += length_ns;
-    row->flops += share * (call->is_matrix ? call->flops.executed : (double)price->flops);
+    row->flops += share * (call->is_matrix ? call->price->flops.executed : (double)price->flops);
     if (price->bytes < 0)
         row->bytes = -INFINITY;
     row->bytes += share * (double)price->bytes;
@@ -80,13 +80,13 @@ static void add_to_class(struct totalling *work, const struct work_piece *piece,
     const struct matrix_call *call = &efficiency->calls.calls[piece->call];
     const struct op_cost *price = cost_of(efficiency, efficiency->costs->counted.cost_of[call->op]);
     struct class_work *class = &work->totals->classes[piece->class];
-    double flops = share * (call->is_matrix ? call->flops.executed : (double)price->flops);
+    double flops = share * (call->is_matrix ? call->price->flops.executed : (double)price->flops);
     double bytes = share * (double)price->bytes;
     double peak = compute_roof(efficiency, call);
     double bandwidth = memory_roof(efficiency);
     double compute_ns = peak > 0 ? flops / peak * 1e9 : 0;
 
-    if (price->bytes < 0 || (call->is_matrix && call->flops.executed <= 0))
+    if (price->bytes < 0 || (call->is_matrix && call->price->flops.executed <= 0))
         return;
     class->known_ns += piece->end_ns - piece->start_ns;
     class->flops += flops;
@@ -108,11 +108,11 @@ static void add_to_module(struct totalling *work, const struct work_piece *piece
         return;
     row->kernel_ns += length_ns;
     row->unit_ns += piece->unit == MATRIX_UNIT_USED ? length_ns : 0;
-    row->flops += share * call->flops.executed;
+    row->flops += share * call->price->flops.executed;
     if (call->obstacle != PRICE_KNOWN)
         return;
     row->priced_ns += length_ns;
-    row->ideal_ns += share * call->flops.executed / call->peak * 1e9;
+    row->ideal_ns += share * call->price->flops.executed / call->price->peak * 1e9;
 }
 
 static void add_piece(struct totalling *work, const struct work_piece *piece)
