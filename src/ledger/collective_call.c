@@ -208,12 +208,13 @@ static int element_type_in_list(const char *types, uint32_t index)
     return -1;
 }
 
-static void take_metadata(struct collective_call *call, const struct trace *trace,
-                          const struct event_detail *detail)
+static void take_metadata(struct collective_call *call, const struct trace *trace, uint32_t index)
 {
+    const struct event_detail *detail = &trace->details[index];
     const char *name = trace_text(trace, detail->collective_name);
     const char *type = trace_text(trace, detail->element_type);
 
+    call->detail = index;
     call->kind = collective_kind_of_name(name);
     call->elements =
         detail->in_elements > detail->out_elements ? detail->in_elements : detail->out_elements;
@@ -272,7 +273,7 @@ static void ask_launching_thread(struct collective_call *call, const struct trac
         if (event_end_ns(event) < event_end_ns(call_event) || !is_about_collectives(event, name))
             continue;
         if (trace->details[event->detail].collective_name) {
-            take_metadata(call, trace, &trace->details[event->detail]);
+            take_metadata(call, trace, event->detail);
             return;
         }
         take_operator(call, trace, event);
@@ -288,7 +289,7 @@ struct collective_call describe_collective(const struct trace *trace, uint32_t d
     const struct event *kernel = &trace->device[device_event];
 
     if (trace->details[kernel->detail].collective_name)
-        take_metadata(&call, trace, &trace->details[kernel->detail]);
+        take_metadata(&call, trace, kernel->detail);
     else if (trace->launch[device_event] != NO_EVENT)
         ask_launching_thread(&call, trace, trace->launch[device_event]);
     if (call.kind == COLLECTIVE_OTHER)

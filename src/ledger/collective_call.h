@@ -27,6 +27,7 @@ struct collective_call {
     int64_t elements;   /* of the whole message, as nccl-tests count it: the larger of input and
                            output; -1 = not known */
     int element_type;   /* index for element_type_title; -1 = not known */
+    uint32_t detail;    /* index in trace->details of the NCCL metadata; 0 = none */
 };
 
 const char *collective_kind_key(enum collective_kind kind);   /* "all_reduce" */

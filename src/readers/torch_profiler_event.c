@@ -42,6 +42,8 @@ static inline enum field field_of(const struct json_slice *key)
 static inline unsigned arg_number(const struct json_slice *key)
 {
     switch (key->length) {
+    case 3:
+        return KEY_IS("Seq") ? ARG_COLLECTIVE_SEQUENCE : ARG_COUNT;
     case 4:
         return KEY_IS("grid") ? ARG_GRID : KEY_IS("name") ? ARG_NAME : ARG_COUNT;
     case 5:
@@ -51,6 +53,10 @@ static inline unsigned arg_number(const struct json_slice *key)
                                  : ARG_COUNT;
     case 6:
         return KEY_IS("stream") ? ARG_STREAM : KEY_IS("device") ? ARG_DEVICE : ARG_COUNT;
+    case 8:
+        return KEY_IS("Src Rank")   ? ARG_SOURCE_RANK
+               : KEY_IS("Dst Rank") ? ARG_DESTINATION_RANK
+                                    : ARG_COUNT;
     case 10:
         return KEY_IS("Input Dims") || KEY_IS("Input dims") ? ARG_INPUT_DIMS
                : KEY_IS("Input type")                       ? ARG_INPUT_TYPE

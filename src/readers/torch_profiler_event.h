@@ -31,6 +31,9 @@ enum event_arg {
     ARG_IN_ELEMENTS,
     ARG_OUT_ELEMENTS,
     ARG_GROUP_SIZE,
+    ARG_COLLECTIVE_SEQUENCE,
+    ARG_SOURCE_RANK,
+    ARG_DESTINATION_RANK,
     /* fractions: torch_event.fractions, from ARG_OCCUPANCY on */
     ARG_OCCUPANCY,
     ARG_BLOCKS_PER_SM,

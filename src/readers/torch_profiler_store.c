@@ -285,6 +285,9 @@ static uint32_t store_detail(struct torch_store *store, const struct torch_event
     detail.in_elements = number_or(event, ARG_IN_ELEMENTS, -1);
     detail.out_elements = number_or(event, ARG_OUT_ELEMENTS, -1);
     detail.group_size = number_or(event, ARG_GROUP_SIZE, -1);
+    detail.sequence = number_or(event, ARG_COLLECTIVE_SEQUENCE, -1);
+    detail.source_rank = small(number_or(event, ARG_SOURCE_RANK, -1));
+    detail.destination_rank = small(number_or(event, ARG_DESTINATION_RANK, -1));
     return trace_builder_detail(store->builder, &detail);
 }
 

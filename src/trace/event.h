@@ -76,6 +76,9 @@ struct event_detail {
     int64_t in_elements;      /* In msg nelems */
     int64_t out_elements;     /* Out msg nelems */
     int64_t group_size;       /* Group size */
+    int64_t sequence;         /* Seq: counts the calls of the group, the same on all its ranks */
+    int32_t source_rank;      /* Src Rank, of a send or receive */
+    int32_t destination_rank; /* Dst Rank */
 };
 
 static inline int64_t event_end_ns(const struct event *event)

@@ -115,6 +115,9 @@ struct event_detail event_detail_none(void)
     detail.in_elements = -1;
     detail.out_elements = -1;
     detail.group_size = -1;
+    detail.sequence = -1;
+    detail.source_rank = -1;
+    detail.destination_rank = -1;
     return detail;
 }
 

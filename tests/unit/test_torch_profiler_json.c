@@ -67,7 +67,8 @@ static void a_kernel_has_all_its_facts(void **state)
         "\"grid\": [24, 2, 1], \"block\": [128,1,1], \"registers per thread\": 16,"
         "\"shared memory\": 49152, \"blocks per SM\": 0.3, \"warps per SM\": 1.25,"
         "\"est. achieved occupancy %\": 2, \"Collective name\": \"allreduce\","
-        "\"In msg nelems\": 5, \"Out msg nelems\": 6, \"Group size\": 8, \"dtype\": \"Float\","
+        "\"In msg nelems\": 5, \"Out msg nelems\": 6, \"Group size\": 8,"
+        "\"Seq\": 7, \"Src Rank\": 2, \"Dst Rank\": 3, \"dtype\": \"Float\","
         "\"Process Group Name\": \"0\", \"Process Group Ranks\": [0, 1], \"bytes\": 9},"
         "\"dur\": 3, \"ts\": 5, \"tid\": 99, \"pid\": 98, \"name\": \"k\", \"cat\": \"Kernel\","
         " \"ph\": \"X\"}");
@@ -94,6 +95,9 @@ static void a_kernel_has_all_its_facts(void **state)
     assert_int_equal(detail->in_elements, 5);
     assert_int_equal(detail->out_elements, 6);
     assert_int_equal(detail->group_size, 8);
+    assert_int_equal(detail->sequence, 7);
+    assert_int_equal(detail->source_rank, 2);
+    assert_int_equal(detail->destination_rank, 3);
     assert_int_equal(detail->bytes, 9);
 }
 
