@@ -5,6 +5,7 @@
 #include "analyses/tally.h"
 #include "base/format.h"
 #include "ledger/step_outliers.h"
+#include "results/find_results.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,58 +19,6 @@ const char *rank_label(struct results *results, const struct trace *trace)
     if (trace->facts.rank >= 0)
         return results_format(results, "rank %" PRId64, trace->facts.rank);
     return results_text(results, slash ? slash + 1 : path);
-}
-
-static const struct section *find_section(const struct rank_results *rank, const char *key)
-{
-    for (size_t i = 0; i < rank->section_count; i++)
-        if (strcmp(rank->sections[i]->key, key) == 0)
-            return rank->sections[i];
-    return NULL;
-}
-
-static const struct table *find_table(const struct section *section, const char *key)
-{
-    for (size_t i = 0; section && i < section->table_count; i++)
-        if (strcmp(section->tables[i]->key, key) == 0)
-            return section->tables[i];
-    return NULL;
-}
-
-static struct value find_number(const struct section *section, const char *key)
-{
-    for (size_t i = 0; section && i < section->number_count; i++)
-        if (strcmp(section->numbers[i].key, key) == 0)
-            return section->numbers[i].value;
-    return value_none();
-}
-
-static size_t find_column(const struct table *table, const char *key)
-{
-    size_t i = 0;
-
-    while (i < table->column_count && strcmp(table->columns[i].key, key) != 0)
-        i++;
-    return i;
-}
-
-/* The cell in column `column` of the row whose column `by` holds `text`; NONE where there is none.
- */
-static struct value find_cell(const struct table *table, const char *by, const char *text,
-                              const char *column)
-{
-    size_t by_index = table ? find_column(table, by) : 0;
-    size_t index = table ? find_column(table, column) : 0;
-
-    if (!table || by_index == table->column_count || index == table->column_count)
-        return value_none();
-    for (size_t row = 0; row < table->row_count; row++) {
-        const struct value *cells = &table->cells[row * table->column_count];
-
-        if (cells[by_index].unit == UNIT_TEXT && strcmp(cells[by_index].text, text) == 0)
-            return cells[index];
-    }
-    return value_none();
 }
 
 static int64_t mean_ns_of(const struct rank_results *rank, const char *key)

@@ -1,11 +1,11 @@
 /* Writes JSON that is valid whatever the strings hold. */
 #include "base/json_writer.h"
 
+#include "base/exact_real.h"
 #include "base/utf8.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_on_one_line(const struct json_writer *writer)
@@ -128,19 +128,12 @@ void json_integer(struct json_writer *writer, const char *key, int64_t number)
 
 void json_real(struct json_writer *writer, const char *key, double number)
 {
-    char digits[40];
-
     if (!isfinite(number)) {
         json_null(writer, key);
         return;
     }
     begin_value(writer, key);
-    for (int precision = 6; precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, number);
-        if (strtod(digits, NULL) == number)
-            break;
-    }
-    fputs(digits, writer->output);
+    fputs(exact_real(number).text, writer->output);
 }
 
 void json_boolean(struct json_writer *writer, const char *key, bool truth)

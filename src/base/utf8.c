@@ -1,6 +1,8 @@
 /* Text from a trace, character by character. */
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* Length by the first byte, and the smallest code that needs that length; 0 for a byte that begins
  * none. */
 static size_t expected_length(unsigned char first)
@@ -36,6 +38,33 @@ struct utf8_character utf8_decode(const char *text, size_t length)
     if (code < smallest[needed] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
         return invalid;
     return (struct utf8_character){.code = code, .length = needed, .is_valid = true};
+}
+
+const char *utf8_repaired(struct arena *arena, const char *text)
+{
+    static const char replacement[] = "\xEF\xBF\xBD";
+    const char *end = text + strlen(text);
+    size_t bad_count = 0;
+    char *copy, *to;
+
+    for (const char *at = text; at < end;) {
+        struct utf8_character c = utf8_decode(at, (size_t)(end - at));
+
+        bad_count += !c.is_valid;
+        at += c.length;
+    }
+    if (bad_count == 0)
+        return text;
+    to = copy = arena_allocate(arena, (size_t)(end - text) + 2 * bad_count + 1);
+    while (text < end) {
+        struct utf8_character c = utf8_decode(text, (size_t)(end - text));
+        size_t length = c.is_valid ? c.length : sizeof replacement - 1;
+
+        memcpy(to, c.is_valid ? text : replacement, length);
+        to += length;
+        text += c.length;
+    }
+    return copy;
 }
 
 struct code_range {

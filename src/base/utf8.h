@@ -2,6 +2,8 @@
 #ifndef FLOPLEDGER_BASE_UTF8_H
 #define FLOPLEDGER_BASE_UTF8_H
 
+#include "base/arena.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +17,10 @@ struct utf8_character {
 /* The character `text` begins with; `length` (at least 1) bytes are there. Overlong forms,
  * surrogates and codes past U+10FFFF are not valid. */
 struct utf8_character utf8_decode(const char *text, size_t length);
+
+/* The text with U+FFFD in place of each byte that is not UTF-8: `text` itself where there is none,
+ * else a copy in `arena`. */
+const char *utf8_repaired(struct arena *arena, const char *text);
 
 /* Columns of a terminal the character takes: 0 (combining), 1 or 2 (CJK, emoji). */
 int utf8_columns(uint32_t code);

@@ -33,25 +33,7 @@ const struct value *deepspeed_value(const struct section *section, const char *k
 
 static double real_of(const struct value *value, double otherwise)
 {
-    if (!value)
-        return otherwise;
-    switch (value->unit) {
-    case UNIT_COUNT:
-    case UNIT_TIME_NS:
-    case UNIT_BYTES:
-        return (double)value->integer;
-    case UNIT_FRACTION:
-    case UNIT_NUMBER:
-    case UNIT_BYTES_PER_SECOND:
-    case UNIT_FLOPS:
-    case UNIT_FLOPS_PER_SECOND:
-        return value->real;
-    case UNIT_NONE:
-    case UNIT_TEXT:
-    case UNIT_NOT_KNOWN:
-        break;
-    }
-    return otherwise;
+    return value && value_is_number(value) ? value_as_real(value) : otherwise;
 }
 
 double deepspeed_real(const struct section *section, const char *key, double otherwise)

@@ -5,35 +5,6 @@
 
 enum { SCHEMA_VERSION = 1 };
 
-static const char *unit_key(enum unit unit)
-{
-    switch (unit) {
-    case UNIT_NONE:
-        return "none";
-    case UNIT_TEXT:
-        return "text";
-    case UNIT_COUNT:
-        return "count";
-    case UNIT_TIME_NS:
-        return "ns";
-    case UNIT_BYTES:
-        return "bytes";
-    case UNIT_FRACTION:
-        return "fraction";
-    case UNIT_NUMBER:
-        return "number";
-    case UNIT_BYTES_PER_SECOND:
-        return "bytes/s";
-    case UNIT_FLOPS:
-        return "flop";
-    case UNIT_FLOPS_PER_SECOND:
-        return "flop/s";
-    case UNIT_NOT_KNOWN:
-        return "not_known";
-    }
-    return "none";
-}
-
 static void write_value(struct json_writer *json, const char *key, const struct value *value)
 {
     switch (value->unit) {

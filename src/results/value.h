@@ -29,6 +29,16 @@ struct value {
     };
 };
 
+/* "ns", "bytes", "fraction": as the JSON report calls it. */
+const char *unit_key(enum unit unit);
+
+/* Neither text, nor empty, nor not known. */
+bool value_is_number(const struct value *value);
+/* A number that is kept as `integer`. */
+bool value_is_integer(const struct value *value);
+/* A number in the unit that it has; `value` must be one. */
+double value_as_real(const struct value *value);
+
 static inline struct value value_none(void)
 {
     return (struct value){.unit = UNIT_NONE, .integer = 0};

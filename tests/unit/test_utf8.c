@@ -62,11 +62,25 @@ static void columns_are_those_of_a_terminal(void **state)
     assert_int_equal(utf8_columns(0x2588), 1);
 }
 
+static void what_is_not_utf8_is_replaced(void **state)
+{
+    struct arena arena = {0};
+    const char *good = "caf\xC3\xA9\n";
+
+    (void)state;
+    assert_ptr_equal(utf8_repaired(&arena, good), good);
+    assert_string_equal(utf8_repaired(&arena, ""), "");
+    assert_string_equal(utf8_repaired(&arena, "a\xFF\xC3"), "a\xEF\xBF\xBD\xEF\xBF\xBD");
+    assert_string_equal(utf8_repaired(&arena, "\xC3\xA9\x80z"), "\xC3\xA9\xEF\xBF\xBDz");
+    arena_clear(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(characters_are_decoded),
         cmocka_unit_test(what_is_not_utf8_is_told),
+        cmocka_unit_test(what_is_not_utf8_is_replaced),
         cmocka_unit_test(columns_are_those_of_a_terminal),
     };
 

@@ -1,0 +1,13 @@
+/* Real numbers as text for programs. */
+#ifndef FLOPLEDGER_BASE_EXACT_REAL_H
+#define FLOPLEDGER_BASE_EXACT_REAL_H
+
+/* Text returned by value: no buffer to own. */
+struct real_text {
+    char text[40];
+};
+
+/* As few digits as give the same double again ("0.1", "1e+300"). `number` must be finite. */
+struct real_text exact_real(double number);
+
+#endif
