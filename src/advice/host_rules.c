@@ -47,6 +47,55 @@ bool check_data_loading(struct advice_case *advice, struct advice_claim *claim)
     return true;
 }
 
+/* What the launching thread waits for in a call of the system, by the call's name. */
+static const struct prefixed_text system_call_advice[] = {
+    {"pthread_", "it waits for another thread of the program: see what that one does meanwhile "
+                 "(loader, logger, checkpoint, another holder of Python's lock)"},
+    {"sem_", "it waits for another thread or process: see what that one does meanwhile (loader, "
+             "logger, checkpoint)"},
+    {"futex", "it waits for another thread of the program: see what that one does meanwhile"},
+    {"wait", "it waits for a process that it started: do that beside the step"},
+    {"poll", "it waits for another process or host: let a thread fetch ahead of the step"},
+    {"ppoll", "it waits for another process or host: let a thread fetch ahead of the step"},
+    {"epoll", "it waits for another process or host: let a thread fetch ahead of the step"},
+    {"select", "it waits for another process or host: let a thread fetch ahead of the step"},
+    {"recv", "it waits for another process or host: let a thread fetch ahead of the step"},
+    {"accept", "it waits for another process or host: connect before the steps"},
+    {"connect", "it waits for another process or host: connect before the steps"},
+    {"send", "it sends to another process or host: let a thread do that beside the step"},
+    {"nanosleep", "a sleep in the step: wait for what it is there for instead"},
+    {"clock_nanosleep", "a sleep in the step: wait for what it is there for instead"},
+    {"usleep", "a sleep in the step: wait for what it is there for instead"},
+    {"sleep", "a sleep in the step: wait for what it is there for instead"},
+    {"sched_yield", "it spins for another thread: see what that one does meanwhile"},
+    {"ioctl", "calls of the device's driver: warm up before recording; allocate and register "
+              "memory before the steps"},
+    {"mmap", "memory of the host comes from the system: reuse buffers"},
+    {"munmap", "memory of the host goes back to the system: reuse buffers"},
+    {"", "files or pipes: read ahead in another thread or process, from a disk nearby; log and "
+         "save beside the step"},
+};
+
+bool check_system_calls(struct advice_case *advice, struct advice_claim *claim)
+{
+    const char *name = busiest_host_event(advice, ACCOUNT_BIT(IDLE_SYSTEM));
+    const char *gap = longest_gap_text(advice, ACCOUNT_BIT(IDLE_SYSTEM), false);
+
+    claim_accounts(advice, claim, ACCOUNT_BIT(IDLE_SYSTEM));
+    if (!name || !gap)
+        return false;
+    claim->evidence =
+        results_format(advice->results, "most in %s; %s", brief_name(name, advice->results), gap);
+    claim->try_this = text_by_prefix(name, system_call_advice);
+    claim->confidence = CONFIDENCE_HIGH;
+    claim->reason =
+        results_format(advice->results,
+                       "%s while the launching thread is in the call; synchronising calls of the "
+                       "device are told apart",
+                       idles(advice));
+    return true;
+}
+
 bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim)
 {
     const char *name = busiest_host_event(advice, ACCOUNT_BIT(IDLE_ANNOTATION));

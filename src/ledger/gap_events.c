@@ -60,8 +60,8 @@ static int compare_gaps(const void *left, const void *right)
     return (a->gap->start_ns > b->gap->start_ns) - (a->gap->start_ns < b->gap->start_ns);
 }
 
-/* A call of the operating system (or whatever else was recorded on the thread) explains no account,
- * but it tells what the host waited for where nothing closer is known. */
+/* What else was recorded on the thread explains no account, but it tells what the host was in where
+ * nothing closer is known. */
 static bool tells_more(const struct event *event, enum account account)
 {
     return event->kind == EVENT_HOST_OTHER &&

@@ -95,6 +95,8 @@ static enum host_class event_class(const struct trace *trace, const struct event
         return is_data_loading(name) ? HOST_DATA : HOST_ANNOTATION;
     case EVENT_PYTHON_FUNCTION:
         return is_garbage_collection(name) ? HOST_GARBAGE : HOST_PYTHON;
+    case EVENT_SYSTEM_CALL:
+        return HOST_SYSTEM;
     case EVENT_OVERHEAD:
     case EVENT_HOST_OTHER:
     case EVENT_KERNEL:

@@ -16,6 +16,7 @@ enum host_class {
     HOST_ALLOCATOR,  /* device or pinned memory is allocated or freed */
     HOST_GARBAGE,    /* Python's garbage collector */
     HOST_RUNTIME,    /* any other runtime or driver call */
+    HOST_SYSTEM,     /* a call of the operating system */
     HOST_OPERATOR,   /* an operator */
     HOST_ANNOTATION, /* a named range, steps excepted */
     HOST_PYTHON,     /* a Python frame */

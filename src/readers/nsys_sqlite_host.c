@@ -172,7 +172,7 @@ static void read_system_calls(struct nsys_reading *reading)
 
         if (!nsys_reading_time(reading, &rows, &time))
             continue;
-        event = event_of(&time, EVENT_HOST_OTHER);
+        event = event_of(&time, EVENT_SYSTEM_CALL);
         event.track = nsys_reading_thread(reading, nsys_integer(&rows, 2, 0));
         event.name = nsys_reading_string(reading, nsys_integer(&rows, 3, -1));
         trace_builder_add(&reading->builder, &event);

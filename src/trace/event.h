@@ -13,6 +13,7 @@ enum event_kind {
     EVENT_OPERATOR,   /* an op of the framework: cpu_op, Operator */
     EVENT_RUNTIME_CALL, /* a call into the device's runtime or driver: cuda_runtime, cuda_driver,
                            hip */
+    EVENT_SYSTEM_CALL,  /* a call of the operating system: a lock, a wait, a read */
     EVENT_OVERHEAD,     /* the profiler's own work: overhead */
     EVENT_HOST_OTHER,   /* any other timed event of a host thread */
     /* on a device; of events that start and end together, the first kind here counts as the first

@@ -67,6 +67,9 @@ PAGE_FAULT_TABLES = {
     "CUDA_UM_CPU_PAGE_FAULT_EVENTS": "start globalPid address originalFaultPc CpuInstruction module unresolvedFaultPc",
     "CUDA_UM_GPU_PAGE_FAULT_EVENTS": "start end globalPid deviceId address numberOfPageFaults faultAccessType",
 }
+SYSTEM_CALL_TABLES = {
+    "OSRT_API": "start end eventClass globalTid correlationId nameId returnValue nestingLevel callchainId",
+}
 METRIC_TYPE = FIRST_PROCESS + (7 << 8)  # the lowest byte is the GPU
 SAMPLE_NS = 10_000
 # Metrics by their ids, and what they are while a product, another kernel, a copy or nothing runs.
@@ -85,6 +88,7 @@ class Extras:
 
     has_metrics: bool = False
     has_page_faults: bool = False
+    has_system_calls: bool = False
 
 
 @dataclass(frozen=True)
@@ -408,14 +412,42 @@ class ModelWriter(ProcessWriter):
         self.add_named(node, at + 45_000, at + 60_000)
         self.add_op("aten::mm, op_id = 8, sizes = [[512, 128], [128, 64]]", at + 46_000, 9_000)
 
+    def add_waiting(self, number: int) -> None:
+        """The thread synchronises, then waits for another one: the device is idle for most of both."""
+        at = 100_000 * number
+        args = {"correlation": 1_000_000 + number}
+        self.add_call(
+            Event(
+                te.RUNTIME, "cudaStreamSynchronize", at + 50_000, 10_000, self.pid, self.pid, args
+            )
+        )
+        self.add_system_call("poll", at + 50_500, at + 59_500)
+        self.add_system_call("pthread_cond_wait", at + 62_000, at + 85_000)
 
-def write_model(path: Path, iterations: int, schema: Schema) -> None:
+    def add_system_call(self, name: str, start: int, end: int) -> None:
+        self.writer.add(
+            "OSRT_API",
+            start=start,
+            end=end,
+            eventClass=27,
+            globalTid=self.thread(self.pid),
+            nameId=self.writer.string(name),
+            returnValue=0,
+            nestingLevel=0,
+        )
+
+
+def write_model(path: Path, iterations: int, schema: Schema, extras: Extras) -> None:
     writer = DatabaseWriter(path, schema)
     writer.add_facts([0])
     process = ModelWriter(writer, 50, 0)
     writer.add("PROCESSES", globalPid=process.process, pid=50, name="python3")
+    if extras.has_system_calls:
+        writer.create_tables(SYSTEM_CALL_TABLES)
     for number in range(iterations):
         process.add_iteration(number)
+        if extras.has_system_calls:
+            process.add_waiting(number)
     writer.close()
 
 
@@ -496,25 +528,29 @@ def main() -> None:
         "--page-faults", action="store_true", help="memory is unified, and pages of it fault"
     )
     parser.add_argument(
+        "--system-calls",
+        action="store_true",
+        help="with --modules: calls of the operating system are traced as well",
+    )
+    parser.add_argument(
         "--megabytes", type=int, help="make a large one instead, of about that size"
     )
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
     schema = SCHEMAS[arguments.schema]
+    extras = Extras(arguments.metrics, arguments.page_faults, arguments.system_calls)
     if arguments.megabytes:
         write_large(arguments.output, arguments.megabytes, schema)
         return
     if arguments.modules:
-        write_model(arguments.output, arguments.steps, schema)
+        write_model(arguments.output, arguments.steps, schema, extras)
         return
     plan = Plan(arguments.steps, arguments.blocks, True)
     traces = [
         make_trace(f"{arguments.seed} rank {rank}", plan, NSYS_STYLE)
         for rank in range(arguments.ranks)
     ]
-    write_database(
-        arguments.output, traces, schema, Extras(arguments.metrics, arguments.page_faults)
-    )
+    write_database(arguments.output, traces, schema, extras)
 
 
 if __name__ == "__main__":

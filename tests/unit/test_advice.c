@@ -117,6 +117,7 @@ static const struct host_case host_cases[] = {
      "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 400 * US},
     {"allocator", EVENT_RUNTIME_CALL, "cudaMalloc", 400 * US},
     {"garbage_collection", EVENT_PYTHON_FUNCTION, "Python GC", 400 * US},
+    {"system_calls", EVENT_SYSTEM_CALL, "pthread_cond_wait", 400 * US},
     {"annotated_code", EVENT_ANNOTATION, "save checkpoint", 400 * US},
     {"python_code", EVENT_PYTHON_FUNCTION, "train.py(12): log", 400 * US},
     {"python_code", EVENT_HOST_OTHER, "unheard of", 400 * US},

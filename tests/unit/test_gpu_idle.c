@@ -93,8 +93,8 @@ static void a_device_that_is_never_idle_has_no_section(void **state)
     made_trace_clear(&made);
 }
 
-/* Nothing but a call of the operating system is known between two kernels. */
-static void a_blocking_call_names_a_gap(void **state)
+/* Nothing but an event of a kind that explains no account is known between two kernels. */
+static void another_event_names_a_gap(void **state)
 {
     struct made_trace made;
     uint32_t thread, stream;
@@ -105,7 +105,7 @@ static void a_blocking_call_names_a_gap(void **state)
     stream = made_stream(&made, 0, 7);
     made_kernel(&made, thread, stream, (struct made_event){"cudaLaunchKernel", 0, 10},
                 (struct made_event){"a", 20, 30});
-    made_host_event(&made, thread, EVENT_HOST_OTHER, (struct made_event){"read", 5000, 90000});
+    made_host_event(&made, thread, EVENT_HOST_OTHER, (struct made_event){"sampled", 5000, 90000});
     made_kernel(&made, thread, stream, (struct made_event){"cudaLaunchKernel", 100000, 100010},
                 (struct made_event){"b", 100020, 100030});
     made_trace_finish(&made, WINDOW_CHOICE_WHOLE);
@@ -113,14 +113,14 @@ static void a_blocking_call_names_a_gap(void **state)
     assert_int_not_equal(made.ledger.worst_gaps[0].host_event, NO_EVENT);
     assert_string_equal(
         trace_text(&made.trace, made.trace.host[made.ledger.worst_gaps[0].host_event].name),
-        "read");
+        "sampled");
     made_trace_clear(&made);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_blocking_call_names_a_gap),
+        cmocka_unit_test(another_event_names_a_gap),
         cmocka_unit_test(causes_are_ranked_and_add_up),
         cmocka_unit_test(the_longest_gap_is_named),
         cmocka_unit_test(a_device_that_is_never_idle_has_no_section),

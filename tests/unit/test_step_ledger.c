@@ -83,6 +83,7 @@ static void a_gap_is_explained_by_what_the_launching_thread_does(void **state)
         {EVENT_RUNTIME_CALL, "cudaMalloc", ACCOUNT_IDLE_ALLOCATOR},
         {EVENT_PYTHON_FUNCTION, "<built-in function collect>", ACCOUNT_IDLE_GARBAGE},
         {EVENT_RUNTIME_CALL, "cudaEventRecord", ACCOUNT_IDLE_RUNTIME},
+        {EVENT_SYSTEM_CALL, "pthread_cond_wait", ACCOUNT_IDLE_SYSTEM},
         {EVENT_OPERATOR, "aten::add", ACCOUNT_IDLE_OPERATOR},
         {EVENT_ANNOTATION, "save checkpoint", ACCOUNT_IDLE_ANNOTATION},
         {EVENT_PYTHON_FUNCTION, "train.py(10): log", ACCOUNT_IDLE_PYTHON},
@@ -122,6 +123,7 @@ static void causes_have_an_order(void **state)
     host(&test, EVENT_PYTHON_FUNCTION, (struct made_event){"train.py(10): step", 100, 190});
     host(&test, EVENT_ANNOTATION, (struct made_event){"range", 100, 180});
     host(&test, EVENT_OPERATOR, (struct made_event){"aten::add", 100, 170});
+    host(&test, EVENT_SYSTEM_CALL, (struct made_event){"poll", 100, 165});
     host(&test, EVENT_RUNTIME_CALL, (struct made_event){"cudaEventRecord", 100, 160});
     host(&test, EVENT_RUNTIME_CALL, (struct made_event){"cudaFree", 100, 150});
     host(&test, EVENT_RUNTIME_CALL, (struct made_event){"cudaDeviceSynchronize", 100, 140});
@@ -131,7 +133,8 @@ static void causes_have_an_order(void **state)
     assert_account_us(step, ACCOUNT_IDLE_SYNC, 10);
     assert_account_us(step, ACCOUNT_IDLE_ALLOCATOR, 10);
     assert_account_us(step, ACCOUNT_IDLE_RUNTIME, 10);
-    assert_account_us(step, ACCOUNT_IDLE_OPERATOR, 10);
+    assert_account_us(step, ACCOUNT_IDLE_SYSTEM, 5);
+    assert_account_us(step, ACCOUNT_IDLE_OPERATOR, 5);
     assert_account_us(step, ACCOUNT_IDLE_ANNOTATION, 10);
     assert_account_us(step, ACCOUNT_IDLE_PYTHON, 10);
     assert_account_us(step, ACCOUNT_IDLE_NOTHING, 10);
