@@ -1,0 +1,469 @@
+/* The life of a training job as its attempts: from what its files tell, one thing after another. */
+#include "job/job.h"
+
+#include "base/invariant.h"
+#include "job/job_build.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t ns_per_second = 1000000000;
+
+/* Where a step number goes back by at most so many entries, it may be another rank's line. */
+enum { ENTRIES_OF_OTHER_RANKS = 16 };
+
+struct job_event job_event_of(enum job_event_kind kind)
+{
+    return (struct job_event){
+        .kind = kind,
+        .time_ns = JOB_NOT_KNOWN,
+        .step = JOB_NOT_KNOWN,
+        .count = JOB_NOT_KNOWN,
+        .each_ns = JOB_NOT_KNOWN,
+        .last_step = JOB_NOT_KNOWN,
+        .loss = NAN,
+        .flops_per_second = NAN,
+        .mfu = NAN,
+        .tokens_per_second = NAN,
+        .tokens_per_second_of_job = NAN,
+    };
+}
+
+void *job_grow(void *items, size_t count, size_t *capacity, size_t item_bytes)
+{
+    if (count < *capacity)
+        return items;
+    *capacity = *capacity ? *capacity * 2 : 8;
+    return require_memory(reallocarray(items, *capacity, item_bytes));
+}
+
+void job_add_remark(struct job *job, struct job_remark remark)
+{
+    enum { REMARKS_MAX = 1000 };
+
+    if (job->remark_count == REMARKS_MAX)
+        return;
+    job->remarks =
+        job_grow(job->remarks, job->remark_count, &job->remark_capacity, sizeof *job->remarks);
+    job->remarks[job->remark_count++] = remark;
+}
+
+void job_begin_source(struct job *job, const char *name)
+{
+    if (!job->building)
+        job->building = require_memory(calloc(1, sizeof *job->building));
+    job->sources =
+        job_grow(job->sources, job->source_count, &job->source_capacity, sizeof *job->sources);
+    job->sources[job->source_count++] =
+        (struct job_source){.name = require_memory(strdup(name)), .first_ns = JOB_NOT_KNOWN};
+    *job->building = (struct job_building){.attempt = SIZE_MAX, .returns = job->building->returns};
+}
+
+static struct job_attempt *current_attempt(struct job *job)
+{
+    return job->building->attempt == SIZE_MAX ? NULL : &job->attempts[job->building->attempt];
+}
+
+static struct job_attempt *begin_attempt(struct job *job, bool has_start)
+{
+    job->attempts =
+        job_grow(job->attempts, job->attempt_count, &job->attempt_capacity, sizeof *job->attempts);
+    job->attempts[job->attempt_count] = (struct job_attempt){
+        .source = (uint32_t)(job->source_count - 1),
+        .has_start = has_start,
+        .start_ns = JOB_NOT_KNOWN,
+        .training_ns = JOB_NOT_KNOWN,
+        .end_ns = JOB_NOT_KNOWN,
+        .restored_step = JOB_NOT_KNOWN,
+        .last_step = JOB_NOT_KNOWN,
+    };
+    *job->building =
+        (struct job_building){.attempt = job->attempt_count, .returns = job->building->returns};
+    return &job->attempts[job->attempt_count++];
+}
+
+/* One source has one kind of clock: that of its steps. */
+static void settle_clock(struct job *job, struct job_event *event)
+{
+    struct job_source *source = &job->sources[job->source_count - 1];
+    struct job_attempt *attempt = current_attempt(job);
+
+    if (event->time_ns == JOB_NOT_KNOWN)
+        return;
+    if (source->first_ns == JOB_NOT_KNOWN) {
+        source->clock = event->clock;
+    } else if (source->clock != event->clock) {
+        job_add_remark(job, (struct job_remark){.kind = JOB_CLOCKS_DIFFER,
+                                                .source = (uint32_t)(job->source_count - 1),
+                                                .line = event->line});
+        if (event->kind != JOB_STEP || job->building->has_timed_step) {
+            event->time_ns = JOB_NOT_KNOWN;
+            return;
+        }
+        source->clock = event->clock;
+        source->first_ns = JOB_NOT_KNOWN;
+        if (attempt)
+            attempt->start_ns = attempt->training_ns = attempt->end_ns = JOB_NOT_KNOWN;
+    }
+    event->time_ns += source->shift_ns;
+    if (source->first_ns == JOB_NOT_KNOWN)
+        source->first_ns = event->time_ns;
+}
+
+static void widen(struct job_attempt *attempt, int64_t time_ns)
+{
+    if (time_ns == JOB_NOT_KNOWN)
+        return;
+    if (attempt->start_ns == JOB_NOT_KNOWN)
+        attempt->start_ns = time_ns;
+    if (attempt->end_ns == JOB_NOT_KNOWN || attempt->end_ns < time_ns)
+        attempt->end_ns = time_ns;
+}
+
+/* The attempt before has done something that only one that has started does. */
+static bool is_over(const struct job_attempt *attempt)
+{
+    return attempt->step_count > 0 || attempt->ending != JOB_ENDING_NOT_KNOWN;
+}
+
+/* The clock cannot go back between two attempts: where it does, by how much at least. */
+static void move_clock(struct job *job, struct job_event *event, int64_t by_ns)
+{
+    job->sources[job->source_count - 1].shift_ns += by_ns;
+    event->time_ns += by_ns;
+    job_add_remark(
+        job, (struct job_remark){.kind = by_ns > 0 ? JOB_CLOCK_WENT_BACK : JOB_CLOCK_CHANGED_ZONE,
+                                 .source = (uint32_t)(job->source_count - 1),
+                                 .line = event->line,
+                                 .step = event->step,
+                                 .amount_ns = by_ns});
+}
+
+static struct job_attempt *attempt_that_starts(struct job *job, struct job_event *event)
+{
+    struct job_attempt *attempt = current_attempt(job);
+
+    if (attempt && !is_over(attempt)) {
+        attempt->has_start = true;
+        return attempt;
+    }
+    if (attempt && event->time_ns != JOB_NOT_KNOWN && attempt->end_ns != JOB_NOT_KNOWN &&
+        event->time_ns < attempt->end_ns - 2 * ns_per_second)
+        move_clock(job, event, attempt->end_ns - event->time_ns);
+    return begin_attempt(job, true);
+}
+
+static void take_restore(struct job *job, struct job_event *event)
+{
+    struct job_attempt *attempt = attempt_that_starts(job, event);
+
+    if (event->step != JOB_NOT_KNOWN)
+        attempt->restored_step = event->step;
+    widen(attempt, event->time_ns);
+    if (event->kind == JOB_RESTORE_BEGIN)
+        job_begin_span(job->building, attempt, JOB_SPAN_RESTORE, event);
+    else
+        job_end_span(job->building, attempt, JOB_SPAN_RESTORE, event);
+}
+
+static void take_training(struct job *job, struct job_event *event)
+{
+    struct job_attempt *attempt = attempt_that_starts(job, event);
+
+    widen(attempt, event->time_ns);
+    if (event->time_ns != JOB_NOT_KNOWN)
+        attempt->training_ns = event->time_ns;
+    if (event->step != JOB_NOT_KNOWN && event->step > 0)
+        attempt->restored_step = event->step;
+}
+
+/* Does the line tell of steps that another rank's line has told of? */
+static bool is_repeated(const struct job_attempt *attempt, const struct job_event *event)
+{
+    size_t oldest = attempt->step_count > ENTRIES_OF_OTHER_RANKS
+                        ? attempt->step_count - ENTRIES_OF_OTHER_RANKS
+                        : 0;
+
+    if (attempt->ending != JOB_ENDING_NOT_KNOWN)
+        return false;
+    for (size_t i = attempt->step_count; i-- > oldest;) {
+        const struct job_step *step = &attempt->steps[i];
+        int64_t near_ns = 2 * ns_per_second;
+
+        if (step->step != event->step)
+            continue;
+        if (event->time_ns == JOB_NOT_KNOWN || step->end_ns == JOB_NOT_KNOWN)
+            return i + 1 == attempt->step_count ||
+                   (!isnan(step->loss) && step->loss == (float)event->loss);
+        if (step->each_ns > near_ns)
+            near_ns = step->each_ns;
+        return event->time_ns - step->end_ns <= near_ns;
+    }
+    return false;
+}
+
+/* How long the `count` steps behind the attempt's last took, as far as it can be told without the
+ * clock; 0: it cannot. */
+static int64_t steps_expected_ns(const struct job_attempt *attempt, const struct job_event *event,
+                                 int64_t count)
+{
+    const struct job_step *last = &attempt->steps[attempt->step_count - 1];
+    int64_t each_ns = event->each_ns;
+
+    if (each_ns == JOB_NOT_KNOWN)
+        each_ns = last->each_ns;
+    if (each_ns == JOB_NOT_KNOWN && attempt->step_count > 1 && last->count > 0 &&
+        last[-1].end_ns != JOB_NOT_KNOWN)
+        each_ns = (last->end_ns - last[-1].end_ns) / last->count;
+    return each_ns > 0 && each_ns < INT64_MAX / 4 / count ? each_ns * count : 0;
+}
+
+/* Mends a clock that was put back, or forward by an hour as clocks are once a year. */
+static void mend_clock(struct job *job, const struct job_attempt *attempt, struct job_event *event)
+{
+    const struct job_step *before = &attempt->steps[attempt->step_count - 1];
+    int64_t count = event->step - before->step;
+    int64_t wall_ns, steps_ns, spans_ns, tolerance_ns = 2 * ns_per_second;
+
+    if (event->time_ns == JOB_NOT_KNOWN || before->end_ns == JOB_NOT_KNOWN ||
+        (event->count != JOB_NOT_KNOWN && event->count < count))
+        return;
+    wall_ns = event->time_ns - before->end_ns;
+    steps_ns = steps_expected_ns(attempt, event, count);
+    spans_ns = job_spans_since(attempt);
+    if (steps_ns / 50 > tolerance_ns)
+        tolerance_ns = steps_ns / 50;
+    if (wall_ns < 0 || (event->each_ns != JOB_NOT_KNOWN && wall_ns < steps_ns - tolerance_ns))
+        move_clock(job, event, steps_ns + spans_ns - wall_ns);
+    else if (event->each_ns != JOB_NOT_KNOWN && event->clock == JOB_CLOCK_LOCAL &&
+             job_is_spring_forward(event->time_ns, wall_ns - steps_ns - spans_ns))
+        move_clock(job, event, -3600 * ns_per_second);
+}
+
+/* How many steps the entry stands for; 0: settled later, when the next one tells the interval. */
+static int64_t count_of(struct job *job, const struct job_attempt *attempt,
+                        const struct job_event *event)
+{
+    const struct job_step *before;
+    int64_t distance, interval;
+
+    if (attempt->step_count == 0)
+        return event->count == JOB_NOT_KNOWN ? 0 : event->count;
+    before = &attempt->steps[attempt->step_count - 1];
+    distance = event->step - before->step;
+    interval = event->count != JOB_NOT_KNOWN ? event->count
+               : before->count > 0           ? before->count
+                                             : distance;
+    if (event->count != JOB_NOT_KNOWN && event->count <= distance) {
+        if (event->count < distance)
+            job_add_remark(job, (struct job_remark){.kind = JOB_STEPS_MISSING,
+                                                    .source = (uint32_t)(job->source_count - 1),
+                                                    .line = event->line,
+                                                    .step = before->step,
+                                                    .amount_ns = distance - event->count});
+        return event->count;
+    }
+    if (distance <= 10 * interval || distance <= 10)
+        return distance;
+    if (event->time_ns != JOB_NOT_KNOWN && before->end_ns != JOB_NOT_KNOWN &&
+        (event->each_ns == JOB_NOT_KNOWN ||
+         event->time_ns - before->end_ns >= event->each_ns / 2 * distance))
+        return distance;
+    job_add_remark(job, (struct job_remark){.kind = JOB_STEPS_MISSING,
+                                            .source = (uint32_t)(job->source_count - 1),
+                                            .line = event->line,
+                                            .step = before->step,
+                                            .amount_ns = distance - interval});
+    return interval;
+}
+
+/* A line that goes on where the attempt before the last left off: two jobs write to one file. */
+static void watch_for_returns(struct job *job, const struct job_event *event)
+{
+    size_t attempt = job->building->attempt;
+
+    for (size_t back = 1; back <= 2 && attempt >= back; back++) {
+        const struct job_attempt *other = &job->attempts[attempt - back];
+
+        if (other->step_count > 1 && !job->attempts[attempt].has_start &&
+            event->step == other->steps[other->step_count - 1].step +
+                               other->steps[other->step_count - 1].count)
+            job->building->returns++;
+    }
+}
+
+static void add_step(struct job *job, struct job_attempt *attempt, const struct job_event *event)
+{
+    int64_t count = count_of(job, attempt, event);
+
+    attempt->steps = job_grow(attempt->steps, attempt->step_count, &attempt->step_capacity,
+                              sizeof *attempt->steps);
+    attempt->steps[attempt->step_count++] = (struct job_step){
+        .step = event->step,
+        .end_ns = event->time_ns,
+        .each_ns = event->each_ns,
+        .count = (int32_t)(count < INT32_MAX ? count : INT32_MAX),
+        .skipped = (int32_t)(event->skipped < INT32_MAX ? event->skipped : INT32_MAX),
+        .loss = (float)event->loss,
+        .mfu = (float)event->mfu,
+        .flops_per_second = event->flops_per_second,
+        .tokens_per_second = (float)event->tokens_per_second,
+        .tokens_per_second_of_job = (float)event->tokens_per_second_of_job,
+    };
+    if (event->last_step != JOB_NOT_KNOWN)
+        attempt->last_step = event->last_step;
+    if (event->time_ns != JOB_NOT_KNOWN)
+        job->building->has_timed_step = true;
+    widen(attempt, event->time_ns);
+}
+
+static void take_step(struct job *job, struct job_event *event)
+{
+    struct job_attempt *attempt = current_attempt(job);
+    const struct job_step *before;
+
+    if (!attempt)
+        attempt = begin_attempt(job, false);
+    if (attempt->step_count == 0) {
+        if (event->step < attempt->restored_step)
+            attempt->restored_step = JOB_NOT_KNOWN; /* weights of another run */
+        add_step(job, attempt, event);
+        return;
+    }
+    before = &attempt->steps[attempt->step_count - 1];
+    if (event->step <= before->step) {
+        if (is_repeated(attempt, event)) {
+            job->repeated_lines++;
+            widen(attempt, event->time_ns);
+            return;
+        }
+        watch_for_returns(job, event);
+        attempt = begin_attempt(job, false);
+    } else {
+        if (event->step > before->step + 10 * (int64_t)before->count)
+            watch_for_returns(job, event);
+        attempt->ending = JOB_ENDING_NOT_KNOWN; /* it was not the end */
+        free(attempt->why);
+        attempt->why = NULL;
+        mend_clock(job, attempt, event);
+    }
+    add_step(job, attempt, event);
+}
+
+static void take_ending(struct job *job, const struct job_event *event, enum job_ending ending)
+{
+    struct job_attempt *attempt = current_attempt(job);
+
+    if (!attempt)
+        attempt = begin_attempt(job, false);
+    widen(attempt, event->time_ns);
+    if (attempt->ending != JOB_ENDING_NOT_KNOWN)
+        return;
+    attempt->ending = ending;
+    if (event->text)
+        attempt->why = require_memory(strndup(event->text, event->text_length));
+}
+
+static void take_span(struct job *job, const struct job_event *event, enum job_span_kind kind,
+                      bool is_end)
+{
+    struct job_attempt *attempt = current_attempt(job);
+
+    if (!attempt)
+        attempt = begin_attempt(job, false);
+    widen(attempt, event->time_ns);
+    if (is_end)
+        job_end_span(job->building, attempt, kind, event);
+    else
+        job_begin_span(job->building, attempt, kind, event);
+}
+
+static void take_start(struct job *job, struct job_event *event)
+{
+    struct job_attempt *attempt = attempt_that_starts(job, event);
+
+    widen(attempt, event->time_ns);
+}
+
+void job_add(struct job *job, const struct job_event *given)
+{
+    struct job_event event = *given;
+
+    settle_clock(job, &event);
+    switch (event.kind) {
+    case JOB_SIGN_OF_LIFE:
+        if (event.time_ns != JOB_NOT_KNOWN)
+            widen(current_attempt(job) ? current_attempt(job) : begin_attempt(job, false),
+                  event.time_ns);
+        break;
+    case JOB_START:
+        take_start(job, &event);
+        break;
+    case JOB_RESTORE_BEGIN:
+    case JOB_RESTORE_END:
+        take_restore(job, &event);
+        break;
+    case JOB_TRAINING:
+        take_training(job, &event);
+        break;
+    case JOB_STEP:
+        take_step(job, &event);
+        break;
+    case JOB_CHECKPOINT_BEGIN:
+    case JOB_CHECKPOINT_END:
+        take_span(job, &event, JOB_SPAN_CHECKPOINT, event.kind == JOB_CHECKPOINT_END);
+        break;
+    case JOB_EVALUATION_BEGIN:
+    case JOB_EVALUATION_END:
+        take_span(job, &event, JOB_SPAN_EVALUATION, event.kind == JOB_EVALUATION_END);
+        break;
+    case JOB_CRASH:
+        take_ending(job, &event, JOB_ENDING_FAILED);
+        break;
+    case JOB_STOP:
+        take_ending(job, &event, JOB_ENDING_STOPPED);
+        break;
+    case JOB_END:
+        take_ending(job, &event, JOB_ENDING_COMPLETED);
+        break;
+    }
+    if (event.devices > 0 && current_attempt(job))
+        current_attempt(job)->devices = event.devices;
+}
+
+void job_attempt_clear(struct job_attempt *attempt)
+{
+    free(attempt->why);
+    free(attempt->steps);
+    free(attempt->spans);
+    *attempt = (struct job_attempt){0};
+}
+
+void job_clear(struct job *job)
+{
+    for (size_t i = 0; i < job->source_count; i++)
+        free(job->sources[i].name);
+    for (size_t i = 0; i < job->attempt_count; i++)
+        job_attempt_clear(&job->attempts[i]);
+    free(job->sources);
+    free(job->attempts);
+    free(job->remarks);
+    free(job->building);
+    *job = (struct job){0};
+}
+
+int64_t job_first_step(const struct job_attempt *attempt)
+{
+    return attempt->step_count ? attempt->steps[0].step - attempt->steps[0].count + 1
+                               : JOB_NOT_KNOWN;
+}
+
+int64_t job_steps_made(const struct job_attempt *attempt)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < attempt->step_count; i++)
+        count += attempt->steps[i].count;
+    return count;
+}
