@@ -2,6 +2,7 @@
 #include "analyses/run_analyses.h"
 
 #include "analyses/headline.h"
+#include "analyses/make_timeline.h"
 #include "analyses/ranks_overview.h"
 
 #include <inttypes.h>
@@ -55,6 +56,8 @@ void run_analyses(struct results *results, const struct analysis_input *input)
             rank_add_section(results, rank, section);
     }
     rank->headline = headline_of(results, input, find_dearest(rank));
+    if (input->options->timeline_blocks > 0)
+        rank->timeline = make_timeline(results, input, rank, input->options->timeline_blocks);
 }
 
 void add_overview(struct results *results)

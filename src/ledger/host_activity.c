@@ -215,26 +215,48 @@ static void walk_to(struct walk *walk, int64_t time_ns)
         walk->at = walk->at == SIZE_MAX ? 0 : walk->at + 1;
 }
 
-void host_activity_split(struct host_activity *activity, uint32_t thread, uint32_t step_thread,
-                         const int64_t range_ns[2], int64_t *class_ns)
+void host_activity_walk(struct host_activity *activity, uint32_t thread, uint32_t step_thread,
+                        const int64_t range_ns[2], const struct host_piece_visitor *visitor)
 {
     bool has_other = step_thread != thread && step_thread != NO_EVENT;
     struct walk own = walk_from(activity, thread, range_ns[0]);
     struct walk step = walk_from(activity, has_other ? step_thread : NO_EVENT, range_ns[0]);
+    enum host_class open = HOST_NOTHING;
+    int64_t since_ns = range_ns[0];
 
     for (int64_t time_ns = range_ns[0]; time_ns < range_ns[1];) {
         uint32_t mask = walk_mask(&own) | (walk_mask(&step) & ((uint32_t)1 << HOST_DATA));
+        enum host_class class = mask ? (enum host_class)__builtin_ctz(mask) : HOST_NOTHING;
         int64_t next_ns = walk_next_ns(&own);
 
+        if (class != open && time_ns > since_ns) {
+            visitor->visit(visitor->context, open, since_ns, time_ns);
+            since_ns = time_ns;
+        }
+        open = class;
         if (walk_next_ns(&step) < next_ns)
             next_ns = walk_next_ns(&step);
-        if (next_ns > range_ns[1])
-            next_ns = range_ns[1];
-        class_ns[mask ? __builtin_ctz(mask) : HOST_NOTHING] += next_ns - time_ns;
-        time_ns = next_ns;
+        time_ns = next_ns < range_ns[1] ? next_ns : range_ns[1];
         walk_to(&own, time_ns);
         walk_to(&step, time_ns);
     }
+    if (range_ns[1] > since_ns)
+        visitor->visit(visitor->context, open, since_ns, range_ns[1]);
+}
+
+static void add_to_class(void *context, enum host_class class, int64_t start_ns, int64_t end_ns)
+{
+    int64_t *class_ns = context;
+
+    class_ns[class] += end_ns - start_ns;
+}
+
+void host_activity_split(struct host_activity *activity, uint32_t thread, uint32_t step_thread,
+                         const int64_t range_ns[2], int64_t *class_ns)
+{
+    struct host_piece_visitor adder = {.visit = add_to_class, .context = class_ns};
+
+    host_activity_walk(activity, thread, step_thread, range_ns, &adder);
 }
 
 bool host_activity_is_open(struct host_activity *activity, uint32_t thread, uint32_t mask,

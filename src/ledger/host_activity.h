@@ -24,6 +24,12 @@ enum host_class {
 };
 enum { HOST_CLASS_COUNT = HOST_NOTHING + 1 };
 
+/* Gets what a thread was doing from one moment to another. */
+struct host_piece_visitor {
+    void (*visit)(void *context, enum host_class class, int64_t start_ns, int64_t end_ns);
+    void *context;
+};
+
 /* Zeroed before use; threads are looked at when they are first asked for. */
 struct host_activity {
     const struct trace *trace;
@@ -44,6 +50,11 @@ void host_activity_leave_out(struct host_activity *activity, uint32_t name);
  * well. Both may be NO_EVENT: then nothing is known. */
 void host_activity_split(struct host_activity *activity, uint32_t thread, uint32_t step_thread,
                          const int64_t range_ns[2], int64_t *class_ns);
+
+/* The same split, piece by piece in order of time; pieces that follow each other have different
+ * classes. */
+void host_activity_walk(struct host_activity *activity, uint32_t thread, uint32_t step_thread,
+                        const int64_t range_ns[2], const struct host_piece_visitor *visitor);
 
 /* The class of one host event; HOST_NOTHING for what explains no idle time: steps, the profiler's
  * own work. */

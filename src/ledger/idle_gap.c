@@ -68,6 +68,18 @@ static void find_main_thread(struct device_work *work)
     free(launches);
 }
 
+uint32_t busiest_thread(const struct trace *trace)
+{
+    uint32_t best = NO_EVENT;
+
+    for (uint32_t i = 0; i < trace->track_count; i++) {
+        if (!trace->tracks[i].is_device && trace->tracks[i].event_count &&
+            (best == NO_EVENT || trace->tracks[i].event_count > trace->tracks[best].event_count))
+            best = i;
+    }
+    return best;
+}
+
 void device_work_init(struct device_work *work, const struct trace *trace, int32_t device)
 {
     *work = (struct device_work){.trace = trace, .main_thread = NO_EVENT};

@@ -21,6 +21,10 @@ struct device_work {
 void device_work_init(struct device_work *work, const struct trace *trace, int32_t device);
 void device_work_clear(struct device_work *work);
 
+/* The host thread with the most events, or NO_EVENT: it explains the gaps of a trace without
+ * devices, where no step names another. */
+uint32_t busiest_thread(const struct trace *trace);
+
 /* Splits the idle stretch gap->start_ns ... gap->end_ns of `step` by cause: adds to
  * step->account_ns and its facts, and fills in the rest of `gap` but host_event. */
 void book_idle_gap(struct step_ledger *step, struct idle_gap *gap, const struct device_work *work,

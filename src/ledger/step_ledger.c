@@ -27,7 +27,7 @@ uint32_t ledger_compute_mask(void)
     return ((uint32_t)1 << (KERNEL_COMPUTE_OTHER + 1)) - 1;
 }
 
-static enum account account_of_class(unsigned class)
+enum account ledger_account_of_class(unsigned class)
 {
     if (class == LEDGER_DATA_COPY)
         return ACCOUNT_DATA_COPY;
@@ -43,7 +43,7 @@ static void book_work(struct step_ledger *step, uint32_t mask, int64_t ns)
 {
     unsigned class = (unsigned)__builtin_ctz(mask);
 
-    step->account_ns[account_of_class(class)] += ns;
+    step->account_ns[ledger_account_of_class(class)] += ns;
     step->class_ns[class == LEDGER_DATA_COPY ? KERNEL_COPY : class] += ns;
     step->busy_ns += ns;
     if (mask & communication_mask) {
@@ -213,19 +213,6 @@ static void choose_steps(struct ledger *ledger, const struct step_windows *windo
     ledger->source = windows->source;
 }
 
-/* The thread that explains gaps on a CPU: the steps' own, else the one with the most events. */
-static uint32_t cpu_main_thread(const struct trace *trace)
-{
-    uint32_t best = NO_EVENT;
-
-    for (uint32_t i = 0; i < trace->track_count; i++) {
-        if (!trace->tracks[i].is_device && trace->tracks[i].event_count &&
-            (best == NO_EVENT || trace->tracks[i].event_count > trace->tracks[best].event_count))
-            best = i;
-    }
-    return best;
-}
-
 static void build_timeline(struct booking *booking)
 {
     struct ledger *ledger = booking->ledger;
@@ -234,7 +221,7 @@ static void build_timeline(struct booking *booking)
 
     if (ledger->is_cpu_only) {
         build_cpu_timeline(&ledger->timeline, trace);
-        booking->work.main_thread = cpu_main_thread(trace);
+        booking->work.main_thread = busiest_thread(trace);
         return;
     }
     build_device_timeline(&ledger->timeline, &booking->activity, ledger->classes, ledger->device,

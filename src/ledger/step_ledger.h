@@ -21,6 +21,10 @@ enum {
 /* All classes of computing kernels, as a mask of bits of ledger.timeline. */
 uint32_t ledger_compute_mask(void);
 
+/* The account that time belongs to in which a class of ledger.timeline runs: the lowest bit of its
+ * mask. */
+enum account ledger_account_of_class(unsigned class);
+
 /* One step of one device. The sum of account_ns is exactly window.end_ns - window.start_ns. */
 struct step_ledger {
     struct step_window window;

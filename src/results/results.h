@@ -5,6 +5,7 @@
 #define FLOPLEDGER_RESULTS_RESULTS_H
 
 #include "base/attributes.h"
+#include "results/timeline.h"
 #include "results/value.h"
 
 #include <stdbool.h>
@@ -97,6 +98,7 @@ struct rank_results {
     const char *headline;      /* NULL, or one sentence: what the report comes to */
     struct section **sections; /* in the order of analyses/list.def */
     size_t section_count;
+    struct timeline *timeline; /* NULL: nobody asked for one, or nothing happened */
 };
 
 struct results {

@@ -1,0 +1,118 @@
+/* When each account of a step had its time: the ledger's walk over the device's timeline again, and
+ * into each idle gap. */
+#include "ledger/account_pieces.h"
+
+#include "base/invariant.h"
+#include "ledger/host_activity.h"
+#include "ledger/idle_gap.h"
+
+#include <stdlib.h>
+
+struct walk {
+    struct account_pieces *pieces;
+    const struct ledger *ledger;
+    struct host_activity activity;
+    struct device_work work;
+    uint32_t step;
+    size_t cursor; /* in ledger->timeline */
+};
+
+static void add_piece(struct walk *walk, enum account account, int64_t start_ns, int64_t end_ns)
+{
+    struct account_pieces *pieces = walk->pieces;
+    struct account_piece *last = pieces->count ? &pieces->pieces[pieces->count - 1] : NULL;
+
+    if (end_ns <= start_ns)
+        return;
+    if (last && last->end_ns == start_ns && last->step == walk->step && last->account == account) {
+        last->end_ns = end_ns;
+        return;
+    }
+    if (pieces->count == pieces->capacity) {
+        pieces->capacity = pieces->capacity ? 2 * pieces->capacity : 1024;
+        pieces->pieces =
+            require_memory(realloc(pieces->pieces, pieces->capacity * sizeof *pieces->pieces));
+    }
+    pieces->pieces[pieces->count++] = (struct account_piece){
+        .start_ns = start_ns, .end_ns = end_ns, .step = walk->step, .account = account};
+}
+
+static void add_host_piece(void *context, enum host_class class, int64_t start_ns, int64_t end_ns)
+{
+    add_piece(context, account_of_host_class(class), start_ns, end_ns);
+}
+
+/* What the host did explains a gap up to the call that launches the next work; the rest is the
+ * latency of that launch. Of a gap before work that was launched already all is of one account. */
+static void add_gap(struct walk *walk, int64_t start_ns, int64_t end_ns)
+{
+    struct step_ledger booked = {.window = walk->ledger->steps[walk->step].window};
+    struct idle_gap gap = {.start_ns = start_ns, .end_ns = end_ns, .step = walk->step};
+    struct host_piece_visitor visitor = {.visit = add_host_piece, .context = walk};
+    int64_t launch_ns;
+
+    book_idle_gap(&booked, &gap, &walk->work, &walk->activity);
+    if (booked.account_ns[gap.main_account] == end_ns - start_ns) {
+        add_piece(walk, gap.main_account, start_ns, end_ns);
+        return;
+    }
+    launch_ns = end_ns - booked.account_ns[ACCOUNT_IDLE_LAUNCH];
+    host_activity_walk(&walk->activity, gap.thread, booked.window.track,
+                       (int64_t[2]){start_ns, launch_ns}, &visitor);
+    add_piece(walk, ACCOUNT_IDLE_LAUNCH, launch_ns, end_ns);
+}
+
+static void walk_step(struct walk *walk)
+{
+    const struct class_timeline *timeline = &walk->ledger->timeline;
+    const struct step_window *window = &walk->ledger->steps[walk->step].window;
+    int64_t time_ns = window->start_ns;
+    size_t at = class_timeline_at(timeline, time_ns, walk->cursor);
+
+    while (time_ns < window->end_ns) {
+        size_t next = at == SIZE_MAX ? 0 : at + 1;
+        uint32_t mask = at == SIZE_MAX ? 0 : timeline->changes[at].mask;
+        int64_t until_ns = next < timeline->count ? timeline->changes[next].start_ns : INT64_MAX;
+
+        if (until_ns > window->end_ns)
+            until_ns = window->end_ns;
+        if (mask)
+            add_piece(walk, ledger_account_of_class((unsigned)__builtin_ctz(mask)), time_ns,
+                      until_ns);
+        else
+            add_gap(walk, time_ns, until_ns);
+        time_ns = until_ns;
+        if (next < timeline->count && timeline->changes[next].start_ns <= time_ns)
+            at = next;
+    }
+    walk->cursor = at == SIZE_MAX ? 0 : at;
+}
+
+/* On a CPU the thread that explains the gaps is that of the steps, else the busiest. */
+static void choose_cpu_thread(struct walk *walk, const struct trace *trace)
+{
+    if (walk->ledger->is_cpu_only)
+        walk->work.main_thread = busiest_thread(trace);
+}
+
+void find_account_pieces(struct account_pieces *pieces, const struct trace *trace,
+                         const struct ledger *ledger)
+{
+    struct walk walk = {.pieces = pieces, .ledger = ledger};
+
+    host_activity_init(&walk.activity, trace);
+    for (uint32_t i = 0; ledger->source == WINDOW_RANGES && i < ledger->step_count; i++)
+        host_activity_leave_out(&walk.activity, ledger->steps[i].window.name);
+    device_work_init(&walk.work, trace, ledger->device);
+    choose_cpu_thread(&walk, trace);
+    for (walk.step = 0; walk.step < ledger->step_count; walk.step++)
+        walk_step(&walk);
+    host_activity_clear(&walk.activity);
+    device_work_clear(&walk.work);
+}
+
+void account_pieces_clear(struct account_pieces *pieces)
+{
+    free(pieces->pieces);
+    *pieces = (struct account_pieces){0};
+}

@@ -1,0 +1,33 @@
+/* When each account of a step had its time: the ledger's sums, piece by piece. */
+#ifndef FLOPLEDGER_LEDGER_ACCOUNT_PIECES_H
+#define FLOPLEDGER_LEDGER_ACCOUNT_PIECES_H
+
+#include "ledger/step_ledger.h"
+#include "trace/trace.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A stretch of one step that is booked to one account. */
+struct account_piece {
+    int64_t start_ns;
+    int64_t end_ns;
+    uint32_t step; /* index in ledger.steps */
+    enum account account;
+};
+
+/* Zeroed is empty. */
+struct account_pieces {
+    struct account_piece *pieces; /* [count], by time; neighbours differ in step or account */
+    size_t count;
+    size_t capacity;
+};
+
+/* Books the steps of `ledger` once more: the pieces of each step cover it without a gap, and those
+ * of an account sum to its account_ns. `pieces` must be zeroed. */
+void find_account_pieces(struct account_pieces *pieces, const struct trace *trace,
+                         const struct ledger *ledger);
+
+void account_pieces_clear(struct account_pieces *pieces);
+
+#endif
