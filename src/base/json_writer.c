@@ -37,7 +37,8 @@ static void write_string(struct json_writer *writer, const char *text)
             fputs("\\n", output);
         else if (c.code == '\t')
             fputs("\\t", output);
-        else if (c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0))
+        else if (c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0) ||
+                 (writer->is_in_markup && (c.code == '<' || c.code == '>' || c.code == '&')))
             fprintf(output, "\\u%04x", (unsigned)c.code);
         else
             fwrite(text, 1, c.length, output);

@@ -11,6 +11,8 @@ enum { JSON_DEPTH_MAX = 32 };
 /* `struct json_writer writer = {.output = file};` Write errors show in ferror(output). */
 struct json_writer {
     FILE *output;
+    bool is_in_markup; /* it stands inside a <script> of a page: no <, > or & is written as itself
+                        */
     int depth;
     int one_line_depth;               /* from this depth on all stands on one line; 0: not now */
     bool has_members[JSON_DEPTH_MAX]; /* of each open object or array */

@@ -61,7 +61,7 @@ static const struct option flops_options[] = {
              "parameters or name"},
     TOP_OPTION_OF(struct flops_settings,
                   "rows for each depth, and of the tables of ops; 0 for all (default: 10; 1 with "
-                  "--format deepspeed)"),
+                  "--format deepspeed; 2,000 of an HTML page)"),
     STEPS_OPTION(struct flops_settings, steps),
     {.name = "formulas",
      .kind = OPTION_TEXT,
@@ -218,7 +218,7 @@ static struct module_cost_view view_of(const struct flops_plan *plan)
     static const enum module_sort sorts[] = {MODULE_SORT_MODEL, MODULE_SORT_FLOPS, MODULE_SORT_TIME,
                                              MODULE_SORT_PARAMETERS, MODULE_SORT_NAME};
     const struct flops_settings *settings = plan->settings;
-    int64_t top = settings->top < 0 ? 10 : settings->top;
+    int64_t top = rows_of_page(&settings->page, settings->top, 1);
 
     return (struct module_cost_view){
         .depth = settings->depth < 0 || plan->is_deepspeed ? UINT32_MAX : (uint32_t)settings->depth,

@@ -52,7 +52,7 @@ static bool describe(struct results *results, const struct trace *trace, const v
 
 static bool run_inspect(int count, char **arguments, struct error *error)
 {
-    struct inspect_settings settings = {.top = 10, .shows_progress = true};
+    struct inspect_settings settings = {.top = -1, .shows_progress = true};
     struct file_reading reading = {.use = describe, .context = &settings};
     struct files_read outcome = {0};
     SCOPED(input_files) files = {0};
@@ -62,6 +62,7 @@ static bool run_inspect(int count, char **arguments, struct error *error)
         return false;
     if (!check_output(&settings.page, error))
         return false;
+    settings.top = rows_of_page(&settings.page, settings.top, (size_t)count);
     if (!find_input_files(&files, arguments, count, error))
         return false;
     reading.threads = settings.threads > 0 ? (unsigned)settings.threads : default_thread_count();

@@ -104,7 +104,7 @@ static bool take_comparison(struct memory_settings *settings, char ***arguments,
 static bool run_memory(int count, char **arguments, struct error *error)
 {
     struct memory_settings settings = {
-        .top = 10, .device = -1, .depth = -1, .rank = -1, .shows_progress = true};
+        .top = -1, .device = -1, .depth = -1, .rank = -1, .shows_progress = true};
 
     if (!parse_options(memory_options, &settings, arguments, &count, error) ||
         !take_comparison(&settings, &arguments, &count, error))
@@ -117,6 +117,7 @@ static bool run_memory(int count, char **arguments, struct error *error)
         return write_internevo_folders(arguments, count, &settings, error);
     if (!check_output(&settings.page, error))
         return false;
+    settings.top = rows_of_page(&settings.page, settings.top, (size_t)count);
     if (is_about_snapshots(arguments, count, &settings))
         return print_memory_of_snapshots(arguments, count, &settings, error);
     return print_memory_of_captures(arguments, count, &settings, error);

@@ -11,9 +11,43 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { ROWS_USUAL = 10, ROWS_OF_HTML = 2000, ROWS_OF_HTML_LEAST = 50 };
+
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 const char *const color_names[] = {"auto", "always", "never", NULL};
+
+const char html_output_accepted[] = "the name of a file";
+
+bool parse_html_output(const char *text, void *field)
+{
+    struct page_settings *settings = field;
+
+    if (text[0] == '\0')
+        return false;
+    for (int i = 0; report_names[i]; i++) {
+        if (strcmp(report_names[i], "html") == 0)
+            settings->format = i;
+    }
+    settings->output = text;
+    return true;
+}
+
+static bool is_html(const struct page_settings *settings)
+{
+    return strcmp(all_reports()[settings->format]->name, "html") == 0;
+}
+
+int64_t rows_of_page(const struct page_settings *settings, int64_t top, size_t files)
+{
+    int64_t rows = ROWS_OF_HTML / (int64_t)(files ? files : 1);
+
+    if (top >= 0)
+        return top;
+    if (!is_html(settings))
+        return ROWS_USUAL;
+    return rows > ROWS_OF_HTML_LEAST ? rows : ROWS_OF_HTML_LEAST;
+}
 
 static bool is_standard_output(const struct page_settings *settings)
 {
@@ -49,10 +83,14 @@ bool print_page(const struct results *results, const struct page_settings *setti
 
 bool check_output(const struct page_settings *settings, struct error *error)
 {
+    const struct report *report = all_reports()[settings->format];
     const char *slash;
     char *folder;
     bool is_writable;
 
+    if (report->can_write &&
+        !report->can_write(is_standard_output(settings) && isatty(STDOUT_FILENO), error))
+        return false;
     if (is_standard_output(settings))
         return true;
     slash = strrchr(settings->output, '/');

@@ -18,43 +18,54 @@ struct page_settings {
 /* NULL-terminated: auto, always, never. */
 extern const char *const color_names[];
 
+/* For OPTION_PARSED into a struct page_settings: the file of an HTML page. */
+bool parse_html_output(const char *text, void *field);
+extern const char html_output_accepted[];
+
 /* Lines of an option table for a struct of settings `type` that has a struct page_settings `page`.
  */
 #define PAGE_OPTIONS(type) PAGE_OPTIONS_OF(type, report_names, "")
 
 /* The same with more formats than the reports': `names` begins with theirs, `more_help` says what
  * the others are. */
-#define PAGE_OPTIONS_OF(type, names, more_help)                                                    \
-    {.name = "format",                                                                             \
-     .letter = 'f',                                                                                \
-     .kind = OPTION_CHOICE,                                                                        \
-     .metavar = "NAME",                                                                            \
-     .choices = names,                                                                             \
-     .offset = offsetof(type, page.format),                                                        \
-     .help = "how to print: text (for people, the default), json (for programs) or deepspeed (by " \
-             "module, as DeepSpeed's profiler does)" more_help},                                   \
-        {.name = "json",                                                                           \
-         .kind = OPTION_ALIAS,                                                                     \
-         .alias_of = "format",                                                                     \
-         .alias_value = "json",                                                                    \
-         .help = "short for --format json"},                                                       \
-        {.name = "output",                                                                         \
-         .letter = 'o',                                                                            \
-         .kind = OPTION_TEXT,                                                                      \
-         .metavar = "FILE",                                                                        \
-         .offset = offsetof(type, page.output),                                                    \
-         .help = "write to FILE, which appears whole or not at all (default: standard output)"},   \
-        {.name = "width",                                                                          \
-         .kind = OPTION_INTEGER,                                                                   \
-         .metavar = "N",                                                                           \
-         .offset = offsetof(type, page.width),                                                     \
-         .minimum = 40,                                                                            \
-         .maximum = 1000,                                                                          \
-         .help = "columns of the page (default: those of the terminal, 80 without one)"},          \
-    {                                                                                              \
-        .name = "color", .kind = OPTION_CHOICE, .metavar = "WHEN", .choices = color_names,         \
-        .offset = offsetof(type, page.color),                                                      \
-        .help = "auto (on a terminal and without NO_COLOR, the default), always or never"          \
+#define PAGE_OPTIONS_OF(type, names, more_help)                                                  \
+    {.name = "format",                                                                           \
+     .letter = 'f',                                                                              \
+     .kind = OPTION_CHOICE,                                                                      \
+     .metavar = "NAME",                                                                          \
+     .choices = names,                                                                           \
+     .offset = offsetof(type, page.format),                                                      \
+     .help = "how to print: text (for people, the default), json (for programs), deepspeed (by " \
+             "module, as DeepSpeed's profiler does) or html (a page for a browser)" more_help},  \
+        {.name = "json",                                                                         \
+         .kind = OPTION_ALIAS,                                                                   \
+         .alias_of = "format",                                                                   \
+         .alias_value = "json",                                                                  \
+         .help = "short for --format json"},                                                     \
+        {.name = "html",                                                                         \
+         .kind = OPTION_PARSED,                                                                  \
+         .metavar = "FILE",                                                                      \
+         .offset = offsetof(type, page),                                                         \
+         .parse = parse_html_output,                                                             \
+         .accepts = html_output_accepted,                                                        \
+         .help = "short for --format html --output FILE: one page, with all tables and charts"}, \
+        {.name = "output",                                                                       \
+         .letter = 'o',                                                                          \
+         .kind = OPTION_TEXT,                                                                    \
+         .metavar = "FILE",                                                                      \
+         .offset = offsetof(type, page.output),                                                  \
+         .help = "write to FILE, which appears whole or not at all (default: standard output)"}, \
+        {.name = "width",                                                                        \
+         .kind = OPTION_INTEGER,                                                                 \
+         .metavar = "N",                                                                         \
+         .offset = offsetof(type, page.width),                                                   \
+         .minimum = 40,                                                                          \
+         .maximum = 1000,                                                                        \
+         .help = "columns of the page (default: those of the terminal, 80 without one)"},        \
+    {                                                                                            \
+        .name = "color", .kind = OPTION_CHOICE, .metavar = "WHEN", .choices = color_names,       \
+        .offset = offsetof(type, page.color),                                                    \
+        .help = "auto (on a terminal and without NO_COLOR, the default), always or never"        \
     }
 
 /* Likewise for settings that have an int64_t `threads` and a bool `shows_progress`: how traces are
@@ -74,7 +85,8 @@ extern const char *const color_names[];
     }
 
 /* Likewise for settings that have an int64_t `top`, an int64_t `rank`. */
-#define TOP_OPTION(type) TOP_OPTION_OF(type, "rows of long tables; 0 for all (default: 10)")
+#define TOP_OPTION(type) \
+    TOP_OPTION_OF(type, "rows of long tables; 0 for all (default: 10; 2,000 of an HTML page)")
 #define TOP_OPTION_OF(type, what)                                                         \
     {                                                                                     \
         .name = "top", .letter = 'n', .kind = OPTION_INTEGER, .metavar = "N",             \
@@ -92,7 +104,12 @@ extern const char *const color_names[];
 MUST_USE bool print_page(const struct results *results, const struct page_settings *settings,
                          struct error *error);
 
-/* Fails early where `output` cannot be written, before the work is done. */
+/* Rows of long tables: `top` where the user gave one, else the usual number of them, or for an HTML
+ * page, which can be searched, as many as `files` of them leave room for. `top` is -1 where not
+ * given. */
+int64_t rows_of_page(const struct page_settings *settings, int64_t top, size_t files);
+
+/* Fails early where `output` or the format cannot be written, before the work is done. */
 MUST_USE bool check_output(const struct page_settings *settings, struct error *error);
 
 #endif

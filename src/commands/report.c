@@ -75,14 +75,15 @@ struct analysis_plan {
     struct analysis_options analysis;
 };
 
-static struct analysis_plan plan_of(const struct report_settings *settings)
+static struct analysis_plan plan_of(const struct report_settings *settings, size_t file_count)
 {
+    int64_t top = rows_of_page(&settings->page, settings->top, file_count);
     static const enum sort_order sort_orders[] = {SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX,
                                                   SORT_NAME};
 
     return (struct analysis_plan){
         .booking = booking_plan_of(&settings->booking),
-        .analysis = {.top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
+        .analysis = {.top = top == 0 ? UINT32_MAX : (uint32_t)top,
                      .sort = sort_orders[settings->sort],
                      .by_shape = settings->by == 1,
                      .convention = settings->convention,
@@ -125,7 +126,7 @@ static bool choose_rank(struct results *results, int64_t rank, struct error *err
 static bool report_on(const struct input_files *files, const struct report_settings *settings,
                       struct error *error)
 {
-    struct analysis_plan plan = plan_of(settings);
+    struct analysis_plan plan = plan_of(settings, files->count);
     struct file_reading reading = {
         .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
         .shows_progress = settings->shows_progress,
@@ -170,7 +171,7 @@ static bool run_with(struct report_settings *settings, char **operands, int coun
 static bool run_report(int count, char **arguments, struct error *error)
 {
     struct report_settings settings = {
-        .booking = BOOKING_DEFAULTS, .top = 10, .rank = -1, .shows_progress = true};
+        .booking = BOOKING_DEFAULTS, .top = -1, .rank = -1, .shows_progress = true};
     bool is_done;
 
     if (!parse_options(report_options, &settings, arguments, &count, error))

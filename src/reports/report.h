@@ -23,6 +23,9 @@ struct report {
     const char *summary;
     bool (*write)(FILE *output, const struct results *results, const struct report_options *options,
                   struct error *error);
+    /* NULL, or asked before the work begins: false, and says why, where this report cannot be
+     * written to such a place. */
+    bool (*can_write)(bool is_terminal, struct error *error);
 };
 
 #endif

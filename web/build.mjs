@@ -1,0 +1,65 @@
+/* Makes the page of the HTML report: one file with its style and script inside, and a mark where the program puts the
+ * data.
+ *
+ *     node build.mjs OUTPUT [DEPENDENCIES]
+ *
+ * DEPENDENCIES is written for make: what the page was made from.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { readMetricPages } from "./metric_pages.mjs";
+
+const FOLDER = dirname(fileURLToPath(import.meta.url));
+const METRICS = join(FOLDER, "..", "docs", "metrics");
+
+/* import { pages, names } from "metric-pages": the texts of docs/metrics. */
+const metricPages = {
+  name: "metric-pages",
+  setup(bundler) {
+    bundler.onResolve({ filter: /^metric-pages$/ }, () => ({ path: "metric-pages", namespace: "docs" }));
+    bundler.onLoad({ filter: /.*/, namespace: "docs" }, () => ({
+      contents: JSON.stringify(readMetricPages(METRICS)),
+      loader: "json",
+    }));
+  },
+};
+
+async function bundle(entry) {
+  const done = await build({
+    entryPoints: [join(FOLDER, entry)],
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    charset: "utf8",
+    format: "iife",
+    target: ["es2020"],
+    legalComments: "none",
+    logLevel: "warning",
+    plugins: [metricPages],
+    absWorkingDir: FOLDER,
+  });
+  return { text: done.outputFiles[0].text.trim(), inputs: Object.keys(done.metafile.inputs) };
+}
+
+function fill(template, parts) {
+  return template.replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
+}
+
+const [output, dependencies] = process.argv.slice(2);
+const script = await bundle("src/main.ts");
+const style = await bundle("src/page.css");
+const hash = createHash("sha256").update(script.text).digest("base64");
+const template = readFileSync(join(FOLDER, "page.html"), "utf8");
+writeFileSync(output, fill(template, { style: style.text, script: script.text, hash: `sha256-${hash}` }));
+
+if (dependencies) {
+  const own = ["page.html", "build.mjs", "metric_pages.mjs", "package.json"];
+  const read = [...own, ...script.inputs, ...style.inputs].filter((path) => !path.includes(":"));
+  const docs = readdirSync(METRICS).map((name) => join(METRICS, name));
+  const paths = [...read.map((path) => join(FOLDER, path)), METRICS, ...docs];
+  writeFileSync(dependencies, `${output}: ${paths.map((path) => path.replace(/ /g, "\\ ")).join(" ")}\n`);
+}

@@ -1,0 +1,80 @@
+/* Kernel time by kind of work. */
+import { use } from "echarts/core";
+import { BarChart } from "echarts/charts";
+import { accountColor } from "../accounts.ts";
+import { formatCount, formatFraction, formatTime } from "../format.ts";
+import { cellNumber, cellText, Row } from "../report.ts";
+import { color } from "../theme.ts";
+import { Chart, ChartContext } from "./chart.ts";
+import { axis, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
+
+use([BarChart]);
+
+function rowsOf(context: ChartContext): Row[] {
+  return context.section.tables["by_class"]?.rows ?? [];
+}
+
+function colorOf(row: Row): string {
+  return accountColor(cellText(row, "account_key") || cellText(row, "class_key"));
+}
+
+export const kernelClasses: Chart = {
+  name: "kernel_classes",
+  section: "kernels",
+  title: "Kernel time by kind of work",
+  table: "by_class",
+  wide: true,
+
+  has: (context) => rowsOf(context).length > 1,
+
+  describe(context) {
+    const first = rowsOf(context)[0]!;
+    return `${rowsOf(context).length} kinds of work; the longest: ${cellText(first, "class")}, ${formatFraction(cellNumber(first, "share") ?? 0)} of kernel time.`;
+  },
+
+  draw(host, context) {
+    const rows = rowsOf(context);
+    const show = (parameters: unknown) => {
+      const row = rows[(parameters as { dataIndex: number }).dataIndex]!;
+      return tooltipContent(cellText(row, "class"), [
+        [null, "time", formatTime(cellNumber(row, "total") ?? 0)],
+        [null, "of kernel time", formatFraction(cellNumber(row, "share") ?? 0)],
+        [null, "kernels", formatCount(cellNumber(row, "count") ?? 0)],
+      ]);
+    };
+    return drawEchart(host, {
+      height: 48 + 26 * rows.length,
+      option: {
+        grid: { left: 8, right: 90, top: 4, bottom: 28, containLabel: true },
+        tooltip: tooltip(show, { trigger: "item" }),
+        yAxis: axis({
+          type: "category",
+          inverse: true,
+          data: rows.map((row) => cellText(row, "class")),
+          axisLabel: { color: color("--text") },
+          splitLine: { show: false },
+        }),
+        xAxis: axis({
+          type: "value",
+          axisLabel: { color: color("--muted"), formatter: (ns: number) => formatTime(ns).replace(/\.0+(?=\D)/, ""), hideOverlap: true },
+        }),
+        series: [
+          {
+            type: "bar",
+            barMaxWidth: 18,
+            data: rows.map((row) => ({
+              value: cellNumber(row, "total") ?? 0,
+              itemStyle: { color: colorOf(row), opacity: !context.filter || context.filter.keys.has(cellText(row, "account_key")) || context.filter.keys.has(cellText(row, "class_key")) ? 1 : 0.25 },
+            })),
+            label: {
+              show: true,
+              position: "right",
+              color: color("--muted"),
+              formatter: ({ dataIndex }) => formatFraction(cellNumber(rows[dataIndex]!, "share") ?? 0),
+            },
+          },
+        ],
+      },
+    });
+  },
+};
