@@ -2,7 +2,7 @@
 #include "analyses/run_analyses.h"
 #include "architectures/read_architecture.h"
 #include "base/attributes.h"
-#include "commands/booked_trace.h"
+#include "commands/analysed_trace.h"
 #include "commands/booking_options.h"
 #include "commands/command.h"
 #include "commands/input_files.h"
@@ -69,12 +69,6 @@ static const struct option report_options[] = {
     {0},
 };
 
-/* What is done with each trace. */
-struct analysis_plan {
-    struct booking_plan booking;
-    struct analysis_options analysis;
-};
-
 static struct analysis_plan plan_of(const struct report_settings *settings, size_t file_count)
 {
     int64_t top = rows_of_page(&settings->page, settings->top, file_count);
@@ -91,38 +85,6 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
     };
 }
 
-static bool analyse(struct results *results, const struct trace *trace, const void *context,
-                    struct error *error)
-{
-    const struct analysis_plan *plan = context;
-    SCOPED(booked_trace) booked = {0};
-
-    if (!book_trace(&booked, trace, &plan->booking, error))
-        return false;
-    run_analyses(results, &(struct analysis_input){.trace = trace,
-                                                   .ledger = &booked.ledger,
-                                                   .costs = &booked.costs,
-                                                   .efficiency = &booked.efficiency,
-                                                   .work = &booked.work,
-                                                   .description = &booked.description,
-                                                   .options = &plan->analysis});
-    return true;
-}
-
-/* Leaves only rank `rank` in the results, behind the overview of all. */
-static bool choose_rank(struct results *results, int64_t rank, struct error *error)
-{
-    for (size_t i = 0; i < results->rank_count; i++) {
-        if (results->ranks[i].rank == rank) {
-            results->ranks = &results->ranks[i];
-            results->rank_count = 1;
-            return true;
-        }
-    }
-    return error_set(error, ERROR_NO_DATA, "no trace of rank %lld among those given",
-                     (long long)rank);
-}
-
 static bool report_on(const struct input_files *files, const struct report_settings *settings,
                       struct error *error)
 {
@@ -130,7 +92,7 @@ static bool report_on(const struct input_files *files, const struct report_setti
     struct file_reading reading = {
         .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
         .shows_progress = settings->shows_progress,
-        .use = analyse,
+        .use = analyse_trace,
         .context = &plan,
     };
     struct files_read outcome = {0};

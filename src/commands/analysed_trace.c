@@ -1,0 +1,55 @@
+/* Every analysis of every trace. */
+#include "commands/analysed_trace.h"
+
+#include "analyses/memory_sections.h"
+#include "analyses/run_analyses.h"
+#include "commands/recorded_memory.h"
+
+static void add_memory(struct results *results, const struct trace *trace,
+                       const struct analysis_plan *plan)
+{
+    SCOPED(recorded_memory) memory = {.run = {.trace = NULL}};
+    struct memory_view view = {.run = &memory.run, .top = plan->analysis.top, .depth = UINT32_MAX};
+    struct error error = {0};
+
+    if (recorded_memory_read(&memory, trace, &error) &&
+        recorded_memory_device(&memory, -1, &view.device, &error))
+        describe_memory(results, &results->ranks[results->rank_count - 1], &view);
+    else
+        results_add_problem(results, (struct finding){.what = results_text(results, error.message),
+                                                      .cost_ns = -1,
+                                                      .is_warning = true});
+}
+
+bool analyse_trace(struct results *results, const struct trace *trace, const void *context,
+                   struct error *error)
+{
+    const struct analysis_plan *plan = context;
+    SCOPED(booked_trace) booked = {0};
+
+    if (!book_trace(&booked, trace, &plan->booking, error))
+        return false;
+    run_analyses(results, &(struct analysis_input){.trace = trace,
+                                                   .ledger = &booked.ledger,
+                                                   .costs = &booked.costs,
+                                                   .efficiency = &booked.efficiency,
+                                                   .work = &booked.work,
+                                                   .description = &booked.description,
+                                                   .options = &plan->analysis});
+    if (plan->with_memory && trace->memory.count > 0)
+        add_memory(results, trace, plan);
+    return true;
+}
+
+bool choose_rank(struct results *results, int64_t rank, struct error *error)
+{
+    for (size_t i = 0; i < results->rank_count; i++) {
+        if (results->ranks[i].rank == rank) {
+            results->ranks = &results->ranks[i];
+            results->rank_count = 1;
+            return true;
+        }
+    }
+    return error_set(error, ERROR_NO_DATA, "no trace of rank %lld among those given",
+                     (long long)rank);
+}

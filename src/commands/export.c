@@ -1,0 +1,256 @@
+/* `flopledger export FORMAT TRACE...`: the results, for other programs. */
+#include "analyses/run_analyses.h"
+#include "base/attributes.h"
+#include "base/folders.h"
+#include "base/output_file.h"
+#include "commands/analysed_trace.h"
+#include "commands/booking_options.h"
+#include "commands/command.h"
+#include "commands/input_files.h"
+#include "commands/page_options.h"
+#include "commands/read_files.h"
+#include "exports/export_format.h"
+#include "reports/write_report.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct export_settings {
+    struct booking_settings booking;
+    int64_t rank;
+    const char *output;
+    int64_t threads;
+    bool shows_progress;
+};
+
+#define FIELD(name) .offset = offsetof(struct export_settings, name)
+
+static const struct option export_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_TEXT,
+     .metavar = "PATH",
+     FIELD(output),
+     .help = "the file or folder to write (default: standard output, where the format is text)"},
+    BOOKING_OPTIONS(struct export_settings),
+    {.name = "rank",
+     .letter = 'r',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(rank),
+     .minimum = 0,
+     .maximum = INT32_MAX,
+     .help = "of several ranks: only this one (default: all)"},
+    READING_OPTIONS(struct export_settings),
+    {0},
+};
+
+enum { REPORT_WIDTH = 100 };
+
+/* ---- which format ---------------------------------------------------------------------------- */
+
+static bool no_such_format(const char *name, struct error *error)
+{
+    const struct export_format *const *all = all_exports();
+    char names[256] = "";
+
+    for (size_t i = 0; all[i]; i++) {
+        size_t used = strlen(names);
+
+        (void)snprintf(names + used, sizeof names - used, "%s%s",
+                       i == 0       ? ""
+                       : all[i + 1] ? ", "
+                                    : " or ",
+                       all[i]->name);
+    }
+    if (!name)
+        return error_set(error, ERROR_USAGE,
+                         "no format given: flopledger export FORMAT TRACE..., "
+                         "FORMAT being %s",
+                         names);
+    return error_set(error, ERROR_USAGE, "there is no export '%s': give %s, then the traces", name,
+                     names);
+}
+
+/* NULL with `error` set where there is none of the name. */
+static const struct export_format *find_format(const char *name, struct error *error)
+{
+    for (const struct export_format *const *format = all_exports(); name && *format; format++)
+        if (strcmp((*format)->name, name) == 0)
+            return *format;
+    no_such_format(name, error);
+    return NULL;
+}
+
+static bool check_place(const struct export_format *format, const char *output, struct error *error)
+{
+    struct page_settings page = {.output = output};
+    bool is_folder = format->place == EXPORT_FOLDER;
+
+    if (format->place != EXPORT_TEXT && (!output || strcmp(output, "-") == 0))
+        return error_set(error, ERROR_USAGE, "export %s writes a %s: name it with --output %s",
+                         format->name, is_folder ? "folder" : "file",
+                         is_folder ? "FOLDER" : "FILE");
+    return is_folder || check_output(&page, error);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static bool write_stream(FILE *output, const struct export_format *format,
+                         const struct export_content *content, struct error *error)
+{
+    if (!format->write(output, content, error))
+        return false;
+    return !ferror(output) ||
+           error_set(error, ERROR_FAILURE, "cannot write the export: is the disk full?");
+}
+
+static bool write_file(const char *path, const struct export_format *format,
+                       const struct export_content *content, struct error *error)
+{
+    SCOPED(output_file) file = {0};
+
+    if (!path || strcmp(path, "-") == 0)
+        return write_stream(stdout, format, content, error);
+    if (!output_file_open(&file, path, error) || !write_stream(file.stream, format, content, error))
+        return false;
+    return output_file_close(&file, error);
+}
+
+static bool write_folder(const char *path, const struct export_format *format,
+                         const struct export_content *content, struct error *error)
+{
+    char *folder = strdup(path);
+    size_t file_count = 0;
+    bool is_done;
+
+    if (!folder)
+        abort();
+    is_done = make_folders(folder) ||
+              error_set(error, ERROR_FAILURE, "cannot make '%s': %s", path, strerror(errno));
+    is_done = is_done && format->write_folder(folder, content, &file_count, error);
+    free(folder);
+    if (is_done)
+        (void)printf("%zu file%s in %s\n", file_count, file_count == 1 ? "" : "s", path);
+    return is_done;
+}
+
+/* The report as a terminal shows it; free() it. NULL where it can't be made. */
+static char *print_report(const struct results *results, struct error *error)
+{
+    struct report_options options = {.width = REPORT_WIDTH, .use_unicode = true};
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    bool is_done;
+
+    if (!stream)
+        abort();
+    is_done = all_reports()[0]->write(stream, results, &options, error);
+    if (fclose(stream) != 0)
+        abort();
+    if (is_done)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static bool write_results(const struct results *results, const struct export_format *format,
+                          const char *output, struct error *error)
+{
+    char *report = print_report(results, error);
+    struct export_content content = {results, report};
+    bool is_done =
+        report && (format->place == EXPORT_FOLDER ? write_folder(output, format, &content, error)
+                                                  : write_file(output, format, &content, error));
+
+    free(report);
+    return is_done;
+}
+
+/* ---- from the command line ------------------------------------------------------------------- */
+
+static bool export_files(const struct input_files *files, const struct export_format *format,
+                         const struct export_settings *settings, struct error *error)
+{
+    struct analysis_plan plan = {
+        .booking = booking_plan_of(&settings->booking),
+        .analysis = {.top = UINT32_MAX},
+        .with_memory = true,
+    };
+    struct file_reading reading = {
+        .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
+        .shows_progress = settings->shows_progress,
+        .keeps_memory = true,
+        .use = analyse_trace,
+        .context = &plan,
+    };
+    struct files_read outcome = {0};
+    SCOPED(results) results = {0};
+
+    results_init(&results);
+    read_files(&outcome, &results, files, &reading);
+    if (outcome.used_count == 0) {
+        *error = outcome.first_error;
+        return false;
+    }
+    note_passed_over(&results, files);
+    if (results.rank_count > 1)
+        add_overview(&results);
+    if (settings->rank >= 0 && !choose_rank(&results, settings->rank, error))
+        return false;
+    if (!write_results(&results, format, settings->output, error))
+        return false;
+    return judge_files_read(&outcome, error);
+}
+
+static bool run_with(struct export_settings *settings, char **operands, int count,
+                     struct error *error)
+{
+    SCOPED(input_files) files = {0};
+    const struct export_format *format = find_format(count > 0 ? operands[0] : NULL, error);
+
+    return format && booking_settle(&settings->booking, error) &&
+           check_place(format, settings->output, error) &&
+           find_input_files(&files, operands + 1, count - 1, error) &&
+           export_files(&files, format, settings, error);
+}
+
+static bool run_export(int count, char **arguments, struct error *error)
+{
+    struct export_settings settings = {
+        .booking = BOOKING_DEFAULTS, .rank = -1, .shows_progress = true};
+    bool is_done;
+
+    if (!parse_options(export_options, &settings, arguments, &count, error))
+        return false;
+    is_done = run_with(&settings, arguments, count, error);
+    booking_settings_clear(&settings.booking);
+    return is_done;
+}
+
+const struct command export_command = {
+    .name = "export",
+    .summary = "the numbers of a report, as other programs want them",
+    .usage = "FORMAT TRACE...",
+    .description =
+        "Reads what 'flopledger report' reads, and writes all of its numbers and rows for another "
+        "program. FORMAT is one of\n\n"
+        "csv: a folder of tables, one file each;\n\n"
+        "sqlite: one database with the same tables;\n\n"
+        "jsonl: a line of JSON for each step, for Weights & Biases, MLflow and the like;\n\n"
+        "prometheus: Prometheus' text format.\n\n"
+        "Of a run that 'flopledger run --memory' recorded, what held the memory is exported, too.",
+    .examples = "flopledger export csv -o tables/ trace.json.gz\n"
+                "    a file for each table\n"
+                "flopledger export sqlite -o run.sqlite traces/\n"
+                "    all ranks of a folder in one database\n"
+                "flopledger export jsonl trace.json.gz\n"
+                "    a line for each step\n"
+                "flopledger export prometheus -o flopledger.prom trace.json.gz\n"
+                "    for node_exporter's textfile collector",
+    .options = export_options,
+    .run = run_export,
+};

@@ -1,0 +1,41 @@
+/* What an export is: one way to hand results to another program.
+ *
+ * To add one: write exports/<name>.c with `const struct export_format <name>_export`, and one line
+ * EXPORT(<name>) in list.def. */
+#ifndef FLOPLEDGER_EXPORTS_EXPORT_FORMAT_H
+#define FLOPLEDGER_EXPORTS_EXPORT_FORMAT_H
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "results/results.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum export_place {
+    EXPORT_TEXT,   /* a file, or standard output where the user names none */
+    EXPORT_FILE,   /* a file that is not for a terminal: the user must name it */
+    EXPORT_FOLDER, /* a folder of files, which the user must name */
+};
+
+/* What is exported. */
+struct export_content {
+    const struct results *results;
+    const char *report; /* the report on it, as a terminal of 100 columns shows it */
+};
+
+struct export_format {
+    const char *name;    /* "csv" */
+    const char *summary; /* "a folder of tables for spreadsheets and pandas" */
+    enum export_place place;
+    /* For EXPORT_TEXT and EXPORT_FILE. */
+    bool (*write)(FILE *output, const struct export_content *content, struct error *error);
+    /* For EXPORT_FOLDER: the folder is there. Adds to *file_count. */
+    bool (*write_folder)(const char *folder, const struct export_content *content,
+                         size_t *file_count, struct error *error);
+};
+
+/* NULL-terminated, in the order of list.def. */
+const struct export_format *const *all_exports(void);
+
+#endif

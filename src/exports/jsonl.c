@@ -1,0 +1,53 @@
+/* JSON lines, one a step and rank: for Weights & Biases, MLflow and the like. */
+#include "base/attributes.h"
+#include "base/json_writer.h"
+#include "exports/export_format.h"
+#include "exports/step_scalars.h"
+
+#include <math.h>
+
+static void write_step(FILE *output, const struct rank_results *rank,
+                       const struct step_scalars *scalars, const struct scalar_step *step)
+{
+    struct json_writer json = {.output = output};
+
+    json_begin_object(&json, NULL, JSON_ON_ONE_LINE);
+    json_integer(&json, "step", step->number);
+    if (rank->rank >= 0)
+        json_integer(&json, "rank", rank->rank);
+    else
+        json_null(&json, "rank");
+    json_text(&json, "file", rank->file);
+    if (step->end_unix_ns >= 0)
+        json_real(&json, "time", (double)step->end_unix_ns / 1e9);
+    else
+        json_null(&json, "time");
+    json_begin_object(&json, "scalars", JSON_ON_ONE_LINE);
+    for (size_t i = 0; i < scalars->series_count; i++)
+        if (isfinite(step->values[i]))
+            json_real(&json, scalars->series[i].tag, step->values[i]);
+    json_end_object(&json);
+    json_end_object(&json);
+}
+
+static bool write_jsonl(FILE *output, const struct export_content *content, struct error *error)
+{
+    const struct results *results = content->results;
+
+    (void)error;
+    for (size_t i = 0; i < results->rank_count; i++) {
+        SCOPED(step_scalars) scalars = {0};
+
+        find_step_scalars(&scalars, &results->ranks[i]);
+        for (size_t k = 0; k < scalars.step_count; k++)
+            write_step(output, &results->ranks[i], &scalars, &scalars.steps[k]);
+    }
+    return true;
+}
+
+const struct export_format jsonl_export = {
+    .name = "jsonl",
+    .summary = "a line of JSON for each step, for Weights & Biases and MLflow",
+    .place = EXPORT_TEXT,
+    .write = write_jsonl,
+};
