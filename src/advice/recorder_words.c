@@ -20,8 +20,13 @@ static const struct recorder_words recorders[] = {
         .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True), or "
                   "--pytorch=autograd-shapes-nvtx",
         .stacks = "put NVTX ranges around what the loop does between operators",
-        .collectives = "traces of torch.profiler have them; nsys has them only in NCCL's own NVTX "
-                       "payloads, which this version does not read",
+        .collectives = "export with 'nsys export --type sqlite --include-blobs=true': NCCL tells "
+                       "them in the payloads of its own NVTX ranges",
+        .message_size = "needs the payloads of NCCL's own NVTX ranges ('nsys export --type sqlite "
+                        "--include-blobs=true'), and one kind of call for a kernel",
+        .group_size = "needs NCCL's payloads ('nsys export --include-blobs=true') and the "
+                      "communicator's start in the recording",
+        .element_type = "Nsight Systems does not record it",
         .memory = "traces of torch.profiler with profile_memory=True have allocations",
     },
     {
@@ -39,6 +44,9 @@ static const struct recorder_words recorders[] = {
         .shapes = "record with record_shapes=True",
         .stacks = "record a few steps with with_stack=True (it slows the run)",
         .collectives = "record with a newer PyTorch (2.2 and later write the NCCL metadata)",
+        .message_size = "needs the NCCL metadata of PyTorch 2.2 or later, or record_shapes=True",
+        .group_size = "needs the group size, in the NCCL metadata of PyTorch 2.2 or later",
+        .element_type = "needs the NCCL metadata of PyTorch 2.2 or later, or record_shapes=True",
         .memory = "record with profile_memory=True to see allocations",
     },
 };

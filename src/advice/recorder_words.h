@@ -16,6 +16,9 @@ struct recorder_words {
     const char *shapes;
     const char *stacks;
     const char *collectives;
+    const char *message_size; /* of a collective: "needs ...", as its group and type */
+    const char *group_size;
+    const char *element_type;
     const char *memory;
 };
 

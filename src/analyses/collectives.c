@@ -1,4 +1,5 @@
 /* Which collectives run, how large are they, and how fast? */
+#include "advice/recorder_words.h"
 #include "analyses/analysis.h"
 #include "analyses/chosen_events.h"
 #include "analyses/tally.h"
@@ -67,12 +68,11 @@ static void collect(struct collective_groups *groups, const struct analysis_inpu
             add_collective(groups, trace, i);
 }
 
-static void fill_row(struct value *cells, const struct collective_group *group, int64_t all_ns)
+static void fill_row(struct value *cells, const struct collective_group *group, int64_t all_ns,
+                     const struct recorder_words *words)
 {
-    static const char no_size[] =
-        "needs the NCCL metadata of PyTorch 2.2 or later, or record_shapes=True";
-    static const char no_group[] =
-        "needs the group size, in the NCCL metadata of PyTorch 2.2 or later";
+    const char *no_size = words->message_size;
+    const char *no_group = words->group_size;
     const struct collective_call *call = &group->call;
     double factor = collective_bus_factor(call->kind, call->group_size);
     bool is_sized = group->bytes >= 0 && group->tally.total_ns > 0;
@@ -83,7 +83,7 @@ static void fill_row(struct value *cells, const struct collective_group *group, 
     cells[0] = value_text(collective_kind_title(call->kind));
     cells[1] = call->group_size > 0 ? value_count(call->group_size) : value_not_known(no_group);
     cells[2] = call->element_type >= 0 ? value_text(element_type_title(call->element_type))
-                                       : value_not_known(no_size);
+                                       : value_not_known(words->element_type);
     cells[3] = value_count(group->tally.count);
     cells[4] = group->bytes >= 0 ? value_bytes(group->bytes / group->tally.count)
                                  : value_not_known(no_size);
@@ -140,7 +140,7 @@ static void add_table(struct results *results, struct section *section,
     rank_rows(rows, groups->count, input->options->sort);
     for (size_t i = 0; i < shown; i++)
         fill_row(table_add_row(results, table, 0), &groups->groups[rows[i].group],
-                 groups->all.total_ns);
+                 groups->all.total_ns, recorder_words_for(input->trace));
     free(rows);
 }
 

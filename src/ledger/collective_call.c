@@ -99,6 +99,8 @@ int64_t collective_bytes(const struct collective_call *call)
 {
     int64_t bytes;
 
+    if (call->bytes >= 0)
+        return call->bytes;
     if (call->elements < 0 || call->element_type < 0 ||
         __builtin_mul_overflow(call->elements, element_type_bytes(call->element_type), &bytes))
         return -1;
@@ -254,8 +256,46 @@ static bool is_collective_operator(const char *name)
 static bool is_about_collectives(const struct event *event, const char *name)
 {
     return (event->kind == EVENT_OPERATOR || event->kind == EVENT_ANNOTATION) &&
-           (is_collective_operator(name) || has_prefix(name, "nccl:") ||
+           (is_collective_operator(name) || has_prefix(name, "nccl") ||
             has_prefix(name, "record_param_comms"));
+}
+
+/* How many kernels are launched in the range: device events know their launch, not it them, so
+ * calls of such names are counted. */
+static int count_launches(const struct trace *trace, uint32_t range)
+{
+    const struct event *around = &trace->host[range];
+    const struct track *track = &trace->tracks[around->track];
+    int launches = 0;
+
+    for (uint32_t i = range + 1; i < track->first_event + track->event_count &&
+                                 trace->host[i].start_ns < event_end_ns(around);
+         i++)
+        launches += trace->host[i].kind == EVENT_RUNTIME_CALL &&
+                    strstr(trace_text(trace, trace->host[i].name), "LaunchKernel") != NULL;
+    return launches;
+}
+
+/* What a range of NCCL says of the call it is around. Several kernels that share the message of
+ * several calls: none knows its part. */
+static void take_range(struct collective_call *call, const struct trace *trace, uint32_t range)
+{
+    const struct event_detail *detail = &trace->details[trace->host[range].detail];
+
+    call->kind = collective_kind_of_name(trace_text(trace, detail->collective_name));
+    call->group_size = detail->group_size;
+    call->detail = trace->host[range].detail;
+    if (detail->collective_calls == 1 || count_launches(trace, range) == 1)
+        call->bytes = detail->bytes;
+}
+
+/* Sends and receives may be the parts of what the range around them is called. */
+static void take_kind_around(struct collective_call *call, const char *name)
+{
+    enum collective_kind kind = collective_kind_of_name(name);
+
+    if (call->kind == COLLECTIVE_SEND_RECEIVE && kind != COLLECTIVE_OTHER)
+        call->kind = kind;
 }
 
 /* Looks at what is open around the launch, from the inside out. */
@@ -272,6 +312,14 @@ static void ask_launching_thread(struct collective_call *call, const struct trac
 
         if (event_end_ns(event) < event_end_ns(call_event) || !is_about_collectives(event, name))
             continue;
+        if (trace->details[event->detail].collective_calls > 0) {
+            take_range(call, trace, i);
+            continue;
+        }
+        if (call->detail) {
+            take_kind_around(call, name);
+            continue;
+        }
         if (trace->details[event->detail].collective_name) {
             take_metadata(call, trace, event->detail);
             return;
@@ -284,8 +332,11 @@ static void ask_launching_thread(struct collective_call *call, const struct trac
 
 struct collective_call describe_collective(const struct trace *trace, uint32_t device_event)
 {
-    struct collective_call call = {
-        .kind = COLLECTIVE_OTHER, .group_size = -1, .elements = -1, .element_type = -1};
+    struct collective_call call = {.kind = COLLECTIVE_OTHER,
+                                   .group_size = -1,
+                                   .elements = -1,
+                                   .bytes = -1,
+                                   .element_type = -1};
     const struct event *kernel = &trace->device[device_event];
 
     if (trace->details[kernel->detail].collective_name)

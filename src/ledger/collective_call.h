@@ -26,6 +26,7 @@ struct collective_call {
     int64_t group_size; /* ranks; -1 = not known */
     int64_t elements;   /* of the whole message, as nccl-tests count it: the larger of input and
                            output; -1 = not known */
+    int64_t bytes;      /* likewise, where the trace tells bytes instead; -1 = not told */
     int element_type;   /* index for element_type_title; -1 = not known */
     uint32_t detail;    /* index in trace->details of the NCCL metadata; 0 = none */
 };
@@ -38,13 +39,14 @@ const char *collective_kind_title(enum collective_kind kind); /* "all-reduce" */
 enum collective_kind collective_kind_of_name(const char *name);
 
 /* From the NCCL metadata of the kernel; else from that of the operator or range around its launch;
+ * else from NCCL's own ranges around it;
  * else from the shapes of that operator's inputs; the kind at last from the kernel's name. */
 struct collective_call describe_collective(const struct trace *trace, uint32_t device_event);
 
 const char *element_type_title(int element_type); /* "bfloat16" */
 int64_t element_type_bytes(int element_type);
 
-/* -1 where the call lacks elements or type. */
+/* -1 where the call tells neither bytes nor elements and type. */
 int64_t collective_bytes(const struct collective_call *call);
 
 /* Bytes that a link carries per byte of the message (nccl-tests' "bus bandwidth" factor); 0 where

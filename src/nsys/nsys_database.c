@@ -431,6 +431,14 @@ const char *nsys_text(const struct nsys_rows *rows, int column)
     return (const char *)sqlite3_column_text(rows->statement, column);
 }
 
+const unsigned char *nsys_bytes(const struct nsys_rows *rows, int column, size_t *length)
+{
+    const unsigned char *bytes = sqlite3_column_blob(rows->statement, column);
+
+    *length = bytes ? (size_t)sqlite3_column_bytes(rows->statement, column) : 0;
+    return bytes;
+}
+
 void nsys_rows_clear(struct nsys_rows *rows)
 {
     if (!rows)

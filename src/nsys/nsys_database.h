@@ -75,6 +75,7 @@ bool nsys_is_null(const struct nsys_rows *rows, int column);
 int64_t nsys_integer(const struct nsys_rows *rows, int column, int64_t if_null);
 double nsys_real(const struct nsys_rows *rows, int column, double if_null);
 /* NULL for NULL; valid until the next row. */
+const unsigned char *nsys_bytes(const struct nsys_rows *rows, int column, size_t *length);
 const char *nsys_text(const struct nsys_rows *rows, int column);
 void nsys_rows_clear(struct nsys_rows *rows);
 

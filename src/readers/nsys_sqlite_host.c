@@ -2,6 +2,7 @@
 #include "nsys/nsys_ids.h"
 #include "nsys/nvtx_name.h"
 #include "readers/nsys_sqlite_modules.h"
+#include "readers/nsys_sqlite_nccl.h"
 #include "readers/nsys_sqlite_reading.h"
 
 #include <string.h>
@@ -84,7 +85,40 @@ static void read_calls(struct nsys_reading *reading)
 
 /* ---- NVTX ranges ---------------------------------------------------------------------------- */
 
-enum { NVTX_TYPE = 2, NVTX_TEXT, NVTX_TEXT_ID, NVTX_TID, NVTX_END_TID, NVTX_DOMAIN };
+enum {
+    NVTX_TYPE = 2,
+    NVTX_TEXT,
+    NVTX_TEXT_ID,
+    NVTX_TID,
+    NVTX_END_TID,
+    NVTX_DOMAIN,
+    NVTX_BINARY,
+    NVTX_JSON,
+    NVTX_JSON_ID,
+};
+
+/* What is made of ranges beside events. */
+struct range_uses {
+    struct module_ranges modules;
+    struct nccl_ranges nccl;
+    struct nvtx_payload_schemas schemas;
+};
+
+static void keep_nccl_call(struct nsys_reading *reading, const struct nsys_rows *rows,
+                           struct range_uses *uses, const struct event *event)
+{
+    struct nvtx_payload payload = {.values = {0}};
+    const char *json = nsys_text(rows, NVTX_JSON);
+    const unsigned char *bytes;
+    size_t length;
+
+    if (!json)
+        json = nsys_string(reading->database, nsys_integer(rows, NVTX_JSON_ID, -1));
+    bytes = nsys_bytes(rows, NVTX_BINARY, &length);
+    if ((!bytes || !nvtx_payload_decode(&payload, &uses->schemas, bytes, length)) && json)
+        (void)nvtx_payload_parse(&payload, json);
+    nccl_ranges_add(&uses->nccl, event, &payload);
+}
 
 static void name_range(struct nsys_reading *reading, struct event *event, const char *text)
 {
@@ -109,7 +143,7 @@ static void name_range(struct nsys_reading *reading, struct event *event, const 
 /* A range that ends on another thread says nothing of what its first thread does: it would not nest
  * with the others there. */
 static void add_range(struct nsys_reading *reading, const struct nsys_rows *rows,
-                      struct module_ranges *modules)
+                      struct range_uses *uses)
 {
     const char *text = nsys_text(rows, NVTX_TEXT);
     struct nsys_row_time time;
@@ -128,34 +162,42 @@ static void add_range(struct nsys_reading *reading, const struct nsys_rows *rows
     event = event_of(&time, EVENT_ANNOTATION);
     event.track = nsys_reading_thread(reading, nsys_integer(rows, NVTX_TID, 0));
     name_range(reading, &event, text ? text : "");
+    if (is_nccl_call(string_pool_text(&reading->builder.strings, event.name))) {
+        keep_nccl_call(reading, rows, uses, &event);
+        return;
+    }
     trace_builder_add(&reading->builder, &event);
     if (nvtx_is_push_pop(nsys_integer(rows, NVTX_TYPE, 0)) &&
         nsys_integer(rows, NVTX_DOMAIN, 0) == 0) /* others are of libraries */
-        module_ranges_add(modules, &reading->builder, &event);
+        module_ranges_add(&uses->modules, &reading->builder, &event);
 }
 
 static void read_ranges(struct nsys_reading *reading)
 {
-    static const char *const columns[] = {"start",        "end",      "eventType",
-                                          "text",         "textId",   "globalTid",
-                                          "endGlobalTid", "domainId", NULL};
-    struct module_ranges modules = {0};
+    static const char *const columns[] = {"start",      "end",       "eventType",    "text",
+                                          "textId",     "globalTid", "endGlobalTid", "domainId",
+                                          "binaryData", "jsonText",  "jsonTextId",   NULL};
+    struct range_uses uses = {.modules = {0}};
     struct nsys_rows rows = {0};
 
+    nvtx_payload_schemas_read(&uses.schemas, reading->database);
     nsys_reading_open(reading, &rows, "NVTX_EVENTS", columns, "globalTid");
     while (nsys_rows_next(&rows)) {
         int64_t type = nsys_integer(&rows, NVTX_TYPE, 0);
 
         if (nvtx_is_range(type)) {
-            add_range(reading, &rows, &modules);
+            add_range(reading, &rows, &uses);
         } else {
             reading->builder.read.events++;
             trace_builder_count(&reading->builder, reading->category_name, 'i', 1, 0);
         }
     }
     nsys_rows_clear(&rows);
-    module_ranges_mark(&modules, &reading->builder);
-    module_ranges_clear(&modules);
+    module_ranges_mark(&uses.modules, &reading->builder);
+    module_ranges_clear(&uses.modules);
+    nccl_ranges_finish(&uses.nccl, &reading->builder);
+    nccl_ranges_clear(&uses.nccl);
+    nvtx_payload_schemas_clear(&uses.schemas);
 }
 
 /* ---- calls of the operating system ---------------------------------------------------------- */

@@ -66,8 +66,9 @@ struct event_detail {
     float occupancy_percent; /* est. achieved occupancy %: 0...100 */
     float blocks_per_sm;
     float warps_per_sm;
-    /* copies and memsets */
-    int32_t reserved;
+    int32_t collective_calls; /* how many calls of NCCL `bytes` is the sum of; -1: not told */
+    /* copies, memsets, and collectives of which NCCL's own ranges tell: the larger of input and
+     * output, on all ranks together */
     int64_t bytes;
     /* collectives: NCCL metadata */
     uint32_t collective_name; /* Collective name: "allreduce", "_allgather_base", ... */

@@ -111,6 +111,7 @@ struct event_detail event_detail_none(void)
     detail.occupancy_percent = -1;
     detail.blocks_per_sm = -1;
     detail.warps_per_sm = -1;
+    detail.collective_calls = -1;
     detail.bytes = -1;
     detail.in_elements = -1;
     detail.out_elements = -1;

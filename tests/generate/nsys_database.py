@@ -12,8 +12,10 @@ generation. --megabytes makes a database of that size out of equal steps.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sqlite3
+import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -70,6 +72,29 @@ PAGE_FAULT_TABLES = {
 SYSTEM_CALL_TABLES = {
     "OSRT_API": "start end eventClass globalTid correlationId nameId returnValue nestingLevel callchainId",
 }
+PAYLOAD_TABLES = {
+    "NVTX_PAYLOAD_SCHEMAS": "domainId schemaId name type flags numEntries payloadSize alignTo",
+    "NVTX_PAYLOAD_SCHEMA_ENTRIES": "domainId schemaId idx flags type name description arrayOrUnionDetail offset",
+}
+NCCL_DOMAIN = 1
+COMMUNICATOR = 0x9E3779B97F4A7C15
+# NCCL's payloads: by schema, the fields with their types (18 uint64_t, 5 int, 22 size_t) and places.
+INIT, COLLECTIVE, POINT_TO_POINT = 16_777_218, 16_777_223, 16_777_226
+PAYLOADS = {
+    INIT: (
+        ("NCCL communicator ID", 18, 0),
+        ("No. of ranks", 5, 8),
+        ("Rank", 5, 12),
+        ("CUDA device", 5, 16),
+    ),
+    COLLECTIVE: (("NCCL communicator ID", 18, 0), ("Message size [bytes]", 22, 8)),
+    POINT_TO_POINT: (
+        ("NCCL communicator ID", 18, 0),
+        ("Message size [bytes]", 22, 8),
+        ("Peer rank", 5, 16),
+    ),
+}
+PAYLOAD_SIZES = {18: (8, "<Q"), 22: (8, "<Q"), 5: (4, "<i")}
 METRIC_TYPE = FIRST_PROCESS + (7 << 8)  # the lowest byte is the GPU
 SAMPLE_NS = 10_000
 # Metrics by their ids, and what they are while a product, another kernel, a copy or nothing runs.
@@ -89,6 +114,7 @@ class Extras:
     has_metrics: bool = False
     has_page_faults: bool = False
     has_system_calls: bool = False
+    has_payloads: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,7 +141,7 @@ SCHEMAS = {
             "3.7",
             "2023.4.4.54",
             "META_DATA_EXPORT",
-            {"CUPTI_ACTIVITY_KIND_KERNEL": "greenContextId"},
+            {"CUPTI_ACTIVITY_KIND_KERNEL": "greenContextId", "NVTX_EVENTS": "jsonTextId jsonText"},
             is_reversed=True,
         ),
         Schema(
@@ -163,6 +189,9 @@ class DatabaseWriter:
         self.connection.execute(
             f"INSERT INTO {table} ({names}) VALUES ({marks})", list(values.values())
         )
+
+    def columns(self, table: str) -> list[str]:
+        return f"{TABLES[table]} {self.schema.added.get(table, '')}".split()
 
     def string(self, text: str) -> int:
         """Its id: far apart, and not in the order of the alphabet."""
@@ -424,6 +453,80 @@ class ModelWriter(ProcessWriter):
         self.add_system_call("poll", at + 50_500, at + 59_500)
         self.add_system_call("pthread_cond_wait", at + 62_000, at + 85_000)
 
+    def add_payload_schemas(self) -> None:
+        """Twice, as a file of two processes has them."""
+        for schema, fields in 2 * list(PAYLOADS.items()):
+            ids = {"domainId": NCCL_DOMAIN, "schemaId": schema}
+            self.writer.add("NVTX_PAYLOAD_SCHEMAS", **ids, numEntries=len(fields), payloadSize=24)
+            for place, (name, kind, offset) in enumerate(fields):
+                self.writer.add(
+                    "NVTX_PAYLOAD_SCHEMA_ENTRIES",
+                    **ids,
+                    idx=place,
+                    type=kind,
+                    name=name,
+                    offset=offset or None,
+                )
+
+    def add_nccl(self, name: str, start: int, end: int, schema: int = 0, *values: int) -> None:
+        """A call with its payload, in the form of the generation: bytes, or text, or none."""
+        columns = self.writer.columns("NVTX_EVENTS")
+        payload: dict[str, Any] = {}
+        if schema and "binaryData" in columns:
+            body = bytearray(24)
+            for (_, kind, offset), value in zip(PAYLOADS[schema], values):
+                struct.pack_into(PAYLOAD_SIZES[kind][1], body, offset, value)
+            payload["binaryData"] = struct.pack("<4Q", NCCL_DOMAIN, schema, 24, 32) + bytes(body)
+        elif schema and "jsonText" in columns:
+            fields = zip(PAYLOADS[schema], values)
+            payload["jsonText"] = json.dumps({field[0]: value for field, value in fields})
+        self.writer.add(
+            "NVTX_EVENTS",
+            start=start,
+            end=end,
+            eventType=PUSH_POP,
+            text=name,
+            globalTid=self.thread(self.pid),
+            domainId=NCCL_DOMAIN,
+            **payload,
+        )
+
+    def add_message(self, name: str, launch: int, kernel: tuple[int, int], number: int) -> None:
+        args = {"device": 0, "stream": 20, "correlation": number}
+        self.add_call(
+            Event(te.RUNTIME, "cudaLaunchKernelExC", launch, 100, self.pid, self.pid, args)
+        )
+        self.add_kernel(Event(te.KERNEL, name, kernel[0], kernel[1], 0, 20, args))
+
+    def add_collectives(self, number: int) -> None:
+        """An all-reduce in a group, an all-gather by itself, sends and receives to all in a group, and two all-reduces
+        that share a group and a kernel."""
+        at = 100_000 * number
+        calls = 2_000_000 + 10 * number
+        if number == 0:
+            self.add_nccl("ncclCommInitRank", at, at + 100, INIT, COMMUNICATOR, 8, 3, 0)
+        self.add_named("nccl:all_reduce, op_id = 31", at + 61_000, at + 64_000)
+        self.add_nccl("ncclGroupStart", at + 61_100, at + 61_100)
+        self.add_nccl("ncclAllReduce", at + 61_200, at + 61_300, COLLECTIVE, COMMUNICATOR, 1 << 20)
+        self.add_nccl("ncclGroupEnd", at + 61_400, at + 63_900)
+        self.add_message("ncclDevKernel_AllReduce", at + 62_000, (at + 63_000, 4_000), calls)
+        self.add_nccl("ncclAllGather", at + 65_000, at + 67_000, COLLECTIVE, COMMUNICATOR, 1 << 16)
+        self.add_message("ncclDevKernel_AllGather", at + 65_500, (at + 68_000, 2_000), calls + 1)
+        self.add_named("nccl:all_to_all, op_id = 32", at + 71_000, at + 75_000)
+        self.add_nccl("ncclGroupStart", at + 71_100, at + 71_150)
+        for peer in range(8):
+            start = at + 71_200 + 20 * peer
+            one = (POINT_TO_POINT, COMMUNICATOR, 4096, peer)
+            self.add_nccl("ncclSend", start, start + 9, *one)
+            self.add_nccl("ncclRecv", start + 10, start + 19, *one)
+        self.add_nccl("ncclGroupEnd", at + 71_400, at + 74_000)
+        self.add_message("ncclDevKernel_SendRecv", at + 72_000, (at + 73_000, 3_000), calls + 2)
+        self.add_nccl("ncclGroupStart", at + 80_000, at + 80_100)
+        self.add_nccl("ncclAllReduce", at + 80_200, at + 80_300, COLLECTIVE, COMMUNICATOR, 1 << 20)
+        self.add_nccl("ncclAllReduce", at + 80_400, at + 80_500, COLLECTIVE, COMMUNICATOR, 1 << 10)
+        self.add_nccl("ncclGroupEnd", at + 80_600, at + 82_000)
+        self.add_message("ncclDevKernel_AllReduce", at + 81_000, (at + 82_000, 1_000), calls + 3)
+
     def add_system_call(self, name: str, start: int, end: int) -> None:
         self.writer.add(
             "OSRT_API",
@@ -444,10 +547,15 @@ def write_model(path: Path, iterations: int, schema: Schema, extras: Extras) -> 
     writer.add("PROCESSES", globalPid=process.process, pid=50, name="python3")
     if extras.has_system_calls:
         writer.create_tables(SYSTEM_CALL_TABLES)
+    if extras.has_payloads:
+        writer.create_tables(PAYLOAD_TABLES)
+        process.add_payload_schemas()
     for number in range(iterations):
         process.add_iteration(number)
         if extras.has_system_calls:
             process.add_waiting(number)
+        if extras.has_payloads:
+            process.add_collectives(number)
     writer.close()
 
 
@@ -533,12 +641,19 @@ def main() -> None:
         help="with --modules: calls of the operating system are traced as well",
     )
     parser.add_argument(
+        "--payloads",
+        action="store_true",
+        help="with --modules: collectives, with the payloads of NCCL's ranges",
+    )
+    parser.add_argument(
         "--megabytes", type=int, help="make a large one instead, of about that size"
     )
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
     schema = SCHEMAS[arguments.schema]
-    extras = Extras(arguments.metrics, arguments.page_faults, arguments.system_calls)
+    extras = Extras(
+        arguments.metrics, arguments.page_faults, arguments.system_calls, arguments.payloads
+    )
     if arguments.megabytes:
         write_large(arguments.output, arguments.megabytes, schema)
         return
