@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Blocks of all timelines of a page together: some megabytes. */
+enum { TIMELINE_BLOCKS = 300000, TIMELINE_BLOCKS_LEAST = 4000 };
 enum { ROWS_USUAL = 10, ROWS_OF_HTML = 2000, ROWS_OF_HTML_LEAST = 50 };
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -47,6 +49,15 @@ int64_t rows_of_page(const struct page_settings *settings, int64_t top, size_t f
     if (!is_html(settings))
         return ROWS_USUAL;
     return rows > ROWS_OF_HTML_LEAST ? rows : ROWS_OF_HTML_LEAST;
+}
+
+int64_t timeline_blocks_of_page(const struct page_settings *settings, size_t files)
+{
+    int64_t blocks = TIMELINE_BLOCKS / (int64_t)(files ? files : 1);
+
+    if (!is_html(settings))
+        return 0;
+    return blocks > TIMELINE_BLOCKS_LEAST ? blocks : TIMELINE_BLOCKS_LEAST;
 }
 
 static bool is_standard_output(const struct page_settings *settings)

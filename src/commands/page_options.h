@@ -109,6 +109,9 @@ MUST_USE bool print_page(const struct results *results, const struct page_settin
  * given. */
 int64_t rows_of_page(const struct page_settings *settings, int64_t top, size_t files);
 
+/* Blocks that the timeline of each of `files` may have; 0 where the page draws none. */
+int64_t timeline_blocks_of_page(const struct page_settings *settings, size_t files);
+
 /* Fails early where `output` or the format cannot be written, before the work is done. */
 MUST_USE bool check_output(const struct page_settings *settings, struct error *error);
 

@@ -3,6 +3,7 @@
  */
 #include "base/attributes.h"
 #include "reports/html_page.h"
+#include "reports/html_timeline.h"
 #include "reports/report.h"
 #include "reports/results_as_json.h"
 
@@ -47,6 +48,20 @@ static void write_report_block(FILE *output, const struct results *results)
     fputs("</script>\n", output);
 }
 
+/* Each rank's timeline in a block of its own: read when it is to be drawn. */
+static void write_timeline_blocks(FILE *output, const struct results *results)
+{
+    for (size_t i = 0; i < results->rank_count; i++) {
+        struct json_writer json = {.output = output, .is_in_markup = true};
+
+        if (!results->ranks[i].timeline)
+            continue;
+        fprintf(output, "<script type=\"application/json\" id=\"timeline-%zu\">\n", i);
+        write_timeline(&json, NULL, results->ranks[i].timeline);
+        fputs("</script>\n", output);
+    }
+}
+
 static bool write_html(FILE *output, const struct results *results,
                        const struct report_options *options, struct error *error)
 {
@@ -58,6 +73,7 @@ static bool write_html(FILE *output, const struct results *results,
     page = unpack_page();
     fwrite(page, 1, html_page_data_offset, output);
     write_report_block(output, results);
+    write_timeline_blocks(output, results);
     fwrite(page + html_page_data_offset, 1, html_page_bytes - html_page_data_offset, output);
     free(page);
     if (ferror(output))

@@ -6,6 +6,7 @@ import { headlineOf } from "./headline.ts";
 import { Rank, readBlock, Report } from "./report.ts";
 import { SectionView } from "./section.ts";
 import { startTheme, switchTheme } from "./theme.ts";
+import { timelineSection } from "./timeline/section.ts";
 
 /* The sections that come first, in this order; all others follow as the report has them. */
 const FIRST = [
@@ -23,7 +24,12 @@ const FIRST = [
 const LAST = ["conventions", "run"];
 
 function sectionsOf(report: Report, rank: Rank): SectionView[] {
-  const sections = { ...rank.sections, ...(report.overview ? { overview: report.overview } : {}) };
+  const timeline = timelineSection(report, rank);
+  const sections = {
+    ...rank.sections,
+    ...(report.overview ? { overview: report.overview } : {}),
+    ...(timeline ? { timeline } : {}),
+  };
   const place = (key: string) => {
     const last = LAST.indexOf(key);
     const first = FIRST.indexOf(key);

@@ -5,5 +5,6 @@ import { kernelClasses } from "./kernel_classes.ts";
 import { rankAccounts } from "./rank_accounts.ts";
 import { roofline } from "./roofline.ts";
 import { stepAccounts } from "./step_accounts.ts";
+import { timeline } from "./timeline.ts";
 
-export const charts: readonly Chart[] = [stepAccounts, roofline, kernelClasses, collectives, rankAccounts];
+export const charts: readonly Chart[] = [stepAccounts, timeline, roofline, kernelClasses, collectives, rankAccounts];

@@ -1,0 +1,57 @@
+/* What the page says of one block. */
+import { accountColor } from "../accounts.ts";
+import { el, swatch } from "../dom.ts";
+import { formatCount, formatFraction, formatTime } from "../format.ts";
+import { classOf, moduleOf, nameOf, stepAt, Timeline, TimelineStep } from "./data.ts";
+import { BlockPlace, blockOf } from "./painter.ts";
+
+export function stepName(timeline: Timeline, step: TimelineStep): string {
+  return `${timeline.written.step_word} ${step.number}`;
+}
+
+function line(title: string, text: string): HTMLElement {
+  return el("div", {}, el("dt", {}, title), el("dd", {}, text));
+}
+
+function launchText(timeline: Timeline, place: BlockPlace): string {
+  const row = blockOf(timeline, place);
+  const delay = row.delay?.[place.block] ?? -1;
+  if (delay < 0) return "";
+  const lane = timeline.lanes[row.launchLane![place.block]!];
+  return `${formatTime(delay)} before${lane ? `, on ${lane.title}` : ""}`;
+}
+
+export function blockCard(timeline: Timeline, place: BlockPlace): HTMLElement {
+  const row = blockOf(timeline, place);
+  const lane = timeline.lanes[place.lane]!;
+  const label = row.label[place.block]!;
+  const start = row.start[place.block]!;
+  const duration = row.end[place.block]! - start;
+  const events = row.events[place.block]!;
+  const name = nameOf(timeline, label);
+  const module = moduleOf(timeline, label);
+  const kind = classOf(timeline, label);
+  const step = stepAt(timeline, start);
+  const account = timeline.written.classes.find((candidate) => candidate.key === kind.account);
+  const launch = launchText(timeline, place);
+  const title = name || (lane.kind === "modules" ? module : "") || kind.title;
+  const merged = `${formatCount(events)} events that fill ${formatFraction(duration > 0 ? Math.min(row.filled[place.block]! / duration, 1) : 0)} of it`;
+  return el(
+    "div",
+    { class: "block-card" },
+    el("p", { class: "block-name" }, swatch(accountColor(kind.account ?? kind.key)), events > 1 ? `${formatCount(events)} × ${title}` : title),
+    el(
+      "dl",
+      {},
+      line("start", formatTime(start)),
+      step ? line(`in ${stepName(timeline, step)}`, `+${formatTime(start - step.start)}`) : null,
+      line("duration", formatTime(duration)),
+      events > 1 && line("merged", name ? merged : `${merged}; mostly ${kind.title}`),
+      module !== "" && lane.kind !== "modules" && line("module", module),
+      name !== "" && line("kind", kind.title),
+      account && lane.kind !== "accounts" && line(lane.kind === "stream" ? "account" : "idle time it explains", account.title),
+      line("on", lane.title),
+      launch !== "" && line("launched", launch),
+    ),
+  );
+}

@@ -1,0 +1,32 @@
+/* What the series say at a moment. */
+import { el, swatch } from "../dom.ts";
+import { formatTime } from "../format.ts";
+import { Timeline } from "./data.ts";
+import { Layout } from "./layout.ts";
+import { formatOf, seriesColor } from "./painter.ts";
+
+/* NULL where `y` is at no series. */
+export function seriesAt(timeline: Timeline, layout: Layout, y: number, time: number): HTMLElement | null {
+  const placed = layout.series.find((candidate) => candidate.top <= y && y < candidate.top + candidate.height);
+  if (!placed) return null;
+  const series = timeline.written.series[placed.index]!;
+  let at = -1;
+  while (at + 1 < series.times.length && series.times[at + 1]! <= time) at++;
+  if (at < 0) return null;
+  const format = formatOf(series);
+  return el(
+    "div",
+    { class: "block-card" },
+    el("p", { class: "block-name" }, `${series.title} at ${formatTime(Math.round(time))}`),
+    el(
+      "dl",
+      {},
+      ...series.titles.map((title, line) => {
+        const value = series.values[line]![at];
+        return value === null || value === undefined || value === 0
+          ? null
+          : el("div", {}, el("dt", {}, swatch(seriesColor(line)), title), el("dd", {}, format(value)));
+      }),
+    ),
+  );
+}

@@ -1,0 +1,507 @@
+/* The timeline on the page: a canvas, what is around it, and what the reader does with it. */
+import { accountColor } from "../accounts.ts";
+import { el, replace, swatch } from "../dom.ts";
+import { Filter } from "../filter.ts";
+import { formatCount, formatFraction, formatTime } from "../format.ts";
+import { blockCard, stepName } from "./cards.ts";
+import { labelColors, LabelColors } from "./colors.ts";
+import { blockAt, firstFrom, Timeline, TimelineStep } from "./data.ts";
+import { Keys } from "./keys.ts";
+import { laneAt, Layout, layOut, openAtFirst } from "./layout.ts";
+import { Minimap } from "./minimap.ts";
+import { AXIS_HEIGHT, BlockPlace, blockOf, Painter, Scene } from "./painter.ts";
+import { Pointer } from "./pointer.ts";
+import { seriesAt } from "./series_text.ts";
+import { sumRange } from "./sums.ts";
+import { bounded, panned, View, zoomed } from "./view.ts";
+
+const GUTTER = 168;
+const GUTTER_ON_A_PHONE = 84;
+const PHONE_WIDTH = 560;
+const HEIGHT_SHARE = 0.72; /* of the window */
+const HEIGHT_LEAST = 260;
+const REACH = 3; /* pixels around the pointer */
+
+/* What stays when the figure is drawn again: kept by timeline. */
+interface Kept {
+  view: View;
+  open: Set<number>;
+  selected: BlockPlace | null;
+  range: View | null;
+  search: string;
+}
+
+const keptOf = new WeakMap<Timeline, Kept>();
+
+function firstView(timeline: Timeline): View {
+  const step = timeline.written.steps.find((candidate) => candidate.typical);
+  if (!step || timeline.written.steps.length < 2) return { start: 0, end: timeline.written.duration };
+  const margin = (step.end - step.start) * 0.04;
+  return bounded({ start: step.start - margin, end: step.end + margin }, timeline.written.duration);
+}
+
+export class TimelineWidget {
+  readonly element: HTMLElement;
+  private readonly canvas = el("canvas", {
+    tabindex: "0",
+    role: "application",
+    "aria-label": "Timeline. Keys: W and S or up and down zoom, A and D or left and right move, brackets go to the block before and behind, Enter shows it, F fits it, 0 shows all.",
+    "aria-describedby": "timeline-status",
+  });
+  private readonly scroller = el("div", { class: "timeline-scroller" });
+  private readonly spacer = el("div", { class: "timeline-spacer" });
+  private readonly card = el("div", { class: "timeline-card floating", "aria-hidden": "true" });
+  private readonly panel = el("div", { class: "timeline-panel" });
+  private readonly status = el("p", { class: "timeline-status", id: "timeline-status", role: "status" });
+  private readonly found = el("span", { class: "timeline-found", role: "status" });
+  private readonly painter: Painter;
+  private readonly minimap: Minimap;
+  private readonly keys: Keys;
+  private readonly pointer: Pointer;
+  private readonly kept: Kept;
+  private layout: Layout;
+  private colors: LabelColors;
+  private cursor: number | null = null;
+  private frame = 0;
+  private statusTimer = 0;
+
+  constructor(
+    readonly timeline: Timeline,
+    private readonly filter: Filter | null,
+  ) {
+    this.kept = keptOf.get(timeline) ?? {
+      view: firstView(timeline),
+      open: openAtFirst(timeline),
+      selected: null,
+      range: null,
+      search: "",
+    };
+    keptOf.set(timeline, this.kept);
+    this.layout = layOut(timeline, this.kept.open);
+    this.colors = this.makeColors();
+    this.painter = new Painter(this.canvas, this.canvas.getContext("2d")!);
+    this.minimap = new Minimap(timeline, (view) => this.setView(view));
+    this.keys = new Keys(this.canvas, this);
+    this.pointer = new Pointer(this.canvas, this);
+    this.element = this.build();
+    this.scroller.addEventListener("scroll", () => this.redraw(), { passive: true });
+    this.resize();
+    this.showPanel();
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.frame);
+    window.clearTimeout(this.statusTimer);
+    this.keys.dispose();
+    this.pointer.dispose();
+    this.card.remove();
+  }
+
+  /* ---- how it is built ---- */
+
+  private build(): HTMLElement {
+    this.scroller.append(this.canvas, this.spacer);
+    return el("div", { class: "timeline" }, this.toolbar(), this.minimap.canvas, this.scroller, this.status, this.panel);
+  }
+
+  private toolbar(): HTMLElement {
+    const search = el("input", {
+      type: "search",
+      placeholder: "Search names and modules",
+      "aria-label": "Search the timeline",
+      value: this.kept.search,
+      oninput: () => this.search(search.value),
+      onkeydown: (event) => {
+        if ((event as KeyboardEvent).key === "Enter") this.goToMatch((event as KeyboardEvent).shiftKey ? -1 : 1);
+        event.stopPropagation();
+      },
+    });
+    const button = (text: string, label: string, act: () => void) =>
+      el("button", { type: "button", class: "quiet", title: label, "aria-label": label, onclick: act }, text);
+    return el(
+      "div",
+      { class: "timeline-tools", role: "toolbar", "aria-label": "Timeline" },
+      search,
+      button("↑", "Match before", () => this.goToMatch(-1)),
+      button("↓", "Match behind", () => this.goToMatch(1)),
+      this.found,
+      this.stepChoice(),
+      button("+", "Closer (W)", () => this.zoom(0.5)),
+      button("−", "Further away (S)", () => this.zoom(2)),
+      button("all", "Whole trace (0)", () => this.showAll()),
+    );
+  }
+
+  private stepChoice(): HTMLElement | null {
+    const { steps } = this.timeline.written;
+    if (steps.length < 2) return null;
+    const select = el("select", {
+      "aria-label": "Go to a step",
+      onchange: () => {
+        const step = steps[select.selectedIndex - 1];
+        if (step) this.showStep(step);
+      },
+    });
+    select.appendChild(el("option", {}, `go to ${this.timeline.written.step_word} …`));
+    for (const step of steps)
+      select.appendChild(
+        el("option", {}, `${stepName(this.timeline, step)}${step.outlier ? "  stands out" : step.typical ? "  typical" : ""}`),
+      );
+    return select;
+  }
+
+  private makeColors(): LabelColors {
+    return labelColors(this.timeline, {
+      text: this.kept.search.trim().toLowerCase(),
+      accounts: this.filter && this.filter.key !== "step" ? this.filter.keys : null,
+    });
+  }
+
+  /* ---- drawing ---- */
+
+  resize(): void {
+    const width = this.element.clientWidth || 800;
+    const height = Math.min(
+      this.layout.height + AXIS_HEIGHT + 4,
+      Math.max(window.innerHeight * HEIGHT_SHARE, HEIGHT_LEAST),
+    );
+    this.scroller.style.height = `${height}px`;
+    this.canvas.style.height = `${height}px`;
+    this.canvas.style.width = `${width}px`;
+    this.spacer.style.height = `${Math.max(this.layout.height + AXIS_HEIGHT + 4 - height, 0)}px`;
+    this.minimap.resize(width, this.gutter());
+    this.redraw();
+  }
+
+  private gutter(): number {
+    return this.element.clientWidth < PHONE_WIDTH ? GUTTER_ON_A_PHONE : GUTTER;
+  }
+
+  redraw(): void {
+    if (!this.frame)
+      this.frame = requestAnimationFrame(() => {
+        this.frame = 0;
+        this.painter.draw(this.scene());
+        this.minimap.draw(this.kept.view);
+      });
+  }
+
+  scene(): Scene {
+    return {
+      timeline: this.timeline,
+      layout: this.layout,
+      colors: this.colors,
+      view: this.kept.view,
+      width: this.canvas.clientWidth,
+      height: this.canvas.clientHeight,
+      gutter: this.gutter(),
+      scroll: this.scroller.scrollTop,
+      selected: this.kept.selected,
+      range: this.kept.range,
+      cursor: this.cursor,
+    };
+  }
+
+  /* ---- where the reader is ---- */
+
+  get view(): View {
+    return this.kept.view;
+  }
+
+  setView(view: View): void {
+    this.kept.view = bounded(view, this.timeline.written.duration);
+    this.redraw();
+    window.clearTimeout(this.statusTimer);
+    this.statusTimer = window.setTimeout(() => this.tellView(), 250);
+  }
+
+  /* For those who can't see it, and where events are merged. */
+  private tellView(): void {
+    const { start, end } = this.view;
+    const regions = this.timeline.written.regions.filter((region) => region.start < end && region.end > start);
+    const coarsest = Math.max(0, ...regions.map((region) => region.resolution));
+    const length = formatTime(Math.round(end - start));
+    const detail = coarsest
+      ? regions.some((region) => region.resolution === 0)
+        ? `in part of it events shorter than ${formatTime(coarsest)} are merged`
+        : `events shorter than ${formatTime(coarsest)} are merged`
+      : "every event is there";
+    this.status.textContent = `${length} from ${formatTime(Math.round(start))}: ${detail}.`;
+  }
+
+  timeAt(x: number): number {
+    const { view, width, gutter } = this.scene();
+    return view.start + ((x - gutter) / (width - gutter)) * (view.end - view.start);
+  }
+
+  nsOfPixels(pixels: number): number {
+    const { view, width, gutter } = this.scene();
+    return (pixels / (width - gutter)) * (view.end - view.start);
+  }
+
+  zoom(factor: number, at = (this.view.start + this.view.end) / 2): void {
+    this.setView(zoomed(this.view, factor, at, this.timeline.written.duration));
+  }
+
+  pan(ns: number): void {
+    this.setView(panned(this.view, ns, this.timeline.written.duration));
+  }
+
+  scrollBy(pixels: number): void {
+    this.scroller.scrollTop += pixels;
+  }
+
+  showAll(): void {
+    this.setView({ start: 0, end: this.timeline.written.duration });
+  }
+
+  showStep(step: TimelineStep): void {
+    const margin = (step.end - step.start) * 0.04;
+    this.setView({ start: step.start - margin, end: step.end + margin });
+  }
+
+  showStepNumber(number: number): void {
+    const step = this.timeline.written.steps.find((candidate) => candidate.number === number);
+    if (step) this.showStep(step);
+  }
+
+  /* ---- what is under the pointer ---- */
+
+  placeAt(x: number, y: number): BlockPlace | null {
+    const { gutter, scroll } = this.scene();
+    const lane = x < gutter || y < AXIS_HEIGHT ? null : laneAt(this.layout, y - AXIS_HEIGHT + scroll);
+    if (!lane) return null;
+    const row = Math.min(Math.floor((y - AXIS_HEIGHT + scroll - lane.top) / lane.rowHeight), lane.lane.rows.length - 1);
+    const block = blockAt(lane.lane.rows[row]!, this.timeAt(x), this.nsOfPixels(REACH));
+    return block < 0 ? null : { lane: lane.index, row, block };
+  }
+
+  hover(x: number, y: number, page: { x: number; y: number } | null): void {
+    const { gutter, scroll } = this.scene();
+    this.cursor = page && x >= gutter ? this.timeAt(x) : null;
+    this.redraw();
+    const place = page && this.placeAt(x, y);
+    const series = page && !place && x >= gutter ? seriesAt(this.timeline, this.layout, y - AXIS_HEIGHT + scroll, this.timeAt(x)) : null;
+    this.canvas.style.cursor = place ? "pointer" : "";
+    if (!page || (!place && !series)) {
+      this.card.remove();
+      return;
+    }
+    replace(this.card, place ? blockCard(this.timeline, place) : series);
+    document.body.appendChild(this.card);
+    const { offsetWidth: width, offsetHeight: height } = this.card;
+    const left = page.x + 16 + width > window.innerWidth ? page.x - width - 12 : page.x + 16;
+    this.card.style.left = `${Math.max(4, left)}px`;
+    this.card.style.top = `${Math.max(4, Math.min(page.y + 16, window.innerHeight - height - 8))}px`;
+  }
+
+  /* A title opens or closes its lane, a step in the axis is shown whole, a block is selected. */
+  click(x: number, y: number): void {
+    const { gutter, scroll } = this.scene();
+    if (y < AXIS_HEIGHT && x >= gutter) {
+      const time = this.timeAt(x);
+      const step = this.timeline.written.steps.find((candidate) => candidate.start <= time && time < candidate.end);
+      if (step) this.showStep(step);
+      return;
+    }
+    if (x < gutter) {
+      const lane = laneAt(this.layout, y - AXIS_HEIGHT + scroll);
+      if (lane) this.toggleLane(lane.index);
+      return;
+    }
+    this.select(this.placeAt(x, y));
+  }
+
+  toggleLane(index: number): void {
+    if (!this.kept.open.delete(index)) this.kept.open.add(index);
+    this.layout = layOut(this.timeline, this.kept.open);
+    this.resize();
+  }
+
+  /* ---- selection ---- */
+
+  select(place: BlockPlace | null): void {
+    this.kept.selected = place;
+    this.kept.range = null;
+    this.showPanel();
+    this.redraw();
+  }
+
+  selectRange(range: View | null): void {
+    this.kept.range = range && range.end > range.start ? bounded(range, this.timeline.written.duration) : null;
+    if (this.kept.range) this.kept.selected = null;
+    this.showPanel();
+    this.redraw();
+  }
+
+  get selected(): BlockPlace | null {
+    return this.kept.selected;
+  }
+
+  /* The block before or behind the selected one in its row; without one the first that is on the screen. */
+  selectNeighbour(by: number): void {
+    const { selected } = this.kept;
+    if (selected) {
+      const row = blockOf(this.timeline, selected);
+      const block = Math.min(Math.max(selected.block + by, 0), row.count - 1);
+      this.select({ ...selected, block });
+    } else {
+      const lane = this.timeline.lanes.findIndex((candidate) => candidate.kind === "stream" || candidate.kind === "thread");
+      const row = this.timeline.lanes[lane]?.rows[0];
+      if (row && row.count > 0) this.select({ lane, row: 0, block: Math.min(firstFrom(row, this.view.start), row.count - 1) });
+    }
+    this.bringIntoView();
+  }
+
+  /* The nearest block of the row or lane above or below. */
+  selectRow(by: number): void {
+    const { selected } = this.kept;
+    if (!selected) return this.selectNeighbour(0);
+    const time = blockOf(this.timeline, selected).start[selected.block]!;
+    let { lane, row } = selected;
+    for (;;) {
+      row += by;
+      if (row < 0 || row >= this.timeline.lanes[lane]!.rows.length) {
+        lane += by;
+        const next = this.timeline.lanes[lane];
+        if (!next) return;
+        row = by > 0 ? 0 : next.rows.length - 1;
+      }
+      const block = blockAt(this.timeline.lanes[lane]!.rows[row]!, time, this.timeline.written.duration);
+      if (block >= 0) {
+        this.select({ lane, row, block });
+        this.bringIntoView();
+        return;
+      }
+    }
+  }
+
+  fitSelected(): void {
+    const { selected, range } = this.kept;
+    if (range) this.setView(range);
+    if (!selected) return;
+    const row = blockOf(this.timeline, selected);
+    const start = row.start[selected.block]!;
+    const length = Math.max(row.end[selected.block]! - start, 1);
+    this.setView({ start: start - length * 1.5, end: start + length * 2.5 });
+  }
+
+  private bringIntoView(): void {
+    const { selected } = this.kept;
+    if (!selected) return;
+    const start = blockOf(this.timeline, selected).start[selected.block]!;
+    const { view } = this;
+    const length = view.end - view.start;
+    if (start < view.start || start > view.end) this.setView({ start: start - length / 2, end: start + length / 2 });
+  }
+
+  clear(): void {
+    this.select(null);
+    this.card.remove();
+  }
+
+  /* ---- search ---- */
+
+  search(text: string): void {
+    this.kept.search = text;
+    this.colors = this.makeColors();
+    this.redraw();
+    this.found.textContent = text.trim() ? this.countMatches() : "";
+  }
+
+  private countMatches(): string {
+    let events = 0;
+    for (const lane of this.timeline.lanes)
+      for (const row of lane.rows)
+        for (let i = 0; i < row.count; i++) if (this.colors.isMatch[row.label[i]!]) events += row.events[i]!;
+    return events === 0 ? "nothing found" : `${formatCount(events)} events`;
+  }
+
+  /* From the selected block, or what is on the screen, to the next match in time. */
+  goToMatch(by: number): void {
+    if (!this.kept.search.trim()) return;
+    const { selected } = this.kept;
+    const from = selected ? blockOf(this.timeline, selected).start[selected.block]! : by > 0 ? this.view.start : this.view.end;
+    let best: BlockPlace | null = null;
+    let bestTime = by > 0 ? Infinity : -Infinity;
+    this.timeline.lanes.forEach((lane, laneIndex) =>
+      lane.rows.forEach((row, rowIndex) => {
+        const first = firstFrom(row, from);
+        for (let i = by > 0 ? first : Math.min(first, row.count - 1); i >= 0 && i < row.count; i += by) {
+          const start = row.start[i]!;
+          if (!this.colors.isMatch[row.label[i]!] || (by > 0 ? start <= from && selected : start >= from)) continue;
+          if (by > 0 ? start < bestTime : start > bestTime) {
+            best = { lane: laneIndex, row: rowIndex, block: i };
+            bestTime = start;
+          }
+          break;
+        }
+      }),
+    );
+    if (!best) return;
+    this.select(best);
+    this.bringIntoView();
+  }
+
+  /* ---- below the canvas ---- */
+
+  private showPanel(): void {
+    const { selected, range } = this.kept;
+    if (selected)
+      replace(
+        this.panel,
+        blockCard(this.timeline, selected),
+        el("p", {}, el("button", { type: "button", onclick: () => this.fitSelected() }, "Zoom to it (F)"), " ", el("button", { type: "button", class: "quiet", onclick: () => this.clear() }, "Clear (Esc)")),
+      );
+    else if (range) replace(this.panel, this.rangeTable(range));
+    else
+      replace(
+        this.panel,
+        el(
+          "p",
+          { class: "hint" },
+          "Drag to move, Ctrl and wheel (or the wheel after a click) to zoom, drag with Shift or in the axis to add up a stretch, click a block for where it comes from. Keys: W A S D or arrows, [ ] to go from block to block, F to fit, 0 for all.",
+        ),
+      );
+  }
+
+  private rangeTable(range: View): HTMLElement {
+    const sums = sumRange(this.timeline, range);
+    const length = range.end - range.start;
+    const rest = length - sums.accounts.reduce((sum, account) => sum + account.ns, 0);
+    const row = (key: string, title: string, ns: number) =>
+      el(
+        "tr",
+        {},
+        el("th", { scope: "row" }, swatch(accountColor(key)), title),
+        el("td", {}, formatTime(Math.round(ns))),
+        el("td", {}, formatFraction(ns / length)),
+      );
+    return el(
+      "div",
+      { class: "timeline-range" },
+      el(
+        "p",
+        {},
+        el("strong", {}, formatTime(Math.round(length))),
+        ` from ${formatTime(Math.round(range.start))}, ${formatCount(sums.deviceEvents)} kernels and copies start in it`,
+        sums.isExact ? "" : "; about, as short stretches are merged here",
+        " ",
+        el("button", { type: "button", onclick: () => this.fitSelected() }, "Zoom to it (F)"),
+        " ",
+        el("button", { type: "button", class: "quiet", onclick: () => this.clear() }, "Clear (Esc)"),
+      ),
+      el(
+        "table",
+        {},
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "account"), el("th", { scope: "col" }, "time"), el("th", { scope: "col" }, "share"))),
+        el(
+          "tbody",
+          {},
+          ...sums.accounts.map((account) => row(account.key, account.title, account.ns)),
+          rest > 0.5 && row("step", "outside of steps", rest),
+        ),
+      ),
+    );
+  }
+}
