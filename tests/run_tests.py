@@ -220,6 +220,12 @@ GROUPS = [
         script("tests/properties/priced_work.py", PROGRAM),
         "build",
     ),
+    Group(
+        "hangs",
+        "properties: jobs that hang for a known reason",
+        script("tests/properties/known_hangs.py", PROGRAM),
+        "build",
+    ),
     Group("oracle", "other people's traces", scripts("tests/oracle/check_*.py", PROGRAM), "build"),
     Group(
         "demo",

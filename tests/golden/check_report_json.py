@@ -157,6 +157,8 @@ def take_own(checker: Checker) -> None:
         checker.take(["report", "--json", "--by", "shape", str(path)], True)
         checker.take(["inspect", "--json", str(path)], True)
     checker.take(["report", "--json", str(folder / "two_ranks")], True)
+    for fault in ("stopped", "swapped"):
+        checker.take(["ranks", "--json", str(folder / "flight" / fault)], True)
     checker.take(["flops", "--json", str(folder / "modules")], True)
     checker.take(["memory", "--json", "--fit", "8MiB", str(folder / "memory_run")], True)
     with tempfile.TemporaryDirectory() as made:

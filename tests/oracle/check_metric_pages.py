@@ -26,6 +26,8 @@ OTHERS = [
     ["device", "NVIDIA H100 80GB HBM3"],
     ["flops", "tests/traces/golden/modules"],
     ["memory", "--fit", "8MiB", "tests/traces/golden/memory_run"],
+    ["ranks", "tests/traces/golden/flight/stopped"],
+    ["ranks", "tests/traces/golden/flight/swapped"],
     ["memory", f"{SNAPSHOTS}/tags.pickle"],
     ["memory", f"{SNAPSHOTS}/oom.pickle"],
     ["memory", f"{SNAPSHOTS}/two_devices.pickle"],
