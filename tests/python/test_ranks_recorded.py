@@ -25,6 +25,7 @@ SCRIPT = textwrap.dedent(
     for _ in range(3):
         dist.all_reduce(torch.ones(10))
     work = dist.all_reduce(torch.ones(4), async_op=True) if rank == 0 else None
+    import time; time.sleep(1)  # completions are noticed late
     from torch._C import _distributed_c10d as c10d
     open(f"{folder}/nccl_trace_rank_{rank}", "wb").write(c10d._dump_fr_trace())
     open(f"{folder}/as_json_{rank}.json", "wb").write(c10d._dump_fr_trace_json())
