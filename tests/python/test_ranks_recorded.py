@@ -29,7 +29,11 @@ SCRIPT = textwrap.dedent(
     from torch._C import _distributed_c10d as c10d
     open(f"{folder}/nccl_trace_rank_{rank}", "wb").write(c10d._dump_fr_trace())
     open(f"{folder}/as_json_{rank}.json", "wb").write(c10d._dump_fr_trace_json())
-    import os; os._exit(0)
+    open(f"{folder}/written_{rank}", "w").close()
+    import os
+    while not os.path.exists(f"{folder}/written_{1 - rank}"):  # an end of one ends the other's call
+        time.sleep(0.05)
+    os._exit(0)
     """
 )
 
