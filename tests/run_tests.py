@@ -281,6 +281,13 @@ GROUPS = [
         script("tests/lint/check_add_an_analysis.py", PROGRAM),
         "build",
     ),
+    Group("page-types", "types of the HTML page", script("tests/browser/check_types.py")),
+    Group(
+        "browser",
+        "the HTML report in a browser",
+        script("tests/browser/run.py", PROGRAM),
+        "build",
+    ),
     Group("advice", "thresholds of the advice", script("tests/lint/check_advice_page.py")),
     Group("includes", "who includes whom", script("tests/lint/check_includes.py")),
     Group("style", "lengths, names, comments", script("tests/lint/check_style.py")),

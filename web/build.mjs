@@ -10,18 +10,26 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { readAccounts } from "./account_list.mjs";
 import { readMetricPages } from "./metric_pages.mjs";
 
 const FOLDER = dirname(fileURLToPath(import.meta.url));
 const METRICS = join(FOLDER, "..", "docs", "metrics");
 
-/* import { pages, names } from "metric-pages": the texts of docs/metrics. */
-const metricPages = {
-  name: "metric-pages",
+const ACCOUNTS = join(FOLDER, "..", "src", "ledger", "account_list.def");
+
+/* What the page knows of the program, read where the program has it: import { pages, names } from "metric-pages",
+ * import { accounts } from "ledger-accounts". */
+const SOURCES = {
+  "metric-pages": () => readMetricPages(METRICS),
+  "ledger-accounts": () => ({ accounts: readAccounts(ACCOUNTS) }),
+};
+const sources = {
+  name: "sources",
   setup(bundler) {
-    bundler.onResolve({ filter: /^metric-pages$/ }, () => ({ path: "metric-pages", namespace: "docs" }));
-    bundler.onLoad({ filter: /.*/, namespace: "docs" }, () => ({
-      contents: JSON.stringify(readMetricPages(METRICS)),
+    bundler.onResolve({ filter: /^(metric-pages|ledger-accounts)$/ }, ({ path }) => ({ path, namespace: "source" }));
+    bundler.onLoad({ filter: /.*/, namespace: "source" }, ({ path }) => ({
+      contents: JSON.stringify(SOURCES[path]()),
       loader: "json",
     }));
   },
@@ -39,7 +47,7 @@ async function bundle(entry) {
     target: ["es2020"],
     legalComments: "none",
     logLevel: "warning",
-    plugins: [metricPages],
+    plugins: [sources],
     absWorkingDir: FOLDER,
   });
   return { text: done.outputFiles[0].text.trim(), inputs: Object.keys(done.metafile.inputs) };
@@ -57,9 +65,9 @@ const template = readFileSync(join(FOLDER, "page.html"), "utf8");
 writeFileSync(output, fill(template, { style: style.text, script: script.text, hash: `sha256-${hash}` }));
 
 if (dependencies) {
-  const own = ["page.html", "build.mjs", "metric_pages.mjs", "package.json"];
+  const own = ["page.html", "build.mjs", "account_list.mjs", "metric_pages.mjs", "package.json"];
   const read = [...own, ...script.inputs, ...style.inputs].filter((path) => !path.includes(":"));
   const docs = readdirSync(METRICS).map((name) => join(METRICS, name));
-  const paths = [...read.map((path) => join(FOLDER, path)), METRICS, ...docs];
+  const paths = [...read.map((path) => join(FOLDER, path)), ACCOUNTS, METRICS, ...docs];
   writeFileSync(dependencies, `${output}: ${paths.map((path) => path.replace(/ /g, "\\ ")).join(" ")}\n`);
 }

@@ -109,6 +109,11 @@ static const char *unit_word(enum matrix_unit_use use)
     return "not told";
 }
 
+static const char *account_key_of_class(unsigned class)
+{
+    return account_descriptions[ledger_account_of_class(class)].key;
+}
+
 static void fill_row(struct results *results, struct value *cells, const struct trace *trace,
                      const struct kernel_groups *groups, const struct kernel_group *kernel)
 {
@@ -132,6 +137,7 @@ static void fill_row(struct results *results, struct value *cells, const struct 
                                                  : value_not_known("not in this trace");
     cells[12] = value_text(kernel_class_key((enum kernel_class)kernel->class));
     cells[13] = value_text(unit_word(matrix_unit_of_name(trace_text(trace, kernel->name))));
+    cells[14] = value_text(account_key_of_class(kernel->class));
 }
 
 static void add_table_by_name(struct results *results, struct section *section,
@@ -153,6 +159,7 @@ static void add_table_by_name(struct results *results, struct section *section,
         {"shared_memory", "shared memory", UNIT_BYTES, PRIORITY_FOR_PROGRAMS, false},
         {"class_key", "class", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
         {"matrix_unit", "on matrix units", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
+        {"account_key", "account", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
     };
     struct table *table = section_add_table(results, section, "by_name", "Kernels by name", columns,
                                             sizeof columns / sizeof *columns);
@@ -181,6 +188,7 @@ static void add_table_by_class(struct results *results, struct section *section,
         {"share", "of kernel time", UNIT_FRACTION, 0, true},
         {"mean", "mean", UNIT_TIME_NS, 1, false},
         {"class_key", "class", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
+        {"account_key", "account", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, false},
     };
     struct table *table = section_add_table(results, section, "by_class", "Kernels by kind of work",
                                             columns, sizeof columns / sizeof *columns);
@@ -202,6 +210,7 @@ static void add_table_by_class(struct results *results, struct section *section,
         cells[3] = value_fraction(fraction_of(rows[i].tally.total_ns, groups->all.total_ns));
         cells[4] = value_time_ns(tally_mean_ns(&rows[i].tally));
         cells[5] = value_text(kernel_class_key((enum kernel_class)rows[i].group));
+        cells[6] = value_text(account_key_of_class(rows[i].group));
     }
 }
 

@@ -1,4 +1,5 @@
 /* The accounts of the ledger: one colour each, the same in every chart, and the tree they form. */
+import { accounts } from "ledger-accounts";
 import { names, pages } from "metric-pages";
 import { currentTheme } from "./theme.ts";
 import { cellText, Rank, tableOf } from "./report.ts";
@@ -34,6 +35,20 @@ const COLORS: Record<string, readonly [string, string]> = {
   idle_queue_gap: ["#b1bac8", "#7b8799"],
   idle_queued_wait: ["#7d8797", "#a3aebf"],
   idle_graph: ["#dfe3ea", "#3a4454"],
+  optimizer: ["#3f6fb5", "#6f9be0"],
+  normalization: ["#5aa5c9", "#7cc3e6"],
+  softmax: ["#2c9aa0", "#4fbcc2"],
+  embedding: ["#7a8fd1", "#98abe8"],
+  reduction: ["#1f6f8b", "#4a9dbb"],
+  pooling: ["#88b6d9", "#5f8fb3"],
+  sort: ["#4c8ed9", "#74aef0"],
+  indexing: ["#9cc3c9", "#6e9aa1"],
+  quantization: ["#5d79a8", "#8aa4d0"],
+  random: ["#a5b7d9", "#7788aa"],
+  spin: ["#6b7686", "#8d99ab"],
+  triton: ["#37b0b5", "#58d0d4"],
+  elementwise: ["#7fb2dd", "#a3cdf0"],
+  other: ["#b9c7d8", "#64748b"],
 };
 const SPARE: readonly (readonly [string, string])[] = [
   ["#3d8f8f", "#4fb3b3"],
@@ -43,6 +58,18 @@ const SPARE: readonly (readonly [string, string])[] = [
   ["#6f9fb8", "#5d8aa3"],
   ["#a3a05a", "#8d8a4a"],
 ];
+
+/* Sections that are about an account as a whole: they stay when the page is filtered to it, or to a part of it. */
+const ACCOUNTS_OF_SECTIONS: Record<string, string[]> = {
+  model_flops_utilization: ["matrix"],
+  tensor_core_use: ["matrix"],
+  roofline: ["compute"],
+  collectives: ["exposed_communication"],
+  overlap: ["exposed_communication", "exposed_copy"],
+  copies: ["exposed_copy", "data_copy"],
+  gpu_idle: ["idle"],
+  launches: ["idle_operator", "idle_launch_latency", "idle_runtime", "idle_queue_gap"],
+};
 
 /* The colour of an account, or of any other key: the same one for the same key. */
 export function accountColor(key: string): string {
@@ -54,8 +81,15 @@ export function accountColor(key: string): string {
   return SPARE[hash % SPARE.length]![dark];
 }
 
-/* What an account is, from the page of docs/metrics about its column among the steps. */
+/* It is one of the accounts of the ledger, and no sum or part of them. */
+export function isAccount(key: string): boolean {
+  return accounts[key] !== undefined;
+}
+
+/* What is said of an account in the list of them; of parts of the matrix work, on their pages of docs/metrics. */
 export function accountDefinition(key: string): string {
+  const account = accounts[key];
+  if (account) return account.definition;
   const page = names[`step_ledger.steps.${key}`] ?? names[`model_flops_utilization.steps.${key}`];
   return page ? (pages[page]?.summary ?? "") : "";
 }
@@ -63,6 +97,13 @@ export function accountDefinition(key: string): string {
 export function accountTitle(rank: Rank, key: string): string {
   const row = tableOf(rank, "step_ledger", "ledger")?.rows.find((candidate) => candidate["key"] === key);
   return row ? cellText(row, "account") : key;
+}
+
+/* The section is about one of these accounts, or about one that they are parts of. */
+export function sectionIsAbout(rank: Rank, section: string, keys: Set<string>): boolean {
+  return (ACCOUNTS_OF_SECTIONS[section] ?? []).some((account) =>
+    [...accountAndParts(rank, account)].some((key) => keys.has(key)),
+  );
 }
 
 /* The key itself, and those of the accounts that are parts of it. */

@@ -24,6 +24,11 @@ export function formatTime(ns: number): string {
   return `${ns < 0 ? "-" : ""}${fixed(rounded, decimals as number)}${THIN}${unit}`;
 }
 
+/* A label of an axis: no zeros behind the point. */
+export function shortened(text: string): string {
+  return text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "").replace(/^0\u00a0.*/, "0");
+}
+
 export function formatBytes(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let power = 0;

@@ -63,7 +63,8 @@ function lossTile(finding: Finding): HTMLElement {
 export function headlineOf(report: Report, rank: Rank): HTMLElement {
   const tiles = LARGE.flatMap(([section, key]) => {
     const number = numberOf(rank, section, key);
-    return number ? [tile(section, key, number)] : [];
+    const isWorthIt = number && (number.not_known === undefined || key === "mfu");
+    return isWorthIt ? [tile(section, key, number)] : [];
   }).slice(0, LARGE_MOST);
   const loss = dearestOf(rank);
   return el(

@@ -1,4 +1,5 @@
 /* A section of the report: its numbers, charts, tables and findings, whatever they are about. */
+import { sectionIsAbout } from "./accounts.ts";
 import { charts } from "./charts/list.ts";
 import { ChartContext } from "./charts/chart.ts";
 import { Child, el } from "./dom.ts";
@@ -33,8 +34,10 @@ function numberElement(section: string, key: string, number: ReportNumber): HTML
   );
 }
 
-function isWide(table: Table): boolean {
-  return table.columns.filter((column) => (column.priority ?? 0) < PRIORITY_FOR_PROGRAMS).length > COLUMNS_OF_A_WIDE_TABLE;
+/* Closed at first: a table of very many columns, or one that the terminal does not show either. */
+function isForFewReaders(table: Table): boolean {
+  const shown = table.columns.filter((column) => (column.priority ?? 0) < PRIORITY_FOR_PROGRAMS).length;
+  return shown === 0 || shown > COLUMNS_OF_A_WIDE_TABLE;
 }
 
 export class SectionView {
@@ -83,7 +86,7 @@ export class SectionView {
   private tableElement(name: string, table: Table): HTMLElement | null {
     if (table.rows.length === 0) return null;
     const view = new TableView(this.key, name, table);
-    const isClosed = isWide(table) || (this.key === "step_ledger" && name === "ledger");
+    const isClosed = isForFewReaders(table) || (this.key === "step_ledger" && name === "ledger");
     const element = isClosed ? el("details", {}, el("summary", {}, table.title), view.element) : view.element;
     this.tables.push([table, view, element]);
     return element;
@@ -91,11 +94,14 @@ export class SectionView {
 
   /* Only tables that can tell what belongs to the account stay, and sections that have one with rows. */
   private applyFilter(): void {
-    const isFiltered = currentFilter() !== null;
-    let hasMatch = !isFiltered || this.key === ALWAYS_SHOWN || this.section.findings.some(findingPasses);
+    const filter = currentFilter();
+    const isFiltered = filter !== null;
+    const isWhole =
+      this.key === ALWAYS_SHOWN || (filter !== null && sectionIsAbout(this.rank, this.key, filter.keys));
+    let hasMatch = !isFiltered || isWhole || this.section.findings.some(findingPasses);
     for (const [, view, element] of this.tables) {
       const fits = view.canFilter() && view.matching().length > 0;
-      element.hidden = isFiltered && this.key !== ALWAYS_SHOWN && !fits;
+      element.hidden = isFiltered && !isWhole && !fits;
       hasMatch = hasMatch || fits;
     }
     this.element.hidden = !hasMatch;

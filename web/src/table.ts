@@ -29,6 +29,12 @@ function isShown(column: Column, table: Table): boolean {
   });
 }
 
+/* A table that is for programs altogether shows all it has. */
+function shownColumns(table: Table): Column[] {
+  const shown = table.columns.filter((column) => isShown(column, table));
+  return shown.length > 0 ? shown : table.columns;
+}
+
 function treeOf(rows: Row[]): Branch[] {
   const top: Branch[] = [];
   const open: Branch[] = [];
@@ -100,7 +106,7 @@ export class TableView {
     private readonly table: Table,
   ) {
     this.id = idOf("table", section, key);
-    this.shown = table.columns.filter((column) => isShown(column, table));
+    this.shown = shownColumns(table);
     this.tree = treeOf(table.rows);
     this.accounts = accountColumns(table);
     if (table.rows.length <= ROWS_AT_FIRST + 3) this.limit = ROWS_AT_FIRST + 3;

@@ -2,7 +2,7 @@
 import { use } from "echarts/core";
 import { ScatterChart } from "echarts/charts";
 import { accountColor } from "../accounts.ts";
-import { formatBytes, formatCount, formatTime, formatValue } from "../format.ts";
+import { formatBytes, formatCount, formatTime, formatValue, shortened } from "../format.ts";
 import { cellNumber, cellText, Row } from "../report.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
@@ -48,8 +48,8 @@ export const collectives: Chart = {
         legend: legend(),
         tooltip: tooltip(show, { trigger: "item" }),
         xAxis: axis({ type: "log", logBase: 2, name: "message", nameLocation: "middle", nameGap: 28,
-          axisLabel: { color: color("--muted"), formatter: formatBytes, hideOverlap: true } }),
-        yAxis: axis({ type: "log", axisLabel: { color: color("--muted"), formatter: (rate: number) => formatValue(rate, "bytes/s") } }),
+          axisLabel: { color: color("--muted"), formatter: (bytes: number) => shortened(formatBytes(bytes)), hideOverlap: true } }),
+        yAxis: axis({ type: "log", axisLabel: { color: color("--muted"), formatter: (rate: number) => shortened(formatValue(rate, "bytes/s")) } }),
         series: kinds.map((kind, index) => ({
           type: "scatter" as const,
           name: kind,

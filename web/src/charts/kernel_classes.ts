@@ -2,7 +2,7 @@
 import { use } from "echarts/core";
 import { BarChart } from "echarts/charts";
 import { accountColor } from "../accounts.ts";
-import { formatCount, formatFraction, formatTime } from "../format.ts";
+import { formatCount, formatFraction, formatTime, shortened } from "../format.ts";
 import { cellNumber, cellText, Row } from "../report.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
@@ -56,7 +56,7 @@ export const kernelClasses: Chart = {
         }),
         xAxis: axis({
           type: "value",
-          axisLabel: { color: color("--muted"), formatter: (ns: number) => formatTime(ns).replace(/\.0+(?=\D)/, ""), hideOverlap: true },
+          axisLabel: { color: color("--muted"), formatter: (ns: number) => shortened(formatTime(ns)), hideOverlap: true },
         }),
         series: [
           {

@@ -39,7 +39,7 @@ export const rankAccounts: Chart = {
     );
     const most = Math.max(...cells.map((cell) => cell[2]), 0.01);
     const show = (parameters: unknown) => {
-      const [x, y, share] = (parameters as { data: [number, number, number] }).data;
+      const [x, y, share] = (parameters as { value: [number, number, number] }).value;
       const row = table.rows[x]!;
       return tooltipContent(cellText(row, "rank"), [
         [null, columns[y]!.title, formatFraction(share)],
@@ -50,7 +50,7 @@ export const rankAccounts: Chart = {
       height: 90 + 32 * columns.length,
       renderer: cells.length > 2000 ? "canvas" : "svg",
       option: {
-        grid: { left: 8, right: 16, top: 8, bottom: 56, containLabel: true },
+        grid: { left: 112, right: 16, top: 8, bottom: 64 },
         tooltip: tooltip(show, { trigger: "item" }),
         xAxis: axis({ type: "category", data: table.rows.map((row) => cellText(row, "rank")), splitLine: { show: false } }),
         yAxis: axis({
@@ -76,11 +76,10 @@ export const rankAccounts: Chart = {
         series: [
           {
             type: "heatmap",
-            data: cells,
+            data: cells.map((value) => ({ value, label: { color: value[2] > 0.6 * most ? color("--card") : color("--text") } })),
             label: {
               show: table.rows.length <= RANKS_LABELLED / 4,
-              formatter: ({ data }) => formatFraction((data as number[])[2]!),
-              color: color("--text"),
+              formatter: ({ value }) => formatFraction((value as number[])[2]!),
             },
             itemStyle: { borderColor: color("--card"), borderWidth: 1 },
           },

@@ -2,7 +2,7 @@
 import { use } from "echarts/core";
 import { ScatterChart, LineChart } from "echarts/charts";
 import { accountColor } from "../accounts.ts";
-import { formatFraction, formatNumber, formatTime, formatValue } from "../format.ts";
+import { formatFraction, formatNumber, formatTime, formatValue, shortened } from "../format.ts";
 import { cellNumber, cellText, Row } from "../report.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
@@ -62,8 +62,8 @@ export const roofline: Chart = {
     const times = points.map((point) => cellNumber(point.row, "time") ?? 0);
     const longest = Math.max(...times);
     const intensities = points.map((point) => point.intensity);
-    const low = Math.min(0.1, ...intensities);
-    const high = Math.max(1000, ...intensities) * 2;
+    const low = 10 ** Math.floor(Math.log10(Math.min(0.1, ...intensities)));
+    const high = 10 ** Math.ceil(Math.log10(Math.max(1000, ...intensities)));
     const bounds = [...new Set(points.map((point) => point.bound))].sort();
     const colors: Record<string, string> = { compute: accountColor("matrix"), memory: accountColor("other_compute") };
     const bottom = Math.min(...points.map((point) => point.rate)) / 3;
@@ -72,7 +72,7 @@ export const roofline: Chart = {
         ? [
             [low, low * bandwidth],
             [peak / bandwidth, peak],
-            [Math.max(high, (peak / bandwidth) * 4), peak],
+            [Math.max(high, peak / bandwidth), peak],
           ]
         : [
             [low, peak],
@@ -96,10 +96,20 @@ export const roofline: Chart = {
         grid: { left: 84, right: 24, top: 44, bottom: 48 },
         legend: legend(),
         tooltip: tooltip(show, { trigger: "item" }),
-        xAxis: axis({ type: "log", min: low, name: "FLOPs per byte", nameLocation: "middle", nameGap: 28,
-          axisLabel: { color: color("--muted"), formatter: (value: number) => formatNumber(value) } }),
-        yAxis: axis({ type: "log", min: 10 ** Math.floor(Math.log10(bottom)),
-          axisLabel: { color: color("--muted"), formatter: rateText } }),
+        xAxis: axis({
+          type: "log",
+          min: low,
+          max: high,
+          name: "FLOPs per byte",
+          nameLocation: "middle",
+          nameGap: 28,
+          axisLabel: { color: color("--muted"), formatter: (value: number) => shortened(formatNumber(value)) },
+        }),
+        yAxis: axis({
+          type: "log",
+          min: 10 ** Math.floor(Math.log10(bottom)),
+          axisLabel: { color: color("--muted"), formatter: (rate: number) => shortened(rateText(rate)) },
+        }),
         series: [
           ...roofs.map((roof) => ({
             type: "line" as const,

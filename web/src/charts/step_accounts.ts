@@ -2,8 +2,8 @@
 import { use } from "echarts/core";
 import { BarChart, ScatterChart } from "echarts/charts";
 import { DataZoomComponent } from "echarts/components";
-import { accountColor } from "../accounts.ts";
-import { formatFraction, formatTime } from "../format.ts";
+import { accountColor, isAccount } from "../accounts.ts";
+import { formatFraction, formatTime, shortened } from "../format.ts";
 import { cellNumber, cellText, Column, Row, Table, tableOf } from "../report.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
@@ -11,7 +11,6 @@ import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts"
 
 use([BarChart, DataZoomComponent, ScatterChart]);
 
-const NOT_ACCOUNTS = new Set(["step", "start", "duration", "busy", "tail", "opened_by_sync", "is_cut"]);
 const MATRIX_PARTS: [string, string][] = [
   ["model", "model"],
   ["recomputed", "recomputed"],
@@ -50,7 +49,7 @@ function layersOf(context: ChartContext): Layer[] {
   const table = stepsOf(context)!;
   const layers: Layer[] = [];
   for (const column of table.columns) {
-    if (NOT_ACCOUNTS.has(column.key)) continue;
+    if (!isAccount(column.key)) continue;
     if (column.key === "matrix") layers.push(...matrixLayers(context, column, table.rows));
     else
       layers.push({
@@ -129,7 +128,7 @@ export const stepAccounts: Chart = {
         xAxis: axis({ type: "category", data: names, name: "step", nameLocation: "middle", nameGap: 26 }),
         yAxis: axis({
           type: "value",
-          axisLabel: { color: color("--muted"), formatter: (ns: number) => formatTime(ns).replace(/\.0+(?=\D)/, "") },
+          axisLabel: { color: color("--muted"), formatter: (ns: number) => shortened(formatTime(ns)) },
         }),
         dataZoom:
           rows.length > STEPS_ZOOMED_FROM
