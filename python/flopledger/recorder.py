@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import array
 import atexit
+import functools
 import os
 import sys
 import time
 import weakref
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -22,10 +24,16 @@ from flopledger.module_markers import ModuleMarkers
 from flopledger.parallel_layout import ParallelLayout, find_layout
 from flopledger.profiler_session import OwnProfilerWatch, ProfilerSession
 from flopledger.settings import Settings, read_settings
+from flopledger import step_record
 from flopledger.step_finder import StepFinder
+from flopledger.step_hooks import StepHooks
+from flopledger.step_record import StepRecord
+from flopledger.trace_requests import TraceRequests
 
 MAX_STEP_TIMES = 1_000_000
 NAMES_SHOWN = 6
+POLL_NS = 1_000_000_000  # how often what is not of each step is looked at: memory, clock, requests
+WORTH_NOTING_NS = 100_000  # work of our own between two steps
 
 
 class Recorder:
@@ -59,12 +67,21 @@ class Recorder:
         self.layout = ParallelLayout()
         self.started_ns = time.time_ns()
         self.is_off = False
-        self.is_finishing = False
+        self.no_more_windows = False
         self.compiled_steps = CompiledStepWatch(self.after_compiled_step)
         self.hook = optimizer_module.register_optimizer_step_post_hook(self.after_optimizer_step)
         self.watch: OwnProfilerWatch | None = None
         self.scaler_step: Any = None  # of torch.amp.GradScaler, while ours is around it
         self.hook_calls = 0
+        self.record = StepRecord(self.settings.capture)
+        self.hooks = StepHooks(self.record)
+        self.requests = TraceRequests(self.settings.capture)
+        self.pre_hook: Any = None
+        self.poll_at = 0
+        self.memory_bytes = step_record.NOT_KNOWN
+        self.skips_update = False
+        self.undo_first_optimizer = await_first_optimizer(optimizer_module, self.begin_record)
+        self.optimizer_module = optimizer_module
         self.plan_next_work()
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -94,6 +111,7 @@ class Recorder:
             parent.memory.stop()
         parent.hook.remove()
         parent.release_program()
+        parent.record.forget()
         cls.current = None
         guarded(cls.restart)()
 
@@ -107,6 +125,16 @@ class Recorder:
         """After an error of ours: leaves the program as if we had never been here."""
         self.is_off = True
         self.hook.remove()
+        self.stop_windows()
+        self.release_program()
+        self.end_record()
+
+    def stop_windows(self) -> None:
+        """After an error in recording one: the step record goes on."""
+        self.window = None
+        self.wakes_at = sys.maxsize
+        self.no_more_windows = True
+        self.requests.answer("refused", why="recording failed: the program's messages say why")
         if self.markers is not None:
             self.markers.off()
         self.end_memory()
@@ -114,9 +142,12 @@ class Recorder:
         if session is not None and self.watch is not None:
             with self.watch:
                 session.stop()
-        self.release_program()
 
     def release_program(self) -> None:
+        self.undo_first_optimizer()
+        if self.pre_hook is not None:
+            self.pre_hook.remove()
+        self.hooks.remove()
         self.compiled_steps.turn_off()
         if self.watch is not None:
             self.watch.remove()
@@ -130,10 +161,12 @@ class Recorder:
         """At exit: keeps what is recorded of a window that is not over."""
         if self.is_off:
             return
-        if self.step == 0:
+        if self.step == 0 or self.no_more_windows:
             self.turn_off()
             return
         awaited = self.window
+        if self.requests.current is not None and self.session is None:
+            self.requests.answer("refused", why=f"the program ended after step {self.step}")
         if self.session is not None:
             self.end_window(is_cut=True)
         self.write_side_file("complete" if not awaited or self.recorded else "not recorded")
@@ -143,6 +176,57 @@ class Recorder:
                 f"recording would begin: try --steps 2" + (f"-{self.step}" if self.step > 2 else "")
             )
         self.turn_off()
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # The step record
+
+    def begin_record(self) -> None:
+        """Once the first optimizer is made: what makes one will train."""
+        self.undo_first_optimizer()
+        if self.record.is_open or self.is_off:
+            return
+        layout = self.layout = find_layout(())
+        self.requests.rank = layout.rank
+        self.record.open(layout.rank, layout.world_size, layout.local_rank)
+        self.hooks.install()
+        register = getattr(self.optimizer_module, "register_optimizer_step_pre_hook", None)
+        if register is not None:
+            self.pre_hook = register(self.before_optimizer_step)
+
+    def end_record(self) -> None:
+        failed = getattr(sys, "last_type", None) is not None
+        self.record.close(time.monotonic_ns(), failed, is_kept=self.record.has_steps or failed)
+
+    def before_optimizer_step(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
+        if not is_compiling():
+            self.hooks.begin_optimizer()
+
+    def poll(self, now: int) -> None:
+        self.poll_at = now + POLL_NS
+        self.memory_bytes = device_memory_high_water()
+        self.record.check_clock()
+        if self.requests.current is None and self.requests.look() is not None:
+            self.take_request()
+
+    def take_request(self) -> None:
+        """`flopledger trace` wants a window."""
+        request = self.requests.current
+        assert request is not None
+        why = ""
+        if self.no_more_windows:
+            why = "recording a window failed before: the program's messages say why"
+        elif self.watch is not None and self.watch.program_profiles:
+            why = "the program runs a profiler of its own, and there can be only one"
+        elif self.session is not None and self.window is not None:
+            why = f"steps {self.window[0]} to {self.window[1]} are being recorded: ask again after them"
+        elif request.first_step < self.step + 2:
+            why = f"step {self.step + 1} runs already, and recording takes a step to begin"
+        if why:
+            self.requests.answer("refused", why=why)
+            return
+        self.window = (request.first_step, max(request.first_step, request.last_step))
+        self.requests.answer("accepted", step=self.step)
+        self.plan_next_work()
 
     # ------------------------------------------------------------------------------------------------------------------
     # Steps
@@ -156,6 +240,7 @@ class Recorder:
         if self.finder.ends_step(id(optimizer)):
             self.end_step(optimizer)
             return
+        self.hooks.end_optimizer(time.monotonic_ns())
         if id(optimizer) not in self.known:
             self.add_optimizer(optimizer)
         if self.memory is not None:
@@ -165,14 +250,48 @@ class Recorder:
         self.after_optimizer_step(optimizer, (), {})
 
     def end_step(self, optimizer: Any) -> None:
-        now = time.perf_counter_ns()
+        now = time.monotonic_ns()
         self.step += 1
+        guarded(self.note_step, self.turn_off)(optimizer, now)
         if len(self.ended_at) < MAX_STEP_TIMES:
             self.ended_at.append(now)
         if id(optimizer) not in self.known:
             self.add_optimizer(optimizer)
         if self.step >= self.wakes_at:
-            guarded(self.work_between_steps, self.turn_off)()
+            guarded(self.work_between_steps, self.stop_windows)()
+            self.note_own_work(now)
+
+    def note_step(self, optimizer: Any, now: int) -> None:
+        if self.is_off:
+            return
+        if not self.record.is_open and not self.hooks.is_on:
+            self.begin_record()
+        if now >= self.poll_at:
+            self.poll(now)
+        flags = 0
+        if self.session is not None and self.session.is_started:
+            flags |= step_record.PROFILED
+        if self.memory_bytes >= 0:
+            flags |= step_record.MEMORY_IS_DEVICE
+        if self.skips_update:
+            flags |= step_record.SKIPPED
+            self.skips_update = False
+        self.hooks.end_optimizer(now)
+        self.hooks.end_step(now, flags, self.memory_bytes)
+        if self.step == 1:
+            self.note_steps_before(optimizer)
+
+    def note_own_work(self, started: int) -> None:
+        now = time.monotonic_ns()
+        if now - started > WORTH_NOTING_NS:
+            self.record.append(step_record.RECORDING, 0, self.step + 1, started, now)
+
+    def note_steps_before(self, optimizer: Any) -> None:
+        """Steps that the optimizer had made when it was loaded from a checkpoint."""
+        before = steps_before(optimizer)
+        if before is not None:
+            now = time.monotonic_ns()
+            self.record.append(step_record.RESUMED, 0, 0, now, now, count=before)
 
     def add_optimizer(self, optimizer: Any) -> None:
         self.known.add(id(optimizer))
@@ -201,6 +320,7 @@ class Recorder:
             calls = self.hook_calls
             result = scaler_step(scaler, optimizer, *arguments, **keywords)
             if calls == self.hook_calls and not self.is_off:  # infinite gradients: left out
+                self.skips_update = True
                 guarded(self.after_optimizer_step, self.turn_off)(optimizer, (), {})
             return result
 
@@ -383,6 +503,9 @@ class Recorder:
         self.recorded.append(
             {"trace": name, **self.save_memory(name), "steps": self.steps_in_window}
         )
+        self.requests.answer(
+            "recorded", trace=os.path.join(self.folder.path, name), first_step=first, last_step=last
+        )
 
     def save_memory(self, trace: str) -> dict[str, str]:
         """What stands beside the trace: the marks, and the allocator's own history of a device."""
@@ -402,13 +525,13 @@ class Recorder:
         if self.session is None or self.is_off:
             return
         if not self.session.is_started:  # look_ahead() tells, and waits
-            guarded(self.end_window, self.turn_off)()
+            guarded(self.end_window, self.stop_windows)()
             return
         say_once_of_all_ranks(
             f"the program starts a profiler of its own in step {self.step + 1}, and there can be only one: "
             "recording ends here, and what was recorded of steps before is kept"
         )
-        guarded(self.end_window, self.turn_off)()
+        guarded(self.end_window, self.stop_windows)()
         self.plan_next_work()
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -466,6 +589,44 @@ class Recorder:
                 "environment": side_file.describe_environment(),
             },
         )
+
+
+def await_first_optimizer(module: ModuleType, tell: Callable[[], None]) -> Callable[[], None]:
+    """Calls `tell` when the first optimizer is made; returns what takes that back."""
+    kind = module.Optimizer
+    original = kind.__init__
+
+    @functools.wraps(original)
+    def __init__(optimizer: Any, *arguments: Any, **keywords: Any) -> None:
+        guarded(tell)()
+        original(optimizer, *arguments, **keywords)
+
+    def undo() -> None:
+        if kind.__init__ is __init__:
+            kind.__init__ = original
+
+    kind.__init__ = __init__
+    return undo
+
+
+def device_memory_high_water() -> int:
+    """Of the process's current device; never makes a program use one."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+        return step_record.NOT_KNOWN
+    return int(torch.cuda.max_memory_allocated())
+
+
+def steps_before(optimizer: Any) -> int | None:
+    """One less than what it counts after the first step; None where it does not, or on a device alone."""
+    for state in optimizer.state.values():
+        count = state.get("step") if isinstance(state, Mapping) else None
+        if isinstance(count, int):
+            return max(0, count - 1)
+        if count is not None and getattr(getattr(count, "device", None), "type", "") == "cpu":
+            return max(0, int(count) - 1)
+        break
+    return None
 
 
 def is_compiling() -> bool:

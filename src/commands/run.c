@@ -4,6 +4,7 @@
 #include "commands/command.h"
 #include "commands/recorded_program.h"
 #include "commands/run_settings.h"
+#include "step_record/job_records.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -272,7 +273,10 @@ static bool conclude(struct arena *arena, const struct run_settings *settings, c
     bool is_shown = true;
 
     list_capture(&content, arena, capture);
-    if (content.rank_count == 0)
+    if (content.rank_count == 0 && has_step_records(capture))
+        fprintf(stderr, "flopledger: no window was recorded; the record of its steps is in %s\n",
+                capture);
+    else if (content.rank_count == 0)
         fprintf(
             stderr,
             "flopledger: nothing was recorded: no step of an optimizer of torch.optim was seen, "

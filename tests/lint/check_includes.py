@@ -26,6 +26,7 @@ MAY_INCLUDE = {
         "job",
         "flight_recorder",
         "results",
+        "step_record",
         "trace",
         "base",
     },
@@ -61,6 +62,7 @@ MAY_INCLUDE = {
     "exports": {"results", "base"},
     "results": {"base"},
     "trace": {"base"},
+    "step_record": {"base"},
     "base": set(),
 }
 

@@ -86,12 +86,15 @@ def check_text(path: Path, text: str) -> list[str]:
 
 def main() -> None:
     files = [path for path in project_files() if path.suffix in TEXT]
-    by_name = Counter(path.name for path in files if path.suffix in (".c", ".h", ".py"))
+    # A command's file has the name that users type.
+    commands = {path for path in files if path.parts[-3:-1] == ("src", "commands")}
+    code = (path for path in files if path.suffix in (".c", ".h", ".py"))
+    by_name = Counter(path.name for path in code if path not in commands)
     problems: list[str] = []
     failed = 0
     for path in files:
         found = []
-        if by_name[path.name] > 1 and path.name != "__init__.py":
+        if by_name[path.name] > 1 and path not in commands and path.name != "__init__.py":
             found.append(f"{path}: another file has the same name")
         if path.stem in EMPTY_NAMES or EMPTY_NAMES & set(path.stem.split("_")):
             found.append(f"{path}: a name that says nothing; name it by what it answers")

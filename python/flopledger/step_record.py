@@ -1,0 +1,287 @@
+"""The step record: one entry a step in a file that survives whatever ends the process; docs/formats/step-record.md."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import secrets
+import socket
+import struct
+import sys
+import time
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import flopledger
+from flopledger.messages import say
+
+MAGIC = b"FLSTEPS1"
+HEADER_BYTES = 4096
+HEADER = struct.Struct("<8sIIIIIiiiqqqq40s64s128s32s32s32s3696x")
+ENTRY = struct.Struct("<IHHQqqqqqqqqqqqdqq")
+CHECKSUM_PLACE = 20
+
+STEP, CHECKPOINT, RESTORE, EVALUATION, LOSS = 1, 2, 3, 4, 5
+RECORDING, CLOCK, LOST, RESUMED, END = 6, 7, 8, 9, 10
+PROFILED, SKIPPED, START_UNKNOWN, MEMORY_IS_DEVICE, COMPILED = 1, 2, 4, 8, 16
+NOT_KNOWN = -1
+
+RETRY_NS = 10_000_000_000  # after there was no room
+MAX_RECORDS = 10_000  # of one rank in one capture
+CLOCK_JUMP_NS = 1_000_000
+
+
+class PythonWriter:
+    """What step_writer.c does, where that was not built: each entry by a write of its own."""
+
+    def __init__(self) -> None:
+        self.descriptor = -1
+        self.mark = 0
+        self.place = HEADER_BYTES
+
+    def open(self, path: str, header: bytes) -> None:
+        import fcntl
+
+        self.close()
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self.descriptor = os.open(path, flags, 0o666)
+        try:
+            fcntl.lockf(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            pass  # a file system without locks
+        try:
+            self.write(header, 0)
+        except OSError:
+            os.unlink(path)
+            self.forget()
+            raise
+        self.mark = int.from_bytes(header[24:28], "little")
+        self.place = HEADER_BYTES
+
+    def append(self, kind: int, flags: int, *numbers: Any) -> None:
+        import resource
+
+        host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        sequence = (self.place - HEADER_BYTES) // ENTRY.size + 1
+        entry = ENTRY.pack(0, kind, flags, sequence, *numbers, host, 0)
+        checksum = zlib.crc32(entry, self.mark)
+        self.write(checksum.to_bytes(4, "little") + entry[4:], self.place)
+        self.place += ENTRY.size
+
+    def write(self, data: bytes, place: int) -> None:
+        while data:
+            written = os.pwrite(self.descriptor, data, place)
+            data = data[written:]
+            place += written
+
+    def close(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+        self.descriptor = -1
+
+
+def load_writer() -> Any:
+    if not os.environ.get("FLOPLEDGER_NO_EXTENSION"):
+        try:
+            from flopledger import step_writer
+
+            return step_writer
+        except ImportError:
+            pass
+    return PythonWriter()
+
+
+def job_of(environment: Mapping[str, str] = os.environ) -> str:
+    """What attempts of one job have in common; "" where nothing says it."""
+    given = environment.get("FLOPLEDGER_JOB")
+    if given:
+        return given
+    slurm = environment.get("SLURM_ARRAY_JOB_ID")
+    if slurm:
+        return f"slurm {slurm}_{environment.get('SLURM_ARRAY_TASK_ID', '')}"
+    if environment.get("SLURM_JOB_ID"):
+        return f"slurm {environment['SLURM_JOB_ID']}"
+    elastic = environment.get("TORCHELASTIC_RUN_ID", "none")
+    return "" if elastic == "none" else f"torchrun {elastic}"
+
+
+def process_start_ns() -> int:
+    """When this process began, on the clock of time.monotonic_ns()."""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+        since_boot = ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+        asleep = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()
+        return since_boot - asleep
+    except (OSError, ValueError, IndexError):
+        return time.monotonic_ns()
+
+
+def boot_id() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def text(value: str, size: int) -> bytes:
+    """Cut at a whole character, with a zero behind it."""
+    return value.encode("utf-8", "replace")[: size - 1].decode("utf-8", "ignore").encode()
+
+
+def make_header(rank: int, world_size: int, local_rank: int) -> bytes:
+    torch = sys.modules.get("torch")
+    header = HEADER.pack(
+        MAGIC,
+        1,
+        HEADER_BYTES,
+        ENTRY.size,
+        0,
+        secrets.randbits(32),
+        rank,
+        world_size,
+        local_rank,
+        os.getpid(),
+        time.time_ns(),
+        time.monotonic_ns(),
+        process_start_ns(),
+        text(boot_id(), 40),
+        text(socket.gethostname(), 64),
+        text(job_of(), 128),
+        text(flopledger.__version__, 32),
+        text(str(getattr(torch, "__version__", "")), 32),
+        text(platform.python_version(), 32),
+    )
+    checksum = zlib.crc32(header).to_bytes(4, "little")
+    return header[:CHECKSUM_PLACE] + checksum + header[CHECKSUM_PLACE + 4 :]
+
+
+class StepRecord:
+    """Of one process. Where it cannot be written, it says so once, and the program goes on without."""
+
+    def __init__(self, capture: str) -> None:
+        self.folder = os.path.join(capture, "steps")
+        self.writer = load_writer()
+        self.path: str | None = None
+        self.is_open = False
+        self.has_steps = False
+        self.lost = 0
+        self.retry_at = 0
+        self.clock_offset = 0
+
+    def open(self, rank: int, world_size: int, local_rank: int) -> None:
+        """Each process gets a file of its own: a second writer of one rank finds the name taken."""
+        self.clock_offset = time.time_ns() - time.monotonic_ns()
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            for number in range(1, MAX_RECORDS):
+                name = f"rank{rank}.steps" if number == 1 else f"rank{rank}_{number}.steps"
+                path = os.path.join(self.folder, name)
+                try:
+                    self.writer.open(path, make_header(rank, world_size, local_rank))
+                except FileExistsError:
+                    continue
+                self.path = path
+                self.is_open = True
+                return
+        except OSError as error:
+            say(f"no step record is kept: {error} (your program goes on)")
+
+    def append(
+        self,
+        kind: int,
+        flags: int = 0,
+        step: int = 0,
+        start_ns: int = 0,
+        end_ns: int = 0,
+        data_wait_ns: int = NOT_KNOWN,
+        forward_ns: int = NOT_KNOWN,
+        backward_ns: int = NOT_KNOWN,
+        optimizer_ns: int = NOT_KNOWN,
+        tokens: int = NOT_KNOWN,
+        samples: int = NOT_KNOWN,
+        memory_bytes: int = NOT_KNOWN,
+        count: int = NOT_KNOWN,
+        number: float = math.nan,
+    ) -> None:
+        if not self.is_open:
+            return
+        if self.lost and not self.tell_lost(end_ns):
+            return
+        try:
+            self.writer.append(
+                kind,
+                flags,
+                step,
+                start_ns,
+                end_ns,
+                data_wait_ns,
+                forward_ns,
+                backward_ns,
+                optimizer_ns,
+                tokens,
+                samples,
+                memory_bytes,
+                count,
+                number,
+            )
+        except OSError as error:
+            self.lose(error, end_ns)
+            return
+        self.has_steps = self.has_steps or kind == STEP
+
+    def lose(self, error: OSError, now: int) -> None:
+        self.lost += 1
+        self.retry_at = now + RETRY_NS
+        say(
+            f"the step record has gaps from here: {error} (it is tried again; your program goes on)"
+        )
+
+    def tell_lost(self, now: int) -> bool:
+        """There was no room: tries again from time to time, and then says how much is missing."""
+        if now < self.retry_at:
+            self.lost += 1
+            return False
+        unknown = [NOT_KNOWN] * 7
+        try:
+            self.writer.append(LOST, 0, 0, now, now, *unknown, self.lost, math.nan)
+        except OSError:
+            self.lost += 1
+            self.retry_at = now + RETRY_NS
+            return False
+        self.lost = 0
+        return True
+
+    def check_clock(self) -> None:
+        """Notes where the wall clock was set, or drifts."""
+        now = time.monotonic_ns()
+        offset = time.time_ns() - now
+        if abs(offset - self.clock_offset) > CLOCK_JUMP_NS:
+            self.clock_offset = offset
+            self.append(CLOCK, 0, 0, now, now, count=now + offset)
+
+    def close(self, now: int = 0, by_exception: bool = False, is_kept: bool = True) -> None:
+        """`is_kept` False: the process did not train after all."""
+        if not self.is_open:
+            return
+        if is_kept:
+            self.append(END, 0, 0, now, now, count=int(by_exception))
+        self.writer.close()
+        self.is_open = False
+        if not is_kept and self.path is not None:
+            for remove, path in ((os.unlink, self.path), (os.rmdir, self.folder)):
+                try:
+                    remove(path)
+                except OSError:
+                    pass
+
+    def forget(self) -> None:
+        """In a child of fork(): the record stays its parent's."""
+        self.writer.forget()
+        self.is_open = False

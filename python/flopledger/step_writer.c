@@ -1,0 +1,115 @@
+/* Writes the step record of this process (src/step_record) at the price of a call an entry.
+ *
+ * An extension of CPython's limited API (3.10 and later). Python code around it: step_record.py. */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030A0000
+#include "base/error.h"
+#include "step_record/write_step_record.h"
+
+#include <Python.h>
+#include <sys/resource.h>
+
+/* Under the interpreter's lock. A process has one record. */
+static struct step_writer writer;
+
+static PyObject *raise_error(const struct error *error)
+{
+    return PyErr_Format(error->class == ERROR_USAGE ? PyExc_FileExistsError : PyExc_OSError, "%s",
+                        error->message);
+}
+
+/* open(path, header): the whole header. FileExistsError: the path is taken. */
+static PyObject *open_record(PyObject *self, PyObject *arguments)
+{
+    struct step_record_header header;
+    struct error error = {0};
+    const char *bytes;
+    const char *path;
+    Py_ssize_t size;
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "sy#", &path, &bytes, &size))
+        return NULL;
+    if (size != (Py_ssize_t)sizeof header)
+        return PyErr_Format(PyExc_ValueError, "a header has %d bytes", (int)sizeof header);
+    memcpy(&header, bytes, sizeof header);
+    step_writer_clear(&writer);
+    if (!step_writer_open(&writer, path, &header, &error))
+        return raise_error(&error);
+    Py_RETURN_NONE;
+}
+
+static int64_t resident_high_water(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : -1;
+}
+
+/* append(kind, flags, step, start_ns, end_ns, data_wait_ns, forward_ns, backward_ns, optimizer_ns,
+ * tokens, samples, memory_bytes, count, number). OSError: there is no room. */
+static PyObject *append(PyObject *self, PyObject *arguments)
+{
+    struct step_entry entry = {.host_bytes = resident_high_water()};
+    struct error error = {0};
+    long long number[11];
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "HHLLLLLLLLLLLd", &entry.kind, &entry.flags, &number[0],
+                          &number[1], &number[2], &number[3], &number[4], &number[5], &number[6],
+                          &number[7], &number[8], &number[9], &number[10], &entry.number))
+        return NULL;
+    entry.step = number[0];
+    entry.start_ns = number[1];
+    entry.end_ns = number[2];
+    entry.data_wait_ns = number[3];
+    entry.forward_ns = number[4];
+    entry.backward_ns = number[5];
+    entry.optimizer_ns = number[6];
+    entry.tokens = number[7];
+    entry.samples = number[8];
+    entry.memory_bytes = number[9];
+    entry.count = number[10];
+    if (!writer.is_open)
+        return PyErr_Format(PyExc_OSError, "the step record is closed");
+    if (!step_writer_append(&writer, &entry, &error))
+        return raise_error(&error);
+    Py_RETURN_NONE;
+}
+
+static PyObject *close_record(PyObject *self, PyObject *ignored)
+{
+    (void)self;
+    (void)ignored;
+    step_writer_clear(&writer);
+    Py_RETURN_NONE;
+}
+
+/* In a child of fork(): the record stays its parent's. */
+static PyObject *forget(PyObject *self, PyObject *ignored)
+{
+    (void)self;
+    (void)ignored;
+    step_writer_forget(&writer);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"open", open_record, METH_VARARGS, "Makes a record."},
+    {"append", append, METH_VARARGS, "Writes an entry."},
+    {"close", close_record, METH_NOARGS, "Ends the record."},
+    {"forget", forget, METH_NOARGS, "Leaves the record to the parent process."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "step_writer", .m_doc = "Writes the step record.",
+    .m_size = -1,          .m_methods = functions,
+};
+
+PyMODINIT_FUNC PyInit_step_writer(void);
+
+PyMODINIT_FUNC PyInit_step_writer(void)
+{
+    return PyModule_Create(&definition);
+}

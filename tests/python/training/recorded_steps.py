@@ -1,0 +1,84 @@
+"""A training program whose steps, waits, checkpoints and evaluations are known: recorded_steps.py KIND [STEPS] [SECONDS]
+
+Kinds: plain; whole (torch.compile of the whole step); fork (a child process trains, too); frozen (a part stays in eval()).
+It prints `step LOSS`, to the last bit.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+KIND = sys.argv[1] if len(sys.argv) > 1 else "plain"
+STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 0.002
+WAIT, EVALUATION, CHECKPOINT = 0.01, 0.03, 0.02
+BATCH, LENGTH, WORDS = 4, 8, 50
+
+
+class Words(Dataset):
+    def __len__(self) -> int:
+        return STEPS * BATCH
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        if index % BATCH == 0 and index // BATCH == 5:
+            time.sleep(WAIT)  # step 6 waits for data
+        return torch.full((LENGTH,), index % WORDS)
+
+
+class Slow:
+    """Takes a while to be saved."""
+
+    def __reduce__(self) -> tuple:
+        time.sleep(CHECKPOINT)
+        return str, ()
+
+
+def evaluate(model: nn.Module) -> None:
+    model.eval()
+    with torch.no_grad():
+        for _ in DataLoader(torch.zeros(4, 2), 2):
+            time.sleep(EVALUATION / 2)
+    model.train()
+
+
+def train() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Embedding(WORDS, 16), nn.Dropout(0.1), nn.Linear(16, WORDS))
+    optimizer = torch.optim.AdamW(model.parameters())
+    resumed = os.environ.get("RESUMED")
+    if resumed:
+        state = torch.load(resumed, weights_only=False)
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+
+    def loss_of(batch: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(model(batch).flatten(0, 1), batch.flatten())
+
+    calculate = torch.compile(loss_of, backend="eager") if KIND == "whole" else loss_of
+    for step, batch in enumerate(DataLoader(Words(), BATCH), 1):
+        if KIND == "frozen":
+            model[1].eval()
+        loss = calculate(batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print(step, repr(loss.item()), flush=True)
+        time.sleep(SECONDS)
+        if step % 10 == 0:
+            evaluate(model)
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.environ.get("SAVED", str(Path(folder) / "state.pt"))
+                state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+                torch.save({**state, "slow": Slow()}, path)
+
+
+child = os.fork() if KIND == "fork" else 0  # before torch has threads
+train()
+if child:
+    os.waitpid(child, 0)
