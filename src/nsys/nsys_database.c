@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -340,25 +341,81 @@ static bool query_has_row(struct nsys_database *database, const char *query, con
     return has_row;
 }
 
-bool nsys_has_table(struct nsys_database *database, const char *name)
+/* N of "NAME_VN"; 0: `table` is no form of `name`. */
+static long form_of(const char *table, const char *name)
 {
-    return query_has_row(database,
-                         "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = "
-                         "?1 COLLATE NOCASE",
-                         name, NULL);
+    size_t length = strlen(name);
+    const char *digits = table + length + 2;
+    char *end;
+    long number;
+
+    if (strncasecmp(table, name, length) != 0 || strncasecmp(table + length, "_V", 2) != 0 ||
+        *digits < '1' || *digits > '9')
+        return 0;
+    number = strtol(digits, &end, 10);
+    return *end ? 0 : number;
 }
 
-bool nsys_has_column(struct nsys_database *database, const char *table, const char *column)
+static void find_latest_form(struct nsys_database *database, const char *name, char *to)
+{
+    sqlite3_stmt *statement = NULL;
+    long latest = 0;
+
+    if (sqlite3_prepare_v2(database->connection,
+                           "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')", -1,
+                           &statement, NULL) != SQLITE_OK)
+        return;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const char *table = (const char *)sqlite3_column_text(statement, 0);
+        long form = table && strlen(table) < NSYS_TABLE_NAME_MAX ? form_of(table, name) : 0;
+
+        if (form > latest) {
+            latest = form;
+            (void)snprintf(to, NSYS_TABLE_NAME_MAX, "%s", table);
+        }
+    }
+    sqlite3_finalize(statement);
+}
+
+bool nsys_find_table(struct nsys_database *database, const char *name, char *to)
+{
+    to[0] = '\0';
+    if (query_has_row(database,
+                      "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = "
+                      "?1 COLLATE NOCASE",
+                      name, NULL))
+        (void)snprintf(to, NSYS_TABLE_NAME_MAX, "%s", name);
+    else
+        find_latest_form(database, name, to);
+    return *to;
+}
+
+bool nsys_has_table(struct nsys_database *database, const char *name)
+{
+    char found[NSYS_TABLE_NAME_MAX];
+
+    return nsys_find_table(database, name, found);
+}
+
+static bool has_column(struct nsys_database *database, const char *table, const char *column)
 {
     return query_has_row(database,
                          "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2 COLLATE NOCASE",
                          table, column);
 }
 
+bool nsys_has_column(struct nsys_database *database, const char *table, const char *column)
+{
+    char found[NSYS_TABLE_NAME_MAX];
+
+    return nsys_find_table(database, table, found) && has_column(database, found, column);
+}
+
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 /* "SELECT a, NULL, c FROM t WHERE ..."; sqlite3_free() it. */
-static char *query_of(struct nsys_rows *rows, const char *const *columns, const char *condition)
+static char *query_of(struct nsys_rows *rows, const char *table, const char *const *columns,
+                      const char *condition)
 {
     sqlite3_str *text = sqlite3_str_new(rows->database->connection);
 
@@ -366,7 +423,7 @@ static char *query_of(struct nsys_rows *rows, const char *const *columns, const 
     for (size_t i = 0; columns[i]; i++) {
         require_invariant(i < NSYS_COLUMNS_MAX, "that a query has few columns");
         sqlite3_str_appendall(text, i ? ", " : "");
-        if (nsys_has_column(rows->database, rows->table, columns[i])) {
+        if (has_column(rows->database, table, columns[i])) {
             rows->has |= (uint32_t)1 << i;
             sqlite3_str_appendf(text, "\"%w\"", columns[i]);
         } else {
@@ -374,7 +431,7 @@ static char *query_of(struct nsys_rows *rows, const char *const *columns, const 
         }
         rows->column_count = i + 1;
     }
-    sqlite3_str_appendf(text, " FROM \"%w\"", rows->table);
+    sqlite3_str_appendf(text, " FROM \"%w\"", table);
     if (condition)
         sqlite3_str_appendf(text, " WHERE %s", condition);
     return sqlite3_str_finish(text);
@@ -383,12 +440,13 @@ static char *query_of(struct nsys_rows *rows, const char *const *columns, const 
 void nsys_rows_open_where(struct nsys_rows *rows, struct nsys_database *database, const char *table,
                           const char *const *columns, const struct nsys_condition *condition)
 {
+    char found[NSYS_TABLE_NAME_MAX];
     char *query;
 
     *rows = (struct nsys_rows){.database = database, .table = table};
-    if (!nsys_has_table(database, table))
+    if (!nsys_find_table(database, table, found))
         return;
-    query = require_memory(query_of(rows, columns, condition ? condition->text : NULL));
+    query = require_memory(query_of(rows, found, columns, condition ? condition->text : NULL));
     if (sqlite3_prepare_v2(database->connection, query, -1, &rows->statement, NULL) != SQLITE_OK)
         note_damage(database, table);
     else if (condition)

@@ -34,9 +34,13 @@ MUST_USE bool nsys_database_open(struct nsys_database *database, const char *pat
                                  struct error *error);
 void nsys_database_clear(struct nsys_database *database);
 
-/* The table's name as the file has it: `name`, or a later form of it (NAME_V2); NULL where there is
- * none. The text lives until the next call. */
+enum { NSYS_TABLE_NAME_MAX = 128 };
+
+/* The table's name as the file has it: `name`, else its latest form (NAME_V3 before NAME_V2). False
+ * where there is none; `to` (NSYS_TABLE_NAME_MAX bytes) is then empty. */
+bool nsys_find_table(struct nsys_database *database, const char *name, char *to);
 bool nsys_has_table(struct nsys_database *database, const char *name);
+/* `table` as for nsys_find_table. */
 bool nsys_has_column(struct nsys_database *database, const char *table, const char *column);
 
 /* The first bytes of a file are those of an SQLite database. */

@@ -2,20 +2,14 @@
 #include "base/invariant.h"
 #include "base/progress.h"
 #include "nsys/nsys_ids.h"
+#include "readers/nsys_sqlite_ranks.h"
 #include "readers/nsys_sqlite_reading.h"
 #include "readers/reader.h"
 
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Tables of a device's work, each with globalPid and deviceId. */
-static const char *const work_tables[] = {
-    "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
-    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
-enum { WORK_TABLE_COUNT = sizeof work_tables / sizeof *work_tables, PROCESSES_MAX = 4096 };
 
 /* ---- what the pieces of the reader share ---------------------------------------------------- */
 
@@ -85,69 +79,6 @@ uint32_t nsys_reading_thread(struct nsys_reading *reading, int64_t global_tid)
     return reading->last_thread_track;
 }
 
-/* ---- which processes are ranks -------------------------------------------------------------- */
-
-struct process_list {
-    struct working_process {
-        int64_t process;
-        int64_t device; /* the lowest it works on */
-    } processes[PROCESSES_MAX];
-    uint32_t count;
-};
-
-static void add_process(struct process_list *list, int64_t process, int64_t device)
-{
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (list->processes[i].process != process)
-            continue;
-        if (device < list->processes[i].device)
-            list->processes[i].device = device;
-        return;
-    }
-    if (list->count < PROCESSES_MAX)
-        list->processes[list->count++] = (struct working_process){process, device};
-}
-
-static void list_processes_of(struct process_list *list, struct nsys_database *database,
-                              const char *table)
-{
-    sqlite3_stmt *statement = NULL;
-    char query[160];
-
-    if (!nsys_has_column(database, table, "globalPid"))
-        return;
-    (void)snprintf(query, sizeof query,
-                   "SELECT globalPid, min(deviceId) FROM %s WHERE globalPid IS NOT NULL GROUP BY 1",
-                   table);
-    if (sqlite3_prepare_v2(database->connection, query, -1, &statement, NULL) == SQLITE_OK) {
-        while (sqlite3_step(statement) == SQLITE_ROW)
-            add_process(list, nsys_process(sqlite3_column_int64(statement, 0)),
-                        sqlite3_column_int64(statement, 1));
-    }
-    sqlite3_finalize(statement);
-}
-
-static int compare_processes(const void *a, const void *b)
-{
-    const struct working_process *left = a;
-    const struct working_process *right = b;
-
-    if (left->device != right->device)
-        return left->device < right->device ? -1 : 1;
-    return (left->process > right->process) - (left->process < right->process);
-}
-
-/* Those that use a device, by its number; free() the list. */
-static struct process_list *list_processes(struct nsys_database *database)
-{
-    struct process_list *list = require_memory(calloc(1, sizeof *list));
-
-    for (size_t i = 0; i < WORK_TABLE_COUNT; i++)
-        list_processes_of(list, database, work_tables[i]);
-    qsort(list->processes, list->count, sizeof *list->processes, compare_processes);
-    return list;
-}
-
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static bool recognises(const char *head, size_t length)
@@ -168,31 +99,30 @@ static bool open_input(struct nsys_database *database, const struct input_stream
 static bool count_parts(uint32_t *count, const struct input_stream *input, struct error *error)
 {
     SCOPED(nsys_database) database = {0};
-    struct process_list *list;
+    SCOPED(nsys_ranks) ranks = {0};
 
     if (!open_input(&database, input, error))
         return false;
-    list = list_processes(&database);
-    *count = list->count ? list->count : 1;
-    free(list);
+    nsys_ranks_find(&ranks, &database);
+    *count = ranks.count ? ranks.count : 1;
     return true;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Names the ranks of a file with several: nothing in it says which is which, so they are numbered
- * in the order of their devices. */
-static void number_rank(struct nsys_reading *reading, const struct process_list *list,
+/* Names the ranks of a file with several: where no MPI says which is which, they are numbered in the
+ * order of their devices. */
+static void number_rank(struct nsys_reading *reading, const struct nsys_ranks *ranks,
                         uint32_t part)
 {
     char name[160];
 
-    reading->process = list->processes[part].process;
-    reading->builder.facts.rank = part;
+    reading->process = ranks->ranks[part].process;
+    reading->builder.facts.rank = ranks->are_named ? ranks->ranks[part].mpi_rank : part;
     (void)snprintf(name, sizeof name,
-                   "process %" PRId64 " (of %" PRIu32 " that used a device; ranks are numbered in "
-                   "the order of their devices)",
-                   nsys_pid(reading->process), list->count);
+                   "process %" PRId64 " (of %" PRIu32 " that used a device; ranks are %s)",
+                   nsys_pid(reading->process), ranks->count,
+                   ranks->are_named ? "those of MPI" : "numbered in the order of their devices");
     reading->builder.facts.process = string_pool_add(&reading->builder.strings, name, strlen(name));
 }
 
@@ -232,6 +162,20 @@ static void find_diagnostics(struct nsys_database *database, char *to, size_t si
     nsys_rows_clear(&rows);
 }
 
+/* A table with kernels, copies, memsets or ranges. */
+static bool tells_of_steps(const char *table)
+{
+    static const char *const tables[] = {
+        "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
+        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "NVTX_EVENTS"};
+
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (strcmp(table, tables[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool is_without_work(const struct nsys_reading *reading, struct error *error)
 {
     const struct trace_builder *builder = &reading->builder;
@@ -241,8 +185,7 @@ static bool is_without_work(const struct nsys_reading *reading, struct error *er
         const char *table =
             string_pool_text(&builder->strings, builder->read.categories[i].category);
 
-        if (builder->read.categories[i].phase == 'X' && strcmp(table, "OSRT_API") != 0 &&
-            strcmp(table, "CUPTI_ACTIVITY_KIND_RUNTIME") != 0)
+        if (builder->read.categories[i].phase == 'X' && tells_of_steps(table))
             return false;
     }
     find_diagnostics(reading->database, diagnostics, sizeof diagnostics);
@@ -283,18 +226,19 @@ static bool read_trace(struct trace *trace, struct input_stream *input,
     SCOPED(nsys_database) database = {0};
     struct nsys_reading reading = {
         .database = &database, .process = -1, .last_thread = -1, .last_device = -2};
-    struct process_list *list;
+    SCOPED(nsys_ranks) ranks = {0};
 
     if (!open_input(&database, input, error))
         return false;
     trace_builder_init(&reading.builder);
-    list = list_processes(&database);
-    reading.is_only_rank = list->count <= 1;
-    if (list->count == 1)
-        reading.process = list->processes[0].process;
-    else if (options->part < list->count)
-        number_rank(&reading, list, options->part);
-    free(list);
+    nsys_ranks_find(&ranks, &database);
+    reading.is_only_rank = ranks.count <= 1;
+    if (ranks.count > 1 && options->part < ranks.count)
+        number_rank(&reading, &ranks, options->part);
+    else if (ranks.count == 1) {
+        reading.process = ranks.ranks[0].process;
+        reading.builder.facts.rank = ranks.ranks[0].mpi_rank;
+    }
     read_all(&reading);
     tell_of_damage(&reading.builder.read, &database);
     reading.builder.read.text_bytes = database.file_bytes;

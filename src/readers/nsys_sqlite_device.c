@@ -88,6 +88,7 @@ enum {
     KERNEL_REGISTERS = KERNEL_BLOCK + 3,
     KERNEL_STATIC_SHARED,
     KERNEL_DYNAMIC_SHARED,
+    KERNEL_MANGLED,
 };
 
 static uint32_t kernel_detail(struct nsys_reading *reading, const struct nsys_rows *rows)
@@ -106,6 +107,19 @@ static uint32_t kernel_detail(struct nsys_reading *reading, const struct nsys_ro
     return trace_builder_detail(&reading->builder, &detail);
 }
 
+static uint32_t kernel_name(struct nsys_reading *reading, const struct nsys_rows *rows)
+{
+    static const int forms[] = {KERNEL_DEMANGLED, KERNEL_SHORT, KERNEL_MANGLED};
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        uint32_t name = nsys_reading_string(reading, nsys_integer(rows, forms[i], -1));
+
+        if (name)
+            return name;
+    }
+    return builder_text(reading, "(kernel without a name)");
+}
+
 static void read_kernels(struct nsys_reading *reading)
 {
     static const char *const columns[] = {DEVICE_COLUMNS,
@@ -120,6 +134,7 @@ static void read_kernels(struct nsys_reading *reading)
                                           "registersPerThread",
                                           "staticSharedMemory",
                                           "dynamicSharedMemory",
+                                          "mangledName",
                                           NULL};
     struct nsys_rows rows = {0};
     struct nsys_row_time time;
@@ -131,11 +146,7 @@ static void read_kernels(struct nsys_reading *reading)
         if (!nsys_reading_time(reading, &rows, &time))
             continue;
         event = event_of(reading, &rows, &time, EVENT_KERNEL);
-        event.name = nsys_reading_string(reading, nsys_integer(&rows, KERNEL_DEMANGLED, -1));
-        if (!event.name)
-            event.name = nsys_reading_string(reading, nsys_integer(&rows, KERNEL_SHORT, -1));
-        if (!event.name)
-            event.name = builder_text(reading, "(kernel without a name)");
+        event.name = kernel_name(reading, &rows);
         event.detail = kernel_detail(reading, &rows);
         trace_builder_add(&reading->builder, &event);
     }

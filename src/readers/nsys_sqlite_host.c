@@ -157,7 +157,9 @@ static void add_range(struct nsys_reading *reading, const struct nsys_rows *rows
         trace_builder_count(&reading->builder, reading->category_name, 'B', 1, 0);
         return;
     }
-    if (!nsys_reading_time(reading, rows, &time) || !nsys_is_null(rows, NVTX_END_TID))
+    if (!nsys_reading_time(reading, rows, &time) ||
+        nsys_integer(rows, NVTX_END_TID, nsys_integer(rows, NVTX_TID, 0)) !=
+            nsys_integer(rows, NVTX_TID, 0))
         return;
     event = event_of(&time, EVENT_ANNOTATION);
     event.track = nsys_reading_thread(reading, nsys_integer(rows, NVTX_TID, 0));
@@ -200,31 +202,11 @@ static void read_ranges(struct nsys_reading *reading)
     nvtx_payload_schemas_clear(&uses.schemas);
 }
 
-/* ---- calls of the operating system ---------------------------------------------------------- */
-
-static void read_system_calls(struct nsys_reading *reading)
-{
-    static const char *const columns[] = {"start", "end", "globalTid", "nameId", NULL};
-    struct nsys_rows rows = {0};
-    struct nsys_row_time time;
-
-    nsys_reading_open(reading, &rows, "OSRT_API", columns, "globalTid");
-    while (nsys_rows_next(&rows)) {
-        struct event event;
-
-        if (!nsys_reading_time(reading, &rows, &time))
-            continue;
-        event = event_of(&time, EVENT_SYSTEM_CALL);
-        event.track = nsys_reading_thread(reading, nsys_integer(&rows, 2, 0));
-        event.name = nsys_reading_string(reading, nsys_integer(&rows, 3, -1));
-        trace_builder_add(&reading->builder, &event);
-    }
-    nsys_rows_clear(&rows);
-}
+/* ---- all ------------------------------------------------------------------------------------ */
 
 void nsys_read_host_events(struct nsys_reading *reading)
 {
     read_calls(reading);
     read_ranges(reading);
-    read_system_calls(reading);
+    nsys_read_other_host_tables(reading);
 }

@@ -1,7 +1,7 @@
 /* What counters of the device said while an Nsight Systems database was recorded: GPU_METRICS, of
  * `nsys profile --gpu-metrics-devices`. */
 #include "base/invariant.h"
-#include "nsys/nsys_ids.h"
+#include "readers/nsys_sqlite_ranks.h"
 #include "readers/nsys_sqlite_reading.h"
 
 #include <inttypes.h>
@@ -30,26 +30,6 @@ static bool works_on(const struct trace_builder *builder, int32_t device)
     return false;
 }
 
-/* The number by which the process calls the GPU: the file may tell; else the two are the same. */
-static int32_t device_of_gpu(struct nsys_reading *reading, int32_t gpu)
-{
-    static const char *const columns[] = {"gpuId", "cudaId", "pid", NULL};
-    struct nsys_rows rows = {0};
-    int32_t device = gpu;
-
-    nsys_rows_open(&rows, reading->database, "TARGET_INFO_CUDA_DEVICE", columns);
-    while (nsys_rows_next(&rows)) {
-        int64_t cuda = nsys_integer(&rows, 1, -1);
-        bool is_ours = reading->process < 0 || nsys_is_null(&rows, 2) ||
-                       nsys_integer(&rows, 2, -1) == nsys_pid(reading->process);
-
-        if (is_ours && nsys_integer(&rows, 0, -1) == gpu && cuda >= 0 && cuda <= INT32_MAX)
-            device = (int32_t)cuda;
-    }
-    nsys_rows_clear(&rows);
-    return device;
-}
-
 /* "SMs Active [Throughput %]" is "SMs Active" in "Throughput %". */
 static void set_name(struct series *series, struct string_pool *strings, const char *text)
 {
@@ -69,7 +49,8 @@ static void set_name(struct series *series, struct string_pool *strings, const c
 static struct metric *add_metric(struct nsys_reading *reading, struct metric_list *list,
                                  const struct metric *metric, const char *name)
 {
-    struct series series = {.device = device_of_gpu(reading, (int32_t)(metric->type & 0xff)),
+    struct series series = {.device = nsys_device_of_gpu(reading->database, reading->process,
+                                                         metric->type & 0xff),
                             .number = (uint32_t)metric->number};
     struct metric *added;
     char text[32];

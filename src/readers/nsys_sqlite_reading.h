@@ -55,8 +55,11 @@ void nsys_read_gpu_metrics(struct nsys_reading *reading);
 /* Page faults of unified memory. */
 void nsys_read_page_faults(struct nsys_reading *reading);
 
-/* API calls, NVTX ranges, calls of the operating system. */
+/* API calls, NVTX ranges, and the other tables of what threads did. */
 void nsys_read_host_events(struct nsys_reading *reading);
+
+/* Calls of the operating system and of libraries, overheads: after the others. */
+void nsys_read_other_host_tables(struct nsys_reading *reading);
 
 /* Devices, names of processes and threads, what the file says of the run. */
 void nsys_read_facts(struct nsys_reading *reading);
