@@ -286,8 +286,8 @@ bool check_garbage_collection(struct advice_case *advice, struct advice_claim *c
     return true;
 }
 
-/* Loading and compiling is the runtime's first use of a kernel, not the profiler's work; a full command
- * buffer is the device's own back-pressure. */
+/* Loading and compiling is the runtime's first use of a kernel, not the profiler's work; a full
+ * command buffer is the device's own back-pressure. */
 static bool is_module_loading(const char *name)
 {
     return strstr(name, "oading") || strstr(name, "Driver Compiler");

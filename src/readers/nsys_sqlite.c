@@ -110,10 +110,9 @@ static bool count_parts(uint32_t *count, const struct input_stream *input, struc
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Names the ranks of a file with several: where no MPI says which is which, they are numbered in the
- * order of their devices. */
-static void number_rank(struct nsys_reading *reading, const struct nsys_ranks *ranks,
-                        uint32_t part)
+/* Names the ranks of a file with several: where no MPI says which is which, they are numbered in
+ * the order of their devices. */
+static void number_rank(struct nsys_reading *reading, const struct nsys_ranks *ranks, uint32_t part)
 {
     char name[160];
 
@@ -165,9 +164,9 @@ static void find_diagnostics(struct nsys_database *database, char *to, size_t si
 /* A table with kernels, copies, memsets or ranges. */
 static bool tells_of_steps(const char *table)
 {
-    static const char *const tables[] = {
-        "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
-        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "NVTX_EVENTS"};
+    static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                         "CUPTI_ACTIVITY_KIND_MEMSET",
+                                         "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "NVTX_EVENTS"};
 
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (strcmp(table, tables[i]) == 0)

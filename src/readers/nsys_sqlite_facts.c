@@ -36,8 +36,8 @@ static void read_devices(struct nsys_reading *reading)
     nsys_rows_open(&rows, reading->database, "TARGET_INFO_GPU", columns);
     while (nsys_rows_next(&rows)) {
         struct device device = {
-            .number = nsys_device_of_gpu(reading->database, reading->process,
-                                         nsys_integer(&rows, 0, -1)),
+            .number =
+                nsys_device_of_gpu(reading->database, reading->process, nsys_integer(&rows, 0, -1)),
             .name = builder_text(reading, nsys_text(&rows, 1)),
             .memory_bytes = nsys_integer(&rows, 2, -1),
             .multiprocessors = small(nsys_integer(&rows, 3, -1)),

@@ -58,16 +58,15 @@ static void read_table(struct nsys_reading *reading, const struct host_table *ta
     while (nsys_rows_next(&rows)) {
         if (!nsys_reading_time(reading, &rows, &time))
             continue;
-        trace_builder_add(
-            &reading->builder,
-            &(struct event){.kind = (uint8_t)table->kind,
-                            .start_ns = time.start_ns,
-                            .duration_ns = time.end_ns - time.start_ns,
-                            .correlation = NO_ID,
-                            .external_id = NO_ID,
-                            .track = nsys_reading_thread(
-                                reading, nsys_integer(&rows, COLUMN_TID, 0)),
-                            .name = name_of(reading, &rows)});
+        trace_builder_add(&reading->builder,
+                          &(struct event){.kind = (uint8_t)table->kind,
+                                          .start_ns = time.start_ns,
+                                          .duration_ns = time.end_ns - time.start_ns,
+                                          .correlation = NO_ID,
+                                          .external_id = NO_ID,
+                                          .track = nsys_reading_thread(
+                                              reading, nsys_integer(&rows, COLUMN_TID, 0)),
+                                          .name = name_of(reading, &rows)});
     }
     nsys_rows_clear(&rows);
 }

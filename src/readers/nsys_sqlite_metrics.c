@@ -49,9 +49,9 @@ static void set_name(struct series *series, struct string_pool *strings, const c
 static struct metric *add_metric(struct nsys_reading *reading, struct metric_list *list,
                                  const struct metric *metric, const char *name)
 {
-    struct series series = {.device = nsys_device_of_gpu(reading->database, reading->process,
-                                                         metric->type & 0xff),
-                            .number = (uint32_t)metric->number};
+    struct series series = {
+        .device = nsys_device_of_gpu(reading->database, reading->process, metric->type & 0xff),
+        .number = (uint32_t)metric->number};
     struct metric *added;
     char text[32];
 

@@ -10,15 +10,16 @@
 
 /* A process that used a device. */
 struct nsys_rank {
-    int64_t process; /* host and process bits of its ids */
-    int64_t device;  /* the lowest number by which it calls a device it works on */
-    int64_t gpu;     /* the number by which nsys calls that one: the same, where nothing is told */
+    int64_t process;  /* host and process bits of its ids */
+    int64_t device;   /* the lowest number by which it calls a device it works on */
+    int64_t gpu;      /* the number by which nsys calls that one: the same, where nothing is told */
     int64_t mpi_rank; /* of MPI_RANKS; -1: not told */
 };
 
 /* Zeroed is empty. */
 struct nsys_ranks {
-    struct nsys_rank *ranks; /* by MPI rank, where each has another one; else by GPU, then process */
+    struct nsys_rank *ranks; /* by MPI rank, where each has another one; else by GPU, then process
+                              */
     uint32_t count;
     bool are_named; /* each has an MPI rank of its own */
 };

@@ -71,6 +71,9 @@ PAGE_FAULT_TABLES = {
 }
 SYSTEM_CALL_TABLES = {
     "OSRT_API": "start end eventClass globalTid correlationId nameId returnValue nestingLevel callchainId",
+    "CUPTI_ACTIVITY_KIND_OVERHEAD": "start end eventClass globalTid correlationId nameId overheadType",
+    "CUBLAS_EVENTS": "start end eventClass globalTid nameId",
+    "MPI_START_WAIT_EVENTS": "start end globalTid textId requestHandle",
 }
 PAYLOAD_TABLES = {
     "NVTX_PAYLOAD_SCHEMAS": "domainId schemaId name type flags numEntries payloadSize alignTo",
@@ -442,7 +445,8 @@ class ModelWriter(ProcessWriter):
         self.add_op("aten::mm, op_id = 8, sizes = [[512, 128], [128, 64]]", at + 46_000, 9_000)
 
     def add_waiting(self, number: int) -> None:
-        """The thread synchronises, then waits for another one: the device is idle for most of both."""
+        """The thread synchronises, then waits for another one: the device is idle for most of both. It waits for MPI, and
+        for a kernel to be loaded; cuBLAS tells of its calls."""
         at = 100_000 * number
         args = {"correlation": 1_000_000 + number}
         self.add_call(
@@ -452,6 +456,21 @@ class ModelWriter(ProcessWriter):
         )
         self.add_system_call("poll", at + 50_500, at + 59_500)
         self.add_system_call("pthread_cond_wait", at + 62_000, at + 85_000)
+        thread = {"globalTid": self.thread(self.pid)}
+        self.writer.add(
+            "CUPTI_ACTIVITY_KIND_OVERHEAD",
+            start=at + 85_500,
+            end=at + 89_500,
+            nameId=self.writer.string("Unknown"),
+            overheadType=6,
+            **thread,
+        )
+        gemm = self.writer.string("cublasGemmEx")
+        self.writer.add("CUBLAS_EVENTS", start=at + 46_100, end=at + 46_900, nameId=gemm, **thread)
+        wait = self.writer.string("MPI_Wait")
+        self.writer.add(
+            "MPI_START_WAIT_EVENTS", start=at + 36_000, end=at + 39_000, textId=wait, **thread
+        )
 
     def add_payload_schemas(self) -> None:
         """Twice, as a file of two processes has them."""

@@ -143,3 +143,16 @@ def compare_steps(one: Report, other: Report, what: str) -> None:
     right = [{key: value for key, value in row.items() if key != "is_cut"} for row in other.steps]
     if left != right:
         raise Failure(f"{what}: another ledger: {right} instead of {left}")
+
+
+def unlike(left: Any, right: Any, path: str = "") -> str:
+    """The first place where two sections are not the same."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in left.keys() | right.keys():
+            if left.get(key) != right.get(key):
+                return unlike(left.get(key), right.get(key), f"{path}.{key}")
+    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for i, pair in enumerate(zip(left, right)):
+            if pair[0] != pair[1]:
+                return unlike(*pair, f"{path}[{i}]")
+    return f"{path}: {left!r} in the one, {right!r} in the other"

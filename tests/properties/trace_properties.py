@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from advice_prices import problems_of_advice
+from database_properties import every_form_of_a_database_is_read, write_any_database
 from ledger_script import Plan
 from make_trace import make_trace
 from nsys_database import NSYS_STYLE, SCHEMAS, write_database
@@ -25,6 +26,7 @@ from program_report import (
     compare_output,
     compare_steps,
     run_report,
+    unlike,
 )
 from rewritten_text import (
     DAMAGED_EVENTS,
@@ -397,11 +399,11 @@ def both_forms_give_one_ledger(case: Case) -> None:
 
 def a_damaged_database_is_told(case: Case) -> None:
     """Bytes changed anywhere, or the end cut off: a report of the rest or a reason, never a crash."""
-    trace = make_trace(case.seed, Plan(2, 4, True), NSYS_STYLE)
     folder = case.folder / "damaged"
     folder.mkdir()
     whole = folder / "whole.sqlite"
-    write_database(whole, [trace], case.rng.choice(list(SCHEMAS.values())))
+    schema = case.rng.choice(list(SCHEMAS.values()))
+    write_any_database(whole, case.seed, schema, case.rng.randint(0, 1))
     data = whole.read_bytes()
     for number in range(CUTS):
         damaged = bytearray(data)
@@ -421,24 +423,12 @@ def a_damaged_database_is_told(case: Case) -> None:
 
 
 def check_stats_end(program: Path, file: Path) -> None:
-    for report in ("cuda_gpu_trace", "nvtx_gpu_proj_sum", "nvtx_kern_sum", "cuda_kern_exec_sum"):
+    reports = ("cuda_gpu_trace", "nvtx_gpu_proj_sum", "nvtx_kern_sum", "cuda_kern_exec_sum")
+    for report in (*reports, "osrt_sum"):
         words = [str(program), "nsys-stats", "--json", str(file), report]
         done = subprocess.run(words, capture_output=True, timeout=SECONDS_MAX, check=False)
         if done.returncode not in DOCUMENTED_CODES:
             raise Failure(f"nsys-stats ends with {done.returncode}: {done.stderr[-1500:]!r}")
-
-
-def unlike(left: Any, right: Any, path: str = "") -> str:
-    """The first place where two sections are not the same."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        for key in left.keys() | right.keys():
-            if left.get(key) != right.get(key):
-                return unlike(left.get(key), right.get(key), f"{path}.{key}")
-    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-        for i, pair in enumerate(zip(left, right)):
-            if pair[0] != pair[1]:
-                return unlike(*pair, f"{path}[{i}]")
-    return f"{path}: {left!r} in the trace, {right!r} in the database"
 
 
 Property = Callable[[Case], None]
@@ -458,5 +448,6 @@ OTHERS: list[Property] = [
     strange_events_are_read,
     impossible_events_are_set_aside,
     both_forms_give_one_ledger,
+    every_form_of_a_database_is_read,
     a_damaged_database_is_told,
 ]
