@@ -54,16 +54,6 @@ struct ledger_lines {
     const struct efficiency *efficiency;
 };
 
-static const struct {
-    const char *key;
-    const char *title;
-} groups[ACCOUNT_GROUP_COUNT] = {
-    [ACCOUNT_GROUP_COMPUTE] = {"compute", "compute"},
-    [ACCOUNT_GROUP_COMMUNICATION] = {"communication", "exposed communication"},
-    [ACCOUNT_GROUP_COPY] = {"copies", "copies"},
-    [ACCOUNT_GROUP_IDLE] = {"idle", "idle"},
-};
-
 int64_t accounts_ns(const struct step_ledger *step, uint32_t accounts)
 {
     int64_t sum = 0;
@@ -253,8 +243,10 @@ static void add_group(struct ledger_lines *lines, enum account_group group)
 {
     uint32_t accounts = accounts_of_group(group);
     int sole = sole_account(lines->ledger, group, accounts);
-    struct ledger_line line = {
-        .key = groups[group].key, .title = groups[group].title, .accounts = accounts, .class = -1};
+    struct ledger_line line = {.key = account_group_descriptions[group].key,
+                               .title = account_group_descriptions[group].title,
+                               .accounts = accounts,
+                               .class = -1};
 
     if (sole >= 0) {
         line.key = account_descriptions[sole].key;

@@ -51,21 +51,6 @@ static const char *clock_text(struct results *results, int64_t unix_ns)
     return results_text(results, text);
 }
 
-static const char *window_source_text(enum window_source source)
-{
-    switch (source) {
-    case WINDOW_PROFILER_STEP:
-        return "ProfilerStep marks of the profiler";
-    case WINDOW_OPTIMIZER_STEP:
-        return "from one Optimizer.step to the next";
-    case WINDOW_RANGES:
-        return "ranges that the program named as steps";
-    case WINDOW_WHOLE:
-        break;
-    }
-    return "none: the whole trace is one window";
-}
-
 static void add_facts(struct results *results, struct section *section, const struct trace *trace)
 {
     const struct run_facts *facts = &trace->facts;

@@ -12,9 +12,11 @@ enum error_class {
     ERROR_FAILURE = 1, /* something of the machine or of ours failed: memory, disk, a pipe */
     ERROR_USAGE = 2,   /* the command line is wrong */
     ERROR_INPUT = 3, /* a file cannot be read, is damaged beyond use, or is not what was expected */
-    ERROR_NO_DATA = 4, /* the input is fine and holds nothing that answers the question */
-    ERROR_PARTIAL = 5, /* the report was made, but part of the input is unreadable, cut or damaged
-                        */
+    ERROR_NO_DATA = 4,   /* the input is fine and holds nothing that answers the question */
+    ERROR_PARTIAL = 5,   /* the report was made, but part of the input is unreadable, cut or damaged
+                          */
+    ERROR_CONDITION = 6, /* the report was made, and a condition (--fail-if) is met */
+    ERROR_UNDECIDED = 7, /* the report was made, and whether a condition is met can't be told */
 };
 
 struct error {

@@ -1,4 +1,4 @@
-/* The table of accounts. */
+/* The tables of accounts and their groups. */
 #include "ledger/account.h"
 
 const struct account_description account_descriptions[ACCOUNT_COUNT] = {
@@ -10,4 +10,11 @@ const struct account_description account_descriptions[ACCOUNT_COUNT] = {
                       .advice = (advice_)},
 #include "ledger/account_list.def"
 #undef ACCOUNT
+};
+
+const struct account_group_description account_group_descriptions[ACCOUNT_GROUP_COUNT] = {
+    [ACCOUNT_GROUP_COMPUTE] = {"compute", "compute"},
+    [ACCOUNT_GROUP_COMMUNICATION] = {"communication", "exposed communication"},
+    [ACCOUNT_GROUP_COPY] = {"copies", "copies"},
+    [ACCOUNT_GROUP_IDLE] = {"idle", "idle"},
 };

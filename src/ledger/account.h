@@ -27,4 +27,11 @@ struct account_description {
 
 extern const struct account_description account_descriptions[ACCOUNT_COUNT];
 
+struct account_group_description {
+    const char *key;   /* in JSON: "idle" */
+    const char *title; /* on the screen */
+};
+
+extern const struct account_group_description account_group_descriptions[ACCOUNT_GROUP_COUNT];
+
 #endif

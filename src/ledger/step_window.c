@@ -313,3 +313,18 @@ void step_windows_clear(struct step_windows *windows)
     free(windows->windows);
     *windows = (struct step_windows){0};
 }
+
+const char *window_source_text(enum window_source source)
+{
+    switch (source) {
+    case WINDOW_PROFILER_STEP:
+        return "ProfilerStep marks of the profiler";
+    case WINDOW_OPTIMIZER_STEP:
+        return "from one Optimizer.step to the next";
+    case WINDOW_RANGES:
+        return "ranges that the program named as steps";
+    case WINDOW_WHOLE:
+        break;
+    }
+    return "none: the whole trace is one window";
+}

@@ -51,6 +51,9 @@ void find_step_windows(struct step_windows *result, const struct trace *trace,
 void find_steps_by_pattern(struct step_windows *result, const struct trace *trace,
                            const regex_t *pattern);
 
+/* In words: "ProfilerStep marks of the profiler". */
+const char *window_source_text(enum window_source source);
+
 void step_windows_clear(struct step_windows *windows);
 
 #endif

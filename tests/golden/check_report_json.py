@@ -180,6 +180,9 @@ def take_own(checker: Checker) -> None:
     of_run = ["--seq", "128", "--step-time", "1s", "--peak", "100"]
     checker.take([*of_model, str(models / "deepseek-v3.json"), *of_run], True)
     checker.take([*of_model, str(models / "bert-base-no-class.json"), *of_run], True)
+    two_runs = [str(folder / "compare" / f"{name}.json.gz") for name in ("before", "after")]
+    checker.take(["compare", "--json", "--fail-if", "step_time>+50%", *two_runs], True)
+    checker.take(["compare", "--json", *[str(folder / "memory_run")] * 2], True)
     checker.take(["device", "--json"], True)
     checker.take(["device", "--json", "NVIDIA H100 80GB HBM3"], True)
 

@@ -21,6 +21,7 @@ PAGES = ROOT / "docs" / "metrics"
 NAME = re.compile(r"`([a-z0-9_]+(?:\.[a-z0-9_]+)+)`")
 OF_MODEL = "flops --batch 4 --seq 128 --step-time 1s --peak 100 --model tests/models/"
 SNAPSHOTS = "tests/traces/golden/memory"
+COMPARED = "tests/traces/golden/compare"
 OTHERS = [
     ["device"],
     ["device", "NVIDIA H100 80GB HBM3"],
@@ -32,6 +33,8 @@ OTHERS = [
     ["memory", f"{SNAPSHOTS}/oom.pickle"],
     ["memory", f"{SNAPSHOTS}/two_devices.pickle"],
     ["report", "tests/traces/golden/products/made.json"],
+    f"compare --fail-if step_time>+50% {COMPARED}/before.json.gz {COMPARED}/after.json.gz".split(),
+    ["compare", *["tests/traces/golden/memory_run"] * 2],
     ["memory", "--compare", f"{SNAPSHOTS}/before.pickle", f"{SNAPSHOTS}/tags.pickle"],
     "report --model tests/models/gpt2.json tests/traces/golden/modules".split(),
     f"{OF_MODEL}deepseek-v3.json".split(),
@@ -105,7 +108,7 @@ def main() -> int:
     explained, reported = names_on_pages(), names_in_reports(sys.argv[1])
     sources = "".join(
         path.read_text()
-        for folder in ("analyses", "ledger")
+        for folder in ("analyses", "comparison", "ledger")
         for path in sorted((ROOT / "src" / folder).iterdir())
     )
     problems = [

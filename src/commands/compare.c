@@ -1,0 +1,231 @@
+/* `flopledger compare A B`: what changed between two runs, and by how much. */
+#include "base/attributes.h"
+#include "commands/booking_options.h"
+#include "commands/command.h"
+#include "commands/page_options.h"
+#include "commands/read_files.h"
+#include "commands/read_profiles.h"
+#include "comparison/comparison_sections.h"
+#include "comparison/condition.h"
+#include "comparison/renamed_kernels.h"
+#include "comparison/run_comparison.h"
+#include "reports/write_report.h"
+
+#include <stddef.h>
+
+enum { CONDITIONS_MAX = 64 };
+
+/* As the user wrote them. */
+struct condition_texts {
+    const char *texts[CONDITIONS_MAX];
+    size_t count;
+};
+
+struct compare_settings {
+    struct page_settings page;
+    struct booking_settings booking;
+    int64_t top;
+    int64_t threads;
+    bool shows_progress;
+    bool only_significant;
+    struct condition_texts fail_if;
+};
+
+/* Keeps the text: what is wrong in it is told once all options are read. */
+static bool take_condition(const char *text, void *field)
+{
+    struct condition_texts *texts = field;
+
+    if (texts->count == CONDITIONS_MAX)
+        return false;
+    texts->texts[texts->count++] = text;
+    return true;
+}
+
+#define FIELD(name) .offset = offsetof(struct compare_settings, name)
+
+static const struct option compare_options[] = {
+    {.name = "fail-if",
+     .kind = OPTION_PARSED,
+     .metavar = "CONDITION",
+     FIELD(fail_if),
+     .parse = take_condition,
+     .accepts = "up to 64 conditions: 'step_time>+3%'",
+     .help = "exit with code 6 where this holds: 'step_time>+3%', 'idle_data>+2ms', "
+             "'mfu<-2points', 'memory>40GiB', 'kernel:*gemm*>+5%'; with 7 where noise hides it or "
+             "the input does not tell; again for more"},
+    {.name = "only-significant",
+     .kind = OPTION_FLAG,
+     FIELD(only_significant),
+     .help = "leave out rows whose change is small or within the noise of the steps"},
+    BOOKING_OPTIONS(struct compare_settings),
+    TOP_OPTION(struct compare_settings),
+    PAGE_OPTIONS(struct compare_settings),
+    READING_OPTIONS(struct compare_settings),
+    {0},
+};
+
+/* Both runs while they are compared. */
+struct two_runs {
+    struct run_profile a;
+    struct run_profile b;
+    struct files_read outcome;
+};
+
+static void two_runs_clear(struct two_runs *runs)
+{
+    run_profile_clear(&runs->a);
+    run_profile_clear(&runs->b);
+}
+
+static bool read_both(struct two_runs *runs, struct results *results, char **operands,
+                      const struct compare_settings *settings, struct error *error)
+{
+    struct profile_reading reading = {.plan = booking_plan_of(&settings->booking),
+                                      .threads = settings->threads > 0 ? (unsigned)settings->threads
+                                                                       : default_thread_count(),
+                                      .shows_progress = settings->shows_progress};
+    struct files_read second = {0};
+
+    if (!read_run_profile(&runs->a, &runs->outcome, results, operands[0], &reading, error) ||
+        !read_run_profile(&runs->b, &second, results, operands[1], &reading, error))
+        return false;
+    if (runs->outcome.failed_count == 0)
+        runs->outcome.first_error = second.first_error;
+    runs->outcome.used_count += second.used_count;
+    runs->outcome.failed_count += second.failed_count;
+    runs->outcome.damaged_count += second.damaged_count;
+    return true;
+}
+
+/* The conditions of the user, and what became of them. */
+struct verdict_on_conditions {
+    const char *met;       /* why the first that is met is; NULL: none is */
+    const char *undecided; /* likewise */
+};
+
+static const char *const state_words[] = {[CONDITION_NOT_MET] = "not met",
+                                          [CONDITION_MET] = "met",
+                                          [CONDITION_UNDECIDED] = "can't be told"};
+
+static bool add_conditions(struct verdict_on_conditions *verdict, struct results *results,
+                           struct rank_results *rank, const struct run_comparison *comparison,
+                           const struct condition_texts *texts, struct error *error)
+{
+    static const struct column columns[] = {
+        {"condition", "condition", UNIT_TEXT, 0, BAR_NONE},
+        {"state", "is", UNIT_TEXT, 0, BAR_NONE},
+        {"said", "because", UNIT_TEXT, 0, BAR_NONE},
+    };
+    struct section *section =
+        section_new(results, "conditions", "Conditions", "What --fail-if asks for.");
+    struct table *table = section_add_table(results, section, "conditions", "Conditions", columns,
+                                            sizeof columns / sizeof *columns);
+
+    for (size_t i = 0; i < texts->count; i++) {
+        struct condition condition;
+        enum condition_state state;
+        const char *said;
+        struct value *cells;
+
+        if (!condition_parse(&condition, texts->texts[i], error) ||
+            !condition_decide(&condition, comparison, results, &state, &said, error))
+            return false;
+        cells = table_add_row(results, table, 0);
+        cells[0] = value_text(results_text(results, condition.text));
+        cells[1] = value_text(state_words[state]);
+        cells[2] = value_text(said);
+        if (state == CONDITION_MET && !verdict->met)
+            verdict->met = results_format(results, "%s (%s)", condition.text, said);
+        if (state == CONDITION_UNDECIDED && !verdict->undecided)
+            verdict->undecided = results_format(results, "%s (%s)", condition.text, said);
+    }
+    rank_add_section(results, rank, section);
+    return true;
+}
+
+static bool judge_conditions(const struct verdict_on_conditions *verdict, struct error *error)
+{
+    if (verdict->met)
+        return error_set(error, ERROR_CONDITION, "--fail-if is met: %s", verdict->met);
+    if (verdict->undecided)
+        return error_set(error, ERROR_UNDECIDED, "--fail-if can't be told: %s", verdict->undecided);
+    return true;
+}
+
+static bool compare(char **operands, const struct compare_settings *settings, struct error *error)
+{
+    int64_t top = rows_of_page(&settings->page, settings->top, 1);
+    struct comparison_view view = {.top = top == 0 ? UINT32_MAX : (uint32_t)top,
+                                   .only_significant = settings->only_significant};
+    SCOPED(results) results = {0};
+    SCOPED(two_runs) runs = {0};
+    SCOPED(run_comparison) comparison = {0};
+    struct verdict_on_conditions verdict = {0};
+    struct rank_results *rank;
+
+    results_init(&results);
+    if (!read_both(&runs, &results, operands, settings, error))
+        return false;
+    match_renamed_kernels(&runs.a, &runs.b);
+    compare_runs(&comparison, &runs.a, &runs.b, &default_comparison_options);
+    rank = describe_comparison(&results, &comparison, &view);
+    if (settings->fail_if.count > 0 &&
+        !add_conditions(&verdict, &results, rank, &comparison, &settings->fail_if, error))
+        return false;
+    if (!print_page(&results, &settings->page, error))
+        return false;
+    return judge_conditions(&verdict, error) && judge_files_read(&runs.outcome, error);
+}
+
+static bool run_with(struct compare_settings *settings, char **operands, struct error *error)
+{
+    struct condition condition;
+
+    for (size_t i = 0; i < settings->fail_if.count; i++)
+        if (!condition_parse(&condition, settings->fail_if.texts[i], error))
+            return false;
+    return booking_settle(&settings->booking, error) && check_output(&settings->page, error) &&
+           compare(operands, settings, error);
+}
+
+static bool run_compare(int count, char **arguments, struct error *error)
+{
+    struct compare_settings settings = {
+        .booking = BOOKING_DEFAULTS, .top = -1, .shows_progress = true};
+    bool is_done;
+
+    if (!parse_options(compare_options, &settings, arguments, &count, error))
+        return false;
+    if (count != 2)
+        return error_set(
+            error, ERROR_USAGE,
+            "compare takes two runs, %d given: flopledger compare BEFORE AFTER, each a "
+            "trace, a recorded run or a folder with the traces of all ranks",
+            count);
+    is_done = run_with(&settings, arguments, error);
+    booking_settings_clear(&settings.booking);
+    return is_done;
+}
+
+const struct command compare_command = {
+    .name = "compare",
+    .summary = "what changed between two runs, and whether it is more than noise",
+    .usage = "A B",
+    .description =
+        "Reads two runs (traces, recorded runs, folders with the traces of all ranks, databases of "
+        "Nsight Systems) and prints what changed from A to B and by how much: the step, every "
+        "account of the ledger, kernels, operators, modules, FLOPs, launches and memory.\n\n"
+        "A change is called significant where it is more than what the steps of each run differ "
+        "among themselves, corrected for the many rows, and at least 1 % of the row and 0.1 % of "
+        "the step. With one step in a run nothing is.",
+    .examples =
+        "flopledger compare before.json.gz after.json.gz\n"
+        "    what changed, the largest first\n"
+        "flopledger compare --fail-if 'step_time>+3%' --fail-if 'memory>+1GiB' main/ mine/\n"
+        "    for a build that shall fail where a run got slower or needs more memory\n"
+        "flopledger compare --only-significant --json before/ after/\n"
+        "    all ranks of two runs, for a program",
+    .options = compare_options,
+    .run = run_compare,
+};

@@ -1,0 +1,102 @@
+/* A comparison as sections of results: what every report prints. */
+#include "comparison/comparison_sections.h"
+
+/* What is not known of a run, with the input that would tell. */
+static void add_needs(struct results *results, struct section *section, const char *key,
+                      const char *title, const char *needs_a, const char *needs_b)
+{
+    const char *needs = needs_a ? needs_a : needs_b;
+
+    if (!needs)
+        return;
+    section_add_number(results, section,
+                       (struct number){key, title, value_not_known(results_text(results, needs)),
+                                       needs_a && needs_b ? "of both"
+                                       : needs_a          ? "of A"
+                                                          : "of B"});
+}
+
+static struct section *describe_work(struct results *results,
+                                     const struct run_comparison *comparison,
+                                     const struct comparison_view *view)
+{
+    struct section *section =
+        section_new(results, "work_changes", "Work and efficiency",
+                    "What a step computes, launches and copies. The change of a share is in "
+                    "points: 40 % to 42 % is 2 %.");
+
+    add_needs(results, section, "flops", "FLOPs", comparison->a->needs_flops,
+              comparison->b->needs_flops);
+    add_needs(results, section, "mfu", "MFU", comparison->a->needs_mfu, comparison->b->needs_mfu);
+    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_WORK);
+    return section->table_count > 0 || section->number_count > 0 ? section : NULL;
+}
+
+static struct section *describe_operators(struct results *results,
+                                          const struct run_comparison *comparison,
+                                          const struct comparison_view *view)
+{
+    struct section *section =
+        section_new(results, "operator_changes", "Operators",
+                    "By name and input shapes. Device time is that of the kernels, copies and "
+                    "memsets an operator launched itself; host time is without what is recorded "
+                    "inside it.");
+
+    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_OPERATOR);
+    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_HOST_OPERATOR);
+    return section->table_count > 0 ? section : NULL;
+}
+
+static struct section *describe_modules(struct results *results,
+                                        const struct run_comparison *comparison,
+                                        const struct comparison_view *view)
+{
+    bool on_host = comparison->a->is_cpu_only && comparison->b->is_cpu_only;
+    struct section *section =
+        section_new(results, "module_changes", "Modules",
+                    on_host ? "Host time in each module and those in it, forward and backward."
+                            : "Device time of each module and those in it, forward and backward.");
+
+    add_needs(results, section, "modules", "modules", comparison->a->needs_modules,
+              comparison->b->needs_modules);
+    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_MODULE);
+    return section->table_count > 0 || section->number_count > 0 ? section : NULL;
+}
+
+static struct section *describe_memory(struct results *results,
+                                       const struct run_comparison *comparison,
+                                       const struct comparison_view *view)
+{
+    struct section *section =
+        section_new(results, "memory_changes", "Memory",
+                    "The most that is allocated in a step, and what it is for at that moment.");
+
+    add_needs(results, section, "memory", "memory", comparison->a->needs_memory,
+              comparison->b->needs_memory);
+    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_MEMORY);
+    return section->table_count > 0 || section->number_count > 0 ? section : NULL;
+}
+
+struct rank_results *describe_comparison(struct results *results,
+                                         const struct run_comparison *comparison,
+                                         const struct comparison_view *view)
+{
+    struct rank_results *rank = results_add_rank(
+        results, "comparison",
+        results_format(results, "A: %s, B: %s", comparison->a->file, comparison->b->file), -1);
+    struct section *sections[] = {
+        describe_runs(results, comparison),
+        describe_difference(results, comparison, view),
+        describe_work(results, comparison, view),
+        describe_kernel_changes(results, comparison, view),
+        describe_operators(results, comparison, view),
+        describe_modules(results, comparison, view),
+        describe_memory(results, comparison, view),
+    };
+
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (sections[i])
+            rank_add_section(results, rank, sections[i]);
+    rank->headline = comparison_headline(results, comparison);
+    return rank;
+}

@@ -1,0 +1,216 @@
+/* From A's step to B's, account by account: the parts add up to the nanosecond. */
+#include "base/apportion.h"
+#include "base/invariant.h"
+#include "comparison/comparison_sections.h"
+#include "ledger/account.h"
+
+#include <stdlib.h>
+
+/* An account in both runs, in nanoseconds per step and rank. */
+struct account_change {
+    enum account account;
+    int64_t a_ns;
+    int64_t b_ns;
+};
+
+/* Means of all accounts that add up to the mean of the step, which is returned. */
+static int64_t take_means(int64_t *means, const struct run_profile *profile)
+{
+    int64_t sums[ACCOUNT_COUNT] = {0};
+    int64_t divisor = (int64_t)profile->rank_count * profile->step_count;
+    int64_t total = 0, mean;
+
+    for (int a = 0; a < ACCOUNT_COUNT; a++) {
+        const struct measure *measure =
+            profile_find(profile, MEASURE_ACCOUNT, account_descriptions[a].key, "");
+
+        sums[a] = measure ? measure_sum(measure->values, profile->step_count) : 0;
+        total += sums[a];
+    }
+    mean = rounded_mean(total, divisor);
+    apportion(means, sums, ACCOUNT_COUNT, divisor, mean);
+    return mean;
+}
+
+static int64_t difference_of(const struct account_change *change)
+{
+    return change->b_ns - change->a_ns;
+}
+
+/* The largest first, whatever the direction; of equal ones in the order of the ledger. */
+static int compare_account_changes(const void *a, const void *b)
+{
+    const struct account_change *left = a;
+    const struct account_change *right = b;
+    int64_t first = llabs(difference_of(left)), second = llabs(difference_of(right));
+
+    if (first != second)
+        return first > second ? -1 : 1;
+    return left->account < right->account ? -1 : 1;
+}
+
+enum { LABEL, TIME_A, TIME_B, CHANGE, SHARE, VERDICT, FROM, TO, CHANCE, RATE, KEY, COLUMNS };
+
+static struct table *add_waterfall_table(struct results *results, struct section *section)
+{
+    static const struct column columns[COLUMNS] = {
+        [LABEL] = {"account", "account", UNIT_TEXT, 0, BAR_NONE},
+        [TIME_A] = {"a", "A, per step", UNIT_TIME_NS, 0, BAR_NONE},
+        [TIME_B] = {"b", "B, per step", UNIT_TIME_NS, 0, BAR_NONE},
+        [CHANGE] = {"change", "change", UNIT_TIME_NS, 0, BAR_NONE},
+        [SHARE] = {"share", "of A's step", UNIT_FRACTION, 1, BAR_NONE},
+        [VERDICT] = {"verdict", "verdict", UNIT_TEXT, 0, BAR_NONE},
+        [FROM] = {"from", "from", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        [TO] = {"to", "step so far", UNIT_TIME_NS, 2, BAR_NONE},
+        [CHANCE] = {"p", "p", UNIT_NUMBER, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        [RATE] = {"q", "q", UNIT_NUMBER, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        [KEY] = {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+    };
+
+    return section_add_table(results, section, "waterfall", "From A's step to B's", columns,
+                             COLUMNS);
+}
+
+/* What the table says of how sure a change is; `change` may be NULL. */
+static void fill_verdict(struct value *cells, const struct change *change)
+{
+    if (!change)
+        return;
+    cells[VERDICT] = value_text(change_verdict_text(change->verdict));
+    if (!change->noise.is_known)
+        return;
+    cells[CHANCE] = value_number(change->noise.chance);
+    cells[RATE] = value_number(change->rate);
+}
+
+/* The first row, or the last. */
+static struct value *add_step_row(struct results *results, struct table *table, const char *title,
+                                  const char *key)
+{
+    struct value *cells = table_add_row(results, table, 0);
+
+    cells[LABEL] = value_text(title);
+    cells[KEY] = value_text(key);
+    return cells;
+}
+
+static void add_step_of_a(struct results *results, struct table *table, int64_t step_ns)
+{
+    struct value *cells = add_step_row(results, table, "step of A", "step_a");
+
+    cells[TIME_A] = cells[TO] = value_time_ns(step_ns);
+}
+
+static void add_step_of_b(struct results *results, struct table *table,
+                          const struct run_comparison *comparison, int64_t a_ns, int64_t b_ns)
+{
+    struct value *cells = add_step_row(results, table, "step of B", "step_b");
+
+    cells[TIME_B] = cells[TO] = value_time_ns(b_ns);
+    cells[CHANGE] = value_time_ns(b_ns - a_ns);
+    if (a_ns > 0)
+        cells[SHARE] = value_fraction((double)(b_ns - a_ns) / (double)a_ns);
+    fill_verdict(cells, find_change(comparison, MEASURE_STEP, "step_time"));
+}
+
+static int64_t add_account_row(struct results *results, struct table *table,
+                               const struct run_comparison *comparison,
+                               const struct account_change *change, int64_t from_ns,
+                               int64_t step_ns)
+{
+    const struct account_description *account = &account_descriptions[change->account];
+    struct value *cells = table_add_row(results, table, 1);
+    int64_t difference = difference_of(change);
+
+    cells[LABEL] = value_text(account->title);
+    cells[TIME_A] = value_time_ns(change->a_ns);
+    cells[TIME_B] = value_time_ns(change->b_ns);
+    cells[CHANGE] = value_time_ns(difference);
+    if (step_ns > 0)
+        cells[SHARE] = value_fraction((double)difference / (double)step_ns);
+    cells[FROM] = value_time_ns(from_ns);
+    cells[TO] = value_time_ns(from_ns + difference);
+    cells[KEY] = value_text(account->key);
+    fill_verdict(cells, find_change(comparison, MEASURE_ACCOUNT, account->key));
+    return from_ns + difference;
+}
+
+static void add_waterfall(struct results *results, struct section *section,
+                          const struct run_comparison *comparison)
+{
+    struct table *table = add_waterfall_table(results, section);
+    struct account_change changes[ACCOUNT_COUNT];
+    int64_t means_a[ACCOUNT_COUNT], means_b[ACCOUNT_COUNT];
+    int64_t step_a = take_means(means_a, comparison->a);
+    int64_t step_b = take_means(means_b, comparison->b);
+    int64_t running_ns = step_a;
+
+    for (int a = 0; a < ACCOUNT_COUNT; a++)
+        changes[a] = (struct account_change){(enum account)a, means_a[a], means_b[a]};
+    qsort(changes, ACCOUNT_COUNT, sizeof *changes, compare_account_changes);
+    add_step_of_a(results, table, step_a);
+    for (int a = 0; a < ACCOUNT_COUNT; a++)
+        if (changes[a].a_ns != 0 || changes[a].b_ns != 0)
+            running_ns =
+                add_account_row(results, table, comparison, &changes[a], running_ns, step_a);
+    add_step_of_b(results, table, comparison, step_a, step_b);
+    require_invariant(running_ns == step_b, "the changes of all accounts sum to that of the step");
+    table->note = "Every nanosecond of the difference is in exactly one account.";
+}
+
+static void add_numbers(struct results *results, struct section *section,
+                        const struct run_comparison *comparison)
+{
+    const struct change *step = find_change(comparison, MEASURE_STEP, "step_time");
+    const struct measure *measure;
+
+    if (!step)
+        return;
+    measure = change_measure(step);
+    section_add_number(results, section,
+                       (struct number){"step_time_a", "step time of A",
+                                       mean_as_value(measure, step->mean_a), NULL});
+    section_add_number(results, section,
+                       (struct number){"step_time_b", "step time of B",
+                                       mean_as_value(measure, step->mean_b), NULL});
+    section_add_number(results, section,
+                       (struct number){"change", "change",
+                                       mean_as_value(measure, step->mean_b - step->mean_a),
+                                       change_verdict_text(step->verdict)});
+    if (step->mean_b > 0)
+        section_add_number(results, section,
+                           (struct number){"speedup", "times as fast",
+                                           value_number(step->mean_a / step->mean_b), NULL});
+    if (!step->noise.is_known) {
+        section_add_number(results, section,
+                           (struct number){"p", "chance of noise alone",
+                                           value_not_known("needs two steps or more in both runs"),
+                                           NULL});
+        return;
+    }
+    section_add_number(results, section,
+                       (struct number){"change_low", "95 % sure: from",
+                                       mean_as_value(measure, step->noise.low), NULL});
+    section_add_number(results, section,
+                       (struct number){"change_high", "95 % sure: to",
+                                       mean_as_value(measure, step->noise.high), NULL});
+    section_add_number(results, section,
+                       (struct number){"p", "chance of noise alone",
+                                       value_fraction(step->noise.chance),
+                                       "that steps of equal means differ as much"});
+}
+
+struct section *describe_difference(struct results *results,
+                                    const struct run_comparison *comparison,
+                                    const struct comparison_view *view)
+{
+    struct section *section = section_new(
+        results, "difference", "What the difference is made of",
+        "Means of all steps. \"less\" and \"more\" are beyond what the steps of each run differ "
+        "among themselves.");
+
+    add_numbers(results, section, comparison);
+    add_waterfall(results, section, comparison);
+    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_GROUP);
+    return section;
+}

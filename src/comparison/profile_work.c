@@ -1,0 +1,167 @@
+/* What device and host did in each step, by name: kernels, operators, copies, launches. */
+#include "base/invariant.h"
+#include "base/prefix.h"
+#include "comparison/profile_trace.h"
+#include "flops/saturating.h"
+#include "ledger/kernel_class.h"
+#include "ledger/step_finder.h"
+#include "modules/host_nesting.h"
+
+#include <stdlib.h>
+
+/* One pass over the events. */
+struct work_walk {
+    struct run_profile *profile;
+    const struct profile_source *source;
+    const uint32_t *rows;
+    struct step_finder finder;
+    bool *has_launched; /* [host_count]: the call was counted */
+};
+
+static void add_call(struct work_walk *walk, struct measure *measure, uint32_t row, int64_t value)
+{
+    measure_has_calls(walk->profile, measure);
+    measure->values[row] = plus(measure->values[row], value);
+    measure->calls[row]++;
+}
+
+/* Adds to a number of the run as a whole. */
+static void add_amount(struct work_walk *walk, const char *name, const char *title, enum unit unit,
+                       uint32_t row, int64_t amount)
+{
+    struct measure *measure = profile_measure(walk->profile, MEASURE_WORK, name, "");
+
+    measure->title = title;
+    measure->unit = unit;
+    measure->values[row] = plus(measure->values[row], amount);
+}
+
+static uint32_t row_at(struct work_walk *walk, int64_t time_ns)
+{
+    uint32_t step = step_finder_at(&walk->finder, time_ns);
+
+    return step == NO_STEP ? NO_STEP : walk->rows[step];
+}
+
+static const char *operator_name(const struct trace *trace, uint32_t device_event)
+{
+    uint32_t operator_event = trace_operator_of(trace, device_event);
+
+    return operator_event == NO_EVENT ? NULL : trace_text(trace, trace->host[operator_event].name);
+}
+
+static void add_operator(struct work_walk *walk, uint32_t device_event, uint32_t row, uint8_t class)
+{
+    const struct trace *trace = walk->source->trace;
+    uint32_t operator_event = trace_operator_of(trace, device_event);
+    const struct event *event;
+    struct measure *measure;
+
+    if (operator_event == NO_EVENT)
+        return;
+    event = &trace->host[operator_event];
+    measure = profile_measure(walk->profile, MEASURE_OPERATOR, trace_text(trace, event->name),
+                              trace_text(trace, trace->details[event->detail].input_shapes));
+    measure->class = class;
+    add_call(walk, measure, row, trace->device[device_event].duration_ns);
+}
+
+static void add_kernel(struct work_walk *walk, uint32_t index, uint32_t row, uint8_t class)
+{
+    const struct trace *trace = walk->source->trace;
+    const struct event *event = &trace->device[index];
+    struct measure *measure =
+        profile_measure(walk->profile, MEASURE_KERNEL, trace_text(trace, event->name), "");
+    const char *owner = operator_name(trace, index);
+
+    measure->class = class;
+    if (!measure->owner && owner)
+        measure->owner = profile_text(walk->profile, owner);
+    add_call(walk, measure, row, event->duration_ns);
+    measure = profile_measure(walk->profile, MEASURE_CLASS,
+                              kernel_class_key((enum kernel_class) class), "");
+    measure->title = kernel_class_title((enum kernel_class) class);
+    add_call(walk, measure, row, event->duration_ns);
+    add_amount(walk, "kernels", "kernels", UNIT_COUNT, row, 1);
+}
+
+/* The calls that launched work; one call may launch many kernels (a CUDA graph). */
+static void add_launch(struct work_walk *walk, uint32_t index, uint32_t row)
+{
+    uint32_t launch = walk->source->trace->launch[index];
+
+    if (launch == NO_EVENT || walk->has_launched[launch])
+        return;
+    walk->has_launched[launch] = true;
+    add_amount(walk, "launches", "launch calls", UNIT_COUNT, row, 1);
+}
+
+static void add_device_events(struct work_walk *walk)
+{
+    const struct trace *trace = walk->source->trace;
+    const struct ledger *ledger = walk->source->ledger;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+        uint32_t row;
+
+        if (trace->tracks[event->track].device != ledger->device)
+            continue;
+        row = row_at(walk, event->start_ns);
+        if (row == NO_STEP)
+            continue;
+        add_launch(walk, i, row);
+        add_operator(walk, i, row, ledger->classes[i]);
+        if (event->kind == EVENT_KERNEL)
+            add_kernel(walk, i, row, ledger->classes[i]);
+        else if (event->kind == EVENT_MEMCPY && trace->details[event->detail].bytes > 0)
+            add_amount(walk, "copied_bytes", "bytes copied", UNIT_BYTES, row,
+                       trace->details[event->detail].bytes);
+    }
+}
+
+/* Torch 1.8 wrote its steps as operators. */
+static bool is_step_mark(const struct trace *trace, const struct event *event)
+{
+    return has_prefix(trace_text(trace, event->name), "ProfilerStep#");
+}
+
+static void add_host_events(struct work_walk *walk)
+{
+    const struct trace *trace = walk->source->trace;
+    int64_t *own_ns = measure_own_times(trace, walk->source->costs->contexts.parents);
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+        const char *shapes;
+        struct measure *measure;
+        uint32_t row;
+
+        if (event->kind != EVENT_OPERATOR || is_step_mark(trace, event))
+            continue;
+        row = row_at(walk, event->start_ns);
+        if (row == NO_STEP)
+            continue;
+        shapes = trace_text(trace, trace->details[event->detail].input_shapes);
+        measure = profile_measure(walk->profile, MEASURE_HOST_OPERATOR,
+                                  trace_text(trace, event->name), shapes);
+        add_call(walk, measure, row, own_ns[i]);
+        add_amount(walk, "operators", "operator calls", UNIT_COUNT, row, 1);
+    }
+    free(own_ns);
+}
+
+void profile_work(struct run_profile *profile, const struct profile_source *source,
+                  const uint32_t *row_of_step)
+{
+    struct work_walk walk = {.profile = profile,
+                             .source = source,
+                             .rows = row_of_step,
+                             .finder = {.ledger = source->ledger}};
+
+    walk.has_launched =
+        require_memory(calloc(source->trace->host_count + (size_t)1, sizeof *walk.has_launched));
+    add_device_events(&walk);
+    add_host_events(&walk);
+    free(walk.has_launched);
+}

@@ -1,0 +1,211 @@
+/* What each run is, and in what the two differ before anything is measured. */
+#include "comparison/comparison_sections.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+struct runs_table {
+    struct results *results;
+    struct section *section;
+    struct table *table;
+};
+
+/* Nothing where neither run tells. */
+static void add_row(const struct runs_table *runs, const char *title, const char *key,
+                    struct value a, struct value b)
+{
+    struct value *cells;
+
+    if (a.unit == UNIT_NOT_KNOWN && b.unit == UNIT_NOT_KNOWN)
+        return;
+    cells = table_add_row(runs->results, runs->table, 0);
+
+    cells[0] = value_text(title);
+    cells[1] = a;
+    cells[2] = b;
+    cells[3] = value_text(key);
+}
+
+static void warn(const struct runs_table *runs, const char *what, const char *evidence,
+                 const char *try_this)
+{
+    section_add_finding(runs->results, runs->section,
+                        (struct finding){.what = what,
+                                         .evidence = evidence,
+                                         .try_this = try_this,
+                                         .cost_ns = -1,
+                                         .is_warning = true});
+}
+
+static struct value text_or(struct results *results, const char *text, const char *otherwise)
+{
+    return text ? value_text(results_text(results, text)) : value_not_known(otherwise);
+}
+
+static const char *steps_text(struct results *results, const struct run_profile *run)
+{
+    if (run->is_whole)
+        return "one window, no steps";
+    if (run->step_count == 1)
+        return results_format(results, "1: number %" PRId64, run->numbers[0]);
+    return results_format(results, "%" PRIu32 ": %" PRId64 " to %" PRId64, run->step_count,
+                          run->numbers[0], run->numbers[run->step_count - 1]);
+}
+
+static struct value mean_of(const struct run_profile *run, const char *name)
+{
+    const struct measure *measure = profile_find(run, MEASURE_WORK, name, "");
+
+    if (measure)
+        return mean_as_value(measure, measure_mean(run, measure));
+    return value_not_known(run->needs_flops && strcmp(name, "model_flops") == 0
+                               ? run->needs_flops
+                               : "needs capture.json beside the trace");
+}
+
+static void add_rows(const struct runs_table *runs, const struct run_profile *a,
+                     const struct run_profile *b)
+{
+    struct results *results = runs->results;
+
+    add_row(runs, "first file", "file", text_or(results, a->file, "a file"),
+            text_or(results, b->file, "a file"));
+    add_row(runs, "device", "device",
+            text_or(results, a->is_cpu_only ? "CPU only" : a->device_name, "not in the trace"),
+            text_or(results, b->is_cpu_only ? "CPU only" : b->device_name, "not in the trace"));
+    add_row(runs, "ranks", "ranks", value_count(a->rank_count), value_count(b->rank_count));
+    add_row(runs, "steps compared", "steps", value_text(steps_text(results, a)),
+            value_text(steps_text(results, b)));
+    add_row(runs, "steps told by", "window", value_text(results_text(results, a->window)),
+            value_text(results_text(results, b->window)));
+    add_row(runs, "PyTorch", "torch_version",
+            text_or(results, a->torch_version, "not in the trace"),
+            text_or(results, b->torch_version, "not in the trace"));
+    add_row(runs, "model FLOPs of a step", "model_flops", mean_of(a, "model_flops"),
+            mean_of(b, "model_flops"));
+    add_row(runs, "samples of a step", "samples", mean_of(a, "samples"), mean_of(b, "samples"));
+}
+
+static bool differ(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) != 0;
+}
+
+/* Two means that are further apart than rounding and chance make them. */
+static bool means_differ(const struct run_profile *a, const struct run_profile *b, const char *name)
+{
+    const struct measure *one = profile_find(a, MEASURE_WORK, name, "");
+    const struct measure *other = profile_find(b, MEASURE_WORK, name, "");
+    double first, second;
+
+    if (!one || !other)
+        return false;
+    first = measure_mean(a, one);
+    second = measure_mean(b, other);
+    return fabs(first - second) > 0.01 * fmax(first, second);
+}
+
+static uint32_t modules_missing(const struct run_profile *from, const struct run_profile *in)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < from->count; i++)
+        count += from->measures[i].kind == MEASURE_MODULE &&
+                 !profile_find(in, MEASURE_MODULE, from->measures[i].name, "");
+    return count;
+}
+
+static void warn_of_devices(const struct runs_table *runs, const struct run_profile *a,
+                            const struct run_profile *b)
+{
+    struct results *results = runs->results;
+
+    if (a->is_cpu_only != b->is_cpu_only)
+        warn(runs, "one run is without device work",
+             a->is_cpu_only ? "A ran on the CPU alone" : "B ran on the CPU alone",
+             "accounts of a CPU are the threads in operators: compare the step time only");
+    else if (differ(a->device_name, b->device_name))
+        warn(runs, "the runs are on different devices",
+             results_format(results, "A: %s; B: %s", a->device_name, b->device_name),
+             "MFU measures each against its own peak; kernels have other names");
+    if (a->rank_count != b->rank_count)
+        warn(runs, "the runs have different numbers of ranks",
+             results_format(results, "A: %" PRIu32 "; B: %" PRIu32, a->rank_count, b->rank_count),
+             "all numbers here are per rank: a step of more ranks may do more work in all");
+    else if (a->world_size >= 0 && b->world_size >= 0 && a->world_size != b->world_size)
+        warn(runs, "the runs are of jobs of different sizes",
+             results_format(results, "A: %" PRId64 " ranks in the job; B: %" PRId64, a->world_size,
+                            b->world_size),
+             "all numbers here are per rank: a step of more ranks may do more work in all");
+}
+
+static void warn_of_steps(const struct runs_table *runs, const struct run_profile *a,
+                          const struct run_profile *b)
+{
+    struct results *results = runs->results;
+
+    if (differ(a->window, b->window))
+        warn(runs, "a step is not the same thing in the two runs",
+             results_format(results, "A: %s; B: %s", a->window, b->window),
+             "choose one kind with --window, or --step-range");
+    if (a->step_count != b->step_count)
+        warn(runs, "the runs have different numbers of steps",
+             results_format(results, "A: %" PRIu32 "; B: %" PRIu32, a->step_count, b->step_count),
+             "means per step are compared; --steps chooses the same ones");
+    if (a->step_count < 2 || b->step_count < 2)
+        warn(runs, "one step tells nothing of the noise between steps",
+             results_format(results, "%s has one step: no change can be called significant",
+                            a->step_count < 2 ? (b->step_count < 2 ? "each run" : "run A")
+                                              : "run B"),
+             "record five steps or more of each run");
+    if (a->steps_left_out > 0 || b->steps_left_out > 0)
+        warn(runs, "some steps were left out",
+             results_format(results, "A: %" PRIu32 "; B: %" PRIu32 ", counted over the ranks",
+                            a->steps_left_out, b->steps_left_out),
+             "they are cut by the end of the file, or not on all ranks");
+}
+
+static void warn_of_model(const struct runs_table *runs, const struct run_profile *a,
+                          const struct run_profile *b)
+{
+    struct results *results = runs->results;
+    uint32_t gone = 0, added = 0;
+
+    if (!a->needs_modules && !b->needs_modules) {
+        gone = modules_missing(a, b);
+        added = modules_missing(b, a);
+    }
+    if (gone > 0 || added > 0)
+        warn(runs, "the runs train different models",
+             results_format(results, "modules that only A has: %" PRIu32 ", only B: %" PRIu32, gone,
+                            added),
+             "differences are of the models, too");
+    else if (means_differ(a, b, "model_flops"))
+        warn(runs, "a step does not do the same work in the two runs",
+             "their model FLOPs per step differ by more than 1 %",
+             "differences are of the model or the batch, too: compare MFU, or time per token");
+    else if (means_differ(a, b, "samples") || means_differ(a, b, "tokens"))
+        warn(runs, "the runs train on different batches",
+             "their samples or tokens per step differ by more than 1 %", "compare time per token");
+}
+
+struct section *describe_runs(struct results *results, const struct run_comparison *comparison)
+{
+    static const struct column columns[] = {
+        {"what", "what", UNIT_TEXT, 0, BAR_NONE},
+        {"a", "A", UNIT_TEXT, 0, BAR_NONE},
+        {"b", "B", UNIT_TEXT, 0, BAR_NONE},
+        {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+    };
+    struct runs_table runs = {.results = results};
+
+    runs.section = section_new(results, "runs", "The two runs", NULL);
+    runs.table = section_add_table(results, runs.section, "facts", "A and B", columns,
+                                   sizeof columns / sizeof *columns);
+    add_rows(&runs, comparison->a, comparison->b);
+    warn_of_devices(&runs, comparison->a, comparison->b);
+    warn_of_steps(&runs, comparison->a, comparison->b);
+    warn_of_model(&runs, comparison->a, comparison->b);
+    return runs.section;
+}
