@@ -26,7 +26,9 @@ struct unit_scale time_scale(int64_t largest_ns)
         return (struct unit_scale){"us", 1e3, 3};
     if (size < 10 * UINT64_C(1000000000))
         return (struct unit_scale){"ms", 1e6, 3};
-    return (struct unit_scale){"s", 1e9, 3};
+    if (size < 10000 * UINT64_C(1000000000))
+        return (struct unit_scale){"s", 1e9, 3};
+    return (struct unit_scale){"h", 3600e9, 3};
 }
 
 struct unit_scale bytes_scale(int64_t largest_bytes)

@@ -172,8 +172,10 @@ static void take_training(struct job *job, struct job_event *event)
     struct job_attempt *attempt = attempt_that_starts(job, event);
 
     widen(attempt, event->time_ns);
-    if (event->time_ns != JOB_NOT_KNOWN)
+    if (event->time_ns != JOB_NOT_KNOWN) {
         attempt->training_ns = event->time_ns;
+        attempt->is_training_told = true;
+    }
     if (event->step != JOB_NOT_KNOWN && event->step > 0)
         attempt->restored_step = event->step;
 }

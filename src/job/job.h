@@ -85,6 +85,7 @@ struct job_step {
     double flops_per_second;
     float tokens_per_second;
     float tokens_per_second_of_job;
+    bool is_incredible; /* its rate cannot be: job_judge_rates */
 };
 
 enum job_span_kind { JOB_SPAN_RESTORE, JOB_SPAN_CHECKPOINT, JOB_SPAN_EVALUATION };
@@ -110,6 +111,7 @@ struct job_attempt {
     uint32_t source;       /* that it begins in */
     bool has_start;        /* a JOB_START or JOB_RESTORE_... began it, not just a step number */
     int64_t start_ns;      /* the first time it gives; JOB_NOT_KNOWN: none, as all below */
+    bool is_training_told; /* training_ns is a time the log gives, not one reckoned */
     int64_t training_ns;   /* its first step begins; told or reckoned from that step's length */
     int64_t end_ns;        /* the last time it gives */
     int64_t restored_step; /* that it goes on from; JOB_NOT_KNOWN: not told, and the steps do not

@@ -32,7 +32,10 @@ static void a_column_of_times_shares_a_unit(void **state)
     assert_string_equal(time_scale(10000000).unit, "ms");
     assert_string_equal(time_scale(9999999999).unit, "ms");
     assert_string_equal(time_scale(10000000000).unit, "s");
-    assert_string_equal(time_scale(INT64_MIN).unit, "s");
+    assert_string_equal(time_scale(9999999999999).unit, "s");
+    assert_string_equal(time_scale(10000000000000).unit, "h");
+    assert_string_equal(time_scale(INT64_MIN).unit, "h");
+    assert_string_equal(format_time(INT64_C(64358123456789)).text, "17.877 h");
     assert_string_equal(format_scaled_time(1, time_scale(10000000)).text, "0.000");
     assert_string_equal(format_scaled_time(500, time_scale(10000000)).text, "0.001");
     assert_string_equal(format_scaled_time(-400, time_scale(10000000)).text, "0.000");

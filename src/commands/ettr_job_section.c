@@ -1,0 +1,246 @@
+/* `flopledger ettr`: the job, ETTR, and where each device-hour went. */
+#include "base/format.h"
+#include "commands/ettr_page.h"
+
+#include <math.h>
+#include <time.h>
+
+static const char needs_devices[] = "needs --devices";
+static const char needs_times[] = "needs time stamps in the log";
+
+const char *job_time_text(const struct ettr_page *page, int64_t time_ns)
+{
+    time_t seconds = (time_t)(time_ns / 1000000000);
+    struct tm calendar;
+    char text[40];
+
+    if (time_ns == JOB_NOT_KNOWN || !gmtime_r(&seconds, &calendar))
+        return "";
+    if (strftime(text, sizeof text,
+                 calendar.tm_year < 71   ? "day %d, %H:%M:%S"
+                 : calendar.tm_year < 75 ? "%m-%d %H:%M:%S" /* the log tells no year */
+                                         : "%Y-%m-%d %H:%M:%S",
+                 &calendar) == 0)
+        return "";
+    return results_text(page->results, text);
+}
+
+void add_job_finding(const struct ettr_page *page, struct section *section, bool is_warning,
+                     const char *what, const char *try_this)
+{
+    section_add_finding(
+        page->results, section,
+        (struct finding){
+            .what = what, .try_this = try_this, .cost_ns = -1, .is_warning = is_warning});
+}
+
+static void add(const struct ettr_page *page, struct section *section, const char *key,
+                const char *title, struct value value)
+{
+    section_add_number(page->results, section,
+                       (struct number){.key = key, .title = title, .value = value});
+}
+
+static struct value time_value(const struct ettr_page *page, int64_t time_ns)
+{
+    return time_ns == JOB_NOT_KNOWN ? value_not_known(needs_times)
+                                    : value_text(job_time_text(page, time_ns));
+}
+
+/* The share of an account, by device-hours where devices are known. */
+static double share_of_account(const struct job_accounts *accounts, enum job_account account)
+{
+    if (accounts->are_devices_known && accounts->total_device_seconds > 0.0)
+        return accounts->device_seconds[account] / accounts->total_device_seconds;
+    return accounts->total_ns > 0 ? (double)accounts->ns[account] / (double)accounts->total_ns
+                                  : 0.0;
+}
+
+/* What an account holds, for people. */
+static const char *const meanings[JOB_ACCOUNT_COUNT] = {
+    [JOB_KEPT] = "steps that the weights at the end are made of",
+    [JOB_SKIPPED] = "steps without an update: overflow, NaN",
+    [JOB_DISCARDED] = "steps made again after a restart",
+    [JOB_CHECKPOINTS] = "training stood still for a checkpoint",
+    [JOB_EVALUATIONS] = "training stood still for an evaluation",
+    [JOB_OTHER] = "between steps, none of these",
+    [JOB_HANG] = "from the last step to the end of an attempt that failed",
+    [JOB_STARTUP] = "from the start of an attempt to its first step",
+    [JOB_DOWN] = "no attempt alive",
+};
+
+enum account_column { COLUMN_ACCOUNT, COLUMN_TIME, COLUMN_HOURS, COLUMN_SHARE, COLUMN_MEANING };
+
+static const struct column account_columns[] = {
+    [COLUMN_ACCOUNT] = {"account", "account", UNIT_TEXT, 0, BAR_NONE},
+    [COLUMN_TIME] = {"time", "time", UNIT_TIME_NS, 0, BAR_NONE},
+    [COLUMN_HOURS] = {"device_hours", "device-hours", UNIT_NUMBER, 1, BAR_NONE},
+    [COLUMN_SHARE] = {"share", "share", UNIT_FRACTION, 0, BAR_WATERFALL},
+    [COLUMN_MEANING] = {"meaning", "what it is", UNIT_TEXT, 3, BAR_NONE},
+};
+
+/* Can the log tell this account at all? */
+static bool is_account_known(const struct ettr_page *page, enum job_account account)
+{
+    if (page->accounts->ns[account] > 0 || page->accounts->is_complete)
+        return true;
+    return account == JOB_KEPT || account == JOB_SKIPPED || account == JOB_DISCARDED ||
+           account == JOB_CHECKPOINTS || account == JOB_EVALUATIONS;
+}
+
+static void add_account(const struct ettr_page *page, struct table *table, enum job_account account)
+{
+    struct value *cells = table_add_row(page->results, table, 1);
+
+    cells[COLUMN_ACCOUNT] = value_text(job_account_title(account));
+    cells[COLUMN_MEANING] = value_text(meanings[account]);
+    if (!is_account_known(page, account)) {
+        cells[COLUMN_TIME] = cells[COLUMN_SHARE] = value_not_known(needs_times);
+        return;
+    }
+    cells[COLUMN_TIME] = value_time_ns(page->accounts->ns[account]);
+    cells[COLUMN_HOURS] = page->accounts->are_devices_known
+                              ? value_number(page->accounts->device_seconds[account] / 3600.0)
+                              : value_not_known(needs_devices);
+    cells[COLUMN_SHARE] = value_fraction(share_of_account(page->accounts, account));
+}
+
+/* Of the time of startups: loading checkpoints, where the log tells. */
+static void add_restore(const struct ettr_page *page, struct table *table)
+{
+    struct value *cells;
+    int64_t restore_ns = 0;
+    double device_seconds = 0.0;
+
+    for (size_t i = 0; i < page->accounts->attempt_count; i++) {
+        const struct attempt_accounts *attempt = &page->accounts->attempts[i];
+
+        restore_ns += attempt->restore_ns;
+        device_seconds += (double)attempt->restore_ns / 1e9 * (double)attempt->devices;
+    }
+    if (restore_ns == 0)
+        return;
+    cells = table_add_row(page->results, table, 2);
+    cells[COLUMN_ACCOUNT] = value_text("loading checkpoints");
+    cells[COLUMN_TIME] = value_time_ns(restore_ns);
+    if (page->accounts->are_devices_known)
+        cells[COLUMN_HOURS] = value_number(device_seconds / 3600.0);
+    cells[COLUMN_SHARE] = value_fraction(
+        page->accounts->are_devices_known ? device_seconds / page->accounts->total_device_seconds
+                                          : (double)restore_ns / (double)page->accounts->total_ns);
+    cells[COLUMN_MEANING] = value_text("of the startups, as the log tells");
+}
+
+static void add_accounts(const struct ettr_page *page, struct section *section)
+{
+    static const enum job_account order[] = {
+        JOB_DOWN,        JOB_STARTUP, JOB_HANG,    JOB_DISCARDED, JOB_CHECKPOINTS,
+        JOB_EVALUATIONS, JOB_OTHER,   JOB_SKIPPED, JOB_KEPT,
+    };
+    struct table *table =
+        section_add_table(page->results, section, "accounts", "Where each second went",
+                          account_columns, sizeof account_columns / sizeof *account_columns);
+    struct value *cells = table_add_row(page->results, table, 0);
+
+    cells[COLUMN_ACCOUNT] = value_text(page->accounts->is_complete ? "the job" : "what is told");
+    cells[COLUMN_TIME] = value_time_ns(page->accounts->total_ns);
+    cells[COLUMN_HOURS] = page->accounts->are_devices_known
+                              ? value_number(page->accounts->total_device_seconds / 3600.0)
+                              : value_not_known(needs_devices);
+    cells[COLUMN_SHARE] = value_fraction(1.0);
+    cells[COLUMN_MEANING] =
+        value_text(page->accounts->is_complete ? "from the first start to the last end"
+                                               : "the log does not tell all of the job's time");
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        add_account(page, table, order[i]);
+        if (order[i] == JOB_STARTUP)
+            add_restore(page, table);
+    }
+    if (!page->accounts->is_complete)
+        table->note = "Not all of the job's time is told: shares are of what is.";
+}
+
+/* Steps that count: made, and kept. */
+static void add_step_counts(const struct ettr_page *page, struct section *section)
+{
+    int64_t made = 0, discarded = 0, skipped = 0, last = JOB_NOT_KNOWN, of = JOB_NOT_KNOWN;
+
+    for (size_t i = 0; i < page->job->attempt_count; i++) {
+        const struct job_attempt *attempt = &page->job->attempts[i];
+
+        made += page->accounts->attempts[i].steps;
+        discarded += page->accounts->attempts[i].steps_discarded;
+        skipped += page->accounts->attempts[i].steps_skipped;
+        if (attempt->step_count)
+            last = attempt->steps[attempt->step_count - 1].step;
+        if (attempt->last_step != JOB_NOT_KNOWN)
+            of = attempt->last_step;
+    }
+    add(page, section, "steps_made", "steps made", value_count(made));
+    add(page, section, "steps_kept", "of them kept", value_count(made - discarded));
+    if (skipped)
+        add(page, section, "steps_skipped", "of them without an update", value_count(skipped));
+    add(page, section, "last_step", "number of the last step",
+        last == JOB_NOT_KNOWN ? value_not_known("no step was made") : value_count(last));
+    if (of != JOB_NOT_KNOWN)
+        add(page, section, "planned_steps", "number of the last step planned", value_count(of));
+}
+
+static struct value devices_value(const struct ettr_page *page)
+{
+    int64_t least = INT64_MAX, most = 0;
+
+    for (size_t i = 0; i < page->accounts->attempt_count; i++) {
+        int64_t devices = page->accounts->attempts[i].devices;
+
+        least = devices < least ? devices : least;
+        most = devices > most ? devices : most;
+    }
+    if (!page->accounts->are_devices_known)
+        return value_not_known(needs_devices);
+    if (least == most)
+        return value_count(most);
+    return value_text(results_format(page->results, "%s to %s", format_count(least).text,
+                                     format_count(most).text));
+}
+
+static void add_span_of_time(const struct ettr_page *page, struct section *section)
+{
+    const struct job *job = page->job;
+    int64_t start_ns = job->attempt_count ? job->attempts[0].start_ns : JOB_NOT_KNOWN;
+    int64_t end_ns =
+        job->attempt_count ? job->attempts[job->attempt_count - 1].end_ns : JOB_NOT_KNOWN;
+
+    add(page, section, "begins", "begins", time_value(page, start_ns));
+    add(page, section, "ends", "ends", time_value(page, end_ns));
+    add(page, section, "elapsed", "elapsed",
+        start_ns == JOB_NOT_KNOWN || end_ns == JOB_NOT_KNOWN || end_ns < start_ns
+            ? value_not_known(needs_times)
+            : value_time_ns(end_ns - start_ns));
+}
+
+struct section *describe_job(const struct ettr_page *page)
+{
+    struct section *section = section_new(
+        page->results, "job", "The job",
+        "Effective training time ratio (ETTR): of all time of all devices, from the first start to "
+        "the last end, the share that went into steps that were kept.");
+    double kept = share_of_account(page->accounts, JOB_KEPT);
+
+    add(page, section, "ettr", "ETTR",
+        page->accounts->is_complete && page->accounts->total_ns > 0
+            ? value_fraction(kept)
+            : value_not_known("needs the time of starts, steps and ends in the log"));
+    if (!page->accounts->is_complete && page->accounts->total_ns > 0)
+        add(page, section, "kept_of_told", "kept steps, of the time that is told",
+            value_fraction(kept));
+    add(page, section, "format", "format", value_text(page->reading->formats));
+    add(page, section, "files", "files", value_count((int64_t)page->reading->used_count));
+    add(page, section, "attempts", "attempts", value_count((int64_t)page->job->attempt_count));
+    add_step_counts(page, section);
+    add(page, section, "devices", "devices", devices_value(page));
+    add_span_of_time(page, section);
+    add_accounts(page, section);
+    add_job_remarks(page, section);
+    return section;
+}

@@ -1,0 +1,51 @@
+/* What `flopledger ettr` says of a job: its sections, one file each. */
+#ifndef FLOPLEDGER_COMMANDS_ETTR_PAGE_H
+#define FLOPLEDGER_COMMANDS_ETTR_PAGE_H
+
+#include "commands/read_job.h"
+#include "job/job.h"
+#include "job/job_accounts.h"
+#include "job/job_failures.h"
+#include "job/job_rates.h"
+#include "job/job_step_times.h"
+#include "results/results.h"
+
+#include <stdint.h>
+
+/* All that is known of the job. */
+struct ettr_page {
+    struct results *results;
+    const struct job *job;
+    const struct job_accounts *accounts;
+    const struct job_rates *rates;
+    const struct job_step_times *times;
+    const struct job_failures *failures;
+    const struct job_reading *reading;
+    double peak;             /* FLOP/s of one device; 0: not known */
+    const char *peak_source; /* "bf16 of NVIDIA H100 SXM5"; NULL without a peak */
+    double flops_per_token;  /* 0: not known */
+    int64_t top;             /* rows of long tables; 0: all */
+};
+
+/* The job, ETTR, and where each device-hour went. */
+struct section *describe_job(const struct ettr_page *page);
+/* Its attempts, one by one. */
+struct section *describe_attempts(const struct ettr_page *page);
+/* How long steps took. */
+struct section *describe_step_times(const struct ettr_page *page);
+/* Rates the log tells, and what of them cannot be; NULL where it tells none. */
+struct section *describe_rates(const struct ettr_page *page);
+/* Interruptions, and what could be expected with them. */
+struct section *describe_failures(const struct ettr_page *page);
+
+/* What a reader of the log should know: clocks, holes, copies, missing times. */
+void add_job_remarks(const struct ettr_page *page, struct section *section);
+
+/* "2025-04-13 23:41:12"; "" where the time is not known. */
+const char *job_time_text(const struct ettr_page *page, int64_t time_ns);
+
+/* A finding without a cost per step. */
+void add_job_finding(const struct ettr_page *page, struct section *section, bool is_warning,
+                     const char *what, const char *try_this);
+
+#endif

@@ -1,0 +1,114 @@
+/* Reads the files of a training job: logs of any format. */
+#include "commands/read_job.h"
+
+#include "base/input_stream.h"
+#include "base/progress.h"
+#include "logs/log_format.h"
+#include "logs/read_log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* All that reading the files needs. */
+struct job_files {
+    struct job *job;
+    struct results *results;
+    const struct log_pattern *pattern;
+    struct progress *progress;
+    struct job_reading *reading;
+};
+
+static void note_format(struct job_files *files, const struct log_format *format)
+{
+    struct job_reading *reading = files->reading;
+
+    if (!reading->formats)
+        reading->formats = format->name;
+    else if (!strstr(reading->formats, format->name))
+        reading->formats = results_format(files->results, "%s, %s", reading->formats, format->name);
+}
+
+/* Nothing was recognised: says what would help. */
+static bool refuse_unknown(const struct job *job, const struct log_outcome *outcome,
+                           const struct log_pattern *pattern, struct error *error)
+{
+    const struct job_attempt *last =
+        job->attempt_count ? &job->attempts[job->attempt_count - 1] : NULL;
+    bool is_of_this = last && last->source == job->source_count - 1 && last->why;
+
+    if (pattern)
+        return error_set(error, ERROR_INPUT, "--pattern matches none of its %lld lines",
+                         (long long)outcome->lines);
+    return error_set(error, ERROR_INPUT,
+                     "none of its %lld lines tells of a training step in a format that is known "
+                     "%s%s%s(if it is a log of training, --pattern says how its lines read; "
+                     "'flopledger ettr --help' lists the formats)",
+                     (long long)outcome->lines, is_of_this ? "(its last words: " : "",
+                     is_of_this ? last->why : "", is_of_this ? ") " : "");
+}
+
+/* Lines of the format, but no step: the source tells nothing that can be counted. */
+static bool has_steps(const struct job *job)
+{
+    for (size_t i = 0; i < job->attempt_count; i++)
+        if (job->attempts[i].source == job->source_count - 1 && job->attempts[i].step_count)
+            return true;
+    return false;
+}
+
+static bool read_file(struct job_files *files, const char *path, struct error *error)
+{
+    SCOPED(input_stream) input = {0};
+    struct log_outcome outcome;
+
+    if (!input_stream_open(&input, path, true, error))
+        return false;
+    input.progress = files->progress;
+    progress_title(files->progress, path);
+    if (!read_log(files->job, &input, files->pattern, &outcome, error))
+        return false;
+    files->reading->bytes += input.text_bytes;
+    files->reading->lines += outcome.lines;
+    files->reading->step_lines += outcome.step_lines;
+    files->reading->long_lines += outcome.long_lines;
+    if (!outcome.format || (files->pattern && !has_steps(files->job)))
+        return refuse_unknown(files->job, &outcome, files->pattern, error);
+    note_format(files, outcome.format);
+    files->reading->cut_count += outcome.is_broken;
+    return true;
+}
+
+/* A file of which no line was of use, beside others that were, may still tell when the job died. */
+static void note_failure(struct job_files *files, const char *path, struct error *error)
+{
+    (void)error_in(error, "'%s'", path);
+    if (files->reading->failed_count++ == 0)
+        files->reading->first_error = *error;
+    results_add_problem(files->results,
+                        (struct finding){.what = results_text(files->results, error->message),
+                                         .cost_ns = -1,
+                                         .is_warning = true});
+}
+
+bool read_job(struct job *job, struct results *results, char **paths, int count,
+              const struct log_pattern *pattern, bool shows_progress, struct job_reading *reading,
+              struct error *error)
+{
+    struct job_files files = {
+        .job = job, .results = results, .pattern = pattern, .reading = reading};
+
+    *reading = (struct job_reading){0};
+    files.progress = progress_new("reading", -1, shows_progress);
+    for (int i = 0; i < count; i++) {
+        if (read_file(&files, paths[i], error))
+            reading->used_count++;
+        else
+            note_failure(&files, paths[i], error);
+    }
+    progress_free(files.progress);
+    if (reading->used_count == 0) {
+        *error = reading->first_error;
+        return false;
+    }
+    return job_finish(job, error);
+}

@@ -1,0 +1,396 @@
+/* Level A of the ledger: each second of a job, booked to exactly one account. */
+#include "job/job_accounts.h"
+
+#include "base/invariant.h"
+
+#include <stdlib.h>
+
+static const struct {
+    const char *key;
+    const char *title;
+} account_names[JOB_ACCOUNT_COUNT] = {
+    [JOB_KEPT] = {"kept_steps", "kept steps"},
+    [JOB_SKIPPED] = {"skipped_updates", "skipped updates"},
+    [JOB_DISCARDED] = {"discarded_steps", "discarded steps"},
+    [JOB_CHECKPOINTS] = {"checkpoints", "checkpoints"},
+    [JOB_EVALUATIONS] = {"evaluations", "evaluations"},
+    [JOB_OTHER] = {"other_between_steps", "other between steps"},
+    [JOB_HANG] = {"hang_and_detection", "hang and detection"},
+    [JOB_STARTUP] = {"startup", "startup"},
+    [JOB_DOWN] = {"down", "down"},
+};
+
+/* A stretch of an attempt between two times that are known: the steps and spans in it. */
+struct stretch {
+    size_t first_step; /* index in steps[] */
+    size_t end_step;
+    size_t first_span; /* index in spans[] */
+    size_t end_span;
+};
+
+/* What the log says of a stretch. */
+struct stretch_times {
+    int64_t steps_ns;
+    bool are_steps_told;
+    int64_t spans_ns[JOB_SPAN_EVALUATION + 1];
+    unsigned untold_kinds; /* a bit for each kind of span whose length is not told */
+};
+
+/* Where the walk over an attempt stands. */
+struct account_walk {
+    const struct job *job;
+    const struct job_attempt *attempt;
+    struct attempt_accounts *accounts;
+    int64_t at_ns; /* up to here all is booked; JOB_NOT_KNOWN: no time yet */
+    struct stretch stretch;
+};
+
+const char *job_account_key(enum job_account account)
+{
+    return account_names[account].key;
+}
+
+const char *job_account_title(enum job_account account)
+{
+    return account_names[account].title;
+}
+
+/* total * part / whole, without overflow for part <= whole. */
+static int64_t share_of(int64_t total, int64_t part, int64_t whole)
+{
+    return total / whole * part + total % whole * part / whole;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* mean * count; as good as endless where that overflows. */
+static int64_t steps_length(const struct job_step *step)
+{
+    return step->each_ns > INT64_MAX / 4 / (step->count + 1) ? INT64_MAX / 4
+                                                             : step->each_ns * step->count;
+}
+
+bool job_attempt_failed(const struct job *job, size_t attempt)
+{
+    switch (job->attempts[attempt].ending) {
+    case JOB_ENDING_FAILED:
+    case JOB_ENDING_STOPPED:
+        return true;
+    case JOB_ENDING_NOT_KNOWN:
+        return attempt + 1 < job->attempt_count;
+    case JOB_ENDING_COMPLETED:
+        break;
+    }
+    return false;
+}
+
+static struct stretch_times times_told(const struct account_walk *walk)
+{
+    const struct job_attempt *attempt = walk->attempt;
+    struct stretch_times times = {.are_steps_told = true};
+
+    for (size_t i = walk->stretch.first_step; i < walk->stretch.end_step; i++) {
+        if (attempt->steps[i].each_ns == JOB_NOT_KNOWN)
+            times.are_steps_told = false;
+        else
+            times.steps_ns =
+                smaller(times.steps_ns + steps_length(&attempt->steps[i]), INT64_MAX / 2);
+    }
+    for (size_t i = walk->stretch.first_span; i < walk->stretch.end_span; i++) {
+        const struct job_span *span = &attempt->spans[i];
+
+        if (span->duration_ns == JOB_NOT_KNOWN)
+            times.untold_kinds |= 1U << span->kind;
+        else
+            times.spans_ns[span->kind] =
+                smaller(times.spans_ns[span->kind] + span->duration_ns, INT64_MAX / 8);
+    }
+    return times;
+}
+
+/* Books `total_ns` to the steps of the stretch, by their lengths where these are told, else by
+ * their number. */
+static void book_steps(struct account_walk *walk, const struct stretch_times *times,
+                       int64_t total_ns)
+{
+    const struct job_attempt *attempt = walk->attempt;
+    struct attempt_accounts *accounts = walk->accounts;
+    int64_t whole = 0, left_ns = total_ns;
+
+    for (size_t i = walk->stretch.first_step; i < walk->stretch.end_step; i++)
+        whole += times->are_steps_told ? steps_length(&attempt->steps[i]) : attempt->steps[i].count;
+    for (size_t i = walk->stretch.first_step; i < walk->stretch.end_step; i++) {
+        const struct job_step *step = &attempt->steps[i];
+        int64_t part = times->are_steps_told ? steps_length(step) : step->count;
+        int64_t ns = i + 1 == walk->stretch.end_step || whole == 0
+                         ? left_ns
+                         : (int64_t)((double)total_ns * ((double)part / (double)whole));
+        int64_t before = step->step - step->count;
+        int64_t kept = accounts->kept_until < before       ? 0
+                       : accounts->kept_until > step->step ? step->count
+                                                           : accounts->kept_until - before;
+        int64_t skipped = smaller(step->skipped > 0 ? step->skipped : 0, step->count);
+        int64_t kept_ns;
+
+        ns = smaller(ns, left_ns);
+        left_ns -= ns;
+        kept_ns = share_of(ns, kept, step->count);
+        accounts->ns[JOB_DISCARDED] += ns - kept_ns;
+        accounts->ns[JOB_SKIPPED] += share_of(kept_ns, skipped, step->count);
+        accounts->ns[JOB_KEPT] += kept_ns - share_of(kept_ns, skipped, step->count);
+        accounts->each_ns[i] = ns / step->count;
+    }
+}
+
+/* Books spans up to `room_ns`; returns what is left of it. */
+static int64_t book_spans(struct account_walk *walk, const struct stretch_times *times,
+                          int64_t room_ns)
+{
+    int64_t checkpoints_ns = smaller(times->spans_ns[JOB_SPAN_CHECKPOINT], room_ns);
+    int64_t evaluations_ns =
+        smaller(times->spans_ns[JOB_SPAN_EVALUATION], room_ns - checkpoints_ns);
+
+    walk->accounts->ns[JOB_CHECKPOINTS] += checkpoints_ns;
+    walk->accounts->ns[JOB_EVALUATIONS] += evaluations_ns;
+    return room_ns - checkpoints_ns - evaluations_ns;
+}
+
+/* Time between two known moments that neither steps nor spans with a length explain: of the only
+ * kind of span without one, or of none. */
+static enum job_account account_of_rest(const struct stretch_times *times)
+{
+    if (times->untold_kinds == 1U << JOB_SPAN_CHECKPOINT)
+        return JOB_CHECKPOINTS;
+    if (times->untold_kinds == 1U << JOB_SPAN_EVALUATION)
+        return JOB_EVALUATIONS;
+    return JOB_OTHER;
+}
+
+/* Books the stretch, whose end is known (`end_ns`): all of the time in it. */
+static void close_stretch(struct account_walk *walk, int64_t end_ns)
+{
+    struct stretch_times times = times_told(walk);
+    int64_t wall_ns = end_ns > walk->at_ns ? end_ns - walk->at_ns : 0;
+    int64_t rest_ns = book_spans(walk, &times, wall_ns);
+    int64_t steps_ns = times.are_steps_told ? smaller(times.steps_ns, rest_ns) : rest_ns;
+
+    if (walk->stretch.first_step == walk->stretch.end_step)
+        steps_ns = 0;
+    book_steps(walk, &times, steps_ns);
+    walk->accounts->ns[account_of_rest(&times)] += rest_ns - steps_ns;
+    walk->at_ns = end_ns > walk->at_ns ? end_ns : walk->at_ns;
+    walk->stretch.first_step = walk->stretch.end_step;
+    walk->stretch.first_span = walk->stretch.end_span;
+}
+
+/* Books the stretch by what is told of it alone: there are no times. */
+static void close_untimed_stretch(struct account_walk *walk)
+{
+    struct stretch_times times = times_told(walk);
+
+    (void)book_spans(walk, &times, INT64_MAX / 2);
+    if (times.are_steps_told)
+        book_steps(walk, &times, times.steps_ns);
+    else
+        walk->accounts->is_untimed_step = true;
+    walk->stretch.first_step = walk->stretch.end_step;
+    walk->stretch.first_span = walk->stretch.end_span;
+}
+
+/* Spans behind the first `steps` entries belong to what comes before the next one. */
+static void take_spans(struct account_walk *walk, size_t steps)
+{
+    while (walk->stretch.end_span < walk->attempt->span_count &&
+           walk->attempt->spans[walk->stretch.end_span].after <= steps)
+        walk->stretch.end_span++;
+}
+
+/* Of the spans before the first step, those that training had not begun before. */
+static void take_startup_spans(struct account_walk *walk)
+{
+    const struct job_attempt *attempt = walk->attempt;
+
+    while (walk->stretch.end_span < attempt->span_count &&
+           attempt->spans[walk->stretch.end_span].after == 0) {
+        const struct job_span *span = &attempt->spans[walk->stretch.end_span];
+
+        if (span->kind != JOB_SPAN_RESTORE && attempt->is_training_told &&
+            (span->end_ns == JOB_NOT_KNOWN || span->end_ns > attempt->training_ns))
+            break;
+        walk->stretch.end_span++;
+    }
+}
+
+/* From the start to the first step. */
+static void book_startup(struct account_walk *walk)
+{
+    const struct job_attempt *attempt = walk->attempt;
+    struct attempt_accounts *accounts = walk->accounts;
+    int64_t until_ns = attempt->training_ns;
+    struct stretch_times times;
+
+    walk->at_ns = attempt->start_ns;
+    if (attempt->start_ns == JOB_NOT_KNOWN)
+        return;
+    if (until_ns == JOB_NOT_KNOWN && attempt->step_count == 0)
+        until_ns = attempt->end_ns;
+    if (until_ns == JOB_NOT_KNOWN && attempt->steps[0].end_ns != JOB_NOT_KNOWN) {
+        until_ns = attempt->steps[0].end_ns;
+        accounts->is_first_step_in_start = true;
+        walk->stretch.first_step = walk->stretch.end_step = 1;
+    }
+    if (until_ns == JOB_NOT_KNOWN) {
+        if (attempt->end_ns > attempt->start_ns)
+            accounts->is_first_step_in_start = true; /* nothing parts the two */
+        return;
+    }
+    take_startup_spans(walk);
+    times = times_told(walk);
+    accounts->restore_ns = smaller(times.spans_ns[JOB_SPAN_RESTORE], until_ns - walk->at_ns);
+    accounts->ns[JOB_STARTUP] = book_spans(walk, &times, until_ns - walk->at_ns);
+    walk->stretch.first_span = walk->stretch.end_span;
+    walk->at_ns = until_ns;
+}
+
+/* From the last time of a step to the last time of the attempt. */
+static void book_end(struct account_walk *walk, bool has_failed)
+{
+    const struct job_attempt *attempt = walk->attempt;
+    bool has_untimed_steps = walk->stretch.first_step < attempt->step_count;
+    struct stretch_times times;
+
+    walk->stretch.end_step = attempt->step_count;
+    walk->stretch.end_span = attempt->span_count;
+    times = times_told(walk);
+    if (walk->at_ns == JOB_NOT_KNOWN || attempt->end_ns == JOB_NOT_KNOWN ||
+        (has_untimed_steps &&
+         (!times.are_steps_told || attempt->end_ns - walk->at_ns < times.steps_ns))) {
+        close_untimed_stretch(walk);
+        return;
+    }
+    walk->accounts->is_timed = true;
+    if (!has_untimed_steps && has_failed && attempt->step_count) {
+        walk->accounts->ns[JOB_HANG] += attempt->end_ns - walk->at_ns;
+        return;
+    }
+    walk->accounts->is_hang_in_other = has_untimed_steps && has_failed;
+    close_stretch(walk, attempt->end_ns);
+}
+
+static void count_steps(struct attempt_accounts *accounts, const struct job_attempt *attempt)
+{
+    accounts->steps = job_steps_made(attempt);
+    for (size_t i = 0; i < attempt->step_count; i++) {
+        const struct job_step *step = &attempt->steps[i];
+        int64_t lost = step->step - accounts->kept_until;
+
+        if (accounts->kept_until < step->step)
+            accounts->steps_discarded += smaller(lost, step->count);
+        accounts->steps_skipped += smaller(step->skipped > 0 ? step->skipped : 0, step->count);
+    }
+}
+
+static void book_attempt(struct attempt_accounts *accounts, const struct job *job, size_t index)
+{
+    const struct job_attempt *attempt = &job->attempts[index];
+    struct account_walk walk = {.job = job, .attempt = attempt, .accounts = accounts};
+
+    accounts->each_ns =
+        require_memory(malloc((attempt->step_count + 1) * sizeof *accounts->each_ns));
+    for (size_t i = 0; i < attempt->step_count; i++)
+        accounts->each_ns[i] = JOB_NOT_KNOWN;
+    count_steps(accounts, attempt);
+    book_startup(&walk);
+    for (size_t i = walk.stretch.first_step; i < attempt->step_count; i++) {
+        walk.stretch.end_step = i + 1;
+        take_spans(&walk, i);
+        if (attempt->steps[i].end_ns == JOB_NOT_KNOWN)
+            continue;
+        if (walk.at_ns == JOB_NOT_KNOWN)
+            walk.at_ns = attempt->steps[i].end_ns;
+        close_stretch(&walk, attempt->steps[i].end_ns);
+    }
+    book_end(&walk, job_attempt_failed(job, index));
+}
+
+/* Fate decides: a step is kept unless an attempt that follows makes it again. */
+static void decide_fates(struct attempt_accounts *accounts, const struct job *job)
+{
+    int64_t kept_until = INT64_MAX;
+
+    for (size_t i = job->attempt_count; i-- > 0;) {
+        accounts[i].kept_until = kept_until;
+        if (job->attempts[i].step_count && job_first_step(&job->attempts[i]) - 1 < kept_until)
+            kept_until = job_first_step(&job->attempts[i]) - 1;
+    }
+}
+
+static void book_down(struct attempt_accounts *accounts, const struct job *job, size_t index)
+{
+    const struct job_attempt *attempt = &job->attempts[index];
+
+    accounts->is_down_known = true;
+    if (index == 0)
+        return;
+    if (attempt->start_ns == JOB_NOT_KNOWN || attempt[-1].end_ns == JOB_NOT_KNOWN)
+        accounts->is_down_known = false;
+    else if (attempt->start_ns > attempt[-1].end_ns)
+        accounts->ns[JOB_DOWN] = attempt->start_ns - attempt[-1].end_ns;
+}
+
+static void add_up(struct job_accounts *accounts)
+{
+    accounts->is_complete = accounts->attempt_count > 0;
+    accounts->are_devices_known = accounts->attempt_count > 0;
+    for (size_t i = 0; i < accounts->attempt_count; i++) {
+        const struct attempt_accounts *attempt = &accounts->attempts[i];
+
+        accounts->is_complete =
+            accounts->is_complete && attempt->is_timed && attempt->is_down_known;
+        accounts->are_devices_known = accounts->are_devices_known && attempt->devices > 0;
+        for (int account = 0; account < JOB_ACCOUNT_COUNT; account++) {
+            int64_t devices = account == JOB_DOWN && i > 0 ? attempt[-1].devices : attempt->devices;
+            double seconds = (double)attempt->ns[account] / 1e9 * (double)devices;
+
+            accounts->ns[account] += attempt->ns[account];
+            accounts->total_ns += attempt->ns[account];
+            accounts->device_seconds[account] += seconds;
+            accounts->total_device_seconds += seconds;
+        }
+    }
+}
+
+void job_accounts_fill(struct job_accounts *accounts, const struct job *job, int64_t devices)
+{
+    accounts->attempt_count = job->attempt_count;
+    accounts->attempts = require_memory(calloc(job->attempt_count + 1, sizeof *accounts->attempts));
+    decide_fates(accounts->attempts, job);
+    for (size_t i = 0; i < job->attempt_count; i++) {
+        accounts->attempts[i].devices =
+            job->attempts[i].devices > 0 ? job->attempts[i].devices : devices;
+        book_attempt(&accounts->attempts[i], job, i);
+        book_down(&accounts->attempts[i], job, i);
+    }
+    add_up(accounts);
+}
+
+void job_accounts_clear(struct job_accounts *accounts)
+{
+    for (size_t i = 0; i < accounts->attempt_count; i++)
+        free(accounts->attempts[i].each_ns);
+    free(accounts->attempts);
+    *accounts = (struct job_accounts){0};
+}
+
+int64_t attempt_alive_ns(const struct attempt_accounts *accounts)
+{
+    int64_t alive_ns = 0;
+
+    for (int account = 0; account < JOB_ACCOUNT_COUNT; account++)
+        if (account != JOB_DOWN)
+            alive_ns += accounts->ns[account];
+    return alive_ns;
+}

@@ -1,0 +1,125 @@
+/* Rates that a log tells of a job's steps; what cannot be is set aside. */
+#include "job/job_rates.h"
+
+#include "base/invariant.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static int compare_doubles(const void *first, const void *second)
+{
+    double a = *(const double *)first, b = *(const double *)second;
+
+    return a < b ? -1 : a > b;
+}
+
+/* The median of what the entries tell; NAN where too few do. */
+static double median_flops(const struct job *job)
+{
+    size_t room = 0, count = 0;
+    double *values, median = NAN;
+
+    for (size_t i = 0; i < job->attempt_count; i++)
+        room += job->attempts[i].step_count;
+    values = require_memory(malloc((room + 1) * sizeof *values));
+    for (size_t i = 0; i < job->attempt_count; i++)
+        for (size_t j = 0; j < job->attempts[i].step_count; j++)
+            if (isfinite(job->attempts[i].steps[j].flops_per_second))
+                values[count++] = job->attempts[i].steps[j].flops_per_second;
+    if (count >= RATE_ENTRIES_MIN) {
+        qsort(values, count, sizeof *values, compare_doubles);
+        median = values[(count - 1) / 2];
+    }
+    free(values);
+    return median;
+}
+
+/* RATE_FAULT_COUNT: none. */
+static enum job_rate_fault fault_of(const struct job_step *step, double median,
+                                    const struct job_rate_limits *limits)
+{
+    double flops = step->flops_per_second;
+
+    if (isnan(flops) && isnan(step->mfu))
+        return RATE_FAULT_COUNT;
+    if (limits->peak > 0.0 && flops > limits->peak)
+        return RATE_ABOVE_PEAK;
+    if (limits->highest_peak > 0.0 && flops > limits->highest_peak)
+        return RATE_ABOVE_ANY;
+    if (step->mfu > 1.0F)
+        return RATE_MFU_ABOVE_ONE;
+    if (!isnan(median) && flops > RATE_TIMES_MEDIAN * median)
+        return RATE_OUT_OF_LINE;
+    return RATE_FAULT_COUNT;
+}
+
+void job_judge_rates(struct job_rates *rates, struct job *job, const struct job_rate_limits *limits)
+{
+    *rates = (struct job_rates){.median_flops_per_second = median_flops(job)};
+    for (size_t i = 0; i < job->attempt_count; i++) {
+        for (size_t j = 0; j < job->attempts[i].step_count; j++) {
+            struct job_step *step = &job->attempts[i].steps[j];
+            enum job_rate_fault fault = fault_of(step, rates->median_flops_per_second, limits);
+            struct job_rate_example *example;
+
+            step->is_incredible = fault != RATE_FAULT_COUNT;
+            if (!step->is_incredible)
+                continue;
+            example = &rates->faults[fault];
+            if (example->count++ == 0) {
+                example->step = step->step;
+                example->flops_per_second = step->flops_per_second;
+                example->mfu = step->mfu;
+            }
+        }
+    }
+}
+
+/* A mean in the making. */
+struct weighted_mean {
+    double sum;
+    double weight;
+};
+
+static void add_value(struct weighted_mean *mean, double value, double weight)
+{
+    if (!isfinite(value) || weight <= 0.0)
+        return;
+    mean->sum += value * weight;
+    mean->weight += weight;
+}
+
+static double value_of(const struct weighted_mean *mean)
+{
+    return mean->weight > 0.0 ? mean->sum / mean->weight : NAN;
+}
+
+void job_rates_fill(struct job_rates *rates, const struct job *job,
+                    const struct job_accounts *accounts)
+{
+    struct weighted_mean flops = {0}, mfu = {0}, tokens = {0}, of_job = {0};
+
+    rates->credible = 0;
+    for (size_t i = 0; i < job->attempt_count; i++) {
+        const struct attempt_accounts *attempt = &accounts->attempts[i];
+
+        for (size_t j = 0; j < job->attempts[i].step_count; j++) {
+            const struct job_step *step = &job->attempts[i].steps[j];
+            double each = attempt->each_ns[j] > 0 ? (double)attempt->each_ns[j] : 1.0;
+            double weight = each * (double)step->count;
+
+            if (step->is_incredible || step->step > attempt->kept_until)
+                continue;
+            rates->credible += isfinite(step->flops_per_second) || isfinite(step->mfu);
+            add_value(&flops, step->flops_per_second, weight);
+            add_value(&mfu, (double)step->mfu, weight);
+            add_value(&tokens, (double)step->tokens_per_second, weight);
+            add_value(&of_job, (double)step->tokens_per_second_of_job, weight);
+        }
+    }
+    rates->flops_per_second = value_of(&flops);
+    rates->mfu = value_of(&mfu);
+    rates->tokens_per_second = value_of(&tokens);
+    rates->tokens_per_second_of_job = value_of(&of_job);
+}

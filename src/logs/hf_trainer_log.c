@@ -1,0 +1,152 @@
+/* Output of Hugging Face's Trainer: dictionaries ({'loss': 2.1, ...}) and its progress bar, which
+ * is what tells steps and times. */
+#include "logs/log_bar.h"
+#include "logs/log_format.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static const int64_t ns_per_second = 1000000000;
+
+/* Places of reading->memory. */
+enum {
+    TOTAL,         /* of the bar of training: other bars are of evaluations */
+    DONE,          /* of it, so far */
+    ELAPSED_NS,    /* by then */
+    EVALUATION_NS, /* of it, since then */
+    LINES,         /* dictionaries of losses, where there is no bar */
+};
+
+/* The number behind "'name': ", which newer versions write as a text ('2.1'). */
+static bool take_member(struct log_text line, const char *name, struct log_text *value)
+{
+    if (!log_find(line, name, value))
+        return false;
+    (void)log_skip(value, "'");
+    return true;
+}
+
+static bool is_dictionary(struct log_text line)
+{
+    struct log_text rest;
+
+    return log_find(line, "{'", &rest) && log_find(rest, "'epoch': ", &rest);
+}
+
+static bool recognises_line(struct log_text line)
+{
+    struct log_text rest;
+
+    return is_dictionary(line) &&
+           (log_find(line, "{'loss': ", &rest) || log_find(line, "{'train_runtime': ", &rest) ||
+            log_find(line, "{'eval_loss': ", &rest));
+}
+
+static bool has_bar(const struct log_reading *reading)
+{
+    return reading->memory[TOTAL] > 0;
+}
+
+static enum log_line_use read_dictionary(struct log_reading *reading, struct log_text line)
+{
+    struct job_event event = log_event(reading, line, JOB_STEP);
+    struct log_text value;
+
+    if (take_member(line, "'eval_runtime': ", &value)) {
+        event.kind = JOB_EVALUATION_END;
+        if (log_take_length(&value, ns_per_second, &event.each_ns))
+            reading->memory[EVALUATION_NS] += event.each_ns;
+        job_add(reading->job, &event);
+    } else if (take_member(line, "'train_runtime': ", &value)) {
+        event.kind = JOB_END;
+        job_add(reading->job, &event);
+    } else if (take_member(line, "{'loss': ", &value) && !has_bar(reading)) {
+        (void)log_take_real(&value, false, &event.loss);
+        event.step = ++reading->memory[LINES];
+        job_add(reading->job, &event);
+    }
+    return LOG_LINE_USED;
+}
+
+/* Steps since the last time that the bar's clock moved: it shows whole seconds. */
+static enum log_line_use read_bar(struct log_reading *reading, struct log_text line,
+                                  const struct log_bar *bar)
+{
+    struct job_event event = log_event(reading, line, JOB_STEP);
+    int64_t *memory = reading->memory;
+    int64_t steps = bar->done - memory[DONE];
+    int64_t length_ns = bar->elapsed_ns - memory[ELAPSED_NS] - memory[EVALUATION_NS];
+
+    if (log_text_length(bar->title) > 0 || bar->total <= 0)
+        return LOG_LINE_NONE;
+    if (memory[TOTAL] != bar->total) {
+        if (memory[TOTAL] > 0 && memory[DONE] < memory[TOTAL])
+            return LOG_LINE_USED; /* an evaluation */
+        memory[TOTAL] = bar->total;
+        memory[DONE] = memory[ELAPSED_NS] = memory[EVALUATION_NS] = 0;
+        steps = bar->done;
+        length_ns = bar->elapsed_ns;
+    }
+    if (steps < 0 || bar->elapsed_ns < memory[ELAPSED_NS]) { /* another start */
+        memory[DONE] = memory[ELAPSED_NS] = memory[EVALUATION_NS] = 0;
+        steps = bar->done;
+        length_ns = bar->elapsed_ns;
+    }
+    if (steps == 0 || (bar->elapsed_ns == memory[ELAPSED_NS] && bar->done < bar->total))
+        return LOG_LINE_USED;
+    event.step = bar->done;
+    event.last_step = bar->total;
+    event.each_ns = length_ns > 0 ? length_ns / steps : 0;
+    memory[DONE] = bar->done;
+    memory[ELAPSED_NS] = bar->elapsed_ns;
+    memory[EVALUATION_NS] = 0;
+    job_add(reading->job, &event);
+    return LOG_LINE_USED;
+}
+
+/* "Continuing training from global step 500": the bar jumps there. */
+static void read_resumption(struct log_reading *reading, struct log_text line, struct log_text rest)
+{
+    struct job_event event = log_event(reading, line, JOB_TRAINING);
+
+    (void)log_take_integer(&rest, true, &event.step);
+    job_add(reading->job, &event);
+    if (event.step > 0)
+        reading->memory[DONE] = event.step;
+}
+
+static enum log_line_use read_line(struct log_reading *reading, struct log_text line)
+{
+    struct log_bar bar;
+    struct log_text rest;
+    struct job_event event;
+
+    if (log_take_bar(line, &bar))
+        return read_bar(reading, line, &bar);
+    if (is_dictionary(line))
+        return read_dictionary(reading, line);
+    if (log_find(line, "Continuing training from global step ", &rest)) {
+        read_resumption(reading, line, rest);
+    } else if (log_find(line, "***** Running training *****", &rest)) {
+        memset(reading->memory, 0, sizeof reading->memory);
+        log_tell(reading, line, JOB_START);
+    } else if (log_find(line, "Saving model checkpoint to ", &rest)) {
+        event = log_event(reading, line, JOB_CHECKPOINT_END);
+        if (log_find(rest, "checkpoint-", &rest))
+            (void)log_take_integer(&rest, false, &event.step);
+        job_add(reading->job, &event);
+    } else if (log_find(line, "Training completed. Do not forget", &rest)) {
+        log_tell(reading, line, JOB_END);
+    } else {
+        return LOG_LINE_NONE;
+    }
+    return LOG_LINE_USED;
+}
+
+const struct log_format hf_trainer_log_format = {
+    .name = "hf-trainer",
+    .summary = "Hugging Face Trainer: {'loss': 2.1, ..., 'epoch': 0.1} and its progress bar",
+    .recognises = recognises_line,
+    .read = read_line,
+};

@@ -1,0 +1,125 @@
+/* trainer_state.json, which Hugging Face's Trainer keeps with its checkpoints: steps, losses and
+ * how long evaluations took; no times. */
+#include "base/arena.h"
+#include "base/json_tree.h"
+#include "logs/log_format.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+static const int64_t ns_per_second = 1000000000;
+
+/* What the log history adds up to. */
+struct history {
+    int64_t train_ns;      /* of all of it; JOB_NOT_KNOWN */
+    int64_t evaluation_ns; /* of it */
+    int64_t last_step;
+    int64_t first_step; /* of those with a loss; 0: none */
+};
+
+static bool recognises_file(struct log_text head)
+{
+    struct log_text rest;
+
+    while (head.at < head.end && (*head.at == ' ' || *head.at == '\n' || *head.at == '\r'))
+        head.at++;
+    return log_skip(&head, "{") &&
+           (log_find(head, "\"log_history\"", &rest) ||
+            (log_find(head, "\"global_step\"", &rest) && log_find(head, "\"max_steps\"", &rest)) ||
+            (log_find(head, "\"best_metric\"", &rest) && log_find(head, "\"epoch\"", &rest)));
+}
+
+static double real_of(const struct json_node *entry, const char *key, double otherwise)
+{
+    const struct json_node *member = json_member(entry, key);
+
+    return member && member->kind == JSON_NUMBER ? strtod(member->text, NULL) : otherwise;
+}
+
+static int64_t length_of(const struct json_node *entry, const char *key)
+{
+    double seconds = real_of(entry, key, -1.0);
+
+    return seconds >= 0.0 && seconds < 9e8 ? (int64_t)(seconds * (double)ns_per_second)
+                                           : JOB_NOT_KNOWN;
+}
+
+static struct history add_up(const struct json_node *entries)
+{
+    struct history history = {.train_ns = JOB_NOT_KNOWN};
+
+    for (const struct json_node *entry = entries; entry; entry = entry->next) {
+        int64_t step = json_integer_of(entry, "step", 0);
+        int64_t evaluation_ns = length_of(entry, "eval_runtime");
+        int64_t train_ns = length_of(entry, "train_runtime");
+
+        if (train_ns != JOB_NOT_KNOWN)
+            history.train_ns = train_ns;
+        if (evaluation_ns != JOB_NOT_KNOWN)
+            history.evaluation_ns += evaluation_ns;
+        if (json_member(entry, "loss") && history.first_step == 0)
+            history.first_step = step;
+        if (step > history.last_step)
+            history.last_step = step;
+    }
+    return history;
+}
+
+/* The mean of all: the file tells the time of the whole only. */
+static int64_t mean_step_ns(const struct history *history)
+{
+    int64_t steps_ns = history->train_ns - history->evaluation_ns;
+
+    return history->train_ns != JOB_NOT_KNOWN && steps_ns > 0 && history->last_step > 0
+               ? steps_ns / history->last_step
+               : JOB_NOT_KNOWN;
+}
+
+static void tell_entry(struct log_reading *reading, const struct json_node *entry,
+                       const struct history *history, int64_t last_step)
+{
+    struct job_event event = job_event_of(JOB_STEP);
+
+    event.step = json_integer_of(entry, "step", 0);
+    if (json_member(entry, "loss")) {
+        event.loss = real_of(entry, "loss", event.loss);
+        event.each_ns = mean_step_ns(history);
+        event.last_step = last_step;
+        if (event.step > 0)
+            job_add(reading->job, &event);
+    } else if (json_member(entry, "eval_runtime")) {
+        event.kind = JOB_EVALUATION_END;
+        event.each_ns = length_of(entry, "eval_runtime");
+        job_add(reading->job, &event);
+    } else if (json_member(entry, "train_runtime")) {
+        event.kind = JOB_END;
+        job_add(reading->job, &event);
+    }
+}
+
+static bool read_file(struct log_reading *reading, struct log_text text, struct error *error)
+{
+    SCOPED(arena) arena = {0};
+    const struct json_node *state = json_tree_parse(&arena, text.at, log_text_length(text), error);
+    const struct json_node *entries;
+    struct history history;
+
+    if (!state)
+        return error_in(error, "it looks like a trainer_state.json of Hugging Face's Trainer");
+    entries = json_items_of(state, "log_history");
+    if (!entries)
+        return error_set(error, ERROR_INPUT,
+                         "a trainer_state.json without entries in \"log_history\": was it saved "
+                         "before the first step was logged?");
+    history = add_up(entries);
+    for (const struct json_node *entry = entries; entry; entry = entry->next)
+        tell_entry(reading, entry, &history, json_integer_of(state, "max_steps", JOB_NOT_KNOWN));
+    return true;
+}
+
+const struct log_format hf_trainer_state_format = {
+    .name = "hf-trainer-state",
+    .summary = "trainer_state.json of Hugging Face's Trainer",
+    .recognises_file = recognises_file,
+    .read_file = read_file,
+};

@@ -1,0 +1,40 @@
+/* Progress bars as tqdm draws them. */
+#include "logs/log_bar.h"
+
+/* "  10%" at the end of the text before '|': moves the end to before it. */
+static bool take_percentage(struct log_text *title)
+{
+    const char *at = title->end;
+
+    if (at == title->at || at[-1] != '%')
+        return false;
+    for (at--; at > title->at && at[-1] >= '0' && at[-1] <= '9'; at--)
+        continue;
+    if (*at == '%')
+        return false;
+    while (at > title->at && at[-1] == ' ')
+        at--;
+    if (at > title->at && at[-1] == ':')
+        at--;
+    title->end = at;
+    log_skip_spaces(title);
+    return true;
+}
+
+bool log_take_bar(struct log_text line, struct log_bar *bar)
+{
+    struct log_text rest = line;
+
+    bar->title = line;
+    if (!log_find(line, "%|", &rest))
+        return false;
+    bar->title.end = rest.at - 1;
+    if (!take_percentage(&bar->title) || !log_skip_past(&rest, '|'))
+        return false;
+    if (!log_take_integer(&rest, false, &bar->done) || !log_skip(&rest, "/") ||
+        !log_take_integer(&rest, false, &bar->total) || !log_skip(&rest, " [") ||
+        !log_take_clock(&rest, &bar->elapsed_ns) || bar->done < 0)
+        return false;
+    bar->rest = rest;
+    return true;
+}

@@ -1,0 +1,21 @@
+/* Progress bars as tqdm draws them: "Epoch 0:  10%|###   | 100/1000 [01:40<15:00,  1.00it/s,
+ * loss=2.3]". */
+#ifndef FLOPLEDGER_LOGS_LOG_BAR_H
+#define FLOPLEDGER_LOGS_LOG_BAR_H
+
+#include "logs/log_text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct log_bar {
+    struct log_text title; /* before the percentage; empty without one */
+    int64_t done;
+    int64_t total;
+    int64_t elapsed_ns;   /* since the bar's beginning, in whole seconds */
+    struct log_text rest; /* behind the times, up to the closing bracket and further */
+};
+
+bool log_take_bar(struct log_text line, struct log_bar *bar);
+
+#endif

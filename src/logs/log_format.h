@@ -1,0 +1,64 @@
+/* What a format of training logs is: how one program writes that steps were made.
+ *
+ * To add one: write logs/<name>.c with `const struct log_format <name>_format`, and one line
+ * LOG_FORMAT(<name>) in list.def. The file's lines come one by one, without colours, each part of a
+ * line that was overwritten on the screen (after a carriage return) as a line of its own; what a
+ * format does not take is looked through for what any program writes (log_signs.h). */
+#ifndef FLOPLEDGER_LOGS_LOG_FORMAT_H
+#define FLOPLEDGER_LOGS_LOG_FORMAT_H
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "job/job.h"
+#include "logs/log_text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LOG_MEMORY = 16 };
+
+struct log_pattern; /* log_pattern.h */
+
+/* One file, while it is read. */
+struct log_reading {
+    struct job *job;
+    int64_t line;               /* number of the current line, from 1 */
+    int64_t memory[LOG_MEMORY]; /* of the format: zero at the beginning of the file, and each format
+                                   gives the places names of its own */
+    const struct log_pattern *pattern; /* of --pattern; else NULL */
+    /* times of no known day */
+    int64_t day_ns;
+    int64_t last_time_of_day_ns;
+    bool has_dated_times;
+    /* log_signs */
+    bool is_in_traceback;
+};
+
+enum log_line_use {
+    LOG_LINE_NONE, /* not of this format */
+    LOG_LINE_USED,
+    LOG_LINE_CUT, /* the beginning of a line that goes on in the next: nothing was taken from it */
+};
+
+struct log_format {
+    const char *name;    /* "megatron" */
+    const char *summary; /* one line for --help */
+    /* Does the line tell of a step as only this format does? NULL: never by itself. */
+    bool (*recognises)(struct log_text line);
+    /* Hands what the line tells to job_add. */
+    enum log_line_use (*read)(struct log_reading *reading, struct log_text line);
+    /* Of formats that are no lines: does the text begin a file of it, and reads all of it. NULL for
+     * the others. */
+    bool (*recognises_file)(struct log_text head);
+    bool (*read_file)(struct log_reading *reading, struct log_text text, struct error *error);
+};
+
+/* An event with the line's number, and the time it gives, where it gives one. */
+struct job_event log_event(struct log_reading *reading, struct log_text line,
+                           enum job_event_kind kind);
+
+/* Makes one and hands it to the job. */
+void log_tell(struct log_reading *reading, struct log_text line, enum job_event_kind kind);
+
+#endif

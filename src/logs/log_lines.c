@@ -1,0 +1,118 @@
+/* Cuts a text that comes window by window into lines, without colours and what was overwritten. */
+#include "logs/log_lines.h"
+
+#include "base/invariant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char escape = '\x1b';
+
+/* Behind an escape sequence that `at` stands on: "\x1b[31m", "\x1b]0;title\a", "\x1b(B". */
+static const char *behind_escape(const char *at, const char *end)
+{
+    if (++at >= end)
+        return at;
+    if (*at == '[') {
+        for (at++; at < end && (*at < '@' || *at > '~'); at++)
+            continue;
+        return at < end ? at + 1 : at;
+    }
+    if (*at == ']') {
+        for (at++; at < end && *at != '\a' && *at != escape; at++)
+            continue;
+        return at < end && *at == '\a' ? at + 1 : at;
+    }
+    return at + 1 < end && (*at == '(' || *at == ')') ? at + 2 : at + 1;
+}
+
+static struct log_text without_escapes(struct log_lines *lines, struct log_text line)
+{
+    size_t length = log_text_length(line), used = 0;
+
+    if (!memchr(line.at, escape, length))
+        return line;
+    if (lines->clean_bytes < length) {
+        lines->clean = require_memory(realloc(lines->clean, length));
+        lines->clean_bytes = length;
+    }
+    while (line.at < line.end) {
+        if (*line.at == escape)
+            line.at = behind_escape(line.at, line.end);
+        else
+            lines->clean[used++] = *line.at++;
+    }
+    return (struct log_text){lines->clean, lines->clean + used};
+}
+
+/* More text behind what is left of the window; false at the end. */
+static bool read_on(struct log_lines *lines)
+{
+    size_t left = lines->window.length - lines->at;
+
+    if (lines->is_at_end)
+        return false;
+    lines->is_at_end = !input_stream_next(lines->input, left, &lines->window);
+    lines->at = 0;
+    return !lines->is_at_end;
+}
+
+/* The end of the line that begins at `from`; NULL: not in the window. */
+static const char *end_of_line(const char *from, size_t length)
+{
+    const char *feed = memchr(from, '\n', length);
+    const char *back = memchr(from, '\r', feed ? (size_t)(feed - from) : length);
+
+    return back ? back : feed;
+}
+
+/* Drops what is left of a line that was cut; false where the end is not in the window. */
+static bool skip_line(struct log_lines *lines)
+{
+    const char *end = end_of_line(lines->window.text + lines->at, lines->window.length - lines->at);
+
+    lines->at = end ? (size_t)(end - lines->window.text) + 1 : lines->window.length;
+    lines->is_skipping = !end;
+    return end != NULL;
+}
+
+bool log_lines_next(struct log_lines *lines, struct log_text *line)
+{
+    for (;;) {
+        const char *from = lines->window.text + lines->at;
+        size_t length = lines->window.length - lines->at;
+        const char *end;
+
+        if (lines->is_skipping) {
+            if (!skip_line(lines) && !read_on(lines))
+                return false;
+            continue;
+        }
+        end = length ? end_of_line(from, length) : NULL;
+        if (!end && length >= LOG_LINE_BYTES_MAX) {
+            lines->long_lines++;
+            lines->is_skipping = true;
+            end = from + length;
+            lines->at = lines->window.length;
+        } else if (end) {
+            lines->at += (size_t)(end - from) + 1;
+        } else if (read_on(lines)) {
+            continue;
+        } else {
+            from = lines->window.text + lines->at;
+            length = lines->window.length - lines->at;
+            lines->at = lines->window.length;
+            end = from + length;
+            if (!length)
+                return false;
+        }
+        *line = without_escapes(lines, (struct log_text){from, end});
+        return true;
+    }
+}
+
+void log_lines_clear(struct log_lines *lines)
+{
+    free(lines->clean);
+    *lines = (struct log_lines){0};
+}

@@ -1,0 +1,216 @@
+/* What logs of all programs say: that processes start, break or are stopped, how many devices there
+ * are, and what time it is. */
+#include "logs/log_signs.h"
+
+#include "logs/log_time.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum sign_kind {
+    SIGN_START,
+    SIGN_DEVICES,   /* a start; the number of devices follows */
+    SIGN_PROCESSES, /* a start; their number and " processes" follow */
+    SIGN_CRASH,
+    SIGN_TRACEBACK, /* a crash, of which a later line tells more */
+    SIGN_STOP,
+    SIGN_CANCELLED, /* a stop; the time, and sometimes why, follow */
+};
+
+struct sign {
+    const char *words;
+    enum sign_kind kind;
+    const char *why;
+};
+
+static const struct sign signs[] = {
+#define SIGN(words, kind, why) {words, kind, why},
+#include "logs/sign_list.def"
+#undef SIGN
+};
+enum { SIGN_COUNT = sizeof signs / sizeof *signs };
+_Static_assert(SIGN_COUNT < 255, "struct log_signs has one byte for each");
+
+/* So much of a line is looked through, and so much of it told. */
+enum { SEARCHED_BYTES = 4096, WHY_BYTES = 160 };
+
+static unsigned pair_at(const char *at)
+{
+    return (unsigned)(unsigned char)at[0] << 8 | (unsigned char)at[1];
+}
+
+void log_signs_init(struct log_signs *table)
+{
+    memset(table, 0, sizeof *table);
+    for (size_t i = SIGN_COUNT; i-- > 0;) {
+        unsigned pair = pair_at(signs[i].words);
+
+        table->next[i] = table->first[pair];
+        table->first[pair] = (uint8_t)(i + 1);
+    }
+}
+
+static const struct sign *find_sign(const struct log_signs *table, struct log_text line,
+                                    struct log_text *rest)
+{
+    for (const char *at = line.at; line.end - at >= 2; at++) {
+        for (size_t i = table->first[pair_at(at)]; i; i = table->next[i - 1]) {
+            *rest = (struct log_text){at, line.end};
+            if (log_skip(rest, signs[i - 1].words))
+                return &signs[i - 1];
+        }
+    }
+    return NULL;
+}
+
+/* "[rank0]: ", "0: ", " 0: ", "[default7]:" before what a process wrote. */
+static struct log_text without_rank(struct log_text line)
+{
+    struct log_text behind = line;
+    int64_t rank;
+
+    log_skip_spaces(&behind);
+    if (log_skip(&behind, "[rank") || log_skip(&behind, "[default")) {
+        if (log_take_integer(&behind, false, &rank) && log_skip(&behind, "]:")) {
+            log_skip_spaces(&behind);
+            return behind;
+        }
+    } else if (log_take_integer(&behind, false, &rank) && log_skip(&behind, ": ")) {
+        return behind;
+    }
+    return line;
+}
+
+/* Is it "torch.distributed.DistBackendError: ..."? The name of an exception, with its text. */
+static bool is_exception(struct log_text line)
+{
+    static const char *const endings[] = {"Error", "Exception", "Interrupt", "Timeout", "Failure"};
+    const char *at = line.at;
+    size_t length;
+
+    while (at < line.end && (isalnum((unsigned char)*at) || *at == '.' || *at == '_'))
+        at++;
+    length = (size_t)(at - line.at);
+    if (length == 0 || !isalpha((unsigned char)*line.at) || (at < line.end && *at != ':'))
+        return false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t ending = strlen(endings[i]);
+
+        if (length >= ending && memcmp(at - ending, endings[i], ending) == 0)
+            return at < line.end || length > ending;
+    }
+    return false;
+}
+
+static void tell_ending(struct log_reading *reading, struct log_text line, enum job_event_kind kind,
+                        struct log_text why)
+{
+    struct job_event event = log_event(reading, line, kind);
+
+    event.text = why.at;
+    event.text_length = log_text_length(why) < WHY_BYTES ? log_text_length(why) : WHY_BYTES;
+    job_add(reading->job, &event);
+}
+
+static void tell_devices(struct log_reading *reading, struct log_text line, struct log_text rest,
+                         bool are_processes)
+{
+    struct job_event event = log_event(reading, line, JOB_START);
+    int64_t devices;
+
+    if (!log_take_integer(&rest, false, &devices) || devices < 1 || devices > 10000000 ||
+        (are_processes && !log_skip(&rest, " processes")))
+        return;
+    event.devices = devices;
+    job_add(reading->job, &event);
+}
+
+/* "*** JOB 1809562 ON r6i5n1 CANCELLED AT 2021-05-23T08:29:53 DUE TO TIME LIMIT ***" */
+static void tell_cancelled(struct log_reading *reading, struct log_text rest)
+{
+    struct job_event event = log_event(reading, rest, JOB_STOP);
+    struct log_text behind;
+    const char *why = "cancelled";
+
+    if (log_find(rest, "DUE TO NODE FAILURE", &behind)) {
+        why = "node failure";
+        event.kind = JOB_CRASH;
+    } else if (log_find(rest, "DUE TO TIME LIMIT", &behind)) {
+        why = "the scheduler's time limit";
+    } else if (log_find(rest, "DUE TO PREEMPTION", &behind)) {
+        why = "preempted";
+    }
+    event.line = reading->line;
+    event.text = why;
+    event.text_length = strlen(why);
+    job_add(reading->job, &event);
+}
+
+void log_signs_finish(struct log_reading *reading)
+{
+    static const char why[] = "an exception in Python";
+    struct job_event event = job_event_of(JOB_CRASH);
+
+    if (!reading->is_in_traceback)
+        return;
+    event.line = reading->line;
+    event.text = why;
+    event.text_length = sizeof why - 1;
+    job_add(reading->job, &event);
+    reading->is_in_traceback = false;
+}
+
+static void tell_sign(struct log_reading *reading, const struct sign *sign, struct log_text line,
+                      struct log_text rest)
+{
+    struct log_text why = {sign->why, sign->why ? sign->why + strlen(sign->why) : NULL};
+
+    if (!sign->why)
+        why = without_rank(line);
+    if (reading->is_in_traceback && sign->kind <= SIGN_PROCESSES)
+        log_signs_finish(reading);
+    switch (sign->kind) {
+    case SIGN_START:
+        log_tell(reading, line, JOB_START);
+        break;
+    case SIGN_DEVICES:
+    case SIGN_PROCESSES:
+        tell_devices(reading, line, rest, sign->kind == SIGN_PROCESSES);
+        break;
+    case SIGN_TRACEBACK:
+        log_tell(reading, line, JOB_SIGN_OF_LIFE);
+        break;
+    case SIGN_CRASH:
+        tell_ending(reading, line, JOB_CRASH, why);
+        break;
+    case SIGN_STOP:
+        tell_ending(reading, line, JOB_STOP, why);
+        break;
+    case SIGN_CANCELLED:
+        tell_cancelled(reading, rest);
+        break;
+    }
+}
+
+void log_signs_read(const struct log_signs *table, struct log_reading *reading,
+                    struct log_text line)
+{
+    struct log_text searched = line, rest, said = without_rank(line);
+    const struct sign *sign;
+
+    if (log_text_length(searched) > SEARCHED_BYTES)
+        searched.end = searched.at + SEARCHED_BYTES;
+    sign = find_sign(table, searched, &rest);
+    if (sign) {
+        tell_sign(reading, sign, line, rest);
+        reading->is_in_traceback = sign->kind == SIGN_TRACEBACK;
+    } else if (is_exception(said)) {
+        tell_ending(reading, line, JOB_CRASH, said);
+        reading->is_in_traceback = false;
+    } else {
+        struct job_event event = log_event(reading, line, JOB_SIGN_OF_LIFE);
+
+        if (event.time_ns != JOB_NOT_KNOWN)
+            job_add(reading->job, &event);
+    }
+}

@@ -1,0 +1,24 @@
+/* What logs of all programs say: that processes start, break or are stopped, how many devices there
+ * are, and what time it is. */
+#ifndef FLOPLEDGER_LOGS_LOG_SIGNS_H
+#define FLOPLEDGER_LOGS_LOG_SIGNS_H
+
+#include "logs/log_format.h"
+
+#include <stdint.h>
+
+/* Which signs may begin with which two characters. */
+struct log_signs {
+    uint8_t first[65536]; /* by pair of characters: 1 + the first sign that begins so; 0: none */
+    uint8_t next[256];    /* by sign: 1 + the next one that begins alike; 0: none */
+};
+
+void log_signs_init(struct log_signs *signs);
+
+void log_signs_read(const struct log_signs *signs, struct log_reading *reading,
+                    struct log_text line);
+
+/* At the end of the file: a traceback of which the last line is missing. */
+void log_signs_finish(struct log_reading *reading);
+
+#endif

@@ -1,0 +1,67 @@
+/* Logs of MaxText: "completed step: 5, seconds: 5.668, TFLOP/s/device: 134.909, Tokens/s/device:
+ * 8671.794, total_weights: 196608, loss: 10.879". */
+#include "logs/log_format.h"
+
+#include <stddef.h>
+
+static const int64_t ns_per_second = 1000000000;
+
+static bool take_step(struct log_text line, struct log_text *rest, int64_t *step)
+{
+    return log_find_word(line, "completed step: ", rest) && log_take_integer(rest, false, step) &&
+           log_skip(rest, ",");
+}
+
+static bool recognises_line(struct log_text line)
+{
+    struct log_text rest;
+    int64_t step;
+
+    return take_step(line, &rest, &step);
+}
+
+static enum log_line_use read_step(struct log_reading *reading, struct log_text line)
+{
+    struct job_event event = log_event(reading, line, JOB_STEP);
+    struct log_text fields, rest;
+    double number;
+
+    if (!take_step(line, &fields, &event.step))
+        return LOG_LINE_NONE;
+    event.count = 1;
+    if (log_find(fields, "seconds: ", &rest))
+        (void)log_take_length(&rest, ns_per_second, &event.each_ns);
+    if (log_find(fields, "TFLOP/s/device: ", &rest) && log_take_real(&rest, true, &number))
+        event.flops_per_second = number * 1e12;
+    if (log_find(fields, "Tokens/s/device: ", &rest))
+        (void)log_take_real(&rest, true, &event.tokens_per_second);
+    if (log_find(fields, " loss: ", &rest))
+        (void)log_take_real(&rest, false, &event.loss);
+    job_add(reading->job, &event);
+    return LOG_LINE_USED;
+}
+
+static enum log_line_use read_line(struct log_reading *reading, struct log_text line)
+{
+    enum log_line_use use = read_step(reading, line);
+    struct log_text rest;
+
+    if (use != LOG_LINE_NONE)
+        return use;
+    if (log_find(line, "eval metrics after step: ", &rest))
+        log_tell(reading, line, JOB_EVALUATION_END);
+    else if (log_find(line, "saved a checkpoint at step ", &rest))
+        log_tell(reading, line, JOB_CHECKPOINT_END);
+    else if (log_find(line, "EXIT_CODE=0", &rest))
+        log_tell(reading, line, JOB_END);
+    else
+        return LOG_LINE_NONE;
+    return LOG_LINE_USED;
+}
+
+const struct log_format maxtext_log_format = {
+    .name = "maxtext",
+    .summary = "MaxText: 'completed step: 5, seconds: 5.668, TFLOP/s/device: ...'",
+    .recognises = recognises_line,
+    .read = read_line,
+};

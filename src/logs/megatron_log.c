@@ -1,0 +1,250 @@
+/* Logs of Megatron-LM and its children (Megatron-DeepSpeed, Megatron-core, Primus, Pai), old and
+ * new: " iteration 10/ 1000 | ... | elapsed time per iteration (ms): 1147.6 | ... |". */
+#include "logs/log_format.h"
+#include "logs/log_time.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static const int64_t ns_per_ms = 1000000, ns_per_second = 1000000000;
+
+/* The word is looked for in so many characters: before it stand a time, ranks and a file. */
+enum { ITERATION_WITHIN = 200 };
+
+static const char elapsed_words[] = "elapsed time per iteration (";
+
+/* "iteration 10/ 1000 |": the fields follow. */
+static bool take_iteration(struct log_text line, int64_t *step, int64_t *last_step,
+                           struct log_text *fields)
+{
+    struct log_text head = line;
+
+    if (log_text_length(head) > ITERATION_WITHIN)
+        head.end = head.at + ITERATION_WITHIN;
+    while (log_find(head, "iteration", &head)) {
+        *fields = (struct log_text){head.at, line.end};
+        if (!log_take_integer(fields, false, step) || !log_skip(fields, "/") ||
+            !log_take_integer(fields, false, last_step))
+            continue;
+        log_skip_spaces(fields);
+        if (log_skip(fields, "|"))
+            return true;
+    }
+    return false;
+}
+
+static bool recognises_line(struct log_text line)
+{
+    int64_t step, last_step;
+    struct log_text fields;
+
+    return take_iteration(line, &step, &last_step, &fields) &&
+           log_find(fields, elapsed_words, &fields);
+}
+
+/* Newer ones add "inst/avg" pairs, of which the first is that of this line. */
+static void take_field(struct log_text name, struct log_text value, struct job_event *event)
+{
+    double number;
+
+    if (log_skip(&name, elapsed_words)) {
+        (void)log_take_length(&value, log_skip(&name, "ms") ? ns_per_ms : ns_per_second,
+                              &event->each_ns);
+    } else if (log_skip(&name, "lm loss") || log_skip(&name, "lm-loss")) {
+        (void)log_take_real(&value, false, &event->loss);
+    } else if (log_skip(&name, "throughput per GPU (TFLOP/s/GPU)") || log_skip(&name, "TFLOPs")) {
+        if (log_take_real(&value, false, &number))
+            event->flops_per_second = number * 1e12;
+    } else if (log_skip(&name, "number of skipped iterations")) {
+        (void)log_take_integer(&value, false, &event->skipped);
+    } else if (log_skip(&name, "tokens per GPU (tokens/s/GPU)") ||
+               log_skip(&name, "tokens-per-second-per-gpu")) {
+        (void)log_take_real(&value, false, &event->tokens_per_second);
+    } else if (log_skip(&name, "MFU")) {
+        if (log_take_real(&value, false, &number))
+            event->mfu = log_skip(&value, "%") || number > 1.0 ? number / 100.0 : number;
+    }
+}
+
+static void take_fields(struct log_text fields, struct job_event *event)
+{
+    while (fields.at < fields.end) {
+        struct log_text name = fields, value;
+
+        name.end = memchr(fields.at, '|', log_text_length(fields));
+        if (!name.end)
+            name.end = fields.end;
+        fields.at = name.end < fields.end ? name.end + 1 : fields.end;
+        log_skip_spaces(&name);
+        value = name;
+        if (log_skip_past(&value, ':'))
+            take_field(name, value, event);
+    }
+}
+
+/* "[rank-7/8]": the world has 8. */
+static int64_t world_size(struct log_text line)
+{
+    struct log_text rest;
+    int64_t rank, size;
+
+    return log_find(line, "[rank-", &rest) && log_take_integer(&rest, false, &rank) &&
+                   log_skip(&rest, "/") && log_take_integer(&rest, false, &size) &&
+                   log_skip(&rest, "]")
+               ? size
+               : 0;
+}
+
+static enum log_line_use read_iteration(struct log_reading *reading, struct log_text line)
+{
+    int64_t step, last_step;
+    struct log_text fields, rest;
+    struct job_event event;
+
+    if (!take_iteration(line, &step, &last_step, &fields))
+        return LOG_LINE_NONE;
+    if (!log_find(fields, elapsed_words, &rest))
+        return LOG_LINE_CUT;
+    event = log_event(reading, line, JOB_STEP);
+    take_fields(fields, &event);
+    if (event.each_ns == JOB_NOT_KNOWN)
+        return LOG_LINE_CUT;
+    event.step = step;
+    event.last_step = last_step;
+    event.devices = world_size((struct log_text){line.at, fields.at});
+    job_add(reading->job, &event);
+    return LOG_LINE_USED;
+}
+
+/* "    evaluate .....: (2052.52, 2053.00)": of the slowest rank; "time (ms) | evaluate: 2052.52".
+ */
+static bool take_timer(struct log_text line, const char *name, int64_t *length_ns)
+{
+    struct log_text rest;
+
+    if (!log_find_word(line, name, &rest))
+        return false;
+    log_skip_spaces(&rest);
+    while (log_skip(&rest, "."))
+        continue;
+    if (!log_skip(&rest, ":"))
+        return false;
+    log_skip_spaces(&rest);
+    if (log_skip(&rest, "(") && !log_skip_past(&rest, ','))
+        return false;
+    return log_take_length(&rest, ns_per_ms, length_ns);
+}
+
+static enum log_line_use read_timers(struct log_reading *reading, struct log_text line)
+{
+    static const struct {
+        const char *name;
+        enum job_event_kind kind;
+    } timers[] = {
+        {"evaluate", JOB_EVALUATION_END},
+        {"save-checkpoint", JOB_CHECKPOINT_END},
+        {"load-checkpoint", JOB_RESTORE_END},
+    };
+    enum log_line_use use = LOG_LINE_NONE;
+
+    for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
+        struct job_event event = job_event_of(timers[i].kind);
+
+        event.line = reading->line;
+        if (!take_timer(line, timers[i].name, &event.each_ns))
+            continue;
+        job_add(reading->job, &event);
+        use = LOG_LINE_USED;
+    }
+    return use;
+}
+
+/* "[before the start of training step] datetime: 2025-04-13 23:41:00" */
+static enum log_line_use read_datetime(struct log_reading *reading, struct log_text line)
+{
+    struct job_event event = job_event_of(JOB_SIGN_OF_LIFE);
+    struct log_text rest, before;
+    struct log_time time;
+
+    if (!log_find(line, "] datetime: ", &rest) || !log_take_time(&rest, &time))
+        return LOG_LINE_NONE;
+    event.time_ns = time.ns;
+    event.clock = time.clock;
+    event.line = reading->line;
+    if (log_find(line, "[before the start of training step]", &before))
+        event.kind = JOB_TRAINING;
+    else if (log_find(line, "[after training is done]", &before))
+        event.kind = JOB_END;
+    else if (log_find(line, "[after megatron is initialized]", &before))
+        event.kind = JOB_START;
+    job_add(reading->job, &event);
+    return LOG_LINE_USED;
+}
+
+/* Lines that say what happens, with the step's number behind some word. */
+static const struct {
+    const char *words;
+    const char *before_step; /* NULL: right behind the words */
+    enum job_event_kind kind;
+} mark_lines[] = {
+    {"saving checkpoint at iteration", NULL, JOB_CHECKPOINT_BEGIN},
+    {"scheduled an async checkpoint save at iteration", NULL, JOB_CHECKPOINT_END},
+    {"successfully saved checkpoint", " iteration", JOB_CHECKPOINT_END},
+    {"loading checkpoint from", " at iteration", JOB_RESTORE_BEGIN},
+    {"loading distributed checkpoint from", " at iteration", JOB_RESTORE_BEGIN},
+    {"successfully loaded checkpoint from", " at iteration", JOB_RESTORE_END},
+    {"validation loss at iteration", NULL, JOB_EVALUATION_END},
+    {"exiting program at iteration", NULL, JOB_END},
+    {"exiting program after", NULL, JOB_END},
+};
+
+static enum log_line_use read_mark(struct log_reading *reading, struct log_text line)
+{
+    for (size_t i = 0; i < sizeof mark_lines / sizeof *mark_lines; i++) {
+        struct job_event event;
+        struct log_text rest, number;
+
+        if (!log_find_word(line, mark_lines[i].words, &rest))
+            continue;
+        event = log_event(reading, line, mark_lines[i].kind);
+        number = rest;
+        if (mark_lines[i].before_step && !log_find(rest, mark_lines[i].before_step, &number))
+            number.at = number.end;
+        if (event.kind != JOB_END)
+            (void)log_take_integer(&number, false, &event.step);
+        job_add(reading->job, &event);
+        return LOG_LINE_USED;
+    }
+    return LOG_LINE_NONE;
+}
+
+/* Can the line be any of the above? They all have one of few words. */
+static bool may_be_mark(struct log_text line)
+{
+    struct log_text rest;
+
+    return log_find(line, "iteration", &rest) || log_find(line, "exiting program", &rest) ||
+           log_find(line, "checkpoint from", &rest);
+}
+
+static enum log_line_use read_line(struct log_reading *reading, struct log_text line)
+{
+    enum log_line_use use = read_iteration(reading, line);
+
+    if (use == LOG_LINE_NONE)
+        use = read_timers(reading, line);
+    if (use == LOG_LINE_NONE)
+        use = read_datetime(reading, line);
+    if (use == LOG_LINE_NONE && may_be_mark(line))
+        use = read_mark(reading, line);
+    return use;
+}
+
+const struct log_format megatron_log_format = {
+    .name = "megatron",
+    .summary =
+        "Megatron-LM, Megatron-DeepSpeed, Megatron-core, Primus: ' iteration 10/ 1000 | ...'",
+    .recognises = recognises_line,
+    .read = read_line,
+};

@@ -1,0 +1,71 @@
+/* Logs of NeMo 2: "Training epoch 0, iteration 45/99 | lr: ... | global_step: 45 |
+ * reduced_train_loss: 11.96 | train_step_timing in s: 6.08 | TFLOPS_per_GPU: 1.249e+03 | ...". */
+#include "logs/log_format.h"
+
+#include <stddef.h>
+
+static const int64_t ns_per_second = 1000000000;
+
+/* Places of reading->memory. */
+enum { LAST_STEP };
+
+static bool take_step(struct log_text line, struct log_text *rest, struct job_event *event)
+{
+    int64_t epoch;
+    struct log_text fields;
+
+    if (!log_find_word(line, "Training epoch ", rest) || !log_take_integer(rest, false, &epoch) ||
+        !log_skip(rest, ", iteration ") || !log_take_integer(rest, false, &event->step) ||
+        !log_skip(rest, "/") || !log_take_integer(rest, false, &event->last_step))
+        return false;
+    if (log_find(*rest, "global_step: ", &fields))
+        (void)log_take_integer(&fields, false, &event->step);
+    return true;
+}
+
+static bool recognises_line(struct log_text line)
+{
+    struct job_event event = job_event_of(JOB_STEP);
+    struct log_text rest;
+
+    return take_step(line, &rest, &event);
+}
+
+static enum log_line_use read_line(struct log_reading *reading, struct log_text line)
+{
+    struct job_event event = job_event_of(JOB_STEP);
+    struct log_text fields, rest;
+    double number;
+
+    if (!take_step(line, &fields, &event)) {
+        if (!log_find(line, "`Trainer.fit` stopped", &rest))
+            return LOG_LINE_NONE;
+        log_tell(reading, line, JOB_END);
+        return LOG_LINE_USED;
+    }
+    if (!log_find(fields, "global_step", &rest) || !log_find(fields, "train_step_timing", &rest))
+        return LOG_LINE_CUT;
+    event.time_ns = log_event(reading, line, JOB_STEP).time_ns;
+    event.clock = log_event(reading, line, JOB_STEP).clock;
+    event.line = reading->line;
+    /* the time is that of the last of them only */
+    if (log_find(fields, "train_step_timing in s: ", &rest) &&
+        (event.step == reading->memory[LAST_STEP] + 1 || event.step == 0))
+        (void)log_take_length(&rest, ns_per_second, &event.each_ns);
+    if (log_find(fields, "reduced_train_loss: ", &rest))
+        (void)log_take_real(&rest, false, &event.loss);
+    if (log_find(fields, "TFLOPS_per_GPU: ", &rest) && log_take_real(&rest, false, &number))
+        event.flops_per_second = number * 1e12;
+    if (log_find(fields, "tokens_per_sec_per_gpu: ", &rest))
+        (void)log_take_real(&rest, false, &event.tokens_per_second);
+    reading->memory[LAST_STEP] = event.step;
+    job_add(reading->job, &event);
+    return LOG_LINE_USED;
+}
+
+const struct log_format nemo_log_format = {
+    .name = "nemo",
+    .summary = "NeMo: 'Training epoch 0, iteration 45/99 | ... | train_step_timing in s: 6.08'",
+    .recognises = recognises_line,
+    .read = read_line,
+};

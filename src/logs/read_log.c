@@ -1,0 +1,240 @@
+/* Reads the log of a training job, whatever program wrote it. */
+#include "logs/read_log.h"
+
+#include "base/invariant.h"
+#include "logs/log_format.h"
+#include "logs/log_lines.h"
+#include "logs/log_pattern.h"
+#include "logs/log_signs.h"
+#include "logs/log_time.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_FORMAT(name) extern const struct log_format name##_format;
+#include "logs/list.def"
+#undef LOG_FORMAT
+
+static const struct log_format *const formats[] = {
+#define LOG_FORMAT(name) &name##_format,
+#include "logs/list.def"
+#undef LOG_FORMAT
+    NULL,
+};
+
+/* Lines that were wrapped are put together again up to this. */
+enum { WRAPPED_BYTES_MAX = 16384, WRAPPED_LINES_MAX = 6 };
+
+/* All that reading one file needs. */
+struct log_walk {
+    struct log_reading reading;
+    struct log_outcome *outcome;
+    struct log_signs signs;
+    char wrapped[WRAPPED_BYTES_MAX]; /* the beginning of a line that goes on */
+    size_t wrapped_bytes;
+    int wrapped_lines;
+};
+
+const struct log_format *const *all_log_formats(void)
+{
+    return formats;
+}
+
+/* Times of no known day: one that goes back by half a day or more is of the next. */
+static int64_t with_day(struct log_reading *reading, int64_t time_of_day_ns)
+{
+    const int64_t day_ns = INT64_C(86400000000000);
+
+    if (time_of_day_ns < reading->last_time_of_day_ns - day_ns / 2)
+        reading->day_ns += day_ns;
+    reading->last_time_of_day_ns = time_of_day_ns;
+    return reading->day_ns + time_of_day_ns;
+}
+
+struct job_event log_event(struct log_reading *reading, struct log_text line,
+                           enum job_event_kind kind)
+{
+    struct job_event event = job_event_of(kind);
+    struct log_text rest;
+    struct log_time time;
+
+    event.line = reading->line;
+    if (!log_find_time(line, &time, &rest) || (!time.has_date && reading->has_dated_times))
+        return event;
+    reading->has_dated_times = reading->has_dated_times || time.has_date;
+    event.time_ns = time.has_date ? time.ns : with_day(reading, time.ns);
+    event.clock = time.clock;
+    return event;
+}
+
+void log_tell(struct log_reading *reading, struct log_text line, enum job_event_kind kind)
+{
+    struct job_event event = log_event(reading, line, kind);
+
+    job_add(reading->job, &event);
+}
+
+static const struct log_format *format_of_line(struct log_text line)
+{
+    for (size_t i = 0; formats[i]; i++)
+        if (formats[i]->recognises && formats[i]->recognises(line))
+            return formats[i];
+    return NULL;
+}
+
+/* The first format of the list that a line in the beginning of the file is of. */
+static const struct log_format *format_of_head(struct input_window head)
+{
+    struct input_stream memory = {0};
+    struct log_lines lines = {.input = &memory};
+    const struct log_format *found = NULL;
+    struct log_text line;
+
+    input_stream_open_memory(&memory, head.text, head.length);
+    while (log_lines_next(&lines, &line))
+        for (size_t i = 0; formats[i] && formats[i] != found; i++)
+            if (formats[i]->recognises && formats[i]->recognises(line))
+                found = formats[i];
+    log_lines_clear(&lines);
+    input_stream_clear(&memory);
+    return found;
+}
+
+/* The line alone, or together with those before it that it goes on from. */
+static enum log_line_use read_wrapped(struct log_walk *walk, struct log_text line)
+{
+    const struct log_format *format = walk->outcome->format;
+    enum log_line_use use = format->read(&walk->reading, line);
+    size_t length = log_text_length(line);
+
+    if (walk->wrapped_bytes && use == LOG_LINE_NONE && walk->wrapped_lines < WRAPPED_LINES_MAX &&
+        walk->wrapped_bytes + length <= sizeof walk->wrapped) {
+        memcpy(walk->wrapped + walk->wrapped_bytes, line.at, length);
+        walk->wrapped_bytes += length;
+        walk->wrapped_lines++;
+        use = format->read(&walk->reading,
+                           (struct log_text){walk->wrapped, walk->wrapped + walk->wrapped_bytes});
+        if (use == LOG_LINE_CUT)
+            return LOG_LINE_USED;
+        if (use == LOG_LINE_NONE)
+            walk->wrapped_bytes -= length; /* a line in between */
+        else
+            walk->wrapped_bytes = 0;
+        return use;
+    }
+    walk->wrapped_bytes = 0;
+    if (use == LOG_LINE_CUT && length <= sizeof walk->wrapped) {
+        memcpy(walk->wrapped, line.at, length);
+        walk->wrapped_bytes = length;
+        walk->wrapped_lines = 1;
+    }
+    return use;
+}
+
+static void read_line(struct log_walk *walk, struct log_text line)
+{
+    enum log_line_use use = LOG_LINE_NONE;
+
+    while (line.end > line.at && (line.end[-1] == ' ' || line.end[-1] == '\t'))
+        line.end--;
+    if (line.at == line.end)
+        return;
+    if (!walk->outcome->format)
+        walk->outcome->format = format_of_line(line);
+    if (walk->outcome->format)
+        use = read_wrapped(walk, line);
+    if (use == LOG_LINE_NONE)
+        log_signs_read(&walk->signs, &walk->reading, line);
+    else
+        walk->outcome->step_lines++;
+}
+
+/* All of the input as one text; free() it. */
+static char *whole_text(struct input_stream *input, size_t *length)
+{
+    struct input_window window = {0};
+    char *text;
+
+    while (input_stream_next(input, window.length, &window))
+        continue;
+    text = require_memory(malloc(window.length + 1));
+    memcpy(text, window.text, window.length);
+    text[window.length] = '\0';
+    *length = window.length;
+    return text;
+}
+
+static bool read_whole(struct log_walk *walk, struct input_stream *input, struct error *error)
+{
+    size_t length;
+    char *text = whole_text(input, &length);
+    bool is_read = walk->outcome->format->read_file(&walk->reading,
+                                                    (struct log_text){text, text + length}, error);
+
+    free(text);
+    walk->outcome->is_broken = input->is_broken;
+    return is_read;
+}
+
+static bool refuse_no_text(const struct input_stream *input, struct input_window head,
+                           struct error *error)
+{
+    const char *zero = memchr(head.text, '\0', head.length);
+
+    if (head.length == 0 && input->is_broken)
+        return error_set(error, ERROR_INPUT, "nothing can be read: %s", input->breakage);
+    if (head.length == 0)
+        return error_set(error, ERROR_INPUT, "empty: was the job started at all?");
+    if (zero)
+        return error_set(error, ERROR_INPUT,
+                         "not a log: byte %zu is zero, expected text (name the file that the job's "
+                         "output went to)",
+                         (size_t)(zero - head.text));
+    return true;
+}
+
+static void read_lines(struct log_walk *walk, struct input_stream *input)
+{
+    struct log_lines lines = {.input = input};
+    struct log_text line;
+
+    while (log_lines_next(&lines, &line)) {
+        walk->reading.line = ++walk->outcome->lines;
+        read_line(walk, line);
+    }
+    log_signs_finish(&walk->reading);
+    walk->outcome->long_lines = lines.long_lines;
+    walk->outcome->is_broken = input->is_broken;
+    log_lines_clear(&lines);
+}
+
+bool read_log(struct job *job, struct input_stream *input, const struct log_pattern *pattern,
+              struct log_outcome *outcome, struct error *error)
+{
+    struct log_walk *walk;
+    struct input_window head = input_stream_peek(input);
+    bool is_read = true;
+
+    *outcome = (struct log_outcome){0};
+    if (!refuse_no_text(input, head, error))
+        return false;
+    walk = require_memory(calloc(1, sizeof *walk));
+    walk->outcome = outcome;
+    walk->reading = (struct log_reading){.job = job, .pattern = pattern};
+    log_signs_init(&walk->signs);
+    job_begin_source(job, input->name);
+    for (size_t i = 0; formats[i] && !outcome->format && !pattern; i++)
+        if (formats[i]->recognises_file &&
+            formats[i]->recognises_file((struct log_text){head.text, head.text + head.length}))
+            outcome->format = formats[i];
+    if (pattern)
+        outcome->format = &log_pattern_format;
+    else if (!outcome->format)
+        outcome->format = format_of_head(head);
+    if (outcome->format && outcome->format->read_file)
+        is_read = read_whole(walk, input, error);
+    else
+        read_lines(walk, input);
+    free(walk);
+    return is_read;
+}

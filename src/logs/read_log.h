@@ -1,0 +1,35 @@
+/* Reads the log of a training job, whatever program wrote it. */
+#ifndef FLOPLEDGER_LOGS_READ_LOG_H
+#define FLOPLEDGER_LOGS_READ_LOG_H
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "base/input_stream.h"
+#include "job/job.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct log_format;
+struct log_pattern;
+
+/* What was read. */
+struct log_outcome {
+    const struct log_format *format; /* NULL: none was recognised */
+    int64_t lines;
+    int64_t step_lines; /* that tell of steps, checkpoints and the like in this format */
+    int64_t long_lines; /* cut behind so many bytes that no log line has them */
+    bool is_broken;     /* packed text that ends too early */
+};
+
+/* NULL-terminated, in the order of list.def. */
+const struct log_format *const *all_log_formats(void);
+
+/* Adds what `input` tells to the job, as a source of its name. `pattern` may be NULL. Errors
+ * (ERROR_INPUT): it is empty, or no text. A text in which no format is recognised is none:
+ * outcome->format is NULL then. */
+MUST_USE bool read_log(struct job *job, struct input_stream *input,
+                       const struct log_pattern *pattern, struct log_outcome *outcome,
+                       struct error *error);
+
+#endif
