@@ -252,6 +252,18 @@ GROUPS = [
         "build",
     ),
     Group(
+        "exports",
+        "exports, beside the JSON report",
+        script("tests/golden/check_exports.py", PROGRAM),
+        "build",
+    ),
+    Group(
+        "tensorboard",
+        "exports, in TensorBoard",
+        script("tests/python/test_tensorboard.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "deepspeed",
         "the text of DeepSpeed's profiler, line by line",
         script("tests/python/test_deepspeed_text.py", PROGRAM),

@@ -2,6 +2,7 @@
 #include "analyses/run_analyses.h"
 #include "base/attributes.h"
 #include "base/folders.h"
+#include "base/invariant.h"
 #include "base/output_file.h"
 #include "commands/analysed_trace.h"
 #include "commands/booking_options.h"
@@ -34,6 +35,11 @@ static const struct option export_options[] = {
      .metavar = "PATH",
      FIELD(output),
      .help = "the file or folder to write (default: standard output, where the format is text)"},
+    {.name = "logdir",
+     .kind = OPTION_TEXT,
+     .metavar = "FOLDER",
+     FIELD(output),
+     .help = "the same as --output, as TensorBoard calls it"},
     BOOKING_OPTIONS(struct export_settings),
     {.name = "rank",
      .letter = 'r',
@@ -137,37 +143,52 @@ static bool write_folder(const char *path, const struct export_format *format,
     return is_done;
 }
 
-/* The report as a terminal shows it; free() it. NULL where it can't be made. */
-static char *print_report(const struct results *results, struct error *error)
+/* The report on one rank as a terminal shows it, in memory that lives as long as the results; NULL
+ * where it can't be made. */
+static const char *print_report(struct results *results, size_t index, struct error *error)
 {
     struct report_options options = {.width = REPORT_WIDTH, .use_unicode = true};
+    struct results alone = {.ranks = &results->ranks[index], .rank_count = 1};
     char *text = NULL;
+    const char *kept = NULL;
     size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    bool is_done;
+    FILE *stream = require_memory(open_memstream(&text, &size));
+    bool is_done = all_reports()[0]->write(stream, &alone, &options, error);
 
-    if (!stream)
-        abort();
-    is_done = all_reports()[0]->write(stream, results, &options, error);
     if (fclose(stream) != 0)
         abort();
     if (is_done)
-        return text;
+        kept = results_text(results, text);
     free(text);
-    return NULL;
+    return kept;
 }
 
-static bool write_results(const struct results *results, const struct export_format *format,
+/* NULL with `error` set where one can't be made. */
+static const char *const *print_reports(struct results *results, struct error *error)
+{
+    const char **reports =
+        results_allocate(results, (results->rank_count + 1) * sizeof(const char *));
+
+    for (size_t i = 0; i < results->rank_count; i++) {
+        reports[i] = print_report(results, i, error);
+        if (!reports[i])
+            return NULL;
+    }
+    return reports;
+}
+
+static bool write_results(struct results *results, const struct export_format *format,
                           const char *output, struct error *error)
 {
-    char *report = print_report(results, error);
-    struct export_content content = {results, report};
-    bool is_done =
-        report && (format->place == EXPORT_FOLDER ? write_folder(output, format, &content, error)
-                                                  : write_file(output, format, &content, error));
+    struct export_content content = {.results = results};
 
-    free(report);
-    return is_done;
+    if (format->wants_reports) {
+        content.reports = print_reports(results, error);
+        if (!content.reports)
+            return false;
+    }
+    return format->place == EXPORT_FOLDER ? write_folder(output, format, &content, error)
+                                          : write_file(output, format, &content, error);
 }
 
 /* ---- from the command line ------------------------------------------------------------------- */
@@ -241,7 +262,9 @@ const struct command export_command = {
         "csv: a folder of tables, one file each;\n\n"
         "sqlite: one database with the same tables;\n\n"
         "jsonl: a line of JSON for each step, for Weights & Biases, MLflow and the like;\n\n"
-        "prometheus: Prometheus' text format.\n\n"
+        "prometheus: Prometheus' text format;\n\n"
+        "tensorboard: event files with the scalars of each step, the report and the advice, "
+        "settings of the run, and a layout of charts; several ranks are several runs.\n\n"
         "Of a run that 'flopledger run --memory' recorded, what held the memory is exported, too.",
     .examples = "flopledger export csv -o tables/ trace.json.gz\n"
                 "    a file for each table\n"
@@ -249,6 +272,8 @@ const struct command export_command = {
                 "    all ranks of a folder in one database\n"
                 "flopledger export jsonl trace.json.gz\n"
                 "    a line for each step\n"
+                "flopledger export tensorboard --logdir runs/x trace.json.gz\n"
+                "    then: tensorboard --logdir runs\n"
                 "flopledger export prometheus -o flopledger.prom trace.json.gz\n"
                 "    for node_exporter's textfile collector",
     .options = export_options,

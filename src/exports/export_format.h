@@ -21,13 +21,15 @@ enum export_place {
 /* What is exported. */
 struct export_content {
     const struct results *results;
-    const char *report; /* the report on it, as a terminal of 100 columns shows it */
+    const char *const *reports; /* [results->rank_count]: on each rank alone, as a terminal of 100
+                                   columns shows it; NULL where the format does not ask for them */
 };
 
 struct export_format {
     const char *name;    /* "csv" */
     const char *summary; /* "a folder of tables for spreadsheets and pandas" */
     enum export_place place;
+    bool wants_reports;
     /* For EXPORT_TEXT and EXPORT_FILE. */
     bool (*write)(FILE *output, const struct export_content *content, struct error *error);
     /* For EXPORT_FOLDER: the folder is there. Adds to *file_count. */

@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""Exports say what the JSON report says, whatever names the trace holds: check_exports.py [PROGRAM]
+
+On the project's traces, and on other people's where they are at hand ($FLOPLEDGER_SHARED, else ../shared):
+
+- every number, cell and finding of `report --json --top 0` and `memory --json --top 0` stands in the CSV files and in the
+  SQLite database, and nothing else does;
+- JSON lines and Prometheus' text are of the same numbers; the accounts of each step sum to its time;
+- Prometheus' own Python parser takes the text, where it is installed (build/venv-exports).
+"""
+
+import csv
+import json
+import math
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = Path(os.environ.get("FLOPLEDGER_SHARED", ROOT.parent / "shared"))
+PARSER = ROOT / "build" / "venv-exports" / "bin" / "python"
+PARSE = (
+    "import sys; from prometheus_client.parser import text_string_to_metric_families as f; "
+    "print(sum(len(m.samples) for m in f(sys.stdin.buffer.read().decode())))"
+)
+UNITS = {
+    "ns": "_ns",
+    "bytes": "_bytes",
+    "fraction": "_fraction",
+    "bytes/s": "_bytes_per_second",
+    "flop": "_flops",
+    "flop/s": "_flops_per_second",
+}
+OF_OTHERS_MAX_BYTES = 2_000_000
+OF_OTHERS = 12
+SAMPLE = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)$')
+
+
+def column_name(key: str, unit: str, is_overview: bool) -> str:
+    suffix = UNITS.get(unit, "")
+    if not is_overview and key in ("trace", "rank", "row", "depth"):
+        return key + "_2"
+    return key if key.endswith(suffix) or key == suffix[1:] else key + suffix
+
+
+class Checker:
+    def __init__(self, program: Path) -> None:
+        self.program = program
+        self.passed = 0
+        self.failed = 0
+        self.skipped = 0
+
+    def check(self, holds: bool, text: str) -> None:
+        self.passed += holds
+        self.failed += not holds
+        if not holds:
+            print(f"FAILED: {text}")
+
+    def run(self, *words: str | Path) -> bytes:
+        done = subprocess.run([self.program, *words], capture_output=True, check=False)
+        if done.returncode not in (0, 5):
+            raise RuntimeError(f"{words}: {done.stderr.decode(errors='replace')}")
+        return done.stdout
+
+    def finish(self) -> None:
+        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
+        sys.exit(1 if self.failed else 0)
+
+
+def sections_of(report: dict[str, Any]) -> Iterator[tuple[int | None, str, dict[str, Any]]]:
+    """(index of the rank, key, section), the overview first."""
+    if report["overview"]:
+        yield None, "overview", report["overview"]
+    for index, rank in enumerate(report["ranks"]):
+        for key, section in rank["sections"].items():
+            yield index, key, section
+
+
+def expected_tables(report: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Name of a table -> its rows, as the JSON has them."""
+    tables: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for index, name, section in sections_of(report):
+        for key, table in section["tables"].items():
+            rows = tables[f"{name}_{key}"]
+            for place, row in enumerate(table["rows"]):
+                cells = {
+                    column_name(column["key"], column["unit"], index is None): row[column["key"]]
+                    for column in table["columns"]
+                }
+                lead = {"row": place, "depth": row["depth"]}
+                if index is not None:
+                    lead |= {"trace": index, "rank": report["ranks"][index]["rank"]}
+                rows.append(lead | cells)
+    return tables
+
+
+def expected_facts(report: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    facts: dict[str, list[dict[str, Any]]] = {"numbers": [], "findings": [], "not_known": []}
+    findings = [(None, None, finding) for finding in report["problems"]]
+    for index, name, section in sections_of(report):
+        of = {"trace": index, "rank": None if index is None else report["ranks"][index]["rank"]}
+        for key, number in section["numbers"].items():
+            facts["numbers"].append(
+                of
+                | {"section": name, "key": key}
+                | {part: number.get(part) for part in ("title", "value", "unit", "note")}
+                | {"not_known": number.get("not_known")}
+            )
+        findings += [(index, name, finding) for finding in section["findings"]]
+        for key, table in section["tables"].items():
+            units = {column["key"]: column["unit"] for column in table["columns"]}
+            for place, row in enumerate(table["rows"]):
+                for column, needs in row.get("not_known", {}).items():
+                    facts["not_known"].append(
+                        of
+                        | {"table_name": f"{name}_{key}", "row": place, "needs": needs}
+                        | {"column": column_name(column, units[column], index is None)}
+                    )
+    for index, name, finding in findings:
+        has_price = "id" in finding
+        facts["findings"].append(
+            {
+                "trace": index,
+                "rank": None if index is None else report["ranks"][index]["rank"],
+                "section": name,
+                "what": finding["what"],
+                "evidence": finding["evidence"],
+                "try": finding["try"],
+                "cost_per_step_ns": finding["cost_ns_per_step"],
+                "is_warning": int(finding["is_warning"]),
+                "id": finding.get("id"),
+                "accounts": " ".join(finding["accounts"]) if has_price else None,
+                "share_of_step_fraction": finding.get("share_of_step"),
+                "ceiling_speedup": finding.get("ceiling_speedup"),
+                "steps": " ".join(map(str, finding["steps"])) if has_price else None,
+                "confidence": finding.get("confidence"),
+                "confidence_reason": finding.get("confidence_reason"),
+            }
+        )
+    facts["traces"] = [
+        {"trace": index} | {key: rank.get(key) for key in ("rank", "label", "file", "headline")}
+        for index, rank in enumerate(report["ranks"])
+    ]
+    return facts
+
+
+def as_text(cell: Any) -> str:
+    return "" if cell is None else str(cell)
+
+
+def is_same_text(cell: Any, text: str) -> bool:
+    """A cell of the JSON, and what the CSV says."""
+    if isinstance(cell, (int, float)) and not isinstance(cell, bool):
+        return text != "" and json.loads(text) == cell  # not float(): it would round integers
+    return as_text(cell) == text
+
+
+def sorted_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True, default=str))
+
+
+def report_with_memory(checker: Checker, path: Path) -> dict[str, Any]:
+    """The report, with the sections of `memory` where the trace has some."""
+    report = json.loads(checker.run("report", "--json", "--top", "0", path))
+    done = subprocess.run(
+        [checker.program, "memory", "--json", "--top", "0", path], capture_output=True, check=False
+    )
+    if done.returncode == 0:
+        for rank, other in zip(report["ranks"], json.loads(done.stdout)["ranks"]):
+            rank["sections"] |= other["sections"]
+    return report
+
+
+def check_csv(checker: Checker, name: str, folder: Path, expected: dict[str, Any]) -> None:
+    files = {path.stem: path for path in folder.glob("*.csv")}
+    checker.check(set(files) == set(expected), f"{name}: tables {set(files) ^ set(expected)}")
+    for table, rows in expected.items():
+        text = files[table].read_bytes().decode("utf-8")  # strictly
+        checker.check(
+            re.fullmatch(
+                r'(?:(?:"(?:[^"]|"")*"|[^",\r\n]*)[,]?)*\r\n', text.partition("\r\n")[0] + "\r\n"
+            )
+            is not None
+            and text.endswith("\r\n"),
+            f"{name}: {table}.csv has lines of another kind",
+        )
+        found = list(csv.DictReader(text.splitlines(keepends=True), strict=True))
+        checker.check(len(found) == len(rows), f"{name}: {table}.csv: {len(found)} rows")
+        wrong = [
+            (key, row[key], other.get(key))
+            for row, other in zip(rows, found)
+            for key in row
+            if not is_same_text(row[key], other.get(key) or "")
+        ]
+        checker.check(not wrong, f"{name}: {table}.csv: {wrong[:2]}")
+        columns = set(found[0]) if found else set()
+        extra = columns - {key for row in rows for key in row}
+        checker.check(not extra, f"{name}: {table}.csv: columns {extra} are nowhere else")
+
+
+def check_sqlite(checker: Checker, name: str, path: Path, expected: dict[str, Any]) -> None:
+    database = sqlite3.connect(path)
+    database.row_factory = sqlite3.Row
+    names = {row[0] for row in database.execute("SELECT name FROM table_titles")}
+    checker.check(names == set(expected), f"{name}: tables {names ^ set(expected)}")
+    for table, rows in expected.items():
+        found = [dict(row) for row in database.execute(f'SELECT * FROM "{table}"')]
+        wrong = [
+            (key, row[key], other.get(key))
+            for row, other in zip(rows, found)
+            for key in row
+            if row[key] != other.get(key)
+        ]
+        checker.check(not wrong and len(found) == len(rows), f"{name}: {table}: {wrong[:2]}")
+    checker.check(
+        not database.execute("PRAGMA foreign_key_check").fetchall(), f"{name}: references"
+    )
+
+
+def check_jsonl(checker: Checker, name: str, text: bytes, report: dict[str, Any]) -> None:
+    lines = [json.loads(line) for line in text.decode("utf-8").splitlines()]
+    steps = [
+        (rank, row)
+        for rank in report["ranks"]
+        for row in rank["sections"]["step_ledger"]["tables"]["steps"]["rows"]
+    ]
+    checker.check(len(lines) == len(steps), f"{name}: {len(lines)} lines, {len(steps)} steps")
+    for line, (rank, row) in zip(lines, steps):
+        scalars = line["scalars"]
+        checker.check(
+            (line["step"], line["rank"], line["file"]) == (row["step"], rank["rank"], rank["file"]),
+            f"{name}: a line is of another step",
+        )
+        checker.check(
+            scalars["step_time_ms"] == row["duration"] / 1e6, f"{name}: step time of {row['step']}"
+        )
+        accounts = {
+            key.removeprefix("accounts_ms/"): value
+            for key, value in scalars.items()
+            if key.startswith("accounts_ms/")
+        }
+        checker.check(
+            all(value == row[key] / 1e6 for key, value in accounts.items())
+            and math.isclose(sum(accounts.values()), row["duration"] / 1e6, abs_tol=1e-9),
+            f"{name}: accounts of step {row['step']}",
+        )
+        if row["start_unix"] is not None:
+            end = (row["start_unix"] + row["duration"]) / 1e9
+            checker.check(line["time"] == end, f"{name}: time of step {row['step']}")
+        tags = [key for key in scalars if not re.fullmatch(r"[A-Za-z0-9_\-. /]+", key)]
+        checker.check(not tags, f"{name}: MLflow does not take {tags}")
+
+
+def check_prometheus(checker: Checker, name: str, text: bytes, report: dict[str, Any]) -> None:
+    samples: dict[str, float] = {}
+    types: dict[str, str] = {}
+    for line in text.decode("utf-8").split("\n")[:-1]:
+        if line.startswith("# TYPE "):
+            metric, kind = line.split()[2:]
+            checker.check(metric not in types, f"{name}: {metric} stands in two places")
+            types[metric] = kind
+        elif not line.startswith("# HELP "):
+            found = SAMPLE.match(line)
+            checker.check(found is not None, f"{name}: {line[:100]} is no sample")
+            key = line.rpartition(" ")[0]
+            checker.check(key not in samples, f"{name}: {key[:100]} stands twice")
+            samples[key] = float(line.rpartition(" ")[2])
+    for rank in report["ranks"]:
+        of = (
+            f'rank="{rank["rank"]}"'
+            if rank["rank"] is not None
+            else 'file="' + re.sub(r'(["\\])', r"\\\1", rank["file"]).replace("\n", "\\n") + '"'
+        )
+        steps = rank["sections"]["step_ledger"]["tables"]["steps"]["rows"]
+        accounts = sum(
+            value
+            for key, value in samples.items()
+            if key.startswith("flopledger_account_seconds_total{" + of)
+        )
+        checker.check(
+            math.isclose(accounts, sum(row["duration"] for row in steps) / 1e9, rel_tol=1e-9),
+            f"{name}: accounts of {of}",
+        )
+        mfu = rank["sections"].get("model_flops_utilization", {}).get("numbers", {}).get("mfu")
+        if mfu and mfu["value"] is not None:
+            checker.check(
+                samples.get(f"flopledger_mfu_ratio{{{of}}}") == mfu["value"], f"{name}: mfu of {of}"
+            )
+    if not PARSER.exists():
+        checker.skipped += 1
+        return
+    done = subprocess.run([PARSER, "-c", PARSE], input=text, capture_output=True, check=False)
+    checker.check(
+        done.returncode == 0 and int(done.stdout or -1) == len(samples),
+        f"{name}: Prometheus' parser: {done.stderr.decode(errors='replace')[-300:]}",
+    )
+
+
+def check_trace(checker: Checker, path: Path, folder: Path) -> None:
+    name = path.name
+    try:
+        report = report_with_memory(checker, path)
+    except RuntimeError:
+        return  # nothing to report in it
+    expected = dict(expected_facts(report)) | dict(expected_tables(report))
+    checker.run("export", "csv", "-o", folder / "csv", path)
+    checker.run("export", "sqlite", "-o", folder / "run.sqlite", path)
+    check_csv(checker, name, folder / "csv", expected)
+    check_sqlite(checker, name, folder / "run.sqlite", expected)
+    check_jsonl(checker, name, checker.run("export", "jsonl", path), report)
+    check_prometheus(checker, name, checker.run("export", "prometheus", path), report)
+
+
+def hostile_copy(folder: Path) -> Path:
+    """A trace whose names are commas, quotes, line ends, formulas and bytes that are no UTF-8."""
+    text = (ROOT / "tests" / "traces" / "golden" / "two_ranks" / "rank0.json").read_bytes()
+    names = [
+        b'a,b"c"',
+        b"two\\nlines\\r\\n",
+        b"=cmd|' /C calc'!A0",
+        b"\\\\back\\\\",
+        b"\xff\xfe\xc3",
+        b"{}\\t,;",
+    ]
+    kernels = sorted(
+        set(
+            re.findall(
+                rb'"(?:cat|ph)": ?"kernel".{0,200}?"name": ?"([^"]+)"|"name": ?"([^"]+)"', text
+            )
+        )
+    )
+    flat = [name for pair in kernels for name in pair if name and b"ProfilerStep" not in name]
+    for index, old in enumerate(flat):
+        text = text.replace(b'"' + old + b'"', b'"' + old[:20] + names[index % len(names)] + b'"')
+    path = folder / 'rank "0", odd\nname.json'
+    path.write_bytes(text)
+    return path
+
+
+def main() -> None:
+    program = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ["FLOPLEDGER"]).resolve()
+    checker = Checker(program)
+    traces = sorted(
+        path for path in (ROOT / "tests" / "traces" / "golden").iterdir() if path.name != "memory"
+    )
+    if SHARED.is_dir():
+        small = [
+            path
+            for path in sorted((SHARED / "traces").rglob("*.json*"))
+            if path.stat().st_size < OF_OTHERS_MAX_BYTES and "broken" not in path.parts
+        ]
+        traces += small[:: max(1, len(small) // OF_OTHERS)]
+    with tempfile.TemporaryDirectory() as temporary:
+        traces.append(hostile_copy(Path(temporary)))
+        for index, path in enumerate(traces):
+            folder = Path(temporary) / str(index)
+            folder.mkdir()
+            check_trace(checker, path, folder)
+    checker.finish()
+
+
+main()
