@@ -85,6 +85,11 @@ static int find_element_type(const char *name, size_t length)
     return -1;
 }
 
+int element_type_count(void)
+{
+    return ELEMENT_TYPE_COUNT;
+}
+
 const char *element_type_title(int element_type)
 {
     return element_types[element_type].title;

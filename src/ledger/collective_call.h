@@ -43,6 +43,7 @@ enum collective_kind collective_kind_of_name(const char *name);
  * else from the shapes of that operator's inputs; the kind at last from the kernel's name. */
 struct collective_call describe_collective(const struct trace *trace, uint32_t device_event);
 
+int element_type_count(void);                     /* types are below it */
 const char *element_type_title(int element_type); /* "bfloat16" */
 int64_t element_type_bytes(int element_type);
 

@@ -1,0 +1,414 @@
+/* The digest of one rank as bytes, and back: parts, each with a number and a length. */
+#include "ranks/digest_record.h"
+
+#include "ledger/collective_call.h"
+
+#include <string.h>
+
+/* The numbers in the file; a new part gets a new one. */
+enum digest_part { PART_FACTS = 1, PART_NAMES, PART_STEPS, PART_GROUPS, PART_CALLS, PART_EXPOSED };
+
+/* ---- encode --------------------------------------------------------------------------------- */
+
+static void put_facts(struct digest_writer *writer, const struct rank_digest *digest)
+{
+    digest_put_integer(writer, digest->rank);
+    digest_put_integer(writer, digest->world_size);
+    digest_put_count(writer, AXIS_COUNT);
+    for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
+        digest_put_integer(writer, digest->coordinates[axis]);
+    digest_put_integer(writer, digest->device);
+    digest_put_count(writer, digest->source);
+    digest_put_text(writer, digest->file);
+    digest_put_text(writer, digest->hostname);
+    digest_put_text(writer, digest->device_name);
+    digest_put_integer(writer, digest->link_bytes_per_second);
+    digest_put_integer(writer, digest->memory_bytes);
+    digest_put_integer(writer, digest->peak_allocated_bytes);
+    digest_put_integer(writer, digest->peak_reserved_bytes);
+    digest_put_integer(writer, digest->between_steps_ns);
+    digest_put_integer(writer, digest->damaged_events);
+    digest_put_count(writer, digest->is_truncated);
+}
+
+/* What is told by its place in a list here may stand elsewhere in another version's. */
+struct name_list {
+    unsigned count;
+    const char *(*name_of)(unsigned place);
+};
+
+static const char *account_name(unsigned account)
+{
+    return account_descriptions[account].key;
+}
+
+static const char *kind_name(unsigned kind)
+{
+    return collective_kind_key((enum collective_kind)kind);
+}
+
+static const char *type_name(unsigned type)
+{
+    return element_type_title((int)type);
+}
+
+enum { NAME_LIST_COUNT = 3, ACCOUNT_NAMES = 0, KIND_NAMES, TYPE_NAMES };
+
+static struct name_list name_list(unsigned which)
+{
+    if (which == ACCOUNT_NAMES)
+        return (struct name_list){ACCOUNT_COUNT, account_name};
+    if (which == KIND_NAMES)
+        return (struct name_list){COLLECTIVE_KIND_COUNT, kind_name};
+    return (struct name_list){(unsigned)element_type_count(), type_name};
+}
+
+static void put_names(struct digest_writer *writer, const struct rank_digest *digest)
+{
+    (void)digest;
+    for (unsigned which = 0; which < NAME_LIST_COUNT; which++) {
+        struct name_list list = name_list(which);
+
+        digest_put_count(writer, list.count);
+        for (unsigned i = 0; i < list.count; i++)
+            digest_put_text(writer, list.name_of(i));
+    }
+}
+
+static void put_steps(struct digest_writer *writer, const struct rank_digest *digest)
+{
+    digest_put_count(writer, digest->step_count);
+    for (uint32_t i = 0; i < digest->step_count; i++) {
+        const struct digest_step *step = &digest->steps[i];
+
+        digest_put_integer(writer, step->number);
+        digest_put_integer(writer, step->start_ns);
+        digest_put_integer(writer, step->end_ns);
+        digest_put_integer(writer, step->communication_ns);
+        digest_put_integer(writer, step->hidden_communication_ns);
+        digest_put_integer(writer, step->flops);
+        digest_put_count(writer, step->is_cut);
+        for (unsigned account = 0; account < ACCOUNT_COUNT; account++)
+            digest_put_integer(writer, step->account_ns[account]);
+    }
+}
+
+static void put_groups(struct digest_writer *writer, const struct rank_digest *digest)
+{
+    digest_put_count(writer, digest->group_count);
+    for (uint32_t i = 0; i < digest->group_count; i++) {
+        digest_put_text(writer, digest->groups[i].name);
+        digest_put_text(writer, digest->groups[i].ranks);
+        digest_put_integer(writer, digest->groups[i].size);
+        digest_put_integer(writer, digest->groups[i].stream);
+    }
+}
+
+/* Times from the end of the call before, so that they are small. */
+static void put_calls(struct digest_writer *writer, const struct rank_digest *digest)
+{
+    int64_t time_ns = 0;
+
+    digest_put_count(writer, digest->call_count);
+    for (uint32_t i = 0; i < digest->call_count; i++) {
+        const struct digest_call *call = &digest->calls[i];
+
+        digest_put_integer(writer, call->start_ns - time_ns);
+        digest_put_integer(writer, call->duration_ns);
+        time_ns = call->start_ns + call->duration_ns;
+        digest_put_integer(writer, call->bytes);
+        digest_put_integer(writer, call->sequence);
+        digest_put_integer(writer, call->source);
+        digest_put_integer(writer, call->destination);
+        digest_put_count(writer, call->group);
+        digest_put_integer(writer, call->step);
+        digest_put_count(writer, call->kind);
+        digest_put_integer(writer, call->element_type);
+    }
+}
+
+static void put_exposed(struct digest_writer *writer, const struct rank_digest *digest)
+{
+    int64_t time_ns = 0;
+
+    digest_put_count(writer, digest->exposed_count);
+    for (uint32_t i = 0; i < digest->exposed_count; i++) {
+        const struct digest_stretch *stretch = &digest->exposed[i];
+
+        digest_put_integer(writer, stretch->start_ns - time_ns);
+        digest_put_integer(writer, stretch->end_ns - stretch->start_ns);
+        time_ns = stretch->end_ns;
+        digest_put_count(writer, stretch->step);
+    }
+}
+
+void digest_encode(struct digest_writer *writer, const struct rank_digest *digest)
+{
+    static const struct {
+        enum digest_part part;
+        void (*put)(struct digest_writer *writer, const struct rank_digest *digest);
+    } parts[] = {
+        {PART_FACTS, put_facts},   {PART_NAMES, put_names}, {PART_STEPS, put_steps},
+        {PART_GROUPS, put_groups}, {PART_CALLS, put_calls}, {PART_EXPOSED, put_exposed},
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct digest_writer content = {0};
+
+        parts[i].put(&content, digest);
+        digest_put_count(writer, parts[i].part);
+        digest_put_count(writer, content.length);
+        digest_put_bytes(writer, content.bytes, content.length);
+        digest_writer_clear(&content);
+    }
+}
+
+/* ---- decode --------------------------------------------------------------------------------- */
+
+/* No time is further from zero, and no size larger: sums of many fit into 64 bits. */
+static const int64_t time_limit_ns = (int64_t)1 << 61;
+static const int64_t length_limit_ns = (int64_t)1 << 50;
+static const int64_t size_limit = (int64_t)1 << 62;
+
+/* Where in this version's lists the names of the file stand. */
+struct name_map {
+    uint8_t places[NAME_LIST_COUNT][64];
+    uint32_t counts[NAME_LIST_COUNT];
+};
+
+static void fail_unless(struct digest_reader *reader, bool holds)
+{
+    if (!holds)
+        reader->has_failed = true;
+}
+
+static int64_t take_within(struct digest_reader *reader, int64_t lowest, int64_t highest)
+{
+    int64_t number = digest_take_integer(reader);
+
+    fail_unless(reader, number >= lowest && number <= highest);
+    return reader->has_failed ? lowest : number;
+}
+
+static void take_facts(struct rank_digest *digest, struct digest_reader *reader)
+{
+    uint32_t axes;
+
+    digest->rank = take_within(reader, -1, INT32_MAX);
+    digest->world_size = take_within(reader, -1, INT32_MAX);
+    axes = digest_take_length(reader);
+    for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
+        digest->coordinates[axis] = -1;
+    for (uint32_t axis = 0; axis < axes; axis++) {
+        int32_t coordinate = digest_take_small(reader);
+
+        if (axis < AXIS_COUNT)
+            digest->coordinates[axis] = coordinate;
+    }
+    digest->device = digest_take_small(reader);
+    digest->source = (enum window_source)digest_take_length(reader);
+    fail_unless(reader, digest->source <= WINDOW_WHOLE);
+    digest->file = digest_take_text(reader, &digest->arena);
+    digest->hostname = digest_take_text(reader, &digest->arena);
+    digest->device_name = digest_take_text(reader, &digest->arena);
+    digest->link_bytes_per_second = take_within(reader, 0, size_limit);
+    digest->memory_bytes = take_within(reader, -1, size_limit);
+    digest->peak_allocated_bytes = take_within(reader, -1, size_limit);
+    digest->peak_reserved_bytes = take_within(reader, -1, size_limit);
+    digest->between_steps_ns = take_within(reader, 0, time_limit_ns);
+    digest->damaged_events = take_within(reader, 0, size_limit);
+    digest->is_truncated = digest_take_count(reader) != 0;
+}
+
+/* A name of a later version's stands behind the last of this one's. */
+static void take_names(struct name_map *map, struct digest_reader *reader)
+{
+    struct arena arena = {0};
+
+    for (unsigned which = 0; which < NAME_LIST_COUNT; which++) {
+        struct name_list list = name_list(which);
+        uint32_t count = digest_take_length(reader);
+
+        fail_unless(reader, count <= sizeof map->places[which]);
+        for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+            const char *name = digest_take_text(reader, &arena);
+            unsigned place = 0;
+
+            while (place < list.count && strcmp(list.name_of(place), name) != 0)
+                place++;
+            map->places[which][i] = (uint8_t)place;
+        }
+        map->counts[which] = count;
+    }
+    arena_clear(&arena);
+}
+
+/* Time of an account that this version does not know counts as nothing recorded. */
+static void take_step(struct digest_step *step, const struct name_map *map,
+                      struct digest_reader *reader)
+{
+    int64_t sum_ns = 0;
+
+    step->number = digest_take_integer(reader);
+    step->start_ns = take_within(reader, -time_limit_ns, time_limit_ns);
+    step->end_ns = take_within(reader, step->start_ns, step->start_ns + length_limit_ns);
+    step->communication_ns = take_within(reader, 0, length_limit_ns);
+    step->hidden_communication_ns = take_within(reader, 0, length_limit_ns);
+    step->flops = take_within(reader, -1, INT64_MAX);
+    step->is_cut = digest_take_count(reader) != 0;
+    for (uint32_t i = 0; i < map->counts[ACCOUNT_NAMES]; i++) {
+        int64_t ns = take_within(reader, 0, length_limit_ns);
+        unsigned account = map->places[ACCOUNT_NAMES][i];
+
+        step->account_ns[account < ACCOUNT_COUNT ? account : ACCOUNT_IDLE_NOTHING] += ns;
+        sum_ns += ns;
+    }
+    fail_unless(reader, sum_ns == step->end_ns - step->start_ns);
+}
+
+static void take_steps(struct rank_digest *digest, const struct name_map *map,
+                       struct digest_reader *reader)
+{
+    uint32_t count = digest_take_length(reader);
+
+    digest->steps = arena_allocate(&digest->arena, count * sizeof *digest->steps);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++)
+        take_step(&digest->steps[i], map, reader);
+    digest->step_count = count;
+}
+
+static void take_groups(struct rank_digest *digest, struct digest_reader *reader)
+{
+    uint32_t count = digest_take_length(reader);
+
+    digest->groups = arena_allocate(&digest->arena, count * sizeof *digest->groups);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+        struct digest_group *group = &digest->groups[i];
+
+        group->name = digest_take_text(reader, &digest->arena);
+        group->ranks = digest_take_text(reader, &digest->arena);
+        group->size = take_within(reader, -1, INT32_MAX);
+        group->stream = take_within(reader, -1, INT32_MAX);
+    }
+    digest->group_count = count;
+}
+
+static void take_call(struct rank_digest *digest, struct digest_call *call,
+                      const struct name_map *map, struct digest_reader *reader)
+{
+    int64_t type;
+    uint64_t kind;
+    uint64_t group;
+
+    call->duration_ns = take_within(reader, 0, length_limit_ns);
+    call->bytes = take_within(reader, -1, INT64_MAX);
+    call->sequence = take_within(reader, -1, INT64_MAX);
+    call->source = digest_take_small(reader);
+    call->destination = digest_take_small(reader);
+    group = digest_take_count(reader);
+    fail_unless(reader, group < digest->group_count);
+    call->group = (uint32_t)group;
+    call->step = (int32_t)take_within(reader, -1, (int64_t)digest->step_count - 1);
+    kind = digest_take_count(reader);
+    type = take_within(reader, -1, (int64_t)map->counts[TYPE_NAMES] - 1);
+    fail_unless(reader, kind < map->counts[KIND_NAMES]);
+    if (reader->has_failed)
+        return;
+    call->kind = map->places[KIND_NAMES][kind] < COLLECTIVE_KIND_COUNT
+                     ? map->places[KIND_NAMES][kind]
+                     : COLLECTIVE_OTHER;
+    call->element_type = -1;
+    if (type >= 0 && map->places[TYPE_NAMES][type] < element_type_count())
+        call->element_type = (int8_t)map->places[TYPE_NAMES][type];
+}
+
+/* A time that lies `gap_ns` behind `time_ns`. */
+static int64_t take_time(struct digest_reader *reader, int64_t time_ns)
+{
+    int64_t gap_ns = digest_take_integer(reader);
+    int64_t result_ns;
+
+    if (__builtin_add_overflow(time_ns, gap_ns, &result_ns) || result_ns < -time_limit_ns ||
+        result_ns > time_limit_ns)
+        reader->has_failed = true;
+    return reader->has_failed ? 0 : result_ns;
+}
+
+static void take_calls(struct rank_digest *digest, const struct name_map *map,
+                       struct digest_reader *reader)
+{
+    uint32_t count = digest_take_length(reader);
+    int64_t time_ns = 0;
+
+    digest->calls = arena_allocate(&digest->arena, count * sizeof *digest->calls);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+        digest->calls[i].start_ns = take_time(reader, time_ns);
+        fail_unless(reader, i == 0 || digest->calls[i].start_ns >= digest->calls[i - 1].start_ns);
+        take_call(digest, &digest->calls[i], map, reader);
+        time_ns = digest->calls[i].start_ns + digest->calls[i].duration_ns;
+    }
+    digest->call_count = count;
+}
+
+static void take_exposed(struct rank_digest *digest, struct digest_reader *reader)
+{
+    uint32_t count = digest_take_length(reader);
+    int64_t time_ns = 0;
+
+    digest->exposed = arena_allocate(&digest->arena, count * sizeof *digest->exposed);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+        struct digest_stretch *stretch = &digest->exposed[i];
+        uint64_t step;
+
+        stretch->start_ns = take_time(reader, time_ns);
+        fail_unless(reader, i == 0 || stretch->start_ns >= time_ns);
+        stretch->end_ns = stretch->start_ns + take_within(reader, 0, length_limit_ns);
+        step = digest_take_count(reader);
+        fail_unless(reader, step < digest->step_count);
+        stretch->step = (uint32_t)step;
+        time_ns = stretch->end_ns;
+    }
+    digest->exposed_count = count;
+}
+
+static void take_part(struct rank_digest *digest, struct name_map *map, uint64_t part,
+                      struct digest_reader *reader)
+{
+    if (part == PART_FACTS)
+        take_facts(digest, reader);
+    else if (part == PART_NAMES)
+        take_names(map, reader);
+    else if (part == PART_STEPS)
+        take_steps(digest, map, reader);
+    else if (part == PART_GROUPS)
+        take_groups(digest, reader);
+    else if (part == PART_CALLS)
+        take_calls(digest, map, reader);
+    else if (part == PART_EXPOSED)
+        take_exposed(digest, reader);
+}
+
+bool digest_decode(struct rank_digest *digest, const void *bytes, size_t length)
+{
+    struct digest_reader reader = {.at = bytes, .end = (const unsigned char *)bytes + length};
+    struct name_map map = {0};
+    uint64_t last_part = 0;
+    unsigned seen = 0;
+
+    while (reader.at < reader.end && !reader.has_failed) {
+        uint64_t part = digest_take_count(&reader);
+        uint32_t part_length = digest_take_length(&reader);
+        struct digest_reader content = {.at = reader.at, .end = reader.at + part_length};
+
+        if (!reader.has_failed && part > last_part)
+            take_part(digest, &map, part, &content);
+        reader.has_failed = reader.has_failed || content.has_failed || part <= last_part;
+        reader.at += part_length;
+        last_part = part;
+        seen += part <= PART_EXPOSED;
+    }
+    if (!reader.has_failed && seen == PART_EXPOSED)
+        return true;
+    rank_digest_clear(digest);
+    return false;
+}

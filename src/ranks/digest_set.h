@@ -1,0 +1,71 @@
+/* Digests of many ranks, together with the files that gave none: what is merged, stored and sent. A
+ * set holds each record once, in one order, whatever the order in which they came: merging is
+ * associative and commutative, byte for byte. */
+#ifndef FLOPLEDGER_RANKS_DIGEST_SET_H
+#define FLOPLEDGER_RANKS_DIGEST_SET_H
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "ranks/digest_bytes.h"
+#include "ranks/rank_digest.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum digest_record_kind {
+    RECORD_RANK = 1,    /* the bytes of a digest */
+    RECORD_PROBLEM = 2, /* a file that could not be used: its name and why */
+};
+
+struct digest_record {
+    enum digest_record_kind kind;
+    int64_t rank; /* for the order; -1: not known */
+    unsigned char *bytes;
+    size_t length;
+};
+
+/* What a file said that gave no digest. */
+struct digest_problem {
+    const char *file;
+    const char *message;
+    enum error_class class;
+};
+
+/* Zeroed is empty. */
+struct digest_set {
+    struct digest_record *records; /* [count]; in order from digest_set_sort on */
+    size_t count;
+    size_t capacity;
+};
+
+void digest_set_add(struct digest_set *set, const struct rank_digest *digest);
+void digest_set_add_problem(struct digest_set *set, const struct digest_problem *problem);
+
+/* Moves what `from` holds into `set`; `from` is then empty. */
+void digest_set_merge(struct digest_set *set, struct digest_set *from);
+
+/* By kind, rank and bytes; equal ones once. */
+void digest_set_sort(struct digest_set *set);
+
+void digest_set_clear(struct digest_set *set);
+
+/* Reads the record of a problem; false where it is none. Texts live in `arena`. */
+MUST_USE bool digest_problem_decode(struct digest_problem *problem,
+                                    const struct digest_record *record, struct arena *arena);
+
+/* ---- as bytes: a file of digests, or a message ---------------------------------------------- */
+
+/* Sorts the set and adds its bytes to `writer`. */
+void digest_set_encode(struct digest_writer *writer, struct digest_set *set);
+
+/* Whether a file that begins with these bytes is one of digests. */
+bool digest_set_recognises(const void *bytes, size_t length);
+
+/* Adds the records in the bytes to `set`. A damaged record, and a cut end, become problems of
+ * `file`, and the rest goes on; an error (ERROR_INPUT) is only what is no file of digests, or one
+ * of a later version. */
+MUST_USE bool digest_set_decode(struct digest_set *set, const void *bytes, size_t length,
+                                const char *file, struct error *error);
+
+#endif

@@ -1,0 +1,27 @@
+/* Exposed communication of a rank, split into waiting for ranks that come late and transfer. */
+#ifndef FLOPLEDGER_RANKS_EXPOSED_SPLIT_H
+#define FLOPLEDGER_RANKS_EXPOSED_SPLIT_H
+
+#include "ranks/call_join.h"
+#include "ranks/rank_digest.h"
+
+#include <stdint.h>
+
+/* They sum to the account of exposed communication. */
+struct exposed_parts {
+    int64_t waiting_ns;  /* no open call is past the moment at which the last rank came */
+    int64_t bubble_ns;   /* of it: in a send or receive */
+    int64_t transfer_ns; /* at least one is */
+    int64_t unknown_ns;  /* calls that no other rank's trace shows */
+};
+
+/* Splits the exposed communication of digests[rank], adding to steps[step_count]. `waits_for_ns`
+ * [digest_count]: waiting by the rank that came last is added there. */
+void split_exposed(struct exposed_parts *steps, int64_t *waits_for_ns,
+                   const struct rank_digest *digest, uint32_t rank, const struct call_joins *joins);
+
+/* How long the call waited before the last rank came; -1: not known. */
+int64_t waiting_of_call(const struct rank_digest *digest, uint32_t rank, uint32_t call,
+                        const struct call_joins *joins);
+
+#endif

@@ -1,0 +1,59 @@
+/* All ranks of a run together: made of their digests, in whatever order and wherever they came. */
+#ifndef FLOPLEDGER_RANKS_JOB_H
+#define FLOPLEDGER_RANKS_JOB_H
+
+#include "ranks/call_join.h"
+#include "ranks/digest_set.h"
+#include "ranks/exposed_split.h"
+#include "ranks/rank_clocks.h"
+#include "ranks/rank_digest.h"
+#include "ranks/rank_layout.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What communication cost a rank, in its steps. */
+struct rank_communication {
+    int64_t kernel_ns;   /* its communication kernels that start in a step, summed */
+    int64_t waiting_ns;  /* of that: before the last rank came */
+    int64_t transfer_ns; /* of that: after it */
+    int64_t unknown_ns;  /* of that: not known */
+    struct exposed_parts exposed;
+    uint32_t late_count;       /* collectives in the steps that it came to last */
+    uint32_t joined_count;     /* collectives in the steps that joined */
+    int64_t caused_ns;         /* kernel time of others that waited for it */
+    int64_t caused_exposed_ns; /* exposed time of others that waited for it */
+};
+
+struct job_rank {
+    const struct rank_digest *digest;
+    int32_t coordinates[AXIS_COUNT]; /* -1: not known */
+    struct rank_communication communication;
+    struct exposed_parts *steps; /* [digest->step_count] */
+};
+
+struct job {
+    struct rank_digest *digests; /* [count] */
+    const struct rank_digest **digest_list;
+    struct job_rank *ranks; /* [count]: by rank; those without a number behind */
+    uint32_t count;
+    struct rank_layout layout;
+    int64_t world_size; /* of the layout or as the traces say; -1: not known */
+    int64_t *missing; /* [missing_count]: ranks of the world without a digest, the first of them */
+    uint32_t missing_count;
+    int64_t missing_in_all;
+    const struct rank_digest **doubles; /* digests of a rank that another digest is of, too */
+    uint32_t double_count;
+    struct call_joins joins;
+    struct rank_clocks clocks;
+};
+
+/* Zeroed before. Sorts `set`; does not need it afterwards. `layout` may be NULL. */
+void job_init(struct job *job, struct digest_set *set, const struct rank_layout *layout);
+void job_clear(struct job *job);
+
+/* "rank 3", or the file's name; lives as long as the next call with the same buffer. */
+enum { RANK_LABEL_BYTES = 128 };
+const char *job_rank_label(const struct job *job, uint32_t index, char label[RANK_LABEL_BYTES]);
+
+#endif

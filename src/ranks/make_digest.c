@@ -1,0 +1,261 @@
+/* Reduces a trace and its ledger to the digest of its rank. */
+#include "ranks/make_digest.h"
+
+#include "base/hash_map.h"
+#include "ledger/collective_call.h"
+#include "ledger/step_finder.h"
+#include "ranks/rank_layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything that is needed while a digest is made. */
+struct digest_maker {
+    struct rank_digest *digest;
+    const struct trace *trace;
+    const struct ledger *ledger;
+    int64_t base_ns;              /* from the trace's clock to the digest's */
+    struct hash_map group_of;     /* by name and ranks, or by stream */
+    struct hash_map stream_place; /* by track: the place of its stream */
+};
+
+static const char *keep_text(struct rank_digest *digest, const char *text)
+{
+    return arena_copy_text(&digest->arena, text, strlen(text));
+}
+
+/* Moves the trace's clock to 1970, where it says how far that is; 0 where no such time is. */
+static int64_t base_of(const struct trace *trace, const struct ledger *ledger)
+{
+    int64_t base_ns = trace->facts.base_time_ns;
+    int64_t last_ns = ledger->step_count ? ledger->steps[ledger->step_count - 1].window.end_ns : 0;
+
+    return base_ns > 0 && base_ns < MEMORY_TIME_NS_MAX && last_ns < MEMORY_TIME_NS_MAX - base_ns
+               ? base_ns
+               : 0;
+}
+
+static void take_facts(struct digest_maker *maker, const struct efficiency *efficiency)
+{
+    struct rank_digest *digest = maker->digest;
+    const struct trace *trace = maker->trace;
+    const char *path = trace_text(trace, trace->path);
+    const char *slash = strrchr(path, '/');
+    const struct peak_choice *peaks = &efficiency->peaks;
+
+    digest->rank = trace->facts.rank;
+    digest->world_size = trace->facts.world_size;
+    coordinates_in_path(digest->coordinates, path);
+    digest->device = maker->ledger->device;
+    digest->source = maker->ledger->source;
+    digest->file = keep_text(digest, slash ? slash + 1 : path);
+    digest->hostname = keep_text(digest, trace_text(trace, trace->facts.hostname));
+    digest->device_name = keep_text(digest, peaks->name ? peaks->name : "");
+    digest->link_bytes_per_second =
+        peaks->device ? (int64_t)peaks->device->link_bytes_per_second : 0;
+    digest->memory_bytes = -1;
+    for (uint32_t i = 0; i < trace->device_list_count; i++)
+        if (trace->devices[i].number == digest->device)
+            digest->memory_bytes = trace->devices[i].memory_bytes;
+    digest->between_steps_ns = maker->ledger->between_steps_ns;
+    digest->damaged_events = (int64_t)trace->read.damaged_events;
+    digest->is_truncated = trace->read.is_truncated;
+}
+
+static void take_memory(struct digest_maker *maker)
+{
+    struct rank_digest *digest = maker->digest;
+    const struct memory_list *memory = &maker->trace->memory;
+
+    digest->peak_allocated_bytes = digest->peak_reserved_bytes = -1;
+    for (size_t i = 0; i < memory->count; i++) {
+        const struct memory_event *event = &memory->events[i];
+
+        if (digest->device < 0 || event->device != digest->device)
+            continue;
+        if (event->allocated_bytes > digest->peak_allocated_bytes)
+            digest->peak_allocated_bytes = event->allocated_bytes;
+        if (event->reserved_bytes > digest->peak_reserved_bytes)
+            digest->peak_reserved_bytes = event->reserved_bytes;
+    }
+}
+
+static void take_steps(struct digest_maker *maker, const struct efficiency *efficiency)
+{
+    struct rank_digest *digest = maker->digest;
+    const struct ledger *ledger = maker->ledger;
+
+    digest->steps =
+        arena_allocate(&digest->arena, (size_t)ledger->step_count * sizeof *digest->steps);
+    digest->step_count = ledger->step_count;
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        const struct step_ledger *from = &ledger->steps[i];
+        double flops = efficiency->steps ? efficiency->steps[i].flops.executed : 0;
+        struct digest_step *to = &digest->steps[i];
+
+        *to = (struct digest_step){
+            .number = from->window.number,
+            .start_ns = from->window.start_ns + maker->base_ns,
+            .end_ns = from->window.end_ns + maker->base_ns,
+            .communication_ns = from->communication_ns,
+            .hidden_communication_ns = from->hidden_communication_ns,
+            .flops = flops > 0 && flops < 9e18 ? (int64_t)(flops + 0.5) : -1,
+            .is_cut = from->window.is_cut,
+        };
+        memcpy(to->account_ns, from->account_ns, sizeof to->account_ns);
+    }
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static uint32_t add_group(struct digest_maker *maker, uint64_t key, struct digest_group group)
+{
+    struct rank_digest *digest = maker->digest;
+    uint32_t index = hash_map_add(&maker->group_of, key, digest->group_count);
+
+    if (index < digest->group_count)
+        return index;
+    if ((digest->group_count & (digest->group_count + 1)) == 0) { /* 0, 1, 3, 7, ...: full */
+        size_t capacity = 2 * (size_t)digest->group_count + 1;
+        struct digest_group *larger = arena_allocate(&digest->arena, capacity * sizeof *larger);
+
+        if (digest->group_count)
+            memcpy(larger, digest->groups, digest->group_count * sizeof *larger);
+        digest->groups = larger;
+    }
+    group.name = keep_text(digest, group.name);
+    group.ranks = keep_text(digest, group.ranks);
+    digest->groups[digest->group_count++] = group;
+    return index;
+}
+
+static uint32_t group_of_call(struct digest_maker *maker, const struct collective_call *call,
+                              uint32_t track)
+{
+    const struct trace *trace = maker->trace;
+    const struct event_detail *detail = &trace->details[call->detail];
+    uint32_t place;
+
+    if (call->detail && (detail->group_name || detail->group_ranks))
+        return add_group(maker, pair_key(detail->group_name, detail->group_ranks),
+                         (struct digest_group){.name = trace_text(trace, detail->group_name),
+                                               .ranks = trace_text(trace, detail->group_ranks),
+                                               .size = call->group_size,
+                                               .stream = -1});
+    place = hash_map_add(&maker->stream_place, track, (uint32_t)maker->stream_place.count);
+    return add_group(
+        maker, pair_key(UINT32_MAX, place),
+        (struct digest_group){.name = "", .ranks = "", .size = call->group_size, .stream = place});
+}
+
+static void take_calls(struct digest_maker *maker)
+{
+    struct rank_digest *digest = maker->digest;
+    const struct trace *trace = maker->trace;
+    struct step_finder finder = {.ledger = maker->ledger};
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        count += maker->ledger->classes[i] == KERNEL_COMMUNICATION;
+    digest->calls = arena_allocate(&digest->arena, (size_t)count * sizeof *digest->calls);
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+        struct collective_call call;
+        const struct event_detail *detail;
+        uint32_t step;
+
+        if (maker->ledger->classes[i] != KERNEL_COMMUNICATION ||
+            trace->tracks[event->track].device != digest->device)
+            continue;
+        call = describe_collective(trace, i);
+        detail = &trace->details[call.detail];
+        step = step_finder_at(&finder, event->start_ns);
+        digest->calls[digest->call_count++] = (struct digest_call){
+            .start_ns = event->start_ns + maker->base_ns,
+            .duration_ns = event->duration_ns,
+            .bytes = collective_bytes(&call),
+            .sequence = call.detail ? detail->sequence : -1,
+            .source = call.detail ? detail->source_rank : -1,
+            .destination = call.detail ? detail->destination_rank : -1,
+            .group = group_of_call(maker, &call, event->track),
+            .step = step == NO_STEP ? -1 : (int32_t)step,
+            .kind = (uint8_t)call.kind,
+            .element_type = (int8_t)call.element_type,
+        };
+    }
+}
+
+/* ---- stretches of exposed communication ----------------------------------------------------- */
+
+static void add_stretch(struct digest_maker *maker, struct digest_stretch stretch)
+{
+    struct rank_digest *digest = maker->digest;
+    struct digest_stretch *last =
+        digest->exposed_count ? &digest->exposed[digest->exposed_count - 1] : NULL;
+
+    if (last && last->end_ns == stretch.start_ns && last->step == stretch.step) {
+        last->end_ns = stretch.end_ns;
+        return;
+    }
+    digest->exposed[digest->exposed_count++] = stretch;
+}
+
+/* The stretches of one step. With `is_counting` set they are counted only, neighbours not joined.
+ */
+static size_t walk_step(struct digest_maker *maker, uint32_t step, bool is_counting)
+{
+    const struct class_timeline *timeline = &maker->ledger->timeline;
+    const struct step_window *window = &maker->ledger->steps[step].window;
+    size_t at = class_timeline_at(timeline, window->start_ns, 0);
+    size_t count = 0;
+
+    if (at == SIZE_MAX)
+        at = 0;
+    for (; at + 1 < timeline->count && timeline->changes[at].start_ns < window->end_ns; at++) {
+        int64_t start_ns = timeline->changes[at].start_ns;
+        int64_t end_ns = timeline->changes[at + 1].start_ns;
+        uint32_t mask = timeline->changes[at].mask;
+
+        if (!mask || __builtin_ctz(mask) != KERNEL_COMMUNICATION)
+            continue;
+        if (start_ns < window->start_ns)
+            start_ns = window->start_ns;
+        if (end_ns > window->end_ns)
+            end_ns = window->end_ns;
+        count++;
+        if (!is_counting)
+            add_stretch(maker, (struct digest_stretch){.start_ns = start_ns + maker->base_ns,
+                                                       .end_ns = end_ns + maker->base_ns,
+                                                       .step = step});
+    }
+    return count;
+}
+
+static void take_exposed(struct digest_maker *maker)
+{
+    struct rank_digest *digest = maker->digest;
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < digest->step_count; i++)
+        count += walk_step(maker, i, true);
+    digest->exposed = arena_allocate(&digest->arena, count * sizeof *digest->exposed);
+    for (uint32_t i = 0; i < digest->step_count; i++)
+        (void)walk_step(maker, i, false);
+}
+
+void make_digest(struct rank_digest *digest, const struct trace *trace, const struct ledger *ledger,
+                 const struct efficiency *efficiency)
+{
+    struct digest_maker maker = {
+        .digest = digest, .trace = trace, .ledger = ledger, .base_ns = base_of(trace, ledger)};
+
+    take_facts(&maker, efficiency);
+    take_memory(&maker);
+    take_steps(&maker, efficiency);
+    if (!ledger->is_cpu_only) {
+        take_calls(&maker);
+        take_exposed(&maker);
+    }
+    hash_map_clear(&maker.group_of);
+    hash_map_clear(&maker.stream_place);
+}

@@ -1,0 +1,15 @@
+/* Reduces a trace and its ledger to the digest of its rank. */
+#ifndef FLOPLEDGER_RANKS_MAKE_DIGEST_H
+#define FLOPLEDGER_RANKS_MAKE_DIGEST_H
+
+#include "efficiency/efficiency.h"
+#include "ledger/step_ledger.h"
+#include "ranks/rank_digest.h"
+#include "trace/trace.h"
+
+/* `digest` must be zeroed; it needs none of the others afterwards. `efficiency` gives FLOPs and the
+ * device. Memory is known where the trace was read with it (read_options.keeps_memory). */
+void make_digest(struct rank_digest *digest, const struct trace *trace, const struct ledger *ledger,
+                 const struct efficiency *efficiency);
+
+#endif

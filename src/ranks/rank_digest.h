@@ -1,0 +1,93 @@
+/* What is kept of one rank once its trace is gone: integers only, so that digests can be made
+ * anywhere, merged in any order, and always give the same report. docs/formats/digest.md describes
+ * how they are stored. */
+#ifndef FLOPLEDGER_RANKS_RANK_DIGEST_H
+#define FLOPLEDGER_RANKS_RANK_DIGEST_H
+
+#include "base/arena.h"
+#include "ledger/account.h"
+#include "ledger/step_window.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The ways in which the ranks of a run divide the work, in the order in which they are printed. */
+enum layout_axis { AXIS_TENSOR, AXIS_CONTEXT, AXIS_DATA, AXIS_PIPELINE, AXIS_COUNT };
+
+/* One step of the rank, as its ledger booked it: account_ns sums to end_ns - start_ns. */
+struct digest_step {
+    int64_t number;
+    int64_t start_ns; /* by the rank's own clock, since 1970 where its trace says so */
+    int64_t end_ns;
+    int64_t account_ns[ACCOUNT_COUNT];
+    int64_t communication_ns;        /* any communication kernel runs, hidden or not */
+    int64_t hidden_communication_ns; /* ... while a compute kernel runs */
+    int64_t flops; /* executed by matrix work, as far as known; -1: nothing is known */
+    bool is_cut;
+};
+
+/* Ranks that communicate, as the trace tells them apart. */
+struct digest_group {
+    const char *name;  /* Process Group Name; "" where the trace does not say */
+    const char *ranks; /* Process Group Ranks, as written; "" likewise */
+    int64_t size;      /* -1: not known */
+    int64_t stream;    /* where it has no name: the place of its stream among those of the rank */
+};
+
+/* One communication kernel, in order of start. */
+struct digest_call {
+    int64_t start_ns; /* by the rank's own clock */
+    int64_t duration_ns;
+    int64_t bytes;    /* of the whole message; -1: not known */
+    int64_t sequence; /* -1: not known */
+    int32_t source;   /* of a send or receive; -1: not known */
+    int32_t destination;
+    uint32_t group;      /* index in groups */
+    int32_t step;        /* index in steps; -1: outside of them */
+    uint8_t kind;        /* enum collective_kind */
+    int8_t element_type; /* -1: not known */
+};
+
+/* A stretch in which only communication runs: account_ns[ACCOUNT_COMMUNICATION] piece by piece. */
+struct digest_stretch {
+    int64_t start_ns;
+    int64_t end_ns;
+    uint32_t step; /* index in steps */
+};
+
+/* Zeroed is empty; all memory but itself lives in `arena`. */
+struct rank_digest {
+    int64_t rank;                    /* -1: not known */
+    int64_t world_size;              /* -1: not known */
+    int32_t coordinates[AXIS_COUNT]; /* -1: not known */
+    int32_t device;                  /* the number of the device that was booked; -1: the CPU */
+    enum window_source source;
+    const char *file; /* its name without the folder */
+    const char *hostname;
+    const char *device_name;
+    int64_t link_bytes_per_second; /* of the device's links, one direction; 0: not known */
+    int64_t memory_bytes;          /* of the device; -1: not known */
+    int64_t peak_allocated_bytes;  /* -1: not recorded */
+    int64_t peak_reserved_bytes;   /* -1: not recorded */
+    int64_t between_steps_ns;
+    int64_t damaged_events;
+    bool is_truncated;
+    struct digest_step *steps; /* [step_count], by start */
+    uint32_t step_count;
+    struct digest_group *groups; /* [group_count] */
+    uint32_t group_count;
+    struct digest_call *calls; /* [call_count], by start */
+    uint32_t call_count;
+    struct digest_stretch *exposed; /* [exposed_count], by start */
+    uint32_t exposed_count;
+    struct arena arena;
+};
+
+void rank_digest_clear(struct rank_digest *digest);
+
+/* Sum of an account over all steps, and of all accounts. */
+int64_t digest_account_ns(const struct rank_digest *digest, enum account account);
+int64_t digest_total_ns(const struct rank_digest *digest);
+
+#endif
