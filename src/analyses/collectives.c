@@ -23,21 +23,13 @@ struct collective_groups {
     struct tally all;
 };
 
-/* Sizes of one power of two share a row: 0 not known, else 1 + the position of the highest bit. */
-static uint32_t size_bucket(int64_t bytes)
-{
-    if (bytes < 0)
-        return 0;
-    return bytes == 0 ? 1 : 65u - (uint32_t)__builtin_clzll((unsigned long long)bytes);
-}
-
 static void add_collective(struct collective_groups *groups, const struct trace *trace,
                            uint32_t index)
 {
     struct collective_call call = describe_collective(trace, index);
     int64_t bytes = collective_bytes(&call);
-    uint32_t kind =
-        (uint32_t)call.kind | (uint32_t)(call.element_type + 1) << 8 | size_bucket(bytes) << 16;
+    uint32_t kind = (uint32_t)call.kind | (uint32_t)(call.element_type + 1) << 8 |
+                    message_size_class(bytes) << 16;
     uint32_t group_size =
         call.group_size > 0 && call.group_size < UINT32_MAX ? (uint32_t)call.group_size : 0;
     uint32_t key = hash_map_add(&groups->by_key, pair_key(kind, group_size), groups->count);

@@ -1,14 +1,12 @@
-/* All ranks side by side: who is slow, and who waits for whom. Reads the results of the ranks, not
- * their traces. */
+/* All ranks of a run side by side: who is slow, who waits for whom, and what it costs. Reads the
+ * digests of the ranks, not their traces. */
 #include "analyses/ranks_overview.h"
 
+#include "analyses/ranks_tables.h"
 #include "analyses/tally.h"
 #include "base/format.h"
-#include "ledger/step_outliers.h"
-#include "results/find_results.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *rank_label(struct results *results, const struct trace *trace)
@@ -21,155 +19,236 @@ const char *rank_label(struct results *results, const struct trace *trace)
     return results_text(results, slash ? slash + 1 : path);
 }
 
-static int64_t mean_ns_of(const struct rank_results *rank, const char *key)
-{
-    struct value mean =
-        find_cell(find_table(find_section(rank, "step_ledger"), "ledger"), "key", key, "mean");
+/* ---- numbers -------------------------------------------------------------------------------- */
 
-    return mean.unit == UNIT_TIME_NS ? mean.integer : 0;
+/* "3, 5, 17 and 40 more" */
+static const char *missing_ranks(struct results *results, const struct all_ranks *run)
+{
+    const char *list = "";
+    uint32_t shown = run->missing_count < 16 ? run->missing_count : 16;
+
+    for (uint32_t i = 0; i < shown; i++)
+        list = results_format(results, "%s%s%" PRId64, list, i ? ", " : "", run->missing[i]);
+    if (run->missing_in_all > shown)
+        list =
+            results_format(results, "%s and %" PRId64 " more", list, run->missing_in_all - shown);
+    return list;
 }
 
-/* Share of the line `key` of the ledger; of `or_key` where there is no such line, else 0. */
-static struct value share_of(const struct rank_results *rank, const char *key, const char *or_key)
+static void add_ranks_number(struct results *results, struct section *section,
+                             const struct all_ranks *run)
 {
-    const struct section *section = find_section(rank, "step_ledger");
-    const struct table *ledger = find_table(section, "ledger");
-    struct value share = find_cell(ledger, "key", key, "share");
+    const char *note = NULL;
 
-    if (share.unit == UNIT_NONE && or_key)
-        share = find_cell(ledger, "key", or_key, "share");
-    return share.unit == UNIT_NONE && section ? value_fraction(0.0) : share;
+    if (run->world_size > 0 && run->missing_in_all > 0)
+        note = results_format(results, "of %" PRId64 "; missing: %s", run->world_size,
+                              missing_ranks(results, run));
+    section_add_number(results, section,
+                       (struct number){"ranks", "ranks", value_count(run->count), note});
+    if (run->world_size > 0)
+        section_add_number(
+            results, section,
+            (struct number){"world_size", "ranks in the run", value_count(run->world_size), NULL});
 }
 
-struct ranks_spread {
-    size_t slowest; /* the longest mean step; SIZE_MAX where none stands out by more than 2 % */
-    size_t least_waiting; /* the least exposed communication; SIZE_MAX where ranks differ by less
-                             than 5 % of a step */
-    int64_t median_step_ns;
-    int64_t median_exposed_ns;
-};
-
-static struct ranks_spread measure_spread(const struct results *results)
+static void add_layout_number(struct results *results, struct section *section,
+                              const struct all_ranks *run)
 {
-    struct ranks_spread spread = {.slowest = 0, .least_waiting = 0};
-    int64_t *steps = zeroed_array(results->rank_count, sizeof *steps);
-    int64_t *exposed = zeroed_array(results->rank_count, sizeof *exposed);
+    const char *text = "";
 
-    for (size_t i = 0; i < results->rank_count; i++) {
-        steps[i] = mean_ns_of(&results->ranks[i], "step");
-        exposed[i] = mean_ns_of(&results->ranks[i], "exposed_communication");
-        if (steps[i] > steps[spread.slowest])
-            spread.slowest = i;
-        if (exposed[i] < exposed[spread.least_waiting])
-            spread.least_waiting = i;
+    if (!run->layout.is_given)
+        return;
+    for (unsigned i = 0; i < AXIS_COUNT; i++) {
+        enum layout_axis axis = (enum layout_axis)run->layout.order[i];
+
+        text = results_format(results, "%s%s%s=%d", text, i ? ", " : "", layout_axis_key(axis),
+                              run->layout.sizes[axis]);
     }
-    {
-        int64_t slowest_ns = steps[spread.slowest], least_ns = exposed[spread.least_waiting];
+    section_add_number(results, section,
+                       (struct number){"layout", "layout, fastest first", value_text(text), NULL});
+}
 
-        spread.median_step_ns = median_of(steps, results->rank_count);
-        spread.median_exposed_ns = median_of(exposed, results->rank_count);
-        if ((double)slowest_ns <= 1.02 * (double)spread.median_step_ns)
-            spread.slowest = SIZE_MAX;
-        if ((double)(spread.median_exposed_ns - least_ns) <= 0.05 * (double)spread.median_step_ns)
-            spread.least_waiting = SIZE_MAX;
+static const char *share_note(struct results *results, int64_t part_ns, int64_t whole_ns)
+{
+    if (whole_ns <= 0)
+        return NULL;
+    return results_format(results, "%s of it",
+                          format_fraction(fraction_of(part_ns, whole_ns)).text);
+}
+
+/* Sums over the ranks. */
+static struct rank_communication sum_communication(const struct all_ranks *run)
+{
+    struct rank_communication sum = {0};
+
+    for (uint32_t i = 0; i < run->count; i++) {
+        const struct rank_communication *one = &run->ranks[i].communication;
+
+        sum.kernel_ns = saturated_sum(sum.kernel_ns, one->kernel_ns);
+        sum.waiting_ns = saturated_sum(sum.waiting_ns, one->waiting_ns);
+        sum.transfer_ns = saturated_sum(sum.transfer_ns, one->transfer_ns);
+        sum.unknown_ns = saturated_sum(sum.unknown_ns, one->unknown_ns);
+        sum.joined_count += one->joined_count;
     }
-    free(steps);
-    free(exposed);
-    return spread;
+    return sum;
 }
 
-static const char *remark_on(size_t index, const struct ranks_spread *spread)
+static void add_time(struct results *results, struct section *section, const char *key,
+                     const char *title, int64_t ns, const char *note)
 {
-    if (index == spread->slowest)
-        return "longest step";
-    if (index == spread->least_waiting)
-        return "waits least";
-    return "";
+    section_add_number(results, section, (struct number){key, title, value_time_ns(ns), note});
 }
 
-static void fill_row(struct value *cells, const struct rank_results *rank)
+static void add_communication_numbers(struct results *results, struct section *section,
+                                      const struct all_ranks *run)
 {
-    const struct section *ledger = find_section(rank, "step_ledger");
-    const struct section *run = find_section(rank, "run");
-    const char *slash = strrchr(rank->file, '/');
+    struct rank_communication sum = sum_communication(run);
 
-    cells[0] = value_text(rank->label);
-    cells[1] = value_text(slash ? slash + 1 : rank->file);
-    cells[2] = find_cell(find_table(run, "devices"), "is_reported", "yes", "name");
-    cells[3] = find_number(run, "steps");
-    cells[4] = find_number(ledger, "step_time_mean");
-    cells[5] = share_of(rank, "matrix", NULL);
-    cells[6] = share_of(rank, "other_compute", NULL);
-    cells[7] = share_of(rank, "exposed_communication", NULL);
-    cells[8] = share_of(rank, "copies", "exposed_copy");
-    cells[9] = share_of(rank, "idle", NULL);
+    if (sum.kernel_ns == 0)
+        return;
+    add_time(results, section, "communication", "communication kernels, all ranks", sum.kernel_ns,
+             NULL);
+    if (sum.joined_count == 0) {
+        section_add_number(
+            results, section,
+            (struct number){"communication_waiting", "of it waiting for late ranks",
+                            value_not_known("needs the traces of the ranks it talks to"), NULL});
+        return;
+    }
+    add_time(results, section, "communication_waiting", "of it waiting for late ranks",
+             sum.waiting_ns, share_note(results, sum.waiting_ns, sum.kernel_ns));
+    add_time(results, section, "communication_transfer", "of it transfer", sum.transfer_ns,
+             results_format(results, "%s per rank",
+                            format_time(sum.transfer_ns / (int64_t)run->count).text));
+    if (sum.unknown_ns > 0)
+        add_time(results, section, "communication_unknown", "of it not known", sum.unknown_ns,
+                 "no other rank of the group is here, or its calls do not match");
 }
 
-static void add_findings(struct results *results, struct section *section,
-                         const struct ranks_spread *spread)
+static void add_skew_numbers(struct results *results, struct section *section,
+                             const struct all_ranks *run)
 {
-    if (spread->least_waiting != SIZE_MAX) {
-        const struct rank_results *rank = &results->ranks[spread->least_waiting];
+    const struct end_skew *aligned = &run->clocks.aligned;
+    const struct end_skew *recorded = &run->clocks.as_recorded;
 
+    if (recorded->count == 0)
+        return;
+    add_time(results, section, "end_skew_recorded", "ends of a collective apart, as recorded",
+             recorded->median_ns,
+             results_format(results, "median; %s to %s", format_time(recorded->least_ns).text,
+                            format_time(recorded->most_ns).text));
+    if (aligned->count > 0)
+        add_time(results, section, "end_skew", "with the clocks aligned", aligned->median_ns,
+                 results_format(results, "median; %s to %s", format_time(aligned->least_ns).text,
+                                format_time(aligned->most_ns).text));
+}
+
+/* ---- findings ------------------------------------------------------------------------------- */
+
+static void find_straggler(struct results *results, struct section *section,
+                           const struct all_ranks *run, const struct ranks_spread *spread)
+{
+    const struct rank_in_run *rank = &run->ranks[spread->straggler];
+    const struct rank_communication *communication = &rank->communication;
+
+    section_add_finding(
+        results, section,
+        (struct finding){
+            .what = results_format(results, "the others wait for %s",
+                                   rank_text(results, run, spread->straggler)),
+            .evidence = results_format(
+                results, "last to come in %u of %u collectives; %s of %s waited in all",
+                communication->late_count, communication->joined_count,
+                format_time(communication->caused_ns).text, format_time(spread->waiting_ns).text),
+            .try_this = "compare its compute, data loading and clocks with another rank's (--rank)",
+            .cost_ns = rank_mean_ns(rank, communication->caused_exposed_ns) /
+                       (run->count > 1 ? (int64_t)run->count - 1 : 1)});
+}
+
+static void find_least_waiting(struct results *results, struct section *section,
+                               const struct all_ranks *run, const struct ranks_spread *spread)
+{
+    const struct rank_in_run *rank = &run->ranks[spread->least_waiting];
+    int64_t exposed_ns = rank_mean_ns(rank, digest_account_ns(rank->digest, ACCOUNT_COMMUNICATION));
+
+    section_add_finding(
+        results, section,
+        (struct finding){
+            .what = results_format(
+                results, "%s waits least in communication: the others probably wait for it",
+                rank_text(results, run, spread->least_waiting)),
+            .evidence = results_format(
+                results, "exposed communication per step: %s, the median rank %s",
+                format_time(exposed_ns).text, format_time(spread->median_exposed_ns).text),
+            .try_this = "compare its compute, data loading and clocks with another rank's (--rank)",
+            .cost_ns = spread->median_exposed_ns - exposed_ns});
+}
+
+static void find_slowest(struct results *results, struct section *section,
+                         const struct all_ranks *run, const struct ranks_spread *spread)
+{
+    int64_t step_ns = rank_mean_step_ns(&run->ranks[spread->slowest]);
+
+    section_add_finding(
+        results, section,
+        (struct finding){.what = results_format(results, "%s has the longest steps",
+                                                rank_text(results, run, spread->slowest)),
+                         .evidence = results_format(results, "%s on average, the median rank %s",
+                                                    format_time(step_ns).text,
+                                                    format_time(spread->median_step_ns).text),
+                         .try_this = "look at it alone: --rank",
+                         .cost_ns = step_ns - spread->median_step_ns});
+}
+
+static void find_absent(struct results *results, struct section *section,
+                        const struct all_ranks *run)
+{
+    if (run->missing_in_all > 0)
         section_add_finding(
             results, section,
             (struct finding){
                 .what = results_format(
-                    results, "%s waits least in communication: the others probably wait for it",
-                    rank->label),
-                .evidence = results_format(
-                    results, "exposed communication per step: %s, the median rank %s",
-                    format_time(mean_ns_of(rank, "exposed_communication")).text,
-                    format_time(spread->median_exposed_ns).text),
-                .try_this =
-                    "compare its compute, data loading and clocks with another rank's (--rank)",
-                .cost_ns = spread->median_exposed_ns - mean_ns_of(rank, "exposed_communication")});
-    }
-    if (spread->slowest != SIZE_MAX) {
-        const struct rank_results *rank = &results->ranks[spread->slowest];
-
+                    results, "of %" PRId64 " of %" PRId64 " ranks there is no trace: %s",
+                    run->missing_in_all, run->world_size, missing_ranks(results, run)),
+                .evidence = "waiting for them counts as transfer, so that waiting is at least what "
+                            "is printed",
+                .try_this = "give their traces or digests too",
+                .cost_ns = -1,
+                .is_warning = true});
+    for (uint32_t i = 0; i < run->double_count; i++)
         section_add_finding(
             results, section,
-            (struct finding){
-                .what = results_format(results, "%s has the longest steps", rank->label),
-                .evidence = results_format(results, "%s on average, the median rank %s",
-                                           format_time(mean_ns_of(rank, "step")).text,
-                                           format_time(spread->median_step_ns).text),
-                .try_this = "look at it alone: --rank",
-                .cost_ns = mean_ns_of(rank, "step") - spread->median_step_ns});
-    }
+            (struct finding){.what = results_format(results,
+                                                    "rank %" PRId64
+                                                    " is here more than once: '%s' is left out",
+                                                    run->doubles[i]->rank, run->doubles[i]->file),
+                             .try_this = "give one trace of each rank",
+                             .cost_ns = -1,
+                             .is_warning = true});
 }
 
-struct section *compare_ranks(struct results *results)
+struct section *compare_ranks(struct results *results, const struct all_ranks *run, uint32_t top)
 {
-    static const struct column columns[] = {
-        {"rank", "rank", UNIT_TEXT, 0, false},
-        {"file", "file", UNIT_TEXT, 4, false},
-        {"device", "device", UNIT_TEXT, 5, false},
-        {"steps", "steps", UNIT_COUNT, 3, false},
-        {"step_time_mean", "mean step", UNIT_TIME_NS, 0, false},
-        {"matrix_share", "matrix", UNIT_FRACTION, 1, false},
-        {"other_compute_share", "other compute", UNIT_FRACTION, 2, false},
-        {"communication_share", "exposed comm", UNIT_FRACTION, 1, false},
-        {"copy_share", "copies", UNIT_FRACTION, 3, false},
-        {"idle_share", "idle", UNIT_FRACTION, 1, false},
-        {"remark", "stands out", UNIT_TEXT, 0, false},
-    };
     struct section *section =
         section_new(results, "overview", "All ranks", "Shares are of each rank's own step time.");
-    struct table *table = section_add_table(results, section, "ranks", "Ranks", columns,
-                                            sizeof columns / sizeof *columns);
-    struct ranks_spread spread = measure_spread(results);
+    struct ranks_spread spread = measure_ranks_spread(run);
 
-    section_add_number(
-        results, section,
-        (struct number){"ranks", "ranks", value_count((int64_t)results->rank_count), NULL});
-    for (size_t i = 0; i < results->rank_count; i++) {
-        struct value *cells = table_add_row(results, table, 0);
-
-        fill_row(cells, &results->ranks[i]);
-        cells[10] = value_text(remark_on(i, &spread));
-    }
-    add_findings(results, section, &spread);
+    add_ranks_number(results, section, run);
+    add_layout_number(results, section, run);
+    add_communication_numbers(results, section, run);
+    add_skew_numbers(results, section, run);
+    add_ranks_table(results, section, run, &spread, top);
+    add_job_ledger_table(results, section, run);
+    add_joint_collectives_table(results, section, run, top);
+    add_imbalance_table(results, section, run);
+    add_clocks_table(results, section, run, top);
+    add_rank_steps_table(results, section, run);
+    find_absent(results, section, run);
+    if (spread.straggler != SIZE_MAX)
+        find_straggler(results, section, run, &spread);
+    if (spread.least_waiting != SIZE_MAX)
+        find_least_waiting(results, section, run, &spread);
+    if (spread.slowest != SIZE_MAX)
+        find_slowest(results, section, run, &spread);
     return section;
 }

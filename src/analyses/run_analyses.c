@@ -59,9 +59,3 @@ void run_analyses(struct results *results, const struct analysis_input *input)
     if (input->options->timeline_blocks > 0)
         rank->timeline = make_timeline(results, input, rank, input->options->timeline_blocks);
 }
-
-void add_overview(struct results *results)
-{
-    if (results->rank_count > 1)
-        results->overview = compare_ranks(results);
-}

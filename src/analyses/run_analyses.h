@@ -7,10 +7,6 @@
 /* Adds a rank to `results` with one section for each analysis that has something to say. */
 void run_analyses(struct results *results, const struct analysis_input *input);
 
-/* Fills results->overview from the sections of all ranks where there are several; the traces are no
- * longer needed. */
-void add_overview(struct results *results);
-
 /* NULL-terminated, in the order they run. */
 const struct analysis *const *all_analyses(void);
 

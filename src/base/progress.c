@@ -3,13 +3,13 @@
 #include "base/progress.h"
 
 #include "base/format.h"
+#include "base/terminal.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { FIRST_PICTURE_NS = 1000000000, PICTURE_NS = 100000000, BAR_COLUMNS = 30 };
 
@@ -34,7 +34,7 @@ struct progress *progress_new(const char *title, int64_t total_bytes, bool is_wa
 {
     struct progress *progress;
 
-    if (!is_wanted || !isatty(STDERR_FILENO))
+    if (!is_wanted || !is_terminal(stderr))
         return NULL;
     progress = calloc(1, sizeof *progress);
     if (!progress)

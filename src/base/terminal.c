@@ -7,6 +7,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+bool is_terminal(FILE *stream)
+{
+    return !getenv("OMPI_COMM_WORLD_SIZE") && isatty(fileno(stream));
+}
+
 int terminal_width(FILE *stream)
 {
     const char *columns = getenv("COLUMNS");
@@ -19,7 +24,7 @@ int terminal_width(FILE *stream)
         if (*end == '\0' && width > 0 && width <= 10000)
             return (int)width;
     }
-    if (isatty(fileno(stream)) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    if (is_terminal(stream) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return TERMINAL_WIDTH_DEFAULT;
 }
@@ -31,7 +36,7 @@ bool terminal_shows_color(FILE *stream)
 
     if ((no_color && *no_color) || !terminal || strcmp(terminal, "dumb") == 0)
         return false;
-    return isatty(fileno(stream));
+    return is_terminal(stream);
 }
 
 bool locale_is_utf8(void)

@@ -7,6 +7,9 @@
 
 enum { TERMINAL_WIDTH_DEFAULT = 80 };
 
+/* False under Open MPI's mpirun, where every output looks like a terminal, wherever it goes. */
+bool is_terminal(FILE *stream);
+
 /* Columns: COLUMNS if it holds a number, else the terminal's width, else 80 (a file, a pipe). */
 int terminal_width(FILE *stream);
 

@@ -21,35 +21,16 @@ static void add_memory(struct results *results, const struct trace *trace,
                                                       .is_warning = true});
 }
 
-bool analyse_trace(struct results *results, const struct trace *trace, const void *context,
-                   struct error *error)
+void analyse_trace(struct results *results, const struct trace *trace,
+                   const struct booked_trace *booked, const struct analysis_plan *plan)
 {
-    const struct analysis_plan *plan = context;
-    SCOPED(booked_trace) booked = {0};
-
-    if (!book_trace(&booked, trace, &plan->booking, error))
-        return false;
     run_analyses(results, &(struct analysis_input){.trace = trace,
-                                                   .ledger = &booked.ledger,
-                                                   .costs = &booked.costs,
-                                                   .efficiency = &booked.efficiency,
-                                                   .work = &booked.work,
-                                                   .description = &booked.description,
+                                                   .ledger = &booked->ledger,
+                                                   .costs = &booked->costs,
+                                                   .efficiency = &booked->efficiency,
+                                                   .work = &booked->work,
+                                                   .description = &booked->description,
                                                    .options = &plan->analysis});
     if (plan->with_memory && trace->memory.count > 0)
         add_memory(results, trace, plan);
-    return true;
-}
-
-bool choose_rank(struct results *results, int64_t rank, struct error *error)
-{
-    for (size_t i = 0; i < results->rank_count; i++) {
-        if (results->ranks[i].rank == rank) {
-            results->ranks = &results->ranks[i];
-            results->rank_count = 1;
-            return true;
-        }
-    }
-    return error_set(error, ERROR_NO_DATA, "no trace of rank %lld among those given",
-                     (long long)rank);
 }

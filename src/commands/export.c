@@ -1,5 +1,4 @@
 /* `flopledger export FORMAT TRACE...`: the results, for other programs. */
-#include "analyses/run_analyses.h"
 #include "base/attributes.h"
 #include "base/folders.h"
 #include "base/invariant.h"
@@ -10,6 +9,7 @@
 #include "commands/input_files.h"
 #include "commands/page_options.h"
 #include "commands/read_files.h"
+#include "commands/read_ranks.h"
 #include "exports/export_format.h"
 #include "reports/write_report.h"
 
@@ -201,30 +201,21 @@ static bool export_files(const struct input_files *files, const struct export_fo
         .analysis = {.top = UINT32_MAX},
         .with_memory = true,
     };
-    struct file_reading reading = {
+    struct rank_reading reading = {
         .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
         .shows_progress = settings->shows_progress,
-        .keeps_memory = true,
-        .use = analyse_trace,
-        .context = &plan,
+        .in_full = EVERY_RANK_IN_FULL,
+        .rank = settings->rank,
+        .plan = &plan,
     };
-    struct files_read outcome = {0};
+    struct mpi_world alone = {0};
     SCOPED(results) results = {0};
+    SCOPED(digest_set) set = {0};
 
     results_init(&results);
-    read_files(&outcome, &results, files, &reading);
-    if (outcome.used_count == 0) {
-        *error = outcome.first_error;
-        return false;
-    }
-    note_passed_over(&results, files);
-    if (results.rank_count > 1)
-        add_overview(&results);
-    if (settings->rank >= 0 && !choose_rank(&results, settings->rank, error))
-        return false;
-    if (!write_results(&results, format, settings->output, error))
-        return false;
-    return judge_files_read(&outcome, error);
+    return read_run(&set, &results, files, &reading, &alone, error) &&
+           write_results(&results, format, settings->output, error) &&
+           judge_ranks_read(&set, error);
 }
 
 static bool run_with(struct export_settings *settings, char **operands, int count,

@@ -3,6 +3,9 @@
 
 #include "base/attributes.h"
 #include "base/input_stream.h"
+#include "base/invariant.h"
+#include "ranks/digest_set.h"
+#include "ranks/rank_layout.h"
 #include "readers/open_trace.h"
 
 #include <dirent.h>
@@ -26,7 +29,7 @@ static void add_file(struct input_files *files, char *path, int64_t bytes)
             abort();
         files->files = larger;
     }
-    files->files[files->count++] = (struct input_file){.path = path, .bytes = bytes};
+    files->files[files->count++] = (struct input_file){.path = path, .bytes = bytes, .rank = -1};
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -50,7 +53,7 @@ static bool may_hold_events(const char *head, size_t length)
 }
 
 enum folder_file {
-    IS_TRACE,
+    IS_TRACE,      /* or a digest of one */
     IS_UNREADABLE, /* or empty */
     IS_OTHER,
 };
@@ -66,6 +69,8 @@ static enum folder_file look_into(const char *path)
         return IS_UNREADABLE;
     if (!input_stream_next(&stream, 0, &window) || window.length == 0)
         return IS_UNREADABLE;
+    if (digest_set_recognises(window.text, window.length))
+        return IS_TRACE;
     for (reader = all_readers(); *reader; reader++) {
         if ((*reader)->recognises(window.text,
                                   window.length < HEAD_BYTES ? window.length : HEAD_BYTES))
@@ -213,6 +218,32 @@ static bool add_operand(struct input_files *files, const char *operand, struct e
     return true;
 }
 
+static int compare_numbers(const void *left, const void *right)
+{
+    const int64_t *a = left;
+    const int64_t *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Names tell ranks where each tells one and no two the same; a name alone may tell anything. */
+static void take_ranks_from_names(struct input_files *files)
+{
+    int64_t *ranks = require_memory(calloc(files->count + 1, sizeof *ranks));
+    bool is_told = files->count > 1;
+
+    for (size_t i = 0; i < files->count; i++) {
+        files->files[i].place = i;
+        files->files[i].rank = ranks[i] = rank_in_path(files->files[i].path);
+    }
+    qsort(ranks, files->count, sizeof *ranks, compare_numbers);
+    for (size_t i = 0; i < files->count; i++)
+        is_told = is_told && ranks[i] >= 0 && (i == 0 || ranks[i] != ranks[i - 1]);
+    for (size_t i = 0; !is_told && i < files->count; i++)
+        files->files[i].rank = -1;
+    free(ranks);
+}
+
 bool find_input_files(struct input_files *files, char **operands, int count, struct error *error)
 {
     if (count == 0)
@@ -228,6 +259,7 @@ bool find_input_files(struct input_files *files, char **operands, int count, str
     for (size_t i = 0; i < files->count && files->bytes_in_all >= 0; i++)
         files->bytes_in_all =
             files->files[i].bytes < 0 ? -1 : files->bytes_in_all + files->files[i].bytes;
+    take_ranks_from_names(files);
     return true;
 }
 

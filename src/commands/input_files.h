@@ -12,6 +12,8 @@
 struct input_file {
     char *path;    /* as opened; "-" is standard input */
     int64_t bytes; /* -1: not known (a pipe) */
+    int64_t rank;  /* by the names of the files, where they tell one for each and all differ; -1 */
+    size_t place;  /* among all files found */
 };
 
 struct input_files {
@@ -24,10 +26,10 @@ struct input_files {
 };
 
 /* `files` must be zeroed. Files given by name are taken as they are, whether they exist or not; of
- * a folder those that a reader recognises, and those with a trace's name (.json, .json.gz,
- * .json.zst) that are empty or cannot be read (so that their loss is told); of the folder of a
- * recorded run the newest trace of each rank. Errors: no operand
- * (ERROR_USAGE), "-" twice, a folder that cannot be read or holds no trace. */
+ * a folder those that a reader recognises, digests of ranks, and those with a trace's name (.json,
+ * .json.gz, .json.zst) that are empty or cannot be read (so that their loss is told); of the folder
+ * of a recorded run the newest trace of each rank. Errors: no operand (ERROR_USAGE), "-" twice, a
+ * folder that cannot be read or holds no trace. */
 MUST_USE bool find_input_files(struct input_files *files, char **operands, int count,
                                struct error *error);
 

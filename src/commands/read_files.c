@@ -14,6 +14,7 @@
 
 /* One rank of one file on its way to results. */
 struct file_job {
+    const struct input_file *file;
     const struct trace_source *source;
     uint32_t part;
     struct results results;
@@ -45,6 +46,8 @@ static void do_job(struct file_job *job, const struct job_list *list)
         return;
     if (!open_trace_part(&trace, job->source, &options, &job->error))
         return;
+    if (trace.facts.rank < 0)
+        trace.facts.rank = job->file->rank;
     job->rank = trace.facts.rank;
     job->is_damaged = trace.read.is_truncated || trace.read.damaged_events > 0;
     job->is_used = list->reading->use(&job->results, &trace, list->reading->context, &job->error);
@@ -94,7 +97,7 @@ static int compare_jobs(const void *a, const void *b)
 
 /* Counts the job, and names it as a problem where it failed. */
 static void account_for(struct files_read *outcome, struct results *results,
-                        const struct file_job *job)
+                        const struct file_job *job, const struct file_reading *reading)
 {
     struct finding problem = {.cost_ns = -1, .is_warning = true};
 
@@ -107,6 +110,10 @@ static void account_for(struct files_read *outcome, struct results *results,
     if (outcome->failed_count == 1 ||
         (outcome->first_error.class == ERROR_NO_DATA && job->error.class != ERROR_NO_DATA))
         outcome->first_error = job->error;
+    if (reading->fail) {
+        reading->fail(job->file, &job->error, reading->context);
+        return;
+    }
     problem.what = results_text(results, job->error.message);
     results_add_problem(results, problem);
 }
@@ -119,7 +126,7 @@ static void gather(struct files_read *outcome, struct results *results, struct j
     if (!sorted)
         abort();
     for (size_t i = 0; i < list->count; i++) {
-        account_for(outcome, results, &list->jobs[i]);
+        account_for(outcome, results, &list->jobs[i], list->reading);
         if (list->jobs[i].is_used)
             sorted[used_count++] = &list->jobs[i];
     }
@@ -144,8 +151,8 @@ static void list_jobs(struct job_list *list, struct trace_source *sources,
         list->jobs =
             require_memory(realloc(list->jobs, (list->count + parts) * sizeof *list->jobs));
         for (uint32_t part = 0; part < parts; part++)
-            list->jobs[list->count++] =
-                (struct file_job){.source = &sources[i], .part = part, .error = error};
+            list->jobs[list->count++] = (struct file_job){
+                .file = &files->files[i], .source = &sources[i], .part = part, .error = error};
     }
 }
 

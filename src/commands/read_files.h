@@ -20,6 +20,10 @@ struct file_reading {
      * trace is gone when it has returned. */
     bool (*use)(struct results *results, const struct trace *trace, const void *context,
                 struct error *error);
+    /* NULL, or what is told of a file that failed, in the order of the files; then it becomes no
+     * problem of the results. */
+    void (*fail)(const struct input_file *file, const struct error *file_error,
+                 const void *context);
     const void *context;
 };
 

@@ -1,18 +1,21 @@
 /* `flopledger report TRACE...`: where the time of a run went. */
-#include "analyses/run_analyses.h"
 #include "architectures/read_architecture.h"
 #include "base/attributes.h"
 #include "commands/analysed_trace.h"
 #include "commands/booking_options.h"
 #include "commands/command.h"
 #include "commands/input_files.h"
+#include "commands/mpi_world.h"
 #include "commands/page_options.h"
 #include "commands/peak_options.h"
 #include "commands/read_files.h"
+#include "commands/read_ranks.h"
+#include "ranks/rank_layout.h"
 #include "reports/write_report.h"
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct report_settings {
     struct page_settings page;
@@ -21,6 +24,8 @@ struct report_settings {
     int sort;
     int by;
     int64_t rank;
+    const char *layout_text;
+    struct rank_layout layout; /* of layout_text */
     const struct convention *convention;
     const char *model;
     struct architecture architecture; /* of `model` */
@@ -36,6 +41,14 @@ static const char *const by_names[] = {"name", "shape", NULL};
 static const struct option report_options[] = {
     BOOKING_OPTIONS(struct report_settings),
     RANK_OPTION(struct report_settings),
+    {.name = "layout",
+     .kind = OPTION_TEXT,
+     .metavar = "SIZES",
+     FIELD(layout_text),
+     .help = "how the ranks divide the work: tp=8,pp=4,dp=16 (tensor, pipeline, data parallel; cp: "
+             "context), the ranks of a tensor group next to each other; order=tp-cp-dp-pp says "
+             "which come first; m=32 micro-batches a step, v=2 chunks of the model on a rank "
+             "(default: what the names rank3_dp1_tp1_pp0 of folders say)"},
     {.name = "convention",
      .kind = OPTION_PARSED,
      .metavar = "NAME",
@@ -87,38 +100,34 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
 }
 
 static bool report_on(const struct input_files *files, const struct report_settings *settings,
-                      struct error *error)
+                      const struct mpi_world *world, struct error *error)
 {
     struct analysis_plan plan = plan_of(settings, files->count);
-    struct file_reading reading = {
-        .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
-        .shows_progress = settings->shows_progress,
-        .use = analyse_trace,
-        .context = &plan,
+    bool is_text = strcmp(all_reports()[settings->page.format]->name, "text") == 0;
+    struct rank_reading reading = {
+        .threads = settings->threads > 0 ? (unsigned)settings->threads
+                                         : mpi_world_threads(world, default_thread_count()),
+        .shows_progress = settings->shows_progress && world->place == 0,
+        .in_full = is_text ? ONE_RANK_IN_FULL : EVERY_RANK_IN_FULL,
+        .rank = settings->rank,
+        .plan = &plan,
+        .layout = &settings->layout,
     };
-    struct files_read outcome = {0};
     SCOPED(results) results = {0};
+    SCOPED(digest_set) set = {0};
 
     results_init(&results);
-    read_files(&outcome, &results, files, &reading);
-    if (outcome.used_count == 0) {
-        *error = outcome.first_error;
+    if (!read_run(&set, &results, files, &reading, world, error))
         return false;
-    }
-    note_passed_over(&results, files);
-    if (results.rank_count > 1)
-        add_overview(&results);
-    if (settings->rank >= 0 && !choose_rank(&results, settings->rank, error))
-        return false;
-    if (!print_page(&results, &settings->page, error))
-        return false;
-    return judge_files_read(&outcome, error);
+    return world->place > 0 ||
+           (print_page(&results, &settings->page, error) && judge_ranks_read(&set, error));
 }
 
 static bool run_with(struct report_settings *settings, char **operands, int count,
                      struct error *error)
 {
     SCOPED(input_files) files = {0};
+    SCOPED(mpi_world) world = {0};
 
     if (!booking_settle(&settings->booking, error))
         return false;
@@ -128,7 +137,12 @@ static bool run_with(struct report_settings *settings, char **operands, int coun
         return false;
     if (!find_input_files(&files, operands, count, error))
         return false;
-    return report_on(&files, settings, error);
+    if (settings->layout_text &&
+        !rank_layout_parse(&settings->layout, settings->layout_text, error))
+        return false;
+    if (!mpi_world_join(&world, error))
+        return false;
+    return report_on(&files, settings, &world, error);
 }
 
 static bool run_report(int count, char **arguments, struct error *error)
@@ -154,8 +168,10 @@ const struct command report_command = {
         "nsys is installed; each process that used a device is a rank), books every nanosecond "
         "of every step to one account, and prints what the time went to: the step ledger, "
         "idle time by cause, kernels, operators, copies, collectives, overlap and launches.\n\n"
-        "Give several files, or a folder of them, for a run of several ranks: they are compared, "
-        "and one is printed in full.",
+        "Give several files, or a folder of them, for a run of several ranks: collectives are "
+        "joined across them, waiting is told from transfer, and one rank is printed in full. Files "
+        "of digests ('flopledger digest') stand for the traces they were made of. Under Open MPI's "
+        "mpirun the processes share the traces among them, and the output is the same.",
     .examples = "flopledger report trace.json.gz\n"
                 "    the report of one trace\n"
                 "flopledger report --steps 3-5 --top 20 trace.json.gz\n"

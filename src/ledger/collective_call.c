@@ -112,6 +112,13 @@ int64_t collective_bytes(const struct collective_call *call)
     return bytes;
 }
 
+uint32_t message_size_class(int64_t bytes)
+{
+    if (bytes < 0)
+        return 0;
+    return bytes == 0 ? 1 : 65u - (uint32_t)__builtin_clzll((unsigned long long)bytes);
+}
+
 double collective_bus_factor(enum collective_kind kind, int64_t group_size)
 {
     double n = (double)group_size;

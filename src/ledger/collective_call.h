@@ -47,6 +47,10 @@ int element_type_count(void);                     /* types are below it */
 const char *element_type_title(int element_type); /* "bfloat16" */
 int64_t element_type_bytes(int element_type);
 
+/* Sizes of one power of two are of one class: 0 not known, else 1 + the position of the highest
+ * bit, below 128. */
+uint32_t message_size_class(int64_t bytes);
+
 /* -1 where the call tells neither bytes nor elements and type. */
 int64_t collective_bytes(const struct collective_call *call);
 

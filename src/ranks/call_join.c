@@ -190,13 +190,21 @@ static struct shift_fit measure_shift(const struct joiner *joiner, const struct 
     return fit;
 }
 
-/* The spread counts in full: a wrong shift compares other calls. The clocks' difference decides
- * only where steps repeat exactly. */
+/* Spreads within a power of two, from 2 us on, are alike: then steps repeat so exactly that only
+ * the clocks can tell, and the shift that sets them least apart is taken. */
+static int spread_class(int64_t spread_ns)
+{
+    return 64 - __builtin_clzll((unsigned long long)spread_ns / 2000 + 1);
+}
+
+/* A wrong shift compares other calls, so that ends scatter. */
 static bool fits_better(const struct shift_fit *a, const struct shift_fit *b)
 {
+    int a_class = spread_class(a->spread_ns), b_class = spread_class(b->spread_ns);
+
     if (a->mismatches != b->mismatches)
         return a->mismatches < b->mismatches;
-    return a->spread_ns + a->offset_ns / 64 < b->spread_ns + b->offset_ns / 64;
+    return a_class != b_class ? a_class < b_class : a->offset_ns < b->offset_ns;
 }
 
 static int64_t find_shift(const struct joiner *joiner, const struct rank_calls *all,

@@ -50,7 +50,7 @@ void digest_set_add_problem(struct digest_set *set, const struct digest_problem 
     digest_put_text(&writer, problem->file);
     digest_put_text(&writer, problem->message);
     digest_put_count(&writer, problem->class);
-    add_written(set, RECORD_PROBLEM, -1, &writer);
+    add_written(set, RECORD_PROBLEM, problem->place, &writer);
 }
 
 bool digest_problem_decode(struct digest_problem *problem, const struct digest_record *record,
@@ -60,10 +60,42 @@ bool digest_problem_decode(struct digest_problem *problem, const struct digest_r
 
     if (record->kind != RECORD_PROBLEM)
         return false;
+    problem->place = record->rank;
     problem->file = digest_take_text(&reader, arena);
     problem->message = digest_take_text(&reader, arena);
     problem->class = digest_take_count(&reader) == ERROR_NO_DATA ? ERROR_NO_DATA : ERROR_INPUT;
     return !reader.has_failed;
+}
+
+void digest_set_add_source(struct digest_set *set, int64_t rank, size_t place)
+{
+    struct digest_writer writer = {0};
+
+    digest_put_count(&writer, place);
+    add_written(set, RECORD_SOURCE, rank, &writer);
+}
+
+bool digest_source_decode(size_t *place, const struct digest_record *record)
+{
+    struct digest_reader reader = {.at = record->bytes, .end = record->bytes + record->length};
+
+    if (record->kind != RECORD_SOURCE)
+        return false;
+    *place = digest_take_count(&reader);
+    return !reader.has_failed;
+}
+
+void digest_set_drop(struct digest_set *set, enum digest_record_kind kind)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->records[i].kind == kind)
+            free(set->records[i].bytes);
+        else
+            set->records[kept++] = set->records[i];
+    }
+    set->count = kept;
 }
 
 void digest_set_merge(struct digest_set *set, struct digest_set *from)
@@ -194,10 +226,12 @@ static size_t take_record(struct digest_set *set, const unsigned char *at, size_
                    "is cut off");
         return 0;
     }
-    record.kind = at[0] == RECORD_PROBLEM ? RECORD_PROBLEM : RECORD_RANK;
+    record.kind = at[0] == RECORD_PROBLEM  ? RECORD_PROBLEM
+                  : at[0] == RECORD_SOURCE ? RECORD_SOURCE
+                                           : RECORD_RANK;
     record.rank = (int64_t)take_number(at + 1, 8);
     record.length = take_number(at + 9, 4);
-    is_good = (at[0] == RECORD_PROBLEM || at[0] == RECORD_RANK) &&
+    is_good = at[0] == (unsigned char)record.kind &&
               checksum(at + RECORD_HEAD_BYTES, record.length) == take_number(at + 13, 4);
     if (is_good && record.kind == RECORD_RANK)
         is_good = digest_decode(&digest, at + RECORD_HEAD_BYTES, record.length) &&

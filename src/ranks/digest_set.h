@@ -16,17 +16,19 @@
 enum digest_record_kind {
     RECORD_RANK = 1,    /* the bytes of a digest */
     RECORD_PROBLEM = 2, /* a file that could not be used: its name and why */
+    RECORD_SOURCE = 3,  /* only between processes: which file a rank was read from */
 };
 
 struct digest_record {
     enum digest_record_kind kind;
-    int64_t rank; /* for the order; -1: not known */
+    int64_t rank; /* for the order; -1: not known. Of a problem: its place */
     unsigned char *bytes;
     size_t length;
 };
 
 /* What a file said that gave no digest. */
 struct digest_problem {
+    int64_t place; /* of the file among those given: the order in which they are told */
     const char *file;
     const char *message;
     enum error_class class;
@@ -41,6 +43,15 @@ struct digest_set {
 
 void digest_set_add(struct digest_set *set, const struct rank_digest *digest);
 void digest_set_add_problem(struct digest_set *set, const struct digest_problem *problem);
+
+/* `place`: of the file among those given. */
+void digest_set_add_source(struct digest_set *set, int64_t rank, size_t place);
+
+/* False where the record is no source. */
+MUST_USE bool digest_source_decode(size_t *place, const struct digest_record *record);
+
+/* Takes all records of one kind out. */
+void digest_set_drop(struct digest_set *set, enum digest_record_kind kind);
 
 /* Moves what `from` holds into `set`; `from` is then empty. */
 void digest_set_merge(struct digest_set *set, struct digest_set *from);

@@ -447,7 +447,7 @@ static void write_ranks(struct page *page, const struct results *results)
     for (size_t i = first; i < last && i < results->rank_count; i++) {
         part(page);
         write_rank_title(page, &results->ranks[i]);
-        if (!prints_all && results->rank_count > 1)
+        if (!prints_all && (results->rank_count > 1 || results->overview))
             write_prose(page, "", 0, "This one in full: --rank N chooses another.", QUIET);
         if (results->ranks[i].headline)
             write_prose(page, "", 0, results->ranks[i].headline, STRONG);

@@ -156,7 +156,7 @@ def take_own(checker: Checker) -> None:
     ):
         checker.take(["report", "--json", "--by", "shape", str(path)], True)
         checker.take(["inspect", "--json", str(path)], True)
-    checker.take(["report", "--json", str(folder / "two_ranks")], True)
+    checker.take(["report", "--json", "--layout", "dp=2", str(folder / "two_ranks")], True)
     for fault in ("stopped", "swapped"):
         checker.take(["ranks", "--json", str(folder / "flight" / fault)], True)
     checker.take(["flops", "--json", str(folder / "modules")], True)

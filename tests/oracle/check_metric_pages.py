@@ -35,6 +35,7 @@ OTHERS = [
     ["report", "tests/traces/golden/products/made.json"],
     f"compare --fail-if step_time>+50% {COMPARED}/before.json.gz {COMPARED}/after.json.gz".split(),
     ["compare", *["tests/traces/golden/memory_run"] * 2],
+    ["report", "--layout", "dp=2", "tests/traces/golden/two_ranks"],
     ["memory", "--compare", f"{SNAPSHOTS}/before.pickle", f"{SNAPSHOTS}/tags.pickle"],
     "report --model tests/models/gpt2.json tests/traces/golden/modules".split(),
     f"{OF_MODEL}deepseek-v3.json".split(),

@@ -1,6 +1,6 @@
 /* All ranks of a run together: made of their digests, in whatever order and wherever they came. */
-#ifndef FLOPLEDGER_RANKS_JOB_H
-#define FLOPLEDGER_RANKS_JOB_H
+#ifndef FLOPLEDGER_RANKS_ALL_RANKS_H
+#define FLOPLEDGER_RANKS_ALL_RANKS_H
 
 #include "ranks/call_join.h"
 #include "ranks/digest_set.h"
@@ -25,17 +25,17 @@ struct rank_communication {
     int64_t caused_exposed_ns; /* exposed time of others that waited for it */
 };
 
-struct job_rank {
+struct rank_in_run {
     const struct rank_digest *digest;
     int32_t coordinates[AXIS_COUNT]; /* -1: not known */
     struct rank_communication communication;
     struct exposed_parts *steps; /* [digest->step_count] */
 };
 
-struct job {
+struct all_ranks {
     struct rank_digest *digests; /* [count] */
     const struct rank_digest **digest_list;
-    struct job_rank *ranks; /* [count]: by rank; those without a number behind */
+    struct rank_in_run *ranks; /* [count]: by rank; those without a number behind */
     uint32_t count;
     struct rank_layout layout;
     int64_t world_size; /* of the layout or as the traces say; -1: not known */
@@ -49,11 +49,13 @@ struct job {
 };
 
 /* Zeroed before. Sorts `set`; does not need it afterwards. `layout` may be NULL. */
-void job_init(struct job *job, struct digest_set *set, const struct rank_layout *layout);
-void job_clear(struct job *job);
+void all_ranks_init(struct all_ranks *run, struct digest_set *set,
+                    const struct rank_layout *layout);
+void all_ranks_clear(struct all_ranks *run);
 
 /* "rank 3", or the file's name; lives as long as the next call with the same buffer. */
 enum { RANK_LABEL_BYTES = 128 };
-const char *job_rank_label(const struct job *job, uint32_t index, char label[RANK_LABEL_BYTES]);
+const char *all_ranks_label(const struct all_ranks *run, uint32_t index,
+                            char label[RANK_LABEL_BYTES]);
 
 #endif

@@ -1,0 +1,247 @@
+/* One row a rank: where its steps went, for whom it waited, and who waited for it. */
+#include "analyses/ranks_tables.h"
+#include "analyses/tally.h"
+#include "base/apportion.h"
+#include "ledger/step_outliers.h"
+
+#include <stdlib.h>
+
+/* So many ranks are shown in any case. */
+enum { RANKS_SHOWN = 64 };
+
+int64_t rank_mean_ns(const struct rank_in_run *rank, int64_t total_ns)
+{
+    return rank->digest->step_count ? rounded_mean(total_ns, rank->digest->step_count) : 0;
+}
+
+int64_t rank_mean_step_ns(const struct rank_in_run *rank)
+{
+    return rank_mean_ns(rank, digest_total_ns(rank->digest));
+}
+
+const char *rank_text(struct results *results, const struct all_ranks *run, size_t rank)
+{
+    char label[RANK_LABEL_BYTES];
+
+    return results_text(results, all_ranks_label(run, (uint32_t)rank, label));
+}
+
+/* ---- what stands out ------------------------------------------------------------------------ */
+
+static void find_straggler(struct ranks_spread *spread, const struct all_ranks *run)
+{
+    int64_t most_ns = 0;
+
+    spread->straggler = SIZE_MAX;
+    for (uint32_t i = 0; i < run->count; i++) {
+        const struct rank_communication *communication = &run->ranks[i].communication;
+
+        spread->waiting_ns = saturated_sum(spread->waiting_ns, communication->waiting_ns);
+        if (communication->caused_ns > most_ns) {
+            most_ns = communication->caused_ns;
+            spread->straggler = i;
+        }
+    }
+    if ((double)most_ns * 5 <= (double)spread->waiting_ns ||
+        (double)most_ns * (double)run->count <= 2 * (double)spread->waiting_ns)
+        spread->straggler = SIZE_MAX;
+}
+
+struct ranks_spread measure_ranks_spread(const struct all_ranks *run)
+{
+    struct ranks_spread spread = {.slowest = 0, .least_waiting = 0};
+    int64_t *steps = zeroed_array(run->count, sizeof *steps);
+    int64_t *exposed = zeroed_array(run->count, sizeof *exposed);
+    int64_t slowest_ns, least_ns;
+
+    for (uint32_t i = 0; i < run->count; i++) {
+        const struct rank_digest *digest = run->ranks[i].digest;
+
+        steps[i] = rank_mean_step_ns(&run->ranks[i]);
+        exposed[i] = rank_mean_ns(&run->ranks[i], digest_account_ns(digest, ACCOUNT_COMMUNICATION));
+        if (steps[i] > steps[spread.slowest])
+            spread.slowest = i;
+        if (exposed[i] < exposed[spread.least_waiting])
+            spread.least_waiting = i;
+    }
+    slowest_ns = steps[spread.slowest];
+    least_ns = exposed[spread.least_waiting];
+    spread.median_step_ns = median_of(steps, run->count);
+    spread.median_exposed_ns = median_of(exposed, run->count);
+    find_straggler(&spread, run);
+    if ((double)slowest_ns <= 1.02 * (double)spread.median_step_ns)
+        spread.slowest = SIZE_MAX;
+    if (spread.waiting_ns > 0 ||
+        (double)(spread.median_exposed_ns - least_ns) <= 0.05 * (double)spread.median_step_ns)
+        spread.least_waiting = SIZE_MAX;
+    free(steps);
+    free(exposed);
+    return spread;
+}
+
+static const char *remark_on(struct results *results, const struct all_ranks *run, size_t index,
+                             const struct ranks_spread *spread)
+{
+    const struct rank_digest *digest = run->ranks[index].digest;
+    const char *remark = "";
+
+    if (index == spread->straggler)
+        remark = "others wait for it";
+    else if (index == spread->slowest)
+        remark = "longest step";
+    else if (index == spread->least_waiting)
+        remark = "waits least";
+    if (digest->is_truncated || digest->damaged_events > 0)
+        remark = results_format(results, "%s%scut or damaged", remark, *remark ? ", " : "");
+    return remark;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+struct ranks_view {
+    struct results *results;
+    const struct all_ranks *run;
+    const struct ranks_spread *spread;
+    int64_t caused_in_all_ns;
+};
+
+static struct value share_of_groups(const struct rank_digest *digest, enum account_group group)
+{
+    int64_t total_ns = 0;
+
+    for (unsigned account = 0; account < ACCOUNT_COUNT; account++)
+        if (account_descriptions[account].group == group)
+            total_ns += digest_account_ns(digest, (enum account)account);
+    return value_fraction(fraction_of(total_ns, digest_total_ns(digest)));
+}
+
+static struct value share_of_account(const struct rank_digest *digest, enum account account)
+{
+    return value_fraction(fraction_of(digest_account_ns(digest, account), digest_total_ns(digest)));
+}
+
+/* Waiting and what follows from it are known where a call of the rank joined with another's. */
+static struct value if_joined(const struct rank_in_run *rank, struct value value)
+{
+    if (rank->communication.kernel_ns == 0)
+        return value_none();
+    return rank->communication.joined_count > 0
+               ? value
+               : value_not_known("needs the traces of the ranks it talks to");
+}
+
+static void fill_row(struct value *cells, const struct ranks_view *view, size_t index)
+{
+    const struct rank_in_run *rank = &view->run->ranks[index];
+    const struct rank_digest *digest = rank->digest;
+    const struct rank_communication *communication = &rank->communication;
+    int64_t total_ns = digest_total_ns(digest);
+
+    cells[0] = value_text(rank_text(view->results, view->run, index));
+    cells[1] = value_text(results_text(view->results, digest->file));
+    cells[2] = *digest->device_name ? value_text(results_text(view->results, digest->device_name))
+                                    : value_none();
+    cells[3] = value_count(digest->step_count);
+    cells[4] = value_time_ns(rank_mean_step_ns(rank));
+    cells[5] = share_of_account(digest, ACCOUNT_MATRIX);
+    cells[6] = share_of_account(digest, ACCOUNT_OTHER_COMPUTE);
+    cells[7] = share_of_account(digest, ACCOUNT_COMMUNICATION);
+    cells[8] =
+        if_joined(rank, value_fraction(fraction_of(communication->exposed.waiting_ns, total_ns)));
+    cells[9] = share_of_groups(digest, ACCOUNT_GROUP_COPY);
+    cells[10] = share_of_groups(digest, ACCOUNT_GROUP_IDLE);
+    cells[11] = if_joined(rank, value_count(communication->late_count));
+    cells[12] = if_joined(rank, value_time_ns(communication->caused_ns));
+    cells[13] = value_time_ns(communication->kernel_ns);
+    cells[14] = if_joined(rank, value_time_ns(communication->waiting_ns));
+    cells[15] = if_joined(rank, value_time_ns(communication->transfer_ns));
+    cells[16] = value_text(remark_on(view->results, view->run, index, view->spread));
+    for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
+        cells[17 + axis] =
+            rank->coordinates[axis] < 0 ? value_none() : value_count(rank->coordinates[axis]);
+    cells[21] = *digest->hostname ? value_text(results_text(view->results, digest->hostname))
+                                  : value_none();
+}
+
+/* A rank, and how much it stands out. */
+struct notable_rank {
+    uint32_t index;
+    int64_t weight;
+};
+
+static int compare_notable(const void *left, const void *right)
+{
+    const struct notable_rank *a = left;
+    const struct notable_rank *b = right;
+
+    if (a->weight != b->weight)
+        return a->weight > b->weight ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static int compare_indexes(const void *left, const void *right)
+{
+    const struct notable_rank *a = left;
+    const struct notable_rank *b = right;
+
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* The ranks to show, in their order; free() them. */
+static struct notable_rank *choose_ranks(const struct all_ranks *run, size_t *count, uint32_t top)
+{
+    struct notable_rank *notable = zeroed_array(run->count, sizeof *notable);
+
+    *count = run->count;
+    for (uint32_t i = 0; i < run->count; i++) {
+        int64_t off_ns = rank_mean_step_ns(&run->ranks[i]);
+
+        notable[i] =
+            (struct notable_rank){i, saturated_sum(run->ranks[i].communication.caused_ns, off_ns)};
+    }
+    if (run->count > RANKS_SHOWN && top < run->count) {
+        qsort(notable, run->count, sizeof *notable, compare_notable);
+        *count = top;
+        qsort(notable, top, sizeof *notable, compare_indexes);
+    }
+    return notable;
+}
+
+void add_ranks_table(struct results *results, struct section *section, const struct all_ranks *run,
+                     const struct ranks_spread *spread, uint32_t top)
+{
+    static const struct column columns[] = {
+        {"rank", "rank", UNIT_TEXT, 0, false},
+        {"file", "file", UNIT_TEXT, 6, false},
+        {"device", "device", UNIT_TEXT, 7, false},
+        {"steps", "steps", UNIT_COUNT, 4, false},
+        {"step_time_mean", "mean step", UNIT_TIME_NS, 0, false},
+        {"matrix_share", "matrix", UNIT_FRACTION, 1, false},
+        {"other_compute_share", "other compute", UNIT_FRACTION, 2, false},
+        {"communication_share", "exposed comm", UNIT_FRACTION, 1, false},
+        {"waiting_share", "of it waiting", UNIT_FRACTION, 1, false},
+        {"copy_share", "copies", UNIT_FRACTION, 3, false},
+        {"idle_share", "idle", UNIT_FRACTION, 1, false},
+        {"came_last", "came last", UNIT_COUNT, 2, false},
+        {"waited_for", "others waited", UNIT_TIME_NS, 1, false},
+        {"communication", "comm kernels", UNIT_TIME_NS, 5, false},
+        {"waiting", "waiting", UNIT_TIME_NS, 5, false},
+        {"transfer", "transfer", UNIT_TIME_NS, 5, false},
+        {"remark", "stands out", UNIT_TEXT, 0, false},
+        {"tp", "tp", UNIT_COUNT, 3, false},
+        {"cp", "cp", UNIT_COUNT, 3, false},
+        {"dp", "dp", UNIT_COUNT, 3, false},
+        {"pp", "pp", UNIT_COUNT, 3, false},
+        {"host", "host", UNIT_TEXT, 6, false},
+    };
+    struct ranks_view view = {.results = results, .run = run, .spread = spread};
+    struct table *table = section_add_table(results, section, "ranks", "Ranks", columns,
+                                            sizeof columns / sizeof *columns);
+    size_t count;
+    struct notable_rank *shown = choose_ranks(run, &count, top);
+
+    table->rows_in_all = run->count;
+    for (size_t i = 0; i < count; i++)
+        fill_row(table_add_row(results, table, 0), &view, shown[i].index);
+    free(shown);
+}

@@ -1,0 +1,177 @@
+/* All ranks of a run together. */
+#include "ranks/all_ranks.h"
+
+#include "base/invariant.h"
+#include "ranks/digest_record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MISSING_MAX = 64 };
+
+/* ---- which ranks ---------------------------------------------------------------------------- */
+
+/* Decodes the set's digests; of several of one rank the first counts. */
+static void take_digests(struct all_ranks *run, struct digest_set *set)
+{
+    struct rank_digest *all = require_memory(calloc(set->count + 1, sizeof *all));
+    uint32_t decoded = 0;
+
+    run->digests = all;
+    run->digest_list = require_memory(calloc(set->count + 1, sizeof(struct rank_digest *)));
+    run->doubles = require_memory(calloc(set->count + 1, sizeof(struct rank_digest *)));
+    for (size_t i = 0; i < set->count; i++) {
+        const struct digest_record *record = &set->records[i];
+        const struct rank_digest *last = run->count ? run->digest_list[run->count - 1] : NULL;
+        struct rank_digest *digest = &all[decoded];
+
+        if (record->kind != RECORD_RANK || !digest_decode(digest, record->bytes, record->length))
+            continue;
+        decoded++;
+        if (last && last->rank >= 0 && last->rank == digest->rank)
+            run->doubles[run->double_count++] = digest;
+        else
+            run->digest_list[run->count++] = digest;
+    }
+}
+
+static void find_world(struct all_ranks *run)
+{
+    run->world_size = run->layout.is_given ? rank_layout_ranks(&run->layout) : -1;
+    for (uint32_t i = 0; !run->layout.is_given && i < run->count; i++)
+        if (run->digest_list[i]->world_size > run->world_size)
+            run->world_size = run->digest_list[i]->world_size;
+}
+
+/* Ranks are in order, so one walk finds the gaps. */
+static void find_missing(struct all_ranks *run)
+{
+    int64_t expected = 0;
+    uint32_t at = 0;
+
+    if (run->world_size < 0 || run->count == 0 || run->digest_list[0]->rank < 0)
+        return;
+    run->missing = require_memory(calloc(MISSING_MAX, sizeof *run->missing));
+    for (; expected < run->world_size; expected++) {
+        int64_t here = at < run->count ? run->digest_list[at]->rank : -1;
+
+        if (here >= 0 && here <= expected) {
+            at++;
+            continue;
+        }
+        if (run->missing_count == MISSING_MAX)
+            break;
+        run->missing[run->missing_count++] = expected;
+    }
+    for (at = 0; at < run->count; at++)
+        run->missing_in_all +=
+            run->digest_list[at]->rank >= 0 && run->digest_list[at]->rank < run->world_size;
+    run->missing_in_all = run->world_size - run->missing_in_all;
+}
+
+static void place_ranks(struct all_ranks *run)
+{
+    run->ranks = require_memory(calloc((size_t)run->count + 1, sizeof *run->ranks));
+    for (uint32_t i = 0; i < run->count; i++) {
+        const struct rank_digest *digest = run->digest_list[i];
+        struct rank_in_run *rank = &run->ranks[i];
+
+        rank->digest = digest;
+        memcpy(rank->coordinates, digest->coordinates, sizeof rank->coordinates);
+        (void)rank_layout_place(&run->layout, digest->rank, rank->coordinates);
+        rank->steps = require_memory(calloc((size_t)digest->step_count + 1, sizeof *rank->steps));
+    }
+}
+
+/* ---- what they waited for ------------------------------------------------------------------- */
+
+static void add_call(struct all_ranks *run, uint32_t index, uint32_t call_index)
+{
+    struct rank_communication *communication = &run->ranks[index].communication;
+    const struct rank_digest *digest = run->ranks[index].digest;
+    const struct digest_call *call = &digest->calls[call_index];
+    int64_t waiting_ns = waiting_of_call(digest, index, call_index, &run->joins);
+    uint32_t join = run->joins.join_of[index][call_index];
+
+    if (call->step < 0)
+        return;
+    communication->kernel_ns += call->duration_ns;
+    if (waiting_ns < 0) {
+        communication->unknown_ns += call->duration_ns;
+        return;
+    }
+    communication->waiting_ns += waiting_ns;
+    communication->transfer_ns += call->duration_ns - waiting_ns;
+    communication->joined_count++;
+    if (run->joins.joins[join].late == index)
+        communication->late_count++;
+    else
+        run->ranks[run->joins.joins[join].late].communication.caused_ns += waiting_ns;
+}
+
+static void split_rank(struct all_ranks *run, uint32_t index)
+{
+    struct rank_in_run *rank = &run->ranks[index];
+    int64_t *waits_for_ns = require_memory(calloc((size_t)run->count + 1, sizeof *waits_for_ns));
+
+    for (uint32_t i = 0; i < rank->digest->call_count; i++)
+        add_call(run, index, i);
+    split_exposed(rank->steps, waits_for_ns, rank->digest, index, &run->joins);
+    for (uint32_t i = 0; i < rank->digest->step_count; i++) {
+        struct exposed_parts *sum = &rank->communication.exposed;
+
+        sum->waiting_ns += rank->steps[i].waiting_ns;
+        sum->bubble_ns += rank->steps[i].bubble_ns;
+        sum->transfer_ns += rank->steps[i].transfer_ns;
+        sum->unknown_ns += rank->steps[i].unknown_ns;
+    }
+    for (uint32_t late = 0; late < run->count; late++)
+        run->ranks[late].communication.caused_exposed_ns += waits_for_ns[late];
+    free(waits_for_ns);
+}
+
+void all_ranks_init(struct all_ranks *run, struct digest_set *set, const struct rank_layout *layout)
+{
+    if (layout)
+        run->layout = *layout;
+    digest_set_sort(set);
+    take_digests(run, set);
+    find_world(run);
+    find_missing(run);
+    place_ranks(run);
+    join_calls(&run->joins, run->digest_list, run->count);
+    align_clocks(&run->clocks, run->digest_list, &run->joins);
+    for (uint32_t i = 0; i < run->count; i++)
+        split_rank(run, i);
+}
+
+void all_ranks_clear(struct all_ranks *run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        free(run->ranks[i].steps);
+    }
+    for (uint32_t i = 0; run->digests && i < run->count + run->double_count; i++)
+        rank_digest_clear(&run->digests[i]);
+    call_joins_clear(&run->joins);
+    rank_clocks_clear(&run->clocks);
+    free(run->ranks);
+    free(run->digests);
+    free(run->digest_list);
+    free(run->doubles);
+    free(run->missing);
+    *run = (struct all_ranks){0};
+}
+
+const char *all_ranks_label(const struct all_ranks *run, uint32_t index,
+                            char label[RANK_LABEL_BYTES])
+{
+    const struct rank_digest *digest = run->ranks[index].digest;
+
+    if (digest->rank >= 0)
+        (void)snprintf(label, RANK_LABEL_BYTES, "rank %" PRId64, digest->rank);
+    else
+        (void)snprintf(label, RANK_LABEL_BYTES, "%s", digest->file);
+    return label;
+}
