@@ -221,6 +221,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "compared",
+        "properties: pairs of runs with a known difference",
+        script("tests/properties/compared_runs.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "hangs",
         "properties: jobs that hang for a known reason",
         script("tests/properties/known_hangs.py", PROGRAM),

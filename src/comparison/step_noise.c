@@ -71,7 +71,7 @@ struct step_sample measure_step_sample(const double *values, size_t count)
     if (kept > 1) {
         alike = resemblance(winsorized, count, mean, squares);
         steps = (double)kept * (1 - alike) / (1 + alike);
-        sample.freedom = fmax(steps - 1, ((double)kept - 1) / 2);
+        sample.freedom = (double)kept - 1;
         sample.standard_error = sqrt(squares / (steps * ((double)kept - 1)));
     }
     free(work);
