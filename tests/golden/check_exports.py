@@ -6,6 +6,7 @@ On the project's traces, and on other people's where they are at hand ($FLOPLEDG
 - every number, cell and finding of `report --json --top 0` and `memory --json --top 0` stands in the CSV files and in the
   SQLite database, and nothing else does;
 - JSON lines and Prometheus' text are of the same numbers; the accounts of each step sum to its time;
+- each table of the database has a query in docs/formats/export-sqlite.md, which finds something;
 - Prometheus' own Python parser takes the text, where it is installed (build/venv-exports).
 """
 
@@ -302,6 +303,30 @@ def check_prometheus(checker: Checker, name: str, text: bytes, report: dict[str,
     )
 
 
+def documented_queries() -> dict[str, str]:
+    page = (ROOT / "docs" / "formats" / "export-sqlite.md").read_text()
+    return dict(re.findall(r"^### (\w+)\n.*?^```sql\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+
+
+def check_queries(checker: Checker, databases: list[Path]) -> None:
+    """Each runs on some database of our traces, and finds a row."""
+    tables: set[str] = set()
+    found: set[str] = set()
+    queries = documented_queries()
+    for path in databases:
+        database = sqlite3.connect(path)
+        own = {
+            name
+            for name, in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
+        tables |= own
+        for table in own & set(queries):
+            if database.execute(queries[table]).fetchone():
+                found.add(table)
+    for table in sorted(tables | set(queries)):
+        checker.check(table in found, f"export-sqlite.md: no query of {table} that finds something")
+
+
 def check_trace(checker: Checker, path: Path, folder: Path) -> None:
     name = path.name
     try:
@@ -357,11 +382,14 @@ def main() -> None:
         ]
         traces += small[:: max(1, len(small) // OF_OTHERS)]
     with tempfile.TemporaryDirectory() as temporary:
+        own_count = sum(path.is_relative_to(ROOT) for path in traces)
         traces.append(hostile_copy(Path(temporary)))
         for index, path in enumerate(traces):
             folder = Path(temporary) / str(index)
             folder.mkdir()
             check_trace(checker, path, folder)
+        databases = [Path(temporary) / str(index) / "run.sqlite" for index in range(own_count)]
+        check_queries(checker, [path for path in databases if path.exists()])
     checker.finish()
 
 
