@@ -15,7 +15,7 @@ async function check(name, body) {
     counts.passed++;
   } catch (error) {
     counts.failed++;
-    console.log(`FAILED: ${name}: ${String(error.stack ?? error).split("\n").slice(0, 4).join("\n    ")}`);
+    console.log(`FAILED: ${name}: ${String(error.stack ?? error).split("\n").slice(0, 12).join("\n    ")}`);
   }
 }
 
@@ -53,6 +53,7 @@ async function checkPage(browser, plan) {
   await check(of("draws its charts"), () => checks.drawsCharts(page, plan.charts));
   await check(of("every chart has a text in its place"), () => checks.chartsHaveText(page));
   await check(of("headings, labels and ids are in order"), () => checks.isInOrder(page));
+  await check(of("can be read by everybody"), () => checks.isAccessible(page));
   for (const width of WIDTHS) await check(of(`fits ${width} px`), () => checks.fits(page, width));
   await page.setViewportSize({ width: 1440, height: 1000 });
   await check(of("light and dark"), () => checks.switchesTheme(page));
@@ -66,6 +67,7 @@ async function checkPage(browser, plan) {
 async function checkDark(browser, plan) {
   const { page, complaints, close } = await openPage(browser, plan, { colorScheme: "dark" });
   await check(`${plan.name}: begins dark where the system is`, () => checks.beginsDark(page));
+  await check(`${plan.name}: can be read in the dark`, () => checks.isAccessible(page));
   await check(`${plan.name}: no complaint in the dark`, () => checks.isEmpty(complaints));
   await close();
 }

@@ -8,8 +8,8 @@ import { cellText, Rank, tableOf } from "./report.ts";
  * differ in lightness too, so that they stay apart without colour. */
 const COLORS: Record<string, readonly [string, string]> = {
   step: ["#64748b", "#94a3b8"],
-  compute: ["#15803d", "#4ade80"],
-  model: ["#15803d", "#3fbf6b"],
+  compute: ["#15803d", "#2fa35a"],
+  model: ["#15803d", "#2fa35a"],
   matrix: ["#2f9e5b", "#4cc38a"],
   unpriced_matrix: ["#86c9a0", "#3d7a5a"],
   below_peak: ["#a8d5ba", "#2f5f47"],

@@ -59,7 +59,8 @@ const sizes = new ResizeObserver((entries) => {
 export function chartFigure(chart: Chart, context: ChartContext, sectionKey: string): HTMLElement {
   const table = chart.table ? context.section.tables[chart.table] : undefined;
   const tableId = chart.table ? idOf("table", sectionKey, chart.table) : "";
-  const host = el("div", { class: "chart", role: "img", "aria-details": table ? tableId : null });
+  const label = `${chart.title}. ${chart.describe(context)}`;
+  const host = el("div", { class: "chart", role: "img", "aria-label": label, "aria-details": table ? tableId : null });
   const element = el(
     "figure",
     { class: chart.wide ? "wide" : "", "data-chart": chart.name },

@@ -65,7 +65,7 @@ export class SectionView {
       numbers.length > 0 && el("dl", { class: "facts" }, ...numbers.map(([name, number]) => numberElement(key, name, number))),
       el("div", { class: "charts" }, ...this.charts()),
       findingList(key === "overview" ? null : rank, section.findings),
-      ...Object.entries(section.tables).map(([name, table]) => this.tableElement(name, table)),
+      el("div", { class: "tables" }, ...Object.entries(section.tables).map(([name, table]) => this.tableElement(name, table))),
     );
   }
 

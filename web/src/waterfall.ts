@@ -82,6 +82,7 @@ function lineFor(rank: Rank, bar: Bar): HTMLElement {
     el("td", { class: "number mean", "data-value": String(row["mean"] ?? "") }, needs ? "" : formatTime(cellNumber(row, "mean") ?? 0)),
   );
   line.style.setProperty("--depth", String(row.depth));
+  fill.hidden = bar.share === 0;
   fill.style.left = `${bar.start * 100}%`;
   fill.style.width = `${Math.min(1, bar.share) * 100}%`;
   line.addEventListener("click", () => filterTo(rank, key));

@@ -45,7 +45,7 @@ export const kernelClasses: Chart = {
     return drawEchart(host, {
       height: 48 + 26 * rows.length,
       option: {
-        grid: { left: 8, right: 90, top: 4, bottom: 28, containLabel: true },
+        grid: { left: 20, right: 90, top: 4, bottom: 28, containLabel: true },
         tooltip: tooltip(show, { trigger: "item" }),
         yAxis: axis({
           type: "category",

@@ -128,7 +128,7 @@ export class TimelineWidget {
       this.stepChoice(),
       button("+", "Closer (W)", () => this.zoom(0.5)),
       button("−", "Further away (S)", () => this.zoom(2)),
-      button("all", "Whole trace (0)", () => this.showAll()),
+      button("all", "all: the whole trace (0)", () => this.showAll()),
     );
   }
 
