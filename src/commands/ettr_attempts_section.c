@@ -68,12 +68,11 @@ static void fill_row(const struct ettr_page *page, struct value *cells, size_t i
 {
     const struct job_attempt *attempt = &page->job->attempts[index];
     const struct attempt_accounts *accounts = &page->accounts->attempts[index];
-    bool is_startup_told = attempt->start_ns != JOB_NOT_KNOWN;
 
     cells[COLUMN_ATTEMPT] = value_count((int64_t)index + 1);
-    if (is_startup_told)
+    if (attempt->start_ns != JOB_NOT_KNOWN)
         cells[COLUMN_START] = value_text(job_time_text(page, attempt->start_ns));
-    if (attempt->end_ns != JOB_NOT_KNOWN)
+    if (accounts->is_timed)
         cells[COLUMN_END] = value_text(job_time_text(page, attempt->end_ns));
     if (attempt->step_count) {
         cells[COLUMN_FIRST] = value_count(job_first_step(attempt));
@@ -88,10 +87,10 @@ static void fill_row(const struct ettr_page *page, struct value *cells, size_t i
                                       : value_time_ns(accounts->ns[JOB_DISCARDED]);
     cells[COLUMN_HANG] =
         told_time(accounts->is_timed && !accounts->is_hang_in_other, accounts->ns[JOB_HANG]);
-    cells[COLUMN_STARTUP] = told_time(is_startup_told, accounts->ns[JOB_STARTUP]);
+    cells[COLUMN_STARTUP] = told_time(accounts->is_startup_known, accounts->ns[JOB_STARTUP]);
     if (index > 0) {
         struct restart_loss loss = job_restart_loss(page->accounts, index);
-        bool is_told = accounts->is_down_known && is_startup_told;
+        bool is_told = accounts->is_down_known && accounts->is_startup_known;
 
         cells[COLUMN_DOWN] = told_time(accounts->is_down_known, accounts->ns[JOB_DOWN]);
         cells[COLUMN_RESTART] = told_time(is_told, loss.hang_ns + loss.down_ns + loss.startup_ns);

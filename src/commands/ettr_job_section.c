@@ -207,9 +207,10 @@ static struct value devices_value(const struct ettr_page *page)
 static void add_span_of_time(const struct ettr_page *page, struct section *section)
 {
     const struct job *job = page->job;
-    int64_t start_ns = job->attempt_count ? job->attempts[0].start_ns : JOB_NOT_KNOWN;
+    size_t last = job->attempt_count - 1;
+    int64_t start_ns = job->attempts[0].start_ns;
     int64_t end_ns =
-        job->attempt_count ? job->attempts[job->attempt_count - 1].end_ns : JOB_NOT_KNOWN;
+        page->accounts->attempts[last].is_timed ? job->attempts[last].end_ns : JOB_NOT_KNOWN;
 
     add(page, section, "begins", "begins", time_value(page, start_ns));
     add(page, section, "ends", "ends", time_value(page, end_ns));

@@ -25,8 +25,8 @@ static const char *remark_text(const struct ettr_page *page, const struct job_re
                               name, (long long)remark->line);
     case JOB_CLOCKS_DIFFER:
         return results_format(results,
-                              "'%s', line %lld: times with a zone and times without stand side by "
-                              "side; those that steps do not have were left out",
+                              "'%s', line %lld: some times are of another clock than those of the "
+                              "steps (with a zone, or without): they were left out",
                               name, (long long)remark->line);
     case JOB_SOURCE_IS_COPY:
         return results_format(results,
@@ -97,8 +97,9 @@ void add_job_remarks(const struct ettr_page *page, struct section *section)
     if (page->job->repeated_lines > 0)
         add_job_finding(page, section, false,
                         results_format(page->results,
-                                       "%s lines of steps repeat what another rank's line told",
-                                       format_count(page->job->repeated_lines).text),
+                                       "%s of the lines of steps %s what another rank's line told",
+                                       format_count(page->job->repeated_lines).text,
+                                       page->job->repeated_lines == 1 ? "repeats" : "repeat"),
                         NULL);
     if (page->reading->long_lines > 0)
         add_job_finding(page, section, true,

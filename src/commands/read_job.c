@@ -2,18 +2,18 @@
 #include "commands/read_job.h"
 
 #include "base/input_stream.h"
+#include "base/invariant.h"
 #include "base/progress.h"
-#include "logs/log_format.h"
 #include "logs/read_log.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* All that reading the files needs. */
 struct job_files {
     struct job *job;
     struct results *results;
-    const struct log_pattern *pattern;
+    struct log_carry carry;
     struct progress *progress;
     struct job_reading *reading;
 };
@@ -65,14 +65,14 @@ static bool read_file(struct job_files *files, const char *path, struct error *e
         return false;
     input.progress = files->progress;
     progress_title(files->progress, path);
-    if (!read_log(files->job, &input, files->pattern, &outcome, error))
+    if (!read_log(files->job, &input, &files->carry, &outcome, error))
         return false;
     files->reading->bytes += input.text_bytes;
     files->reading->lines += outcome.lines;
     files->reading->step_lines += outcome.step_lines;
     files->reading->long_lines += outcome.long_lines;
-    if (!outcome.format || (files->pattern && !has_steps(files->job)))
-        return refuse_unknown(files->job, &outcome, files->pattern, error);
+    if (!outcome.format || (files->carry.pattern && !has_steps(files->job)))
+        return refuse_unknown(files->job, &outcome, files->carry.pattern, error);
     note_format(files, outcome.format);
     files->reading->cut_count += outcome.is_broken;
     return true;
@@ -90,21 +90,48 @@ static void note_failure(struct job_files *files, const char *path, struct error
                                          .is_warning = true});
 }
 
+/* "train.log.2" is older than "train.log.1", and that than "train.log"; other names by their text:
+ * one file may hold what is needed to read the next. */
+static int compare_rotations(const void *first, const void *second)
+{
+    const char *a = *(const char *const *)first, *b = *(const char *const *)second;
+    size_t length = 0;
+
+    while (a[length] && a[length] == b[length])
+        length++;
+    while (length > 0 && a[length - 1] >= '0' && a[length - 1] <= '9')
+        length--;
+    if (length > 0 && a[length - 1] == '.' && b[length - 1] == '.') {
+        char *end_a, *end_b;
+        long number_a = strtol(a + length, &end_a, 10), number_b = strtol(b + length, &end_b, 10);
+
+        if (end_a != a + length && end_b != b + length && !*end_a && !*end_b)
+            return number_a > number_b ? -1 : number_a < number_b;
+    }
+    if (!a[length] != !b[length] && (a[length] == '.' || b[length] == '.'))
+        return a[length] ? -1 : 1;
+    return strcmp(a, b);
+}
+
 bool read_job(struct job *job, struct results *results, char **paths, int count,
               const struct log_pattern *pattern, bool shows_progress, struct job_reading *reading,
               struct error *error)
 {
     struct job_files files = {
-        .job = job, .results = results, .pattern = pattern, .reading = reading};
+        .job = job, .results = results, .carry = {.pattern = pattern}, .reading = reading};
+    char **ordered = require_memory(malloc((size_t)count * sizeof *ordered));
 
     *reading = (struct job_reading){0};
     files.progress = progress_new("reading", -1, shows_progress);
+    memcpy(ordered, paths, (size_t)count * sizeof *ordered);
+    qsort(ordered, (size_t)count, sizeof *ordered, compare_rotations);
     for (int i = 0; i < count; i++) {
-        if (read_file(&files, paths[i], error))
+        if (read_file(&files, ordered[i], error))
             reading->used_count++;
         else
-            note_failure(&files, paths[i], error);
+            note_failure(&files, ordered[i], error);
     }
+    free(ordered);
     progress_free(files.progress);
     if (reading->used_count == 0) {
         *error = reading->first_error;

@@ -49,24 +49,115 @@ void job_add_remark(struct job *job, struct job_remark remark)
     job->remarks[job->remark_count++] = remark;
 }
 
+static struct job_attempt *current_attempt(struct job *job)
+{
+    return job->building->attempt == SIZE_MAX ? NULL : &job->attempts[job->building->attempt];
+}
+
+/* Which of the two kinds of times count: a step's, else those that tell when training began, else
+ * those that reach further. */
+static enum job_clock clock_that_counts(const struct job_source *source,
+                                        const struct job_clock_times times[JOB_CLOCKS])
+{
+    const struct job_clock_times *local = &times[JOB_CLOCK_LOCAL], *utc = &times[JOB_CLOCK_UTC];
+
+    if (source->is_clock_settled)
+        return source->clock;
+    if ((local->training_ns == JOB_NOT_KNOWN) != (utc->training_ns == JOB_NOT_KNOWN))
+        return local->training_ns == JOB_NOT_KNOWN ? JOB_CLOCK_UTC : JOB_CLOCK_LOCAL;
+    if (local->start_ns == JOB_NOT_KNOWN || utc->start_ns == JOB_NOT_KNOWN)
+        return local->start_ns == JOB_NOT_KNOWN ? JOB_CLOCK_UTC : JOB_CLOCK_LOCAL;
+    return utc->end_ns - utc->start_ns >= local->end_ns - local->start_ns ? JOB_CLOCK_UTC
+                                                                          : JOB_CLOCK_LOCAL;
+}
+
+/* The current attempt gets the times of the clock that counts. */
+static void settle_last_attempt(struct job *job)
+{
+    const struct job_clock_times *times = job->building->times;
+    struct job_attempt *attempt = current_attempt(job);
+    struct job_source *source;
+    enum job_clock clock;
+
+    if (!attempt)
+        return;
+    source = &job->sources[attempt->source];
+    clock = clock_that_counts(source, times);
+    if (times[clock].start_ns == JOB_NOT_KNOWN)
+        return;
+    if (source->first_ns == JOB_NOT_KNOWN) {
+        source->first_ns = times[clock].start_ns;
+        source->clock = clock;
+    }
+    attempt->start_ns = times[clock].start_ns;
+    attempt->end_ns = times[clock].end_ns;
+    attempt->training_ns = times[clock].training_ns;
+    attempt->is_training_told = attempt->training_ns != JOB_NOT_KNOWN;
+}
+
+/* Keeps the time for its kind of clock; where the source's clock is known, one of the other kind is
+ * left out. */
+static void settle_clock(struct job *job, struct job_event *event)
+{
+    struct job_source *source = &job->sources[job->source_count - 1];
+
+    if (event->time_ns == JOB_NOT_KNOWN)
+        return;
+    if (event->kind == JOB_STEP && !source->is_clock_settled) {
+        source->is_clock_settled = true;
+        source->clock = event->clock;
+        source->first_ns = JOB_NOT_KNOWN;
+        settle_last_attempt(job);
+    }
+    if (source->is_clock_settled && source->clock != event->clock) {
+        if (!source->has_other_clock)
+            job_add_remark(job, (struct job_remark){.kind = JOB_CLOCKS_DIFFER,
+                                                    .source = (uint32_t)(job->source_count - 1),
+                                                    .line = event->line});
+        source->has_other_clock = true;
+        event->time_ns = JOB_NOT_KNOWN;
+        return;
+    }
+    event->time_ns += source->shift_ns;
+}
+
+/* The attempt lived at the event's time. */
+static void widen(struct job *job, const struct job_event *event)
+{
+    struct job_clock_times *times = &job->building->times[event->clock];
+
+    if (event->time_ns == JOB_NOT_KNOWN)
+        return;
+    if (times->start_ns == JOB_NOT_KNOWN)
+        times->start_ns = event->time_ns;
+    if (times->end_ns == JOB_NOT_KNOWN || times->end_ns < event->time_ns)
+        times->end_ns = event->time_ns;
+}
+
+/* Nothing is known of an attempt that begins. */
+static void remember_nothing(struct job_building *building, size_t attempt)
+{
+    const struct job_clock_times none = {JOB_NOT_KNOWN, JOB_NOT_KNOWN, JOB_NOT_KNOWN};
+
+    *building = (struct job_building){
+        .attempt = attempt, .times = {none, none}, .returns = building->returns};
+}
+
 void job_begin_source(struct job *job, const char *name)
 {
     if (!job->building)
         job->building = require_memory(calloc(1, sizeof *job->building));
     job->sources =
         job_grow(job->sources, job->source_count, &job->source_capacity, sizeof *job->sources);
+    settle_last_attempt(job);
     job->sources[job->source_count++] =
         (struct job_source){.name = require_memory(strdup(name)), .first_ns = JOB_NOT_KNOWN};
-    *job->building = (struct job_building){.attempt = SIZE_MAX, .returns = job->building->returns};
-}
-
-static struct job_attempt *current_attempt(struct job *job)
-{
-    return job->building->attempt == SIZE_MAX ? NULL : &job->attempts[job->building->attempt];
+    remember_nothing(job->building, SIZE_MAX);
 }
 
 static struct job_attempt *begin_attempt(struct job *job, bool has_start)
 {
+    settle_last_attempt(job);
     job->attempts =
         job_grow(job->attempts, job->attempt_count, &job->attempt_capacity, sizeof *job->attempts);
     job->attempts[job->attempt_count] = (struct job_attempt){
@@ -78,47 +169,8 @@ static struct job_attempt *begin_attempt(struct job *job, bool has_start)
         .restored_step = JOB_NOT_KNOWN,
         .last_step = JOB_NOT_KNOWN,
     };
-    *job->building =
-        (struct job_building){.attempt = job->attempt_count, .returns = job->building->returns};
+    remember_nothing(job->building, job->attempt_count);
     return &job->attempts[job->attempt_count++];
-}
-
-/* One source has one kind of clock: that of its steps. */
-static void settle_clock(struct job *job, struct job_event *event)
-{
-    struct job_source *source = &job->sources[job->source_count - 1];
-    struct job_attempt *attempt = current_attempt(job);
-
-    if (event->time_ns == JOB_NOT_KNOWN)
-        return;
-    if (source->first_ns == JOB_NOT_KNOWN) {
-        source->clock = event->clock;
-    } else if (source->clock != event->clock) {
-        job_add_remark(job, (struct job_remark){.kind = JOB_CLOCKS_DIFFER,
-                                                .source = (uint32_t)(job->source_count - 1),
-                                                .line = event->line});
-        if (event->kind != JOB_STEP || job->building->has_timed_step) {
-            event->time_ns = JOB_NOT_KNOWN;
-            return;
-        }
-        source->clock = event->clock;
-        source->first_ns = JOB_NOT_KNOWN;
-        if (attempt)
-            attempt->start_ns = attempt->training_ns = attempt->end_ns = JOB_NOT_KNOWN;
-    }
-    event->time_ns += source->shift_ns;
-    if (source->first_ns == JOB_NOT_KNOWN)
-        source->first_ns = event->time_ns;
-}
-
-static void widen(struct job_attempt *attempt, int64_t time_ns)
-{
-    if (time_ns == JOB_NOT_KNOWN)
-        return;
-    if (attempt->start_ns == JOB_NOT_KNOWN)
-        attempt->start_ns = time_ns;
-    if (attempt->end_ns == JOB_NOT_KNOWN || attempt->end_ns < time_ns)
-        attempt->end_ns = time_ns;
 }
 
 /* The attempt before has done something that only one that has started does. */
@@ -143,14 +195,15 @@ static void move_clock(struct job *job, struct job_event *event, int64_t by_ns)
 static struct job_attempt *attempt_that_starts(struct job *job, struct job_event *event)
 {
     struct job_attempt *attempt = current_attempt(job);
+    int64_t end_ns = job->building->times[event->clock].end_ns;
 
     if (attempt && !is_over(attempt)) {
         attempt->has_start = true;
         return attempt;
     }
-    if (attempt && event->time_ns != JOB_NOT_KNOWN && attempt->end_ns != JOB_NOT_KNOWN &&
-        event->time_ns < attempt->end_ns - 2 * ns_per_second)
-        move_clock(job, event, attempt->end_ns - event->time_ns);
+    if (attempt && event->time_ns != JOB_NOT_KNOWN && end_ns != JOB_NOT_KNOWN &&
+        event->time_ns < end_ns - 2 * ns_per_second)
+        move_clock(job, event, end_ns - event->time_ns);
     return begin_attempt(job, true);
 }
 
@@ -160,7 +213,7 @@ static void take_restore(struct job *job, struct job_event *event)
 
     if (event->step != JOB_NOT_KNOWN)
         attempt->restored_step = event->step;
-    widen(attempt, event->time_ns);
+    widen(job, event);
     if (event->kind == JOB_RESTORE_BEGIN)
         job_begin_span(job->building, attempt, JOB_SPAN_RESTORE, event);
     else
@@ -171,12 +224,10 @@ static void take_training(struct job *job, struct job_event *event)
 {
     struct job_attempt *attempt = attempt_that_starts(job, event);
 
-    widen(attempt, event->time_ns);
-    if (event->time_ns != JOB_NOT_KNOWN) {
-        attempt->training_ns = event->time_ns;
-        attempt->is_training_told = true;
-    }
-    if (event->step != JOB_NOT_KNOWN && event->step > 0)
+    widen(job, event);
+    if (event->time_ns != JOB_NOT_KNOWN)
+        job->building->times[event->clock].training_ns = event->time_ns;
+    if (event->step != JOB_NOT_KNOWN && event->step >= 0)
         attempt->restored_step = event->step;
 }
 
@@ -196,8 +247,8 @@ static bool is_repeated(const struct job_attempt *attempt, const struct job_even
         if (step->step != event->step)
             continue;
         if (event->time_ns == JOB_NOT_KNOWN || step->end_ns == JOB_NOT_KNOWN)
-            return i + 1 == attempt->step_count ||
-                   (!isnan(step->loss) && step->loss == (float)event->loss);
+            return step->loss == (float)event->loss ||
+                   (i + 1 == attempt->step_count && (isnan(step->loss) || isnan(event->loss)));
         if (step->each_ns > near_ns)
             near_ns = step->each_ns;
         return event->time_ns - step->end_ns <= near_ns;
@@ -254,9 +305,10 @@ static int64_t count_of(struct job *job, const struct job_attempt *attempt,
         return event->count == JOB_NOT_KNOWN ? 0 : event->count;
     before = &attempt->steps[attempt->step_count - 1];
     distance = event->step - before->step;
-    interval = event->count != JOB_NOT_KNOWN ? event->count
-               : before->count > 0           ? before->count
-                                             : distance;
+    interval = event->count != JOB_NOT_KNOWN                      ? event->count
+               : before->count > 0                                ? before->count
+               : before->step <= 1 || event->step % distance == 0 ? distance
+                                                                  : 1;
     if (event->count != JOB_NOT_KNOWN && event->count <= distance) {
         if (event->count < distance)
             job_add_remark(job, (struct job_remark){.kind = JOB_STEPS_MISSING,
@@ -315,9 +367,30 @@ static void add_step(struct job *job, struct job_attempt *attempt, const struct 
     };
     if (event->last_step != JOB_NOT_KNOWN)
         attempt->last_step = event->last_step;
-    if (event->time_ns != JOB_NOT_KNOWN)
-        job->building->has_timed_step = true;
-    widen(attempt, event->time_ns);
+    widen(job, event);
+}
+
+/* It steps on: what looked like its end was none. */
+static void take_back_ending(struct job_attempt *attempt)
+{
+    attempt->ending = JOB_ENDING_NOT_KNOWN;
+    free(attempt->why);
+    attempt->why = NULL;
+}
+
+static void take_first_step(struct job *job, struct job_attempt *attempt, struct job_event *event)
+{
+    const struct job_clock_times *times = &job->building->times[event->clock];
+    int64_t begin_ns = times->training_ns != JOB_NOT_KNOWN ? times->training_ns : times->start_ns;
+
+    if (event->time_ns != JOB_NOT_KNOWN && begin_ns != JOB_NOT_KNOWN && event->time_ns < begin_ns)
+        move_clock(job, event,
+                   begin_ns - event->time_ns +
+                       (event->each_ns != JOB_NOT_KNOWN ? event->each_ns : 0));
+    if (event->step < attempt->restored_step)
+        attempt->restored_step = JOB_NOT_KNOWN; /* weights of another run */
+    take_back_ending(attempt);
+    add_step(job, attempt, event);
 }
 
 static void take_step(struct job *job, struct job_event *event)
@@ -328,16 +401,14 @@ static void take_step(struct job *job, struct job_event *event)
     if (!attempt)
         attempt = begin_attempt(job, false);
     if (attempt->step_count == 0) {
-        if (event->step < attempt->restored_step)
-            attempt->restored_step = JOB_NOT_KNOWN; /* weights of another run */
-        add_step(job, attempt, event);
+        take_first_step(job, attempt, event);
         return;
     }
     before = &attempt->steps[attempt->step_count - 1];
     if (event->step <= before->step) {
         if (is_repeated(attempt, event)) {
             job->repeated_lines++;
-            widen(attempt, event->time_ns);
+            widen(job, event);
             return;
         }
         watch_for_returns(job, event);
@@ -345,9 +416,7 @@ static void take_step(struct job *job, struct job_event *event)
     } else {
         if (event->step > before->step + 10 * (int64_t)before->count)
             watch_for_returns(job, event);
-        attempt->ending = JOB_ENDING_NOT_KNOWN; /* it was not the end */
-        free(attempt->why);
-        attempt->why = NULL;
+        take_back_ending(attempt);
         mend_clock(job, attempt, event);
     }
     add_step(job, attempt, event);
@@ -359,7 +428,7 @@ static void take_ending(struct job *job, const struct job_event *event, enum job
 
     if (!attempt)
         attempt = begin_attempt(job, false);
-    widen(attempt, event->time_ns);
+    widen(job, event);
     if (attempt->ending != JOB_ENDING_NOT_KNOWN)
         return;
     attempt->ending = ending;
@@ -374,7 +443,7 @@ static void take_span(struct job *job, const struct job_event *event, enum job_s
 
     if (!attempt)
         attempt = begin_attempt(job, false);
-    widen(attempt, event->time_ns);
+    widen(job, event);
     if (is_end)
         job_end_span(job->building, attempt, kind, event);
     else
@@ -383,9 +452,8 @@ static void take_span(struct job *job, const struct job_event *event, enum job_s
 
 static void take_start(struct job *job, struct job_event *event)
 {
-    struct job_attempt *attempt = attempt_that_starts(job, event);
-
-    widen(attempt, event->time_ns);
+    attempt_that_starts(job, event);
+    widen(job, event);
 }
 
 void job_add(struct job *job, const struct job_event *given)
@@ -395,9 +463,9 @@ void job_add(struct job *job, const struct job_event *given)
     settle_clock(job, &event);
     switch (event.kind) {
     case JOB_SIGN_OF_LIFE:
-        if (event.time_ns != JOB_NOT_KNOWN)
-            widen(current_attempt(job) ? current_attempt(job) : begin_attempt(job, false),
-                  event.time_ns);
+        if (event.time_ns != JOB_NOT_KNOWN && !current_attempt(job))
+            begin_attempt(job, false);
+        widen(job, &event);
         break;
     case JOB_START:
         take_start(job, &event);
@@ -432,6 +500,12 @@ void job_add(struct job *job, const struct job_event *given)
     }
     if (event.devices > 0 && current_attempt(job))
         current_attempt(job)->devices = event.devices;
+}
+
+void job_settle(struct job *job)
+{
+    if (job->building)
+        settle_last_attempt(job);
 }
 
 void job_attempt_clear(struct job_attempt *attempt)

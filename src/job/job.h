@@ -131,8 +131,8 @@ struct job_attempt {
 enum job_remark_kind {
     JOB_CLOCK_WENT_BACK,    /* by amount_ns; later times were moved on by it */
     JOB_CLOCK_CHANGED_ZONE, /* an hour ahead, at a time at which clocks are put forward */
-    JOB_CLOCKS_DIFFER,      /* the source's times have another kind of clock than its steps', or
-                               than the sources before: left out */
+    JOB_CLOCKS_DIFFER,      /* the source has times with a zone and times without: those of
+                               the kind that its steps do not have were left out */
     JOB_SOURCE_IS_COPY,     /* the file tells the same steps as another one: one rank of many */
     JOB_STEPS_MISSING,      /* `step` is the last before the hole; amount_ns: how many steps */
 };
@@ -148,10 +148,12 @@ struct job_remark {
 
 /* One file. */
 struct job_source {
-    char *name;           /* owned */
-    int64_t first_ns;     /* the first time in it; JOB_NOT_KNOWN */
-    enum job_clock clock; /* of its times, where it has any */
-    int64_t shift_ns;     /* what its clock went back by, so far */
+    char *name;            /* owned */
+    int64_t first_ns;      /* the first time in it; JOB_NOT_KNOWN */
+    enum job_clock clock;  /* of its times, where it has any: that of its steps */
+    bool is_clock_settled; /* a step has told it */
+    bool has_other_clock;  /* some of its times were left out: they are of the other kind */
+    int64_t shift_ns;      /* what its clock went back by, so far */
     bool is_copy;
 };
 

@@ -125,8 +125,9 @@ static void book_steps(struct account_walk *walk, const struct stretch_times *ti
     for (size_t i = walk->stretch.first_step; i < walk->stretch.end_step; i++) {
         const struct job_step *step = &attempt->steps[i];
         int64_t part = times->are_steps_told ? steps_length(step) : step->count;
-        int64_t ns = i + 1 == walk->stretch.end_step || whole == 0
-                         ? left_ns
+        int64_t ns = i + 1 == walk->stretch.end_step || whole == 0 ? left_ns
+                     : total_ns == whole
+                         ? part
                          : (int64_t)((double)total_ns * ((double)part / (double)whole));
         int64_t before = step->step - step->count;
         int64_t kept = accounts->kept_until < before       ? 0
@@ -158,10 +159,13 @@ static int64_t book_spans(struct account_walk *walk, const struct stretch_times 
     return room_ns - checkpoints_ns - evaluations_ns;
 }
 
-/* Time between two known moments that neither steps nor spans with a length explain: of the only
- * kind of span without one, or of none. */
-static enum job_account account_of_rest(const struct stretch_times *times)
+/* Time between the ends of two steps that neither steps nor spans with a length explain: of the
+ * only kind of span without one, or of none. */
+static enum job_account account_of_rest(const struct account_walk *walk,
+                                        const struct stretch_times *times)
 {
+    if (walk->stretch.end_step - walk->stretch.first_step > 1)
+        return JOB_OTHER;
     if (times->untold_kinds == 1U << JOB_SPAN_CHECKPOINT)
         return JOB_CHECKPOINTS;
     if (times->untold_kinds == 1U << JOB_SPAN_EVALUATION)
@@ -180,7 +184,7 @@ static void close_stretch(struct account_walk *walk, int64_t end_ns)
     if (walk->stretch.first_step == walk->stretch.end_step)
         steps_ns = 0;
     book_steps(walk, &times, steps_ns);
-    walk->accounts->ns[account_of_rest(&times)] += rest_ns - steps_ns;
+    walk->accounts->ns[account_of_rest(walk, &times)] += rest_ns - steps_ns;
     walk->at_ns = end_ns > walk->at_ns ? end_ns : walk->at_ns;
     walk->stretch.first_step = walk->stretch.end_step;
     walk->stretch.first_span = walk->stretch.end_span;
@@ -242,11 +246,9 @@ static void book_startup(struct account_walk *walk)
         accounts->is_first_step_in_start = true;
         walk->stretch.first_step = walk->stretch.end_step = 1;
     }
-    if (until_ns == JOB_NOT_KNOWN) {
-        if (attempt->end_ns > attempt->start_ns)
-            accounts->is_first_step_in_start = true; /* nothing parts the two */
+    if (until_ns == JOB_NOT_KNOWN)
         return;
-    }
+    accounts->is_startup_known = true;
     take_startup_spans(walk);
     times = times_told(walk);
     accounts->restore_ns = smaller(times.spans_ns[JOB_SPAN_RESTORE], until_ns - walk->at_ns);

@@ -18,10 +18,19 @@ struct job_open_span {
     size_t after;
 };
 
+enum { JOB_CLOCKS = JOB_CLOCK_UTC + 1 };
+
+/* What one kind of clock has told of an attempt. */
+struct job_clock_times {
+    int64_t start_ns;
+    int64_t training_ns;
+    int64_t end_ns;
+};
+
 /* What is remembered from one event to the next; begun anew with each attempt. */
 struct job_building {
     size_t attempt; /* index of the current one; SIZE_MAX: the source has none yet */
-    bool has_timed_step;
+    struct job_clock_times times[JOB_CLOCKS]; /* until a step tells which clock counts */
     struct job_open_span open[JOB_SPAN_KINDS];
     int64_t returns; /* how often a file went back to an attempt that another had followed */
 };
@@ -30,6 +39,9 @@ struct job_building {
 void *job_grow(void *items, size_t count, size_t *capacity, size_t item_bytes);
 
 void job_add_remark(struct job *job, struct job_remark remark);
+
+/* The last attempt of the last source gets its times. */
+void job_settle(struct job *job);
 
 void job_attempt_clear(struct job_attempt *attempt);
 

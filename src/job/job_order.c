@@ -183,8 +183,26 @@ static void leave_out_copies(struct job *job)
     }
 }
 
+/* What the beginning of an attempt lacks, where the next file holds it. */
+static void take_beginning(struct job_attempt *attempt, const struct job_attempt *next)
+{
+    if (attempt->start_ns == JOB_NOT_KNOWN)
+        attempt->start_ns = next->start_ns;
+    if (attempt->training_ns == JOB_NOT_KNOWN && attempt->step_count == 0) {
+        attempt->training_ns = next->training_ns;
+        attempt->is_training_told = next->is_training_told;
+    }
+    if (attempt->restored_step == JOB_NOT_KNOWN && attempt->step_count == 0)
+        attempt->restored_step = next->restored_step;
+    if (next->last_step != JOB_NOT_KNOWN)
+        attempt->last_step = next->last_step;
+    if (next->devices > 0)
+        attempt->devices = next->devices;
+}
+
 static void append_attempt(struct job_attempt *attempt, struct job_attempt *next)
 {
+    take_beginning(attempt, next);
     for (size_t i = 0; i < next->span_count; i++) {
         attempt->spans = job_grow(attempt->spans, attempt->span_count, &attempt->span_capacity,
                                   sizeof *attempt->spans);
@@ -201,24 +219,37 @@ static void append_attempt(struct job_attempt *attempt, struct job_attempt *next
     }
     if (next->end_ns != JOB_NOT_KNOWN)
         attempt->end_ns = next->end_ns;
-    if (attempt->start_ns == JOB_NOT_KNOWN)
-        attempt->start_ns = next->start_ns;
-    if (next->last_step != JOB_NOT_KNOWN)
-        attempt->last_step = next->last_step;
-    attempt->ending = next->ending;
-    attempt->why = next->why;
-    next->why = NULL;
+    if (next->step_count || next->why) {
+        free(attempt->why);
+        attempt->ending = next->ending;
+        attempt->why = next->why;
+        next->why = NULL;
+    }
     job_attempt_clear(next);
 }
 
+static bool are_rotated(const struct job *job, uint32_t a, uint32_t b)
+{
+    return rotation_of(job, job->sources[a].name) >= 0 &&
+           rotation_of(job, job->sources[b].name) >= 0;
+}
+
 /* Does the file begin in the middle of the attempt that the file before ends in? */
-static bool goes_on(const struct job_attempt *before, const struct job_attempt *attempt)
+static bool goes_on(const struct job *job, const struct job_attempt *before,
+                    const struct job_attempt *attempt)
 {
     const struct job_step *last;
     int64_t distance;
 
-    if (before->source == attempt->source || attempt->has_start ||
-        before->ending != JOB_ENDING_NOT_KNOWN || !before->step_count)
+    if (before->source == attempt->source)
+        return false;
+    if (are_rotated(job, before->source, attempt->source)) {
+        if (!before->step_count && before->ending == JOB_ENDING_NOT_KNOWN)
+            return true;
+        if (!attempt->step_count && !attempt->has_start)
+            return true;
+    }
+    if (attempt->has_start || before->ending != JOB_ENDING_NOT_KNOWN || !before->step_count)
         return false;
     last = &before->steps[before->step_count - 1];
     if (!attempt->step_count)
@@ -245,7 +276,7 @@ static void arrange_attempts(struct job *job, const struct source_place *places)
                 continue;
             if (job->sources[source].is_copy)
                 job_attempt_clear(&all[i]);
-            else if (kept > 0 && goes_on(&job->attempts[kept - 1], &all[i]))
+            else if (kept > 0 && goes_on(job, &job->attempts[kept - 1], &all[i]))
                 append_attempt(&job->attempts[kept - 1], &all[i]);
             else
                 job->attempts[kept++] = all[i];
@@ -268,8 +299,8 @@ static void settle_attempt(struct job_attempt *attempt)
 
         if (attempt->restored_step != JOB_NOT_KNOWN && attempt->restored_step < first->step)
             interval = first->step - attempt->restored_step;
-        else if (interval > first->step + 1)
-            interval = first->step + 1;
+        else if (interval > first->step + 1) /* steps count from 0 or from 1 */
+            interval = first->step;
         first->count = (int32_t)(interval > 0 ? interval : 1);
     }
     attempt->restored_step = first->step - first->count;
@@ -329,6 +360,7 @@ bool job_finish(struct job *job, struct error *error)
                          "the lines of several jobs are mixed: the step numbers go back and forth "
                          "between %lld places (give the log of one job; 'grep' its lines out)",
                          (long long)job->building->returns + 1);
+    job_settle(job);
     leave_out_copies(job);
     places = require_memory(calloc(job->source_count ? job->source_count : 1, sizeof *places));
     place_sources(job, places);

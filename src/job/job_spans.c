@@ -31,7 +31,8 @@ static struct job_span *span_told_before(struct job_attempt *attempt, enum job_s
         if (before->kind != kind)
             continue;
         if (before->end_ns == JOB_NOT_KNOWN || span->end_ns == JOB_NOT_KNOWN)
-            return before->duration_ns == JOB_NOT_KNOWN || span->duration_ns == JOB_NOT_KNOWN
+            return before->duration_ns == JOB_NOT_KNOWN || span->duration_ns == JOB_NOT_KNOWN ||
+                           before->duration_ns == span->duration_ns
                        ? before
                        : NULL;
         if (span->duration_ns == JOB_NOT_KNOWN ? span->end_ns <= before->end_ns + ns_per_second

@@ -7,7 +7,10 @@
 static const int64_t ns_per_second = 1000000000;
 
 /* Places of reading->memory. */
-enum { SKIPPED_SO_FAR };
+enum {
+    HAS_SKIPPED, /* an earlier line told */
+    SKIPPED_SO_FAR,
+};
 
 static bool take_engine(struct log_text line, struct job_event *event, int64_t *skipped)
 {
@@ -65,8 +68,9 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     int64_t skipped = 0;
 
     if (take_engine(line, &event, &skipped)) {
-        if (skipped > reading->memory[SKIPPED_SO_FAR])
+        if (reading->memory[HAS_SKIPPED] && skipped > reading->memory[SKIPPED_SO_FAR])
             event.skipped = skipped - reading->memory[SKIPPED_SO_FAR];
+        reading->memory[HAS_SKIPPED] = 1;
         reading->memory[SKIPPED_SO_FAR] = skipped;
     } else if (!take_pipeline(line, &event)) {
         return read_mark(reading, line);

@@ -15,6 +15,7 @@ enum {
     DONE,          /* of it, so far */
     ELAPSED_NS,    /* by then */
     EVALUATION_NS, /* of it, since then */
+    RESUMED,       /* the step that this start goes on from */
     LINES,         /* dictionaries of losses, where there is no bar */
 };
 
@@ -69,31 +70,35 @@ static enum log_line_use read_dictionary(struct log_reading *reading, struct log
     return LOG_LINE_USED;
 }
 
+/* The bar of another start. */
+static void begin_bar(int64_t *memory, const struct log_bar *bar)
+{
+    memory[TOTAL] = bar->total;
+    memory[DONE] = memory[RESUMED];
+    memory[ELAPSED_NS] = memory[EVALUATION_NS] = 0;
+}
+
 /* Steps since the last time that the bar's clock moved: it shows whole seconds. */
 static enum log_line_use read_bar(struct log_reading *reading, struct log_text line,
                                   const struct log_bar *bar)
 {
     struct job_event event = log_event(reading, line, JOB_STEP);
     int64_t *memory = reading->memory;
-    int64_t steps = bar->done - memory[DONE];
-    int64_t length_ns = bar->elapsed_ns - memory[ELAPSED_NS] - memory[EVALUATION_NS];
+    int64_t steps, length_ns;
 
     if (log_text_length(bar->title) > 0 || bar->total <= 0)
         return LOG_LINE_NONE;
     if (memory[TOTAL] != bar->total) {
         if (memory[TOTAL] > 0 && memory[DONE] < memory[TOTAL])
             return LOG_LINE_USED; /* an evaluation */
-        memory[TOTAL] = bar->total;
-        memory[DONE] = memory[ELAPSED_NS] = memory[EVALUATION_NS] = 0;
-        steps = bar->done;
-        length_ns = bar->elapsed_ns;
+        begin_bar(memory, bar);
+    } else if (bar->elapsed_ns < memory[ELAPSED_NS]) {
+        memory[RESUMED] = 0;
+        begin_bar(memory, bar);
     }
-    if (steps < 0 || bar->elapsed_ns < memory[ELAPSED_NS]) { /* another start */
-        memory[DONE] = memory[ELAPSED_NS] = memory[EVALUATION_NS] = 0;
-        steps = bar->done;
-        length_ns = bar->elapsed_ns;
-    }
-    if (steps == 0 || (bar->elapsed_ns == memory[ELAPSED_NS] && bar->done < bar->total))
+    steps = bar->done - memory[DONE];
+    length_ns = bar->elapsed_ns - memory[ELAPSED_NS] - memory[EVALUATION_NS];
+    if (steps <= 0 || (bar->elapsed_ns == memory[ELAPSED_NS] && bar->done < bar->total))
         return LOG_LINE_USED;
     event.step = bar->done;
     event.last_step = bar->total;
@@ -113,7 +118,7 @@ static void read_resumption(struct log_reading *reading, struct log_text line, s
     (void)log_take_integer(&rest, true, &event.step);
     job_add(reading->job, &event);
     if (event.step > 0)
-        reading->memory[DONE] = event.step;
+        reading->memory[RESUMED] = event.step;
 }
 
 static enum log_line_use read_line(struct log_reading *reading, struct log_text line)

@@ -7,7 +7,10 @@
 static const int64_t ns_per_second = 1000000000;
 
 /* Places of reading->memory. */
-enum { SKIPPED_SO_FAR };
+enum {
+    HAS_SKIPPED, /* an earlier line of this attempt told */
+    SKIPPED_SO_FAR,
+};
 
 /* The text behind "name=", which stands behind a space, a comma, or "tflops" begins the fields. */
 static bool find_field(struct log_text line, const char *name, struct log_text *value)
@@ -53,8 +56,11 @@ static enum log_line_use read_step(struct log_reading *reading, struct log_text 
         (void)log_take_real(&rest, false, &event.tokens_per_second);
     if (find_field(line, "inf_nan_skip_batches=", &rest) &&
         log_take_integer(&rest, false, &skipped)) {
-        if (skipped > reading->memory[SKIPPED_SO_FAR])
+        if (event.step == 0)
+            event.skipped = skipped;
+        else if (reading->memory[HAS_SKIPPED] && skipped > reading->memory[SKIPPED_SO_FAR])
             event.skipped = skipped - reading->memory[SKIPPED_SO_FAR];
+        reading->memory[HAS_SKIPPED] = 1;
         reading->memory[SKIPPED_SO_FAR] = skipped;
     }
     job_add(reading->job, &event);
@@ -71,6 +77,7 @@ static void read_parallel_sizes(struct log_reading *reading, struct log_text lin
     int64_t size;
 
     event.devices = 1;
+    reading->memory[HAS_SKIPPED] = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (log_find(line, names[i], &rest) && log_take_integer(&rest, false, &size) && size > 0 &&
             size < 1000000)

@@ -24,9 +24,10 @@ struct log_pattern; /* log_pattern.h */
 struct log_reading {
     struct job *job;
     int64_t line;               /* number of the current line, from 1 */
-    int64_t memory[LOG_MEMORY]; /* of the format: zero at the beginning of the file, and each format
-                                   gives the places names of its own */
+    int64_t memory[LOG_MEMORY]; /* of the format: zero at first, kept from one file of the format to
+                                   the next; each format gives the places names of its own */
     const struct log_pattern *pattern; /* of --pattern; else NULL */
+    bool takes_cut_lines;              /* no more will come of the line: take what there is */
     /* times of no known day */
     int64_t day_ns;
     int64_t last_time_of_day_ns;
@@ -38,7 +39,8 @@ struct log_reading {
 enum log_line_use {
     LOG_LINE_NONE, /* not of this format */
     LOG_LINE_USED,
-    LOG_LINE_CUT, /* the beginning of a line that goes on in the next: nothing was taken from it */
+    LOG_LINE_CUT, /* the beginning of a line that may go on in the next (wrapped by a terminal):
+                     nothing was taken from it */
 };
 
 struct log_format {
@@ -48,6 +50,9 @@ struct log_format {
     bool (*recognises)(struct log_text line);
     /* Hands what the line tells to job_add. */
     enum log_line_use (*read)(struct log_reading *reading, struct log_text line);
+    /* Of formats with lines so long that they are wrapped: may this be the rest of one? Else NULL.
+     */
+    bool (*goes_on)(struct log_text line);
     /* Of formats that are no lines: does the text begin a file of it, and reads all of it. NULL for
      * the others. */
     bool (*recognises_file)(struct log_text head);

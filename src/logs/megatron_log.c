@@ -39,8 +39,7 @@ static bool recognises_line(struct log_text line)
     int64_t step, last_step;
     struct log_text fields;
 
-    return take_iteration(line, &step, &last_step, &fields) &&
-           log_find(fields, elapsed_words, &fields);
+    return take_iteration(line, &step, &last_step, &fields);
 }
 
 /* Newer ones add "inst/avg" pairs, of which the first is that of this line. */
@@ -96,6 +95,12 @@ static int64_t world_size(struct log_text line)
                : 0;
 }
 
+/* All versions end with a bar, and have this field near the end. */
+static bool is_whole(struct log_text fields)
+{
+    return fields.end[-1] == '|' && log_find(fields, "nan iterations:", &fields);
+}
+
 static enum log_line_use read_iteration(struct log_reading *reading, struct log_text line)
 {
     int64_t step, last_step;
@@ -108,13 +113,22 @@ static enum log_line_use read_iteration(struct log_reading *reading, struct log_
         return LOG_LINE_CUT;
     event = log_event(reading, line, JOB_STEP);
     take_fields(fields, &event);
-    if (event.each_ns == JOB_NOT_KNOWN)
+    if (event.each_ns == JOB_NOT_KNOWN || (!reading->takes_cut_lines && !is_whole(fields)))
         return LOG_LINE_CUT;
     event.step = step;
     event.last_step = last_step;
     event.devices = world_size((struct log_text){line.at, fields.at});
     job_add(reading->job, &event);
     return LOG_LINE_USED;
+}
+
+/* More fields of a line; the other lines with a bar are those of timers and of evaluations. */
+static bool goes_on(struct log_text line)
+{
+    struct log_text rest;
+
+    return memchr(line.at, '|', log_text_length(line)) && !log_find(line, "time (ms)", &rest) &&
+           !log_find(line, "validation loss", &rest);
 }
 
 /* "    evaluate .....: (2052.52, 2053.00)": of the slowest rank; "time (ms) | evaluate: 2052.52".
@@ -247,4 +261,5 @@ const struct log_format megatron_log_format = {
         "Megatron-LM, Megatron-DeepSpeed, Megatron-core, Primus: ' iteration 10/ 1000 | ...'",
     .recognises = recognises_line,
     .read = read_line,
+    .goes_on = goes_on,
 };

@@ -185,7 +185,7 @@ static void read_block_stop(struct log_reading *reading, const struct mlperf_lin
     else
         event.step =
             memory[HAS_STEPS] ? 0 : step_at(reading, memory[BLOCK_AT] + memory[BLOCK_LONG]);
-    if (memory[BLOCK_LONG] > 0 || memory[HAS_STEPS])
+    if (event.step > memory[LAST_STEP])
         tell_step(reading, &event);
     tell(reading, line, JOB_SIGN_OF_LIFE);
 }

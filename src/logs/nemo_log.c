@@ -3,6 +3,7 @@
 #include "logs/log_format.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static const int64_t ns_per_second = 1000000000;
 
@@ -31,9 +32,14 @@ static bool recognises_line(struct log_text line)
     return take_step(line, &rest, &event);
 }
 
+static bool goes_on(struct log_text line)
+{
+    return memchr(line.at, '|', log_text_length(line)) != NULL;
+}
+
 static enum log_line_use read_line(struct log_reading *reading, struct log_text line)
 {
-    struct job_event event = job_event_of(JOB_STEP);
+    struct job_event event = job_event_of(JOB_STEP), stamped;
     struct log_text fields, rest;
     double number;
 
@@ -43,11 +49,12 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
         log_tell(reading, line, JOB_END);
         return LOG_LINE_USED;
     }
-    if (!log_find(fields, "global_step", &rest) || !log_find(fields, "train_step_timing", &rest))
+    if (!log_find(fields, "consumed_samples: ", &rest) && !reading->takes_cut_lines)
         return LOG_LINE_CUT;
-    event.time_ns = log_event(reading, line, JOB_STEP).time_ns;
-    event.clock = log_event(reading, line, JOB_STEP).clock;
-    event.line = reading->line;
+    stamped = log_event(reading, line, JOB_STEP);
+    stamped.step = event.step;
+    stamped.last_step = event.last_step;
+    event = stamped;
     /* the time is that of the last of them only */
     if (log_find(fields, "train_step_timing in s: ", &rest) &&
         (event.step == reading->memory[LAST_STEP] + 1 || event.step == 0))
@@ -68,4 +75,5 @@ const struct log_format nemo_log_format = {
     .summary = "NeMo: 'Training epoch 0, iteration 45/99 | ... | train_step_timing in s: 6.08'",
     .recognises = recognises_line,
     .read = read_line,
+    .goes_on = goes_on,
 };

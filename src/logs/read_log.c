@@ -100,32 +100,56 @@ static const struct log_format *format_of_head(struct input_window head)
     return found;
 }
 
+/* What there is of a wrapped line is all. */
+static enum log_line_use take_wrapped(struct log_walk *walk)
+{
+    enum log_line_use use;
+
+    walk->reading.takes_cut_lines = true;
+    use = walk->outcome->format->read(
+        &walk->reading, (struct log_text){walk->wrapped, walk->wrapped + walk->wrapped_bytes});
+    walk->reading.takes_cut_lines = false;
+    return use;
+}
+
+/* The line is the rest of the wrapped one, or more of it: NONE where it is not. */
+static enum log_line_use read_joined(struct log_walk *walk, struct log_text line)
+{
+    const struct log_format *format = walk->outcome->format;
+    size_t length = log_text_length(line);
+    enum log_line_use use;
+
+    if (walk->wrapped_bytes + length > sizeof walk->wrapped || !format->goes_on ||
+        !format->goes_on(line))
+        return LOG_LINE_NONE;
+    memcpy(walk->wrapped + walk->wrapped_bytes, line.at, length);
+    use = format->read(
+        &walk->reading,
+        (struct log_text){walk->wrapped, walk->wrapped + walk->wrapped_bytes + length});
+    if (use == LOG_LINE_CUT)
+        walk->wrapped_bytes += length;
+    return use;
+}
+
 /* The line alone, or together with those before it that it goes on from. */
 static enum log_line_use read_wrapped(struct log_walk *walk, struct log_text line)
 {
     const struct log_format *format = walk->outcome->format;
-    enum log_line_use use = format->read(&walk->reading, line);
-    size_t length = log_text_length(line);
+    enum log_line_use use;
 
-    if (walk->wrapped_bytes && use == LOG_LINE_NONE && walk->wrapped_lines < WRAPPED_LINES_MAX &&
-        walk->wrapped_bytes + length <= sizeof walk->wrapped) {
-        memcpy(walk->wrapped + walk->wrapped_bytes, line.at, length);
-        walk->wrapped_bytes += length;
-        walk->wrapped_lines++;
-        use = format->read(&walk->reading,
-                           (struct log_text){walk->wrapped, walk->wrapped + walk->wrapped_bytes});
-        if (use == LOG_LINE_CUT)
-            return LOG_LINE_USED;
-        if (use == LOG_LINE_NONE)
-            walk->wrapped_bytes -= length; /* a line in between */
-        else
+    if (walk->wrapped_bytes) {
+        use = format->recognises(line) ? LOG_LINE_NONE : read_joined(walk, line);
+        if (use == LOG_LINE_USED)
             walk->wrapped_bytes = 0;
-        return use;
+        if (use != LOG_LINE_NONE)
+            return LOG_LINE_USED;
+        if (take_wrapped(walk) == LOG_LINE_USED || ++walk->wrapped_lines > WRAPPED_LINES_MAX)
+            walk->wrapped_bytes = 0;
     }
-    walk->wrapped_bytes = 0;
-    if (use == LOG_LINE_CUT && length <= sizeof walk->wrapped) {
-        memcpy(walk->wrapped, line.at, length);
-        walk->wrapped_bytes = length;
+    use = format->read(&walk->reading, line);
+    if (use == LOG_LINE_CUT && log_text_length(line) <= sizeof walk->wrapped) {
+        memcpy(walk->wrapped, line.at, log_text_length(line));
+        walk->wrapped_bytes = log_text_length(line);
         walk->wrapped_lines = 1;
     }
     return use;
@@ -202,13 +226,28 @@ static void read_lines(struct log_walk *walk, struct input_stream *input)
         walk->reading.line = ++walk->outcome->lines;
         read_line(walk, line);
     }
+    if (walk->wrapped_bytes)
+        (void)take_wrapped(walk);
     log_signs_finish(&walk->reading);
     walk->outcome->long_lines = lines.long_lines;
     walk->outcome->is_broken = input->is_broken;
     log_lines_clear(&lines);
 }
 
-bool read_log(struct job *job, struct input_stream *input, const struct log_pattern *pattern,
+/* By --pattern, by the beginning of the file, or by the line that comes first. */
+static const struct log_format *choose_format(struct input_window head,
+                                              const struct log_pattern *pattern)
+{
+    if (pattern)
+        return &log_pattern_format;
+    for (size_t i = 0; formats[i]; i++)
+        if (formats[i]->recognises_file &&
+            formats[i]->recognises_file((struct log_text){head.text, head.text + head.length}))
+            return formats[i];
+    return format_of_head(head);
+}
+
+bool read_log(struct job *job, struct input_stream *input, struct log_carry *carry,
               struct log_outcome *outcome, struct error *error)
 {
     struct log_walk *walk;
@@ -220,21 +259,18 @@ bool read_log(struct job *job, struct input_stream *input, const struct log_patt
         return false;
     walk = require_memory(calloc(1, sizeof *walk));
     walk->outcome = outcome;
-    walk->reading = (struct log_reading){.job = job, .pattern = pattern};
+    walk->reading = (struct log_reading){.job = job, .pattern = carry->pattern};
     log_signs_init(&walk->signs);
     job_begin_source(job, input->name);
-    for (size_t i = 0; formats[i] && !outcome->format && !pattern; i++)
-        if (formats[i]->recognises_file &&
-            formats[i]->recognises_file((struct log_text){head.text, head.text + head.length}))
-            outcome->format = formats[i];
-    if (pattern)
-        outcome->format = &log_pattern_format;
-    else if (!outcome->format)
-        outcome->format = format_of_head(head);
+    outcome->format = choose_format(head, carry->pattern);
+    if (outcome->format && outcome->format == carry->format)
+        memcpy(walk->reading.memory, carry->memory, sizeof carry->memory);
     if (outcome->format && outcome->format->read_file)
         is_read = read_whole(walk, input, error);
     else
         read_lines(walk, input);
+    carry->format = outcome->format;
+    memcpy(carry->memory, walk->reading.memory, sizeof carry->memory);
     free(walk);
     return is_read;
 }

@@ -6,12 +6,19 @@
 #include "base/error.h"
 #include "base/input_stream.h"
 #include "job/job.h"
+#include "logs/log_format.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct log_format;
 struct log_pattern;
+
+/* What one file tells that helps with the next. Zeroed: there was none. */
+struct log_carry {
+    const struct log_format *format;
+    int64_t memory[LOG_MEMORY];
+    const struct log_pattern *pattern; /* of --pattern: set it before the first file; else NULL */
+};
 
 /* What was read. */
 struct log_outcome {
@@ -25,11 +32,10 @@ struct log_outcome {
 /* NULL-terminated, in the order of list.def. */
 const struct log_format *const *all_log_formats(void);
 
-/* Adds what `input` tells to the job, as a source of its name. `pattern` may be NULL. Errors
+/* Adds what `input` tells to the job, as a source of its name. Errors
  * (ERROR_INPUT): it is empty, or no text. A text in which no format is recognised is none:
  * outcome->format is NULL then. */
-MUST_USE bool read_log(struct job *job, struct input_stream *input,
-                       const struct log_pattern *pattern, struct log_outcome *outcome,
-                       struct error *error);
+MUST_USE bool read_log(struct job *job, struct input_stream *input, struct log_carry *carry,
+                       struct log_outcome *outcome, struct error *error);
 
 #endif
