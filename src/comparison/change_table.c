@@ -18,7 +18,6 @@ enum change_column {
     COLUMN_HIGH,
     COLUMN_CHANCE,
     COLUMN_RATE,
-    COLUMN_UNIT,
     COLUMN_KEY,
     COLUMN_COUNT,
 };
@@ -42,7 +41,6 @@ struct table *add_change_table(struct results *results, struct section *section,
         [COLUMN_HIGH] = {"change_high", "at most", columns->unit, PRIORITY_FOR_PROGRAMS, BAR_NONE},
         [COLUMN_CHANCE] = {"p", "p", UNIT_NUMBER, PRIORITY_FOR_PROGRAMS, BAR_NONE},
         [COLUMN_RATE] = {"q", "q", UNIT_NUMBER, PRIORITY_FOR_PROGRAMS, BAR_NONE},
-        [COLUMN_UNIT] = {"unit", "unit", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
         [COLUMN_KEY] = {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
     };
 
@@ -111,7 +109,6 @@ void add_change_row(struct results *results, struct table *table,
             value_number(change->b ? measure_mean_calls(comparison->b, change->b) : 0);
     }
     fill_noise(cells, measure, change);
-    cells[COLUMN_UNIT] = value_text(unit_key(cells[COLUMN_A].unit));
     cells[COLUMN_KEY] = value_text(results_text(results, measure->name));
 }
 
@@ -120,50 +117,93 @@ bool change_is_shown(const struct change *change, const struct comparison_view *
     return !view->only_significant || change_is_significant(change);
 }
 
-static const struct {
+/* A table of all changes of a kind; UNIT_NONE: of whatever unit. */
+struct kind_table {
+    enum measure_kind kind;
+    enum unit unit;
     const char *key;
     const char *title;
     struct change_columns columns;
-} kinds[MEASURE_KIND_COUNT] = {
-    [MEASURE_STEP] = {"step", "The step", {"what", "what", UNIT_TIME_NS, false, false}},
-    [MEASURE_GROUP] = {"groups",
-                       "Accounts together",
-                       {"group", "accounts", UNIT_TIME_NS, false, false}},
-    [MEASURE_WORK] = {"work", "Work of a step", {"what", "what", UNIT_NUMBER, false, false}},
-    [MEASURE_CLASS] = {"classes",
-                       "Kernels by the kind of work",
-                       {"class", "kernels of", UNIT_TIME_NS, true, false}},
-    [MEASURE_OPERATOR] = {"device_time",
-                          "Operators, by the device time they launched",
-                          {"operator", "operator", UNIT_TIME_NS, true, true}},
-    [MEASURE_HOST_OPERATOR] = {"host_time",
-                               "Operators, by their own time on the host",
-                               {"operator", "operator", UNIT_TIME_NS, true, true}},
-    [MEASURE_MODULE] = {"modules",
-                        "Modules, with those in them",
-                        {"module", "module", UNIT_TIME_NS, false, false}},
-    [MEASURE_MEMORY] = {"memory",
-                        "Memory when the step holds most",
-                        {"what", "held for", UNIT_BYTES, false, false}},
 };
 
-struct table *add_changes_of_kind(struct results *results, struct section *section,
-                                  const struct run_comparison *comparison,
-                                  const struct comparison_view *view, enum measure_kind kind)
+static const struct kind_table kind_tables[] = {
+    {MEASURE_GROUP,
+     UNIT_NONE,
+     "groups",
+     "Accounts together",
+     {"group", "accounts", UNIT_TIME_NS, false, false}},
+    {MEASURE_WORK,
+     UNIT_FRACTION,
+     "shares",
+     "Shares of a step",
+     {"what", "what", UNIT_FRACTION, false, false}},
+    {MEASURE_WORK, UNIT_FLOPS, "flops", "FLOPs", {"what", "what", UNIT_FLOPS, false, false}},
+    {MEASURE_WORK,
+     UNIT_TIME_NS,
+     "times",
+     "Times beside the accounts",
+     {"what", "what", UNIT_TIME_NS, false, false}},
+    {MEASURE_WORK, UNIT_COUNT, "counts", "Counts", {"what", "what", UNIT_NUMBER, false, false}},
+    {MEASURE_WORK, UNIT_BYTES, "bytes", "Bytes", {"what", "what", UNIT_BYTES, false, false}},
+    {MEASURE_CLASS,
+     UNIT_NONE,
+     "classes",
+     "Kernels by the kind of work",
+     {"class", "kernels of", UNIT_TIME_NS, true, false}},
+    {MEASURE_OPERATOR,
+     UNIT_NONE,
+     "device_time",
+     "Operators, by the device time they launched",
+     {"operator", "operator", UNIT_TIME_NS, true, true}},
+    {MEASURE_HOST_OPERATOR,
+     UNIT_NONE,
+     "host_time",
+     "Operators, by their own time on the host",
+     {"operator", "operator", UNIT_TIME_NS, true, true}},
+    {MEASURE_MODULE,
+     UNIT_NONE,
+     "modules",
+     "Modules, with those in them",
+     {"module", "module", UNIT_TIME_NS, false, false}},
+    {MEASURE_MEMORY,
+     UNIT_NONE,
+     "memory",
+     "Memory when the step holds most",
+     {"what", "held for", UNIT_BYTES, false, false}},
+};
+enum { KIND_TABLE_COUNT = sizeof kind_tables / sizeof *kind_tables };
+
+static bool is_in_table(const struct kind_table *of, const struct change *change,
+                        const struct comparison_view *view)
 {
-    struct table *table = NULL;
+    return change_is_shown(change, view) &&
+           (of->unit == UNIT_NONE || of->unit == change_measure(change)->unit);
+}
+
+static void add_kind_table(struct results *results, struct section *section,
+                           const struct run_comparison *comparison,
+                           const struct comparison_view *view, const struct kind_table *of)
+{
+    uint32_t first = comparison->first[of->kind], end = comparison->first[of->kind + 1];
+    struct table *table;
     size_t count = 0;
 
-    for (uint32_t i = comparison->first[kind]; i < comparison->first[kind + 1]; i++)
-        count += change_is_shown(&comparison->changes[i], view);
+    for (uint32_t i = first; i < end; i++)
+        count += is_in_table(of, &comparison->changes[i], view);
     if (count == 0)
-        return NULL;
-    table = add_change_table(results, section, kinds[kind].key, kinds[kind].title,
-                             &kinds[kind].columns);
+        return;
+    table = add_change_table(results, section, of->key, of->title, &of->columns);
     table->rows_in_all = count;
-    for (uint32_t i = comparison->first[kind];
-         i < comparison->first[kind + 1] && table->row_count < view->top; i++)
-        if (change_is_shown(&comparison->changes[i], view))
+    for (uint32_t i = first; i < end && table->row_count < view->top; i++)
+        if (is_in_table(of, &comparison->changes[i], view))
             add_change_row(results, table, comparison, &comparison->changes[i], NULL, 0);
-    return table;
+}
+
+void add_changes_of_kind(struct results *results, struct section *section,
+                         const struct run_comparison *comparison,
+                         const struct comparison_view *view, enum measure_kind kind)
+{
+    for (int i = 0; i < KIND_TABLE_COUNT; i++)
+        if (kind_tables[i].kind == kind)
+            add_kind_table(results, section, comparison, view, &kind_tables[i]);
 }

@@ -28,7 +28,7 @@ static struct section *describe_work(struct results *results,
     add_needs(results, section, "flops", "FLOPs", comparison->a->needs_flops,
               comparison->b->needs_flops);
     add_needs(results, section, "mfu", "MFU", comparison->a->needs_mfu, comparison->b->needs_mfu);
-    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_WORK);
+    add_changes_of_kind(results, section, comparison, view, MEASURE_WORK);
     return section->table_count > 0 || section->number_count > 0 ? section : NULL;
 }
 
@@ -42,8 +42,8 @@ static struct section *describe_operators(struct results *results,
                     "memsets an operator launched itself; host time is without what is recorded "
                     "inside it.");
 
-    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_OPERATOR);
-    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_HOST_OPERATOR);
+    add_changes_of_kind(results, section, comparison, view, MEASURE_OPERATOR);
+    add_changes_of_kind(results, section, comparison, view, MEASURE_HOST_OPERATOR);
     return section->table_count > 0 ? section : NULL;
 }
 
@@ -59,7 +59,7 @@ static struct section *describe_modules(struct results *results,
 
     add_needs(results, section, "modules", "modules", comparison->a->needs_modules,
               comparison->b->needs_modules);
-    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_MODULE);
+    add_changes_of_kind(results, section, comparison, view, MEASURE_MODULE);
     return section->table_count > 0 || section->number_count > 0 ? section : NULL;
 }
 
@@ -73,7 +73,7 @@ static struct section *describe_memory(struct results *results,
 
     add_needs(results, section, "memory", "memory", comparison->a->needs_memory,
               comparison->b->needs_memory);
-    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_MEMORY);
+    add_changes_of_kind(results, section, comparison, view, MEASURE_MEMORY);
     return section->table_count > 0 || section->number_count > 0 ? section : NULL;
 }
 

@@ -56,10 +56,10 @@ void add_change_row(struct results *results, struct table *table,
                     const struct run_comparison *comparison, const struct change *change,
                     const char *label, int depth);
 
-/* All changes of a kind, the largest first; NULL where there are none to show. */
-struct table *add_changes_of_kind(struct results *results, struct section *section,
-                                  const struct run_comparison *comparison,
-                                  const struct comparison_view *view, enum measure_kind kind);
+/* All changes of a kind, the largest first: a table for each unit, none where there are none. */
+void add_changes_of_kind(struct results *results, struct section *section,
+                         const struct run_comparison *comparison,
+                         const struct comparison_view *view, enum measure_kind kind);
 
 /* True where the row may be shown. */
 bool change_is_shown(const struct change *change, const struct comparison_view *view);

@@ -211,6 +211,6 @@ struct section *describe_difference(struct results *results,
 
     add_numbers(results, section, comparison);
     add_waterfall(results, section, comparison);
-    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_GROUP);
+    add_changes_of_kind(results, section, comparison, view, MEASURE_GROUP);
     return section;
 }

@@ -94,7 +94,7 @@ struct section *describe_kernel_changes(struct results *results,
     const struct change **rows = list_rows(comparison, view, &count);
     struct table *table;
 
-    (void)add_changes_of_kind(results, section, comparison, view, MEASURE_CLASS);
+    add_changes_of_kind(results, section, comparison, view, MEASURE_CLASS);
     classes = section->table_count;
     if (count > 0) {
         table = add_change_table(results, section, "by_name", "Kernels by name", &columns);
