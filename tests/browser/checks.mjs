@@ -393,3 +393,20 @@ export async function hostile(page) {
   await page.locator("figure[data-chart=roofline] .chart").hover();
   assert.deepEqual(await page.evaluate(() => window.alerts), []);
 }
+
+/* The waterfall from one run's step to the other's: a bar an account, which tells its numbers. */
+export async function difference(page, report) {
+  const host = page.locator("figure[data-chart=difference] .chart");
+  await host.scrollIntoViewIfNeeded();
+  const { rows } = report.ranks[0].sections.difference.tables.waterfall;
+  const texts = await host.locator("svg text").allTextContents();
+  for (const row of rows.slice(0, 3)) assert.ok(texts.includes(row.account), `no bar ${row.account}`);
+  assert.ok(texts.some((text) => /^-650\.680\u00a0µs less$/.test(text)), `no label of the largest change: ${texts}`);
+  assert.match(await host.getAttribute("aria-label"), /waiting for data -650\.680\u00a0µs less/);
+  const box = await host.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.7, box.y + 4 + 28 * 1.5);
+  await page.waitForSelector(".chart .hover-card");
+  const card = await page.locator(".chart .hover-card").first().textContent();
+  assert.match(card, /waiting for data/);
+  assert.match(card, /data loader/);
+}

@@ -53,6 +53,7 @@ def own_pages(folder: Path) -> list[Page]:
     many_steps = generate(folder, "many_steps.json", "--steps", "70")
     hostile = folder / "<img src=x onerror=alert(1)> \"'&.json"
     write_hostile_trace(ROOT / GOLDEN / "products" / "made.json", hostile)
+    compared = [f"{GOLDEN}/compare/{name}.json.gz" for name in ("before", "after")]
     steps = ["waterfall", "step_accounts"]
     work = [*steps, "roofline", "kernel_classes"]
     return [
@@ -61,6 +62,7 @@ def own_pages(folder: Path) -> list[Page]:
         Page("ranks", ["report", str(ranks)], [*steps, "rank_accounts"], ["ranks"]),
         Page("cpu", ["report", "examples/traces/train_gpt_cpu.json.gz"], steps, ["table"]),
         Page("memory", ["memory", f"{GOLDEN}/memory_run"]),
+        Page("compare", ["compare", *compared], ["difference"], ["difference"]),
         Page("snapshot", ["memory", f"{GOLDEN}/memory/tags.pickle"]),
         Page("modules", ["flops", f"{GOLDEN}/modules"]),
         Page("hostile", ["report", str(hostile)], work, ["hostile"]),

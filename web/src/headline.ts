@@ -14,6 +14,10 @@ const LARGE: [string, string][] = [
   ["model_flops_utilization", "model_flops_per_second"],
   ["memory", "peak"],
   ["snapshot_peak", "peak_bytes"],
+  ["difference", "speedup"],
+  ["difference", "step_time_a"],
+  ["difference", "step_time_b"],
+  ["difference", "change"],
 ];
 const LARGE_MOST = 5;
 

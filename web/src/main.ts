@@ -10,6 +10,7 @@ import { timelineSection } from "./timeline/section.ts";
 
 /* The sections that come first, in this order; all others follow as the report has them. */
 const FIRST = [
+  "difference",
   "step_ledger",
   "timeline",
   "advice",
@@ -21,7 +22,7 @@ const FIRST = [
   "collectives",
   "overview",
 ];
-const LAST = ["conventions", "run"];
+const LAST = ["conventions", "run", "runs"];
 
 function sectionsOf(report: Report, rank: Rank): SectionView[] {
   const timeline = timelineSection(report, rank);
