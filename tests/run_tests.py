@@ -224,6 +224,9 @@ GROUPS = [
         "compared",
         "properties: pairs of runs with a known difference",
         script("tests/properties/compared_runs.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "job-logs",
         "properties: logs of jobs with known accounts",
         script("tests/properties/job_logs.py", PROGRAM),
