@@ -238,6 +238,18 @@ GROUPS = [
         script("tests/properties/known_hangs.py", PROGRAM),
         "build",
     ),
+    Group(
+        "ranks",
+        "properties: runs of many ranks with known clocks and late ranks",
+        script("tests/properties/known_ranks.py", PROGRAM),
+        "build",
+    ),
+    Group(
+        "mpi",
+        "processes under mpirun",
+        script("tests/mpi/check_mpi.py", PROGRAM),
+        "build",
+    ),
     Group("oracle", "other people's traces", scripts("tests/oracle/check_*.py", PROGRAM), "build"),
     Group(
         "demo",

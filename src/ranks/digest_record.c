@@ -168,6 +168,7 @@ void digest_encode(struct digest_writer *writer, const struct rank_digest *diges
 /* No time is further from zero, and no size larger: sums of many fit into 64 bits. */
 static const int64_t time_limit_ns = (int64_t)1 << 61;
 static const int64_t length_limit_ns = (int64_t)1 << 50;
+static const int64_t sum_limit_ns = (int64_t)1 << 53; /* of all calls, steps or stretches */
 static const int64_t size_limit = (int64_t)1 << 62;
 
 /* Where in this version's lists the names of the file stand. */
@@ -188,6 +189,16 @@ static int64_t take_within(struct digest_reader *reader, int64_t lowest, int64_t
 
     fail_unless(reader, number >= lowest && number <= highest);
     return reader->has_failed ? lowest : number;
+}
+
+/* A length that fits into the sum of those before it. */
+static int64_t take_length_ns(struct digest_reader *reader, int64_t *sum_ns)
+{
+    int64_t length_ns = take_within(reader, 0, length_limit_ns);
+
+    *sum_ns += length_ns;
+    fail_unless(reader, *sum_ns <= sum_limit_ns);
+    return reader->has_failed ? 0 : length_ns;
 }
 
 static void take_facts(struct rank_digest *digest, struct digest_reader *reader)
@@ -270,10 +281,14 @@ static void take_steps(struct rank_digest *digest, const struct name_map *map,
                        struct digest_reader *reader)
 {
     uint32_t count = digest_take_length(reader);
+    int64_t sum_ns = 0;
 
     digest->steps = arena_allocate(&digest->arena, count * sizeof *digest->steps);
-    for (uint32_t i = 0; i < count && !reader->has_failed; i++)
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
         take_step(&digest->steps[i], map, reader);
+        sum_ns += digest->steps[i].end_ns - digest->steps[i].start_ns;
+        fail_unless(reader, sum_ns <= sum_limit_ns);
+    }
     digest->step_count = count;
 }
 
@@ -300,7 +315,6 @@ static void take_call(struct rank_digest *digest, struct digest_call *call,
     uint64_t kind;
     uint64_t group;
 
-    call->duration_ns = take_within(reader, 0, length_limit_ns);
     call->bytes = take_within(reader, -1, INT64_MAX);
     call->sequence = take_within(reader, -1, INT64_MAX);
     call->source = digest_take_small(reader);
@@ -338,12 +352,13 @@ static void take_calls(struct rank_digest *digest, const struct name_map *map,
                        struct digest_reader *reader)
 {
     uint32_t count = digest_take_length(reader);
-    int64_t time_ns = 0;
+    int64_t time_ns = 0, sum_ns = 0;
 
     digest->calls = arena_allocate(&digest->arena, count * sizeof *digest->calls);
     for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
         digest->calls[i].start_ns = take_time(reader, time_ns);
         fail_unless(reader, i == 0 || digest->calls[i].start_ns >= digest->calls[i - 1].start_ns);
+        digest->calls[i].duration_ns = take_length_ns(reader, &sum_ns);
         take_call(digest, &digest->calls[i], map, reader);
         time_ns = digest->calls[i].start_ns + digest->calls[i].duration_ns;
     }
@@ -353,7 +368,7 @@ static void take_calls(struct rank_digest *digest, const struct name_map *map,
 static void take_exposed(struct rank_digest *digest, struct digest_reader *reader)
 {
     uint32_t count = digest_take_length(reader);
-    int64_t time_ns = 0;
+    int64_t time_ns = 0, sum_ns = 0;
 
     digest->exposed = arena_allocate(&digest->arena, count * sizeof *digest->exposed);
     for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
@@ -362,7 +377,7 @@ static void take_exposed(struct rank_digest *digest, struct digest_reader *reade
 
         stretch->start_ns = take_time(reader, time_ns);
         fail_unless(reader, i == 0 || stretch->start_ns >= time_ns);
-        stretch->end_ns = stretch->start_ns + take_within(reader, 0, length_limit_ns);
+        stretch->end_ns = stretch->start_ns + take_length_ns(reader, &sum_ns);
         step = digest_take_count(reader);
         fail_unless(reader, step < digest->step_count);
         stretch->step = (uint32_t)step;

@@ -22,6 +22,8 @@ struct aligner {
     struct end_difference *differences; /* [member_count] */
     size_t difference_count;
     int64_t *ends_ns; /* [digest_count]: of one collective */
+    bool takes_all;   /* also kinds that need not end together: the stages of a pipeline share
+                         nothing else */
 };
 
 static int64_t recorded_end(const struct aligner *aligner, const struct join_member *member)
@@ -37,7 +39,7 @@ static bool tells_time(const struct aligner *aligner, const struct joined_call *
     const struct digest_call *call = &aligner->digests[first->rank]->calls[first->call];
 
     return join->count >= 2 && !join->is_mismatched &&
-           ends_together((enum collective_kind)call->kind);
+           (aligner->takes_all || ends_together((enum collective_kind)call->kind));
 }
 
 static int compare_differences(const void *left, const void *right)
@@ -139,6 +141,24 @@ static void compare_with_all(struct aligner *aligner)
     }
 }
 
+/* Reaches all ranks that joins tie to the first: by kinds that end together as far as they go. */
+static void reach_all(struct aligner *aligner)
+{
+    bool needs_all = false;
+
+    aligner->clocks[0].is_known = true;
+    for (;;) {
+        aligner->takes_all = false;
+        while (reach_further(aligner))
+            continue;
+        aligner->takes_all = true;
+        if (!reach_further(aligner))
+            break;
+        needs_all = true;
+    }
+    aligner->takes_all = needs_all;
+}
+
 static void refine(struct aligner *aligner, uint32_t digest_count)
 {
     int64_t first_ns;
@@ -230,9 +250,7 @@ void align_clocks(struct rank_clocks *clocks, const struct rank_digest *const *d
     aligner.differences =
         require_memory(calloc((size_t)joins->member_count + 1, sizeof *aligner.differences));
     aligner.ends_ns = require_memory(calloc((size_t)digest_count, sizeof *aligner.ends_ns));
-    aligner.clocks[0].is_known = true;
-    while (reach_further(&aligner))
-        continue;
+    reach_all(&aligner);
     for (int i = 0; i < REFINEMENTS; i++)
         refine(&aligner, digest_count);
     measure_residuals(&aligner);

@@ -103,19 +103,33 @@ static void one_late_end_moves_no_clock(void **state)
     end(&run);
 }
 
-/* A broadcast ends for its root before the others have the data. */
-static void broadcasts_tell_no_time(void **state)
+/* The stages of a pipeline share nothing else than sends and receives. */
+static void sends_tell_time_where_nothing_else_does(void **state)
 {
     struct made_run run;
 
     (void)state;
     begin(&run);
-    for (int i = 0; i < RANKS; i++)
-        made_call_add(&run.digests[i], made_group(&run.digests[i], "0", "", RANKS), 0, 900, 1)
-            ->kind = COLLECTIVE_BROADCAST;
+    for (int i = 0; i < RANKS; i++) {
+        uint32_t stage = made_group(&run.digests[i], i < 2 ? "a" : "b", "", 2);
+        uint32_t pipeline = made_group(&run.digests[i], "p", "", 2);
+
+        made_call_add(&run.digests[i], stage, 0, 900, 1);
+        made_call_add(&run.digests[i], stage, 1000, 1900, 2);
+        if (i == 1 || i == 2) {
+            struct digest_call *call = made_call_add(&run.digests[i], pipeline, 2000, 2900, 3);
+
+            call->kind = COLLECTIVE_SEND_RECEIVE;
+            call->source = 1;
+            call->destination = 2;
+        }
+        made_digest_shift(&run.digests[i], -300 * i);
+    }
     measure(&run);
-    assert_false(run.clocks.clocks[1].is_known);
-    assert_int_equal(run.clocks.as_recorded.count, 0);
+    for (int i = 0; i < RANKS; i++) {
+        assert_true(run.clocks.clocks[i].is_known);
+        assert_int_equal(run.clocks.clocks[i].offset_ns, -300 * i);
+    }
     end(&run);
 }
 
@@ -124,7 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(offsets_are_found_through_others),
         cmocka_unit_test(one_late_end_moves_no_clock),
-        cmocka_unit_test(broadcasts_tell_no_time),
+        cmocka_unit_test(sends_tell_time_where_nothing_else_does),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

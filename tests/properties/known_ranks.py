@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Runs of many ranks made by a simulation: do clocks, waiting, transfer and the late ranks come out as they were made?
+
+    known_ranks.py PROGRAM [--count N] [--seed S]
+
+Then digests of the same ranks, merged in a random order, must say the same, and so must any number of threads. Ends with a
+line of counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(HERE.parent / "generate")]
+
+from many_ranks import Run, settings_of, write_run  # noqa: E402
+
+LAYOUTS = ["dp=2", "dp=5", "tp=2,dp=2", "pp=3", "tp=2,dp=2,pp=2", "dp=2,pp=4", "tp=4,pp=2"]
+
+
+def run(program: Path, *words: str | Path) -> bytes:
+    done = subprocess.run([program, *words], capture_output=True)
+    if done.returncode not in (0, 5):
+        raise AssertionError(f"{words}: exit {done.returncode}: {done.stderr.decode()[:300]}")
+    return done.stdout
+
+
+def overview_of(program: Path, *words: str | Path) -> dict[str, Any]:
+    overview: dict[str, Any] = json.loads(run(program, "report", "--json", *words))["overview"]
+    return overview
+
+
+def rows(overview: dict[str, Any], table: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = overview["tables"][table]["rows"]
+    return found
+
+
+def compare(what: str, found: Any, expected: Any) -> None:
+    if found != expected:
+        raise AssertionError(f"{what}: {found}, not {expected}")
+
+
+def compare_rank(overview: dict[str, Any], rank: int, truth: dict[str, Any]) -> None:
+    row = next(row for row in rows(overview, "ranks") if row["rank"] == f"rank {rank}")
+    for key, name in (
+        ("kernels", "communication"),
+        ("waiting", "waiting"),
+        ("transfer", "transfer"),
+        ("came_last", "came_last"),
+        ("caused", "waited_for"),
+    ):
+        is_known = truth["waiting"] + truth["transfer"] > 0 or key == "kernels"
+        compare(f"rank {rank}, {key}", row[name], truth[key] if is_known else None)
+    steps = [row for row in rows(overview, "rank_steps") if row["rank_number"] == rank]
+    compare(f"rank {rank}, steps", [step["step_time"] for step in steps], truth["steps"])
+    for key, name in (
+        ("waiting", "waiting"),
+        ("transfer", "transfer"),
+        ("unknown", "wait_unknown"),
+    ):
+        total = sum(step[name] for step in steps)
+        compare(f"rank {rank}, exposed {key}", total, truth["exposed"][key])
+    for step in steps:
+        parts = ("compute", "waiting", "transfer", "wait_unknown", "copies", "idle")
+        compare("the parts of a step", sum(step[part] for part in parts), step["step_time"])
+
+
+def compare_clocks(overview: dict[str, Any], truth: dict[int, Any]) -> None:
+    if "clocks" not in overview["tables"]:
+        return
+    for row in rows(overview, "clocks"):
+        rank = int(row["rank"].split()[1])
+        if row["offset"] is not None:
+            compare(f"clock of rank {rank}", row["offset"], truth[rank]["clock"])
+            compare(f"what is left of rank {rank}", row["residual_max"] or 0, 0)
+
+
+def check_digests(program: Path, folder: Path, traces: list[Path], rng: random.Random) -> None:
+    digests = []
+    for trace in traces:
+        digests.append(folder / f"{trace.stem}.fld")
+        run(program, "digest", trace, "-o", digests[-1])
+    rng.shuffle(digests)
+    half = rng.randint(0, len(digests) - 1)
+    merged = folder / "merged.fld"
+    if half:
+        run(program, "digest", *digests[:half], "-o", merged)
+        digests = [merged, *digests[half:]]
+    text = run(program, "report", *digests)
+    whole = run(program, "report", "-j", str(rng.randint(1, 5)), *traces)
+    if not whole.startswith(text.rstrip(b"\n")):
+        raise AssertionError("the report of digests is not that of their traces")
+
+
+def check(program: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    layout = LAYOUTS[seed % len(LAYOUTS)]
+    settings = settings_of(
+        layout,
+        seed=seed,
+        steps=rng.randint(1, 4),
+        micro_batches=rng.randint(1, 4),
+        jitter=rng.choice((0.0, 0.05, 0.3)),
+        has_metadata=not (layout.startswith("dp=") and "," not in layout and rng.random() < 0.5),
+    )
+    settings.straggler = rng.choice((None, rng.randrange(settings.ranks)))
+    made = Run(settings)
+    dropped = set()
+    if settings.has_metadata and settings.ranks > 2 and rng.random() < 0.4:
+        dropped = {rng.randrange(settings.ranks)}
+    with tempfile.TemporaryDirectory(prefix="flopledger-ranks-") as name:
+        folder = Path(name)
+        truth = write_run(folder / "traces", made, dropped)["ranks"]
+        traces = sorted((folder / "traces").iterdir())
+        overview = overview_of(program, "--layout", layout, "--top", "0", *traces)
+        compare(
+            "missing",
+            {f["what"] for f in overview["findings"] if "no trace" in f["what"]} != set(),
+            bool(dropped),
+        )
+        for rank, true in truth.items():
+            compare_rank(overview, rank, true)
+        if not dropped or min(dropped) > 0:
+            compare_clocks(overview, truth)
+        check_digests(program, folder, traces, rng)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", type=Path, nargs="?", default=os.environ.get("FLOPLEDGER"))
+    parser.add_argument("--count", type=int, default=42)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    if not arguments.program:
+        parser.error("which program? give its path, or set FLOPLEDGER")
+    program = Path(arguments.program).resolve()
+    failed = 0
+    for seed in range(arguments.seed, arguments.seed + arguments.count):
+        try:
+            check(program, seed)
+        except AssertionError as error:
+            failed += 1
+            print(f"FAILED: seed {seed}: {error}\n    again: --seed {seed} --count 1")
+    print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
