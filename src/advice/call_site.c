@@ -44,11 +44,26 @@ static void note_operation(struct call_site *site, const struct event *event, co
         site->operation = name;
 }
 
-static void note_event(struct call_site *site, const struct trace *trace, const struct event *event)
+/* The range that told the step: "iteration 7" is no place, and each step has another. */
+static bool is_step(const struct ledger *ledger, const struct event *event)
 {
+    uint32_t step = first_step_after(ledger, event->start_ns);
+    const struct step_window *window;
+
+    if (step == ledger->step_count)
+        return false;
+    window = &ledger->steps[step].window;
+    return window->track == event->track && window->start_ns == event->start_ns &&
+           window->end_ns == event_end_ns(event);
+}
+
+static void note_event(struct call_site *site, const struct advice_case *advice,
+                       const struct event *event)
+{
+    const struct trace *trace = advice->trace;
     const char *name = trace_text(trace, event->name);
 
-    if (is_module_mark(trace, event))
+    if (is_module_mark(trace, event) || is_step(advice->ledger, event))
         return;
     if (event->kind != EVENT_PYTHON_FUNCTION)
         note_operation(site, event, name);
@@ -71,7 +86,7 @@ struct call_site find_call_site(const struct advice_case *advice, uint32_t event
     for (uint32_t at = event; at != NO_EVENT; at = contexts->parents[at]) {
         const struct event *around = &trace->host[at];
 
-        note_event(&site, trace, around);
+        note_event(&site, advice, around);
         if (!stack)
             stack = trace->details[around->detail].call_stack;
     }

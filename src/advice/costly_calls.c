@@ -76,7 +76,8 @@ const char *costly_calls_text(const struct costly_calls *calls, const struct adv
                            call_site_text(advice, &sum->site), per_step_time(advice, sum->idle_ns));
     }
     if (calls->site_count > SITES_SHOWN)
-        text = results_format(advice->results, "%s; %u more places", text,
-                              calls->site_count - SITES_SHOWN);
+        text = results_format(advice->results, "%s; %u more place%s", text,
+                              calls->site_count - SITES_SHOWN,
+                              calls->site_count - SITES_SHOWN == 1 ? "" : "s");
     return text;
 }

@@ -5,6 +5,7 @@
 #include "ledger/host_activity.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 uint32_t first_step_after(const struct ledger *ledger, int64_t time_ns)
 {
@@ -43,6 +44,25 @@ static bool *find_working_threads(const struct trace *trace, const struct ledger
             is_working[ledger->steps[i].window.track] = true;
     }
     return is_working;
+}
+
+/* By host event: it set memory of the host, and so returned when that was done. */
+static bool *find_waiting_memsets(const struct trace *trace)
+{
+    static const char *const kinds[] = {"Pinned", "Pageable", "Managed"};
+    bool *is_waiting = require_memory(calloc((size_t)trace->host_count + 1, sizeof *is_waiting));
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+
+        if (event->kind != EVENT_MEMSET || trace->launch[i] == NO_EVENT ||
+            strstr(trace_text(trace, trace->host[trace->launch[i]].name), "Async"))
+            continue;
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            if (strstr(trace_text(trace, event->name), kinds[k]))
+                is_waiting[trace->launch[i]] = true;
+    }
+    return is_waiting;
 }
 
 static enum host_call_kind kind_of(struct host_activity *activity, const struct event *event,
@@ -85,18 +105,22 @@ void find_host_calls(struct host_calls *calls, const struct trace *trace,
 {
     struct host_activity activity = {0};
     bool *is_working = find_working_threads(trace, ledger);
+    bool *is_waiting = find_waiting_memsets(trace);
 
     host_activity_init(&activity, trace);
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
         enum host_call_kind kind = kind_of(&activity, event, is_working, slow_ns);
 
+        if (is_waiting[i])
+            kind = CALLS_SYNC;
         calls->python_frames += event->kind == EVENT_PYTHON_FUNCTION;
         calls->operators += event->kind == EVENT_OPERATOR;
         if (kind != CALLS_KIND_COUNT && is_in_a_step(ledger, event))
             add_call(&calls->lists[kind], i);
     }
     host_activity_clear(&activity);
+    free(is_waiting);
     free(is_working);
 }
 

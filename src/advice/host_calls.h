@@ -10,7 +10,8 @@
 
 enum host_call_kind {
     CALLS_DATA,      /* ranges of the data loader */
-    CALLS_SYNC,      /* calls that wait for the device, of threads that launch work or mark steps */
+    CALLS_SYNC,      /* calls that wait for the device, of threads that launch work or mark steps;
+                        memsets of the host's memory */
     CALLS_ALLOCATOR, /* of device or pinned memory */
     CALLS_SLOW,      /* other runtime calls that take long */
     CALLS_GARBAGE,   /* Python's garbage collector */

@@ -33,6 +33,23 @@ static const char *launch_evidence(const struct advice_case *advice)
         percent_of(kernels->shorter_than_launch, kernels->launched_singly));
 }
 
+/* The host waits for what it launches: a finding of its own. */
+static bool is_synchronising(const struct advice_case *advice, uint32_t call)
+{
+    const struct host_call_list *list = &advice->calls.lists[CALLS_SYNC];
+    uint32_t low = 0, high = list->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (list->events[middle] < call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list->count && list->events[low] == call;
+}
+
 /* The part of a gap after the call that launched what ends it has returned, where that is long: the
  * work was held back on the device. 0: it was not. */
 static int64_t held_back_ns(const struct advice_case *advice, const struct idle_gap *gap)
@@ -45,6 +62,17 @@ static int64_t held_back_ns(const struct advice_case *advice, const struct idle_
     return gap->end_ns - from_ns >= ADVICE_LATE_START_NS ? gap->end_ns - from_ns : 0;
 }
 
+/* The part of a gap that a copy or memset leaves which the host waits for: from its call on. */
+static int64_t synchronising_ns(const struct advice_case *advice, const struct idle_gap *gap)
+{
+    int64_t from_ns;
+
+    if (gap->launch == NO_EVENT || !is_synchronising(advice, gap->launch))
+        return 0;
+    from_ns = advice->trace->host[gap->launch].start_ns;
+    return gap->end_ns - (from_ns > gap->start_ns ? from_ns : gap->start_ns);
+}
+
 /* Slow calls and work held back on the device are findings of their own, with other remedies. */
 static void leave_out_other_causes(struct advice_case *advice, struct advice_claim *claim)
 {
@@ -55,7 +83,8 @@ static void leave_out_other_causes(struct advice_case *advice, struct advice_cla
     claim_slow_calls(advice, &slow, &longest);
     for (uint32_t i = 0; i < advice->ledger->worst_gap_count; i++)
         slow.step_ns[advice->ledger->worst_gaps[i].step] +=
-            held_back_ns(advice, &advice->ledger->worst_gaps[i]);
+            held_back_ns(advice, &advice->ledger->worst_gaps[i]) +
+            synchronising_ns(advice, &advice->ledger->worst_gaps[i]);
     for (size_t i = 0; i < steps; i++)
         claim->step_ns[i] -=
             slow.step_ns[i] < claim->step_ns[i] ? slow.step_ns[i] : claim->step_ns[i];

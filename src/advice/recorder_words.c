@@ -19,7 +19,8 @@ static const struct recorder_words recorders[] = {
                      "--pytorch=autograd-nvtx",
         .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True), or "
                   "--pytorch=autograd-shapes-nvtx",
-        .stacks = "put NVTX ranges around what the loop does between operators",
+        .stacks = "put NVTX ranges around what the loop does between operators; --trace=osrt tells "
+                  "what it waits for in the operating system",
         .collectives = "export with 'nsys export --type sqlite --include-blobs=true': NCCL tells "
                        "them in the payloads of its own NVTX ranges",
         .message_size = "needs the payloads of NCCL's own NVTX ranges ('nsys export --type sqlite "

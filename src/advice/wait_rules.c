@@ -47,9 +47,16 @@ static bool cut_at_loading(const struct advice_case *advice, uint32_t call, int6
            event_end_ns(&host[loads->events[next - 1]]) <= host[call].start_ns;
 }
 
+/* It copies or sets memory, and waits until that is done. */
+static bool does_work_itself(const char *call)
+{
+    return strstr(call, "Memcpy") || strstr(call, "Memset");
+}
+
 /* Where the idle time lies that `call` is to blame for. The device ran dry while the call waited:
- * all of the gap, for the host could not launch ahead. It was idle before, or works when the call
- * returns: what is idle in the call itself. False where the thread is loading data. */
+ * all of the gap, for the host could not launch ahead; and before it what is idle in a call that
+ * waits for nothing but its own work. It was idle before, or works when the call returns: what is
+ * idle in the call itself. False where the thread is loading data. */
 static bool find_blamed_range(const struct advice_case *advice, uint32_t call, int64_t range_ns[2])
 {
     const struct class_timeline *timeline = &advice->ledger->timeline;
@@ -60,7 +67,8 @@ static bool find_blamed_range(const struct advice_case *advice, uint32_t call, i
     range_ns[1] = event_end_ns(event);
     if (at != SIZE_MAX && !timeline->changes[at].mask &&
         timeline->changes[at].start_ns >= event->start_ns) {
-        range_ns[0] = timeline->changes[at].start_ns;
+        if (!does_work_itself(trace_text(advice->trace, event->name)))
+            range_ns[0] = timeline->changes[at].start_ns;
         range_ns[1] = at + 1 < timeline->count ? timeline->changes[at + 1].start_ns : INT64_MAX;
     }
     return cut_at_loading(advice, call, range_ns);
@@ -132,6 +140,9 @@ static const struct prefixed_text sync_advice[] = {
                    "makes the host wait"},
     {"hipMemcpy", "copy from pinned memory with hipMemcpyAsync (non_blocking=True): a plain copy "
                   "makes the host wait"},
+    {"cudaMemset",
+     "set memory of the device, or use cudaMemsetAsync: setting pinned or unified memory "
+     "makes the host wait"},
     {"",
      "leave out calls that wait for the device inside the step (torch.cuda.synchronize, .cpu(), "
      "printing a tensor); time with events"},

@@ -30,25 +30,14 @@ static bool starts_with_one_of(const char *name, const char *const *starts)
 
 /* Calls that return only when the device has caught up. */
 static const char *const sync_calls[] = {
-    "cudaStreamSynchronize",
-    "cudaDeviceSynchronize",
-    "cudaEventSynchronize",
-    "cudaCtxSynchronize",
-    "hipStreamSynchronize",
-    "hipDeviceSynchronize",
-    "hipEventSynchronize",
-    "hipCtxSynchronize",
-    "cuStreamSynchronize",
-    "cuCtxSynchronize",
-    "cuEventSynchronize",
-    "cudaMemcpy",
-    "hipMemcpy",
-    "hipMemcpyWithStream",
-    "zeEventHostSynchronize",
-    "zeFenceHostSynchronize",
-    "zeCommandQueueSynchronize",
-    "zeCommandListHostSynchronize",
-    NULL,
+    "cudaStreamSynchronize",        "cudaDeviceSynchronize",
+    "cudaEventSynchronize",         "cudaCtxSynchronize",
+    "hipStreamSynchronize",         "hipDeviceSynchronize",
+    "hipEventSynchronize",          "hipCtxSynchronize",
+    "cuStreamSynchronize",          "cuCtxSynchronize",
+    "cuEventSynchronize",           "zeEventHostSynchronize",
+    "zeFenceHostSynchronize",       "zeCommandQueueSynchronize",
+    "zeCommandListHostSynchronize", NULL,
 };
 
 static const char *const allocator_calls[] = {
@@ -59,9 +48,18 @@ static const char *const allocator_calls[] = {
     "hipMemMap",      "hipMemUnmap",      "hipMemRelease",   "hipMemSetAccess", NULL,
 };
 
+/* Copies return when they are done, but for those between devices, or on one. */
+static bool is_waiting_copy(const char *name)
+{
+    static const char *const starts[] = {"cudaMemcpy", "hipMemcpy", "cuMemcpy", NULL};
+
+    return starts_with_one_of(name, starts) && !strstr(name, "Async") && !strstr(name, "Peer") &&
+           !strstr(name, "DtoD");
+}
+
 static enum host_class runtime_call_class(const char *name)
 {
-    if (is_one_of(name, sync_calls))
+    if (is_one_of(name, sync_calls) || is_waiting_copy(name))
         return HOST_SYNC;
     if (starts_with_one_of(name, allocator_calls))
         return HOST_ALLOCATOR;

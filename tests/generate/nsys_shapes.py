@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 from typing import Callable
 
-from nsys_database import FIRST_PROCESS
+from nsys_writer import FIRST_PROCESS
 
 WORK = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
 DATA = (*WORK, "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS")

@@ -30,7 +30,7 @@ COMMUNICATION = re.compile(
 )
 SYNC = re.compile(
     r"^((cuda|hip)(Stream|Device|Event|Ctx)Synchronize|cu(Stream|Ctx|Event)Synchronize"
-    r"|cudaMemcpy|hipMemcpy|hipMemcpyWithStream)$"
+    r"|(cuda|hip|cu)Memcpy(?!.*(Async|Peer|DtoD)).*)$"
 )
 ALLOCATOR = re.compile(
     r"^((cuda|hip)(Malloc|Free|HostAlloc|HostRegister|MallocHost|HostMalloc|FreeHost)"

@@ -9,8 +9,10 @@ from typing import Any
 
 from ledger_script import Plan
 from make_trace import make_trace
-from nsys_database import NSYS_STYLE, SCHEMAS, Extras, Schema, write_database, write_model
+from nsys_database import write_database
+from nsys_programs import write_model
 from nsys_shapes import SAME_STATS, SHAPES, reshape
+from nsys_writer import NSYS_STYLE, SCHEMAS, Extras, Schema
 from program_report import SECONDS_MAX, Failure, run_report, unlike
 
 # Sections that do not tell by which numbers a process calls its devices.

@@ -15,7 +15,8 @@ from advice_prices import problems_of_advice
 from database_properties import every_form_of_a_database_is_read, write_any_database
 from ledger_script import Plan
 from make_trace import make_trace
-from nsys_database import NSYS_STYLE, SCHEMAS, write_database
+from nsys_database import write_database
+from nsys_writer import NSYS_STYLE, SCHEMAS
 from program_report import (
     DAMAGED,
     DOCUMENTED_CODES,

@@ -204,6 +204,42 @@ static void a_synchronising_call_costs_until_the_next_kernel(void **state)
     made_trace_clear(&scene.made);
 }
 
+/* From 600 us to the end of each step the host sets memory, and returns when that is done. */
+static const struct finding *advice_on_memset(struct scene *scene, const char *call,
+                                              const char *memset)
+{
+    begin(scene, STEPS);
+    for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
+        int64_t id;
+
+        add_live(scene, "gemm", at, at + 600 * US);
+        id = made_call(&scene->made, scene->thread,
+                       (struct made_event){call, at + 600 * US, at + STEP_NS});
+        made_work(&scene->made, scene->stream, EVENT_MEMSET,
+                  (struct made_event){memset, at + 990 * US, at + STEP_NS}, id, NULL);
+    }
+    return find(advice_of(scene), "synchronisation");
+}
+
+static void setting_memory_of_the_host_waits(void **state)
+{
+    struct scene scene;
+    const struct finding *finding;
+
+    (void)state;
+    finding = advice_on_memset(&scene, "cudaMemset", "Memset (Pinned)");
+    assert_non_null(finding);
+    assert_non_null(strstr(finding->try_this, "cudaMemsetAsync"));
+    made_trace_clear(&scene.made);
+    finding = advice_on_memset(&scene, "cudaMemset", "Memset (Managed)");
+    assert_non_null(finding);
+    made_trace_clear(&scene.made);
+    assert_null(advice_on_memset(&scene, "cudaMemset", "Memset (Device)"));
+    made_trace_clear(&scene.made);
+    assert_null(advice_on_memset(&scene, "cudaMemsetAsync", "Memset (Pinned)"));
+    made_trace_clear(&scene.made);
+}
+
 static void loading_after_a_synchronising_call_is_not_its_cost(void **state)
 {
     struct scene scene;
@@ -634,6 +670,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_host_does_costs_only_while_the_device_is_idle),
         cmocka_unit_test(a_synchronising_call_costs_until_the_next_kernel),
+        cmocka_unit_test(setting_memory_of_the_host_waits),
         cmocka_unit_test(loading_after_a_synchronising_call_is_not_its_cost),
         cmocka_unit_test(a_slow_call_is_not_launch_bound),
         cmocka_unit_test(what_runs_beside_no_product_costs),
