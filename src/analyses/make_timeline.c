@@ -26,6 +26,12 @@ struct making {
     uint32_t typical_step;
 };
 
+/* What the profiler does itself may begin long before all else, and counts for nothing here. */
+static bool tells_of_the_run(const struct event *event)
+{
+    return event->kind != EVENT_HOST_OTHER && event->kind != EVENT_OVERHEAD;
+}
+
 /* From the first event to the end of the last, the steps included. */
 static void find_span(struct making *making)
 {
@@ -37,6 +43,8 @@ static void find_span(struct making *making)
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
 
+        if (!tells_of_the_run(event))
+            continue;
         start_ns = event->start_ns < start_ns ? event->start_ns : start_ns;
         end_ns = event_end_ns(event) > end_ns ? event_end_ns(event) : end_ns;
     }
@@ -217,6 +225,7 @@ static struct timeline *fill_timeline(struct making *making)
     struct timeline *timeline = results_allocate(making->results, sizeof *timeline);
 
     *timeline = (struct timeline){
+        .base_ns = making->counts.start_ns,
         .duration_ns = making->counts.end_ns - making->counts.start_ns,
         .left_out_tracks = making->lanes.left_out_tracks,
         .left_out_events = making->lanes.left_out_events,

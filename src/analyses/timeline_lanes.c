@@ -423,8 +423,9 @@ void timeline_lanes_walk(struct timeline_lanes *lanes, const struct piece_sink *
         case TIMELINE_PYTHON:
             walk_thread(lanes, i, sink);
             break;
-        case TIMELINE_STREAM:
-            break; /* all streams are walked at once */
+        case TIMELINE_STREAM: /* all streams are walked at once */
+        case TIMELINE_PHASES:
+            break;
         }
     }
 }

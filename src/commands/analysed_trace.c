@@ -3,6 +3,7 @@
 
 #include "analyses/memory_sections.h"
 #include "analyses/run_analyses.h"
+#include "analyses/timeline_memory.h"
 #include "commands/recorded_memory.h"
 
 static void add_memory(struct results *results, const struct trace *trace,
@@ -13,12 +14,17 @@ static void add_memory(struct results *results, const struct trace *trace,
     struct error error = {0};
 
     if (recorded_memory_read(&memory, trace, &error) &&
-        recorded_memory_device(&memory, -1, &view.device, &error))
-        describe_memory(results, &results->ranks[results->rank_count - 1], &view);
-    else
-        results_add_problem(results, (struct finding){.what = results_text(results, error.message),
-                                                      .cost_ns = -1,
-                                                      .is_warning = true});
+        recorded_memory_device(&memory, -1, &view.device, &error)) {
+        struct rank_results *rank = &results->ranks[results->rank_count - 1];
+
+        describe_memory(results, rank, &view);
+        if (rank->timeline)
+            timeline_add_memory(results, rank->timeline, &view);
+        return;
+    }
+    results_add_problem(results, (struct finding){.what = results_text(results, error.message),
+                                                  .cost_ns = -1,
+                                                  .is_warning = true});
 }
 
 void analyse_trace(struct results *results, const struct trace *trace,

@@ -3,6 +3,7 @@
 
 #include "analyses/memory_sections.h"
 #include "analyses/ranks_overview.h"
+#include "analyses/timeline_memory.h"
 #include "commands/input_files.h"
 #include "commands/print_files.h"
 #include "commands/read_files.h"
@@ -47,6 +48,8 @@ static bool describe_rank(struct results *results, const struct trace *trace, co
         results_add_rank(results, rank_label(results, trace),
                          results_text(results, trace_text(trace, trace->path)), trace->facts.rank);
     describe_memory(results, rank, &view);
+    if (page_is_html(&settings->page))
+        rank->timeline = make_memory_timeline(results, &view);
     if (settings->fit_bytes > 0)
         rank_add_section(results, rank, describe_fit(results, &view, settings, &memory.batch));
     return true;

@@ -35,7 +35,7 @@ bool parse_html_output(const char *text, void *field)
     return true;
 }
 
-static bool is_html(const struct page_settings *settings)
+bool page_is_html(const struct page_settings *settings)
 {
     return strcmp(all_reports()[settings->format]->name, "html") == 0;
 }
@@ -46,7 +46,7 @@ int64_t rows_of_page(const struct page_settings *settings, int64_t top, size_t f
 
     if (top >= 0)
         return top;
-    if (!is_html(settings))
+    if (!page_is_html(settings))
         return ROWS_USUAL;
     return rows > ROWS_OF_HTML_LEAST ? rows : ROWS_OF_HTML_LEAST;
 }
@@ -55,7 +55,7 @@ int64_t timeline_blocks_of_page(const struct page_settings *settings, size_t fil
 {
     int64_t blocks = TIMELINE_BLOCKS / (int64_t)(files ? files : 1);
 
-    if (!is_html(settings))
+    if (!page_is_html(settings))
         return 0;
     return blocks > TIMELINE_BLOCKS_LEAST ? blocks : TIMELINE_BLOCKS_LEAST;
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "results/results.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct page_settings {
@@ -103,6 +104,9 @@ extern const char html_output_accepted[];
 /* Writes the results in the chosen format to the chosen place. */
 MUST_USE bool print_page(const struct results *results, const struct page_settings *settings,
                          struct error *error);
+
+/* A page for a browser shows all that a trace tells: its memory, too, and a timeline. */
+bool page_is_html(const struct page_settings *settings);
 
 /* Rows of long tables: `top` where the user gave one, else the usual number of them, or for an HTML
  * page, which can be searched, as many as `files` of them leave room for. `top` is -1 where not

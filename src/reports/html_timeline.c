@@ -89,6 +89,8 @@ static const char *kind_key(enum timeline_lane_kind kind)
         return "thread";
     case TIMELINE_PYTHON:
         return "python";
+    case TIMELINE_PHASES:
+        return "phases";
     }
     return "";
 }

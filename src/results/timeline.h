@@ -17,6 +17,7 @@ enum timeline_lane_kind {
     TIMELINE_MODULES,  /* modules that a host thread was in */
     TIMELINE_THREAD,   /* a host thread: operators, calls, ranges; row = how deep they nest */
     TIMELINE_PYTHON,   /* its Python frames */
+    TIMELINE_PHASES,   /* phases of training */
 };
 
 /* A kind of block: what gives it its colour. */
@@ -92,6 +93,7 @@ struct timeline_series {
 };
 
 struct timeline {
+    int64_t base_ns; /* its start, on the clock of what it is made from */
     int64_t duration_ns;
     const char *const *names; /* [name_count]; the first is "" */
     size_t name_count;

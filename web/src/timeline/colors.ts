@@ -19,6 +19,7 @@ const OWN: Record<string, readonly [string, string]> = {
   phase_forward: ["#5a9bc4", "#4486b0"],
   phase_backward: ["#c48a4a", "#b07c42"],
   phase_recompute: ["#c9b037", "#b8a038"],
+  phase_outside: ["#c9cfd9", "#4d5768"],
   phase_optimizer: ["#8a77b8", "#7a66aa"],
 };
 const SHADES = 5;

@@ -21,7 +21,7 @@ export interface TimelineRegion {
   resolution: number; /* events shorter than this are merged; 0: none */
 }
 
-export type LaneKind = "accounts" | "stream" | "modules" | "thread" | "python";
+export type LaneKind = "accounts" | "stream" | "modules" | "thread" | "python" | "phases";
 
 export interface WrittenLane {
   kind: LaneKind;

@@ -1,7 +1,7 @@
 /* Where the lanes stand, one below the other. Deep lanes can be closed: then their rows are thin. */
 import { Lane, LaneKind, Timeline } from "./data.ts";
 
-const ROW_HEIGHTS: Record<LaneKind, number> = { accounts: 20, stream: 20, modules: 16, thread: 15, python: 14 };
+const ROW_HEIGHTS: Record<LaneKind, number> = { accounts: 20, stream: 20, modules: 16, thread: 15, python: 14, phases: 18 };
 const CLOSED_ROW_HEIGHT = 4;
 const CLOSED_LANE_MIN = 16;
 const LANE_GAP = 7;

@@ -9,6 +9,7 @@ const KIND_TITLES: Record<string, string> = {
   modules: "modules",
   thread: "host thread",
   python: "Python frames",
+  phases: "phases of training",
 };
 
 const written = new WeakMap<Rank, WrittenTimeline | null>();
