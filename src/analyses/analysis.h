@@ -27,6 +27,7 @@ struct analysis_options {
     bool by_shape;                           /* operators by name and input shapes */
     const struct convention *convention;     /* of whom to print the MFU first; NULL: nobody */
     const struct architecture *architecture; /* of the model; NULL: what the capture says */
+    bool all_modules;                        /* not only the upper ones */
     int64_t timeline_blocks; /* about as many may a timeline have; 0: none is made */
 };
 

@@ -14,7 +14,7 @@ static struct section *run_module_cost(struct results *results, const struct ana
                                     .steps = has_steps ? input->ledger->step_count : 1,
                                     .step_note = has_steps ? NULL : "the whole trace as one",
                                     .is_brief = true,
-                                    .depth = BRIEF_DEPTH,
+                                    .depth = input->options->all_modules ? UINT32_MAX : BRIEF_DEPTH,
                                     .top = input->options->top};
 
     if (!input->costs->has_shapes || sum_of_phases(input->costs->total).ops == 0)

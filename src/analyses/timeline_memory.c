@@ -3,7 +3,6 @@
 
 #include "analyses/timeline_series.h"
 
-
 enum { LINE_RESERVED = MEMORY_KIND_COUNT, LINES_MAX = MEMORY_KIND_COUNT + 1 };
 
 /* ---- what is alive ---- */
@@ -72,8 +71,7 @@ void timeline_add_memory(struct results *results, struct timeline *timeline,
     struct series_thinner thinner = {.series = series,
                                      .start_ns = timeline->base_ns,
                                      .end_ns = timeline->base_ns + timeline->duration_ns};
-    struct reserved_walk reserved = {
-        .memory = &view->run->trace->memory, .device = view->device};
+    struct reserved_walk reserved = {.memory = &view->run->trace->memory, .device = view->device};
     double bytes[LINES_MAX] = {0};
 
     for (uint32_t i = 0; i < blocks->change_count; i++) {

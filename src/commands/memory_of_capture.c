@@ -48,7 +48,7 @@ static bool describe_rank(struct results *results, const struct trace *trace, co
         results_add_rank(results, rank_label(results, trace),
                          results_text(results, trace_text(trace, trace->path)), trace->facts.rank);
     describe_memory(results, rank, &view);
-    if (page_is_html(&settings->page))
+    if (page_has_timeline(&settings->page))
         rank->timeline = make_memory_timeline(results, &view);
     if (settings->fit_bytes > 0)
         rank_add_section(results, rank, describe_fit(results, &view, settings, &memory.batch));

@@ -35,9 +35,19 @@ bool parse_html_output(const char *text, void *field)
     return true;
 }
 
-bool page_is_html(const struct page_settings *settings)
+static bool is_of_format(const struct page_settings *settings, const char *name)
 {
-    return strcmp(all_reports()[settings->format]->name, "html") == 0;
+    return strcmp(all_reports()[settings->format]->name, name) == 0;
+}
+
+bool page_has_timeline(const struct page_settings *settings)
+{
+    return is_of_format(settings, "html");
+}
+
+bool page_tells_all(const struct page_settings *settings)
+{
+    return is_of_format(settings, "html") || is_of_format(settings, "json");
 }
 
 int64_t rows_of_page(const struct page_settings *settings, int64_t top, size_t files)
@@ -46,7 +56,7 @@ int64_t rows_of_page(const struct page_settings *settings, int64_t top, size_t f
 
     if (top >= 0)
         return top;
-    if (!page_is_html(settings))
+    if (!page_has_timeline(settings))
         return ROWS_USUAL;
     return rows > ROWS_OF_HTML_LEAST ? rows : ROWS_OF_HTML_LEAST;
 }
@@ -55,7 +65,7 @@ int64_t timeline_blocks_of_page(const struct page_settings *settings, size_t fil
 {
     int64_t blocks = TIMELINE_BLOCKS / (int64_t)(files ? files : 1);
 
-    if (!page_is_html(settings))
+    if (!page_has_timeline(settings))
         return 0;
     return blocks > TIMELINE_BLOCKS_LEAST ? blocks : TIMELINE_BLOCKS_LEAST;
 }

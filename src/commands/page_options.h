@@ -105,8 +105,12 @@ extern const char html_output_accepted[];
 MUST_USE bool print_page(const struct results *results, const struct page_settings *settings,
                          struct error *error);
 
-/* A page for a browser shows all that a trace tells: its memory, too, and a timeline. */
-bool page_is_html(const struct page_settings *settings);
+/* A page for a browser or for a program tells all that a trace does: its memory, too, and all of
+ * its modules. */
+bool page_tells_all(const struct page_settings *settings);
+
+/* It can draw a timeline. */
+bool page_has_timeline(const struct page_settings *settings);
 
 /* Rows of long tables: `top` where the user gave one, else the usual number of them, or for an HTML
  * page, which can be searched, as many as `files` of them leave room for. `top` is -1 where not

@@ -90,8 +90,9 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
 
     return (struct analysis_plan){
         .booking = booking_plan_of(&settings->booking),
-        .with_memory = page_is_html(&settings->page),
+        .with_memory = page_tells_all(&settings->page),
         .analysis = {.top = top == 0 ? UINT32_MAX : (uint32_t)top,
+                     .all_modules = page_tells_all(&settings->page),
                      .timeline_blocks = timeline_blocks_of_page(&settings->page, file_count),
                      .sort = sort_orders[settings->sort],
                      .by_shape = settings->by == 1,
