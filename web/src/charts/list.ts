@@ -3,9 +3,21 @@ import { Chart } from "./chart.ts";
 import { collectives } from "./collectives.ts";
 import { difference } from "./difference.ts";
 import { kernelClasses } from "./kernel_classes.ts";
+import { memoryCharts } from "./memory_kinds.ts";
 import { rankAccounts } from "./rank_accounts.ts";
 import { roofline } from "./roofline.ts";
 import { stepAccounts } from "./step_accounts.ts";
 import { timeline } from "./timeline.ts";
+import { trees } from "./trees.ts";
 
-export const charts: readonly Chart[] = [difference, stepAccounts, timeline, roofline, kernelClasses, collectives, rankAccounts];
+export const charts: readonly Chart[] = [
+  difference,
+  stepAccounts,
+  timeline,
+  roofline,
+  kernelClasses,
+  collectives,
+  rankAccounts,
+  ...memoryCharts,
+  ...trees,
+];

@@ -6,6 +6,7 @@ const CLOSED_ROW_HEIGHT = 4;
 const CLOSED_LANE_MIN = 16;
 const LANE_GAP = 7;
 const SERIES_HEIGHT = 84;
+const STACK_HEIGHT = 132; /* several lines, one on the other */
 const ROWS_OPEN_AT_FIRST = 26;
 
 export interface PlacedLane {
@@ -52,9 +53,10 @@ export function layOut(timeline: Timeline, open: ReadonlySet<number>): Layout {
     top += height + LANE_GAP;
     return placed;
   });
-  const series = timeline.written.series.map((_, index): PlacedSeries => {
-    const placed = { index, top, height: SERIES_HEIGHT };
-    top += SERIES_HEIGHT + LANE_GAP;
+  const series = timeline.written.series.map((series, index): PlacedSeries => {
+    const height = series.stacked ? STACK_HEIGHT : SERIES_HEIGHT;
+    const placed = { index, top, height };
+    top += height + LANE_GAP;
     return placed;
   });
   return { lanes, series, height: top };

@@ -2,6 +2,7 @@
 import { formatBytes, formatNumber, formatTime } from "../format.ts";
 import { color as readColor } from "../theme.ts";
 import { accountColor } from "../accounts.ts";
+import { memoryColor } from "../memory_colors.ts";
 import { LabelColors } from "./colors.ts";
 import { firstFrom, moduleOf, nameOf, classOf, Row, shortName, Timeline, TimelineSeries } from "./data.ts";
 import { Layout, PlacedLane, PlacedSeries } from "./layout.ts";
@@ -38,8 +39,9 @@ export interface Scene {
   cursor: number | null; /* where the pointer is, in time */
 }
 
-export function seriesColor(index: number): string {
-  return accountColor(SERIES_COLORS[index % SERIES_COLORS.length]!);
+export function seriesColor(series: TimelineSeries, line: number): string {
+  if (series.key === "memory") return memoryColor(series.keys[line]!);
+  return accountColor(SERIES_COLORS[line % SERIES_COLORS.length]!);
 }
 
 export function formatOf(series: TimelineSeries): (value: number) => string {
@@ -179,8 +181,8 @@ export class Painter {
     context.rect(scene.gutter, AXIS_HEIGHT, scene.width - scene.gutter, scene.height - AXIS_HEIGHT);
     context.clip();
     series.values.forEach((values, line) => {
-      if (series.stacked && series.keys[line] !== "reserved") this.fillLine(scene, series, values, below, y, seriesColor(line));
-      else this.strokeLine(scene, series, values, y, series.keys[line] === "reserved" ? this.color("--text") : seriesColor(line));
+      if (series.stacked && series.keys[line] !== "reserved") this.fillLine(scene, series, values, below, y, seriesColor(series, line));
+      else this.strokeLine(scene, series, values, y, seriesColor(series, line));
     });
     context.restore();
     context.font = FONT;

@@ -25,8 +25,22 @@ export function seriesAt(timeline: Timeline, layout: Layout, y: number, time: nu
         const value = series.values[line]![at];
         return value === null || value === undefined || value === 0
           ? null
-          : el("div", {}, el("dt", {}, swatch(seriesColor(line)), title), el("dd", {}, format(value)));
+          : el("div", {}, el("dt", {}, swatch(seriesColor(series, line)), title), el("dd", {}, format(value)));
       }),
     ),
   );
+}
+
+/* Which colour is which, of series of several lines; lines that are nothing all the time are left out. */
+export function seriesLegend(timeline: Timeline): HTMLElement | null {
+  const entries = timeline.written.series
+    .filter((series) => series.keys.length > 1)
+    .flatMap((series) =>
+      series.titles.map((title, line) =>
+        series.values[line]!.some((value) => value !== null && value > 0)
+          ? el("span", {}, swatch(seriesColor(series, line)), title)
+          : null,
+      ),
+    );
+  return entries.some((entry) => entry !== null) ? el("div", { class: "timeline-legend" }, ...entries) : null;
 }

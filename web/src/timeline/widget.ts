@@ -11,7 +11,7 @@ import { laneAt, Layout, layOut, openAtFirst } from "./layout.ts";
 import { Minimap } from "./minimap.ts";
 import { AXIS_HEIGHT, BlockPlace, blockOf, Painter, Scene } from "./painter.ts";
 import { Pointer } from "./pointer.ts";
-import { seriesAt } from "./series_text.ts";
+import { seriesAt, seriesLegend } from "./series_text.ts";
 import { sumRange } from "./sums.ts";
 import { bounded, panned, View, zoomed } from "./view.ts";
 
@@ -101,7 +101,7 @@ export class TimelineWidget {
 
   private build(): HTMLElement {
     this.scroller.append(this.canvas, this.spacer);
-    return el("div", { class: "timeline" }, this.toolbar(), this.minimap.canvas, this.scroller, this.status, this.panel);
+    return el("div", { class: "timeline" }, this.toolbar(), this.minimap.canvas, this.scroller, seriesLegend(this.timeline), this.status, this.panel);
   }
 
   private toolbar(): HTMLElement {
