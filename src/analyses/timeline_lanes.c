@@ -425,6 +425,9 @@ void timeline_lanes_walk(struct timeline_lanes *lanes, const struct piece_sink *
             break;
         case TIMELINE_STREAM: /* all streams are walked at once */
         case TIMELINE_PHASES:
+        case TIMELINE_RANGES:
+        case TIMELINE_ALLOCATIONS:
+        case TIMELINE_SEGMENTS: /* of timelines of memory */
             break;
         }
     }

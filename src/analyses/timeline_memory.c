@@ -67,7 +67,8 @@ void timeline_add_memory(struct results *results, struct timeline *timeline,
             .is_stacked = true,
             .line_keys = lines->keys,
             .line_titles = lines->titles,
-            .line_count = lines->count});
+            .line_count = lines->count,
+            .summed_count = MEMORY_KIND_COUNT});
     struct series_thinner thinner = {.series = series,
                                      .start_ns = timeline->base_ns,
                                      .end_ns = timeline->base_ns + timeline->duration_ns};

@@ -37,7 +37,7 @@ void series_thinner_take(struct series_thinner *thinner, int64_t time_ns, const 
     struct timeline_series *series = thinner->series;
     int64_t bucket_ns = (thinner->end_ns - thinner->start_ns) / SERIES_POINTS_MAX + 1;
     int64_t bucket = (time_ns - thinner->start_ns) / bucket_ns;
-    double sum = sum_of(values, series->line_count);
+    double sum = sum_of(values, series->summed_count);
 
     series->merged_count++;
     bucket = bucket < 0 ? 0 : bucket >= SERIES_POINTS_MAX ? SERIES_POINTS_MAX - 1 : bucket;
@@ -73,7 +73,8 @@ static void add_counter(struct results *results, struct timeline *timeline,
                                   .unit = results_text(results, trace_text(trace, counter->unit)),
                                   .line_keys = texts,
                                   .line_titles = texts,
-                                  .line_count = 1});
+                                  .line_count = 1,
+                                  .summed_count = 1});
     for (size_t i = 0; i < counter->count; i++)
         series_thinner_take(&thinner, counter->samples[i].time_ns, &counter->samples[i].value);
 }

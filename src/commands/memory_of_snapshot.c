@@ -1,7 +1,9 @@
 /* `flopledger memory` of snapshots of the CUDA allocator. */
 #include "commands/memory_of_snapshot.h"
 
+#include "analyses/snapshot_map.h"
 #include "analyses/snapshot_sections.h"
+#include "analyses/snapshot_timeline.h"
 #include "base/input_stream.h"
 #include "base/progress.h"
 #include "readers/cuda_memory_snapshot.h"
@@ -74,7 +76,7 @@ static void add_section(struct results *results, struct rank_results *rank, stru
 }
 
 static void describe_device(struct results *results, const struct snapshot_view *view,
-                            const char *path)
+                            const char *path, bool has_timeline)
 {
     struct rank_results *rank =
         results_add_rank(results, results_format(results, "device %u", view->replay->device),
@@ -85,6 +87,10 @@ static void describe_device(struct results *results, const struct snapshot_view 
     add_section(results, rank, describe_snapshot_timeline(results, view));
     add_section(results, rank, describe_snapshot_allocator(results, view));
     add_section(results, rank, describe_snapshot_growth(results, view));
+    if (has_timeline) {
+        rank->timeline = make_snapshot_timeline(results, view);
+        rank->memory_map = make_snapshot_map(results, view);
+    }
 }
 
 static bool is_wanted(const struct memory_snapshot *snapshot, uint32_t device,
@@ -107,7 +113,7 @@ static void describe_devices(struct results *results, const struct memory_snapsh
         if (!is_wanted(snapshot, i, settings))
             continue;
         view_device(&device, &places, i, settings);
-        describe_device(results, &device.view, path);
+        describe_device(results, &device.view, path, page_has_timeline(&settings->page));
     }
 }
 

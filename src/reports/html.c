@@ -48,17 +48,24 @@ static void write_report_block(FILE *output, const struct results *results)
     fputs("</script>\n", output);
 }
 
-/* Each rank's timeline in a block of its own: read when it is to be drawn. */
+static void write_timeline_block(FILE *output, const char *id, size_t rank,
+                                 const struct timeline *timeline)
+{
+    struct json_writer json = {.output = output, .is_in_markup = true};
+
+    if (!timeline)
+        return;
+    fprintf(output, "<script type=\"application/json\" id=\"%s-%zu\">\n", id, rank);
+    write_timeline(&json, NULL, timeline);
+    fputs("</script>\n", output);
+}
+
+/* Each in a block of its own: read when it is to be drawn. */
 static void write_timeline_blocks(FILE *output, const struct results *results)
 {
     for (size_t i = 0; i < results->rank_count; i++) {
-        struct json_writer json = {.output = output, .is_in_markup = true};
-
-        if (!results->ranks[i].timeline)
-            continue;
-        fprintf(output, "<script type=\"application/json\" id=\"timeline-%zu\">\n", i);
-        write_timeline(&json, NULL, results->ranks[i].timeline);
-        fputs("</script>\n", output);
+        write_timeline_block(output, "timeline", i, results->ranks[i].timeline);
+        write_timeline_block(output, "memory-map", i, results->ranks[i].memory_map);
     }
 }
 

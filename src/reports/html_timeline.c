@@ -91,6 +91,12 @@ static const char *kind_key(enum timeline_lane_kind kind)
         return "python";
     case TIMELINE_PHASES:
         return "phases";
+    case TIMELINE_RANGES:
+        return "ranges";
+    case TIMELINE_ALLOCATIONS:
+        return "allocations";
+    case TIMELINE_SEGMENTS:
+        return "segments";
     }
     return "";
 }
@@ -175,6 +181,7 @@ static void write_one_series(struct json_writer *json, const struct timeline_ser
     json_text(json, "title", series->title);
     json_text(json, "unit", series->unit);
     json_boolean(json, "stacked", series->is_stacked);
+    json_integer(json, "summed", (int64_t)series->summed_count);
     write_texts(json, "keys", series->line_keys, series->line_count);
     write_texts(json, "titles", series->line_titles, series->line_count);
     json_integer(json, "moments", series->merged_count);
@@ -200,6 +207,7 @@ void write_timeline(struct json_writer *json, const char *key, const struct time
         return;
     }
     json_begin_object(json, key, JSON_ONE_PER_LINE);
+    json_boolean(json, "is_map", timeline->is_map);
     json_integer(json, "duration", timeline->duration_ns);
     json_text(json, "step_word", timeline->step_word);
     json_integer(json, "events", timeline->event_count);

@@ -98,7 +98,8 @@ struct rank_results {
     const char *headline;      /* NULL, or one sentence: what the report comes to */
     struct section **sections; /* in the order of analyses/list.def */
     size_t section_count;
-    struct timeline *timeline; /* NULL: nobody asked for one, or nothing happened */
+    struct timeline *timeline;   /* NULL: nobody asked for one, or nothing happened */
+    struct timeline *memory_map; /* of a snapshot: what lies where in reserved memory; NULL: none */
 };
 
 struct results {

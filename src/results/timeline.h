@@ -12,12 +12,15 @@
 #include <stdint.h>
 
 enum timeline_lane_kind {
-    TIMELINE_ACCOUNTS, /* what the ledger booked each moment of the steps to */
-    TIMELINE_STREAM,   /* a stream of a device */
-    TIMELINE_MODULES,  /* modules that a host thread was in */
-    TIMELINE_THREAD,   /* a host thread: operators, calls, ranges; row = how deep they nest */
-    TIMELINE_PYTHON,   /* its Python frames */
-    TIMELINE_PHASES,   /* phases of training */
+    TIMELINE_ACCOUNTS,    /* what the ledger booked each moment of the steps to */
+    TIMELINE_STREAM,      /* a stream of a device */
+    TIMELINE_MODULES,     /* modules that a host thread was in */
+    TIMELINE_THREAD,      /* a host thread: operators, calls, ranges; row = how deep they nest */
+    TIMELINE_PYTHON,      /* its Python frames */
+    TIMELINE_PHASES,      /* phases of training */
+    TIMELINE_RANGES,      /* ranges that the program named */
+    TIMELINE_ALLOCATIONS, /* large blocks of memory, from allocation to release */
+    TIMELINE_SEGMENTS,    /* of a map: one row a segment of memory */
 };
 
 /* A kind of block: what gives it its colour. */
@@ -77,7 +80,7 @@ struct timeline_step {
 };
 
 /* Numbers over time. Of each moment that is kept the numbers are those at the moment itself, and
- * the moments kept are those where the sum of all lines is largest in their stretch of time. */
+ * the moments kept are those where the sum of the lines is largest in their stretch of time. */
 struct timeline_series {
     const char *key; /* "memory" */
     const char *title;
@@ -86,13 +89,15 @@ struct timeline_series {
     const char *const *line_keys;   /* [line_count] */
     const char *const *line_titles; /* [line_count] */
     size_t line_count;
-    int64_t *times_ns; /* [point_count]; each holds until the next */
-    double *values;    /* [point_count * line_count]; NAN: not known */
+    size_t summed_count; /* of them: the first so many are summed up, the others stand beside */
+    int64_t *times_ns;   /* [point_count]; each holds until the next */
+    double *values;      /* [point_count * line_count]; NAN: not known */
     size_t point_count;
     int64_t merged_count; /* moments of the trace that the points stand for */
 };
 
 struct timeline {
+    bool is_map;     /* of memory: the axis is bytes from the start of a segment, not time */
     int64_t base_ns; /* its start, on the clock of what it is made from */
     int64_t duration_ns;
     const char *const *names; /* [name_count]; the first is "" */

@@ -221,7 +221,8 @@ static void the_largest_of_a_stretch_stays_in_a_series(void **state)
     results_init(&results);
     thinner.series = timeline_add_series(
         &results, &timeline,
-        &(struct timeline_series){.line_keys = keys, .line_titles = keys, .line_count = 2});
+        &(struct timeline_series){
+            .line_keys = keys, .line_titles = keys, .line_count = 2, .summed_count = 2});
     for (int i = 0; i < 100000; i++)
         series_thinner_take(&thinner, 10 * i, (double[2]){i == 54321 ? 7 : 1, 2});
     assert_true(thinner.series->point_count <= SERIES_POINTS_MAX);

@@ -7,7 +7,7 @@ import { memoryCharts } from "./memory_kinds.ts";
 import { rankAccounts } from "./rank_accounts.ts";
 import { roofline } from "./roofline.ts";
 import { stepAccounts } from "./step_accounts.ts";
-import { timeline } from "./timeline.ts";
+import { memoryMap, timeline } from "./timeline.ts";
 import { trees } from "./trees.ts";
 
 export const charts: readonly Chart[] = [
@@ -19,5 +19,6 @@ export const charts: readonly Chart[] = [
   collectives,
   rankAccounts,
   ...memoryCharts,
+  memoryMap,
   ...trees,
 ];

@@ -1,6 +1,6 @@
 /* What ran when: streams, threads, modules and memory on one axis of time. */
 import { onGoToStep } from "../links.ts";
-import { timelineOf } from "../timeline/section.ts";
+import { mapOf, timelineOf } from "../timeline/section.ts";
 import { TimelineWidget } from "../timeline/widget.ts";
 import { Chart } from "./chart.ts";
 
@@ -15,7 +15,7 @@ onGoToStep((step) => {
 export const timeline: Chart = {
   name: "timeline",
   section: "timeline",
-  title: "What ran when",
+  title: "What happened when",
   table: "lanes",
   wide: true,
 
@@ -39,5 +39,30 @@ export const timeline: Chart = {
         if (shown === widget) shown = null;
       },
     };
+  },
+};
+
+/* Where the blocks of a snapshot lie in what the allocator has reserved. */
+export const memoryMap: Chart = {
+  name: "memory_map",
+  section: "snapshot_allocator",
+  title: "Map of reserved memory",
+  table: "pools",
+  wide: true,
+
+  has: (context) => mapOf(context.report, context.rank) !== null,
+
+  describe(context) {
+    const map = mapOf(context.report, context.rank)!;
+    const segments = map.lanes.map((lane) => `${lane.rows.length} ${lane.title}`).join(" and ");
+    return `One row for each of ${segments}, with what lies where in it and what is free; its sums are in the table by pool.`;
+  },
+
+  draw(host, context) {
+    const widget = new TimelineWidget(mapOf(context.report, context.rank)!, null);
+    host.setAttribute("role", "group");
+    host.appendChild(widget.element);
+    widget.resize();
+    return { resize: () => widget.resize(), dispose: () => widget.dispose() };
   },
 };

@@ -1,8 +1,8 @@
 /* What the page says of one block. */
-import { accountColor } from "../accounts.ts";
 import { el, swatch } from "../dom.ts";
 import { formatCount, formatFraction, formatTime } from "../format.ts";
-import { classOf, moduleOf, nameOf, stepAt, Timeline, TimelineStep } from "./data.ts";
+import { classOf, formatAxis, moduleOf, nameOf, stepAt, Timeline, TimelineStep } from "./data.ts";
+import { cssColorOfClass } from "./colors.ts";
 import { BlockPlace, blockOf } from "./painter.ts";
 
 export function stepName(timeline: Timeline, step: TimelineStep): string {
@@ -39,18 +39,18 @@ export function blockCard(timeline: Timeline, place: BlockPlace): HTMLElement {
   return el(
     "div",
     { class: "block-card" },
-    el("p", { class: "block-name" }, swatch(accountColor(kind.account ?? kind.key)), events > 1 ? `${formatCount(events)} × ${title}` : title),
+    el("p", { class: "block-name" }, swatch(cssColorOfClass(timeline, kind)), events > 1 ? `${formatCount(events)} × ${title}` : title),
     el(
       "dl",
       {},
-      line("start", formatTime(start)),
+      line(timeline.written.is_map ? "from" : "start", formatAxis(timeline, start)),
       step ? line(`in ${stepName(timeline, step)}`, `+${formatTime(start - step.start)}`) : null,
-      line("duration", formatTime(duration)),
+      line(timeline.written.is_map ? "size" : "duration", formatAxis(timeline, duration)),
       events > 1 && line("merged", name ? merged : `${merged}; mostly ${kind.title}`),
       module !== "" && lane.kind !== "modules" && line("module", module),
       name !== "" && line("kind", kind.title),
       account && lane.kind !== "accounts" && line(lane.kind === "stream" ? "account" : "idle time it explains", account.title),
-      line("on", lane.title),
+      line("on", timeline.written.is_map ? `segment ${place.row + 1} of ${lane.title}` : lane.title),
       launch !== "" && line("launched", launch),
     ),
   );

@@ -1,6 +1,8 @@
 /* The timeline as src/reports/html_timeline.c writes it, unpacked into arrays. All times are nanoseconds from the start
  * of the timeline. */
 
+import { formatBytes, formatTime } from "../format.ts";
+
 export interface TimelineClass {
   key: string;
   title: string;
@@ -21,7 +23,7 @@ export interface TimelineRegion {
   resolution: number; /* events shorter than this are merged; 0: none */
 }
 
-export type LaneKind = "accounts" | "stream" | "modules" | "thread" | "python" | "phases";
+export type LaneKind = "accounts" | "stream" | "modules" | "thread" | "python" | "phases" | "ranges" | "allocations" | "segments";
 
 export interface WrittenLane {
   kind: LaneKind;
@@ -37,6 +39,7 @@ export interface TimelineSeries {
   title: string;
   unit: string;
   stacked: boolean;
+  summed: number; /* the first so many lines add up */
   keys: string[];
   titles: string[];
   moments: number;
@@ -45,6 +48,7 @@ export interface TimelineSeries {
 }
 
 export interface WrittenTimeline {
+  is_map: boolean; /* of memory: what is called time here is bytes from the start of a segment */
   duration: number;
   step_word: string;
   events: number;
@@ -160,6 +164,11 @@ export function readTimeline(written: WrittenTimeline): Timeline {
     return { kind: lane.kind, title: lane.title, events: lane.events, hidden: lane.hidden, rows };
   });
   return { written, lanes };
+}
+
+/* A place on the axis, or a length. */
+export function formatAxis(timeline: Timeline, value: number): string {
+  return timeline.written.is_map ? formatBytes(Math.round(value)) : formatTime(Math.round(value));
 }
 
 export function nameOf(timeline: Timeline, label: number): string {

@@ -1,10 +1,10 @@
 /* Draws the timeline: the axis with its steps, the lanes, the series, and what is selected. */
-import { formatBytes, formatNumber, formatTime } from "../format.ts";
+import { formatBytes, formatNumber } from "../format.ts";
 import { color as readColor } from "../theme.ts";
 import { accountColor } from "../accounts.ts";
 import { memoryColor } from "../memory_colors.ts";
-import { LabelColors } from "./colors.ts";
-import { firstFrom, moduleOf, nameOf, classOf, Row, shortName, Timeline, TimelineSeries } from "./data.ts";
+import { LabelColors, placeColor } from "./colors.ts";
+import { firstFrom, formatAxis, moduleOf, nameOf, classOf, Row, shortName, Timeline, TimelineSeries } from "./data.ts";
 import { Layout, PlacedLane, PlacedSeries } from "./layout.ts";
 import { parseColor, pixelOf, RowPainter } from "./raster.ts";
 import { roundStep, View } from "./view.ts";
@@ -40,7 +40,9 @@ export interface Scene {
 }
 
 export function seriesColor(series: TimelineSeries, line: number): string {
-  if (series.key === "memory") return memoryColor(series.keys[line]!);
+  const place = placeColor(series.keys[line]!);
+  if (place) return place;
+  if (series.key === "memory") return memoryColor(series.keys[line] === "place_other" ? "other" : series.keys[line]!);
   return accountColor(SERIES_COLORS[line % SERIES_COLORS.length]!);
 }
 
@@ -181,7 +183,7 @@ export class Painter {
     context.rect(scene.gutter, AXIS_HEIGHT, scene.width - scene.gutter, scene.height - AXIS_HEIGHT);
     context.clip();
     series.values.forEach((values, line) => {
-      if (series.stacked && series.keys[line] !== "reserved") this.fillLine(scene, series, values, below, y, seriesColor(series, line));
+      if (series.stacked && line < series.summed) this.fillLine(scene, series, values, below, y, seriesColor(series, line));
       else this.strokeLine(scene, series, values, y, seriesColor(series, line));
     });
     context.restore();
@@ -301,7 +303,7 @@ export class Painter {
     const { context } = this;
     const width = scene.width - scene.gutter;
     const length = scene.view.end - scene.view.start;
-    const step = roundStep((length / width) * 110);
+    const step = roundStep((length / width) * 110, scene.timeline.written.is_map);
     context.fillStyle = this.color("--card");
     context.fillRect(0, 0, scene.width, AXIS_HEIGHT);
     context.font = FONT;
@@ -315,7 +317,7 @@ export class Painter {
       context.lineTo(x, AXIS_HEIGHT);
       context.stroke();
       context.fillStyle = this.color("--muted");
-      context.fillText(formatTime(Math.round(at)).replace(/(\.\d*?)0+(?=\D*$)/, "$1").replace(/\.(?=\D*$)/, ""), x + 3, STEP_BAND + 11);
+      context.fillText(formatAxis(scene.timeline, at).replace(/(\.\d*?)0+(?=\D*$)/, "$1").replace(/\.(?=\D*$)/, ""), x + 3, STEP_BAND + 11);
     }
     this.drawSteps(scene);
   }
@@ -337,7 +339,7 @@ export class Painter {
       if (room < 14) return;
       const mark = step.outlier ? "▲ " : "";
       const word = scene.timeline.written.step_word;
-      const text = room > 60 ? `${mark}${word} ${step.number}  ${formatTime(step.end - step.start)}` : `${mark}${step.number}`;
+      const text = room > 60 ? `${mark}${word} ${step.number}  ${formatAxis(scene.timeline, step.end - step.start)}` : `${mark}${step.number}`;
       context.fillStyle = step.outlier ? this.color("--warning") : this.color("--text");
       context.fillText(text.slice(0, Math.max(1, Math.floor(room / CHARACTER))), shown, STEP_BAND / 2, room);
     });
@@ -381,7 +383,7 @@ export function mostOf(series: TimelineSeries): number {
     let sum = 0;
     series.values.forEach((values, line) => {
       const value = values[i] ?? 0;
-      if (series.stacked && series.keys[line] !== "reserved") sum += value;
+      if (series.stacked && line < series.summed) sum += value;
       else most = Math.max(most, value);
     });
     most = Math.max(most, sum);

@@ -10,8 +10,22 @@ const KIND_TITLES: Record<string, string> = {
   thread: "host thread",
   python: "Python frames",
   phases: "phases of training",
+  ranges: "annotations",
+  allocations: "large allocations",
+  segments: "segments of reserved memory",
 };
 
+/* What blocks of a map lie in. */
+export function mapOf(report: Report, rank: Rank): Timeline | null {
+  const known = maps.get(rank);
+  if (known !== undefined) return known;
+  const map = readBlock<WrittenTimeline>(`memory-map-${report.ranks.indexOf(rank)}`);
+  const unpacked = map ? readTimeline(map) : null;
+  maps.set(rank, unpacked);
+  return unpacked;
+}
+
+const maps = new WeakMap<Rank, Timeline | null>();
 const written = new WeakMap<Rank, WrittenTimeline | null>();
 const read = new WeakMap<Rank, Timeline>();
 
@@ -42,13 +56,16 @@ function introOf({ regions, steps, step_word: word, events, blocks, ...rest }: W
     regions.some((region) => region.resolution === 0 && region.start <= step.start && step.end <= region.end);
   const whole = steps.filter(isWhole).map((step) => step.number);
   const hidden = rest.lanes.reduce((sum, lane) => sum + lane.hidden, 0);
+  const isOfSnapshot = rest.lanes.some((lane) => lane.kind === "allocations");
   const sentences = [
-    coarsest === 0
+    isOfSnapshot
+      ? "What is allocated over time, by the line of code that allocated it, and the largest allocations one by one."
+      : rest.lanes.every((lane) => lane.kind === "phases") ? "What is alive over time, by kind." : coarsest === 0
       ? `All ${formatCount(events)} events and stretches of accounts.`
       : `${formatCount(events)} events and stretches of accounts, drawn as ${formatCount(blocks)} blocks: those shorter than ${formatTime(coarsest)} are merged` +
         (whole.length > 0 ? `, but for ${word} ${whole.join(", ")}, where every event is there.` : ", but for a slice in the middle."),
     rest.left_out_tracks > 0 ? `Left out: ${formatCount(rest.left_out_tracks)} more threads and streams with ${formatCount(rest.left_out_events)} events.` : "",
-    hidden > 0 ? `${formatCount(hidden)} events that are nested deeper than the rows shown are left out.` : "",
+    hidden > 0 ? `${formatCount(hidden)} ${isOfSnapshot ? "allocations" : "events"} for which there is no row are left out.` : "",
   ];
   return sentences.filter((sentence) => sentence !== "").join(" ");
 }

@@ -1,7 +1,8 @@
 /* What the series say at a moment. */
 import { el, swatch } from "../dom.ts";
 import { formatTime } from "../format.ts";
-import { Timeline } from "./data.ts";
+import { cssColorOfClass } from "./colors.ts";
+import { classOf, Timeline, TimelineClass } from "./data.ts";
 import { Layout } from "./layout.ts";
 import { formatOf, seriesColor } from "./painter.ts";
 
@@ -31,8 +32,17 @@ export function seriesAt(timeline: Timeline, layout: Layout, y: number, time: nu
   );
 }
 
+function usedClasses(timeline: Timeline): TimelineClass[] {
+  const used = new Set<TimelineClass>();
+  for (const lane of timeline.lanes)
+    for (const row of lane.rows) for (let i = 0; i < row.count; i++) used.add(classOf(timeline, row.label[i]!));
+  return timeline.written.classes.filter((kind) => used.has(kind));
+}
+
 /* Which colour is which, of series of several lines; lines that are nothing all the time are left out. */
 export function seriesLegend(timeline: Timeline): HTMLElement | null {
+  const classes = timeline.written.is_map ? usedClasses(timeline) : [];
+  const kinds = classes.map((kind) => el("span", {}, swatch(cssColorOfClass(timeline, kind)), kind.title));
   const entries = timeline.written.series
     .filter((series) => series.keys.length > 1)
     .flatMap((series) =>
@@ -42,5 +52,6 @@ export function seriesLegend(timeline: Timeline): HTMLElement | null {
           : null,
       ),
     );
+  entries.push(...kinds);
   return entries.some((entry) => entry !== null) ? el("div", { class: "timeline-legend" }, ...entries) : null;
 }

@@ -28,7 +28,8 @@ export function panned(view: View, by: number, duration: number): View {
 }
 
 /* A round distance between marks of an axis, about `least` or more. */
-export function roundStep(least: number): number {
+export function roundStep(least: number, isBytes: boolean): number {
+  if (isBytes) return 2 ** Math.ceil(Math.log2(Math.max(least, 1)));
   const power = 10 ** Math.floor(Math.log10(least));
   const ratio = least / power;
   return (ratio <= 1 ? 1 : ratio <= 2 ? 2 : ratio <= 5 ? 5 : 10) * power;

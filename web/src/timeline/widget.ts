@@ -2,10 +2,10 @@
 import { accountColor } from "../accounts.ts";
 import { el, replace, swatch } from "../dom.ts";
 import { Filter } from "../filter.ts";
-import { formatCount, formatFraction, formatTime } from "../format.ts";
+import { formatCount, formatFraction } from "../format.ts";
 import { blockCard, stepName } from "./cards.ts";
 import { labelColors, LabelColors } from "./colors.ts";
-import { blockAt, firstFrom, Timeline, TimelineStep } from "./data.ts";
+import { blockAt, firstFrom, formatAxis, Timeline, TimelineStep } from "./data.ts";
 import { Keys } from "./keys.ts";
 import { laneAt, Layout, layOut, openAtFirst } from "./layout.ts";
 import { Minimap } from "./minimap.ts";
@@ -101,7 +101,7 @@ export class TimelineWidget {
 
   private build(): HTMLElement {
     this.scroller.append(this.canvas, this.spacer);
-    return el("div", { class: "timeline" }, this.toolbar(), this.minimap.canvas, this.scroller, seriesLegend(this.timeline), this.status, this.panel);
+    return el("div", { class: "timeline" }, this.toolbar(), this.timeline.written.is_map ? null : this.minimap.canvas, this.scroller, seriesLegend(this.timeline), this.status, this.panel);
   }
 
   private toolbar(): HTMLElement {
@@ -220,13 +220,18 @@ export class TimelineWidget {
     const { start, end } = this.view;
     const regions = this.timeline.written.regions.filter((region) => region.start < end && region.end > start);
     const coarsest = Math.max(0, ...regions.map((region) => region.resolution));
-    const length = formatTime(Math.round(end - start));
+    const show = (value: number) => formatAxis(this.timeline, value);
+    if (this.timeline.written.is_map) {
+      this.status.textContent = `${show(end - start)} from ${show(start)} of each segment.`;
+      return;
+    }
+    const length = show(end - start);
     const detail = coarsest
       ? regions.some((region) => region.resolution === 0)
-        ? `in part of it events shorter than ${formatTime(coarsest)} are merged`
-        : `events shorter than ${formatTime(coarsest)} are merged`
+        ? `in part of it events shorter than ${show(coarsest)} are merged`
+        : `events shorter than ${show(coarsest)} are merged`
       : "every event is there";
-    this.status.textContent = `${length} from ${formatTime(Math.round(start))}: ${detail}.`;
+    this.status.textContent = `${length} from ${show(start)}: ${detail}.`;
   }
 
   timeAt(x: number): number {
@@ -474,7 +479,7 @@ export class TimelineWidget {
         "tr",
         {},
         el("th", { scope: "row" }, swatch(accountColor(key)), title),
-        el("td", {}, formatTime(Math.round(ns))),
+        el("td", {}, formatAxis(this.timeline, ns)),
         el("td", {}, formatFraction(ns / length)),
       );
     return el(
@@ -483,15 +488,15 @@ export class TimelineWidget {
       el(
         "p",
         {},
-        el("strong", {}, formatTime(Math.round(length))),
-        ` from ${formatTime(Math.round(range.start))}, ${formatCount(sums.deviceEvents)} kernels and copies start in it`,
+        el("strong", {}, formatAxis(this.timeline, length)),
+        ` from ${formatAxis(this.timeline, range.start)}${this.timeline.lanes.some((lane) => lane.kind === "stream") ? `, ${formatCount(sums.deviceEvents)} kernels and copies start in it` : ""}`,
         sums.isExact ? "" : "; about, as short stretches are merged here",
         " ",
         el("button", { type: "button", onclick: () => this.fitSelected() }, "Zoom to it (F)"),
         " ",
         el("button", { type: "button", class: "quiet", onclick: () => this.clear() }, "Clear (Esc)"),
       ),
-      el(
+      sums.accounts.length > 0 && el(
         "table",
         {},
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "account"), el("th", { scope: "col" }, "time"), el("th", { scope: "col" }, "share"))),
