@@ -1,6 +1,8 @@
 /* From A's step to B's, account by account: the parts add up to the nanosecond. */
 #include "base/apportion.h"
+#include "base/format.h"
 #include "base/invariant.h"
+#include "comparison/changed_alike.h"
 #include "comparison/comparison_sections.h"
 #include "ledger/account.h"
 
@@ -200,6 +202,30 @@ static void add_numbers(struct results *results, struct section *section,
                                        "that steps of equal means differ as much"});
 }
 
+/* A clock, another job on the machine, or another batch: none of the accounts is its cause. */
+static void add_alike(struct results *results, struct section *section,
+                      const struct run_comparison *comparison)
+{
+    const struct change *step = find_change(comparison, MEASURE_STEP, "step_time");
+    struct changed_alike alike = measure_changed_alike(comparison);
+
+    if (!alike.is_alike || !step || !change_is_significant(step))
+        return;
+    section_add_finding(
+        results, section,
+        (struct finding){
+            .what = "nearly everything changed alike",
+            .evidence = results_format(
+                results, "%s that both runs have take %.2fx as long; %s of their time went along",
+                comparison->a->is_cpu_only ? "operators" : "kernels", alike.factor,
+                format_fraction(alike.share).text),
+            .try_this = "look outside of the program first (clock and power limits, other jobs on "
+                        "the machine), unless the batch or the number format changed: record the "
+                        "two runs by turns",
+            .cost_ns = -1,
+            .is_warning = true});
+}
+
 struct section *describe_difference(struct results *results,
                                     const struct run_comparison *comparison,
                                     const struct comparison_view *view)
@@ -210,6 +236,7 @@ struct section *describe_difference(struct results *results,
         "among themselves.");
 
     add_numbers(results, section, comparison);
+    add_alike(results, section, comparison);
     add_waterfall(results, section, comparison);
     add_changes_of_kind(results, section, comparison, view, MEASURE_GROUP);
     return section;

@@ -183,6 +183,35 @@ static void renamed_kernels_stand_together(void **state)
     clear(&made);
 }
 
+/* Two kernels; in B the first takes `factor` per cent as long, the second `other` per cent. */
+static size_t findings_of_kernels(int64_t factor, int64_t other)
+{
+    struct fixture made = {0};
+    size_t found;
+
+    made_profile(&made.a, 6);
+    made_profile(&made.b, 6);
+    made_step(&made.a, 1000000, 0, 1000);
+    made_step(&made.b, 6000 * factor + 4000 * other, 0, 1000);
+    (void)made_kernel_of(&made.a, "gemm", "aten::mm", 600000);
+    (void)made_kernel_of(&made.b, "gemm", "aten::mm", 6000 * factor);
+    (void)made_kernel_of(&made.a, "softmax", "aten::softmax", 400000);
+    (void)made_kernel_of(&made.b, "softmax", "aten::softmax", 4000 * other);
+    compare(&made);
+    found = count_findings(section_of(&made, "difference"), "changed alike");
+    clear(&made);
+    return found;
+}
+
+static void a_slower_machine_is_suspected(void **state)
+{
+    (void)state;
+    assert_int_equal(findings_of_kernels(120, 115), 1);
+    assert_int_equal(findings_of_kernels(80, 90), 1);
+    assert_int_equal(findings_of_kernels(140, 100), 0);
+    assert_int_equal(findings_of_kernels(102, 102), 0);
+}
+
 static void what_differs_is_said_first(void **state)
 {
     struct fixture made = {0};
@@ -260,6 +289,7 @@ int main(void)
         cmocka_unit_test(a_sure_change_may_be_small),
         cmocka_unit_test(one_step_is_never_significant),
         cmocka_unit_test(renamed_kernels_stand_together),
+        cmocka_unit_test(a_slower_machine_is_suspected),
         cmocka_unit_test(what_differs_is_said_first),
         cmocka_unit_test(ranks_are_joined_by_the_numbers_of_steps),
         cmocka_unit_test(ranks_without_a_common_number_are_joined_by_order),
