@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The whole file, at most 256 MiB; free() it. NULL with `error` set (ERROR_INPUT) where it cannot
- * be read; *is_missing tells whether there is none of the name. */
+/* The whole file, at most 256 MiB, with room for one byte more behind it; free() it. NULL with
+ * `error` set (ERROR_INPUT) where it cannot be read; *is_missing tells whether there is none of the
+ * name. */
 MUST_USE char *read_whole_file(const char *path, size_t *length, bool *is_missing,
                                struct error *error);
 

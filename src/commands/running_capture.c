@@ -95,6 +95,8 @@ static const char *variable_of(struct arena *arena, long pid, const char *name)
 
     snprintf(path, sizeof path, "/proc/%ld/environ", pid);
     all = read_whole_file(path, &length, &is_missing, &ignored);
+    if (all)
+        all[length] = '\0'; /* there is room */
     for (size_t at = 0; all && at < length; at += strlen(all + at) + 1) {
         if (strncmp(all + at, name, name_length) == 0 && all[at + name_length] == '=')
             value = arena_copy_text(arena, all + at + name_length + 1,
@@ -115,6 +117,8 @@ static int add_children(long pid, long *processes, int count)
 
     snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", pid, pid);
     text = read_whole_file(path, &length, &is_missing, &ignored);
+    if (text)
+        text[length] = '\0'; /* there is room */
     for (char *at = text; at && *at && count < PROCESSES_MAX;) {
         char *end;
         long child = strtol(at, &end, 10);

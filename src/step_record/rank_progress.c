@@ -116,6 +116,7 @@ static void add_step(struct rank_progress *progress, const struct step_entry *en
                              .is_profiled = (entry->flags & STEP_FLAG_PROFILED) != 0};
     if (progress->first_end_ns == 0) {
         progress->first_end_ns = entry->end_ns;
+        progress->first_net_ns = entry->flags & STEP_FLAG_START_UNKNOWN ? 0 : net;
         return;
     }
     progress->step_count++;

@@ -34,6 +34,7 @@ struct rank_progress {
     struct step_reader reader;
     int64_t step;         /* the last one that ended; 0: none */
     int64_t first_end_ns; /* of step 1 */
+    int64_t first_net_ns; /* of step 1, as far as its start was seen */
     int64_t last_end_ns;
     int64_t step_count; /* summed up */
     int64_t net_ns;

@@ -29,6 +29,7 @@ MAY_INCLUDE = {
         "flight_recorder",
         "results",
         "step_record",
+        "live",
         "trace",
         "base",
     },
@@ -86,6 +87,7 @@ MAY_INCLUDE = {
     "results": {"base"},
     "trace": {"base"},
     "step_record": {"base"},
+    "live": {"step_record", "base"},
     "base": set(),
 }
 

@@ -1,0 +1,110 @@
+/* `flopledger serve [CAPTURE]`: what `top` shows, at /metrics for Prometheus. */
+#include "base/attributes.h"
+#include "commands/command.h"
+#include "commands/peak_options.h"
+#include "commands/watched_job.h"
+#include "live/metrics_server.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { DEFAULT_PORT = 9855 };
+
+struct serve_settings {
+    int64_t port;
+    const char *address;
+    const char *root;
+    struct peak_settings peaks;
+};
+
+static const struct option serve_options[] = {
+    {.name = "port",
+     .letter = 'p',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     .offset = offsetof(struct serve_settings, port),
+     .minimum = 0,
+     .maximum = 65535,
+     .help = "listen on this port; 0: on a free one, which is printed (default: 9855)"},
+    {.name = "address",
+     .kind = OPTION_TEXT,
+     .metavar = "ADDRESS",
+     .offset = offsetof(struct serve_settings, address),
+     .help = "listen on this address of the machine: 0.0.0.0 is all of them (default: 127.0.0.1, "
+             "reached from this machine alone)"},
+    {.name = "peak",
+     .kind = OPTION_PARSED,
+     .metavar = "TFLOPS[:DTYPE]",
+     .offset = offsetof(struct serve_settings, peaks),
+     .parse = parse_peak,
+     .accepts = peak_accepted,
+     .help = "dense peak of the device, for the MFU (default: that of the device in the trace)"},
+    {.name = "root",
+     .kind = OPTION_TEXT,
+     .metavar = "FOLDER",
+     .offset = offsetof(struct serve_settings, root),
+     .help = "read /proc and /sys below FOLDER, as a container may have the machine's"},
+    {0},
+};
+
+static void fill(void *source, struct live_samples *samples)
+{
+    watched_job_look(source, samples);
+}
+
+/* Until Ctrl-C or SIGTERM. */
+static void await_end(const sigset_t *signals)
+{
+    int signal;
+
+    (void)sigwait(signals, &signal);
+}
+
+static bool run_serve(int count, char **arguments, struct error *error)
+{
+    struct serve_settings settings = {.port = DEFAULT_PORT, .address = "127.0.0.1", .root = ""};
+    SCOPED(watched_job) job = {0};
+    SCOPED(metrics_server) server = {.source = &job, .fill = fill}; /* stops before the job goes */
+    sigset_t signals;
+
+    if (!parse_options(serve_options, &settings, arguments, &count, error))
+        return false;
+    if (count > 1)
+        return error_set(error, ERROR_USAGE, "one PID or CAPTURE is wanted, and '%s' is a second",
+                         arguments[1]);
+    job.peaks = settings.peaks;
+    if (!watched_job_open(&job, count > 0 ? arguments[0] : NULL, settings.root, error))
+        return false;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, NULL); /* the server's threads inherit it */
+    if (!metrics_server_start(&server, settings.address, (int)settings.port, error))
+        return false;
+    printf("serving %s on http://%s:%d/metrics until Ctrl-C\n",
+           job.capture ? job.capture : "this machine", settings.address,
+           metrics_server_port(&server));
+    fflush(stdout);
+    await_end(&signals);
+    return true;
+}
+
+const struct command serve_command = {
+    .name = "serve",
+    .summary = "what 'top' shows, at /metrics for Prometheus and Grafana",
+    .usage = "[PID|CAPTURE]",
+    .description =
+        "Answers GET /metrics with what 'flopledger top' shows of a running job and of this "
+        "machine, as OpenMetrics or in the older text format of Prometheus, whichever is asked "
+        "for; GET /healthz says ok. It only reads files, at most once a second however often it is "
+        "asked: the program does not notice. PID and CAPTURE are as of 'flopledger trace'; "
+        "without a capture the machine alone is told of.\n\n"
+        "contrib/prometheus has alert rules, and contrib/grafana a dashboard.",
+    .examples = "flopledger serve\n"
+                "    on http://127.0.0.1:9855/metrics\n"
+                "flopledger serve --address 0.0.0.0 --port 9000 captures/train\n"
+                "    for other machines, too",
+    .options = serve_options,
+    .run = run_serve,
+};

@@ -1,0 +1,238 @@
+/* `flopledger top [CAPTURE]`: a running job, live in the terminal. */
+#include "base/attributes.h"
+#include "base/terminal.h"
+#include "commands/command.h"
+#include "commands/peak_options.h"
+#include "commands/top_page.h"
+#include "commands/watched_job.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+struct top_settings {
+    bool is_once;
+    int64_t interval_s;
+    int64_t width;
+    const char *root;
+    struct peak_settings peaks;
+};
+
+static const struct option top_options[] = {
+    {.name = "once",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct top_settings, is_once),
+     .help = "print one page and end (so it is where standard output is no terminal)"},
+    {.name = "interval",
+     .letter = 'd',
+     .kind = OPTION_INTEGER,
+     .metavar = "SECONDS",
+     .offset = offsetof(struct top_settings, interval_s),
+     .minimum = 1,
+     .maximum = 3600,
+     .help = "time between two looks (default: 1)"},
+    {.name = "peak",
+     .kind = OPTION_PARSED,
+     .metavar = "TFLOPS[:DTYPE]",
+     .offset = offsetof(struct top_settings, peaks),
+     .parse = parse_peak,
+     .accepts = peak_accepted,
+     .help = "dense peak of the device, for the MFU (default: that of the device in the trace)"},
+    {.name = "width",
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     .offset = offsetof(struct top_settings, width),
+     .minimum = 40,
+     .maximum = 1000,
+     .help = "columns of the page (default: those of the terminal, 80 without one)"},
+    {.name = "root",
+     .kind = OPTION_TEXT,
+     .metavar = "FOLDER",
+     .offset = offsetof(struct top_settings, root),
+     .help = "read /proc and /sys below FOLDER, as a container may have the machine's"},
+    {0},
+};
+
+static volatile sig_atomic_t is_stopped;
+
+static void stop(int signal)
+{
+    (void)signal;
+    is_stopped = 1;
+}
+
+static void look_again(int signal)
+{
+    (void)signal; /* it has ended poll() */
+}
+
+/* The terminal as it was, to be put back. */
+static struct termios terminal_before;
+
+static void begin_screen(void)
+{
+    struct sigaction on_stop = {.sa_handler = stop};
+    struct sigaction on_resize = {.sa_handler = look_again};
+    struct termios terminal;
+
+    sigaction(SIGINT, &on_stop, NULL);
+    sigaction(SIGTERM, &on_stop, NULL);
+    sigaction(SIGHUP, &on_stop, NULL);
+    sigaction(SIGWINCH, &on_resize, NULL);
+    if (tcgetattr(STDIN_FILENO, &terminal_before) == 0) {
+        terminal = terminal_before;
+        terminal.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+        terminal.c_cc[VMIN] = 0;
+        terminal.c_cc[VTIME] = 0;
+        tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
+    }
+    fputs("\033[?1049h\033[?25l\033[?7l", stdout); /* own screen, no cursor, lines are cut */
+}
+
+static void end_screen(void)
+{
+    fputs("\033[?7h\033[?25h\033[?1049l", stdout);
+    fflush(stdout);
+    tcsetattr(STDIN_FILENO, TCSANOW, &terminal_before);
+}
+
+static int screen_height(void)
+{
+    struct winsize size;
+
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 2 ? size.ws_row : 24;
+}
+
+/* As many lines as there is room for; the last line of the screen says what can be done. */
+static void show_on_screen(const char *page)
+{
+    int left = screen_height() - 1;
+
+    fputs("\033[H", stdout);
+    while (*page && left-- > 0) {
+        int length = (int)strcspn(page, "\n");
+
+        printf("%.*s\033[K\r\n", length, page);
+        page += length + (page[length] == '\n');
+    }
+    fputs("q quits\033[K\033[J", stdout);
+    fflush(stdout);
+}
+
+static char *make_page(const struct watched_job *job, const struct live_samples *before,
+                       const struct live_samples *now, const struct top_settings *settings)
+{
+    struct top_view view = {
+        .records = job->capture ? &job->records : NULL,
+        .before = before->count > 0 ? before : NULL,
+        .now = now,
+        .mfu_needs = job->mfu_needs,
+        .style = {.width = settings->width > 0 ? (int)settings->width : terminal_width(stdout),
+                  .use_unicode = locale_is_utf8()}};
+    char *page = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&page, &length);
+
+    if (!memory)
+        abort();
+    write_top_page(memory, &view);
+    fclose(memory);
+    return page;
+}
+
+/* Waits for the time of the next look, a key or a signal. */
+static void await_key(int64_t milliseconds)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    char key;
+
+    if (poll(&input, 1, (int)milliseconds) <= 0)
+        return;
+    if (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q')
+        is_stopped = 1;
+}
+
+static void show_live(struct watched_job *job, const struct top_settings *settings)
+{
+    struct live_samples before = {0};
+
+    begin_screen();
+    while (!is_stopped) {
+        struct live_samples now = {0};
+        char *page;
+
+        watched_job_look(job, &now);
+        page = make_page(job, &before, &now, settings);
+        show_on_screen(page);
+        free(page);
+        live_samples_clear(&before);
+        before = now;
+        await_key(settings->interval_s * 1000);
+    }
+    live_samples_clear(&before);
+    end_screen();
+}
+
+/* Rates need two looks. */
+static bool show_once(struct watched_job *job, const struct top_settings *settings,
+                      struct error *error)
+{
+    SCOPED(live_samples) before = {0};
+    SCOPED(live_samples) now = {0};
+    char *page;
+
+    watched_job_look(job, &before);
+    sleep((unsigned)settings->interval_s);
+    watched_job_look(job, &now);
+    page = make_page(job, &before, &now, settings);
+    fputs(page, stdout);
+    free(page);
+    return fflush(stdout) == 0 ||
+           error_set(error, ERROR_FAILURE, "cannot write the page: %s", strerror(errno));
+}
+
+static bool run_top(int count, char **arguments, struct error *error)
+{
+    struct top_settings settings = {.interval_s = 1, .root = ""};
+    SCOPED(watched_job) job = {0};
+
+    if (!parse_options(top_options, &settings, arguments, &count, error))
+        return false;
+    if (count > 1)
+        return error_set(error, ERROR_USAGE, "one PID or CAPTURE is wanted, and '%s' is a second",
+                         arguments[1]);
+    job.peaks = settings.peaks;
+    if (!watched_job_open(&job, count > 0 ? arguments[0] : NULL, settings.root, error))
+        return false;
+    if (settings.is_once || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
+        return show_once(&job, &settings, error);
+    show_live(&job, &settings);
+    return true;
+}
+
+const struct command top_command = {
+    .name = "top",
+    .summary = "a running job, live in the terminal: steps, MFU, data wait, ETTR, GPUs, machine",
+    .usage = "[PID|CAPTURE]",
+    .description =
+        "Shows what a program that 'flopledger run' started does now: the time of its newest steps "
+        "by rank, what they wait for data, MFU, tokens a second, memory, and the share of time so "
+        "far that went into steps that count (ETTR). Below it stands what explains these numbers: "
+        "GPUs by NVML (busy, multiprocessors, Tensor Cores, memory, clock, power, what slows them "
+        "down), processors, pressure, disks, networks and InfiniBand of this machine.\n\n"
+        "It only reads files: the program does not notice. PID and CAPTURE are as of 'flopledger "
+        "trace'. q quits.",
+    .examples = "flopledger top\n"
+                "    the newest run below captures/\n"
+                "flopledger top --once captures/train\n"
+                "    one page, for a script",
+    .options = top_options,
+    .run = run_top,
+};

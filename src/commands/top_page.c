@@ -1,0 +1,277 @@
+/* The page of `flopledger top`: a running job and its machine at one look. */
+#include "commands/top_page.h"
+
+#include "base/arena.h"
+#include "base/attributes.h"
+#include "base/display_text.h"
+#include "base/format.h"
+#include "base/invariant.h"
+#include "base/text_wrap.h"
+#include "commands/top_sections.h"
+#include "live/training.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RANKS_SHOWN = 32,
+    SPARK_MIN = 10,
+    SPARK_MAX = 60,
+    NARROW = 80,
+};
+
+static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+static const char *const letters[] = {"_", ".", "-", "=", "+", "*", "#", "@"};
+
+static const char unknown[] = "-";
+
+enum { LEVELS = sizeof blocks / sizeof *blocks };
+
+const char *top_text(struct arena *arena, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return arena_copy_text(arena, text, strlen(text));
+}
+
+/* Times of the newest steps, oldest first, each as a block as high as its share of the longest. */
+static const char *sparkline(struct arena *arena, const struct rank_progress *progress, int width,
+                             bool use_unicode)
+{
+    const char *const *levels = use_unicode ? blocks : letters;
+    char *line = arena_allocate(arena, (size_t)width * 4 + 1);
+    int64_t longest = 1;
+    const struct recent_step *step;
+
+    for (int i = 0; i < width && (step = rank_recent_step(progress, i)); i++) {
+        if (step->step > 1 && step->net_ns > longest)
+            longest = step->net_ns;
+    }
+    for (int i = width - 1; i >= 0; i--) {
+        int64_t level;
+
+        step = rank_recent_step(progress, i);
+        if (!step || step->step == 1)
+            continue;
+        level = step->net_ns * LEVELS / (longest + 1);
+        strcat(line, levels[level]);
+    }
+    return line;
+}
+
+static const char *state_of(const struct job_record *record)
+{
+    const struct rank_progress *progress = &record->progress;
+
+    if (record->lives)
+        return progress->step == 0 ? "starts" : "runs";
+    if (progress->has_ended)
+        return progress->ended_by_exception ? "failed" : "ended";
+    return "killed, or on another machine";
+}
+
+static const char *share_of(struct arena *arena, int64_t part, int64_t whole)
+{
+    if (whole <= 0)
+        return unknown;
+    return top_text(arena, "%s", format_fraction((double)part / (double)whole).text);
+}
+
+static const char *known_bytes(struct arena *arena, int64_t bytes)
+{
+    return bytes < 0 ? unknown : top_text(arena, "%s", format_bytes(bytes).text);
+}
+
+static const char *tokens_per_second(struct arena *arena, const struct rank_progress *progress)
+{
+    int64_t tokens = 0;
+    int64_t time_ns = 0;
+    const struct recent_step *step;
+
+    for (int i = 0; i < STEP_MEDIAN_OF && (step = rank_recent_step(progress, i)); i++) {
+        if (step->tokens < 0 || step->step == 1)
+            continue;
+        tokens += step->tokens;
+        time_ns += step->net_ns;
+    }
+    if (time_ns == 0)
+        return unknown;
+    return top_text(arena, "%s",
+                    format_count((int64_t)((double)tokens * 1e9 / (double)time_ns)).text);
+}
+
+static const char *mfu_of(struct arena *arena, const struct top_view *view, const char *rank)
+{
+    const struct live_sample *mfu = live_find(view->now, "flopledger_mfu_ratio", "rank", rank);
+
+    return mfu ? top_text(arena, "%s", format_fraction(mfu->value).text) : unknown;
+}
+
+static const struct text_column rank_columns[] = {
+    {"rank", TEXT_COLUMN_NUMBER, 0},        {"step", TEXT_COLUMN_NUMBER, 0},
+    {"step time", TEXT_COLUMN_NUMBER, 0},   {"newest steps", TEXT_COLUMN_NAME, 0},
+    {"data wait", TEXT_COLUMN_NUMBER, 1},   {"tokens/s", TEXT_COLUMN_NUMBER, 4},
+    {"MFU", TEXT_COLUMN_NUMBER, 2},         {"device memory", TEXT_COLUMN_NUMBER, 3},
+    {"host memory", TEXT_COLUMN_NUMBER, 5}, {"state", TEXT_COLUMN_NAME, 0},
+};
+
+enum { RANK_COLUMNS = sizeof rank_columns / sizeof *rank_columns };
+
+static void fill_rank(struct arena *arena, const struct top_view *view,
+                      const struct job_record *record, struct text_cell *cells)
+{
+    const struct rank_progress *progress = &record->progress;
+    const char *rank = top_text(arena, "%" PRId32, progress->reader.header.rank);
+    int64_t median = rank_recent_step_ns(progress, STEP_MEDIAN_OF);
+    int spark = SPARK_MIN + (view->style.width - NARROW) / 3;
+    int column = 0;
+
+    spark = spark < SPARK_MIN ? SPARK_MIN : spark > SPARK_MAX ? SPARK_MAX : spark;
+    cells[column++].text = rank;
+    cells[column++].text = top_text(arena, "%s", format_count(progress->step).text);
+    cells[column++].text = median > 0 ? top_text(arena, "%s", format_time(median).text) : unknown;
+    cells[column++].text = sparkline(arena, progress, spark, view->style.use_unicode);
+    cells[column++].text = share_of(arena, progress->data_wait_ns, progress->data_wait_of_ns);
+    cells[column++].text = tokens_per_second(arena, progress);
+    cells[column++].text = mfu_of(arena, view, rank);
+    cells[column++].text = known_bytes(arena, progress->memory_bytes);
+    cells[column++].text = known_bytes(arena, progress->host_bytes);
+    cells[column++].text = state_of(record);
+}
+
+static void write_ranks(FILE *output, struct arena *arena, const struct top_view *view)
+{
+    const struct job_records *records = view->records;
+    struct text_cell *cells =
+        arena_allocate(arena, (records->count + 1) * RANK_COLUMNS * sizeof *cells);
+    struct text_table table = {
+        .columns = rank_columns, .column_count = RANK_COLUMNS, .cells = cells};
+    size_t hidden = 0;
+
+    for (size_t i = 0; i < records->count; i++) {
+        if (!records->records[i]->is_newest)
+            continue;
+        if (table.row_count == RANKS_SHOWN)
+            hidden++;
+        else
+            fill_rank(arena, view, records->records[i], &cells[table.row_count++ * RANK_COLUMNS]);
+    }
+    text_table_write(&table, output, 0, view->style, arena);
+    if (hidden > 0)
+        fprintf(output, "and %zu more ranks\n", hidden);
+    fputs("- is not known: docs/how-to/watch-a-run.md says what each needs\n", output);
+}
+
+/* Of the first rank: where the time of its steps went so far. */
+static void write_parts(FILE *output, const struct rank_progress *progress)
+{
+    if (progress->split_of_ns > 0) {
+        int64_t known = progress->forward_ns + progress->backward_ns + progress->optimizer_ns +
+                        progress->data_wait_ns;
+
+        fprintf(
+            output, "host time of steps: forward %s, backward %s, optimizer %s",
+            format_fraction((double)progress->forward_ns / (double)progress->split_of_ns).text,
+            format_fraction((double)progress->backward_ns / (double)progress->split_of_ns).text,
+            format_fraction((double)progress->optimizer_ns / (double)progress->split_of_ns).text);
+        if (progress->data_wait_of_ns > 0)
+            fprintf(
+                output, ", data wait %s, other %s",
+                format_fraction((double)progress->data_wait_ns / (double)progress->data_wait_of_ns)
+                    .text,
+                format_fraction((double)(progress->split_of_ns - known) /
+                                (double)progress->split_of_ns)
+                    .text);
+        fputc('\n', output);
+    }
+}
+
+static void write_between(FILE *output, const struct rank_progress *progress)
+{
+    static const char *const names[SPAN_KINDS] = {"checkpoints", "restores", "evaluations",
+                                                  "recording"};
+    const char *separator = "beside steps: ";
+
+    for (int kind = 0; kind < SPAN_KINDS; kind++) {
+        if (progress->span_count[kind] == 0)
+            continue;
+        fprintf(output, "%s%s %s in %s", separator, format_count(progress->span_count[kind]).text,
+                names[kind], format_time(progress->span_ns[kind]).text);
+        separator = ", ";
+    }
+    if (strcmp(separator, ", ") == 0)
+        fputc('\n', output);
+}
+
+static void write_job(FILE *output, const struct top_view *view)
+{
+    struct job_so_far so_far = sum_up_job(view->records);
+    const struct job_record *first = NULL;
+
+    for (size_t i = 0; i < view->records->count && !first; i++)
+        first = view->records->records[i]->is_newest ? view->records->records[i] : NULL;
+    if (!first)
+        return;
+    fprintf(output, "%s", view->records->capture);
+    if (first->progress.reader.header.job[0])
+        fprintf(output, ", job %s", first->progress.reader.header.job);
+    fprintf(output, "\n");
+    if (so_far.elapsed_ns > 0)
+        fprintf(output, "%s since the start%s: ETTR so far %s, start-up %s",
+                format_time(so_far.elapsed_ns).text,
+                so_far.attempts > 1 ? " of the first attempt" : "",
+                format_fraction((double)so_far.kept_ns / (double)so_far.elapsed_ns).text,
+                first->progress.step > 0 ? format_time(so_far.startup_ns).text : "not over");
+    if (so_far.attempts > 1)
+        fprintf(output, ", %d attempts, steps made again: %s", so_far.attempts,
+                so_far.knows_discarded ? format_time(so_far.discarded_ns).text : "not known");
+    if (!isnan(first->progress.loss))
+        fprintf(output, "; loss %.6g at step %s", first->progress.loss,
+                format_count(first->progress.loss_step).text);
+    fprintf(output, "\n");
+    write_parts(output, &first->progress);
+    write_between(output, &first->progress);
+    if (view->mfu_needs)
+        fprintf(output, "MFU: not known: %s\n", view->mfu_needs);
+}
+
+void top_write_wrapped(FILE *output, const struct top_view *view, int indent,
+                       void (*write)(FILE *output, const struct top_view *view))
+{
+    struct text_margins margins = {.indent = indent, .width = view->style.width};
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = require_memory(open_memstream(&text, &length));
+
+    write(memory, view);
+    (void)fclose(memory);
+    for (char *line = text; *line;) {
+        size_t line_length = strcspn(line, "\n");
+        bool is_last = line[line_length] == '\0';
+
+        line[line_length] = '\0';
+        write_wrapped(output, line, margins);
+        line += line_length + !is_last;
+    }
+    free(text);
+}
+
+void write_top_page(FILE *output, const struct top_view *view)
+{
+    SCOPED(arena) arena = {0};
+
+    if (view->records) {
+        top_write_wrapped(output, view, 2, write_job);
+        fputc('\n', output);
+        write_ranks(output, &arena, view);
+        fputc('\n', output);
+    }
+    write_top_machine(output, &arena, view);
+}

@@ -1,0 +1,58 @@
+/* Files in which the kernel tells its counters. */
+#include "live/kernel_file.h"
+
+#include "base/attributes.h"
+#include "base/whole_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool kernel_file_read(struct kernel_file *file, const char *root, const char *path)
+{
+    struct error ignored;
+    bool is_missing;
+    size_t length;
+    char *whole;
+
+    *file = (struct kernel_file){0};
+    if (asprintf(&whole, "%s%s", root, path) < 0)
+        abort();
+    file->text = read_whole_file(whole, &length, &is_missing, &ignored);
+    if (file->text)
+        file->text[length] = '\0'; /* there is room */
+    file->rest = file->text;
+    free(whole);
+    return file->text != NULL;
+}
+
+char *kernel_file_line(struct kernel_file *file)
+{
+    char *line = file->rest;
+    char *end;
+
+    if (!line || !*line)
+        return NULL;
+    end = line + strcspn(line, "\n");
+    file->rest = *end ? end + 1 : end;
+    *end = '\0';
+    return line;
+}
+
+void kernel_file_clear(struct kernel_file *file)
+{
+    free(file->text);
+    *file = (struct kernel_file){0};
+}
+
+int64_t kernel_number(const char *root, const char *path)
+{
+    SCOPED(kernel_file) file = {0};
+    char *end;
+    long long number;
+
+    if (!kernel_file_read(&file, root, path))
+        return -1;
+    number = strtoll(file.text, &end, 10);
+    return end == file.text || number < 0 ? -1 : (int64_t)number;
+}

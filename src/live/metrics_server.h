@@ -1,0 +1,39 @@
+/* Answers GET /metrics and GET /healthz on a port of this machine. */
+#ifndef FLOPLEDGER_LIVE_METRICS_SERVER_H
+#define FLOPLEDGER_LIVE_METRICS_SERVER_H
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "live/metrics_text.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zeroed: stopped. */
+struct metrics_server {
+    void *daemon;
+    void *source; /* handed to `fill` */
+    /* Fills `samples`, which is zeroed. Called by one thread at a time. */
+    void (*fill)(void *source, struct live_samples *samples);
+    pthread_mutex_t lock; /* for all below */
+    int64_t made_ns;      /* monotonic; answers are at most a second old */
+    char *texts[2];       /* by enum metrics_format */
+    size_t lengths[2];
+};
+
+/* Begins to answer, by threads of its own; `server` must be zeroed but for `source` and `fill`, and
+ * stay where it is. Errors: no such address (ERROR_USAGE), the port is taken (ERROR_FAILURE). */
+MUST_USE bool metrics_server_start(struct metrics_server *server, const char *address, int port,
+                                   struct error *error);
+
+/* The port that it listens on: of port 0, the one that was free. */
+int metrics_server_port(const struct metrics_server *server);
+
+void metrics_server_clear(struct metrics_server *server);
+
+/* Whether this program was built with libmicrohttpd. */
+extern const bool has_metrics_server;
+
+#endif

@@ -1,0 +1,412 @@
+#!/usr/bin/env python3
+"""A running job at /metrics and in a terminal, from step records and kernel files made here: test_serve_and_top.py PROGRAM"""
+
+import concurrent.futures
+import fcntl
+import http.client
+import importlib.util
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+from pathlib import Path
+
+from count_line import run_and_count
+
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+from flopledger import step_record  # noqa: E402
+from flopledger.step_record import PythonWriter, StepRecord  # noqa: E402
+
+MS = 1_000_000
+KERNEL_FILES = {
+    "proc/stat": "cpu  1000 0 500 8000 100 0 7 0 0 0\ncpu0 1 0 0 0 0 0 0 0\ncpu1 1 0 0 0 0 0 0 0\nctxt 5\n",
+    "proc/loadavg": "1.50 1.00 0.50 2/300 4711\n",
+    "proc/meminfo": "MemTotal:       1048576 kB\nMemFree: 1 kB\nMemAvailable:    262144 kB\n",
+    "proc/pressure/cpu": "some avg10=1.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
+    "proc/pressure/io": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000\n",
+    "proc/diskstats": "   8 0 sda 10 0 2000 5 20 0 4000 6 0 1500 11\n   8 1 sda1 1 0 2 0 0 0 0 0 0 0 0\n   7 0 loop0 1 0 2 0 0 0 0 0 0 0 0\n",
+    "sys/block/sda/size": "1\n",
+    "proc/net/dev": "Inter-| Receive\n face |bytes\n    lo: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n  ib0:1000 1 2 3 0 0 0 0 5000 1 4 5 0 0 0 0\n",
+    "sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data": "250\n",
+    "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data": "500\n",
+    "sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error": "3\n",
+}
+EXPECTED = {
+    'flopledger_host_cpu_seconds_total{mode="user"}': 10,
+    'flopledger_host_cpu_seconds_total{mode="idle"}': 80,
+    "flopledger_host_cpus": 2,
+    "flopledger_host_load1": 1.5,
+    "flopledger_host_memory_bytes": 1 << 30,
+    "flopledger_host_memory_available_bytes": 1 << 28,
+    'flopledger_host_pressure_seconds_total{resource="cpu",extent="some"}': 2.5,
+    'flopledger_host_pressure_seconds_total{resource="io",extent="some"}': 0.001,
+    'flopledger_host_disk_read_bytes_total{device="sda"}': 2000 * 512,
+    'flopledger_host_disk_written_bytes_total{device="sda"}': 4000 * 512,
+    'flopledger_host_disk_busy_seconds_total{device="sda"}': 1.5,
+    'flopledger_host_network_received_bytes_total{interface="ib0"}': 1000,
+    'flopledger_host_network_sent_bytes_total{interface="ib0"}': 5000,
+    'flopledger_host_network_errors_total{interface="ib0"}': 14,
+    'flopledger_infiniband_received_bytes_total{device="mlx5_0",port="1"}': 1000,
+    'flopledger_infiniband_sent_bytes_total{device="mlx5_0",port="1"}': 2000,
+    'flopledger_infiniband_errors_total{device="mlx5_0",port="1"}': 3,
+}
+GPU_EXPECTED = {
+    'flopledger_gpu_info{gpu="0",name="NVIDIA H200 \\"0\\""}': 1,
+    'flopledger_gpu_busy_ratio{gpu="0"}': 0.97,
+    'flopledger_gpu_memory_used_bytes{gpu="1"}': 1 << 36,
+    'flopledger_gpu_power_watts{gpu="0"}': 654.321,
+    'flopledger_gpu_sm_clock_hertz{gpu="0"}': 1.98e9,
+    'flopledger_gpu_memory_clock_hertz{gpu="0"}': 3.201e9,
+    'flopledger_gpu_slowed{gpu="0",reason="power cap"}': 1,
+    'flopledger_gpu_slowed{gpu="0",reason="hardware thermal"}': 1,
+    'flopledger_gpu_slowed{gpu="1",reason="power cap"}': 0,
+    'flopledger_gpu_activity_ratio{gpu="0",unit="tensor"}': 0.5,
+    'flopledger_gpu_activity_ratio{gpu="0",unit="dram"}': 1.0,
+    'flopledger_gpu_link_bytes_per_second{gpu="0",unit="nvlink received"}': 600 * 1048576,
+}
+
+
+class Job(unittest.TestCase):
+    """A job of two ranks: rank 0 in its second attempt, which this process plays; rank 1 was killed."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.capture = self.folder / "captures" / "train" / "2026"
+        self.root = self.folder / "root"
+        for name, text in KERNEL_FILES.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text)
+        now = time.monotonic_ns()
+        first = self.record(0)
+        self.steps(first, now - 9_000 * MS, 12, 100 * MS)  # steps 11 and 12 are made again
+        first.writer.close()
+        self.running = self.record(0)
+        self.running.append(step_record.RESUMED, 0, 0, now, now, count=10)
+        self.steps(self.running, now - 3_000 * MS, 20, 50 * MS)
+        self.running.append(step_record.LOSS, 0, 20, now, now, number=2.5)
+        self.addCleanup(self.running.writer.close)
+        other = self.record(1)
+        self.steps(other, now - 3_000 * MS, 19, 50 * MS)
+        other.writer.close()
+
+    def record(self, rank: int) -> StepRecord:
+        record = StepRecord(str(self.capture))
+        record.writer = PythonWriter()
+        record.open(rank, 2, rank)
+        return record
+
+    def steps(self, record: StepRecord, start: int, count: int, length: int) -> None:
+        """A checkpoint of 400 ms lies in step 5, an evaluation of 300 ms around 200 ms of it."""
+        for step in range(1, count + 1):
+            end = start + length
+            if step == 5:
+                record.append(step_record.CHECKPOINT, 0, 5, start, start + 400 * MS)
+                record.append(step_record.EVALUATION, 0, 5, start + 200 * MS, start + 500 * MS)
+                end += 500 * MS
+            record.append(
+                step_record.STEP, 0, step, start, end, 5 * MS, 10 * MS, 20 * MS, 10 * MS, 1000, 2
+            )
+            start = end
+
+    def words(self, command: str, *options: str) -> list[str]:
+        return [str(PROGRAM), command, "--root", str(self.root), *options]
+
+    def start_server(self, *options: str, **variables: str) -> int:
+        self.server = subprocess.Popen(
+            self.words("serve", "--port", "0", *options),
+            cwd=self.folder,
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(self.end_server)
+        assert self.server.stdout is not None and self.server.stderr is not None
+        line = self.server.stdout.readline()
+        if not line:
+            errors = self.server.stderr.read()
+            if "built without libmicrohttpd" in errors:
+                self.skipTest("needs libmicrohttpd")
+            self.fail(errors)
+        match = re.search(r"http://127\.0\.0\.1:(\d+)/metrics", line)
+        assert match, line
+        return int(match[1])
+
+    def end_server(self) -> None:
+        self.server.terminate()
+        self.assertEqual(self.server.wait(timeout=20), 0)
+        for stream in (self.server.stdout, self.server.stderr):
+            assert stream is not None
+            stream.close()
+
+    def get(self, port: int, path: str = "/metrics", **headers: str) -> tuple[int, str, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, answer.headers.get("Content-Type", ""), text
+
+
+def values(text: str) -> dict[str, float]:
+    """By name and labels; checks what OpenMetrics asks for."""
+    found: dict[str, float] = {}
+    families: list[str] = []
+    kinds: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split()
+            assert name not in families, f"{name} stands in two places"
+            families.append(name)
+            kinds[name] = kind
+        elif not line.startswith("#"):
+            name, number = line.rsplit(" ", 1)
+            assert name not in found, name
+            found[name] = float(number)
+            plain = name.partition("{")[0]
+            family = families[-1]
+            wanted = (
+                f"{family.removesuffix('_total')}_total" if kinds[family] == "counter" else family
+            )
+            assert plain == wanted, line
+    return found
+
+
+class Metrics(Job):
+    def check(self, found: dict[str, float], expected: dict[str, float]) -> None:
+        for name, value in expected.items():
+            self.assertIn(name, found)
+            self.assertAlmostEqual(found[name], value, places=9, msg=name)
+
+    def test_openmetrics(self) -> None:
+        port = self.start_server()
+        status, kind, text = self.get(port, Accept="application/openmetrics-text; version=1.0.0")
+        self.assertEqual(status, 200)
+        self.assertTrue(kind.startswith("application/openmetrics-text; version=1.0.0"), kind)
+        self.assertTrue(text.endswith("# EOF\n"))
+        found = values(text)
+        self.check(found, EXPECTED)
+        self.check_training(found)
+        if importlib.util.find_spec("prometheus_client"):
+            from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+            self.assertGreater(len(list(text_string_to_metric_families(text))), 20)
+
+    def check_training(self, found: dict[str, float]) -> None:
+        self.check(
+            found,
+            {
+                'flopledger_rank_up{rank="0"}': 1,
+                'flopledger_rank_up{rank="1"}': 0,
+                'flopledger_step{rank="0"}': 20,
+                'flopledger_step{rank="1"}': 19,
+                'flopledger_recent_step_seconds{rank="0"}': 0.05,
+                'flopledger_steps_total{rank="0"}': 19,
+                'flopledger_step_seconds_total{rank="0"}': 19 * 0.05,
+                'flopledger_step_part_seconds_total{rank="0",part="data wait"}': 19 * 0.005,
+                'flopledger_step_part_seconds_total{rank="0",part="backward"}': 19 * 0.02,
+                'flopledger_between_steps_seconds_total{rank="0",kind="checkpoint"}': 0.4,
+                'flopledger_between_steps_seconds_total{rank="0",kind="evaluation"}': 0.1,
+                'flopledger_between_steps_total{rank="0",kind="evaluation"}': 1,
+                'flopledger_tokens_total{rank="0"}': 19_000,
+                'flopledger_loss{rank="0"}': 2.5,
+            },
+        )
+        kept = 12 * 0.1 + 20 * 0.05 - 2 * 0.1
+        elapsed = (time.monotonic_ns() - step_record.process_start_ns()) / 1e9
+        self.assertLess(abs(found["flopledger_ettr_ratio"] * elapsed / kept - 1), 0.3)
+
+    def test_the_older_format(self) -> None:
+        _, kind, text = self.get(self.start_server())
+        self.assertTrue(kind.startswith("text/plain; version=0.0.4"), kind)
+        self.assertNotIn("# EOF", text)
+        self.assertIn("# TYPE flopledger_steps_total counter", text)
+        self.check(values(text), EXPECTED)
+
+    def test_other_paths(self) -> None:
+        port = self.start_server()
+        self.assertEqual(self.get(port, "/healthz")[0::2], (200, "ok\n"))
+        self.assertEqual(self.get(port, "/")[0], 404)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request("POST", "/metrics", body=b"x" * 1000)
+        self.assertEqual(connection.getresponse().status, 405)
+        connection.close()
+        taken = subprocess.run(
+            self.words("serve", "--port", str(port)),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        self.assertEqual(taken.returncode, 1)
+        self.assertIn(f"cannot listen on 127.0.0.1, port {port}", taken.stderr)
+
+    def test_many_scrapes(self) -> None:
+        port = self.start_server()
+
+        def scrape(count: int) -> int:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            for _ in range(count):
+                connection.request("GET", "/metrics")
+                answer = connection.getresponse()
+                assert answer.status == 200 and b"flopledger_step{" in answer.read()
+            connection.close()
+            return count
+
+        before = {path: path.stat().st_mtime_ns for path in self.capture.glob("**/*")}
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            self.assertEqual(sum(pool.map(scrape, [250] * 4)), 1000)
+        self.assertEqual(
+            {path: path.stat().st_mtime_ns for path in self.capture.glob("**/*")}, before
+        )
+
+    def test_gpus(self) -> None:
+        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+        if not compiler:
+            self.skipTest("needs a C compiler")
+        source = Path(__file__).resolve().parent / "stand_in_nvml.c"
+        library = self.folder / "libnvidia-ml.so.1"
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+        port = self.start_server(LD_LIBRARY_PATH=str(self.folder))
+        self.get(port)  # GPM tells of the time between two looks
+        time.sleep(1.1)
+        _, _, text = self.get(port)
+        found = values(text)
+        self.check(found, GPU_EXPECTED)
+        self.assertNotIn('flopledger_gpu_power_watts{gpu="1"}', found)
+        self.assertNotIn('flopledger_gpu_activity_ratio{gpu="0",unit="sm occupancy"}', found)
+        done = subprocess.run(
+            self.words("top", "--once", "--width", "200"),
+            cwd=self.folder,
+            env={**os.environ, "LD_LIBRARY_PATH": str(self.folder), "LC_ALL": "C.UTF-8"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        self.assertRegex(done.stdout, r'NVIDIA H200 "0" +97\.0 % +20\.0 % +50\.0 % +100\.0 %')
+        self.assertIn("power cap, hardware thermal", done.stdout)
+
+
+class Page(Job):
+    def page(self, *options: str) -> str:
+        done = subprocess.run(
+            self.words("top", "--once", *options),
+            cwd=self.folder,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_once(self) -> None:
+        for width in ("80", "200"):
+            page = self.page("--width", width)
+            text = " ".join(page.split())
+            self.assertRegex(page, r"(?m)^ +0 +20 +50\.000 ms +█████")
+            self.assertRegex(page, r"(?m)^ +1 +19 .* killed")
+            self.assertIn(
+                "forward 20.0 %, backward 40.0 %, optimizer 20.0 %, data wait 10.0 %",
+                " ".join(page.split()),
+            )
+            self.assertIn("1 checkpoints in 400.000 ms, 1 evaluations in 100.000 ms", text)
+            self.assertIn("2 attempts, steps made again: 200.000 ms", text)
+            self.assertIn("loss 2.5 at step 20", text)
+            self.assertIn("MFU: not known: needs a recorded window", text)
+            self.assertIn("no NVML: libnvidia-ml.so.1 is not on this machine", text)
+            self.assertLessEqual(max(map(len, page.splitlines())), int(width))
+
+    def test_the_machine_alone(self) -> None:
+        shutil.rmtree(self.folder / "captures")
+        page = self.page()
+        self.assertIn("of 2, load 1.50", page)
+        self.assertIn("only the machine is shown", page)
+
+    def test_in_a_terminal(self) -> None:
+        try:
+            leader, follower = pty.openpty()
+        except OSError:
+            self.skipTest("no pseudo-terminals here")
+        self.addCleanup(os.close, leader)
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        before = termios.tcgetattr(follower)
+        program = subprocess.Popen(
+            self.words("top"),
+            cwd=self.folder,
+            env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm"},
+            stdin=follower,
+            stdout=follower,
+            start_new_session=True,
+        )
+        first = self.read_until(leader, "q quits")
+        self.assertIn("\x1b[?1049h", first)
+        self.assertIn("forward 20.0 %", first)
+        self.assertLessEqual(first.count("\r\n"), 24)
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
+        program.send_signal(signal.SIGWINCH)
+        wide = self.read_until(leader, "q quits")
+        self.assertNotIn("tokens/s", first)  # there was no room
+        self.assertIn("tokens/s", wide)
+        os.write(leader, b"q")
+        last = self.read_until(leader, "\x1b[?1049l")
+        self.assertIn("\x1b[?25h", last)
+        self.assertEqual(program.wait(timeout=20), 0)
+        self.assertEqual(termios.tcgetattr(follower)[3], before[3])
+        os.close(follower)
+
+    def read_until(self, leader: int, end: str) -> str:
+        text = b""
+        until = time.monotonic() + 30
+        while end.encode() not in text and time.monotonic() < until:
+            if select.select([leader], [], [], 1)[0]:
+                text += os.read(leader, 65536)
+        self.assertIn(end, text.decode("utf-8", "replace"))
+        return text.decode("utf-8", "replace")
+
+
+class Contrib(unittest.TestCase):
+    """The dashboard and the rules name metrics that there are."""
+
+    def test_names(self) -> None:
+        names = set()
+        for source in (ROOT / "src" / "live").glob("*.c"):
+            for name, kind in re.findall(
+                r'"(flopledger_\w+)",\s*(?:"[^"]*"\s*)+,\s*LIVE_(GAUGE|COUNTER)', source.read_text()
+            ):
+                names.add(name + ("_total" if kind == "COUNTER" else ""))
+        self.assertGreater(len(names), 40)
+        dashboard = (ROOT / "contrib" / "grafana" / "flopledger.json").read_text()
+        rules = (ROOT / "contrib" / "prometheus" / "flopledger-alerts.yml").read_text()
+        panels = json.loads(dashboard)["panels"]
+        self.assertGreater(len(panels), 5)
+        for text in (dashboard, rules):
+            used = set(re.findall(r"\bflopledger_\w+", text))
+            self.assertEqual(used - names, set())
+            self.assertGreater(len(used), 5)
+
+    def test_rules_with_promtool(self) -> None:
+        promtool = shutil.which("promtool")
+        if not promtool:
+            self.skipTest("needs promtool")
+        rules = ROOT / "contrib" / "prometheus" / "flopledger-alerts.yml"
+        subprocess.run([promtool, "check", "rules", rules], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    run_and_count()
