@@ -132,7 +132,9 @@ struct short_text format_time(int64_t ns)
     uint64_t size = magnitude(ns);
     struct unit_scale scale = {"us", 1e3, size % 1000 == 0 ? 0 : 3};
 
-    if (size >= 1000000000)
+    if (size >= UINT64_C(10000000000000))
+        scale = (struct unit_scale){"h", 3600e9, 3};
+    else if (size >= 1000000000)
         scale = (struct unit_scale){"s", 1e9, 3};
     else if (size >= 1000000)
         scale = (struct unit_scale){"ms", 1e6, 3};

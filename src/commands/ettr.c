@@ -175,6 +175,10 @@ static void fill_page(struct ettr_page *page, const char *name)
 {
     struct rank_results *rank = results_add_rank(page->results, name, name, -1);
 
+    if (page->job->incident_count)
+        rank_add_section(page->results, rank, describe_diary(page));
+    if (page->job->attempt_count == 0)
+        return;
     rank->headline = headline_of(page);
     rank_add_section(page->results, rank, describe_job(page));
     rank_add_section(page->results, rank, describe_attempts(page));
@@ -220,6 +224,10 @@ static bool print_job(char **paths, int count, const struct ettr_settings *setti
     if (!choose_peak(&page, settings, error) ||
         !read_job(&job, &results, paths, count, pattern, settings->shows_progress, &reading, error))
         return false;
+    if (job.attempt_count == 0 && job.incident_count == 0)
+        return error_set(error, ERROR_NO_DATA,
+                         "'%s' is a log of %s, and tells of no step: give the whole log", paths[0],
+                         reading.formats);
     job_accounts_fill(&accounts, &job, settings->devices);
     job_judge_rates(&rates, &job,
                     &(struct job_rate_limits){.peak = page.peak, .highest_peak = highest_peak()});
@@ -264,8 +272,9 @@ const struct command ettr_command = {
         "make one job. What a log does not tell is not known, and said so.\n\n"
         "Formats: Megatron-LM and its children (also progress.txt), torchtitan, InternEvo, "
         "MaxText, NeMo, Lightning, MLPerf's lines, Hugging Face Trainer (output and "
-        "trainer_state.json), DeepSpeed, nanoGPT, llm.c, modded-nanogpt, and any other by "
-        "--pattern. Logs may be packed (gzip, zstd), have colours and progress bars.",
+        "trainer_state.json), DeepSpeed, nanoGPT, llm.c, modded-nanogpt, diaries in Markdown (of "
+        "which it lists what they say), and any other by --pattern. Logs may be packed (gzip, "
+        "zstd), have colours and progress bars.",
     .examples = "flopledger ettr slurm-*.out\n"
                 "    all attempts of a job\n"
                 "flopledger ettr --devices 384 --device 'A100 SXM 80GB' train.log\n"

@@ -22,11 +22,11 @@ enum attempt_column {
 
 static const struct column attempt_columns[] = {
     [COLUMN_ATTEMPT] = {"attempt", "attempt", UNIT_COUNT, 0, BAR_NONE},
-    [COLUMN_START] = {"start", "start", UNIT_TEXT, 3, BAR_NONE},
+    [COLUMN_START] = {"start", "start", UNIT_TEXT, 4, BAR_NONE},
     [COLUMN_FIRST] = {"first_step", "first step", UNIT_COUNT, 0, BAR_NONE},
     [COLUMN_LAST] = {"last_step", "last step", UNIT_COUNT, 0, BAR_NONE},
-    [COLUMN_END] = {"end", "end", UNIT_TEXT, 4, BAR_NONE},
-    [COLUMN_ALIVE] = {"alive", "alive", UNIT_TIME_NS, 2, BAR_NONE},
+    [COLUMN_END] = {"end", "end", UNIT_TEXT, 5, BAR_NONE},
+    [COLUMN_ALIVE] = {"alive", "alive", UNIT_TIME_NS, 3, BAR_NONE},
     [COLUMN_WHY] = {"why_it_ended", "why it ended", UNIT_TEXT, 0, BAR_NONE},
     [COLUMN_LOST] = {"steps_lost", "steps lost", UNIT_COUNT, 1, BAR_NONE},
     [COLUMN_LOST_TIME] = {"time_of_steps_lost", "their time", UNIT_TIME_NS, 2, BAR_NONE},
@@ -55,7 +55,7 @@ static const char *why_text(const struct ettr_page *page, size_t index)
     case JOB_ENDING_NOT_KNOWN:
         break;
     }
-    return index + 1 < page->job->attempt_count ? "not told: its lines stop" : "its lines end here";
+    return index + 1 < page->job->attempt_count ? "its lines stop" : "its lines end here";
 }
 
 /* A time that only attempts with times have. */

@@ -48,6 +48,8 @@ static const char *what_is_missing(const struct job_failures *failures)
         return "no interruption was seen";
     if (!failures->is_rate_known)
         return "needs time stamps in the log";
+    if (failures->is_beyond_model)
+        return "the formula does not hold: restarts take as long as runs";
     return failures->restarts == 0 ? "no restart was seen" : "needs the length of checkpoints";
 }
 

@@ -58,14 +58,14 @@ static double share_of_account(const struct job_accounts *accounts, enum job_acc
 
 /* What an account holds, for people. */
 static const char *const meanings[JOB_ACCOUNT_COUNT] = {
-    [JOB_KEPT] = "steps that the weights at the end are made of",
-    [JOB_SKIPPED] = "steps without an update: overflow, NaN",
-    [JOB_DISCARDED] = "steps made again after a restart",
-    [JOB_CHECKPOINTS] = "training stood still for a checkpoint",
-    [JOB_EVALUATIONS] = "training stood still for an evaluation",
-    [JOB_OTHER] = "between steps, none of these",
-    [JOB_HANG] = "from the last step to the end of an attempt that failed",
-    [JOB_STARTUP] = "from the start of an attempt to its first step",
+    [JOB_KEPT] = "what the weights are made of",
+    [JOB_SKIPPED] = "no update: overflow, NaN",
+    [JOB_DISCARDED] = "made again after a restart",
+    [JOB_CHECKPOINTS] = "training stood still",
+    [JOB_EVALUATIONS] = "training stood still",
+    [JOB_OTHER] = "none of these",
+    [JOB_HANG] = "last step to end, failed",
+    [JOB_STARTUP] = "start to first step",
     [JOB_DOWN] = "no attempt alive",
 };
 
@@ -148,9 +148,8 @@ static void add_accounts(const struct ettr_page *page, struct section *section)
                               ? value_number(page->accounts->total_device_seconds / 3600.0)
                               : value_not_known(needs_devices);
     cells[COLUMN_SHARE] = value_fraction(1.0);
-    cells[COLUMN_MEANING] =
-        value_text(page->accounts->is_complete ? "from the first start to the last end"
-                                               : "the log does not tell all of the job's time");
+    cells[COLUMN_MEANING] = value_text(page->accounts->is_complete ? "first start to last end"
+                                                                   : "not all of the job's time");
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         add_account(page, table, order[i]);
         if (order[i] == JOB_STARTUP)

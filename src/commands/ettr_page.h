@@ -38,6 +38,9 @@ struct section *describe_rates(const struct ettr_page *page);
 /* Interruptions, and what could be expected with them. */
 struct section *describe_failures(const struct ettr_page *page);
 
+/* What a diary says; NULL where there is none. */
+struct section *describe_diary(const struct ettr_page *page);
+
 /* What a reader of the log should know: clocks, holes, copies, missing times. */
 void add_job_remarks(const struct ettr_page *page, struct section *section);
 

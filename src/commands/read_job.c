@@ -37,10 +37,10 @@ static bool refuse_unknown(const struct job *job, const struct log_outcome *outc
     bool is_of_this = last && last->source == job->source_count - 1 && last->why;
 
     if (pattern)
-        return error_set(error, ERROR_INPUT, "--pattern matches none of its %lld lines",
+        return error_set(error, ERROR_INPUT, "--pattern matches no line (of %lld)",
                          (long long)outcome->lines);
     return error_set(error, ERROR_INPUT,
-                     "none of its %lld lines tells of a training step in a format that is known "
+                     "no line (of %lld) tells of a training step in a format that is known "
                      "%s%s%s(if it is a log of training, --pattern says how its lines read; "
                      "'flopledger ettr --help' lists the formats)",
                      (long long)outcome->lines, is_of_this ? "(its last words: " : "",
@@ -66,22 +66,22 @@ static bool read_file(struct job_files *files, const char *path, struct error *e
     input.progress = files->progress;
     progress_title(files->progress, path);
     if (!read_log(files->job, &input, &files->carry, &outcome, error))
-        return false;
+        return error_in(error, "'%s'", path);
     files->reading->bytes += input.text_bytes;
     files->reading->lines += outcome.lines;
     files->reading->step_lines += outcome.step_lines;
     files->reading->long_lines += outcome.long_lines;
     if (!outcome.format || (files->carry.pattern && !has_steps(files->job)))
-        return refuse_unknown(files->job, &outcome, files->carry.pattern, error);
+        return refuse_unknown(files->job, &outcome, files->carry.pattern, error) ||
+               error_in(error, "'%s'", path);
     note_format(files, outcome.format);
     files->reading->cut_count += outcome.is_broken;
     return true;
 }
 
 /* A file of which no line was of use, beside others that were, may still tell when the job died. */
-static void note_failure(struct job_files *files, const char *path, struct error *error)
+static void note_failure(struct job_files *files, const struct error *error)
 {
-    (void)error_in(error, "'%s'", path);
     if (files->reading->failed_count++ == 0)
         files->reading->first_error = *error;
     results_add_problem(files->results,
@@ -129,7 +129,7 @@ bool read_job(struct job *job, struct results *results, char **paths, int count,
         if (read_file(&files, ordered[i], error))
             reading->used_count++;
         else
-            note_failure(&files, ordered[i], error);
+            note_failure(&files, error);
     }
     free(ordered);
     progress_free(files.progress);

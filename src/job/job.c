@@ -145,8 +145,10 @@ static void remember_nothing(struct job_building *building, size_t attempt)
 
 void job_begin_source(struct job *job, const char *name)
 {
-    if (!job->building)
+    if (!job->building) {
         job->building = require_memory(calloc(1, sizeof *job->building));
+        job->building->attempt = SIZE_MAX;
+    }
     job->sources =
         job_grow(job->sources, job->source_count, &job->source_capacity, sizeof *job->sources);
     settle_last_attempt(job);
@@ -522,11 +524,30 @@ void job_clear(struct job *job)
         free(job->sources[i].name);
     for (size_t i = 0; i < job->attempt_count; i++)
         job_attempt_clear(&job->attempts[i]);
+    for (size_t i = 0; i < job->incident_count; i++)
+        free(job->incidents[i].what);
+    free(job->incidents);
     free(job->sources);
     free(job->attempts);
     free(job->remarks);
     free(job->building);
     *job = (struct job){0};
+}
+
+struct job_incident *job_add_incident(struct job *job, int64_t time_ns, const char *what,
+                                      size_t length)
+{
+    job->incidents = job_grow(job->incidents, job->incident_count, &job->incident_capacity,
+                              sizeof *job->incidents);
+    job->incidents[job->incident_count] = (struct job_incident){
+        .time_ns = time_ns,
+        .what = require_memory(strndup(what, length)),
+        .restored_step = JOB_NOT_KNOWN,
+        .start_ns = JOB_NOT_KNOWN,
+        .lost_ns = JOB_NOT_KNOWN,
+        .source = (uint32_t)(job->source_count - 1),
+    };
+    return &job->incidents[job->incident_count++];
 }
 
 int64_t job_first_step(const struct job_attempt *attempt)

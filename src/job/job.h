@@ -146,6 +146,17 @@ struct job_remark {
     int64_t amount_ns;
 };
 
+/* What a diary says of a day: an entry with its date. */
+struct job_incident {
+    int64_t time_ns;       /* of the heading, as it is written */
+    char *what;            /* its words; owned */
+    int64_t restored_step; /* "restart from step 4000"; JOB_NOT_KNOWN, as below */
+    int64_t start_ns;      /* of the run that followed, as its name tells */
+    int64_t lost_ns;       /* "we lost 7.3h"; the sum where there are several */
+    uint32_t source;
+    int64_t line;
+};
+
 /* One file. */
 struct job_source {
     char *name;            /* owned */
@@ -168,6 +179,9 @@ struct job {
     struct job_remark *remarks;
     size_t remark_count;
     size_t remark_capacity;
+    struct job_incident *incidents; /* of diaries, in the order of the files */
+    size_t incident_count;
+    size_t incident_capacity;
     int64_t repeated_lines;        /* of steps that another rank had told of already */
     struct job_building *building; /* private */
 };
@@ -177,6 +191,10 @@ void job_begin_source(struct job *job, const char *name);
 
 /* After job_begin_source. Aborts when memory ends. */
 void job_add(struct job *job, const struct job_event *event);
+
+/* One more entry of a diary; `what` is copied. Valid until the next call. */
+struct job_incident *job_add_incident(struct job *job, int64_t time_ns, const char *what,
+                                      size_t length);
 
 /* Puts the sources into the order of time (of their names where they give none), joins an attempt
  * that goes on in the next file, and settles what only the whole tells. Errors (ERROR_INPUT): the

@@ -38,6 +38,8 @@ struct job_failures {
     struct ettr_model model; /* in seconds, of the above */
     bool is_rate_known;      /* all times are told, and there was an interruption */
     bool is_model_known;     /* so are the others */
+    bool is_beyond_model;    /* but the formula does not hold: restarts and lost work are as long as
+                                the time between interruptions */
 };
 
 void job_failures_fill(struct job_failures *failures, const struct job *job,

@@ -57,8 +57,13 @@ static void join_spans(struct job_span *before, const struct job_span *span)
         before->duration_ns = before->end_ns - begin_ns;
         return;
     }
-    if (before->end_ns == JOB_NOT_KNOWN)
+    if (before->end_ns == JOB_NOT_KNOWN) {
         before->end_ns = span->end_ns;
+    } else if (before->duration_ns != JOB_NOT_KNOWN && span->end_ns != JOB_NOT_KNOWN &&
+               span->end_ns > before->end_ns) { /* the last rank to be done */
+        before->duration_ns += span->end_ns - before->end_ns;
+        before->end_ns = span->end_ns;
+    }
     if (before->duration_ns == JOB_NOT_KNOWN)
         before->duration_ns = span->duration_ns;
     if (before->step == JOB_NOT_KNOWN)

@@ -79,9 +79,12 @@ static bool skip_line(struct log_lines *lines)
 bool log_lines_next(struct log_lines *lines, struct log_text *line)
 {
     for (;;) {
-        const char *from = lines->window.text + lines->at;
+        const char *from, *end;
         size_t length = lines->window.length - lines->at;
-        const char *end;
+
+        if (!lines->window.text)
+            lines->window.text = ""; /* nothing has been read */
+        from = lines->window.text + lines->at;
 
         if (lines->is_skipping) {
             if (!skip_line(lines) && !read_on(lines))

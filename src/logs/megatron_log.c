@@ -42,27 +42,57 @@ static bool recognises_line(struct log_text line)
     return take_iteration(line, &step, &last_step, &fields);
 }
 
-/* Newer ones add "inst/avg" pairs, of which the first is that of this line. */
-static void take_field(struct log_text name, struct log_text value, struct job_event *event)
+static void take_tflops(struct log_text value, struct job_event *event)
 {
     double number;
 
-    if (log_skip(&name, elapsed_words)) {
-        (void)log_take_length(&value, log_skip(&name, "ms") ? ns_per_ms : ns_per_second,
-                              &event->each_ns);
-    } else if (log_skip(&name, "lm loss") || log_skip(&name, "lm-loss")) {
-        (void)log_take_real(&value, false, &event->loss);
-    } else if (log_skip(&name, "throughput per GPU (TFLOP/s/GPU)") || log_skip(&name, "TFLOPs")) {
-        if (log_take_real(&value, false, &number))
-            event->flops_per_second = number * 1e12;
-    } else if (log_skip(&name, "number of skipped iterations")) {
-        (void)log_take_integer(&value, false, &event->skipped);
-    } else if (log_skip(&name, "tokens per GPU (tokens/s/GPU)") ||
-               log_skip(&name, "tokens-per-second-per-gpu")) {
-        (void)log_take_real(&value, false, &event->tokens_per_second);
-    } else if (log_skip(&name, "MFU")) {
-        if (log_take_real(&value, false, &number))
-            event->mfu = log_skip(&value, "%") || number > 1.0 ? number / 100.0 : number;
+    if (log_take_real(&value, false, &number))
+        event->flops_per_second = number * 1e12;
+}
+
+static void take_mfu(struct log_text value, struct job_event *event)
+{
+    double number;
+
+    if (log_take_real(&value, false, &number))
+        event->mfu = log_skip(&value, "%") || number > 1.0 ? number / 100.0 : number;
+}
+
+/* Newer ones add "inst/avg" pairs, of which the first is that of this line. The first letter spares
+ * most comparisons: there are a dozen fields in a line. */
+static void take_field(struct log_text name, struct log_text value, struct job_event *event)
+{
+    switch (*name.at) {
+    case 'e':
+        if (log_skip(&name, elapsed_words))
+            (void)log_take_length(&value, log_skip(&name, "ms") ? ns_per_ms : ns_per_second,
+                                  &event->each_ns);
+        break;
+    case 'l':
+        if (log_skip(&name, "lm loss") || log_skip(&name, "lm-loss"))
+            (void)log_take_real(&value, false, &event->loss);
+        break;
+    case 'n':
+        if (log_skip(&name, "number of skipped iterations"))
+            (void)log_take_integer(&value, false, &event->skipped);
+        break;
+    case 't':
+        if (log_skip(&name, "throughput per GPU (TFLOP/s/GPU)"))
+            take_tflops(value, event);
+        else if (log_skip(&name, "tokens per GPU (tokens/s/GPU)") ||
+                 log_skip(&name, "tokens-per-second-per-gpu"))
+            (void)log_take_real(&value, false, &event->tokens_per_second);
+        break;
+    case 'T':
+        if (log_skip(&name, "TFLOPs"))
+            take_tflops(value, event);
+        break;
+    case 'M':
+        if (log_skip(&name, "MFU"))
+            take_mfu(value, event);
+        break;
+    default:
+        break;
     }
 }
 

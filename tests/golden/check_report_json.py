@@ -152,7 +152,9 @@ def take_own(checker: Checker) -> None:
     for path in sorted(
         path
         for path in paths
-        if path.name != "capture.json" and not path.name.endswith(".memory.json")
+        if path.name != "capture.json"
+        and path.parent.name != "job"
+        and not path.name.endswith(".memory.json")
     ):
         checker.take(["report", "--json", "--by", "shape", str(path)], True)
         checker.take(["inspect", "--json", str(path)], True)
@@ -183,6 +185,9 @@ def take_own(checker: Checker) -> None:
     two_runs = [str(folder / "compare" / f"{name}.json.gz") for name in ("before", "after")]
     checker.take(["compare", "--json", "--fail-if", "step_time>+50%", *two_runs], True)
     checker.take(["compare", "--json", *[str(folder / "memory_run")] * 2], True)
+    for job in sorted((folder / "job").iterdir()):
+        if job.name != "own.log":
+            checker.take(["ettr", "--json", "--device", "H100 SXM", str(job)], True)
     checker.take(["device", "--json"], True)
     checker.take(["device", "--json", "NVIDIA H100 80GB HBM3"], True)
 

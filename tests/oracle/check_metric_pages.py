@@ -24,6 +24,10 @@ SNAPSHOTS = "tests/traces/golden/memory"
 COMPARED = "tests/traces/golden/compare"
 OTHERS = [
     ["device"],
+    *(
+        ["ettr", "--device", "H100 SXM", f"tests/traces/golden/job/{name}"]
+        for name in ("attempts.log", "rates.log", "of_job.log", "no_times.log", "diary.md")
+    ),
     ["device", "NVIDIA H100 80GB HBM3"],
     ["flops", "tests/traces/golden/modules"],
     ["memory", "--fit", "8MiB", "tests/traces/golden/memory_run"],
