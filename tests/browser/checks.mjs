@@ -372,6 +372,11 @@ export async function ranks(page, report) {
   const shown = await page.getAttribute("section [data-number='step_ledger.step_time_mean']", "data-value");
   assert.equal(shown, String(mean));
   assert.equal(await page.locator(".bar .file").textContent(), report.ranks[2].file);
+  const map = page.locator("figure[data-chart=rank_steps] .chart");
+  await map.scrollIntoViewIfNeeded();
+  const before = await map.innerHTML();
+  await map.locator("select").selectOption("idle");
+  assert.notEqual(await map.innerHTML(), before, "another quantity, other colours");
   await scrollThrough(page);
 }
 

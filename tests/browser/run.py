@@ -59,7 +59,7 @@ def own_pages(folder: Path) -> list[Page]:
     return [
         Page("gpu", ["report", many_steps], [*steps, "kernel_classes"], ["hand", "filter", "zoom"]),
         Page("products", ["report", f"{GOLDEN}/products/made.json"], work, ["table", "help"]),
-        Page("ranks", ["report", str(ranks)], [*steps, "rank_accounts"], ["ranks"]),
+        Page("ranks", ["report", str(ranks)], [*steps, "rank_accounts", "rank_steps"], ["ranks"]),
         Page("cpu", ["report", "examples/traces/train_gpt_cpu.json.gz"], steps, ["table"]),
         Page("memory", ["memory", f"{GOLDEN}/memory_run"]),
         Page("compare", ["compare", *compared], ["difference"], ["difference"]),

@@ -5,6 +5,7 @@ import { difference } from "./difference.ts";
 import { kernelClasses } from "./kernel_classes.ts";
 import { memoryCharts } from "./memory_kinds.ts";
 import { rankAccounts } from "./rank_accounts.ts";
+import { rankSteps } from "./rank_steps.ts";
 import { roofline } from "./roofline.ts";
 import { stepAccounts } from "./step_accounts.ts";
 import { memoryMap, timeline } from "./timeline.ts";
@@ -18,6 +19,7 @@ export const charts: readonly Chart[] = [
   kernelClasses,
   collectives,
   rankAccounts,
+  rankSteps,
   ...memoryCharts,
   memoryMap,
   ...trees,
