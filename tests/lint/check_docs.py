@@ -17,7 +17,8 @@ from pathlib import Path
 from source_files import ROOT, project_files
 
 FENCE = re.compile(
-    r"^(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL
+    r"^(?P<indent> *)(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=fence) *$",
+    re.MULTILINE | re.DOTALL,
 )
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 ANY_LINES = ("...", "…")
@@ -71,20 +72,32 @@ def matches(said: list[str], wanted: list[str]) -> bool:
     return bool(said) and said[0].rstrip() == wanted[0].rstrip() and matches(said[1:], wanted[1:])
 
 
-def split_examples(body: str) -> list[tuple[str, list[str]]]:
-    """[(command, lines it prints)]"""
+def split_examples(body: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Lines before the first command, and [(command, lines it prints)]."""
+    before: list[str] = []
     examples: list[tuple[str, list[str]]] = []
     for line in body.splitlines():
         if line.startswith("$ "):
             examples.append((line[2:], []))
-        elif examples:
-            examples[-1][1].append(line)
-    return examples
+        else:
+            (examples[-1][1] if examples else before).append(line)
+    return before, examples
+
+
+def without_indent(text: str, indent: str) -> str:
+    """Of a block inside a list."""
+    return "".join(line.removeprefix(indent) for line in text.splitlines(keepends=True))
+
+
+def with_indent(text: str, indent: str) -> str:
+    lines = text.splitlines(keepends=True)
+    return "".join(indent + line if line.strip() else line for line in lines)
 
 
 def check_examples(checker: Checker, where: str, body: str) -> str:
-    blessed = ""
-    for command, wanted in split_examples(body):
+    before, examples = split_examples(body)
+    blessed = "".join(f"{line}\n" for line in before)
+    for command, wanted in examples:
         said = checker.run(command).splitlines()
         is_open = any(line.strip() in ANY_LINES for line in wanted)
         if checker.bless and not is_open:
@@ -124,12 +137,15 @@ def check_document(checker: Checker, path: Path) -> None:
     def check_block(match: re.Match[str]) -> str:
         where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
         info = match["info"].split()
-        body = match["body"]
+        indent = match["indent"]
+        body = without_indent(match["body"], indent)
         if info == ["console", "test"]:
-            body = check_examples(checker, where, body)
-        elif not info or info[0] in ("console", "sh", "shell", "bash"):
+            blessed = check_examples(checker, where, body)
+            before, _, after = match[0].partition(match["body"])
+            return match[0] if blessed == body else before + with_indent(blessed, indent) + after
+        if not info or info[0] in ("console", "sh", "shell", "bash"):
             check_options(checker, where, body)
-        return f"{match['fence']}{match['info']}\n{body}{match['fence']}"
+        return match[0]
 
     new_text = FENCE.sub(check_block, text)
     check_links(checker, path, FENCE.sub("", text))
