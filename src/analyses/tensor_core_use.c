@@ -134,6 +134,27 @@ static void fill_operator(const struct unit_use *use, struct value *cells,
     cells[8] = value_text(unit_text(row));
 }
 
+/* A table that is made with its first row, and keeps as many as --top leaves. */
+struct top_table {
+    const char *key;
+    const char *title;
+    const struct column *columns;
+    size_t column_count;
+    struct table *table; /* NULL: no row yet */
+    size_t rows;         /* in all */
+};
+
+/* The cells of the next row; NULL where --top leaves it out. */
+static struct value *next_row(const struct unit_use *use, struct top_table *top)
+{
+    if (!top->table)
+        top->table = section_add_table(use->results, use->section, top->key, top->title,
+                                       top->columns, top->column_count);
+    top->table->rows_in_all = ++top->rows;
+    return top->rows <= use->input->options->top ? table_add_row(use->results, top->table, 0)
+                                                 : NULL;
+}
+
 static void add_operators(const struct unit_use *use)
 {
     static const struct column columns[] = {
@@ -147,23 +168,39 @@ static void add_operators(const struct unit_use *use)
         {"of_peak", "of peak", UNIT_FRACTION, 0, BAR_NONE},
         {"on_units", "on units", UNIT_TEXT, 1, BAR_NONE},
     };
-    struct table *table = NULL;
-    size_t rows = 0;
+    struct top_table top = {.key = "operators",
+                            .title = "Products by operator and shape, most time first",
+                            .columns = columns,
+                            .column_count = sizeof columns / sizeof *columns};
 
     for (uint32_t i = 0; i < use->work->operator_count; i++) {
         const struct operator_work *row = &use->work->operators[i];
+        struct value *cells;
 
         if (!use->efficiency->calls.calls[row->example].is_matrix)
             continue;
-        if (!table)
-            table = section_add_table(use->results, use->section, "operators",
-                                      "Products by operator and shape, most time first", columns,
-                                      sizeof columns / sizeof *columns);
-        if (rows++ < use->input->options->top)
-            fill_operator(use, table_add_row(use->results, table, 0), row);
+        cells = next_row(use, &top);
+        if (cells)
+            fill_operator(use, cells, row);
     }
-    if (table)
-        table->rows_in_all = rows;
+}
+
+static void fill_slow_product(const struct unit_use *use, struct value *cells,
+                              const struct operator_work *row, const char *reason)
+{
+    const struct trace *trace = use->efficiency->trace;
+    const struct matrix_call *call = &use->efficiency->calls.calls[row->example];
+    const struct event *op = &trace->host[call->op];
+
+    cells[0] = value_text(results_text(use->results, trace_text(trace, op->name)));
+    cells[1] = value_text(shapes_of(use, op));
+    cells[2] = value_time_ns(rounded_mean(row->kernel_ns, use->steps));
+    if (call->price->peak > 0)
+        cells[3] = value_fraction(per_second(row->flops, row->kernel_ns) / call->price->peak);
+    cells[4] = value_text(reason);
+    if (call->longest != NO_EVENT)
+        cells[5] = value_text(
+            results_text(use->results, trace_text(trace, trace->device[call->longest].name)));
 }
 
 /* Products that miss the matrix units, or run far below others like them. */
@@ -177,42 +214,22 @@ static void add_slow_products(const struct unit_use *use)
         {"reason", "why", UNIT_TEXT, 0, BAR_NONE},
         {"kernel", "longest kernel", UNIT_TEXT, 3, BAR_NONE},
     };
-    struct table *table = NULL;
-    size_t rows = 0;
+    struct top_table top = {.key = "slow_products",
+                            .title = "Products that miss the matrix units, or are slow on them",
+                            .columns = columns,
+                            .column_count = sizeof columns / sizeof *columns};
 
     for (uint32_t i = 0; i < use->work->operator_count; i++) {
-        const struct operator_work *row = &use->work->operators[i];
-        const struct matrix_call *call = &use->efficiency->calls.calls[row->example];
-        const struct event *op = &use->efficiency->trace->host[call->op];
         const char *reason = why_product_is_slow(use->results, use->efficiency, use->work, i);
-        struct value *cells;
+        struct value *cells = reason ? next_row(use, &top) : NULL;
 
-        if (!reason)
-            continue;
-        if (!table)
-            table = section_add_table(use->results, use->section, "slow_products",
-                                      "Products that miss the matrix units, or are slow on them",
-                                      columns, sizeof columns / sizeof *columns);
-        if (rows++ >= use->input->options->top)
-            continue;
-        cells = table_add_row(use->results, table, 0);
-        cells[0] =
-            value_text(results_text(use->results, trace_text(use->efficiency->trace, op->name)));
-        cells[1] = value_text(shapes_of(use, op));
-        cells[2] = value_time_ns(rounded_mean(row->kernel_ns, use->steps));
-        if (call->price->peak > 0)
-            cells[3] = value_fraction(per_second(row->flops, row->kernel_ns) / call->price->peak);
-        cells[4] = value_text(reason);
-        if (call->longest != NO_EVENT)
-            cells[5] = value_text(results_text(
-                use->results, trace_text(use->efficiency->trace,
-                                         use->efficiency->trace->device[call->longest].name)));
+        if (cells)
+            fill_slow_product(use, cells, &use->work->operators[i], reason);
     }
-    if (!table)
-        return;
-    table->rows_in_all = rows;
-    table->note = "fp32: torch.set_float32_matmul_precision('high') or autocast. Sizes: pad to the "
-                  "multiple. Old instructions: newer libraries, larger or padded sizes.";
+    if (top.table)
+        top.table->note =
+            "fp32: torch.set_float32_matmul_precision('high') or autocast. Sizes: pad to the "
+            "multiple. Old instructions: newer libraries, larger or padded sizes.";
 }
 
 static void add_modules(const struct unit_use *use)
