@@ -264,12 +264,14 @@ static bool run_ettr(int count, char **arguments, struct error *error)
 const struct command ettr_command = {
     .name = "ettr",
     .summary = "of all time of a training job, what was of use: from its logs",
-    .usage = "LOG...",
+    .usage = "LOG|CAPTURE...",
     .description =
         "Reads the logs of a training job, as the program wrote them, and books each second of it "
         "to one account: kept steps, steps that were made again after a restart, checkpoints, "
         "evaluations, hangs, startups, down time. Several files (of attempts, rotated, of ranks) "
         "make one job. What a log does not tell is not known, and said so.\n\n"
+        "A CAPTURE is the folder of a run that 'flopledger run' recorded, also of one that runs "
+        "or was killed, or a folder above several attempts of one job.\n\n"
         "Formats: Megatron-LM and its children (also progress.txt), torchtitan, InternEvo, "
         "MaxText, NeMo, Lightning, MLPerf's lines, Hugging Face Trainer (output and "
         "trainer_state.json), DeepSpeed, nanoGPT, llm.c, modded-nanogpt, diaries in Markdown (of "
@@ -277,6 +279,8 @@ const struct command ettr_command = {
         "zstd), have colours and progress bars.",
     .examples = "flopledger ettr slurm-*.out\n"
                 "    all attempts of a job\n"
+                "flopledger ettr captures/train\n"
+                "    what the recorder kept of it\n"
                 "flopledger ettr --devices 384 --device 'A100 SXM 80GB' train.log\n"
                 "    in device-hours, and against the peak of the devices\n"
                 "flopledger ettr --pattern 'it (?P<step>[0-9]+) .* (?P<seconds>[0-9.]+) s' my.log\n"

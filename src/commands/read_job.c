@@ -4,6 +4,7 @@
 #include "base/input_stream.h"
 #include "base/invariant.h"
 #include "base/progress.h"
+#include "commands/recorded_job.h"
 #include "logs/read_log.h"
 
 #include <stdlib.h>
@@ -17,16 +18,6 @@ struct job_files {
     struct progress *progress;
     struct job_reading *reading;
 };
-
-static void note_format(struct job_files *files, const struct log_format *format)
-{
-    struct job_reading *reading = files->reading;
-
-    if (!reading->formats)
-        reading->formats = format->name;
-    else if (!strstr(reading->formats, format->name))
-        reading->formats = results_format(files->results, "%s, %s", reading->formats, format->name);
-}
 
 /* Nothing was recognised: says what would help. */
 static bool refuse_unknown(const struct job *job, const struct log_outcome *outcome,
@@ -56,11 +47,37 @@ static bool has_steps(const struct job *job)
     return false;
 }
 
+static void note_format_name(struct job_files *files, const char *name)
+{
+    struct job_reading *reading = files->reading;
+
+    if (!reading->formats)
+        reading->formats = name;
+    else if (!strstr(reading->formats, name))
+        reading->formats = results_format(files->results, "%s, %s", reading->formats, name);
+}
+
+/* What our own recorder kept. */
+static bool read_records(struct job_files *files, const char *path, struct error *error)
+{
+    struct recorded_job read;
+
+    if (!add_recorded_job(files->job, files->results, path, &read, error))
+        return false;
+    files->reading->bytes += read.bytes;
+    files->reading->lines += read.entries;
+    files->reading->step_lines += read.entries;
+    note_format_name(files, "step-record");
+    return true;
+}
+
 static bool read_file(struct job_files *files, const char *path, struct error *error)
 {
     SCOPED(input_stream) input = {0};
     struct log_outcome outcome;
 
+    if (is_recorded_job(path))
+        return read_records(files, path, error);
     if (!input_stream_open(&input, path, true, error))
         return false;
     input.progress = files->progress;
@@ -74,7 +91,7 @@ static bool read_file(struct job_files *files, const char *path, struct error *e
     if (!outcome.format || (files->carry.pattern && !has_steps(files->job)))
         return refuse_unknown(files->job, &outcome, files->carry.pattern, error) ||
                error_in(error, "'%s'", path);
-    note_format(files, outcome.format);
+    note_format_name(files, outcome.format->name);
     files->reading->cut_count += outcome.is_broken;
     return true;
 }

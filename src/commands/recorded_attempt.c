@@ -1,0 +1,273 @@
+/* One step record as the events of one attempt of a job. */
+#include "commands/recorded_attempt.h"
+
+#include "base/attributes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BEGINNING_ENTRIES = 256, /* among which what the optimizer counts stands */
+    SPANS_MAX = 256,         /* between two steps */
+};
+
+/* What the record tells between two steps. */
+struct attempt_span {
+    enum job_event_kind kind; /* of its end */
+    bool is_ours;             /* recording: no event of the job */
+    int64_t start_ns;
+    int64_t end_ns;
+};
+
+struct attempt_state {
+    struct job *job;
+    struct step_reader reader;
+    struct attempt_outcome *outcome;
+    int64_t unix_offset_ns; /* unix time - monotonic time, one for the whole attempt */
+    int64_t base;           /* steps of the job before this attempt's first */
+    bool is_base_known;
+    bool has_pending; /* a step whose loss may still come */
+    struct job_event pending;
+    int64_t pending_step; /* by the record's own count */
+    struct attempt_span spans[SPANS_MAX];
+    int span_count;
+    bool has_steps;
+    bool has_ended;
+};
+
+static void attempt_state_clear(struct attempt_state *state)
+{
+    step_reader_clear(&state->reader);
+}
+
+bool recorded_attempt_look(struct recorded_attempt *attempt, const char *path, struct error *error)
+{
+    SCOPED(step_reader) reader = {0};
+    struct step_entry entry;
+
+    if (!step_reader_open(&reader, path, error))
+        return false;
+    *attempt =
+        (struct recorded_attempt){.path = path, .header = reader.header, .resumed_after = -1};
+    for (int i = 0; i < BEGINNING_ENTRIES && step_reader_next(&reader, &entry); i++) {
+        if (entry.kind == STEP_ENTRY_RESUMED && entry.count >= 0) {
+            attempt->resumed_after = entry.count;
+            break;
+        }
+    }
+    return true;
+}
+
+/* Of an event of the record's clock. */
+static struct job_event event_at(const struct attempt_state *state, enum job_event_kind kind,
+                                 int64_t monotonic_ns)
+{
+    struct job_event event = job_event_of(kind);
+    int64_t unix_ns;
+
+    event.clock = JOB_CLOCK_UTC;
+    if (!__builtin_add_overflow(monotonic_ns, state->unix_offset_ns, &unix_ns))
+        event.time_ns = unix_ns;
+    return event;
+}
+
+static void add_text(struct job *job, struct job_event event, const char *text)
+{
+    event.text = text;
+    event.text_length = strlen(text);
+    job_add(job, &event);
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct attempt_span *first = a;
+    const struct attempt_span *second = b;
+
+    return (first->end_ns > second->end_ns) - (first->end_ns < second->end_ns);
+}
+
+/* A span counts for what no span before it (by its end) has: an evaluation around a checkpoint ends
+ * later, and is shorter by it. Returns the time of all within [start, end). */
+static int64_t close_spans(struct attempt_state *state, int64_t start, int64_t end)
+{
+    int64_t covered_ns = 0;
+
+    qsort(state->spans, (size_t)state->span_count, sizeof *state->spans, by_end);
+    for (int i = 0; i < state->span_count; i++) {
+        const struct attempt_span *span = &state->spans[i];
+        int64_t from = span->start_ns < start ? start : span->start_ns;
+        int64_t to = span->end_ns > end ? end : span->end_ns;
+        int64_t own_ns = to > from ? to - from : 0;
+
+        for (int other = 0; other < i; other++) {
+            int64_t left =
+                state->spans[other].start_ns > from ? state->spans[other].start_ns : from;
+            int64_t right = state->spans[other].end_ns < to ? state->spans[other].end_ns : to;
+
+            own_ns -= right > left ? right - left : 0;
+        }
+        own_ns = own_ns < 0 ? 0 : own_ns;
+        covered_ns += own_ns;
+        if (!span->is_ours) {
+            struct job_event event = event_at(state, span->kind, span->end_ns);
+
+            event.each_ns = own_ns;
+            event.step = state->outcome->last_step;
+            job_add(state->job, &event);
+        }
+    }
+    state->span_count = 0;
+    return covered_ns;
+}
+
+static void flush_step(struct attempt_state *state)
+{
+    if (state->has_pending)
+        job_add(state->job, &state->pending);
+    state->has_pending = false;
+}
+
+static void begin_training(struct attempt_state *state, const struct step_entry *entry)
+{
+    struct job_event event = event_at(state, JOB_TRAINING, entry->start_ns);
+
+    state->has_steps = true;
+    if (state->is_base_known)
+        event.step = state->base;
+    job_add(state->job, &event);
+}
+
+static void add_step(struct attempt_state *state, const struct step_entry *entry)
+{
+    struct job_event *event = &state->pending;
+    int64_t covered;
+
+    flush_step(state);
+    if (!state->has_steps) {
+        close_spans(state, entry->start_ns, entry->start_ns); /* they are part of the start */
+        begin_training(state, entry);
+    }
+    covered = close_spans(state, entry->start_ns, entry->end_ns);
+    *event = event_at(state, JOB_STEP, entry->end_ns);
+    event->step = state->base + entry->step;
+    event->count = 1;
+    event->each_ns = entry->end_ns - entry->start_ns - covered;
+    event->skipped = (entry->flags & STEP_FLAG_SKIPPED) != 0;
+    if (entry->tokens >= 0 && event->each_ns > 0)
+        event->tokens_per_second = (double)entry->tokens * 1e9 / (double)event->each_ns;
+    state->outcome->last_step = event->step;
+    state->pending_step = entry->step;
+    state->has_pending = true;
+}
+
+static void add_span(struct attempt_state *state, const struct step_entry *entry,
+                     enum job_event_kind end, bool is_ours)
+{
+    if (entry->end_ns >= entry->start_ns && state->span_count < SPANS_MAX)
+        state->spans[state->span_count++] =
+            (struct attempt_span){end, is_ours, entry->start_ns, entry->end_ns};
+}
+
+/* Before the first step, a checkpoint that was loaded tells where the attempt goes on. */
+static void add_restore(struct attempt_state *state, const struct step_entry *entry)
+{
+    struct job_event begin = event_at(state, JOB_RESTORE_BEGIN, entry->start_ns);
+    struct job_event end = event_at(state, JOB_RESTORE_END, entry->end_ns);
+
+    if (state->has_steps) {
+        add_span(state, entry, JOB_RESTORE_END, true);
+        return;
+    }
+    if (state->is_base_known)
+        begin.step = end.step = state->base;
+    end.each_ns = entry->end_ns - entry->start_ns;
+    job_add(state->job, &begin);
+    job_add(state->job, &end);
+}
+
+static void add_end(struct attempt_state *state, const struct step_entry *entry)
+{
+    flush_step(state);
+    close_spans(state, INT64_MIN, entry->end_ns);
+    state->has_ended = true;
+    if (entry->count == 1)
+        add_text(state->job, event_at(state, JOB_CRASH, entry->end_ns),
+                 "the program ended by an exception");
+    else
+        add_text(state->job, event_at(state, JOB_END, entry->end_ns), "the program ended");
+}
+
+static void add_entry(struct attempt_state *state, const struct step_entry *entry)
+{
+    switch (entry->kind) {
+    case STEP_ENTRY_STEP:
+        add_step(state, entry);
+        break;
+    case STEP_ENTRY_CHECKPOINT:
+        add_span(state, entry, JOB_CHECKPOINT_END, false);
+        break;
+    case STEP_ENTRY_RESTORE:
+        add_restore(state, entry);
+        break;
+    case STEP_ENTRY_EVALUATION:
+        add_span(state, entry, JOB_EVALUATION_END, false);
+        break;
+    case STEP_ENTRY_RECORDING:
+        add_span(state, entry, JOB_SIGN_OF_LIFE, true);
+        break;
+    case STEP_ENTRY_LOSS:
+        if (state->has_pending && state->pending_step == entry->step)
+            state->pending.loss = entry->number;
+        break;
+    case STEP_ENTRY_LOST:
+        state->outcome->lost += entry->count > 0 ? entry->count : 0;
+        break;
+    case STEP_ENTRY_END:
+        add_end(state, entry);
+        break;
+    default:
+        break;
+    }
+}
+
+static void begin(struct attempt_state *state, const struct recorded_attempt *attempt,
+                  const struct recorded_attempt *first, int64_t reached)
+{
+    const struct step_record_header *header = &attempt->header;
+    const struct step_record_header *clock =
+        *header->boot_id && strcmp(header->boot_id, first->header.boot_id) == 0 ? &first->header
+                                                                                : header;
+    struct job_event start;
+
+    if (__builtin_sub_overflow(clock->opened_unix_ns, clock->opened_ns, &state->unix_offset_ns))
+        state->unix_offset_ns = 0;
+    state->is_base_known = attempt->resumed_after >= 0;
+    state->base = state->is_base_known ? attempt->resumed_after : reached;
+    start = event_at(state, JOB_START, header->process_start_ns);
+    start.devices = header->world_size;
+    job_add(state->job, &start);
+}
+
+bool recorded_attempt_add(struct job *job, const struct recorded_attempt *attempt,
+                          const struct recorded_attempt *first, int64_t reached,
+                          struct attempt_outcome *outcome, struct error *error)
+{
+    SCOPED(attempt_state) state = {.job = job, .outcome = outcome};
+    struct step_entry entry;
+
+    *outcome = (struct attempt_outcome){.last_step = reached};
+    if (!step_reader_open(&state.reader, attempt->path, error))
+        return false;
+    begin(&state, attempt, first, reached);
+    while (step_reader_next(&state.reader, &entry)) {
+        outcome->entries++;
+        add_entry(&state, &entry);
+    }
+    flush_step(&state);
+    outcome->damaged = state.reader.damaged_count;
+    if (!state.has_ended && !step_reader_writer_lives(&state.reader))
+        add_text(job, job_event_of(JOB_CRASH),
+                 "its record stops: the process was killed, or its machine failed");
+    return true;
+}

@@ -1,0 +1,35 @@
+/* One step record as the events of one attempt of a job. */
+#ifndef FLOPLEDGER_COMMANDS_RECORDED_ATTEMPT_H
+#define FLOPLEDGER_COMMANDS_RECORDED_ATTEMPT_H
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "job/job.h"
+#include "step_record/read_step_record.h"
+
+struct recorded_attempt {
+    const char *path;
+    struct step_record_header header;
+    int64_t resumed_after; /* steps made before, as the optimizer counts; -1: not known */
+};
+
+struct attempt_outcome {
+    int64_t entries;
+    int64_t damaged;
+    int64_t lost;
+    int64_t last_step; /* of the job, as far as it is known */
+};
+
+/* Reads the header, and how the attempt began. `path` must live as long as it. */
+MUST_USE bool recorded_attempt_look(struct recorded_attempt *attempt, const char *path,
+                                    struct error *error);
+
+/* Adds its events to the job, after job_begin_source. `first` is the job's first attempt: where
+ * both ran in one boot of one machine, the monotonic clock tells the time between them, whatever
+ * the wall clock did. `reached` is the step that the attempt before came to, which counts where
+ * this one does not tell where it goes on. */
+MUST_USE bool recorded_attempt_add(struct job *job, const struct recorded_attempt *attempt,
+                                   const struct recorded_attempt *first, int64_t reached,
+                                   struct attempt_outcome *outcome, struct error *error);
+
+#endif

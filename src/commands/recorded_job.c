@@ -1,0 +1,192 @@
+/* The step records of recorded runs as the events of a job. */
+#include "commands/recorded_job.h"
+
+#include "base/attributes.h"
+#include "base/format.h"
+#include "base/invariant.h"
+#include "commands/recorded_attempt.h"
+#include "commands/running_capture.h"
+#include "step_record/read_step_record.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The records of one rank, in the order of time. */
+struct attempt_files {
+    struct recorded_attempt *attempts;
+    size_t count;
+};
+
+static void attempt_files_clear(struct attempt_files *files)
+{
+    free(files->attempts);
+}
+
+bool is_recorded_job(const char *path)
+{
+    struct stat about;
+    char head[8];
+    int descriptor;
+    bool is_record;
+
+    if (stat(path, &about) != 0 || S_ISDIR(about.st_mode))
+        return stat(path, &about) == 0;
+    if (!S_ISREG(about.st_mode))
+        return false;
+    descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    is_record = descriptor >= 0 && read(descriptor, head, sizeof head) == (ssize_t)sizeof head &&
+                looks_like_step_record(head, sizeof head);
+    if (descriptor >= 0)
+        close(descriptor);
+    return is_record;
+}
+
+static void add_problem(struct results *results, const char *text)
+{
+    results_add_problem(
+        results,
+        (struct finding){.what = results_text(results, text), .cost_ns = -1, .is_warning = true});
+}
+
+static void add_file(struct attempt_files *files, struct results *results, const char *path)
+{
+    struct recorded_attempt attempt = {0};
+    struct error error = {0};
+
+    if (!recorded_attempt_look(&attempt, results_text(results, path), &error)) {
+        add_problem(results, error.message);
+        return;
+    }
+    files->attempts =
+        require_memory(realloc(files->attempts, (files->count + 1) * sizeof *files->attempts));
+    files->attempts[files->count++] = attempt;
+}
+
+static void add_matching(struct attempt_files *files, struct results *results, const char *folder,
+                         const char *pattern)
+{
+    glob_t found = {0};
+    char *whole;
+
+    if (asprintf(&whole, "%s/%s", folder, pattern) < 0)
+        abort();
+    if (glob(whole, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            add_file(files, results, found.gl_pathv[i]);
+    }
+    globfree(&found);
+    free(whole);
+}
+
+/* By rank, then by time: within one boot of one machine by its own clock, which cannot be set. */
+static int compare_attempts(const void *a, const void *b)
+{
+    const struct recorded_attempt *first = a;
+    const struct recorded_attempt *second = b;
+
+    if (first->header.rank != second->header.rank)
+        return first->header.rank < second->header.rank ? -1 : 1;
+    if (strcmp(first->header.boot_id, second->header.boot_id) == 0 &&
+        first->header.opened_ns != second->header.opened_ns)
+        return first->header.opened_ns < second->header.opened_ns ? -1 : 1;
+    if (first->header.opened_unix_ns != second->header.opened_unix_ns)
+        return first->header.opened_unix_ns < second->header.opened_unix_ns ? -1 : 1;
+    return strcmp(first->path, second->path);
+}
+
+/* Leaves those of the lowest rank, and of them those of the newest one's job; returns how many of
+ * that rank are left out. */
+static size_t keep_one_job(struct attempt_files *files, bool are_of_one_capture)
+{
+    const struct recorded_attempt *newest;
+    size_t of_rank = 0;
+    size_t kept = 0;
+
+    qsort(files->attempts, files->count, sizeof *files->attempts, compare_attempts);
+    while (of_rank < files->count &&
+           files->attempts[of_rank].header.rank == files->attempts[0].header.rank)
+        of_rank++;
+    files->count = of_rank;
+    if (are_of_one_capture || of_rank == 0)
+        return 0;
+    newest = &files->attempts[of_rank - 1];
+    for (size_t i = 0; i < of_rank; i++) {
+        struct recorded_attempt attempt = files->attempts[i];
+
+        if (i == of_rank - 1 ||
+            (*newest->header.job && strcmp(attempt.header.job, newest->header.job) == 0))
+            files->attempts[kept++] = attempt;
+    }
+    files->count = kept;
+    return of_rank - kept;
+}
+
+static void find_files(struct attempt_files *files, struct results *results, const char *path)
+{
+    struct stat about;
+    size_t left_out;
+    bool is_one = true;
+
+    if (stat(path, &about) == 0 && !S_ISDIR(about.st_mode)) {
+        add_file(files, results, path);
+    } else {
+        add_matching(files, results, path, "steps/rank*.steps");
+        is_one = files->count > 0;
+        if (!is_one) {
+            add_matching(files, results, path, "*/steps/rank*.steps");
+            add_matching(files, results, path, "*/*/steps/rank*.steps");
+        }
+    }
+    left_out = keep_one_job(files, is_one);
+    if (left_out > 0)
+        add_problem(results,
+                    results_format(results,
+                                   "%zu older record%s below '%s' left out: not of the job of the "
+                                   "newest one by job id (name captures one by one to join them)",
+                                   left_out, left_out == 1 ? " is" : "s are", path));
+}
+
+bool add_recorded_job(struct job *job, struct results *results, const char *path,
+                      struct recorded_job *read, struct error *error)
+{
+    SCOPED(attempt_files) files = {0};
+    int64_t reached = 0;
+
+    *read = (struct recorded_job){0};
+    find_files(&files, results, path);
+    if (files.count == 0)
+        return error_set(error, ERROR_NO_DATA,
+                         "no step record can be read in it: name a log, or the folder of a capture "
+                         "of 'flopledger run' (captures/NAME/START TIME)");
+    for (size_t i = 0; i < files.count; i++) {
+        struct attempt_outcome outcome;
+
+        job_begin_source(job, files.attempts[i].path);
+        if (!recorded_attempt_add(job, &files.attempts[i], &files.attempts[0], reached, &outcome,
+                                  error))
+            return false;
+        reached = outcome.last_step;
+        read->entries += outcome.entries;
+        read->bytes += outcome.entries * STEP_RECORD_ENTRY_BYTES;
+        if (outcome.damaged > 0)
+            add_problem(results,
+                        results_format(results, "'%s': %s damaged entries are left out",
+                                       files.attempts[i].path, format_count(outcome.damaged).text));
+        if (outcome.lost > 0)
+            add_problem(results,
+                        results_format(results, "'%s': %s entries found no room on the disk",
+                                       files.attempts[i].path, format_count(outcome.lost).text));
+        if (i > 0 && files.attempts[i].resumed_after < 0)
+            add_problem(results,
+                        results_format(results,
+                                       "'%s' does not tell at which step it went on (its optimizer "
+                                       "does not count steps on the host): that no step was made "
+                                       "again is assumed",
+                                       files.attempts[i].path));
+    }
+    return true;
+}
