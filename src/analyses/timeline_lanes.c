@@ -345,18 +345,6 @@ static void walk_accounts(const struct timeline_lanes *lanes, uint32_t lane,
     }
 }
 
-/* The module that launched it. */
-static uint32_t module_of_device_event(const struct timeline_lanes *lanes, uint32_t index)
-{
-    const uint32_t *modules = lanes->costs->contexts.modules;
-    uint32_t op = trace_operator_of(lanes->trace, index);
-    uint32_t launch = lanes->trace->launch[index];
-
-    if (op != NO_EVENT && modules[op] != NO_MODULE)
-        return modules[op];
-    return launch == NO_EVENT ? NO_MODULE : modules[launch];
-}
-
 static void walk_devices(const struct timeline_lanes *lanes, const struct piece_sink *sink)
 {
     const struct trace *trace = lanes->trace;
@@ -374,7 +362,7 @@ static void walk_devices(const struct timeline_lanes *lanes, const struct piece_
 
         if (lane == NO_EVENT)
             continue;
-        piece.module = module_of_device_event(lanes, i);
+        piece.module = find_device_context(&lanes->costs->contexts, trace, i).module;
         sink->take(sink->context, &piece);
     }
 }

@@ -6,6 +6,7 @@
 #include "commands/analysed_trace.h"
 #include "commands/booking_options.h"
 #include "commands/command.h"
+#include "commands/export_chrome.h"
 #include "commands/input_files.h"
 #include "commands/page_options.h"
 #include "commands/read_files.h"
@@ -218,6 +219,18 @@ static bool export_files(const struct input_files *files, const struct export_fo
            judge_ranks_read(&set, error);
 }
 
+static bool export_traces(const struct input_files *files, const struct export_settings *settings,
+                          struct error *error)
+{
+    const struct chrome_plan plan = {
+        .booking = booking_plan_of(&settings->booking),
+        .rank = settings->rank,
+        .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
+    };
+
+    return export_chrome(settings->output, files, &plan, error);
+}
+
 static bool run_with(struct export_settings *settings, char **operands, int count,
                      struct error *error)
 {
@@ -227,7 +240,8 @@ static bool run_with(struct export_settings *settings, char **operands, int coun
     return format && booking_settle(&settings->booking, error) &&
            check_place(format, settings->output, error) &&
            find_input_files(&files, operands + 1, count - 1, error) &&
-           export_files(&files, format, settings, error);
+           (format->place == EXPORT_TRACE ? export_traces(&files, settings, error)
+                                          : export_files(&files, format, settings, error));
 }
 
 static bool run_export(int count, char **arguments, struct error *error)
@@ -255,7 +269,10 @@ const struct command export_command = {
         "jsonl: a line of JSON for each step, for Weights & Biases, MLflow and the like;\n\n"
         "prometheus: Prometheus' text format;\n\n"
         "tensorboard: event files with the scalars of each step, the report and the advice, "
-        "settings of the run, and a layout of charts; several ranks are several runs.\n\n"
+        "settings of the run, and a layout of charts; several ranks are several runs;\n\n"
+        "chrome: the traces themselves for Perfetto, several ranks in one file, with tracks for "
+        "steps, accounts, idle gaps and their causes, and modules on the device; packed where the "
+        "name ends in .gz.\n\n"
         "Of a run that 'flopledger run --memory' recorded, what held the memory is exported, too.",
     .examples = "flopledger export csv -o tables/ trace.json.gz\n"
                 "    a file for each table\n"
@@ -265,6 +282,8 @@ const struct command export_command = {
                 "    a line for each step\n"
                 "flopledger export tensorboard --logdir runs/x trace.json.gz\n"
                 "    then: tensorboard --logdir runs\n"
+                "flopledger export chrome -o out.json.gz traces/\n"
+                "    all ranks in one trace, for https://ui.perfetto.dev\n"
                 "flopledger export prometheus -o flopledger.prom trace.json.gz\n"
                 "    for node_exporter's textfile collector",
     .options = export_options,

@@ -16,6 +16,7 @@ enum export_place {
     EXPORT_TEXT,   /* a file, or standard output where the user names none */
     EXPORT_FILE,   /* a file that is not for a terminal: the user must name it */
     EXPORT_FOLDER, /* a folder of files, which the user must name */
+    EXPORT_TRACE,  /* a file made from traces, not from results: no functions below */
 };
 
 /* What is exported. */

@@ -278,6 +278,21 @@ void find_host_contexts(struct host_contexts *contexts, const struct trace *trac
     free(search.roles);
 }
 
+struct device_context find_device_context(const struct host_contexts *contexts,
+                                          const struct trace *trace, uint32_t index)
+{
+    uint32_t op = trace_operator_of(trace, index);
+    uint32_t launch = trace->launch[index];
+    uint32_t host = op != NO_EVENT && contexts->modules[op] != NO_MODULE ? op : launch;
+
+    if (host == NO_EVENT)
+        host = op;
+    if (host == NO_EVENT)
+        return (struct device_context){.module = NO_MODULE};
+    return (struct device_context){contexts->modules[host],
+                                   (enum training_phase)contexts->phases[host], true};
+}
+
 void host_contexts_clear(struct host_contexts *contexts)
 {
     free(contexts->parents);

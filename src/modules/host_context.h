@@ -34,6 +34,17 @@ struct host_contexts {
 void find_host_contexts(struct host_contexts *contexts, const struct trace *trace,
                         const struct module_tree *tree, uint32_t *parents);
 
+/* Where a piece of a device's work was launched. */
+struct device_context {
+    uint32_t module; /* NO_MODULE: outside of any, or the launch is not known */
+    enum training_phase phase;
+    bool is_known; /* the launch is */
+};
+
+/* Of event `index` of trace->device. */
+struct device_context find_device_context(const struct host_contexts *contexts,
+                                          const struct trace *trace, uint32_t index);
+
 /* MmBackward0, CompiledFunctionBackward: what autograd calls, in older traces without a range of
  * the engine around it. */
 bool is_autograd_node(const char *name);

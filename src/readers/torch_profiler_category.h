@@ -6,6 +6,10 @@
 
 #include <stddef.h>
 
+/* The `cat` of what this program adds to a trace (`flopledger export chrome`): nothing that was
+ * recorded, so that it is passed over. */
+#define OWN_CATEGORY "flopledger"
+
 /* The kind of a timed event with this `cat`; EVENT_HOST_OTHER where it is not known. Letter case
  * does not matter. */
 enum event_kind torch_profiler_category_kind(const char *category, size_t length);

@@ -216,7 +216,8 @@ static enum event_result read_tolerantly(struct json_window *window, struct torc
     scan->is_tolerant = false;
     if (behind) {
         store->builder->read.replaced_names++;
-        torch_store_event(store, &event);
+        if (!store->tap)
+            torch_store_event(store, &event);
         window->at = behind;
         return EVENT_READ;
     }
@@ -236,7 +237,10 @@ static enum event_result read_event(struct json_window *window, struct torch_sto
     if (!behind)
         return scan_is_incomplete(&window->scan) ? judge_incomplete(window)
                                                  : read_tolerantly(window, store);
-    torch_store_event(store, &event);
+    if (store->tap)
+        store->tap->take(store->tap->context, window->at, (size_t)(behind - window->at));
+    else
+        torch_store_event(store, &event);
     window->at = behind;
     return EVENT_READ;
 }

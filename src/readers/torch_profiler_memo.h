@@ -49,6 +49,7 @@ struct category_memo {
     struct text_key key;
     uint32_t string; /* in the builder's pool */
     uint8_t kind;    /* enum event_kind */
+    bool is_ours;    /* what `flopledger export chrome` added: nothing that was recorded */
     bool is_used;
 };
 

@@ -152,6 +152,7 @@ static struct category_memo look_up_category(struct torch_store *store,
     if (event->has & HAS_CATEGORY)
         memo.kind =
             (uint8_t)torch_profiler_category_kind(event->category.text, event->category.length);
+    memo.is_ours = event->has & HAS_CATEGORY && slice_is(&event->category, OWN_CATEGORY);
     return memo;
 }
 
@@ -388,6 +389,8 @@ void torch_store_event(struct torch_store *store, const struct torch_event *text
     bool has_start = text->has & HAS_START;
     bool is_timed = phase == 'X' || phase == 'B' || phase == 'E';
 
+    if (category.is_ours)
+        return;
     builder->read.events++;
     if (phase == 'X' && has_start && text->has & HAS_DURATION) {
         store_timed(store, text, &category);

@@ -8,11 +8,18 @@
 
 #include <stdbool.h>
 
+/* Takes the text of events in place of the builder. The text is gone when it returns. */
+struct torch_tap {
+    void (*take)(void *context, const char *text, size_t length);
+    void *context;
+};
+
 /* What is remembered from one event to the next; a zeroed one with `builder` set is ready. */
 struct torch_store {
     struct trace_builder *builder;
-    bool keeps_memory; /* see struct read_options */
-    char *scratch;     /* for texts with escapes */
+    const struct torch_tap *tap; /* NULL: none. Events that are no JSON do not get there */
+    bool keeps_memory;           /* see struct read_options */
+    char *scratch;               /* for texts with escapes */
     size_t scratch_size;
     struct string_pool arrays; /* texts of arrays as written */
     uint32_t *array_strings;   /* for each of them the string in the builder's pool, on one line */

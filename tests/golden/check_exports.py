@@ -7,14 +7,17 @@ On the project's traces, and on other people's where they are at hand ($FLOPLEDG
   SQLite database, and nothing else does;
 - JSON lines and Prometheus' text are of the same numbers; the accounts of each step sum to its time;
 - each table of the database has a query in docs/formats/export-sqlite.md, which finds something;
+- a Chrome trace is strict JSON, has all events of the file, and our own reader finds the same report in it;
 - Prometheus' own Python parser takes the text, where it is installed (build/venv-exports).
 """
 
 import csv
+import gzip
 import json
 import math
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -327,6 +330,115 @@ def check_queries(checker: Checker, databases: list[Path]) -> None:
         checker.check(table in found, f"export-sqlite.md: no query of {table} that finds something")
 
 
+def text_of(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+def chrome_accounts(events: list[dict[str, Any]]) -> dict[tuple[int, int, str], int]:
+    """(process, step, account) -> nanoseconds, of the track of accounts."""
+    sums: dict[tuple[int, int, str], int] = defaultdict(int)
+    for event in events:
+        if event["ph"] == "X" and event["tid"] == 2:
+            args = event["args"]
+            sums[event["pid"], args["step"], args["account"]] += round(event["dur"] * 1000)
+    return sums
+
+
+def check_chrome(
+    checker: Checker, name: str, path: Path, folder: Path, own: dict[str, Any]
+) -> None:
+    if len(own["ranks"]) != 1:
+        check_merged_chrome(checker, name, path, folder, own)
+        return
+    out = folder / "chrome.json.gz"
+    checker.run("export", "chrome", "-o", out, path)
+    with gzip.open(out) as file:
+        exported = json.load(file)
+    ours = [event for event in exported["traceEvents"] if event.get("cat") == "flopledger"]
+    others = [event for event in exported["traceEvents"] if event.get("cat") != "flopledger"]
+    trace = Path(own["ranks"][0]["file"])
+    raw = text_of(trace)
+    try:
+        original = json.loads(raw)
+    except ValueError:
+        checker.skipped += 1  # the file itself is no JSON
+    else:
+        if isinstance(original, list):
+            original = {"traceEvents": original}
+        checker.check(others == original.pop("traceEvents"), f"{name}: other events")
+        del exported["traceEvents"]
+        checker.check(exported == original, f"{name}: other members beside the events")
+    sections = own["ranks"][0]["sections"]
+    for row in sections["step_ledger"]["tables"]["steps"]["rows"]:
+        sums = {
+            account: ns
+            for (_, step, account), ns in chrome_accounts(ours).items()
+            if step == row["step"]
+        }
+        if len(sections["step_ledger"]["tables"]["steps"]["rows"]) == len(
+            {other["step"] for other in sections["step_ledger"]["tables"]["steps"]["rows"]}
+        ):
+            checker.check(
+                all(row[account] == ns for account, ns in sums.items())
+                and sum(sums.values()) == row["duration"],
+                f"{name}: accounts of step {row['step']} in the Chrome trace",
+            )
+    if (trace.parent / "capture.json").exists():
+        shutil.copy(trace.parent / "capture.json", folder)
+    again = json.loads(checker.run("report", "--json", "--top", "0", out))["ranks"][0]["sections"]
+    before = json.loads(checker.run("report", "--json", "--top", "0", trace))["ranks"][0][
+        "sections"
+    ]
+    for key, section in before.items():
+        if key == "run":
+            del section["numbers"]["file"], again[key]["numbers"]["file"]
+            section["findings"] = again[key]["findings"] = []  # bytes that were no UTF-8
+        checker.check(
+            again.get(key) == section or b"\xff" in raw, f"{name}: {key} of the Chrome trace"
+        )
+
+
+def check_merged_chrome(
+    checker: Checker, name: str, path: Path, folder: Path, own: dict[str, Any]
+) -> None:
+    out = folder / "chrome.json"
+    checker.run("export", "chrome", "-o", out, path)
+    events = json.loads(out.read_bytes())["traceEvents"]
+    traces = [json.loads(text_of(Path(rank["file"]))) for rank in own["ranks"]]
+    checker.check(
+        len([event for event in events if event.get("cat") != "flopledger"])
+        == sum(len(trace["traceEvents"]) for trace in traces),
+        f"{name}: events of all ranks",
+    )
+    names = {
+        event["args"]["name"]
+        for event in events
+        if event["name"] == "process_name" and event["ph"] == "M"
+    }
+    for index, rank in enumerate(own["ranks"]):
+        prefix = f"trace {index}: " if rank["rank"] is None else f"rank {rank['rank']}: "
+        checker.check(any(text.startswith(prefix) for text in names), f"{name}: {prefix}{names}")
+    pids = {event["pid"] for event in events}
+    of_first = {pid for pid in pids if isinstance(pid, int) and pid < 10_000_000}
+    checker.check(
+        of_first and {pid + 10_000_000 for pid in of_first} <= pids, f"{name}: pids {pids}"
+    )
+    flows = [event["id"] for event in events if event["ph"] == "s"]
+    checker.check(len(flows) == len(set(flows)), f"{name}: flows of two ranks have one id")
+    steps = [
+        (index, row)
+        for index, rank in enumerate(own["ranks"])
+        for row in rank["sections"]["step_ledger"]["tables"]["steps"]["rows"]
+    ]
+    sums = chrome_accounts([event for event in events if event.get("cat") == "flopledger"])
+    for index, row in steps:
+        pid = 9_000_000 + index * 10_000_000
+        checker.check(
+            sum(ns for key, ns in sums.items() if key[:2] == (pid, row["step"])) == row["duration"],
+            f"{name}: accounts of step {row['step']} of trace {index}",
+        )
+
+
 def check_trace(checker: Checker, path: Path, folder: Path) -> None:
     name = path.name
     try:
@@ -340,6 +452,7 @@ def check_trace(checker: Checker, path: Path, folder: Path) -> None:
     check_sqlite(checker, name, folder / "run.sqlite", expected)
     check_jsonl(checker, name, checker.run("export", "jsonl", path), report)
     check_prometheus(checker, name, checker.run("export", "prometheus", path), report)
+    check_chrome(checker, name, path, folder, report)
 
 
 def hostile_copy(folder: Path) -> Path:

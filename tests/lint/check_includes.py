@@ -83,7 +83,7 @@ MAY_INCLUDE = {
     "devices": {"base"},
     "architectures": {"base"},
     "reports": {"results", "base"},
-    "exports": {"results", "base"},
+    "exports": {"efficiency", "ledger", "modules", "trace", "results", "base"},
     "results": {"base"},
     "trace": {"base"},
     "step_record": {"base"},
