@@ -1,7 +1,6 @@
 /* `flopledger export FORMAT TRACE...`: the results, for other programs. */
 #include "base/attributes.h"
 #include "base/folders.h"
-#include "base/invariant.h"
 #include "base/output_file.h"
 #include "commands/analysed_trace.h"
 #include "commands/booking_options.h"
@@ -9,10 +8,10 @@
 #include "commands/export_chrome.h"
 #include "commands/input_files.h"
 #include "commands/page_options.h"
+#include "commands/printed_report.h"
 #include "commands/read_files.h"
 #include "commands/read_ranks.h"
 #include "exports/export_format.h"
-#include "reports/write_report.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -53,8 +52,6 @@ static const struct option export_options[] = {
     READING_OPTIONS(struct export_settings),
     {0},
 };
-
-enum { REPORT_WIDTH = 100 };
 
 /* ---- which format ---------------------------------------------------------------------------- */
 
@@ -144,26 +141,6 @@ static bool write_folder(const char *path, const struct export_format *format,
     return is_done;
 }
 
-/* The report on one rank as a terminal shows it, in memory that lives as long as the results; NULL
- * where it can't be made. */
-static const char *print_report(struct results *results, size_t index, struct error *error)
-{
-    struct report_options options = {.width = REPORT_WIDTH, .use_unicode = true};
-    struct results alone = {.ranks = &results->ranks[index], .rank_count = 1};
-    char *text = NULL;
-    const char *kept = NULL;
-    size_t size;
-    FILE *stream = require_memory(open_memstream(&text, &size));
-    bool is_done = all_reports()[0]->write(stream, &alone, &options, error);
-
-    if (fclose(stream) != 0)
-        abort();
-    if (is_done)
-        kept = results_text(results, text);
-    free(text);
-    return kept;
-}
-
 /* NULL with `error` set where one can't be made. */
 static const char *const *print_reports(struct results *results, struct error *error)
 {
@@ -171,7 +148,7 @@ static const char *const *print_reports(struct results *results, struct error *e
         results_allocate(results, (results->rank_count + 1) * sizeof(const char *));
 
     for (size_t i = 0; i < results->rank_count; i++) {
-        reports[i] = print_report(results, i, error);
+        reports[i] = print_rank_report(results, i, error);
         if (!reports[i])
             return NULL;
     }

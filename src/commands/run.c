@@ -2,6 +2,7 @@
 #include "base/attributes.h"
 #include "commands/capture_run.h"
 #include "commands/command.h"
+#include "commands/live_tensorboard.h"
 #include "commands/recorded_program.h"
 #include "commands/run_settings.h"
 #include "step_record/job_records.h"
@@ -61,6 +62,12 @@ static const struct option run_options[] = {
      .metavar = "FOLDER",
      FIELD(output),
      .help = "record into FOLDER/NAME/START TIME/ (default: captures)"},
+    {.name = "tensorboard",
+     .kind = OPTION_TEXT,
+     .metavar = "FOLDER",
+     FIELD(tensorboard),
+     .help = "write event files for TensorBoard while the program runs: the time of each step, and "
+             "of each recorded window what 'flopledger export tensorboard' writes"},
     {.name = "name",
      .kind = OPTION_TEXT,
      .metavar = "NAME",
@@ -302,12 +309,23 @@ static bool record(struct arena *arena, const struct run_settings *settings, cha
     const char *package = find_python_package(arena, error);
     const char *capture =
         package ? make_capture_folder(arena, settings->output, name, error) : NULL;
+    struct live_tensorboard *live = NULL;
     int status;
+    bool has_run;
 
     if (!capture)
         return false;
+    if (settings->tensorboard) {
+        live = live_tensorboard_start(settings->tensorboard, capture, error);
+        if (!live) {
+            remove_empty_capture(capture);
+            return false;
+        }
+    }
     set_environment(arena, settings, capture, package);
-    if (!run_program(command, &status, error)) {
+    has_run = run_program(command, &status, error);
+    live_tensorboard_finish(live);
+    if (!has_run) {
         remove_empty_capture(capture);
         return false;
     }

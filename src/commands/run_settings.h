@@ -16,11 +16,12 @@ struct step_window_asked {
 };
 
 struct run_settings {
-    const char *config;  /* the file of settings, or NULL */
-    const char *output;  /* the folder of all runs */
-    const char *name;    /* of the run; NULL: the script's */
-    const char *modules; /* name patterns with commas between; NULL: all */
-    const char *module;  /* of `-m`, or NULL */
+    const char *config;      /* the file of settings, or NULL */
+    const char *output;      /* the folder of all runs */
+    const char *name;        /* of the run; NULL: the script's */
+    const char *modules;     /* name patterns with commas between; NULL: all */
+    const char *module;      /* of `-m`, or NULL */
+    const char *tensorboard; /* folder of event files, or NULL */
     struct step_window_asked steps;
     int64_t every; /* 0: one window */
     bool records_shapes;

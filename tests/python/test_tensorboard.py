@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from count_line import run_and_count
+from recorded_runs import find_python
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(sys.argv.pop(1)).resolve()
@@ -204,6 +205,83 @@ class TensorBoardTest(unittest.TestCase):
                 )
             self.assertEqual(contents[0], contents[1])
             self.assertEqual(len(contents[0]), 2)
+
+
+# Trains, and in step 9 waits until what was recorded so far is in the logs.
+TRAINS = """
+import pathlib, sys, time, torch
+
+logs = pathlib.Path(sys.argv[1])
+model = torch.nn.Linear(16, 16)
+optimizer = torch.optim.SGD(model.parameters())
+for step in range(1, 11):
+    loss = model(torch.randn(8, 16)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    until = time.monotonic() + 60
+    while step == 9 and time.monotonic() < until:
+        text = b"".join(path.read_bytes() for path in logs.glob("*tfevents*"))
+        if b"live/step_time_ms" in text and b"accounts_ms/matrix" in text:
+            print("seen while it ran")
+            break
+        time.sleep(0.1)
+"""
+
+
+class LiveTest(unittest.TestCase):
+    def test_events_are_there_while_the_program_runs(self) -> None:
+        python = find_python()
+        if python is None:
+            self.skipTest("no Python with torch")
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            (folder / "train.py").write_text(TRAINS)
+            words = [PROGRAM, "run", "--tensorboard", folder / "logs", "--steps", "4-5"]
+            words += ["--no-report", "--output", folder / "captures", "--"]
+            done = subprocess.run(
+                [*words, python, folder / "train.py", folder / "logs"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("seen while it ran", done.stdout)
+            self.assertNotIn("TensorBoard", done.stderr)
+            if TENSORBOARD.exists():
+                self.check_logs(folder / "logs")
+
+    def check_logs(self, logs: Path) -> None:
+        server = Server(logs)
+        try:
+            server.wait(1)
+            tags = server.get("plugin/scalars/tags")["."]
+            steps = server.get("plugin/scalars/scalars", tag="live/step_time_ms", run=".")
+            self.assertEqual([point[1] for point in steps], list(range(2, 11)))
+            recorded = server.get("plugin/scalars/scalars", tag="step_time_ms", run=".")
+            self.assertEqual([point[1] for point in recorded], [4, 5])
+            for (wall, step, _), (other_wall, _, _) in zip(recorded, steps[2:]):
+                self.assertLess(abs(wall - other_wall), 1, f"step {step} was at another time")
+            self.assertTrue(tags["live/step_time_ms"]["description"])
+            self.assertIn("accounts_ms/matrix", tags)
+            self.assertEqual(sorted(server.get("plugin/text/tags")["."]), ["advice", "report"])
+        finally:
+            server.close()
+
+    def test_a_folder_that_cannot_be_written_is_told_first(self) -> None:
+        with tempfile.TemporaryDirectory() as temporary:
+            file = Path(temporary) / "file"
+            file.write_text("")
+            done = subprocess.run(
+                [PROGRAM, "run", "--tensorboard", file / "logs", "--", "echo", "it ran"],
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=temporary,
+            )
+            self.assertEqual(done.returncode, 1)
+            self.assertNotIn("it ran", done.stdout)
+            self.assertIn("cannot write to", done.stderr)
 
 
 if __name__ == "__main__":
