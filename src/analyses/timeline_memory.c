@@ -3,6 +3,8 @@
 
 #include "analyses/timeline_series.h"
 
+#include <math.h>
+
 enum { LINE_RESERVED = MEMORY_KIND_COUNT, LINES_MAX = MEMORY_KIND_COUNT + 1 };
 
 /* ---- what is alive ---- */
@@ -31,7 +33,7 @@ static const struct memory_lines *lines_of(struct results *results, const struct
     return lines;
 }
 
-/* Reserved bytes as the last event up to a moment told them. */
+/* Reserved bytes as the last event up to a moment told them; NAN before the first. */
 struct reserved_walk {
     const struct memory_list *memory;
     int32_t device;
@@ -72,8 +74,9 @@ void timeline_add_memory(struct results *results, struct timeline *timeline,
     struct series_thinner thinner = {.series = series,
                                      .start_ns = timeline->base_ns,
                                      .end_ns = timeline->base_ns + timeline->duration_ns};
-    struct reserved_walk reserved = {.memory = &view->run->trace->memory, .device = view->device};
-    double bytes[LINES_MAX] = {0};
+    struct reserved_walk reserved = {
+        .memory = &view->run->trace->memory, .device = view->device, .bytes = NAN};
+    double bytes[LINES_MAX] = {[LINE_RESERVED] = NAN};
 
     for (uint32_t i = 0; i < blocks->change_count; i++) {
         const struct memory_change *change = &blocks->changes[i];

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
+export * from "./timeline_checks.mjs";
+
 const AXE = readFileSync(new URL("../../web/node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 
 /* Sections made of other blocks of data than the report's JSON. */

@@ -24,6 +24,13 @@ ROOT = HERE.parents[1]
 SHARED = Path(os.environ.get("FLOPLEDGER_SHARED", ROOT.parent / "shared"))
 GENERATOR = ROOT / "tests" / "generate" / "make_trace.py"
 GOLDEN = "tests/traces/golden"
+TIMELINE_CHECKS = [
+    "timeline",
+    "timelineSearch",
+    "timelineSums",
+    "timelineFrames",
+    "timelineSteps",
+]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome"]
 
 
@@ -56,15 +63,27 @@ def own_pages(folder: Path) -> list[Page]:
     compared = [f"{GOLDEN}/compare/{name}.json.gz" for name in ("before", "after")]
     steps = ["waterfall", "step_accounts"]
     work = [*steps, "roofline", "kernel_classes"]
+    memory = ["memory_kinds", "memory_steps", "memory_composition", "memory_modules"]
     return [
-        Page("gpu", ["report", many_steps], [*steps, "kernel_classes"], ["hand", "filter", "zoom"]),
+        Page(
+            "gpu",
+            ["report", many_steps],
+            [*steps, "kernel_classes", "timeline"],
+            ["hand", "filter", "zoom", *TIMELINE_CHECKS],
+        ),
         Page("products", ["report", f"{GOLDEN}/products/made.json"], work, ["table", "help"]),
         Page("ranks", ["report", str(ranks)], [*steps, "rank_accounts", "rank_steps"], ["ranks"]),
         Page("cpu", ["report", "examples/traces/train_gpt_cpu.json.gz"], steps, ["table"]),
-        Page("memory", ["memory", f"{GOLDEN}/memory_run"]),
+        Page("memory", ["memory", f"{GOLDEN}/memory_run"], ["timeline", *memory], ["trees"]),
+        Page("capture", ["report", f"{GOLDEN}/memory_run"], ["timeline", *memory], ["trees"]),
         Page("compare", ["compare", *compared], ["difference"], ["difference"]),
-        Page("snapshot", ["memory", f"{GOLDEN}/memory/tags.pickle"]),
-        Page("modules", ["flops", f"{GOLDEN}/modules"]),
+        Page(
+            "snapshot",
+            ["memory", f"{GOLDEN}/memory/tags.pickle"],
+            ["timeline", "memory_map", "snapshot_calls"],
+            ["trees", "memoryMap"],
+        ),
+        Page("modules", ["flops", f"{GOLDEN}/modules"], ["module_costs"], ["trees"]),
         Page("hostile", ["report", str(hostile)], work, ["hostile"]),
     ]
 

@@ -40,19 +40,22 @@ function firstView(timeline: Timeline): View {
   return bounded({ start: step.start - margin, end: step.end + margin }, timeline.written.duration);
 }
 
+let widgets = 0; /* made so far, for ids */
+
 export class TimelineWidget {
   readonly element: HTMLElement;
+  private readonly statusId = `timeline-status-${++widgets}`;
   private readonly canvas = el("canvas", {
     tabindex: "0",
     role: "application",
     "aria-label": "Timeline. Keys: W and S or up and down zoom, A and D or left and right move, brackets go to the block before and behind, Enter shows it, F fits it, 0 shows all.",
-    "aria-describedby": "timeline-status",
+    "aria-describedby": this.statusId,
   });
   private readonly scroller = el("div", { class: "timeline-scroller" });
   private readonly spacer = el("div", { class: "timeline-spacer" });
   private readonly card = el("div", { class: "timeline-card floating", "aria-hidden": "true" });
   private readonly panel = el("div", { class: "timeline-panel" });
-  private readonly status = el("p", { class: "timeline-status", id: "timeline-status", role: "status" });
+  private readonly status = el("p", { class: "timeline-status", id: this.statusId, role: "status" });
   private readonly found = el("span", { class: "timeline-found", role: "status" });
   private readonly painter: Painter;
   private readonly minimap: Minimap;
