@@ -82,39 +82,40 @@ static uint32_t label_of_block(struct mapping *mapping, const struct snapshot_bl
     return mapping->label_of_place[place];
 }
 
-static void append_block(struct timeline_row *row, int64_t offset, int64_t bytes, uint32_t label,
-                         int64_t least_bytes)
+/* Short neighbours of one label become one block. False where `block` stands for itself. */
+static bool joins(struct timeline_block *last, const struct timeline_block *block,
+                  int64_t least_bytes)
 {
-    struct timeline_block *last = row->count ? &row->blocks[row->count - 1] : NULL;
-
-    if (last && last->label == label && bytes < least_bytes &&
-        last->duration_ns < 2 * least_bytes) {
-        last->duration_ns += bytes;
-        last->filled_ns += bytes;
-        last->count++;
-        return;
-    }
-    row->blocks[row->count++] = (struct timeline_block){.start_ns = offset,
-                                                        .duration_ns = bytes,
-                                                        .filled_ns = bytes,
-                                                        .launch_delay_ns = TIMELINE_NO_LAUNCH,
-                                                        .label = label,
-                                                        .count = 1};
+    if (last->label != block->label || block->duration_ns >= least_bytes ||
+        last->duration_ns >= 2 * least_bytes)
+        return false;
+    last->duration_ns += block->duration_ns;
+    last->filled_ns += block->duration_ns;
+    last->count++;
+    return true;
 }
 
 static void fill_row(struct mapping *mapping, struct timeline_row *row,
                      const struct snapshot_segment *segment)
 {
     const struct memory_snapshot *snapshot = mapping->view->replay->snapshot;
+    struct timeline_block *blocks =
+        results_allocate(mapping->results, (segment->block_count + (size_t)1) * sizeof *blocks);
+    size_t count = 0;
 
-    row->blocks = results_allocate(mapping->results,
-                                   (segment->block_count + (size_t)1) * sizeof *row->blocks);
     for (uint32_t i = 0; i < segment->block_count; i++) {
-        const struct snapshot_block *block = &snapshot->blocks[segment->first_block + i];
+        const struct snapshot_block *from = &snapshot->blocks[segment->first_block + i];
+        struct timeline_block block = {.start_ns = (int64_t)(from->address - segment->address),
+                                       .duration_ns = from->size_bytes,
+                                       .filled_ns = from->size_bytes,
+                                       .launch_delay_ns = TIMELINE_NO_LAUNCH,
+                                       .label = label_of_block(mapping, from),
+                                       .count = 1};
 
-        append_block(row, (int64_t)(block->address - segment->address), block->size_bytes,
-                     label_of_block(mapping, block), mapping->least_bytes);
+        if (count == 0 || !joins(&blocks[count - 1], &block, mapping->least_bytes))
+            blocks[count++] = block;
     }
+    *row = (struct timeline_row){.blocks = blocks, .count = count};
 }
 
 static void add_lane(struct mapping *mapping, bool is_small)

@@ -251,6 +251,7 @@ struct row_search {
     uint32_t counts[BLOCK_ROWS];
     int64_t least_bytes;
     int64_t hidden;
+    uint32_t earlier; /* lives from here on are from before the trace, and come first in time */
 };
 
 static void find_row(struct row_search *search, uint32_t index, uint8_t row_count)
@@ -272,59 +273,56 @@ static void find_row(struct row_search *search, uint32_t index, uint8_t row_coun
     search->row_of[index] = row;
 }
 
-/* Those from before the trace come last in the list, and first in time. */
 static void find_rows(struct row_search *search)
 {
     const struct snapshot_replay *replay = search->replay;
-    uint32_t earlier = replay->life_count;
 
-    while (earlier > 0 && replay->lives[earlier - 1].born == 0)
-        earlier--;
-    for (uint32_t i = earlier; i < replay->life_count; i++)
+    search->earlier = replay->life_count;
+    while (search->earlier > 0 && replay->lives[search->earlier - 1].born == 0)
+        search->earlier--;
+    for (uint32_t i = search->earlier; i < replay->life_count; i++)
         find_row(search, i, EARLIER_ROWS);
-    for (uint32_t i = 0; i < earlier; i++)
+    for (uint32_t i = 0; i < search->earlier; i++)
         find_row(search, i, BLOCK_ROWS);
 }
 
-static uint32_t label_of_life(struct results *results, const struct snapshot_view *view,
-                              const struct place_classes *classes, struct label_list *labels,
-                              struct hash_map *known, const struct memory_life *life)
-{
-    uint32_t place = place_of_life(view->places, life);
-    uint64_t key = (uint64_t)place << 40 ^ (uint64_t)life->bytes;
-    uint32_t label = hash_map_add(known, key, labels->count);
+/* Drawing of allocations: rows were found, blocks and labels are to be made. */
+struct drawing {
+    struct results *results;
+    const struct snapshot_view *view;
+    const struct place_classes *classes;
+    const struct row_search *search;
+    struct label_list *labels;
+    struct hash_map known; /* from place and size to label */
+};
 
-    if (label < labels->count)
+static uint32_t label_of_life(struct drawing *drawing, const struct memory_life *life)
+{
+    uint32_t place = place_of_life(drawing->view->places, life);
+    uint64_t key = (uint64_t)place << 40 ^ (uint64_t)life->bytes;
+    uint32_t label = hash_map_add(&drawing->known, key, drawing->labels->count);
+
+    if (label < drawing->labels->count)
         return label;
-    return add_label(labels,
-                     results_format(results, "%s  %s", format_bytes(life->bytes).text,
-                                    place_label(results, view->places, place)),
-                     classes->class_of_place[place]);
+    return add_label(drawing->labels,
+                     results_format(drawing->results, "%s  %s", format_bytes(life->bytes).text,
+                                    place_label(drawing->results, drawing->view->places, place)),
+                     drawing->classes->class_of_place[place]);
 }
 
-static void fill_allocations(struct results *results, struct timeline_lane *lane,
-                             const struct snapshot_view *view, const struct place_classes *classes,
-                             const struct row_search *search, struct label_list *labels)
+static void draw_life(struct drawing *drawing, struct timeline_lane *lane, uint32_t index)
 {
-    const struct snapshot_replay *replay = view->replay;
-    struct hash_map known = {0};
+    const struct snapshot_replay *replay = drawing->view->replay;
+    const struct memory_life *life = &replay->lives[index];
+    uint32_t last = life->died == LIFE_NEVER ? replay->event_count : life->died;
+    struct timeline_row *row;
 
-    /* from before the trace first, so that rows are by start */
-    for (uint32_t pass = 0; pass < 2; pass++)
-        for (uint32_t i = 0; i < replay->life_count; i++) {
-            const struct memory_life *life = &replay->lives[i];
-            struct timeline_row *row;
-
-            if (search->row_of[i] == NO_ROW || (life->born == 0) != (pass == 0))
-                continue;
-            row = &lane->rows[search->row_of[i]];
-            row->blocks[row->count] = block_between(
-                replay, life->born, life->died == LIFE_NEVER ? replay->event_count : life->died);
-            row->blocks[row->count++].label =
-                label_of_life(results, view, classes, labels, &known, life);
-            lane->event_count++;
-        }
-    hash_map_clear(&known);
+    if (drawing->search->row_of[index] == NO_ROW)
+        return;
+    row = &lane->rows[drawing->search->row_of[index]];
+    row->blocks[row->count] = block_between(replay, life->born, last);
+    row->blocks[row->count++].label = label_of_life(drawing, life);
+    lane->event_count++;
 }
 
 static void add_allocations(struct results *results, struct timeline *timeline,
@@ -332,6 +330,8 @@ static void add_allocations(struct results *results, struct timeline *timeline,
                             struct label_list *labels)
 {
     struct row_search search = {.replay = view->replay, .least_bytes = least_drawn(view->replay)};
+    struct drawing drawing = {
+        .results = results, .view = view, .classes = classes, .search = &search, .labels = labels};
     struct timeline_lane *lane;
 
     search.row_of = require_memory(malloc((size_t)view->replay->life_count + 1));
@@ -346,7 +346,11 @@ static void add_allocations(struct results *results, struct timeline *timeline,
             results_allocate(results, search.counts[lane->row_count] * sizeof *lane->rows->blocks);
         lane->row_count++;
     }
-    fill_allocations(results, lane, view, classes, &search, labels);
+    for (uint32_t i = search.earlier; i < view->replay->life_count; i++)
+        draw_life(&drawing, lane, i);
+    for (uint32_t i = 0; i < search.earlier; i++)
+        draw_life(&drawing, lane, i);
+    hash_map_clear(&drawing.known);
     free(search.row_of);
 }
 

@@ -77,7 +77,7 @@ static void take_node(struct module_walk *walk, uint32_t event)
 {
     const struct module_tree *tree = &walk->lanes->costs->tree;
     int64_t end_ns = event_end_ns(&walk->lanes->trace->host[event]);
-    uint32_t path[MODULE_ROWS];
+    uint32_t path[MODULE_ROWS] = {0};
     uint32_t module = walk->lanes->costs->contexts.modules[event];
     uint32_t count = tree->modules[module].depth + 1;
     uint32_t depth = 0;

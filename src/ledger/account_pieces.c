@@ -20,15 +20,16 @@ struct walk {
 static void add_piece(struct walk *walk, enum account account, int64_t start_ns, int64_t end_ns)
 {
     struct account_pieces *pieces = walk->pieces;
-    struct account_piece *last = pieces->count ? &pieces->pieces[pieces->count - 1] : NULL;
+    struct account_piece *last;
 
     if (end_ns <= start_ns)
         return;
+    last = pieces->pieces && pieces->count ? &pieces->pieces[pieces->count - 1] : NULL;
     if (last && last->end_ns == start_ns && last->step == walk->step && last->account == account) {
         last->end_ns = end_ns;
         return;
     }
-    if (pieces->count == pieces->capacity) {
+    if (!pieces->pieces || pieces->count == pieces->capacity) {
         pieces->capacity = pieces->capacity ? 2 * pieces->capacity : 1024;
         pieces->pieces =
             require_memory(realloc(pieces->pieces, pieces->capacity * sizeof *pieces->pieces));
