@@ -84,11 +84,12 @@ static bool read_both(struct two_runs *runs, struct results *results, char **ope
     struct profile_reading reading = {.plan = booking_plan_of(&settings->booking),
                                       .threads = settings->threads > 0 ? (unsigned)settings->threads
                                                                        : default_thread_count(),
-                                      .shows_progress = settings->shows_progress};
+                                      .shows_progress = settings->shows_progress,
+                                      .results = results};
     struct files_read second = {0};
 
-    if (!read_run_profile(&runs->a, &runs->outcome, results, operands[0], &reading, error) ||
-        !read_run_profile(&runs->b, &second, results, operands[1], &reading, error))
+    if (!read_run_profile(&runs->a, &runs->outcome, operands[0], &reading, error) ||
+        !read_run_profile(&runs->b, &second, operands[1], &reading, error))
         return false;
     if (runs->outcome.failed_count == 0)
         runs->outcome.first_error = second.first_error;
@@ -99,7 +100,10 @@ static bool read_both(struct two_runs *runs, struct results *results, char **ope
 }
 
 /* The conditions of the user, and what became of them. */
-struct verdict_on_conditions {
+struct condition_check {
+    struct results *results;
+    const struct run_comparison *comparison;
+    const struct condition_texts *texts;
     const char *met;       /* why the first that is met is; NULL: none is */
     const char *undecided; /* likewise */
 };
@@ -108,9 +112,31 @@ static const char *const state_words[] = {[CONDITION_NOT_MET] = "not met",
                                           [CONDITION_MET] = "met",
                                           [CONDITION_UNDECIDED] = "can't be told"};
 
-static bool add_conditions(struct verdict_on_conditions *verdict, struct results *results,
-                           struct rank_results *rank, const struct run_comparison *comparison,
-                           const struct condition_texts *texts, struct error *error)
+static bool add_condition(struct condition_check *check, struct table *table, const char *text,
+                          struct error *error)
+{
+    struct condition condition;
+    struct condition_outcome outcome;
+    struct value *cells;
+    const char *why;
+
+    if (!condition_parse(&condition, text, error) ||
+        !condition_decide(&condition, check->comparison, check->results, &outcome, error))
+        return false;
+    cells = table_add_row(check->results, table, 0);
+    cells[0] = value_text(results_text(check->results, text));
+    cells[1] = value_text(state_words[outcome.state]);
+    cells[2] = value_text(outcome.said);
+    why = results_format(check->results, "%s (%s)", text, outcome.said);
+    if (outcome.state == CONDITION_MET && !check->met)
+        check->met = why;
+    if (outcome.state == CONDITION_UNDECIDED && !check->undecided)
+        check->undecided = why;
+    return true;
+}
+
+static bool add_conditions(struct condition_check *check, struct rank_results *rank,
+                           struct error *error)
 {
     static const struct column columns[] = {
         {"condition", "condition", UNIT_TEXT, 0, BAR_NONE},
@@ -118,38 +144,25 @@ static bool add_conditions(struct verdict_on_conditions *verdict, struct results
         {"said", "because", UNIT_TEXT, 0, BAR_NONE},
     };
     struct section *section =
-        section_new(results, "conditions", "Conditions", "What --fail-if asks for.");
-    struct table *table = section_add_table(results, section, "conditions", "Conditions", columns,
-                                            sizeof columns / sizeof *columns);
+        section_new(check->results, "conditions", "Conditions", "What --fail-if asks for.");
+    struct table *table = section_add_table(check->results, section, "conditions", "Conditions",
+                                            columns, sizeof columns / sizeof *columns);
 
-    for (size_t i = 0; i < texts->count; i++) {
-        struct condition condition;
-        enum condition_state state;
-        const char *said;
-        struct value *cells;
-
-        if (!condition_parse(&condition, texts->texts[i], error) ||
-            !condition_decide(&condition, comparison, results, &state, &said, error))
+    if (check->texts->count == 0)
+        return true;
+    for (size_t i = 0; i < check->texts->count; i++)
+        if (!add_condition(check, table, check->texts->texts[i], error))
             return false;
-        cells = table_add_row(results, table, 0);
-        cells[0] = value_text(results_text(results, condition.text));
-        cells[1] = value_text(state_words[state]);
-        cells[2] = value_text(said);
-        if (state == CONDITION_MET && !verdict->met)
-            verdict->met = results_format(results, "%s (%s)", condition.text, said);
-        if (state == CONDITION_UNDECIDED && !verdict->undecided)
-            verdict->undecided = results_format(results, "%s (%s)", condition.text, said);
-    }
-    rank_add_section(results, rank, section);
+    rank_add_section(check->results, rank, section);
     return true;
 }
 
-static bool judge_conditions(const struct verdict_on_conditions *verdict, struct error *error)
+static bool judge_conditions(const struct condition_check *check, struct error *error)
 {
-    if (verdict->met)
-        return error_set(error, ERROR_CONDITION, "--fail-if is met: %s", verdict->met);
-    if (verdict->undecided)
-        return error_set(error, ERROR_UNDECIDED, "--fail-if can't be told: %s", verdict->undecided);
+    if (check->met)
+        return error_set(error, ERROR_CONDITION, "--fail-if is met: %s", check->met);
+    if (check->undecided)
+        return error_set(error, ERROR_UNDECIDED, "--fail-if can't be told: %s", check->undecided);
     return true;
 }
 
@@ -161,7 +174,8 @@ static bool compare(char **operands, const struct compare_settings *settings, st
     SCOPED(results) results = {0};
     SCOPED(two_runs) runs = {0};
     SCOPED(run_comparison) comparison = {0};
-    struct verdict_on_conditions verdict = {0};
+    struct condition_check check = {
+        .results = &results, .comparison = &comparison, .texts = &settings->fail_if};
     struct rank_results *rank;
 
     results_init(&results);
@@ -170,12 +184,11 @@ static bool compare(char **operands, const struct compare_settings *settings, st
     match_renamed_kernels(&runs.a, &runs.b);
     compare_runs(&comparison, &runs.a, &runs.b, &default_comparison_options);
     rank = describe_comparison(&results, &comparison, &view);
-    if (settings->fail_if.count > 0 &&
-        !add_conditions(&verdict, &results, rank, &comparison, &settings->fail_if, error))
+    if (!add_conditions(&check, rank, error))
         return false;
     if (!print_page(&results, &settings->page, error))
         return false;
-    return judge_conditions(&verdict, error) && judge_files_read(&runs.outcome, error);
+    return judge_conditions(&check, error) && judge_files_read(&runs.outcome, error);
 }
 
 static bool run_with(struct compare_settings *settings, char **operands, struct error *error)

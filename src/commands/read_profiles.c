@@ -105,9 +105,8 @@ static void rank_profiles_clear(struct rank_profiles *profiles)
     pthread_mutex_destroy(&profiles->lock);
 }
 
-bool read_run_profile(struct run_profile *profile, struct files_read *outcome,
-                      struct results *results, char *operand, const struct profile_reading *reading,
-                      struct error *error)
+bool read_run_profile(struct run_profile *profile, struct files_read *outcome, char *operand,
+                      const struct profile_reading *reading, struct error *error)
 {
     SCOPED(rank_profiles) profiles = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct profiling profiling = {.plan = &reading->plan, .profiles = &profiles};
@@ -120,12 +119,12 @@ bool read_run_profile(struct run_profile *profile, struct files_read *outcome,
 
     if (!find_input_files(&files, &operand, 1, error))
         return false;
-    read_files(outcome, results, &files, &files_reading);
+    read_files(outcome, reading->results, &files, &files_reading);
     if (outcome->used_count == 0) {
         *error = outcome->first_error;
         return false;
     }
-    note_passed_over(results, &files);
+    note_passed_over(reading->results, &files);
     join_ranks(profile, &profiles);
     return true;
 }

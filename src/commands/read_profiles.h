@@ -15,12 +15,12 @@ struct profile_reading {
     struct booking_plan plan;
     unsigned threads;
     bool shows_progress;
+    struct results *results; /* files of a folder that cannot be used become its problems */
 };
 
-/* Sets `profile`, zeroed, to what the file or folder `operand` holds. Files of a folder that cannot
- * be used become problems in `results` and are counted in `outcome`. */
+/* Sets `profile`, zeroed, to what the file or folder `operand` holds. */
 MUST_USE bool read_run_profile(struct run_profile *profile, struct files_read *outcome,
-                               struct results *results, char *operand,
-                               const struct profile_reading *reading, struct error *error);
+                               char *operand, const struct profile_reading *reading,
+                               struct error *error);
 
 #endif

@@ -88,12 +88,13 @@ static void fill_noise(struct value *cells, const struct measure *measure,
 
 void add_change_row(struct results *results, struct table *table,
                     const struct run_comparison *comparison, const struct change *change,
-                    const char *label, int depth)
+                    struct change_label label)
 {
     const struct measure *measure = change_measure(change);
-    struct value *cells = table_add_row(results, table, depth);
+    struct value *cells = table_add_row(results, table, label.depth);
 
-    cells[COLUMN_NAME] = value_text(results_text(results, label ? label : measure->title));
+    cells[COLUMN_NAME] =
+        value_text(results_text(results, label.text ? label.text : measure->title));
     if (measure->detail[0])
         cells[COLUMN_DETAIL] = value_text(results_text(results, measure->detail));
     cells[COLUMN_A] = mean_as_value(measure, change->mean_a);
@@ -196,7 +197,8 @@ static void add_kind_table(struct results *results, struct section *section,
     table->rows_in_all = count;
     for (uint32_t i = first; i < end && table->row_count < view->top; i++)
         if (is_in_table(of, &comparison->changes[i], view))
-            add_change_row(results, table, comparison, &comparison->changes[i], NULL, 0);
+            add_change_row(results, table, comparison, &comparison->changes[i],
+                           (struct change_label){NULL, 0});
 }
 
 void add_changes_of_kind(struct results *results, struct section *section,

@@ -52,6 +52,16 @@ static const struct change *larger_but_unsure(const struct run_comparison *compa
     return first;
 }
 
+/* Of the difference, sure or not. */
+static const char *largest_part(struct results *results, const struct run_comparison *comparison)
+{
+    uint32_t first = comparison->first[MEASURE_ACCOUNT];
+
+    if (first == comparison->first[MEASURE_ACCOUNT + 1])
+        return "none";
+    return movement(results, &comparison->changes[first]);
+}
+
 /* How far the largest sure change goes. */
 static const char *explain_by(struct results *results, const struct change *cause,
                               const struct change *against, double whole)
@@ -135,8 +145,8 @@ const char *comparison_headline(struct results *results, const struct run_compar
     case CHANGE_NOT_KNOWN:
         return results_format(results,
                               "Whether the runs differ is not known: %s, and with one step nothing "
-                              "tells the noise.",
-                              times);
+                              "tells the noise; the largest part: %s.",
+                              times, largest_part(results, comparison));
     case CHANGE_SAME:
     case CHANGE_NOISE:
         return results_format(results, "No significant change: %s, within the noise; %s.", times,

@@ -2,18 +2,26 @@
 #include "comparison/comparison_sections.h"
 
 /* What is not known of a run, with the input that would tell. */
-static void add_needs(struct results *results, struct section *section, const char *key,
-                      const char *title, const char *needs_a, const char *needs_b)
+struct unknown {
+    const char *key;
+    const char *title;
+    const char *needs_a; /* NULL: it is known of A */
+    const char *needs_b;
+};
+
+static void add_unknown(struct results *results, struct section *section,
+                        const struct unknown *what)
 {
-    const char *needs = needs_a ? needs_a : needs_b;
+    const char *needs = what->needs_a ? what->needs_a : what->needs_b;
 
     if (!needs)
         return;
     section_add_number(results, section,
-                       (struct number){key, title, value_not_known(results_text(results, needs)),
-                                       needs_a && needs_b ? "of both"
-                                       : needs_a          ? "of A"
-                                                          : "of B"});
+                       (struct number){what->key, what->title,
+                                       value_not_known(results_text(results, needs)),
+                                       what->needs_a && what->needs_b ? "of both"
+                                       : what->needs_a                ? "of A"
+                                                                      : "of B"});
 }
 
 static struct section *describe_work(struct results *results,
@@ -25,9 +33,12 @@ static struct section *describe_work(struct results *results,
                     "What a step computes, launches and copies. The change of a share is in "
                     "points: 40 % to 42 % is 2 %.");
 
-    add_needs(results, section, "flops", "FLOPs", comparison->a->needs_flops,
-              comparison->b->needs_flops);
-    add_needs(results, section, "mfu", "MFU", comparison->a->needs_mfu, comparison->b->needs_mfu);
+    add_unknown(results, section,
+                &(struct unknown){"flops", "FLOPs", comparison->a->needs_flops,
+                                  comparison->b->needs_flops});
+    add_unknown(
+        results, section,
+        &(struct unknown){"mfu", "MFU", comparison->a->needs_mfu, comparison->b->needs_mfu});
     add_changes_of_kind(results, section, comparison, view, MEASURE_WORK);
     return section->table_count > 0 || section->number_count > 0 ? section : NULL;
 }
@@ -57,8 +68,9 @@ static struct section *describe_modules(struct results *results,
                     on_host ? "Host time in each module and those in it, forward and backward."
                             : "Device time of each module and those in it, forward and backward.");
 
-    add_needs(results, section, "modules", "modules", comparison->a->needs_modules,
-              comparison->b->needs_modules);
+    add_unknown(results, section,
+                &(struct unknown){"modules", "modules", comparison->a->needs_modules,
+                                  comparison->b->needs_modules});
     add_changes_of_kind(results, section, comparison, view, MEASURE_MODULE);
     return section->table_count > 0 || section->number_count > 0 ? section : NULL;
 }
@@ -71,8 +83,9 @@ static struct section *describe_memory(struct results *results,
         section_new(results, "memory_changes", "Memory",
                     "The most that is allocated in a step, and what it is for at that moment.");
 
-    add_needs(results, section, "memory", "memory", comparison->a->needs_memory,
-              comparison->b->needs_memory);
+    add_unknown(results, section,
+                &(struct unknown){"memory", "memory", comparison->a->needs_memory,
+                                  comparison->b->needs_memory});
     add_changes_of_kind(results, section, comparison, view, MEASURE_MEMORY);
     return section->table_count > 0 || section->number_count > 0 ? section : NULL;
 }

@@ -51,10 +51,15 @@ struct change_columns {
 struct table *add_change_table(struct results *results, struct section *section, const char *key,
                                const char *title, const struct change_columns *columns);
 
-/* `label` NULL: the measure's title. */
+/* How a row stands in its table. */
+struct change_label {
+    const char *text; /* NULL: the measure's title */
+    int depth;
+};
+
 void add_change_row(struct results *results, struct table *table,
                     const struct run_comparison *comparison, const struct change *change,
-                    const char *label, int depth);
+                    struct change_label label);
 
 /* All changes of a kind, the largest first: a table for each unit, none where there are none. */
 void add_changes_of_kind(struct results *results, struct section *section,

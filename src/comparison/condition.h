@@ -35,10 +35,14 @@ enum condition_state {
  * what is accepted there. */
 MUST_USE bool condition_parse(struct condition *condition, const char *text, struct error *error);
 
-/* Sets *state, and *said to a sentence that says why. ERROR_USAGE where neither run has anything of
- * the name: it lists the names. */
+struct condition_outcome {
+    enum condition_state state;
+    const char *said; /* a sentence that says why; lives as long as the results */
+};
+
+/* ERROR_USAGE where neither run has anything of the name: it lists the names. */
 MUST_USE bool condition_decide(const struct condition *condition,
                                const struct run_comparison *comparison, struct results *results,
-                               enum condition_state *state, const char **said, struct error *error);
+                               struct condition_outcome *outcome, struct error *error);
 
 #endif

@@ -40,8 +40,6 @@ struct subject_values {
     double mean_a;
     double mean_b;
     enum unit unit;
-    uint32_t rows_a;
-    uint32_t rows_b;
 };
 
 static void subject_values_clear(struct subject_values *values)
@@ -157,24 +155,20 @@ static bool no_such_name(const struct condition *condition, struct error *error)
 
 /* ---- values ---- */
 
-/* Adds the rows of one run; their number. */
-static uint32_t sum_rows(double *to, double *mean, enum unit *unit, const struct run_profile *run,
-                         const struct subject *subject)
+/* Adds the rows of one run. */
+static void sum_rows(double *to, double *mean, enum unit *unit, const struct run_profile *run,
+                     const struct subject *subject)
 {
-    uint32_t rows = 0;
-
     for (uint32_t i = 0; i < run->count; i++) {
         const struct measure *measure = &run->measures[i];
 
         if (!fits(subject, measure))
             continue;
-        rows++;
         *unit = measure->unit;
         *mean += measure_mean(run, measure);
         for (uint32_t step = 0; step < run->step_count; step++)
             to[step] += measure_at(run, measure, step);
     }
-    return rows;
 }
 
 static void take_values(struct subject_values *values, const struct run_comparison *comparison,
@@ -184,8 +178,8 @@ static void take_values(struct subject_values *values, const struct run_comparis
 
     values->a = require_memory(calloc(a->step_count + (size_t)1, sizeof *values->a));
     values->b = require_memory(calloc(b->step_count + (size_t)1, sizeof *values->b));
-    values->rows_a = sum_rows(values->a, &values->mean_a, &values->unit, a, subject);
-    values->rows_b = sum_rows(values->b, &values->mean_b, &values->unit, b, subject);
+    sum_rows(values->a, &values->mean_a, &values->unit, a, subject);
+    sum_rows(values->b, &values->mean_b, &values->unit, b, subject);
 }
 
 static bool check_unit(const struct condition *condition, const struct subject_values *values,
@@ -266,63 +260,61 @@ static const char *movement_in_words(struct results *results, const struct condi
                           100 * change / fabs(values->mean_a));
 }
 
-static enum condition_state judge(const struct condition *condition,
-                                  const struct run_comparison *comparison,
-                                  const struct subject_values *values, struct results *results,
-                                  const char **said)
+static struct condition_outcome judge(const struct condition *condition,
+                                      const struct run_comparison *comparison,
+                                      const struct subject_values *values, struct results *results)
 {
     double found = observed(condition, values);
     bool exceeds = condition->is_above ? found > condition->limit : found < condition->limit;
     const char *words = movement_in_words(results, condition, values);
     struct noise_verdict noise;
 
-    *said = words;
     if (!exceeds)
-        return CONDITION_NOT_MET;
+        return (struct condition_outcome){CONDITION_NOT_MET, words};
     if (condition->kind == LIMIT_VALUE)
-        return CONDITION_MET;
+        return (struct condition_outcome){CONDITION_MET, words};
     noise =
         compare_values(values->a, comparison->a->step_count, values->b, comparison->b->step_count);
-    if (!noise.is_known) {
-        *said =
-            results_format(results, "%s, but with one step in a run its noise is not known", words);
-        return CONDITION_UNDECIDED;
-    }
-    if (noise.chance > 0.05) {
-        *said = results_format(results, "%s, but steps of equal runs differ as much in %s of cases",
-                               words, format_fraction(noise.chance).text);
-        return CONDITION_UNDECIDED;
-    }
-    return CONDITION_MET;
+    if (!noise.is_known)
+        return (struct condition_outcome){
+            CONDITION_UNDECIDED,
+            results_format(results, "%s, but with one step in a run its noise is not known",
+                           words)};
+    if (noise.chance > 0.05)
+        return (struct condition_outcome){
+            CONDITION_UNDECIDED,
+            results_format(results, "%s, but steps of equal runs differ as much in %s of cases",
+                           words, format_fraction(noise.chance).text)};
+    return (struct condition_outcome){CONDITION_MET, words};
 }
 
 bool condition_decide(const struct condition *condition, const struct run_comparison *comparison,
-                      struct results *results, enum condition_state *state, const char **said,
+                      struct results *results, struct condition_outcome *outcome,
                       struct error *error)
 {
     struct subject subject = {
         .kind = MEASURE_WORK, .pattern = condition->subject, .is_exact = true};
-    SCOPED(subject_values) values = {.unit = UNIT_NONE};
     bool is_found = find_subject(&subject, condition->subject, comparison);
     const char *needs_a = needs_of(comparison->a, &subject);
     const char *needs_b = needs_of(comparison->b, &subject);
+    struct subject_values values = {.unit = UNIT_NONE};
+    bool is_decided;
 
     if (needs_a || needs_b) {
-        *state = CONDITION_UNDECIDED;
-        *said = results_format(results, "%s is not known of %s: %s", condition->subject,
-                               !needs_a  ? "B"
-                               : needs_b ? "both runs"
-                                         : "A",
-                               needs_a ? needs_a : needs_b);
+        outcome->state = CONDITION_UNDECIDED;
+        outcome->said = results_format(results, "%s is not known of %s: %s", condition->subject,
+                                       !needs_a  ? "B"
+                                       : needs_b ? "both runs"
+                                                 : "A",
+                                       needs_a ? needs_a : needs_b);
         return true;
     }
-    if (!is_found)
+    if (!is_found || (!run_has(comparison->a, &subject) && !run_has(comparison->b, &subject)))
         return no_such_name(condition, error);
     take_values(&values, comparison, &subject);
-    if (values.rows_a == 0 && values.rows_b == 0)
-        return no_such_name(condition, error);
-    if (!check_unit(condition, &values, error))
-        return false;
-    *state = judge(condition, comparison, &values, results, said);
-    return true;
+    is_decided = check_unit(condition, &values, error);
+    if (is_decided)
+        *outcome = judge(condition, comparison, &values, results);
+    subject_values_clear(&values);
+    return is_decided;
 }

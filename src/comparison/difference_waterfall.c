@@ -85,79 +85,84 @@ static void fill_verdict(struct value *cells, const struct change *change)
     cells[RATE] = value_number(change->rate);
 }
 
+/* The table while it is filled. */
+struct waterfall {
+    struct results *results;
+    struct table *table;
+    const struct run_comparison *comparison;
+    int64_t step_a_ns;
+    int64_t so_far_ns; /* A's step with the changes of all rows above */
+};
+
 /* The first row, or the last. */
-static struct value *add_step_row(struct results *results, struct table *table, const char *title,
-                                  const char *key)
+static struct value *add_step_row(const struct waterfall *fall, const char *title, const char *key)
 {
-    struct value *cells = table_add_row(results, table, 0);
+    struct value *cells = table_add_row(fall->results, fall->table, 0);
 
     cells[LABEL] = value_text(title);
+    cells[TO] = value_time_ns(fall->so_far_ns);
     cells[KEY] = value_text(key);
     return cells;
 }
 
-static void add_step_of_a(struct results *results, struct table *table, int64_t step_ns)
+static struct value share_of_a(const struct waterfall *fall, int64_t change_ns)
 {
-    struct value *cells = add_step_row(results, table, "step of A", "step_a");
-
-    cells[TIME_A] = cells[TO] = value_time_ns(step_ns);
+    return fall->step_a_ns > 0 ? value_fraction((double)change_ns / (double)fall->step_a_ns)
+                               : value_none();
 }
 
-static void add_step_of_b(struct results *results, struct table *table,
-                          const struct run_comparison *comparison, int64_t a_ns, int64_t b_ns)
+static void add_step_of_b(const struct waterfall *fall)
 {
-    struct value *cells = add_step_row(results, table, "step of B", "step_b");
+    struct value *cells = add_step_row(fall, "step of B", "step_b");
+    int64_t change_ns = fall->so_far_ns - fall->step_a_ns;
 
-    cells[TIME_B] = cells[TO] = value_time_ns(b_ns);
-    cells[CHANGE] = value_time_ns(b_ns - a_ns);
-    if (a_ns > 0)
-        cells[SHARE] = value_fraction((double)(b_ns - a_ns) / (double)a_ns);
-    fill_verdict(cells, find_change(comparison, MEASURE_STEP, "step_time"));
+    cells[TIME_B] = value_time_ns(fall->so_far_ns);
+    cells[CHANGE] = value_time_ns(change_ns);
+    cells[SHARE] = share_of_a(fall, change_ns);
+    fill_verdict(cells, find_change(fall->comparison, MEASURE_STEP, "step_time"));
 }
 
-static int64_t add_account_row(struct results *results, struct table *table,
-                               const struct run_comparison *comparison,
-                               const struct account_change *change, int64_t from_ns,
-                               int64_t step_ns)
+static void add_account_row(struct waterfall *fall, const struct account_change *change)
 {
     const struct account_description *account = &account_descriptions[change->account];
-    struct value *cells = table_add_row(results, table, 1);
+    struct value *cells = table_add_row(fall->results, fall->table, 1);
     int64_t difference = difference_of(change);
 
     cells[LABEL] = value_text(account->title);
     cells[TIME_A] = value_time_ns(change->a_ns);
     cells[TIME_B] = value_time_ns(change->b_ns);
     cells[CHANGE] = value_time_ns(difference);
-    if (step_ns > 0)
-        cells[SHARE] = value_fraction((double)difference / (double)step_ns);
-    cells[FROM] = value_time_ns(from_ns);
-    cells[TO] = value_time_ns(from_ns + difference);
+    cells[SHARE] = share_of_a(fall, difference);
+    cells[FROM] = value_time_ns(fall->so_far_ns);
+    fall->so_far_ns += difference;
+    cells[TO] = value_time_ns(fall->so_far_ns);
     cells[KEY] = value_text(account->key);
-    fill_verdict(cells, find_change(comparison, MEASURE_ACCOUNT, account->key));
-    return from_ns + difference;
+    fill_verdict(cells, find_change(fall->comparison, MEASURE_ACCOUNT, account->key));
 }
 
 static void add_waterfall(struct results *results, struct section *section,
                           const struct run_comparison *comparison)
 {
-    struct table *table = add_waterfall_table(results, section);
     struct account_change changes[ACCOUNT_COUNT];
     int64_t means_a[ACCOUNT_COUNT], means_b[ACCOUNT_COUNT];
-    int64_t step_a = take_means(means_a, comparison->a);
     int64_t step_b = take_means(means_b, comparison->b);
-    int64_t running_ns = step_a;
+    struct waterfall fall = {.results = results,
+                             .table = add_waterfall_table(results, section),
+                             .comparison = comparison,
+                             .step_a_ns = take_means(means_a, comparison->a)};
 
     for (int a = 0; a < ACCOUNT_COUNT; a++)
         changes[a] = (struct account_change){(enum account)a, means_a[a], means_b[a]};
     qsort(changes, ACCOUNT_COUNT, sizeof *changes, compare_account_changes);
-    add_step_of_a(results, table, step_a);
+    fall.so_far_ns = fall.step_a_ns;
+    add_step_row(&fall, "step of A", "step_a")[TIME_A] = value_time_ns(fall.step_a_ns);
     for (int a = 0; a < ACCOUNT_COUNT; a++)
         if (changes[a].a_ns != 0 || changes[a].b_ns != 0)
-            running_ns =
-                add_account_row(results, table, comparison, &changes[a], running_ns, step_a);
-    add_step_of_b(results, table, comparison, step_a, step_b);
-    require_invariant(running_ns == step_b, "the changes of all accounts sum to that of the step");
-    table->note = "Every nanosecond of the difference is in exactly one account.";
+            add_account_row(&fall, &changes[a]);
+    add_step_of_b(&fall);
+    require_invariant(fall.so_far_ns == step_b,
+                      "the changes of all accounts sum to that of the step");
+    fall.table->note = "Every nanosecond of the difference is in exactly one account.";
 }
 
 static void add_numbers(struct results *results, struct section *section,

@@ -61,23 +61,22 @@ static void add_members(struct results *results, struct table *table,
     for (uint32_t i = comparison->first[MEASURE_KERNEL]; i < comparison->first[MEASURE_KERNEL + 1];
          i++)
         if (sum_around(comparison, &comparison->changes[i]) == sum->a)
-            add_change_row(results, table, comparison, &comparison->changes[i], NULL, 1);
+            add_change_row(results, table, comparison, &comparison->changes[i],
+                           (struct change_label){NULL, 1});
 }
 
 static void add_row(struct results *results, struct table *table,
                     const struct run_comparison *comparison, const struct change *change)
 {
     const struct measure *measure = change_measure(change);
+    struct change_label label = {NULL, 0};
 
-    if (measure->kind != MEASURE_RENAMED) {
-        add_change_row(results, table, comparison, change, NULL, 0);
-        return;
-    }
-    add_change_row(results, table, comparison, change,
-                   results_format(results, "%s: other kernels (%s)", measure->name,
-                                  kernel_class_title((enum kernel_class)measure->class)),
-                   0);
-    add_members(results, table, comparison, change);
+    if (measure->kind == MEASURE_RENAMED)
+        label.text = results_format(results, "%s: other kernels (%s)", measure->name,
+                                    kernel_class_title((enum kernel_class)measure->class));
+    add_change_row(results, table, comparison, change, label);
+    if (measure->kind == MEASURE_RENAMED)
+        add_members(results, table, comparison, change);
 }
 
 struct section *describe_kernel_changes(struct results *results,

@@ -58,13 +58,18 @@ static void add_accounts(struct run_profile *profile, const struct step_ledger *
     }
 }
 
-/* A part of the step as a share of it. */
-static void add_share(struct run_profile *profile, const char *name, const char *title,
-                      const struct step_ledger *step, int64_t part_ns, uint32_t row)
+/* A part of the step as a share of it, without its whole. */
+static struct measure *share(struct run_profile *profile, const char *name, const char *title)
 {
     struct measure *measure = titled(profile, MEASURE_WORK, name, title, UNIT_FRACTION);
 
     measure_has_wholes(profile, measure);
+    return measure;
+}
+
+static void set_share(struct measure *measure, uint32_t row, int64_t part_ns,
+                      const struct step_ledger *step)
+{
     measure->values[row] = part_ns;
     measure->wholes[row] = whole_ns(step);
 }
@@ -89,14 +94,15 @@ static void add_facts_of_step(struct run_profile *profile, const struct profile_
     const struct step_ledger *step = &source->ledger->steps[step_index];
     const struct step_efficiency *efficiency = &source->efficiency->steps[step_index];
 
-    add_share(profile, "device_busy", source->ledger->is_cpu_only ? "in operators" : "device busy",
-              step, step->busy_ns, row);
+    set_share(
+        share(profile, "device_busy", source->ledger->is_cpu_only ? "in operators" : "device busy"),
+        row, step->busy_ns, step);
     if (!profile->needs_mfu) {
         const struct matrix_time *time = &efficiency->time;
 
-        add_share(profile, "mfu", "MFU", step, time->model_ns, row);
-        add_share(profile, "hfu", "HFU", step,
-                  time->model_ns + time->recomputed_ns + time->extra_ns, row);
+        set_share(share(profile, "mfu", "MFU"), row, time->model_ns, step);
+        set_share(share(profile, "hfu", "HFU"), row,
+                  time->model_ns + time->recomputed_ns + time->extra_ns, step);
         add_time(profile, "below_peak", "matrix work below the peak", time->below_peak_ns, row);
     }
     if (!profile->needs_flops) {

@@ -25,14 +25,25 @@ static void add_call(struct work_walk *walk, struct measure *measure, uint32_t r
     measure->calls[row]++;
 }
 
-/* Adds to a number of the run as a whole. */
-static void add_amount(struct work_walk *walk, const char *name, const char *title, enum unit unit,
-                       uint32_t row, int64_t amount)
-{
-    struct measure *measure = profile_measure(walk->profile, MEASURE_WORK, name, "");
+/* Numbers of the run as a whole. */
+struct amount {
+    const char *name;
+    const char *title;
+    enum unit unit;
+};
 
-    measure->title = title;
-    measure->unit = unit;
+static const struct amount kernels = {"kernels", "kernels", UNIT_COUNT};
+static const struct amount launches = {"launches", "launch calls", UNIT_COUNT};
+static const struct amount copied_bytes = {"copied_bytes", "bytes copied", UNIT_BYTES};
+static const struct amount operators = {"operators", "operator calls", UNIT_COUNT};
+
+static void add_amount(struct work_walk *walk, const struct amount *what, uint32_t row,
+                       int64_t amount)
+{
+    struct measure *measure = profile_measure(walk->profile, MEASURE_WORK, what->name, "");
+
+    measure->title = what->title;
+    measure->unit = what->unit;
     measure->values[row] = plus(measure->values[row], amount);
 }
 
@@ -82,7 +93,7 @@ static void add_kernel(struct work_walk *walk, uint32_t index, uint32_t row, uin
                               kernel_class_key((enum kernel_class) class), "");
     measure->title = kernel_class_title((enum kernel_class) class);
     add_call(walk, measure, row, event->duration_ns);
-    add_amount(walk, "kernels", "kernels", UNIT_COUNT, row, 1);
+    add_amount(walk, &kernels, row, 1);
 }
 
 /* The calls that launched work; one call may launch many kernels (a CUDA graph). */
@@ -93,7 +104,7 @@ static void add_launch(struct work_walk *walk, uint32_t index, uint32_t row)
     if (launch == NO_EVENT || walk->has_launched[launch])
         return;
     walk->has_launched[launch] = true;
-    add_amount(walk, "launches", "launch calls", UNIT_COUNT, row, 1);
+    add_amount(walk, &launches, row, 1);
 }
 
 static void add_device_events(struct work_walk *walk)
@@ -115,8 +126,7 @@ static void add_device_events(struct work_walk *walk)
         if (event->kind == EVENT_KERNEL)
             add_kernel(walk, i, row, ledger->classes[i]);
         else if (event->kind == EVENT_MEMCPY && trace->details[event->detail].bytes > 0)
-            add_amount(walk, "copied_bytes", "bytes copied", UNIT_BYTES, row,
-                       trace->details[event->detail].bytes);
+            add_amount(walk, &copied_bytes, row, trace->details[event->detail].bytes);
     }
 }
 
@@ -146,7 +156,7 @@ static void add_host_events(struct work_walk *walk)
         measure = profile_measure(walk->profile, MEASURE_HOST_OPERATOR,
                                   trace_text(trace, event->name), shapes);
         add_call(walk, measure, row, own_ns[i]);
-        add_amount(walk, "operators", "operator calls", UNIT_COUNT, row, 1);
+        add_amount(walk, &operators, row, 1);
     }
     free(own_ns);
 }

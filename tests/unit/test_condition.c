@@ -113,14 +113,13 @@ static void clear(struct fixture *made)
 static enum condition_state decided(struct fixture *made, const char *text)
 {
     struct condition condition = parsed(text);
-    enum condition_state state = CONDITION_UNDECIDED;
+    struct condition_outcome outcome = {CONDITION_UNDECIDED, NULL};
     struct error error = {0};
-    const char *said = NULL;
 
-    if (!condition_decide(&condition, &made->comparison, &made->results, &state, &said, &error))
+    if (!condition_decide(&condition, &made->comparison, &made->results, &outcome, &error))
         fail_msg("%s", error.message);
-    assert_non_null(said);
-    return state;
+    assert_non_null(outcome.said);
+    return outcome.state;
 }
 
 static void conditions_are_decided(void **state)
@@ -169,12 +168,11 @@ static void names_and_units_are_checked(void **state)
     two_runs(&made, 6, 500000);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct condition condition = parsed(wrong[i]);
-        enum condition_state decision;
+        struct condition_outcome outcome;
         struct error error = {0};
-        const char *said;
 
-        assert_false(condition_decide(&condition, &made.comparison, &made.results, &decision, &said,
-                                      &error));
+        assert_false(
+            condition_decide(&condition, &made.comparison, &made.results, &outcome, &error));
         assert_int_equal(error.class, ERROR_USAGE);
     }
     clear(&made);
