@@ -240,6 +240,7 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     add_ranks_table(results, section, run, &spread, top);
     add_job_ledger_table(results, section, run);
     add_joint_collectives_table(results, section, run, top);
+    add_pipeline_table(results, section, run);
     add_imbalance_table(results, section, run);
     add_clocks_table(results, section, run, top);
     add_rank_steps_table(results, section, run);

@@ -31,6 +31,7 @@ const char *rank_text(struct results *results, const struct all_ranks *run, size
 static void find_straggler(struct ranks_spread *spread, const struct all_ranks *run)
 {
     int64_t most_ns = 0;
+    double times_average;
 
     spread->straggler = SIZE_MAX;
     for (uint32_t i = 0; i < run->count; i++) {
@@ -42,8 +43,9 @@ static void find_straggler(struct ranks_spread *spread, const struct all_ranks *
             spread->straggler = i;
         }
     }
-    if ((double)most_ns * 5 <= (double)spread->waiting_ns ||
-        (double)most_ns * (double)run->count <= 2 * (double)spread->waiting_ns)
+    times_average =
+        spread->waiting_ns ? (double)most_ns * run->count / (double)spread->waiting_ns : 0;
+    if (times_average <= 2 || (times_average <= 10 && most_ns <= spread->waiting_ns / 5))
         spread->straggler = SIZE_MAX;
 }
 
@@ -130,6 +132,12 @@ static struct value if_joined(const struct rank_in_run *rank, struct value value
                : value_not_known("needs the traces of the ranks it talks to");
 }
 
+/* The place in an axis of one rank says nothing. */
+static bool tells_apart(const struct all_ranks *run, unsigned axis)
+{
+    return !run->layout.is_given || run->layout.sizes[axis] > 1;
+}
+
 static void fill_row(struct value *cells, const struct ranks_view *view, size_t index)
 {
     const struct rank_in_run *rank = &view->run->ranks[index];
@@ -157,8 +165,9 @@ static void fill_row(struct value *cells, const struct ranks_view *view, size_t 
     cells[15] = if_joined(rank, value_time_ns(communication->transfer_ns));
     cells[16] = value_text(remark_on(view->results, view->run, index, view->spread));
     for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
-        cells[17 + axis] =
-            rank->coordinates[axis] < 0 ? value_none() : value_count(rank->coordinates[axis]);
+        cells[17 + axis] = tells_apart(view->run, axis) && rank->coordinates[axis] >= 0
+                               ? value_count(rank->coordinates[axis])
+                               : value_none();
     cells[21] = *digest->hostname ? value_text(results_text(view->results, digest->hostname))
                                   : value_none();
 }
@@ -228,10 +237,10 @@ void add_ranks_table(struct results *results, struct section *section, const str
         {"waiting", "waiting", UNIT_TIME_NS, 5, false},
         {"transfer", "transfer", UNIT_TIME_NS, 5, false},
         {"remark", "stands out", UNIT_TEXT, 0, false},
-        {"tp", "tp", UNIT_COUNT, 3, false},
-        {"cp", "cp", UNIT_COUNT, 3, false},
-        {"dp", "dp", UNIT_COUNT, 3, false},
-        {"pp", "pp", UNIT_COUNT, 3, false},
+        {"tp", "tp", UNIT_COUNT, 4, false},
+        {"cp", "cp", UNIT_COUNT, 4, false},
+        {"dp", "dp", UNIT_COUNT, 4, false},
+        {"pp", "pp", UNIT_COUNT, 4, false},
         {"host", "host", UNIT_TEXT, 6, false},
     };
     struct ranks_view view = {.results = results, .run = run, .spread = spread};

@@ -12,8 +12,8 @@ struct ranks_spread {
     size_t slowest;       /* the longest mean step, by more than 2 % of the median rank's */
     size_t least_waiting; /* where calls do not join: the least exposed communication, by more than
                              5 % of a step */
-    size_t straggler;     /* others wait for it most: more than a fifth of all waiting, and twice as
-                             much as for the average rank */
+    size_t straggler;     /* others wait for it most: more than twice as much as for the average
+                             rank, and more than a fifth of all waiting or ten times the average */
     int64_t median_step_ns;
     int64_t median_exposed_ns;
     int64_t waiting_ns; /* of all ranks, for whom it is known */
@@ -37,6 +37,10 @@ void add_job_ledger_table(struct results *results, struct section *section,
 /* Collectives by kind, size and what their groups divide: waiting, transfer and bandwidth. */
 void add_joint_collectives_table(struct results *results, struct section *section,
                                  const struct all_ranks *run, uint32_t top);
+
+/* The stages of a pipeline, where the layout has any: their bubble, beside the schedule's own. */
+void add_pipeline_table(struct results *results, struct section *section,
+                        const struct all_ranks *run);
 
 /* How unequal the ranks are. */
 void add_imbalance_table(struct results *results, struct section *section,

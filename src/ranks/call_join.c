@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* How many calls more or less one rank's trace may begin with than another's. */
-enum { SHIFT_MAX = 64, SAMPLES_MAX = 512 };
+enum { SHIFT_MAX = 64, SAMPLES_MAX = 512, SAMPLES_MIN = 8 };
 /* Ends that lie so close together need no other shift. */
 static const int64_t close_ns = 100000;
 
@@ -158,6 +158,7 @@ static bool may_be_one(const struct digest_call *a, const struct digest_call *b)
 /* How badly the calls fit where call k of `some` is call k + shift of `all`. */
 struct shift_fit {
     size_t mismatches;
+    size_t samples;
     int64_t spread_ns; /* between the ends, once the clocks are set to each other */
     int64_t offset_ns; /* between the clocks, as a size */
 };
@@ -184,6 +185,7 @@ static struct shift_fit measure_shift(const struct joiner *joiner, const struct 
         fit.mismatches = SIZE_MAX;
         return fit;
     }
+    fit.samples = count;
     fit.spread_ns =
         percentile_of(differences_ns, count, 90) - percentile_of(differences_ns, count, 10);
     fit.offset_ns = llabs(percentile_of(differences_ns, count, 50));
@@ -197,29 +199,34 @@ static int spread_class(int64_t spread_ns)
     return 64 - __builtin_clzll((unsigned long long)spread_ns / 2000 + 1);
 }
 
-/* A wrong shift compares other calls, so that ends scatter. */
-static bool fits_better(const struct shift_fit *a, const struct shift_fit *b)
+/* A wrong shift compares other calls, so that ends scatter: where there are enough calls to see
+ * that, and by a class or more, `margin` more. Else clocks decide. */
+static bool fits_better(const struct shift_fit *a, const struct shift_fit *b, int margin)
 {
     int a_class = spread_class(a->spread_ns), b_class = spread_class(b->spread_ns);
 
     if (a->mismatches != b->mismatches)
         return a->mismatches < b->mismatches;
-    return a_class != b_class ? a_class < b_class : a->offset_ns < b->offset_ns;
+    if (a->samples >= SAMPLES_MIN && b->samples >= SAMPLES_MIN && a_class != b_class)
+        return a_class + margin < b_class;
+    return a->offset_ns < b->offset_ns;
 }
 
 static int64_t find_shift(const struct joiner *joiner, const struct rank_calls *all,
                           const struct rank_calls *some)
 {
     struct shift_fit best = measure_shift(joiner, all, some, 0);
+    bool is_as_long = all->count == some->count && best.mismatches == 0;
     int64_t best_shift = 0;
 
-    if (all->count == some->count && best.mismatches == 0 && best.spread_ns < close_ns)
+    if (is_as_long && best.spread_ns < close_ns)
         return 0;
     for (int64_t size = 1; size <= SHIFT_MAX; size++) {
         for (int sign = 1; sign >= -1; sign -= 2) {
             struct shift_fit fit = measure_shift(joiner, all, some, sign * size);
+            bool is_first = best_shift == 0 && is_as_long; /* as many calls: no shift is likely */
 
-            if (fits_better(&fit, &best)) {
+            if (fits_better(&fit, &best, is_first ? 1 : 0)) {
                 best = fit;
                 best_shift = sign * size;
             }

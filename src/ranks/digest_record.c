@@ -211,7 +211,7 @@ static void take_facts(struct rank_digest *digest, struct digest_reader *reader)
     for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
         digest->coordinates[axis] = -1;
     for (uint32_t axis = 0; axis < axes; axis++) {
-        int32_t coordinate = digest_take_small(reader);
+        int32_t coordinate = (int32_t)take_within(reader, -1, (int64_t)1 << 20);
 
         if (axis < AXIS_COUNT)
             digest->coordinates[axis] = coordinate;

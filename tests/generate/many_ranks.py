@@ -245,7 +245,7 @@ def split_exposed(rank: Rank, known: dict[tuple[Any, ...], tuple[int, int, int]]
         ready = call.end - length if count > 1 else None
         spans.append((call.start, ready, call.end, call.args["Collective name"] != "allreduce"))
         marks.update((call.start, call.end, *([ready] if ready is not None else [])))
-    parts = {"waiting": 0, "transfer": 0, "unknown": 0}
+    parts = {"waiting": 0, "bubble": 0, "transfer": 0, "unknown": 0}
     ordered = sorted(marks)
     for begin, end in zip(ordered, ordered[1:]):
         if any(a <= begin < b for a, b in rank.compute):
@@ -259,6 +259,7 @@ def split_exposed(rank: Rank, known: dict[tuple[Any, ...], tuple[int, int, int]]
             parts["unknown"] += end - begin
         else:
             parts["waiting"] += end - begin
+            parts["bubble"] += (end - begin) * min(here)[3]
     return parts
 
 

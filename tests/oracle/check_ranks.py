@@ -15,6 +15,7 @@ from pathlib import Path
 
 from shared_traces import SHARED, Outcome, program_of, report_of, skip_without
 
+PIPELINE = SHARED / "traces" / "primus_pp"
 DLRM = SHARED / "traces" / "param" / "dlrm_kineto"
 
 
@@ -59,11 +60,37 @@ def check_dlrm(program: Path) -> Outcome:
     return outcome
 
 
+def check_pipeline(program: Path) -> Outcome:
+    """Eight stages, 16 micro-batches, two chunks on a rank: idle time beside what the schedule itself costs."""
+    outcome = Outcome("pipeline, 8 stages")
+    if not PIPELINE.is_dir():
+        outcome.skipped += 1
+        return outcome
+    computes, longest = [], 0.0
+    for path in sorted(PIPELINE.iterdir()):
+        iterations = [i for key, i in json.loads(path.read_text()).items() if int(key) >= 3]
+        pairs = [(i["fwd_start"], i["fwd_end"]) for i in iterations]
+        pairs += [(i["bwd_start"], i["bwd_end"]) for i in iterations]
+        compute = sum(end - start for starts, ends in pairs for start, end in zip(starts, ends))
+        computes.append(compute / len(iterations))
+        longest = max(longest, sum(i["total"] for i in iterations) / len(iterations))
+    report, message = report_of(program, PIPELINE, ["--layout", "pp=8,m=16,v=2", "--steps", "3-"])
+    outcome.check(report is not None, message)
+    if report is None:
+        return outcome
+    numbers = report["overview"]["numbers"]
+    bubble = 1 - sum(computes) / len(computes) / longest
+    outcome.check(abs(numbers["bubble"]["value"] - bubble) < 1e-4, f"bubble of {bubble}")
+    outcome.check(numbers["bubble_ideal"]["value"] == 7 / 39, "(p - 1) / (m v + p - 1)")
+    return outcome
+
+
 def main() -> None:
     program = program_of(sys.argv)
     skip_without(DLRM)
     outcome = Outcome("all")
     outcome.add(check_dlrm(program))
+    outcome.add(check_pipeline(program))
     outcome.finish()
 
 

@@ -85,6 +85,34 @@ def compare_clocks(overview: dict[str, Any], truth: dict[int, Any]) -> None:
             compare(f"what is left of rank {rank}", row["residual_max"] or 0, 0)
 
 
+def compare_bubble(overview: dict[str, Any], truth: dict[int, Any]) -> None:
+    if "bubble" not in overview["numbers"]:
+        return
+    bubble = sum(true["exposed"]["bubble"] for true in truth.values())
+    whole = sum(sum(true["steps"]) for true in truth.values())
+    found = overview["numbers"]["bubble"]["value"]
+    if abs(found - bubble / whole) > 1e-12:
+        raise AssertionError(f"bubble: {found}, not {bubble / whole}")
+
+
+def check_schedule(program: Path) -> None:
+    """Even stages and sends that take no time. Stage s of p ends s backward passes before the first, so that it waits for
+    (p - 1) (forward + backward) - s backward."""
+    stages, batches, forward, backward = 4, 6, 400_000, 800_000
+    settings = settings_of("pp=4", steps=1, micro_batches=batches, jitter=0.0, transfer=1)
+    settings.forward, settings.backward = forward, backward
+    both = forward + backward
+    waits = [(stages - 1) * both - s * backward for s in range(stages)]
+    bubble = sum(waits) / (sum(waits) + stages * batches * both)
+    with tempfile.TemporaryDirectory(prefix="flopledger-ranks-") as name:
+        write_run(Path(name), Run(settings), set())
+        numbers = overview_of(program, "--layout", "pp=4", name)["numbers"]
+        own = (stages - 1) / (batches + stages - 1)
+        compare("the schedule's own bubble", numbers["bubble_ideal"]["value"], own)
+        if abs(numbers["bubble"]["value"] - bubble) > 1e-4:
+            raise AssertionError(f"an even pipeline: {numbers['bubble']['value']}, not {bubble}")
+
+
 def check_digests(program: Path, folder: Path, traces: list[Path], rng: random.Random) -> None:
     digests = []
     for trace in traces:
@@ -132,6 +160,7 @@ def check(program: Path, seed: int) -> None:
             compare_rank(overview, rank, true)
         if not dropped or min(dropped) > 0:
             compare_clocks(overview, truth)
+        compare_bubble(overview, truth)
         check_digests(program, folder, traces, rng)
 
 
@@ -151,7 +180,12 @@ def main() -> None:
         except AssertionError as error:
             failed += 1
             print(f"FAILED: seed {seed}: {error}\n    again: --seed {seed} --count 1")
-    print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
+    try:
+        check_schedule(program)
+    except AssertionError as error:
+        failed += 1
+        print(f"FAILED: {error}")
+    print(f"{arguments.count + 1 - failed} passed, {failed} failed, 0 skipped")
     sys.exit(1 if failed else 0)
 
 

@@ -1,0 +1,146 @@
+/* Reads the timings of one pipeline rank that Megatron-LM's dump writes: for each iteration when
+ * each forward and backward of a micro-batch began and ended, in milliseconds from the iteration's
+ * start. An iteration becomes a step, a forward or backward becomes work of the device. */
+#include "base/json_tree.h"
+#include "readers/reader.h"
+#include "trace/trace_builder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Times beyond this many milliseconds are none. */
+static const double time_limit_ms = 1e9;
+
+/* Everything that is needed while a file is read. */
+struct timings_reading {
+    struct trace_builder builder;
+    uint32_t host;
+    uint32_t stream;
+    uint32_t category;
+    int64_t start_ns; /* of the iteration */
+    int64_t end_ns;   /* of what it holds */
+};
+
+static bool looks_like_timings(const char *head, size_t length)
+{
+    return length > 0 && head[0] == '{' && memmem(head, length, "\"fwd_start\"", 11) &&
+           memmem(head, length, "\"fwd_end\"", 9) && !memmem(head, length, "\"traceEvents\"", 13);
+}
+
+static uint32_t text_of(struct timings_reading *reading, const char *text)
+{
+    return string_pool_add(&reading->builder.strings, text, strlen(text));
+}
+
+/* The time of a number in milliseconds, in ns; -1 where it is none. */
+static int64_t time_of(const struct json_node *node)
+{
+    double ms = node && node->kind == JSON_NUMBER ? strtod(node->text, NULL) : -1;
+
+    return ms >= 0 && ms < time_limit_ms ? (int64_t)(ms * 1e6 + 0.5) : -1;
+}
+
+static void add_event(struct timings_reading *reading, enum event_kind kind, const char *name,
+                      const int64_t range_ns[2])
+{
+    struct event event = {.start_ns = range_ns[0],
+                          .duration_ns = range_ns[1] - range_ns[0],
+                          .correlation = NO_ID,
+                          .external_id = NO_ID,
+                          .name = text_of(reading, name),
+                          .track = kind == EVENT_KERNEL ? reading->stream : reading->host,
+                          .kind = (uint8_t)kind};
+
+    trace_builder_add(&reading->builder, &event);
+    trace_builder_count(&reading->builder, reading->category, 'X', range_ns[0], range_ns[1]);
+    reading->builder.read.events++;
+}
+
+/* The pairs of one list of starts and one of ends. */
+static void add_passes(struct timings_reading *reading, const struct json_node *iteration,
+                       const char *const keys[3])
+{
+    const struct json_node *start = json_items_of(iteration, keys[1]);
+    const struct json_node *end = json_items_of(iteration, keys[2]);
+
+    for (; start && end; start = start->next, end = end->next) {
+        int64_t range_ns[2] = {time_of(start), time_of(end)};
+
+        if (range_ns[0] < 0 || range_ns[1] < range_ns[0]) {
+            reading->builder.read.damaged_events++;
+            continue;
+        }
+        range_ns[0] += reading->start_ns;
+        range_ns[1] += reading->start_ns;
+        if (range_ns[1] > reading->end_ns)
+            reading->end_ns = range_ns[1];
+        add_event(reading, EVENT_KERNEL, keys[0], range_ns);
+    }
+    for (; start || end; start = start ? start->next : NULL, end = end ? end->next : NULL)
+        reading->builder.read.damaged_events++;
+}
+
+static void add_iteration(struct timings_reading *reading, const struct json_node *iteration)
+{
+    static const char *const passes[][3] = {{"forward", "fwd_start", "fwd_end"},
+                                            {"backward", "bwd_start", "bwd_end"},
+                                            {"weight gradient", "wgrad_start", "wgrad_end"}};
+    int64_t total_ns = time_of(json_member(iteration, "total"));
+    char name[64];
+
+    if (iteration->kind != JSON_OBJECT || !iteration->key)
+        return;
+    reading->end_ns = reading->start_ns + (total_ns > 0 ? total_ns : 0);
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+        add_passes(reading, iteration, passes[i]);
+    (void)snprintf(name, sizeof name, "iteration %.40s", iteration->key);
+    add_event(reading, EVENT_ANNOTATION, name,
+              (const int64_t[2]){reading->start_ns, reading->end_ns});
+    reading->start_ns = reading->end_ns;
+}
+
+static void begin(struct timings_reading *reading)
+{
+    struct track_key host = {.device = -1, .stream = -1};
+    struct track_key stream = {.is_device = true, .device = 0, .stream = 0};
+
+    trace_builder_init(&reading->builder);
+    host.process = stream.process = stream.thread = text_of(reading, "0");
+    host.thread = text_of(reading, "iterations");
+    reading->host = trace_builder_track(&reading->builder, &host);
+    reading->stream = trace_builder_track(&reading->builder, &stream);
+    reading->category = text_of(reading, "pipeline");
+}
+
+static bool read_timings(struct trace *trace, struct input_stream *input,
+                         const struct read_options *options, struct error *error)
+{
+    struct timings_reading reading = {.start_ns = 0};
+    struct input_window window = {0};
+    SCOPED(arena) arena = {0};
+    const struct json_node *root;
+
+    while (input_stream_next(input, window.length, &window))
+        continue;
+    root = json_tree_parse(&arena, window.text, window.length, error);
+    if (!root)
+        return false;
+    begin(&reading);
+    for (const struct json_node *node = root->first; node; node = node->next)
+        add_iteration(&reading, node);
+    if (reading.builder.read.events == 0) {
+        trace_builder_clear(&reading.builder);
+        return error_set(error, ERROR_INPUT, "no iteration with fwd_start and fwd_end in it");
+    }
+    reading.builder.read.text_bytes = input->text_bytes;
+    trace_finish(trace, &reading.builder, 1, options->threads);
+    return true;
+}
+
+const struct reader pipeline_timings_reader = {
+    .name = "pipeline-timings",
+    .summary = "JSON of the forward and backward passes of a pipeline rank",
+    .recognises = looks_like_timings,
+    .read = read_timings,
+};
