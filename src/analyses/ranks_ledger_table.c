@@ -9,8 +9,8 @@
 struct job_line {
     const char *key;
     const char *title;
-    int depth;
     int64_t (*of_rank)(const struct rank_in_run *rank, unsigned argument);
+    int depth;
     unsigned argument;
 };
 
@@ -106,10 +106,10 @@ static void add_line(struct job_table *into, const struct job_line *line)
 static void add_parts_of_communication(struct job_table *into)
 {
     static const struct job_line parts[] = {
-        {"waiting", "waiting for late ranks", 2, part_of, PART_WAITING},
-        {"bubble", "waiting in sends and receives", 2, part_of, PART_BUBBLE},
-        {"transfer", "transfer", 2, part_of, PART_TRANSFER},
-        {"wait_unknown", "waiting or transfer: not known", 2, part_of, PART_UNKNOWN},
+        {"waiting", "waiting for late ranks", part_of, 2, PART_WAITING},
+        {"bubble", "waiting in sends and receives", part_of, 2, PART_BUBBLE},
+        {"transfer", "transfer", part_of, 2, PART_TRANSFER},
+        {"wait_unknown", "waiting or transfer: not known", part_of, 2, PART_UNKNOWN},
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -136,7 +136,7 @@ static void add_group(struct job_table *into, enum account_group group)
         [ACCOUNT_GROUP_COPY] = {"copies", "exposed copies"},
         [ACCOUNT_GROUP_IDLE] = {"idle", "idle"},
     };
-    struct job_line line = {groups[group].key, groups[group].title, 1, group_of, group};
+    struct job_line line = {groups[group].key, groups[group].title, group_of, 1, group};
 
     add_line(into, &line);
     if (group == ACCOUNT_GROUP_COMMUNICATION) {
@@ -148,7 +148,7 @@ static void add_group(struct job_table *into, enum account_group group)
 
         if (description->group != group || is_all_of(into->run, group, account))
             continue;
-        line = (struct job_line){description->key, description->title, 2, account_of, account};
+        line = (struct job_line){description->key, description->title, account_of, 2, account};
         add_line(into, &line);
     }
 }
@@ -166,7 +166,7 @@ void add_job_ledger_table(struct results *results, struct section *section,
         {"max_rank", "which has most", UNIT_TEXT, 2, BAR_NONE},
         {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
     };
-    static const struct job_line whole = {"steps", "steps of all ranks", 0, whole_of, 0};
+    static const struct job_line whole = {"steps", "steps of all ranks", whole_of, 0, 0};
     struct job_table into = {
         .results = results,
         .table = section_add_table(results, section, "job_ledger", "Ledger of the job", columns,

@@ -93,12 +93,6 @@ static struct rank_communication sum_communication(const struct all_ranks *run)
     return sum;
 }
 
-static void add_time(struct results *results, struct section *section, const char *key,
-                     const char *title, int64_t ns, const char *note)
-{
-    section_add_number(results, section, (struct number){key, title, value_time_ns(ns), note});
-}
-
 static void add_communication_numbers(struct results *results, struct section *section,
                                       const struct all_ranks *run)
 {
@@ -106,8 +100,9 @@ static void add_communication_numbers(struct results *results, struct section *s
 
     if (sum.kernel_ns == 0)
         return;
-    add_time(results, section, "communication", "communication kernels, all ranks", sum.kernel_ns,
-             NULL);
+    section_add_number(results, section,
+                       (struct number){"communication", "communication kernels, all ranks",
+                                       value_time_ns(sum.kernel_ns), NULL});
     if (sum.joined_count == 0) {
         section_add_number(
             results, section,
@@ -115,14 +110,21 @@ static void add_communication_numbers(struct results *results, struct section *s
                             value_not_known("needs the traces of the ranks it talks to"), NULL});
         return;
     }
-    add_time(results, section, "communication_waiting", "of it waiting for late ranks",
-             sum.waiting_ns, share_note(results, sum.waiting_ns, sum.kernel_ns));
-    add_time(results, section, "communication_transfer", "of it transfer", sum.transfer_ns,
-             results_format(results, "%s per rank",
-                            format_time(sum.transfer_ns / (int64_t)run->count).text));
+    section_add_number(results, section,
+                       (struct number){"communication_waiting", "of it waiting for late ranks",
+                                       value_time_ns(sum.waiting_ns),
+                                       share_note(results, sum.waiting_ns, sum.kernel_ns)});
+    section_add_number(
+        results, section,
+        (struct number){"communication_transfer", "of it transfer", value_time_ns(sum.transfer_ns),
+                        results_format(results, "%s per rank",
+                                       format_time(sum.transfer_ns / (int64_t)run->count).text)});
     if (sum.unknown_ns > 0)
-        add_time(results, section, "communication_unknown", "of it not known", sum.unknown_ns,
-                 "no other rank of the group is here, or its calls do not match");
+        section_add_number(
+            results, section,
+            (struct number){"communication_unknown", "of it not known",
+                            value_time_ns(sum.unknown_ns),
+                            "no other rank of the group is here, or its calls do not match"});
 }
 
 static void add_skew_numbers(struct results *results, struct section *section,
@@ -133,14 +135,20 @@ static void add_skew_numbers(struct results *results, struct section *section,
 
     if (recorded->count == 0)
         return;
-    add_time(results, section, "end_skew_recorded", "ends of a collective apart, as recorded",
-             recorded->median_ns,
-             results_format(results, "median; %s to %s", format_time(recorded->least_ns).text,
-                            format_time(recorded->most_ns).text));
+    section_add_number(results, section,
+                       (struct number){"end_skew_recorded",
+                                       "ends of a collective apart, as recorded",
+                                       value_time_ns(recorded->median_ns),
+                                       results_format(results, "median; %s to %s",
+                                                      format_time(recorded->least_ns).text,
+                                                      format_time(recorded->most_ns).text)});
     if (aligned->count > 0)
-        add_time(results, section, "end_skew", "with the clocks aligned", aligned->median_ns,
-                 results_format(results, "median; %s to %s", format_time(aligned->least_ns).text,
-                                format_time(aligned->most_ns).text));
+        section_add_number(results, section,
+                           (struct number){"end_skew", "with the clocks aligned",
+                                           value_time_ns(aligned->median_ns),
+                                           results_format(results, "median; %s to %s",
+                                                          format_time(aligned->least_ns).text,
+                                                          format_time(aligned->most_ns).text)});
 }
 
 /* ---- findings ------------------------------------------------------------------------------- */

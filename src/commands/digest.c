@@ -66,7 +66,8 @@ static bool digest_with(struct digest_settings *settings, char **operands, int c
     SCOPED(digest_set) set = {0};
     SCOPED(results) results = {0};
     struct analysis_plan plan = {0};
-    struct rank_reading reading = {.in_full = NO_RANK_IN_FULL, .rank = -1, .plan = &plan};
+    struct rank_reading reading = {
+        .in_full = NO_RANK_IN_FULL, .rank = -1, .plan = &plan, .world = &world};
 
     if (!settings->output)
         return error_set(error, ERROR_USAGE,
@@ -81,7 +82,7 @@ static bool digest_with(struct digest_settings *settings, char **operands, int c
                                             : mpi_world_threads(&world, default_thread_count());
     reading.shows_progress = settings->shows_progress && world.place == 0;
     results_init(&results);
-    if (!read_ranks(&set, &results, &files, &reading, &world, error))
+    if (!read_ranks(&set, &results, &files, &reading, error))
         return false;
     return world.place > 0 || write_digests(&set, settings->output, error);
 }

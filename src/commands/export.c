@@ -179,19 +179,20 @@ static bool export_files(const struct input_files *files, const struct export_fo
         .analysis = {.top = UINT32_MAX},
         .with_memory = true,
     };
+    struct mpi_world alone = {0};
     struct rank_reading reading = {
         .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
         .shows_progress = settings->shows_progress,
         .in_full = EVERY_RANK_IN_FULL,
         .rank = settings->rank,
         .plan = &plan,
+        .world = &alone,
     };
-    struct mpi_world alone = {0};
     SCOPED(results) results = {0};
     SCOPED(digest_set) set = {0};
 
     results_init(&results);
-    return read_run(&set, &results, files, &reading, &alone, error) &&
+    return read_run(&set, &results, files, &reading, error) &&
            write_results(&results, format, settings->output, error) &&
            judge_ranks_read(&set, error);
 }

@@ -82,6 +82,7 @@ bool mpi_world_join(struct mpi_world *world, struct error *error)
         free(calls);
         return false;
     }
+    require_invariant(calls->init && calls->comm_rank && calls->comm_size, "MPI's calls are found");
     if (calls->init(NULL, NULL) != SUCCESS ||
         calls->comm_rank(calls->world, &world->place) != SUCCESS ||
         calls->comm_size(calls->world, &world->size) != SUCCESS) {
@@ -141,8 +142,7 @@ static unsigned char *receive_bytes(const struct mpi_world *world, int from, uin
 }
 
 bool mpi_world_gather(const struct mpi_world *world, const void *bytes, size_t length,
-                      void (*take)(void *argument, const void *bytes, size_t length),
-                      void *argument, struct error *error)
+                      const struct mpi_receiver *receiver, struct error *error)
 {
     if (world->size <= 1)
         return true;
@@ -156,7 +156,7 @@ bool mpi_world_gather(const struct mpi_world *world, const void *bytes, size_t l
 
         if (!message)
             return error_set(error, ERROR_FAILURE, "MPI lost what process %d read", from);
-        take(argument, message, (size_t)received);
+        receiver->take(receiver->argument, message, (size_t)received);
         free(message);
     }
     return true;

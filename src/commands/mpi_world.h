@@ -25,11 +25,17 @@ MUST_USE bool mpi_world_join(struct mpi_world *world, struct error *error);
 /* How many threads of `cores` are for this process, where others run on the same machine. */
 unsigned mpi_world_threads(const struct mpi_world *world, unsigned cores);
 
-/* Called on all processes: those behind the first send `length` bytes, and the first gives `take`
- * what each of them sent, in their order. False where MPI says that a message was lost. */
+/* Takes what another process sent. */
+struct mpi_receiver {
+    void (*take)(void *argument, const void *bytes, size_t length);
+    void *argument;
+};
+
+/* Called on all processes: those behind the first send `length` bytes, and the first gives
+ * `receiver` what each of them sent, in their order. False where MPI says that a message was lost.
+ */
 MUST_USE bool mpi_world_gather(const struct mpi_world *world, const void *bytes, size_t length,
-                               void (*take)(void *argument, const void *bytes, size_t length),
-                               void *argument, struct error *error);
+                               const struct mpi_receiver *receiver, struct error *error);
 
 /* Waits for all processes and leaves; to be called where mpi_world_join was. */
 void mpi_world_clear(struct mpi_world *world);

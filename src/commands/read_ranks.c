@@ -288,13 +288,14 @@ static bool exchange(struct digest_set *set, const struct mpi_world *world, stru
 {
     struct digest_writer writer = {0};
     struct message_reader reader = {.set = set};
+    struct mpi_receiver receiver = {.take = take_message, .argument = &reader};
     bool is_done;
 
     if (world->size <= 1)
         return true;
     if (world->place > 0)
         digest_set_encode(&writer, set);
-    is_done = mpi_world_gather(world, writer.bytes, writer.length, take_message, &reader, error);
+    is_done = mpi_world_gather(world, writer.bytes, writer.length, &receiver, error);
     digest_writer_clear(&writer);
     if (world->place > 0)
         digest_set_clear(set);
@@ -304,9 +305,9 @@ static bool exchange(struct digest_set *set, const struct mpi_world *world, stru
 }
 
 bool read_ranks(struct digest_set *set, struct results *results, const struct input_files *files,
-                const struct rank_reading *reading, const struct mpi_world *world,
-                struct error *error)
+                const struct rank_reading *reading, struct error *error)
 {
+    const struct mpi_world *world = reading->world;
     struct rank_taker taker = {
         .set = set, .files = files, .reading = reading, .tells_sources = world->size > 1};
     struct file_choice share = share_of_process(set, files, world);
@@ -411,12 +412,11 @@ static void add_overview(struct results *results, struct digest_set *set,
 }
 
 bool read_run(struct digest_set *set, struct results *results, const struct input_files *files,
-              const struct rank_reading *reading, const struct mpi_world *world,
-              struct error *error)
+              const struct rank_reading *reading, struct error *error)
 {
-    if (!read_ranks(set, results, files, reading, world, error))
+    if (!read_ranks(set, results, files, reading, error))
         return false;
-    if (world->place > 0)
+    if (reading->world->place > 0)
         return true;
     if (!has_any_rank(set, error))
         return false;

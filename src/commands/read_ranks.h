@@ -33,6 +33,7 @@ struct rank_reading {
     int64_t rank; /* the one; -1: the lowest */
     const struct analysis_plan *plan;
     const struct rank_layout *layout; /* NULL: not said */
+    const struct mpi_world *world;
 };
 
 /* Adds the digests of `files` to `set`, and files that gave none as its problems; full results go
@@ -40,7 +41,7 @@ struct rank_reading {
  * arrives at the first one; the others end up with nothing. False where a message was lost. */
 MUST_USE bool read_ranks(struct digest_set *set, struct results *results,
                          const struct input_files *files, const struct rank_reading *reading,
-                         const struct mpi_world *world, struct error *error);
+                         struct error *error);
 
 /* Says what `set` is worth: false with the first problem where it has no digest at all. */
 MUST_USE bool has_any_rank(const struct digest_set *set, struct error *error);
@@ -50,7 +51,7 @@ MUST_USE bool has_any_rank(const struct digest_set *set, struct error *error);
  * `reading->rank`. */
 MUST_USE bool read_run(struct digest_set *set, struct results *results,
                        const struct input_files *files, const struct rank_reading *reading,
-                       const struct mpi_world *world, struct error *error);
+                       struct error *error);
 
 /* Says how well the input was read, once the rest is printed: true, or ERROR_PARTIAL. */
 bool judge_ranks_read(const struct digest_set *set, struct error *error);

@@ -113,13 +113,14 @@ static bool report_on(const struct input_files *files, const struct report_setti
         .in_full = is_text ? ONE_RANK_IN_FULL : EVERY_RANK_IN_FULL,
         .rank = settings->rank,
         .plan = &plan,
+        .world = world,
         .layout = &settings->layout,
     };
     SCOPED(results) results = {0};
     SCOPED(digest_set) set = {0};
 
     results_init(&results);
-    if (!read_run(&set, &results, files, &reading, world, error))
+    if (!read_run(&set, &results, files, &reading, error))
         return false;
     return world->place > 0 ||
            (print_page(&results, &settings->page, error) && judge_ranks_read(&set, error));

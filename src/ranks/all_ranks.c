@@ -40,9 +40,12 @@ static void take_digests(struct all_ranks *run, struct digest_set *set)
 static void find_world(struct all_ranks *run)
 {
     run->world_size = run->layout.is_given ? rank_layout_ranks(&run->layout) : -1;
-    for (uint32_t i = 0; !run->layout.is_given && i < run->count; i++)
-        if (run->digest_list[i]->world_size > run->world_size)
-            run->world_size = run->digest_list[i]->world_size;
+    for (uint32_t i = 0; !run->layout.is_given && i < run->count; i++) {
+        const struct rank_digest *digest = run->digest_list[i];
+
+        if (digest && digest->world_size > run->world_size)
+            run->world_size = digest->world_size;
+    }
 }
 
 /* Ranks are in order, so one walk finds the gaps. */
@@ -78,6 +81,7 @@ static void place_ranks(struct all_ranks *run)
         const struct rank_digest *digest = run->digest_list[i];
         struct rank_in_run *rank = &run->ranks[i];
 
+        require_invariant(digest != NULL, "each rank has a digest");
         rank->digest = digest;
         memcpy(rank->coordinates, digest->coordinates, sizeof rank->coordinates);
         (void)rank_layout_place(&run->layout, digest->rank, rank->coordinates);

@@ -2,6 +2,7 @@
 #include "ranks/make_digest.h"
 
 #include "base/hash_map.h"
+#include "base/invariant.h"
 #include "ledger/collective_call.h"
 #include "ledger/step_finder.h"
 #include "ranks/rank_layout.h"
@@ -197,6 +198,7 @@ static void add_stretch(struct digest_maker *maker, struct digest_stretch stretc
         last->end_ns = stretch.end_ns;
         return;
     }
+    require_invariant(digest->exposed != NULL, "stretches were counted before they are kept");
     digest->exposed[digest->exposed_count++] = stretch;
 }
 
