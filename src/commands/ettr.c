@@ -222,7 +222,12 @@ static bool print_job(char **paths, int count, const struct ettr_settings *setti
 
     results_init(&results);
     if (!choose_peak(&page, settings, error) ||
-        !read_job(&job, &results, paths, count, pattern, settings->shows_progress, &reading, error))
+        !read_job(&job, &results,
+                  &(struct job_input){.paths = paths,
+                                      .count = count,
+                                      .pattern = pattern,
+                                      .shows_progress = settings->shows_progress},
+                  &reading, error))
         return false;
     if (job.attempt_count == 0 && job.incident_count == 0)
         return error_set(error, ERROR_NO_DATA,

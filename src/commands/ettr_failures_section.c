@@ -5,11 +5,17 @@
 /* The job's own interval is worth changing where the best one differs by this factor. */
 static const double interval_told = 1.5;
 
-static void add(const struct ettr_page *page, struct section *section, const char *key,
-                const char *title, struct value value, const char *note)
+/* A number of the section, without its note. */
+static struct number number_of(const char *key, const char *title, struct value value)
 {
-    section_add_number(page->results, section,
-                       (struct number){.key = key, .title = title, .value = value, .note = note});
+    return (struct number){.key = key, .title = title, .value = value};
+}
+
+static void add(const struct ettr_page *page, struct section *section, struct number number,
+                const char *note)
+{
+    number.note = note;
+    section_add_number(page->results, section, number);
 }
 
 static struct value length_value(int64_t ns, const char *needs)
@@ -21,25 +27,34 @@ static void add_observed(const struct ettr_page *page, struct section *section)
 {
     const struct job_failures *failures = page->failures;
 
-    add(page, section, "interruptions", "interruptions", value_count(failures->interruptions),
+    add(page, section,
+        number_of("interruptions", "interruptions", value_count(failures->interruptions)),
         "attempts that failed or were stopped");
     if (failures->interruptions > 0)
-        add(page, section, "time_between_interruptions", "mean time between them",
-            failures->is_rate_known ? value_time_ns(failures->alive_ns / failures->interruptions)
-                                    : value_not_known("needs time stamps in the log"),
+        add(page, section,
+            number_of("time_between_interruptions", "mean time between them",
+                      failures->is_rate_known
+                          ? value_time_ns(failures->alive_ns / failures->interruptions)
+                          : value_not_known("needs time stamps in the log")),
             NULL);
-    add(page, section, "restart_time", "mean restart time",
-        length_value(failures->restart_ns, failures->interruptions ? "needs time stamps in the log"
-                                                                   : "no restart was seen"),
+    add(page, section,
+        number_of("restart_time", "mean restart time",
+                  length_value(failures->restart_ns, failures->interruptions
+                                                         ? "needs time stamps in the log"
+                                                         : "no restart was seen")),
         "hang, down and startup");
-    add(page, section, "checkpoints", "checkpoints", value_count(failures->checkpoints), NULL);
-    add(page, section, "checkpoint_time", "mean time of a checkpoint",
-        length_value(failures->checkpoint_ns, failures->checkpoints
-                                                  ? "needs their length in the log"
-                                                  : "no checkpoint was seen"),
+    add(page, section, number_of("checkpoints", "checkpoints", value_count(failures->checkpoints)),
+        NULL);
+    add(page, section,
+        number_of("checkpoint_time", "mean time of a checkpoint",
+                  length_value(failures->checkpoint_ns, failures->checkpoints
+                                                            ? "needs their length in the log"
+                                                            : "no checkpoint was seen")),
         "for which training stood still");
-    add(page, section, "checkpoint_interval", "mean time of steps between checkpoints",
-        length_value(failures->interval_ns, "no checkpoint was seen"), NULL);
+    add(page, section,
+        number_of("checkpoint_interval", "mean time of steps between checkpoints",
+                  length_value(failures->interval_ns, "no checkpoint was seen")),
+        NULL);
 }
 
 static const char *what_is_missing(const struct job_failures *failures)
@@ -87,17 +102,22 @@ struct section *describe_failures(const struct ettr_page *page)
 
     add_observed(page, section);
     if (!page->failures->is_model_known) {
-        add(page, section, "expected_ettr", "expected ETTR", unknown, NULL);
-        add(page, section, "best_interval", "best interval", unknown, NULL);
+        add(page, section, number_of("expected_ettr", "expected ETTR", unknown), NULL);
+        add(page, section, number_of("best_interval", "best interval", unknown), NULL);
         return section;
     }
     better.interval = best_checkpoint_interval(model);
-    add(page, section, "expected_ettr", "expected ETTR", value_fraction(expected_ettr(model)),
+    add(page, section,
+        number_of("expected_ettr", "expected ETTR", value_fraction(expected_ettr(model))),
         page->failures->interruptions < 10 ? "from few interruptions: a rough figure" : NULL);
-    add(page, section, "best_interval", "best interval",
-        value_time_ns((int64_t)(better.interval * 1e9)), "sqrt(2 * checkpoint / rate)");
-    add(page, section, "expected_at_best", "expected ETTR with it",
-        value_fraction(expected_ettr(&better)), NULL);
+    add(page, section,
+        number_of("best_interval", "best interval",
+                  value_time_ns((int64_t)(better.interval * 1e9))),
+        "sqrt(2 * checkpoint / rate)");
+    add(page, section,
+        number_of("expected_at_best", "expected ETTR with it",
+                  value_fraction(expected_ettr(&better))),
+        NULL);
     find_better_interval(page, section, better.interval);
     return section;
 }

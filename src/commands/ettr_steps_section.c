@@ -15,11 +15,17 @@ static void add_time(const struct ettr_page *page, struct section *section, cons
                        (struct number){.key = key, .title = title, .value = value_time_ns(ns)});
 }
 
-static void add_number(const struct ettr_page *page, struct section *section, const char *key,
-                       const char *title, struct value value, const char *note)
+/* A number of the section, without its note. */
+static struct number number_of(const char *key, const char *title, struct value value)
 {
-    section_add_number(page->results, section,
-                       (struct number){.key = key, .title = title, .value = value, .note = note});
+    return (struct number){.key = key, .title = title, .value = value};
+}
+
+static void add_number(const struct ettr_page *page, struct section *section, struct number number,
+                       const char *note)
+{
+    number.note = note;
+    section_add_number(page->results, section, number);
 }
 
 static void add_parts(const struct ettr_page *page, struct section *section)
@@ -108,8 +114,10 @@ struct section *describe_step_times(const struct ettr_page *page)
     struct section *section = section_new(page->results, "job_step_times", "Step times", NULL);
 
     if (times->entries == 0) {
-        add_number(page, section, "median", "step time, median",
-                   value_not_known("needs times or lengths of steps in the log"), NULL);
+        add_number(page, section,
+                   number_of("median", "step time, median",
+                             value_not_known("needs times or lengths of steps in the log")),
+                   NULL);
         return section;
     }
     add_time(page, section, "median", "step time, median", times->median_ns);
@@ -118,9 +126,10 @@ struct section *describe_step_times(const struct ettr_page *page)
     add_time(page, section, "p90", "90 % take at most", times->p90_ns);
     add_time(page, section, "p99", "99 % take at most", times->p99_ns);
     add_time(page, section, "maximum", "longest", times->maximum_ns);
-    add_number(page, section, "lines", "lines that tell of steps", value_count(times->entries),
+    add_number(page, section,
+               number_of("lines", "lines that tell of steps", value_count(times->entries)),
                times->steps > times->entries ? "each tells the mean of several steps" : NULL);
-    add_number(page, section, "slow_steps", "slow steps", value_count(times->slow_steps),
+    add_number(page, section, number_of("slow_steps", "slow steps", value_count(times->slow_steps)),
                "over 1.5 times the median around them");
     if (times->slow_steps)
         add_time(page, section, "slow_time", "their time beyond that median", times->slow_ns);
@@ -190,22 +199,29 @@ struct section *describe_rates(const struct ettr_page *page)
     const char *note;
     struct value mfu = mfu_value(page, &note);
 
-    add_number(page, section, "flops_per_second", "rate of one device",
-               isnan(rates->flops_per_second) ? value_not_known("needs TFLOP/s in the log")
-                                              : value_flops_per_second(rates->flops_per_second),
+    add_number(page, section,
+               number_of("flops_per_second", "rate of one device",
+                         isnan(rates->flops_per_second)
+                             ? value_not_known("needs TFLOP/s in the log")
+                             : value_flops_per_second(rates->flops_per_second)),
                "as the program counts its FLOPs");
-    add_number(page, section, "mfu", "MFU in the steps", mfu, note);
+    add_number(page, section, number_of("mfu", "MFU in the steps", mfu), note);
     if (mfu.unit == UNIT_FRACTION && page->accounts->is_complete && page->accounts->total_ns > 0)
-        add_number(page, section, "mfu_of_job", "MFU of the whole job",
-                   value_fraction(mfu.real * (double)page->accounts->ns[JOB_KEPT] /
-                                  (double)page->accounts->total_ns),
+        add_number(page, section,
+                   number_of("mfu_of_job", "MFU of the whole job",
+                             value_fraction(mfu.real * (double)page->accounts->ns[JOB_KEPT] /
+                                            (double)page->accounts->total_ns)),
                    "kept steps only, over all of its time");
     if (!isnan(rates->tokens_per_second))
-        add_number(page, section, "tokens_per_second", "tokens a second of one device",
-                   value_number(rates->tokens_per_second), NULL);
+        add_number(page, section,
+                   number_of("tokens_per_second", "tokens a second of one device",
+                             value_number(rates->tokens_per_second)),
+                   NULL);
     if (!isnan(rates->tokens_per_second_of_job))
-        add_number(page, section, "tokens_per_second_of_job", "tokens a second of the job",
-                   value_number(rates->tokens_per_second_of_job), NULL);
+        add_number(page, section,
+                   number_of("tokens_per_second_of_job", "tokens a second of the job",
+                             value_number(rates->tokens_per_second_of_job)),
+                   NULL);
     find_faults(page, section);
     return section;
 }

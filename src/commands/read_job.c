@@ -130,19 +130,19 @@ static int compare_rotations(const void *first, const void *second)
     return strcmp(a, b);
 }
 
-bool read_job(struct job *job, struct results *results, char **paths, int count,
-              const struct log_pattern *pattern, bool shows_progress, struct job_reading *reading,
-              struct error *error)
+bool read_job(struct job *job, struct results *results, const struct job_input *input,
+              struct job_reading *reading, struct error *error)
 {
     struct job_files files = {
-        .job = job, .results = results, .carry = {.pattern = pattern}, .reading = reading};
-    char **ordered = require_memory(malloc((size_t)count * sizeof *ordered));
+        .job = job, .results = results, .carry = {.pattern = input->pattern}, .reading = reading};
+    size_t count = (size_t)input->count;
+    char **ordered = require_memory(malloc(count * sizeof *ordered));
 
     *reading = (struct job_reading){0};
-    files.progress = progress_new("reading", -1, shows_progress);
-    memcpy(ordered, paths, (size_t)count * sizeof *ordered);
-    qsort(ordered, (size_t)count, sizeof *ordered, compare_rotations);
-    for (int i = 0; i < count; i++) {
+    files.progress = progress_new("reading", -1, input->shows_progress);
+    memcpy(ordered, input->paths, count * sizeof *ordered);
+    qsort(ordered, count, sizeof *ordered, compare_rotations);
+    for (size_t i = 0; i < count; i++) {
         if (read_file(&files, ordered[i], error))
             reading->used_count++;
         else

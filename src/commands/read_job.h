@@ -26,11 +26,17 @@ struct job_reading {
     struct error first_error; /* of those that failed: the first */
 };
 
+/* What is to be read, and how. */
+struct job_input {
+    char **paths; /* [count] */
+    int count;
+    const struct log_pattern *pattern; /* of --pattern; NULL: the formats that are known */
+    bool shows_progress;
+};
+
 /* Fills a zeroed job with what the files tell; what cannot be read becomes a problem of the
- * results. `pattern` may be NULL. False where no file could be used, or where they are of several
- * jobs. */
-MUST_USE bool read_job(struct job *job, struct results *results, char **paths, int count,
-                       const struct log_pattern *pattern, bool shows_progress,
+ * results. False where no file could be used, or where they are of several jobs. */
+MUST_USE bool read_job(struct job *job, struct results *results, const struct job_input *input,
                        struct job_reading *reading, struct error *error);
 
 #endif

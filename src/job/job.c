@@ -225,10 +225,14 @@ static void take_restore(struct job *job, struct job_event *event)
 static void take_training(struct job *job, struct job_event *event)
 {
     struct job_attempt *attempt = attempt_that_starts(job, event);
+    struct job_clock_times *times = &job->building->times[event->clock];
 
+    if (event->time_ns != JOB_NOT_KNOWN) {
+        if (times->start_ns != JOB_NOT_KNOWN && event->time_ns < times->start_ns)
+            move_clock(job, event, times->end_ns - event->time_ns);
+        times->training_ns = event->time_ns;
+    }
     widen(job, event);
-    if (event->time_ns != JOB_NOT_KNOWN)
-        job->building->times[event->clock].training_ns = event->time_ns;
     if (event->step != JOB_NOT_KNOWN && event->step >= 0)
         attempt->restored_step = event->step;
 }
@@ -454,7 +458,7 @@ static void take_span(struct job *job, const struct job_event *event, enum job_s
 
 static void take_start(struct job *job, struct job_event *event)
 {
-    attempt_that_starts(job, event);
+    (void)attempt_that_starts(job, event);
     widen(job, event);
 }
 

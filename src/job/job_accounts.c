@@ -248,6 +248,8 @@ static void book_startup(struct account_walk *walk)
     }
     if (until_ns == JOB_NOT_KNOWN)
         return;
+    if (until_ns < walk->at_ns)
+        until_ns = walk->at_ns;
     accounts->is_startup_known = true;
     take_startup_spans(walk);
     times = times_told(walk);

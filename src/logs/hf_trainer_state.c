@@ -68,11 +68,10 @@ static struct history add_up(const struct json_node *entries)
 /* The mean of all: the file tells the time of the whole only. */
 static int64_t mean_step_ns(const struct history *history)
 {
-    int64_t steps_ns = history->train_ns - history->evaluation_ns;
-
-    return history->train_ns != JOB_NOT_KNOWN && steps_ns > 0 && history->last_step > 0
-               ? steps_ns / history->last_step
-               : JOB_NOT_KNOWN;
+    if (history->train_ns == JOB_NOT_KNOWN || history->train_ns <= history->evaluation_ns ||
+        history->last_step <= 0)
+        return JOB_NOT_KNOWN;
+    return (history->train_ns - history->evaluation_ns) / history->last_step;
 }
 
 static void tell_entry(struct log_reading *reading, const struct json_node *entry,

@@ -88,7 +88,7 @@ static bool take_time_of_day(struct log_text *text, int64_t *ns)
     text->at += 8;
     if (text->at < text->end && is_digit(*text->at))
         return false;
-    *ns = (hours * INT64_C(3600) + minutes * 60 + seconds) * ns_per_second;
+    *ns = (hours * INT64_C(3600) + minutes * INT64_C(60) + seconds) * ns_per_second;
     (void)take_fraction(text, ns);
     return true;
 }
@@ -97,7 +97,7 @@ static bool take_time_of_day(struct log_text *text, int64_t *ns)
 static void take_half_of_day(struct log_text *text, int64_t *ns)
 {
     struct log_text behind = *text;
-    int64_t half_ns = 12 * 3600 * ns_per_second;
+    int64_t half_ns = INT64_C(43200) * ns_per_second;
 
     log_skip_spaces(&behind);
     if (log_skip(&behind, "PM"))
@@ -127,7 +127,8 @@ static void take_zone(struct log_text *text, struct log_time *time)
         at[3] == ':' ? (has_room(*text, 6) ? digits_at(at + 4, 2) : -1) : digits_at(at + 3, 2);
     if (hours < 0 || hours > 14 || minutes < 0 || minutes > 59)
         return;
-    time->ns -= (*at == '-' ? -1 : 1) * (hours * INT64_C(3600) + minutes * 60) * ns_per_second;
+    time->ns -=
+        (*at == '-' ? -1 : 1) * (hours * INT64_C(3600) + minutes * INT64_C(60)) * ns_per_second;
     time->clock = JOB_CLOCK_UTC;
     text->at += at[3] == ':' ? 6 : 5;
 }
@@ -216,7 +217,7 @@ static int month_named(const char *at)
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 
     for (int month = 0; month < 12; month++)
-        if (memcmp(at, months + 3 * month, 3) == 0)
+        if (memcmp(at, months + (ptrdiff_t)3 * month, 3) == 0)
             return month + 1;
     return -1;
 }
@@ -232,7 +233,7 @@ static bool take_date_command(struct log_text *text, struct log_time *time)
     bool is_day = false;
 
     for (int i = 0; has_room(behind, 24) && i < 7; i++)
-        is_day = is_day || memcmp(behind.at, days + 3 * i, 3) == 0;
+        is_day = is_day || memcmp(behind.at, days + (ptrdiff_t)3 * i, 3) == 0;
     if (!is_day || behind.at[3] != ' ')
         return false;
     date.month = month_named(behind.at + 4);
