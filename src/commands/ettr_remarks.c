@@ -39,13 +39,18 @@ static const char *remark_text(const struct ettr_page *page, const struct job_re
                               "are not counted",
                               name, (long long)remark->line, format_count(remark->amount_ns).text,
                               format_count(remark->step).text);
+    case JOB_STEPS_ARE_LINES:
+        return results_format(results,
+                              "'%s', line %lld: no numbers of steps are told: each line of a loss "
+                              "counts as one step",
+                              name, (long long)remark->line);
     }
     return "";
 }
 
 static void add_remarks(const struct ettr_page *page, struct section *section)
 {
-    size_t told[JOB_STEPS_MISSING + 1] = {0};
+    size_t told[JOB_STEPS_ARE_LINES + 1] = {0};
 
     for (size_t i = 0; i < page->job->remark_count; i++) {
         const struct job_remark *remark = &page->job->remarks[i];

@@ -473,6 +473,11 @@ void job_add(struct job *job, const struct job_event *given)
             begin_attempt(job, false);
         widen(job, &event);
         break;
+    case JOB_UNNUMBERED:
+        job_add_remark(job, (struct job_remark){.kind = JOB_STEPS_ARE_LINES,
+                                                .source = (uint32_t)(job->source_count - 1),
+                                                .line = event.line});
+        break;
     case JOB_START:
         take_start(job, &event);
         break;

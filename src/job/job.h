@@ -37,9 +37,10 @@ enum job_event_kind {
     JOB_CHECKPOINT_END,
     JOB_EVALUATION_BEGIN,
     JOB_EVALUATION_END,
-    JOB_CRASH, /* something broke: `text` says what */
-    JOB_STOP,  /* somebody or the scheduler stops the attempt: `text` says who */
-    JOB_END,   /* it ended as planned */
+    JOB_CRASH,      /* something broke: `text` says what */
+    JOB_UNNUMBERED, /* the following steps have no numbers in the file: each line is one */
+    JOB_STOP,       /* somebody or the scheduler stops the attempt: `text` says who */
+    JOB_END,        /* it ended as planned */
 };
 
 /* Times are nanoseconds since 1970. */
@@ -135,6 +136,7 @@ enum job_remark_kind {
                                the kind that its steps do not have were left out */
     JOB_SOURCE_IS_COPY,     /* the file tells the same steps as another one: one rank of many */
     JOB_STEPS_MISSING,      /* `step` is the last before the hole; amount_ns: how many steps */
+    JOB_STEPS_ARE_LINES, /* the source tells no numbers of steps: each of its lines counts as one */
 };
 
 /* Something about the input that its reader should know. */

@@ -63,6 +63,8 @@ static enum log_line_use read_dictionary(struct log_reading *reading, struct log
         event.kind = JOB_END;
         job_add(reading->job, &event);
     } else if (take_member(line, "{'loss': ", &value) && !has_bar(reading)) {
+        if (reading->memory[LINES] == 0)
+            log_tell(reading, line, JOB_UNNUMBERED);
         (void)log_take_real(&value, false, &event.loss);
         event.step = ++reading->memory[LINES];
         job_add(reading->job, &event);

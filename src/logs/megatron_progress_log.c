@@ -10,6 +10,7 @@ enum {
     HAS_TRAINED,    /* a checkpoint of this attempt has been told of */
     FLOPS_AT_START, /* of the whole job, in units of 1e15: when the attempt began */
     FLOPS_SO_FAR,
+    SAVED_STEP, /* of the last checkpoint: a start goes on from there */
 };
 static const double flops_unit = 1e15;
 
@@ -41,12 +42,14 @@ static void tell_training(struct log_reading *reading, const struct job_event *c
     double rate = checkpoint->flops_per_second * (double)reading->memory[DEVICES];
     double since_ns = flops / rate * 1e9;
 
-    if (reading->memory[HAS_TRAINED] || checkpoint->time_ns == JOB_NOT_KNOWN ||
-        !(since_ns > 0.0 && since_ns < 9e17))
+    if (reading->memory[HAS_TRAINED])
         return;
-    event.time_ns = checkpoint->time_ns - (int64_t)since_ns;
-    event.clock = checkpoint->clock;
+    event.step = reading->memory[SAVED_STEP];
     event.line = reading->line;
+    if (checkpoint->time_ns != JOB_NOT_KNOWN && since_ns > 0.0 && since_ns < 9e17) {
+        event.time_ns = checkpoint->time_ns - (int64_t)since_ns;
+        event.clock = checkpoint->clock;
+    }
     job_add(reading->job, &event);
 }
 
@@ -64,6 +67,7 @@ static void read_checkpoint(struct log_reading *reading, struct log_text line, s
     tell_training(reading, &event);
     reading->memory[HAS_TRAINED] = 1;
     job_add(reading->job, &event);
+    reading->memory[SAVED_STEP] = event.step;
     event.kind = JOB_CHECKPOINT_END;
     job_add(reading->job, &event);
 }

@@ -8,7 +8,10 @@
 static const int64_t ns_per_second = 1000000000;
 
 /* Places of reading->memory. */
-enum { LAST_STEP };
+enum {
+    HAS_STEP, /* a line has told of one, */
+    LAST_STEP,
+};
 
 static bool take_step(struct log_text line, struct log_text *rest, struct job_event *event)
 {
@@ -57,7 +60,7 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     event = stamped;
     /* the time is that of the last of them only */
     if (log_find(fields, "train_step_timing in s: ", &rest) &&
-        (event.step == reading->memory[LAST_STEP] + 1 || event.step == 0))
+        (event.step == reading->memory[LAST_STEP] + 1 || !reading->memory[HAS_STEP]))
         (void)log_take_length(&rest, ns_per_second, &event.each_ns);
     if (log_find(fields, "reduced_train_loss: ", &rest))
         (void)log_take_real(&rest, false, &event.loss);
@@ -65,6 +68,7 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
         event.flops_per_second = number * 1e12;
     if (log_find(fields, "tokens_per_sec_per_gpu: ", &rest))
         (void)log_take_real(&rest, false, &event.tokens_per_second);
+    reading->memory[HAS_STEP] = 1;
     reading->memory[LAST_STEP] = event.step;
     job_add(reading->job, &event);
     return LOG_LINE_USED;

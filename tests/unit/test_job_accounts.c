@@ -1,6 +1,7 @@
 /* The attempts of a job, and which account each of their seconds is booked to. */
 #include "job/job.h"
 #include "job/job_accounts.h"
+#include "job/job_build.h"
 #include "job/job_failures.h"
 #include "job/job_rates.h"
 #include "job/job_step_times.h"
@@ -246,6 +247,29 @@ static void step_times_spread_and_drift(void **state)
     job_clear(&job);
 }
 
+/* 2025-03-30 03:00:10 is just behind the hour that Europe leaves out. */
+static void summer_time_is_no_pause(void **state)
+{
+    const int64_t behind = INT64_C(1743303610);
+    struct job job = {0};
+    struct job_accounts accounts = {0};
+
+    (void)state;
+    assert_true(job_is_spring_forward(behind * second, 3600 * second));
+    assert_false(job_is_spring_forward((behind + 86400) * second, 3600 * second));
+    assert_false(job_is_spring_forward(behind * second, 3500 * second));
+    job_begin_source(&job, "a.log");
+    tell_step(&job, behind - 3620, 1, 10);
+    tell_step(&job, behind - 3610, 2, 10);
+    tell_step(&job, behind, 3, 10);
+    tell_step(&job, behind + 10, 4, 10);
+    finish(&job, &accounts);
+    check_seconds(&accounts, (const int64_t[JOB_ACCOUNT_COUNT]){[JOB_KEPT] = 40});
+    assert_int_equal(job.remarks[0].kind, JOB_CLOCK_CHANGED_ZONE);
+    job_accounts_clear(&accounts);
+    job_clear(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +281,7 @@ int main(void)
         cmocka_unit_test(two_files_that_train_at_once_are_two_jobs),
         cmocka_unit_test(rates_that_cannot_be_are_left_out),
         cmocka_unit_test(step_times_spread_and_drift),
+        cmocka_unit_test(summer_time_is_no_pause),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
