@@ -109,7 +109,8 @@ void add_job_remarks(const struct ettr_page *page, struct section *section)
     if (page->reading->long_lines > 0)
         add_job_finding(page, section, true,
                         results_format(page->results,
-                                       "%s lines are longer than 1 MiB: no lines of a log, and cut",
-                                       format_count(page->reading->long_lines).text),
+                                       "%s %s longer than 1 MiB: no line of a log, and cut",
+                                       format_count(page->reading->long_lines).text,
+                                       page->reading->long_lines == 1 ? "line is" : "lines are"),
                         NULL);
 }

@@ -10,6 +10,9 @@
 
 static const int64_t ns_per_second = 1000000000;
 
+/* No interval between two lines is longer: three years. */
+static const int64_t LONGEST_NS = INT64_C(100000000000000000);
+
 /* Where a step number goes back by at most so many entries, it may be another rank's line. */
 enum { ENTRIES_OF_OTHER_RANKS = 16 };
 
@@ -184,6 +187,10 @@ static bool is_over(const struct job_attempt *attempt)
 /* The clock cannot go back between two attempts: where it does, by how much at least. */
 static void move_clock(struct job *job, struct job_event *event, int64_t by_ns)
 {
+    const int64_t latest_ns = INT64_C(8000000000000000000); /* in the year 2223 */
+
+    if (by_ns > 0 && event->time_ns > latest_ns - by_ns)
+        return;
     job->sources[job->source_count - 1].shift_ns += by_ns;
     event->time_ns += by_ns;
     job_add_remark(
@@ -275,7 +282,7 @@ static int64_t steps_expected_ns(const struct job_attempt *attempt, const struct
     if (each_ns == JOB_NOT_KNOWN && attempt->step_count > 1 && last->count > 0 &&
         last[-1].end_ns != JOB_NOT_KNOWN)
         each_ns = (last->end_ns - last[-1].end_ns) / last->count;
-    return each_ns > 0 && each_ns < INT64_MAX / 4 / count ? each_ns * count : 0;
+    return each_ns > 0 && each_ns < LONGEST_NS / count ? each_ns * count : 0;
 }
 
 /* Mends a clock that was put back, or forward by an hour as clocks are once a year. */

@@ -301,7 +301,7 @@ static void settle_attempt(struct job_attempt *attempt)
             interval = first->step - attempt->restored_step;
         else if (interval > first->step + 1) /* steps count from 0 or from 1 */
             interval = first->step;
-        first->count = (int32_t)(interval > 0 ? interval : 1);
+        first->count = (int32_t)(interval > 0 && interval < INT32_MAX ? interval : 1);
     }
     attempt->restored_step = first->step - first->count;
     if (attempt->training_ns == JOB_NOT_KNOWN && first->end_ns != JOB_NOT_KNOWN &&

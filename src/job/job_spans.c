@@ -106,6 +106,7 @@ void job_end_span(struct job_building *building, struct job_attempt *attempt,
 
 int64_t job_spans_since(const struct job_attempt *attempt)
 {
+    const int64_t longest_ns = INT64_C(100000000000000000); /* three years */
     int64_t total_ns = 0;
 
     for (size_t i = attempt->span_count; i-- > 0;) {
@@ -113,8 +114,8 @@ int64_t job_spans_since(const struct job_attempt *attempt)
 
         if (span->after != attempt->step_count)
             break;
-        if (span->duration_ns != JOB_NOT_KNOWN)
-            total_ns += span->duration_ns;
+        if (span->duration_ns != JOB_NOT_KNOWN && total_ns < longest_ns)
+            total_ns += span->duration_ns < longest_ns ? span->duration_ns : longest_ns;
     }
     return total_ns;
 }

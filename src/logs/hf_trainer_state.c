@@ -40,7 +40,7 @@ static int64_t length_of(const struct json_node *entry, const char *key)
 {
     double seconds = real_of(entry, key, -1.0);
 
-    return seconds >= 0.0 && seconds < 9e8 ? (int64_t)(seconds * (double)ns_per_second)
+    return seconds >= 0.0 && seconds < 1e7 ? (int64_t)(seconds * (double)ns_per_second)
                                            : JOB_NOT_KNOWN;
 }
 

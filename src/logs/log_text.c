@@ -14,6 +14,9 @@ struct decimal {
 static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                        1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                        1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+/* Nothing in a log takes longer: 115 days. */
+static const int64_t LENGTH_MAX_NS = INT64_C(10000000000000000);
+
 enum { POWERS = sizeof powers_of_ten / sizeof *powers_of_ten };
 
 static bool is_digit(char c)
@@ -225,6 +228,8 @@ bool log_take_length(struct log_text *text, int64_t unit_ns, int64_t *length_ns)
     if (decimal.exponent < 0)
         number = 0;
     number = number / divisor + (number % divisor >= divisor - number % divisor && divisor > 1);
+    if (number > LENGTH_MAX_NS)
+        return false;
     *length_ns = number;
     *text = behind;
     return true;
@@ -238,7 +243,7 @@ bool log_take_clock(struct log_text *text, int64_t *length_ns)
 
     do {
         if (behind.at >= behind.end || !is_digit(*behind.at) ||
-            !log_take_integer(&behind, false, &part) || part > 1000000)
+            !log_take_integer(&behind, false, &part) || part > 2000)
             return false;
         seconds = seconds * 60 + part;
         parts++;

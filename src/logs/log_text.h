@@ -41,7 +41,7 @@ bool log_take_integer(struct log_text *text, bool has_commas, int64_t *number);
 bool log_take_real(struct log_text *text, bool has_commas, double *number);
 
 /* A length of time in units of `unit_ns` (a power of ten), without rounding through a double; not
- * negative. "nan" and what does not fit in 290 years is none. */
+ * negative. "nan" is none, nor is what is longer than 115 days. */
 bool log_take_length(struct log_text *text, int64_t unit_ns, int64_t *length_ns);
 
 /* Whole seconds written as "1:02:03" or "02:03" (as tqdm does, with days as "1 day, 2:03:04" not

@@ -55,7 +55,7 @@ static int64_t days_since_1970(struct date date)
 
 static bool is_date(struct date date)
 {
-    return date.year >= YEAR_NOT_KNOWN && date.year < 2200 && date.month >= 1 && date.month <= 12 &&
+    return date.year >= YEAR_NOT_KNOWN && date.year < 2100 && date.month >= 1 && date.month <= 12 &&
            date.day >= 1 && date.day <= 31;
 }
 
@@ -246,7 +246,7 @@ static bool take_date_command(struct log_text *text, struct log_time *time)
     zone = behind.at;
     while (behind.at < behind.end && !is_digit(*behind.at) && behind.at - zone < 6)
         behind.at++;
-    if (!log_take_integer(&behind, false, &year) || year > 2200 || day > 31)
+    if (!log_take_integer(&behind, false, &year) || year > 2100 || day > 31)
         return false;
     date.day = (int)day;
     date.year = (int)year;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const int64_t ns_per_second = 1000000000, ns_per_ms = 1000000;
+static const int64_t time_max_ms = INT64_C(4102444800000); /* 2100-01-01 */
 
 /* Places of reading->memory. */
 enum {
@@ -47,9 +48,10 @@ static bool take_line(struct log_text text, struct mlperf_line *line)
         return false;
     line->all = rest;
     if (!log_find(rest, "\"time_ms\": ", &rest) ||
-        !log_take_length(&rest, ns_per_ms, &line->time_ns) ||
-        !log_find(line->all, "\"key\": \"", &line->key))
+        !log_take_integer(&rest, false, &line->time_ns) || line->time_ns < 0 ||
+        line->time_ns > time_max_ms || !log_find(line->all, "\"key\": \"", &line->key))
         return false;
+    line->time_ns *= ns_per_ms;
     end = memchr(line->key.at, '"', log_text_length(line->key));
     if (!end)
         return false;
