@@ -79,23 +79,40 @@ static const struct column account_columns[] = {
     [COLUMN_MEANING] = {"meaning", "what it is", UNIT_TEXT, 3, BAR_NONE},
 };
 
-/* Can the log tell this account at all? */
-static bool is_account_known(const struct ettr_page *page, enum job_account account)
+/* Does the log tell of spans of this kind without saying how long they took? */
+static bool has_untold_spans(const struct job *job, enum job_span_kind kind)
+{
+    for (size_t i = 0; i < job->attempt_count; i++)
+        for (size_t j = 0; j < job->attempts[i].span_count; j++)
+            if (job->attempts[i].spans[j].kind == kind &&
+                job->attempts[i].spans[j].duration_ns == JOB_NOT_KNOWN)
+                return true;
+    return false;
+}
+
+/* What is missing for this account; NULL: nothing. */
+static const char *what_account_needs(const struct ettr_page *page, enum job_account account)
 {
     if (page->accounts->ns[account] > 0 || page->accounts->is_complete)
-        return true;
-    return account == JOB_KEPT || account == JOB_SKIPPED || account == JOB_DISCARDED ||
-           account == JOB_CHECKPOINTS || account == JOB_EVALUATIONS;
+        return NULL;
+    if (account == JOB_CHECKPOINTS || account == JOB_EVALUATIONS)
+        return has_untold_spans(page->job, account == JOB_CHECKPOINTS ? JOB_SPAN_CHECKPOINT
+                                                                      : JOB_SPAN_EVALUATION)
+                   ? "needs their length in the log"
+                   : NULL;
+    return account == JOB_KEPT || account == JOB_SKIPPED || account == JOB_DISCARDED ? NULL
+                                                                                     : needs_times;
 }
 
 static void add_account(const struct ettr_page *page, struct table *table, enum job_account account)
 {
     struct value *cells = table_add_row(page->results, table, 1);
+    const char *needs = what_account_needs(page, account);
 
     cells[COLUMN_ACCOUNT] = value_text(job_account_title(account));
     cells[COLUMN_MEANING] = value_text(meanings[account]);
-    if (!is_account_known(page, account)) {
-        cells[COLUMN_TIME] = cells[COLUMN_SHARE] = value_not_known(needs_times);
+    if (needs) {
+        cells[COLUMN_TIME] = cells[COLUMN_SHARE] = value_not_known(needs);
         return;
     }
     cells[COLUMN_TIME] = value_time_ns(page->accounts->ns[account]);

@@ -1,5 +1,5 @@
 /* Progress bars of Lightning and of NeMo 1: "Epoch 0:  10%|#  | 100/1000 [00:10<01:30, 9.9it/s,
- * v_num=0, train_loss=2.3]". */
+ * v_num=0, train_loss=2.3]", or as rich draws them. */
 #include "logs/log_bar.h"
 #include "logs/log_format.h"
 
@@ -29,7 +29,8 @@ static bool recognises_line(struct log_text line)
     struct log_bar bar;
     int64_t epoch;
 
-    return log_take_bar(line, &bar) && take_epoch(bar.title, &epoch);
+    return (log_take_bar(line, &bar) && take_epoch(bar.title, &epoch)) ||
+           log_take_rich_bar(line, &bar);
 }
 
 static void begin_epoch(int64_t *memory, int64_t epoch, const struct log_bar *bar)
@@ -52,7 +53,8 @@ static void take_postfix(struct log_text rest, int64_t *memory, struct job_event
         event->step = (int64_t)number;
         memory[HAS_GLOBAL] = 1;
     }
-    if (log_find(rest, "loss=", &value) || log_find(rest, "loss_step=", &value))
+    if (log_find(rest, "loss=", &value) || log_find(rest, "loss_step=", &value) ||
+        log_find(rest, "loss: ", &value))
         (void)log_take_real(&value, false, &event->loss);
 }
 
@@ -112,6 +114,8 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
 
         return use == LOG_LINE_NONE ? read_validation(reading, line, &bar) : use;
     }
+    if (log_take_rich_bar(line, &bar))
+        return read_bar(reading, line, &bar);
     if (!log_find(line, "`Trainer.fit` stopped", &rest))
         return LOG_LINE_NONE;
     log_tell(reading, line, JOB_END);

@@ -38,3 +38,31 @@ bool log_take_bar(struct log_text line, struct log_bar *bar)
     bar->rest = rest;
     return true;
 }
+
+/* What rich draws bars of: spaces, and characters that are not ASCII. */
+static void skip_drawing(struct log_text *text)
+{
+    while (text->at < text->end && (*text->at == ' ' || (unsigned char)*text->at >= 0x80))
+        text->at++;
+}
+
+bool log_take_rich_bar(struct log_text line, struct log_bar *bar)
+{
+    struct log_text rest;
+    int64_t number, last;
+
+    bar->title = line;
+    if (!log_find_word(line, "Epoch ", &rest) || !log_take_integer(&rest, false, &number) ||
+        !log_skip(&rest, "/") || !log_take_integer(&rest, false, &last))
+        return false;
+    bar->title.end = rest.at;
+    skip_drawing(&rest);
+    if (!log_take_integer(&rest, false, &bar->done) || !log_skip(&rest, "/") ||
+        !log_take_integer(&rest, false, &bar->total) || bar->done < 0)
+        return false;
+    log_skip_spaces(&rest);
+    if (!log_take_clock(&rest, &bar->elapsed_ns))
+        return false;
+    bar->rest = rest;
+    return true;
+}

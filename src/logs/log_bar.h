@@ -18,4 +18,8 @@ struct log_bar {
 
 bool log_take_bar(struct log_text line, struct log_bar *bar);
 
+/* The same for those that Lightning draws with rich: "Epoch 0/9 ---- 100/1000 0:00:10 * 0:01:30
+ * 9.9it/s v_num: 0", of characters that are not ASCII for the dashes and the star. */
+bool log_take_rich_bar(struct log_text line, struct log_bar *bar);
+
 #endif
