@@ -285,6 +285,18 @@ static int64_t steps_expected_ns(const struct job_attempt *attempt, const struct
     return each_ns > 0 && each_ns < LONGEST_NS / count ? each_ns * count : 0;
 }
 
+/* The first step with a time cannot have ended before training began. */
+static void mend_first_time(struct job *job, struct job_event *event)
+{
+    const struct job_clock_times *times = &job->building->times[event->clock];
+    int64_t begin_ns = times->training_ns != JOB_NOT_KNOWN ? times->training_ns : times->start_ns;
+
+    if (event->time_ns != JOB_NOT_KNOWN && begin_ns != JOB_NOT_KNOWN && event->time_ns < begin_ns)
+        move_clock(job, event,
+                   begin_ns - event->time_ns +
+                       (event->each_ns != JOB_NOT_KNOWN ? event->each_ns : 0));
+}
+
 /* Mends a clock that was put back, or forward by an hour as clocks are once a year. */
 static void mend_clock(struct job *job, const struct job_attempt *attempt, struct job_event *event)
 {
@@ -292,6 +304,8 @@ static void mend_clock(struct job *job, const struct job_attempt *attempt, struc
     int64_t count = event->step - before->step;
     int64_t wall_ns, steps_ns, spans_ns, tolerance_ns = 2 * ns_per_second;
 
+    if (before->end_ns == JOB_NOT_KNOWN)
+        mend_first_time(job, event);
     if (event->time_ns == JOB_NOT_KNOWN || before->end_ns == JOB_NOT_KNOWN ||
         (event->count != JOB_NOT_KNOWN && event->count < count))
         return;
@@ -393,13 +407,7 @@ static void take_back_ending(struct job_attempt *attempt)
 
 static void take_first_step(struct job *job, struct job_attempt *attempt, struct job_event *event)
 {
-    const struct job_clock_times *times = &job->building->times[event->clock];
-    int64_t begin_ns = times->training_ns != JOB_NOT_KNOWN ? times->training_ns : times->start_ns;
-
-    if (event->time_ns != JOB_NOT_KNOWN && begin_ns != JOB_NOT_KNOWN && event->time_ns < begin_ns)
-        move_clock(job, event,
-                   begin_ns - event->time_ns +
-                       (event->each_ns != JOB_NOT_KNOWN ? event->each_ns : 0));
+    mend_first_time(job, event);
     if (event->step < attempt->restored_step)
         attempt->restored_step = JOB_NOT_KNOWN; /* weights of another run */
     take_back_ending(attempt);

@@ -277,7 +277,8 @@ static void book_end(struct account_walk *walk, bool has_failed)
     }
     walk->accounts->is_timed = true;
     if (!has_untimed_steps && has_failed && attempt->step_count) {
-        walk->accounts->ns[JOB_HANG] += attempt->end_ns - walk->at_ns;
+        if (attempt->end_ns > walk->at_ns)
+            walk->accounts->ns[JOB_HANG] += attempt->end_ns - walk->at_ns;
         return;
     }
     walk->accounts->is_hang_in_other = has_untimed_steps && has_failed;

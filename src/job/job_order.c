@@ -334,7 +334,7 @@ static bool part_attempts(struct job *job, struct error *error)
         if (attempt->start_ns == JOB_NOT_KNOWN || before->end_ns == JOB_NOT_KNOWN ||
             attempt->start_ns >= before->end_ns)
             continue;
-        if (last_ns <= attempt->start_ns) {
+        if (last_ns <= attempt->start_ns && before->start_ns <= attempt->start_ns) {
             before->end_ns = attempt->start_ns;
             continue;
         }
