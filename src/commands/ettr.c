@@ -279,9 +279,9 @@ const struct command ettr_command = {
         "or was killed, or a folder above several attempts of one job.\n\n"
         "Formats: Megatron-LM and its children (also progress.txt), torchtitan, InternEvo, "
         "MaxText, NeMo, Lightning, MLPerf's lines, Hugging Face Trainer (output and "
-        "trainer_state.json), DeepSpeed, DLRover, nanoGPT, llm.c, modded-nanogpt, diaries in Markdown (of "
-        "which it lists what they say), and any other by --pattern. Logs may be packed (gzip, "
-        "zstd), have colours and progress bars.",
+        "trainer_state.json), DeepSpeed, DLRover, nanoGPT, llm.c, modded-nanogpt, diaries in "
+        "Markdown (of which it lists what they say), and any other by --pattern. Logs may be "
+        "packed (gzip, zstd), have colours and progress bars.",
     .examples = "flopledger ettr slurm-*.out\n"
                 "    all attempts of a job\n"
                 "flopledger ettr captures/train\n"
