@@ -99,13 +99,15 @@ static void take_field(struct log_text name, struct log_text value, struct job_e
 static void take_fields(struct log_text fields, struct job_event *event)
 {
     while (fields.at < fields.end) {
-        struct log_text name = fields, value;
+        struct log_text name, value;
 
-        name.end = memchr(fields.at, '|', log_text_length(fields));
-        if (!name.end)
-            name.end = fields.end;
-        fields.at = name.end < fields.end ? name.end + 1 : fields.end;
-        log_skip_spaces(&name);
+        log_skip_spaces(&fields);
+        name = fields;
+        if (!log_skip_past(&fields, '|'))
+            fields.at = fields.end;
+        if (name.at == name.end || !strchr("elntTM", *name.at))
+            continue; /* none of those below */
+        name.end = fields.at;
         value = name;
         if (log_skip_past(&value, ':'))
             take_field(name, value, event);
@@ -128,19 +130,21 @@ static int64_t world_size(struct log_text line)
 /* All versions end with a bar, and have this field near the end. */
 static bool is_whole(struct log_text fields)
 {
+    enum { NEAR_THE_END = 160 };
+
+    if (log_text_length(fields) > NEAR_THE_END)
+        fields.at = fields.end - NEAR_THE_END;
     return fields.end[-1] == '|' && log_find(fields, "nan iterations:", &fields);
 }
 
 static enum log_line_use read_iteration(struct log_reading *reading, struct log_text line)
 {
     int64_t step, last_step;
-    struct log_text fields, rest;
+    struct log_text fields;
     struct job_event event;
 
     if (!take_iteration(line, &step, &last_step, &fields))
         return LOG_LINE_NONE;
-    if (!log_find(fields, elapsed_words, &rest))
-        return LOG_LINE_CUT;
     event = log_event(reading, line, JOB_STEP);
     take_fields(fields, &event);
     if (event.each_ns == JOB_NOT_KNOWN || (!reading->takes_cut_lines && !is_whole(fields)))
