@@ -267,24 +267,49 @@ static enum log_line_use read_mark(struct log_reading *reading, struct log_text 
     return LOG_LINE_NONE;
 }
 
-/* Can the line be any of the above? They all have one of few words. */
-static bool may_be_mark(struct log_text line)
+/* Can the line be any of the above? They all have one of few words; one look at each letter, since
+ * most lines have none. */
+static bool may_tell(struct log_text line)
 {
-    struct log_text rest;
+    for (; line.at < line.end; line.at++) {
+        struct log_text word = line;
 
-    return log_find(line, "iteration", &rest) || log_find(line, "exiting program", &rest) ||
-           log_find(line, "checkpoint from", &rest);
+        switch (*line.at) {
+        case 'i':
+            if (log_skip(&word, "iteration"))
+                return true;
+            break;
+        case 'c':
+            if (log_skip(&word, "checkpoint"))
+                return true;
+            break;
+        case 'e':
+            if (log_skip(&word, "evaluate") || log_skip(&word, "exiting program"))
+                return true;
+            break;
+        case 'd':
+            if (log_skip(&word, "datetime: "))
+                return true;
+            break;
+        default:
+            break;
+        }
+    }
+    return false;
 }
 
 static enum log_line_use read_line(struct log_reading *reading, struct log_text line)
 {
-    enum log_line_use use = read_iteration(reading, line);
+    enum log_line_use use;
 
+    if (!may_tell(line))
+        return LOG_LINE_NONE;
+    use = read_iteration(reading, line);
     if (use == LOG_LINE_NONE)
         use = read_timers(reading, line);
     if (use == LOG_LINE_NONE)
         use = read_datetime(reading, line);
-    if (use == LOG_LINE_NONE && may_be_mark(line))
+    if (use == LOG_LINE_NONE)
         use = read_mark(reading, line);
     return use;
 }
