@@ -25,6 +25,7 @@ struct analysis_options {
     uint32_t top; /* rows of a long table; UINT32_MAX for all */
     enum sort_order sort;
     bool by_shape;                           /* operators by name and input shapes */
+    bool also_by_shape;                      /* those, too, in a table of their own */
     const struct convention *convention;     /* of whom to print the MFU first; NULL: nobody */
     const struct architecture *architecture; /* of the model; NULL: what the capture says */
     bool all_modules;                        /* not only the upper ones */

@@ -25,6 +25,7 @@ struct operator_group {
 };
 
 struct operator_groups {
+    bool by_shape; /* operators of one name and other shapes have rows of their own */
     const struct analysis_input *input;
     struct step_finder finder;
     struct operator_group *groups;
@@ -112,7 +113,7 @@ static uint32_t find_group(struct operator_groups *groups, const struct event *e
     uint32_t shapes = groups->input->trace->details[event->detail].input_shapes;
     uint32_t index;
 
-    if (!groups->input->options->by_shape || event->kind == EVENT_ANNOTATION || shapes == 0)
+    if (!groups->by_shape || event->kind == EVENT_ANNOTATION || shapes == 0)
         return find_group_by_name(groups, event);
     index = hash_map_add(&groups->by_key, pair_key(event->name, shapes), groups->count);
     return index == groups->count
@@ -253,7 +254,7 @@ static void fill_row(struct results *results, struct value *cells,
     cells[5] = value_time_ns(group->max_cpu_ns);
     cells[6] = value_time_ns(group->self_device_ns);
     cells[7] = value_time_ns(group->total_device_ns);
-    if (groups->input->options->by_shape && !group->is_range)
+    if (groups->by_shape && !group->is_range)
         cells[8] = shapes_value(results, groups, group);
 }
 
@@ -273,8 +274,7 @@ static struct tally rank_by(const struct operator_groups *groups,
 static void add_table(struct results *results, struct section *section,
                       const struct operator_groups *groups, bool of_ranges)
 {
-    bool has_device = groups->self_device_ns > 0,
-         by_shape = groups->input->options->by_shape && !of_ranges;
+    bool has_device = groups->self_device_ns > 0, by_shape = groups->by_shape && !of_ranges;
     int for_self = has_device && !of_ranges ? 0 : PRIORITY_FOR_PROGRAMS;
     int for_total = has_device ? 1 : PRIORITY_FOR_PROGRAMS;
     const struct column columns[OPERATOR_COLUMNS] = {
@@ -304,7 +304,10 @@ static void add_table(struct results *results, struct section *section,
     }
     shown = rows_to_show(groups->input->options, count);
     if (count > 0) {
-        table = section_add_table(results, section, of_ranges ? "ranges" : "by_name",
+        table = section_add_table(results, section,
+                                  of_ranges                                       ? "ranges"
+                                  : by_shape && !groups->input->options->by_shape ? "by_shape"
+                                                                                  : "by_name",
                                   of_ranges  ? "Named ranges (record_function, profiler, framework)"
                                   : by_shape ? "Operators by name and input shapes"
                                              : "Operators by name",
@@ -333,9 +336,22 @@ static void add_numbers(struct results *results, struct section *section,
                                            value_time_ns(groups->self_device_ns), NULL});
 }
 
+/* Beside the rows by name: one for each input shape, where the trace has shapes. */
+static void add_table_by_shape(struct results *results, struct section *section,
+                               const struct analysis_input *input)
+{
+    struct operator_groups groups = {
+        .by_shape = true, .input = input, .finder = {.ledger = input->ledger}};
+
+    collect(&groups);
+    add_table(results, section, &groups, false);
+    clear(&groups);
+}
+
 static struct section *list_operators(struct results *results, const struct analysis_input *input)
 {
-    struct operator_groups groups = {.input = input, .finder = {.ledger = input->ledger}};
+    struct operator_groups groups = {
+        .by_shape = input->options->by_shape, .input = input, .finder = {.ledger = input->ledger}};
     struct section *section = NULL;
 
     collect(&groups);
@@ -349,6 +365,8 @@ static struct section *list_operators(struct results *results, const struct anal
                 chosen_events_text(results, input->ledger)));
         add_numbers(results, section, &groups);
         add_table(results, section, &groups, false);
+        if (input->options->also_by_shape && !groups.by_shape && groups.has_shapes)
+            add_table_by_shape(results, section, input);
         add_table(results, section, &groups, true);
     }
     clear(&groups);

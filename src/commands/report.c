@@ -96,6 +96,7 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
                      .timeline_blocks = timeline_blocks_of_page(&settings->page, file_count),
                      .sort = sort_orders[settings->sort],
                      .by_shape = settings->by == 1,
+                     .also_by_shape = page_tells_all(&settings->page),
                      .convention = settings->convention,
                      .architecture = settings->model ? &settings->architecture : NULL},
     };
