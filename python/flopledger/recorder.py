@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
+import torch  # it is being imported: that is what starts the recorder
+
 from flopledger.allocator_history import AllocatorHistory, TaggedMarks
 from flopledger.batch import BatchCounter
 from flopledger.capture_folder import CaptureFolder, remove
@@ -80,6 +82,7 @@ class Recorder:
         self.poll_at = 0
         self.memory_bytes = step_record.NOT_KNOWN
         self.skips_update = False
+        self.note_step_fenced = guarded(self.note_step, self.turn_off)
         self.undo_first_optimizer = await_first_optimizer(optimizer_module, self.begin_record)
         self.optimizer_module = optimizer_module
         self.plan_next_work()
@@ -195,6 +198,7 @@ class Recorder:
 
     def end_record(self) -> None:
         failed = getattr(sys, "last_type", None) is not None
+        self.hooks.flush_loss()
         self.record.close(time.monotonic_ns(), failed, is_kept=self.record.has_steps or failed)
 
     def before_optimizer_step(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
@@ -252,7 +256,7 @@ class Recorder:
     def end_step(self, optimizer: Any) -> None:
         now = time.monotonic_ns()
         self.step += 1
-        guarded(self.note_step, self.turn_off)(optimizer, now)
+        self.note_step_fenced(optimizer, now)
         if len(self.ended_at) < MAX_STEP_TIMES:
             self.ended_at.append(now)
         if id(optimizer) not in self.known:
@@ -631,9 +635,7 @@ def steps_before(optimizer: Any) -> int | None:
 
 def is_compiling() -> bool:
     """torch.compile takes this for true while it traces the step of an optimizer."""
-    from torch import compiler
-
-    return compiler.is_compiling()
+    return torch.compiler.is_compiling()
 
 
 def count_of(number: int, thing: str) -> str:

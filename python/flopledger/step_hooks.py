@@ -5,6 +5,7 @@ Each hook is a Python function around one of torch's; together they cost some mi
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -70,6 +71,8 @@ class StepHooks:
         self.undo_train: Callable[[], None] | None = None
         self.loss: weakref.ref[Any] | None = None
         self.loss_step = 0
+        self.read_loss: float | None = None  # not written yet
+        self.read_step = 0
 
     # ------------------------------------------------------------------------------------------------------------------
     # Putting hooks in place, and taking them away
@@ -142,8 +145,10 @@ class StepHooks:
     # Data
 
     def around_fetch(self, original: Any) -> Any:
+        get_ident, thread = threading.get_ident, self.thread
+
         def __next__(iterator: Any) -> Any:
-            if self.is_other_thread():
+            if self.is_inside or get_ident() != thread:
                 return original(iterator)
             started = clock()
             self.is_inside = True
@@ -187,6 +192,9 @@ class StepHooks:
         self.started_at = at
 
     def count(self, batch: Any) -> None:
+        kind = type(batch)
+        if (kind is list or kind is tuple) and self.count_tensors(batch):
+            return
         try:
             given = batch if isinstance(batch, (tuple, list)) else (batch,)
             samples, tokens = sizes(list(named_tensors(tuple(given), {})))
@@ -198,6 +206,21 @@ class StepHooks:
         else:
             self.tokens = None
         self.batches += 1
+
+    def count_tensors(self, batch: Any) -> bool:
+        """The usual case at once: a 2-D tensor of token ids comes first."""
+        try:
+            first = batch[0]
+            shape = first.shape
+            if len(shape) != 2 or first.is_floating_point() or first.is_complex():
+                return False
+        except (AttributeError, IndexError, TypeError):
+            return False
+        self.samples = (self.samples or 0) + shape[0]
+        if self.tokens is not None or self.batches == 0:
+            self.tokens = (self.tokens or 0) + shape[0] * shape[1]
+        self.batches += 1
+        return True
 
     # ------------------------------------------------------------------------------------------------------------------
     # Backward, the optimizer, and the loss
@@ -265,8 +288,16 @@ class StepHooks:
     def tell_loss(self, value: Any) -> None:
         self.loss = None
         if isinstance(value, (int, float)):
+            self.flush_loss()
+            self.read_loss = float(value)
+            self.read_step = self.loss_step
+
+    def flush_loss(self) -> None:
+        """Where no entry of a step can take it."""
+        value, self.read_loss = self.read_loss, None
+        if value is not None:
             now = clock()
-            self.record.append(step_record.LOSS, 0, self.loss_step, now, now, number=float(value))
+            self.record.append(step_record.LOSS, 0, self.read_step, now, now, number=value)
 
     def begin_optimizer(self) -> None:
         self.optimizer_started = clock()
@@ -347,7 +378,16 @@ class StepHooks:
             flags |= step_record.START_UNKNOWN
         if self.optimizer is None:
             flags |= step_record.COMPILED
-        self.record.append(
+        loss = math.nan
+        if self.read_loss is not None:
+            if self.read_step < self.step - 1:
+                self.flush_loss()
+            else:
+                loss, self.read_loss = self.read_loss, None
+                if self.read_step != self.step:
+                    flags |= step_record.LOSS_OF_STEP_BEFORE
+        self.record.append_numbers(
+            now,
             step_record.STEP,
             flags,
             self.step,
@@ -361,6 +401,7 @@ class StepHooks:
             known(self.samples),
             memory_bytes,
             self.backwards if self.backward is not None else NOT_KNOWN,
+            loss,
         )
         self.step += 1
         self.started_at = self.mark = now

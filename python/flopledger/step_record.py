@@ -26,6 +26,7 @@ CHECKSUM_PLACE = 20
 STEP, CHECKPOINT, RESTORE, EVALUATION, LOSS = 1, 2, 3, 4, 5
 RECORDING, CLOCK, LOST, RESUMED, END = 6, 7, 8, 9, 10
 PROFILED, SKIPPED, START_UNKNOWN, MEMORY_IS_DEVICE, COMPILED = 1, 2, 4, 8, 16
+LOSS_OF_STEP_BEFORE = 32
 NOT_KNOWN = -1
 
 RETRY_NS = 10_000_000_000  # after there was no room
@@ -210,31 +211,37 @@ class StepRecord:
         count: int = NOT_KNOWN,
         number: float = math.nan,
     ) -> None:
+        self.append_numbers(
+            end_ns,
+            kind,
+            flags,
+            step,
+            start_ns,
+            end_ns,
+            data_wait_ns,
+            forward_ns,
+            backward_ns,
+            optimizer_ns,
+            tokens,
+            samples,
+            memory_bytes,
+            count,
+            number,
+        )
+
+    def append_numbers(self, now: int, kind: int, *numbers: Any) -> None:
+        """All fields of an entry, in their order."""
         if not self.is_open:
             return
-        if self.lost and not self.tell_lost(end_ns):
+        if self.lost and not self.tell_lost(now):
             return
         try:
-            self.writer.append(
-                kind,
-                flags,
-                step,
-                start_ns,
-                end_ns,
-                data_wait_ns,
-                forward_ns,
-                backward_ns,
-                optimizer_ns,
-                tokens,
-                samples,
-                memory_bytes,
-                count,
-                number,
-            )
+            self.writer.append(kind, *numbers)
         except OSError as error:
-            self.lose(error, end_ns)
+            self.lose(error, now)
             return
-        self.has_steps = self.has_steps or kind == STEP
+        if kind == STEP:
+            self.has_steps = True
 
     def lose(self, error: OSError, now: int) -> None:
         self.lost += 1

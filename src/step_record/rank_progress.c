@@ -97,11 +97,20 @@ static void add_parts(struct rank_progress *progress, const struct step_entry *e
     progress->samples += or_zero(entry->samples);
 }
 
+static void note_loss(struct rank_progress *progress, const struct step_entry *entry)
+{
+    if (isnan(entry->number))
+        return;
+    progress->loss = entry->number;
+    progress->loss_step = entry->step - ((entry->flags & STEP_FLAG_LOSS_BEFORE) != 0);
+}
+
 static void add_step(struct rank_progress *progress, const struct step_entry *entry)
 {
     int64_t gross = entry->end_ns > entry->start_ns ? entry->end_ns - entry->start_ns : 0;
     int64_t net = gross - close_spans(progress, entry->start_ns, entry->end_ns);
 
+    note_loss(progress, entry);
     progress->step = entry->step;
     progress->last_end_ns = entry->end_ns;
     progress->memory_bytes = entry->memory_bytes;
@@ -143,8 +152,7 @@ static void add_entry(struct rank_progress *progress, const struct step_entry *e
         add_span(progress, SPAN_RECORDING, entry);
         break;
     case STEP_ENTRY_LOSS:
-        progress->loss = entry->number;
-        progress->loss_step = entry->step;
+        note_loss(progress, entry);
         break;
     case STEP_ENTRY_LOST:
         progress->lost_count += or_zero(entry->count);

@@ -64,6 +64,7 @@ enum step_entry_flag {
     STEP_FLAG_SKIPPED = 2,          /* the update was left out (infinite gradients) */
     STEP_FLAG_START_UNKNOWN = 4,    /* step 1: start_ns is when the optimizer was made */
     STEP_FLAG_MEMORY_IS_DEVICE = 8, /* memory_bytes is of the device's allocator, not of the host */
+    STEP_FLAG_LOSS_BEFORE = 32,     /* `number` is the loss of the step before */
     STEP_FLAG_COMPILED = 16,        /* the optimizer's step was compiled: its start was not seen */
 };
 
@@ -85,7 +86,7 @@ struct step_entry {
     int64_t samples;      /* of this rank */
     int64_t memory_bytes; /* high-water mark since the process began */
     int64_t count;        /* of some kinds: see there; of a step: micro-batches */
-    double number;        /* LOSS */
+    double number;        /* LOSS; of a step: a loss that was read since the entry before */
     int64_t host_bytes;   /* high-water mark of the process's resident memory */
     int64_t reserved;     /* 0 */
 };

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The step record holds what a program did, and survives what ends it: test_recorded_steps.py PROGRAM"""
 
+import math
 import os
 import random
 import re
@@ -102,6 +103,10 @@ class Fields(Recorded):
         self.assertEqual(sorted(e["wait"] for e in steps)[-1], steps[5]["wait"])
         self.check_spans(entries)
         losses = {e["step"]: e["number"] for e in self.of_kind(entries, step_record.LOSS)}
+        for e in steps:
+            if not math.isnan(e["number"]):
+                before = e["flags"] & step_record.LOSS_OF_STEP_BEFORE
+                losses[e["step"] - bool(before)] = e["number"]
         printed = re.findall(r"^(\d+) (\S+)$", done.stdout, re.M)
         self.assertEqual(
             {step: repr(loss) for step, loss in losses.items()}, {int(s): v for s, v in printed}
