@@ -200,7 +200,7 @@ struct timeline *make_snapshot_map(struct results *results, const struct snapsho
     map = results_allocate(results, sizeof *map);
     mapping.map = map;
     mapping.least_bytes = longest / PIECES_OF_LONGEST;
-    mapping.places = classes_of_places(results, view);
+    mapping.places = classes_of_places(results, view, view->replay->event_count);
     *map = (struct timeline){.is_map = true, .duration_ns = longest, .step_word = ""};
     map->lanes = results_allocate(results, 2 * sizeof *map->lanes);
     map->regions = results_allocate(results, sizeof *map->regions);

@@ -19,10 +19,11 @@ enum {
 
 /* ---- classes ---- */
 
-struct place_classes classes_of_places(struct results *results, const struct snapshot_view *view)
+struct place_classes classes_of_places(struct results *results, const struct snapshot_view *view,
+                                       uint32_t moment)
 {
     size_t places = view->places->count;
-    struct memory_shares shares = shares_by_place(view, view->replay->peak_moment);
+    struct memory_shares shares = shares_by_place(view, moment);
     struct place_classes classes = {.count =
                                         shares.count < PLACES_SHOWN ? shares.count : PLACES_SHOWN};
 
@@ -378,7 +379,7 @@ struct timeline *make_snapshot_timeline(struct results *results, const struct sn
     if (duration_ns <= 0)
         return NULL;
     timeline = results_allocate(results, sizeof *timeline);
-    classes = classes_of_places(results, view);
+    classes = classes_of_places(results, view, view->replay->peak_moment);
     labels = new_labels(results, 2 * (size_t)BLOCKS_MAX + BLOCKS_MAX);
     *timeline = (struct timeline){.duration_ns = duration_ns,
                                   .modules = no_texts,

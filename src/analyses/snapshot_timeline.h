@@ -12,13 +12,14 @@ struct timeline *make_snapshot_timeline(struct results *results, const struct sn
 
 /* ---- what timelines of snapshots share ---- */
 
-/* Classes of places: the ones that hold most at the peak have one each, all others the last. */
+/* Classes of places: the ones that hold most at a moment have one each, all others the last. */
 struct place_classes {
     struct timeline_class *classes; /* [count] */
     uint32_t count;
     uint32_t *class_of_place; /* [places->count] */
 };
 
-struct place_classes classes_of_places(struct results *results, const struct snapshot_view *view);
+struct place_classes classes_of_places(struct results *results, const struct snapshot_view *view,
+                                       uint32_t moment);
 
 #endif
