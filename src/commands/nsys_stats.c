@@ -215,18 +215,15 @@ static bool report_on(const char *path, const struct chosen_reports *chosen,
                       const struct nsys_stats_settings *settings, struct error *error)
 {
     SCOPED(nsys_database) database = {0};
-    char *exported = NULL;
+    SCOPED(nsys_export) exported = {0};
     bool is_done = false;
 
     if (is_nsys_report(path) && !nsys_report_export(&exported, path, error))
         return error_in(error, "'%s'", path);
-    if (nsys_database_open(&database, exported ? exported : path, error))
+    if (nsys_database_open(&database, exported.database ? exported.database : path, error))
         is_done = print_reports(&database, chosen, settings, error);
     if (!is_done && error->class != ERROR_USAGE && error->class != ERROR_PARTIAL)
         (void)error_in(error, "'%s'", path);
-    if (exported)
-        nsys_export_remove(exported);
-    free(exported);
     return is_done;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +25,27 @@ static bool ends_with(const char *text, const char *end)
 
 bool is_nsys_report(const char *path)
 {
-    return ends_with(path, ".nsys-rep") || ends_with(path, ".qdrep");
+    return ends_with(path, ".nsys-rep") || ends_with(path, ".qdrep") || ends_with(path, ".qdstrm");
+}
+
+/* "run.sqlite" beside "run.nsys-rep", where it holds something and is not older; else NULL. free()
+ * it. */
+static char *find_beside(const char *path)
+{
+    struct stat report;
+    struct stat database;
+    char *beside;
+
+    if (asprintf(&beside, "%.*s.sqlite", (int)(strrchr(path, '.') - path), path) < 0)
+        abort();
+    if (stat(path, &report) == 0 && stat(beside, &database) == 0 && S_ISREG(database.st_mode) &&
+        database.st_size > 0 && access(beside, R_OK) == 0 &&
+        (database.st_mtim.tv_sec > report.st_mtim.tv_sec ||
+         (database.st_mtim.tv_sec == report.st_mtim.tv_sec &&
+          database.st_mtim.tv_nsec >= report.st_mtim.tv_nsec)))
+        return beside;
+    free(beside);
+    return NULL;
 }
 
 /* A new folder for the export; free() it. */
@@ -37,8 +58,10 @@ static char *new_folder(struct error *error)
         abort();
     if (mkdtemp(folder))
         return folder;
-    (void)error_set(error, ERROR_FAILURE, "cannot make a folder for the export ('%s'): %s", folder,
-                    strerror(errno));
+    (void)error_set(error, ERROR_FAILURE,
+                    "cannot make a folder for the export ('%s'): %s; let TMPDIR name one that can "
+                    "be written",
+                    folder, strerror(errno));
     free(folder);
     return NULL;
 }
@@ -119,8 +142,13 @@ static bool export_to(const char *path, char *database, struct error *error)
         return error_set(error, ERROR_INPUT,
                          "a report of Nsight Systems, which only its own 'nsys' can open, and that "
                          "cannot be run here (%s); where it is installed: nsys export --type "
-                         "sqlite FILE, then name the .sqlite file",
+                         "sqlite --include-blobs=true FILE, then name the .sqlite file",
                          strerror(errno));
+    if (WIFSIGNALED(status))
+        return error_set(error, ERROR_INPUT,
+                         "'nsys export' was ended by signal %d (%s): is there memory and disk for "
+                         "it? TMPDIR names where it writes",
+                         WTERMSIG(status), strsignal(WTERMSIG(status)));
     keep_last_line(said);
     return error_set(error, ERROR_INPUT, "'nsys export' failed: %.600s%s",
                      *said ? said : "it said nothing",
@@ -129,34 +157,43 @@ static bool export_to(const char *path, char *database, struct error *error)
                                            : "");
 }
 
-bool nsys_report_export(char **database, const char *path, struct error *error)
+bool nsys_report_export(struct nsys_export *made, const char *path, struct error *error)
 {
     char *folder;
-    bool is_exported;
 
     if (access(path, R_OK) != 0)
         return error_set(error, ERROR_INPUT, "cannot be opened: %s", strerror(errno));
+    *made = (struct nsys_export){.database = find_beside(path)};
+    if (made->database) {
+        made->is_beside = true;
+        return true;
+    }
+    if (ends_with(path, ".qdstrm"))
+        return error_set(error, ERROR_INPUT,
+                         "what Nsight Systems recorded, not yet made into a report: its "
+                         "QdstrmImporter, of the version that recorded it, makes a .nsys-rep of "
+                         "it");
     folder = new_folder(error);
     if (!folder)
         return false;
-    if (asprintf(database, "%s/report.sqlite", folder) < 0)
+    if (asprintf(&made->database, "%s/report.sqlite", folder) < 0)
         abort();
     free(folder);
-    is_exported = export_to(path, *database, error);
-    if (!is_exported) {
-        nsys_export_remove(*database);
-        free(*database);
-        *database = NULL;
-    }
-    return is_exported;
+    if (export_to(path, made->database, error))
+        return true;
+    nsys_export_clear(made);
+    return false;
 }
 
-void nsys_export_remove(const char *database)
+void nsys_export_clear(struct nsys_export *made)
 {
-    char *folder = require_memory(strdup(database));
-
-    (void)unlink(database);
-    *strrchr(folder, '/') = '\0';
-    (void)rmdir(folder);
-    free(folder);
+    if (!made)
+        return;
+    if (made->database && !made->is_beside) {
+        (void)unlink(made->database);
+        *strrchr(made->database, '/') = '\0';
+        (void)rmdir(made->database);
+    }
+    free(made->database);
+    *made = (struct nsys_export){0};
 }

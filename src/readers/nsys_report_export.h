@@ -7,15 +7,21 @@
 
 #include <stdbool.h>
 
-/* By its name: .nsys-rep, or .qdrep as it was called before 2021. */
+/* By its name: .nsys-rep, or .qdrep as it was called before 2021; .qdstrm, which is none yet. */
 bool is_nsys_report(const char *path);
 
-/* Runs `nsys export` into a folder of its own under TMPDIR; *database is then the file's path: give
- * it to nsys_export_remove and free() it. Errors: no such file, no `nsys` in PATH, the export
- * failed (with nsys's own words). */
-MUST_USE bool nsys_report_export(char **database, const char *path, struct error *error);
+/* The database of a report. Zeroed is none. */
+struct nsys_export {
+    char *database;
+    bool is_beside; /* it lay beside the report and is not older: nothing was exported */
+};
 
-/* Removes the file and its folder. */
-void nsys_export_remove(const char *database);
+/* Takes the .sqlite of the same name that lies beside the report, where it is not older; else runs
+ * `nsys export` into a folder of its own under TMPDIR. Errors: no such file, no `nsys` in PATH, the
+ * export failed (with nsys's own words). */
+MUST_USE bool nsys_report_export(struct nsys_export *made, const char *path, struct error *error);
+
+/* Removes what was exported, and its folder. */
+void nsys_export_clear(struct nsys_export *made);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "base/input_stream.h"
 #include "base/invariant.h"
-#include "readers/nsys_report_export.h"
 #include "readers/unknown_input.h"
 
 /* So much of the text is shown to the readers. */
@@ -114,10 +113,15 @@ bool open_trace(struct trace *trace, const char *path, const struct read_options
     return open_as(trace, path, path, options, error);
 }
 
+static const char *database_of(const struct trace_source *source)
+{
+    return source->exported.database ? source->exported.database : source->path;
+}
+
 bool open_trace_part(struct trace *trace, const struct trace_source *source,
                      const struct read_options *options, struct error *error)
 {
-    return open_as(trace, source->database ? source->database : source->path, source->path, options,
+    return open_as(trace, database_of(source), source->path, options,
                    error);
 }
 
@@ -144,12 +148,16 @@ bool trace_source_open(struct trace_source *source, const char *path, struct err
     if (strcmp(path, "-") == 0) /* what a pipe gives can be looked at only once */
         return true;
     if (is_nsys_report(path)) {
-        if (!nsys_report_export(&source->database, path, error)) {
+        if (!nsys_report_export(&source->exported, path, error)) {
             trace_source_clear(source);
             return error_in(error, "'%s'", path);
         }
+        if (source->exported.is_beside) {
+            free(source->path);
+            source->path = require_memory(strdup(source->exported.database));
+        }
     }
-    if (!count_parts(source, source->database ? source->database : path, error)) {
+    if (!count_parts(source, database_of(source), error)) {
         trace_source_clear(source);
         return false;
     }
@@ -160,9 +168,7 @@ void trace_source_clear(struct trace_source *source)
 {
     if (!source)
         return;
-    if (source->database)
-        nsys_export_remove(source->database);
-    free(source->database);
+    nsys_export_clear(&source->exported);
     free(source->path);
     *source = (struct trace_source){0};
 }

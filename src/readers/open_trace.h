@@ -4,6 +4,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "readers/nsys_report_export.h"
 #include "readers/reader.h"
 #include "trace/trace.h"
 
@@ -16,13 +17,13 @@ MUST_USE bool open_trace(struct trace *trace, const char *path, const struct rea
 /* A file that may hold several ranks, made ready to be read rank by rank. A zeroed one is closed.
  */
 struct trace_source {
-    char *path;     /* as the user gave it */
-    char *database; /* what `nsys export` made of a .nsys-rep, to be removed; NULL: none */
+    char *path; /* as the user gave it; of a report whose database lay beside it, that one */
+    struct nsys_export exported; /* of a .nsys-rep */
     uint32_t part_count;
 };
 
 /* Finds out how many ranks `path` holds; a .nsys-rep is first exported to a temporary file by the
- * `nsys` of this machine. Errors (ERROR_INPUT) as of open_trace; no `nsys`. */
+ * `nsys` of this machine, where no newer database lies beside it. Errors (ERROR_INPUT) as of open_trace; no `nsys`. */
 MUST_USE bool trace_source_open(struct trace_source *source, const char *path, struct error *error);
 void trace_source_clear(struct trace_source *source);
 
