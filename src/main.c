@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,11 +66,22 @@ static bool finish_output(struct error *error)
     return error_set(error, ERROR_FAILURE, "cannot write to standard output: %s", strerror(errno));
 }
 
+/* Large arrays each get memory of their own, and give it back when they are freed. Left to itself,
+ * the library takes them from the heap after the first has been freed, and what is freed below
+ * another stays. */
+static void give_memory_back(void)
+{
+    const int threshold_bytes = 1 << 20;
+
+    (void)mallopt(M_MMAP_THRESHOLD, threshold_bytes);
+}
+
 int main(int argc, char **argv)
 {
     struct error error = {0};
     bool is_done;
 
+    give_memory_back();
     setlocale(LC_CTYPE, "");
     signal(SIGPIPE, SIG_DFL);
     is_done = run_command_line(argc - 1, argv + 1, &error);

@@ -245,6 +245,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "memory-of-events",
+        "how much memory an event takes",
+        script("tests/properties/memory_of_events.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "mpi",
         "processes under mpirun",
         script("tests/mpi/check_mpi.py", PROGRAM),

@@ -18,12 +18,14 @@ struct product_sum {
     const struct work_piece *longest;
 };
 
-static void add_product(struct product_sum *sum, const struct work_piece *piece)
+static void add_product(struct product_sum *sum, const struct matrix_calls *calls,
+                        const struct work_piece *piece)
 {
+    int64_t length_ns = event_of_piece(calls, piece)->duration_ns;
+
     sum->count++;
-    sum->duration_ns += piece->end_ns - piece->start_ns;
-    if (!sum->longest ||
-        piece->end_ns - piece->start_ns > sum->longest->end_ns - sum->longest->start_ns)
+    sum->duration_ns += length_ns;
+    if (!sum->longest || length_ns > event_of_piece(calls, sum->longest)->duration_ns)
         sum->longest = piece;
 }
 
@@ -59,7 +61,7 @@ static const char *product_text(const struct advice_case *advice, const struct p
         per_step_count(advice, sum->count), a_step(advice), per_step_time(advice, sum->duration_ns),
         text, *text ? " by " : "",
         brief_name(trace_text(trace, trace->device[sum->longest->event].name), advice->results),
-        format_time(sum->longest->end_ns - sum->longest->start_ns).text);
+        format_time(event_of_piece(&advice->efficiency->calls, sum->longest)->duration_ns).text);
 }
 
 /* The number format of a product; PEAK_TYPE_COUNT where it is not known. */
@@ -131,7 +133,8 @@ static struct product_sum claim_products(const struct advice_case *advice,
 
     for (uint32_t i = 0; i < calls->piece_count && !advice->ledger->is_cpu_only; i++) {
         const struct work_piece *piece = &calls->pieces[i];
-        uint32_t step = step_finder_at(&finder, piece->start_ns);
+        const struct event *event = event_of_piece(calls, piece);
+        uint32_t step = step_finder_at(&finder, event->start_ns);
         double share;
 
         if (step == NO_STEP || !kernel_class_is_matrix((enum kernel_class)piece->class))
@@ -139,8 +142,8 @@ static struct product_sum claim_products(const struct advice_case *advice,
         share = share_of(advice, piece);
         if (share <= 0)
             continue;
-        claim->step_ns[step] += (int64_t)(share * (double)(piece->end_ns - piece->start_ns));
-        add_product(&sum, piece);
+        claim->step_ns[step] += (int64_t)(share * (double)event->duration_ns);
+        add_product(&sum, calls, piece);
     }
     return sum;
 }

@@ -32,18 +32,20 @@ static void lay_beside(struct pricing *pricing)
 
     for (uint32_t i = 0; i < calls->piece_count; i++) {
         const struct work_piece *piece = &calls->pieces[i];
+        int64_t start_ns = event_of_piece(calls, piece)->start_ns;
+        int64_t end_ns = event_end_ns(event_of_piece(calls, piece));
         bool is_matrix = kernel_class_is_matrix((enum kernel_class)piece->class);
         enum price_obstacle obstacle =
             piece->call == NO_CALL ? PRICE_NO_FORMULA : calls->calls[piece->call].obstacle;
 
         if (is_matrix && obstacle == PRICE_KNOWN)
-            class_timeline_add(&pricing->beside, BESIDE_PRICED, piece->start_ns, piece->end_ns);
+            class_timeline_add(&pricing->beside, BESIDE_PRICED, start_ns, end_ns);
         if (is_matrix && (obstacle == PRICE_KNOWN || obstacle == PRICE_NO_PEAK))
-            class_timeline_add(&pricing->beside, BESIDE_COUNTED, piece->start_ns, piece->end_ns);
+            class_timeline_add(&pricing->beside, BESIDE_COUNTED, start_ns, end_ns);
         if (piece->unit == MATRIX_UNIT_USED)
-            class_timeline_add(&pricing->beside, BESIDE_ON_UNIT, piece->start_ns, piece->end_ns);
+            class_timeline_add(&pricing->beside, BESIDE_ON_UNIT, start_ns, end_ns);
         else if (is_matrix && piece->unit == MATRIX_UNIT_NOT_TOLD)
-            class_timeline_add(&pricing->beside, BESIDE_UNTOLD, piece->start_ns, piece->end_ns);
+            class_timeline_add(&pricing->beside, BESIDE_UNTOLD, start_ns, end_ns);
     }
     class_timeline_finish(&pricing->beside);
 }
@@ -166,8 +168,9 @@ static void book_piece(struct pricing *pricing, const struct work_piece *piece, 
 {
     struct efficiency *efficiency = pricing->efficiency;
     const struct step_window *window = &efficiency->ledger->steps[step].window;
-    int64_t start_ns = piece->start_ns > window->start_ns ? piece->start_ns : window->start_ns;
-    int64_t end_ns = piece->end_ns < window->end_ns ? piece->end_ns : window->end_ns;
+    const struct event *event = event_of_piece(&efficiency->calls, piece);
+    int64_t start_ns = event->start_ns > window->start_ns ? event->start_ns : window->start_ns;
+    int64_t end_ns = event_end_ns(event) < window->end_ns ? event_end_ns(event) : window->end_ns;
 
     if (end_ns <= start_ns || !kernel_class_is_matrix((enum kernel_class)piece->class))
         return;
@@ -185,11 +188,12 @@ static void book_pieces(struct pricing *pricing)
 
     for (uint32_t i = 0; i < calls->piece_count; i++) {
         const struct work_piece *piece = &calls->pieces[i];
+        const struct event *event = event_of_piece(calls, piece);
 
-        while (first < ledger->step_count && ledger->steps[first].window.end_ns <= piece->start_ns)
+        while (first < ledger->step_count && ledger->steps[first].window.end_ns <= event->start_ns)
             first++;
         for (uint32_t step = first;
-             step < ledger->step_count && ledger->steps[step].window.start_ns < piece->end_ns;
+             step < ledger->step_count && ledger->steps[step].window.start_ns < event_end_ns(event);
              step++)
             book_piece(pricing, piece, step);
     }

@@ -90,7 +90,7 @@ static void add_to_call(struct call_search *search, const struct work_piece *pie
 {
     struct matrix_call *call = &search->calls->calls[piece->call];
     const struct event *device = search->trace->device;
-    int64_t length_ns = piece->end_ns - piece->start_ns;
+    int64_t length_ns = event_of_piece(search->calls, piece)->duration_ns;
 
     call->kernel_ns += length_ns;
     if (piece->unit == MATRIX_UNIT_USED)
@@ -106,9 +106,7 @@ static void add_kernel(struct call_search *search, uint32_t index)
     const struct event *event = &search->trace->device[index];
     uint32_t op = trace_operator_of(search->trace, index);
     uint32_t owner = op == NO_EVENT ? NO_EVENT : search->owners[op];
-    struct work_piece piece = {.start_ns = event->start_ns,
-                               .end_ns = event_end_ns(event),
-                               .event = index,
+    struct work_piece piece = {.event = index,
                                .call = NO_CALL,
                                .class = search->ledger->classes[index],
                                .unit = (uint8_t)unit_of(search, event->name)};
@@ -136,13 +134,15 @@ static void add_kernels(struct call_search *search)
     }
 }
 
-static int compare_pieces(const void *a, const void *b)
+static int compare_pieces(const void *a, const void *b, void *argument)
 {
     const struct work_piece *left = a;
     const struct work_piece *right = b;
+    int64_t left_ns = event_of_piece(argument, left)->start_ns;
+    int64_t right_ns = event_of_piece(argument, right)->start_ns;
 
-    if (left->start_ns != right->start_ns)
-        return left->start_ns < right->start_ns ? -1 : 1;
+    if (left_ns != right_ns)
+        return left_ns < right_ns ? -1 : 1;
     return left->event < right->event ? -1 : left->event > right->event;
 }
 
@@ -159,16 +159,14 @@ static void add_products(struct call_search *search)
             counted_cost_of(search->costs, i)->kind != COST_MATRIX)
             continue;
         calls->pieces[calls->piece_count++] =
-            (struct work_piece){.start_ns = event->start_ns,
-                                .end_ns = event_end_ns(event),
-                                .event = i,
+            (struct work_piece){.event = i,
                                 .call = call_of_op(search, i),
                                 .class = (uint8_t)operator_class(trace_text(trace, event->name)),
                                 .unit = MATRIX_UNIT_NOT_TOLD};
         calls->calls[calls->count - 1].kernel_ns = event->duration_ns;
     }
     if (calls->piece_count)
-        qsort(calls->pieces, calls->piece_count, sizeof *calls->pieces, compare_pieces);
+        qsort_r(calls->pieces, calls->piece_count, sizeof *calls->pieces, compare_pieces, calls);
 }
 
 /* The share of its pairs that an op around `op` leaves unmasked: of products that attention is made
@@ -279,6 +277,7 @@ void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
     size_t names = string_pool_count(&trace->strings);
     size_t pieces = ledger->is_cpu_only ? trace->host_count : trace->device_count;
 
+    calls->events = ledger->is_cpu_only ? trace->host : trace->device;
     search.call_of =
         require_memory(malloc((trace->host_count + (size_t)1) * sizeof *search.call_of));
     memset(search.call_of, 0xff, (trace->host_count + (size_t)1) * sizeof *search.call_of);

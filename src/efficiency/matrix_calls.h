@@ -58,9 +58,7 @@ struct matrix_call {
 
 /* A stretch of work: a kernel of the ledger's device, or on a CPU a product. In order of start. */
 struct work_piece {
-    int64_t start_ns;
-    int64_t end_ns;
-    uint32_t event; /* index in trace->device; on a CPU in trace->host */
+    uint32_t event; /* index in matrix_calls.events */
     uint32_t call;  /* index in calls, or NO_CALL */
     uint8_t class;  /* enum kernel_class */
     uint8_t unit;   /* enum matrix_unit_use */
@@ -71,10 +69,17 @@ struct matrix_calls {
     struct matrix_call *calls;
     uint32_t count;
     uint32_t capacity;
-    struct work_piece *pieces; /* computing kernels: no communication, copies or memsets */
+    const struct event *events; /* not owned: trace->device; on a CPU trace->host */
+    struct work_piece *pieces;  /* computing kernels: no communication, copies or memsets */
     uint32_t piece_count;
     struct product_price *prices; /* of the calls that are products */
 };
+
+static inline const struct event *event_of_piece(const struct matrix_calls *calls,
+                                                 const struct work_piece *piece)
+{
+    return &calls->events[piece->event];
+}
 
 void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
                        const struct ledger *ledger, const struct module_costs *costs,

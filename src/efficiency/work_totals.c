@@ -53,7 +53,7 @@ static void add_to_operator(struct totalling *work, const struct work_piece *pie
     uint32_t cost = efficiency->costs->counted.cost_of[call->op];
     const struct op_cost *price = cost_of(efficiency, cost);
     struct operator_work *row = row_of(work, cost);
-    int64_t length_ns = piece->end_ns - piece->start_ns;
+    int64_t length_ns = event_of_piece(&efficiency->calls, piece)->duration_ns;
 
     row->kernel_ns += length_ns;
     if (piece->unit == MATRIX_UNIT_USED)
@@ -88,7 +88,7 @@ static void add_to_class(struct totalling *work, const struct work_piece *piece,
 
     if (price->bytes < 0 || (call->is_matrix && call->price->flops.executed <= 0))
         return;
-    class->known_ns += piece->end_ns - piece->start_ns;
+    class->known_ns += event_of_piece(&efficiency->calls, piece)->duration_ns;
     class->flops += flops;
     class->bytes += bytes;
     class->compute_ns += compute_ns;
@@ -102,7 +102,7 @@ static void add_to_module(struct totalling *work, const struct work_piece *piece
     const struct matrix_call *call = &efficiency->calls.calls[piece->call];
     uint32_t module = efficiency->costs->contexts.modules[call->op];
     struct module_work *row = module == NO_MODULE ? NULL : &work->totals->modules[module];
-    int64_t length_ns = piece->end_ns - piece->start_ns;
+    int64_t length_ns = event_of_piece(&efficiency->calls, piece)->duration_ns;
 
     if (!row || !call->is_matrix)
         return;
@@ -117,14 +117,14 @@ static void add_to_module(struct totalling *work, const struct work_piece *piece
 
 static void add_piece(struct totalling *work, const struct work_piece *piece)
 {
+    int64_t length_ns = event_of_piece(&work->efficiency->calls, piece)->duration_ns;
     double share = 0;
 
-    work->totals->classes[piece->class].kernel_ns += piece->end_ns - piece->start_ns;
+    work->totals->classes[piece->class].kernel_ns += length_ns;
     if (piece->call == NO_CALL)
         return;
     if (work->efficiency->calls.calls[piece->call].kernel_ns > 0)
-        share = (double)(piece->end_ns - piece->start_ns) /
-                (double)work->efficiency->calls.calls[piece->call].kernel_ns;
+        share = (double)length_ns / (double)work->efficiency->calls.calls[piece->call].kernel_ns;
     add_to_operator(work, piece, share);
     add_to_class(work, piece, share);
     add_to_module(work, piece, share);
@@ -138,12 +138,13 @@ static void add_pieces(struct totalling *work)
 
     for (uint32_t i = 0; i < calls->piece_count; i++) {
         const struct work_piece *piece = &calls->pieces[i];
+        int64_t start_ns = event_of_piece(calls, piece)->start_ns;
 
-        while (step < ledger->step_count && ledger->steps[step].window.end_ns <= piece->start_ns &&
+        while (step < ledger->step_count && ledger->steps[step].window.end_ns <= start_ns &&
                ledger->source != WINDOW_WHOLE)
             step++;
-        if (step < ledger->step_count && (ledger->source == WINDOW_WHOLE ||
-                                          ledger->steps[step].window.start_ns <= piece->start_ns))
+        if (step < ledger->step_count &&
+            (ledger->source == WINDOW_WHOLE || ledger->steps[step].window.start_ns <= start_ns))
             add_piece(work, piece);
     }
 }

@@ -41,9 +41,10 @@ static void list_processes_of(struct nsys_ranks *ranks, struct nsys_database *da
 
     if (!nsys_find_table(database, table, found) || !nsys_has_column(database, table, "globalPid"))
         return;
+    /* GROUP BY would sort all rows, and hold them in memory for it */
     (void)snprintf(query, sizeof query,
-                   "SELECT globalPid, %s FROM \"%s\" WHERE globalPid IS NOT NULL GROUP BY 1",
-                   nsys_has_column(database, table, "deviceId") ? "min(deviceId)" : "0", found);
+                   "SELECT DISTINCT globalPid, %s FROM \"%s\" WHERE globalPid IS NOT NULL",
+                   nsys_has_column(database, table, "deviceId") ? "deviceId" : "0", found);
     if (sqlite3_prepare_v2(database->connection, query, -1, &statement, NULL) == SQLITE_OK) {
         while (sqlite3_step(statement) == SQLITE_ROW)
             add_process(ranks, nsys_process(sqlite3_column_int64(statement, 0)),

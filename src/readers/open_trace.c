@@ -121,8 +121,7 @@ static const char *database_of(const struct trace_source *source)
 bool open_trace_part(struct trace *trace, const struct trace_source *source,
                      const struct read_options *options, struct error *error)
 {
-    return open_as(trace, database_of(source), source->path, options,
-                   error);
+    return open_as(trace, database_of(source), source->path, options, error);
 }
 
 /* How many ranks the file holds; 1 where that shows only when it is read. */

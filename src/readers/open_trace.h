@@ -23,7 +23,8 @@ struct trace_source {
 };
 
 /* Finds out how many ranks `path` holds; a .nsys-rep is first exported to a temporary file by the
- * `nsys` of this machine, where no newer database lies beside it. Errors (ERROR_INPUT) as of open_trace; no `nsys`. */
+ * `nsys` of this machine, where no newer database lies beside it. Errors (ERROR_INPUT) as of
+ * open_trace; no `nsys`. */
 MUST_USE bool trace_source_open(struct trace_source *source, const char *path, struct error *error);
 void trace_source_clear(struct trace_source *source);
 
