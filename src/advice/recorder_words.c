@@ -19,6 +19,10 @@ static const struct recorder_words recorders[] = {
                      "--pytorch=autograd-nvtx",
         .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True), or "
                   "--pytorch=autograd-shapes-nvtx",
+        .flops = "torch.autograd.profiler.emit_nvtx(record_shapes=True), or "
+                 "--pytorch=autograd-shapes-nvtx; or record with flopledger run",
+        .modules = "put ranges around layers, torch.cuda.nvtx.range(\"layer1\"), beside those of "
+                   "emit_nvtx",
         .stacks = "put NVTX ranges around what the loop does between operators; --trace=osrt tells "
                   "what it waits for in the operating system",
         .collectives = "export with 'nsys export --type sqlite --include-blobs=true': NCCL tells "
@@ -43,6 +47,8 @@ static const struct recorder_words recorders[] = {
                   "the device's counters",
         .operators = "add ProfilerActivity.CPU to `activities`",
         .shapes = "record with record_shapes=True",
+        .flops = "record it with flopledger run, or with record_shapes=True",
+        .modules = "record it with flopledger run, which marks each call of a module",
         .stacks = "record a few steps with with_stack=True (it slows the run)",
         .collectives = "record with a newer PyTorch (2.2 and later write the NCCL metadata)",
         .message_size = "needs the NCCL metadata of PyTorch 2.2 or later, or record_shapes=True",
@@ -56,7 +62,7 @@ const struct recorder_words *recorder_words_for(const struct trace *trace)
 {
     const struct recorder_words *words = recorders;
 
-    while (words->format && strcmp(words->format, trace->read.format) != 0)
+    while (words->format && (!trace || strcmp(words->format, trace->read.format) != 0))
         words++;
     return words;
 }

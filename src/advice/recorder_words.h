@@ -14,6 +14,8 @@ struct recorder_words {
     const char *device;
     const char *operators;
     const char *shapes;
+    const char *flops; /* what tells shapes, as FLOPs need them */
+    const char *modules;
     const char *stacks;
     const char *collectives;
     const char *message_size; /* of a collective: "needs ...", as its group and type */
@@ -22,6 +24,7 @@ struct recorder_words {
     const char *memory;
 };
 
+/* NULL: of a model alone; as for a recorder that is not known. */
 const struct recorder_words *recorder_words_for(const struct trace *trace);
 
 #endif

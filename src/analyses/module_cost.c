@@ -9,7 +9,8 @@ enum { BRIEF_DEPTH = 2 };
 static struct section *run_module_cost(struct results *results, const struct analysis_input *input)
 {
     bool has_steps = input->ledger->source != WINDOW_WHOLE;
-    struct module_cost_view view = {.costs = input->costs,
+    struct module_cost_view view = {.trace = input->trace,
+                                    .costs = input->costs,
                                     .description = input->description,
                                     .steps = has_steps ? input->ledger->step_count : 1,
                                     .step_note = has_steps ? NULL : "the whole trace as one",

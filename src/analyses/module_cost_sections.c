@@ -1,6 +1,7 @@
 /* The section module_cost: numbers of the whole model, and what is wrong or missing. */
 #include "analyses/module_cost_sections.h"
 
+#include "advice/recorder_words.h"
 #include "base/apportion.h"
 #include "base/format.h"
 
@@ -218,14 +219,15 @@ static void add_cost_findings(struct results *results, struct section *section,
                               const struct module_cost_view *view)
 {
     const struct module_costs *costs = view->costs;
+    const struct recorder_words *words = recorder_words_for(view->trace);
 
     if (!costs->has_shapes)
         add_finding(results, section, "the trace has no shapes: FLOPs are not known", NULL,
-                    "record it with flopledger run, or with record_shapes=True");
+                    words->flops);
     if (costs->tree.count == 0 && !view->is_brief)
         add_finding(results, section,
                     "the trace has no marks of modules: ops are listed, but not by module", NULL,
-                    "record it with flopledger run, which marks each call of a module");
+                    words->modules);
     add_doubt(results, section, costs);
 }
 

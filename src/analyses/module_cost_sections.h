@@ -18,6 +18,7 @@ enum module_sort {
 };
 
 struct module_cost_view {
+    const struct trace *trace; /* NULL: of a model alone */
     const struct module_costs *costs;
     const struct model_description *description; /* may be empty */
     int64_t steps;                               /* the sums are over so many; at least 1 */

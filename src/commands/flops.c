@@ -244,6 +244,7 @@ static void describe_rank(struct results *results, const struct trace *trace,
     struct section *section;
 
     measure_module_costs(&costs, trace, &options);
+    view.trace = trace;
     view.costs = &costs;
     view.description = description;
     view.steps = count_steps(&costs, chosen, &view.step_note);

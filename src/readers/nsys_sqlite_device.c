@@ -9,6 +9,9 @@
 #define DEVICE_COLUMNS "start", "end", "deviceId", "streamId", "correlationId"
 enum { COLUMN_DEVICE = 2, COLUMN_STREAM, COLUMN_CORRELATION, COLUMN_OWN };
 
+/* streamId of what waits for a whole context or an event. */
+static const int64_t ALL_STREAMS = UINT32_MAX;
+
 /* copyKind: the words that torch.profiler has for it too. */
 static const char *const copy_kinds[] = {
     "?",    "HtoD", "DtoH", "HtoA", "AtoH",         "AtoA",         "AtoD",
@@ -50,10 +53,15 @@ static uint32_t stream_track(struct nsys_reading *reading, const struct nsys_row
         .stream = nsys_integer(rows, COLUMN_STREAM, -1),
     };
 
+    if (key.stream == ALL_STREAMS)
+        key.stream = -1;
     if (key.device == reading->last_device && key.stream == reading->last_stream)
         return reading->last_stream_track;
     (void)snprintf(device, sizeof device, "%" PRId32, key.device);
-    (void)snprintf(stream, sizeof stream, "%" PRId64, key.stream);
+    if (key.stream < 0)
+        (void)snprintf(stream, sizeof stream, "no stream of its own");
+    else
+        (void)snprintf(stream, sizeof stream, "%" PRId64, key.stream);
     key.process = builder_text(reading, device);
     key.thread = builder_text(reading, stream);
     reading->last_device = key.device;
