@@ -256,6 +256,12 @@ GROUPS = [
         script("tests/mpi/check_mpi.py", PROGRAM),
         "build",
     ),
+    Group(
+        "stragglers",
+        "properties: pipelines whose replays are known",
+        script("tests/properties/known_stragglers.py", PROGRAM),
+        "build",
+    ),
     Group("oracle", "other people's traces", scripts("tests/oracle/check_*.py", PROGRAM), "build"),
     Group(
         "demo",

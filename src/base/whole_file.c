@@ -1,6 +1,7 @@
 /* Reads a small file at once: side files and settings, not traces. */
 #include "base/whole_file.h"
 
+#include "base/input_stream.h"
 #include "base/invariant.h"
 
 #include <errno.h>
@@ -41,5 +42,27 @@ char *read_whole_file(const char *path, size_t *length, bool *is_missing, struct
     (void)fclose(file);
     free(text);
     (void)error_set(error, ERROR_INPUT, "cannot read '%s': it is damaged or too large", path);
+    return NULL;
+}
+
+char *read_whole_stream(struct input_stream *stream, size_t *length, struct error *error)
+{
+    struct input_window window;
+    size_t capacity = 1 << 16;
+    char *text = require_memory(malloc(capacity));
+
+    *length = 0;
+    while (input_stream_next(stream, 0, &window)) {
+        while (capacity - *length <= window.length)
+            capacity *= 2;
+        text = require_memory(realloc(text, capacity));
+        memcpy(text + *length, window.text, window.length);
+        *length += window.length;
+    }
+    text[*length] = '\0';
+    if (!stream->is_broken)
+        return text;
+    (void)error_set(error, ERROR_INPUT, "%s", stream->breakage);
+    free(text);
     return NULL;
 }

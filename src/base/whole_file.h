@@ -1,4 +1,4 @@
-/* Reads a small file at once: side files and settings, not traces. */
+/* Reads a file at once: side files, settings and other small ones, not traces. */
 #ifndef FLOPLEDGER_BASE_WHOLE_FILE_H
 #define FLOPLEDGER_BASE_WHOLE_FILE_H
 
@@ -13,5 +13,11 @@
  * name. */
 MUST_USE char *read_whole_file(const char *path, size_t *length, bool *is_missing,
                                struct error *error);
+
+struct input_stream; /* base/input_stream.h */
+
+/* All that is left of the stream, unpacked; free() it. NULL with `error` set (ERROR_INPUT) where it
+ * is broken. */
+MUST_USE char *read_whole_stream(struct input_stream *stream, size_t *length, struct error *error);
 
 #endif

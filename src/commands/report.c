@@ -8,6 +8,7 @@
 #include "commands/mpi_world.h"
 #include "commands/page_options.h"
 #include "commands/peak_options.h"
+#include "commands/pipeline_report.h"
 #include "commands/read_files.h"
 #include "commands/read_ranks.h"
 #include "ranks/rank_layout.h"
@@ -132,6 +133,8 @@ static bool run_with(struct report_settings *settings, char **operands, int coun
 {
     SCOPED(input_files) files = {0};
     SCOPED(mpi_world) world = {0};
+    struct pipeline_report pipeline = {
+        .page = &settings->page, .steps = settings->booking.steps, .top = settings->top};
 
     if (!booking_settle(&settings->booking, error))
         return false;
@@ -141,6 +144,8 @@ static bool run_with(struct report_settings *settings, char **operands, int coun
         return false;
     if (!find_input_files(&files, operands, count, error))
         return false;
+    if (files.count == 1 && is_pipeline_timeline(files.files[0].path))
+        return print_pipeline_report(files.files[0].path, &pipeline, error);
     if (settings->layout_text &&
         !rank_layout_parse(&settings->layout, settings->layout_text, error))
         return false;

@@ -5,6 +5,7 @@
 #include "base/input_stream.h"
 #include "base/invariant.h"
 #include "base/pickle_from_json.h"
+#include "base/whole_file.h"
 #include "flight_recorder/flight_entry_reader.h"
 
 #include <ctype.h>
@@ -55,20 +56,10 @@ bool flight_rank_of_name(const char *path, uint32_t *rank)
 
 static bool read_json(struct pickle_tree *tree, struct input_stream *input, struct error *error)
 {
-    struct input_window window;
     size_t length = 0;
-    char *text = NULL;
-    bool is_read;
+    char *text = read_whole_stream(input, &length, error);
+    bool is_read = text && pickle_tree_from_json(tree, text, length, error);
 
-    while (input_stream_next(input, 0, &window)) {
-        text = require_memory(realloc(text, length + window.length + 1));
-        memcpy(text + length, window.text, window.length);
-        length += window.length;
-    }
-    if (input->is_broken)
-        is_read = error_set(error, ERROR_INPUT, "%s", input->breakage);
-    else
-        is_read = pickle_tree_from_json(tree, text ? text : "", length, error);
     free(text);
     return is_read;
 }

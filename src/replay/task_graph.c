@@ -1,0 +1,229 @@
+/* Pieces of work that wait for each other, run again with other durations. */
+#include "replay/task_graph.h"
+
+#include "base/invariant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t task_graph_add(struct task_graph *graph)
+{
+    if (graph->task_count == graph->task_capacity) {
+        graph->task_capacity = graph->task_capacity ? 2 * graph->task_capacity : 256;
+        graph->groups =
+            require_memory(realloc(graph->groups, graph->task_capacity * sizeof *graph->groups));
+    }
+    graph->groups[graph->task_count] = NO_GROUP;
+    return (uint32_t)graph->task_count++;
+}
+
+uint32_t task_graph_add_group(struct task_graph *graph)
+{
+    return (uint32_t)graph->group_count++;
+}
+
+void task_graph_join(struct task_graph *graph, uint32_t task, uint32_t group)
+{
+    graph->groups[task] = group;
+}
+
+void task_graph_need(struct task_graph *graph, uint32_t task, uint32_t needed)
+{
+    if (graph->edge_count == graph->edge_capacity) {
+        graph->edge_capacity = graph->edge_capacity ? 2 * graph->edge_capacity : 1024;
+        graph->edges =
+            require_memory(realloc(graph->edges, graph->edge_capacity * sizeof *graph->edges));
+    }
+    graph->edges[graph->edge_count++] = (struct task_edge){.before = needed, .after = task};
+}
+
+/* ---- the order ---- */
+
+/* Groups and single tasks are knots: what begins together. */
+struct knots {
+    size_t count;
+    uint32_t *of_task;       /* [tasks] */
+    uint32_t *tasks;         /* [tasks], by knot */
+    size_t *first_task;      /* [count + 1] */
+    uint32_t *successors;    /* [edges]: knots, by knot */
+    size_t *first_successor; /* [count + 1] */
+    uint32_t *open_needs;    /* [count]: edges whose earlier end has not come yet */
+};
+
+/* From counts behind each place to where each begins; counts[n] becomes the sum. */
+static void counts_to_places(size_t *counts, size_t count)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i <= count; i++) {
+        size_t here = i < count ? counts[i] : 0;
+
+        counts[i] = sum;
+        sum += here;
+    }
+}
+
+static void order_edges(struct task_graph *graph)
+{
+    struct task_edge *ordered = require_memory(calloc(graph->edge_count + 1, sizeof *ordered));
+    size_t *next = require_memory(calloc(graph->task_count + 1, sizeof *next));
+
+    graph->first_edge = require_memory(calloc(graph->task_count + 1, sizeof *graph->first_edge));
+    for (size_t i = 0; i < graph->edge_count; i++)
+        graph->first_edge[graph->edges[i].after]++;
+    counts_to_places(graph->first_edge, graph->task_count);
+    memcpy(next, graph->first_edge, (graph->task_count + 1) * sizeof *next);
+    for (size_t i = 0; i < graph->edge_count; i++)
+        ordered[next[graph->edges[i].after]++] = graph->edges[i];
+    free(next);
+    free(graph->edges);
+    graph->edges = ordered;
+}
+
+static void tie_tasks(struct knots *knots, const struct task_graph *graph)
+{
+    size_t *next;
+
+    knots->of_task = require_memory(calloc(graph->task_count + 1, sizeof *knots->of_task));
+    knots->count = graph->group_count;
+    for (size_t i = 0; i < graph->task_count; i++)
+        knots->of_task[i] =
+            graph->groups[i] == NO_GROUP ? (uint32_t)knots->count++ : graph->groups[i];
+    knots->first_task = require_memory(calloc(knots->count + 1, sizeof *knots->first_task));
+    knots->tasks = require_memory(calloc(graph->task_count + 1, sizeof *knots->tasks));
+    for (size_t i = 0; i < graph->task_count; i++)
+        knots->first_task[knots->of_task[i]]++;
+    counts_to_places(knots->first_task, knots->count);
+    next = require_memory(calloc(knots->count + 1, sizeof *next));
+    memcpy(next, knots->first_task, (knots->count + 1) * sizeof *next);
+    for (size_t i = 0; i < graph->task_count; i++)
+        knots->tasks[next[knots->of_task[i]]++] = (uint32_t)i;
+    free(next);
+}
+
+static void link_knots(struct knots *knots, const struct task_graph *graph)
+{
+    size_t *next;
+
+    knots->first_successor =
+        require_memory(calloc(knots->count + 1, sizeof *knots->first_successor));
+    knots->successors = require_memory(calloc(graph->edge_count + 1, sizeof *knots->successors));
+    knots->open_needs = require_memory(calloc(knots->count + 1, sizeof *knots->open_needs));
+    for (size_t i = 0; i < graph->edge_count; i++)
+        knots->first_successor[knots->of_task[graph->edges[i].before]]++;
+    counts_to_places(knots->first_successor, knots->count);
+    next = require_memory(calloc(knots->count + 1, sizeof *next));
+    memcpy(next, knots->first_successor, (knots->count + 1) * sizeof *next);
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        uint32_t after = knots->of_task[graph->edges[i].after];
+
+        knots->successors[next[knots->of_task[graph->edges[i].before]]++] = after;
+        knots->open_needs[after]++;
+    }
+    free(next);
+}
+
+static void knots_clear(struct knots *knots)
+{
+    free(knots->of_task);
+    free(knots->tasks);
+    free(knots->first_task);
+    free(knots->successors);
+    free(knots->first_successor);
+    free(knots->open_needs);
+}
+
+static void put_in_order(struct task_graph *graph, const struct knots *knots, size_t knot,
+                         size_t *used)
+{
+    for (size_t i = knots->first_task[knot]; i < knots->first_task[knot + 1]; i++)
+        graph->order[(*used)++] = knots->tasks[i];
+    graph->order_ends[graph->order_count++] = *used;
+}
+
+/* Kahn's way: a knot comes when all its needs have come. */
+static void find_order(struct task_graph *graph, struct knots *knots)
+{
+    uint32_t *queue = require_memory(calloc(knots->count + 1, sizeof *queue));
+    size_t queued = 0;
+    size_t used = 0;
+
+    graph->order = require_memory(calloc(graph->task_count + 1, sizeof *graph->order));
+    graph->order_ends = require_memory(calloc(knots->count + 1, sizeof *graph->order_ends));
+    for (size_t i = 0; i < knots->count; i++)
+        if (knots->open_needs[i] == 0)
+            queue[queued++] = (uint32_t)i;
+    for (size_t next = 0; next < queued; next++) {
+        size_t knot = queue[next];
+
+        put_in_order(graph, knots, knot, &used);
+        for (size_t i = knots->first_successor[knot]; i < knots->first_successor[knot + 1]; i++)
+            if (--knots->open_needs[knots->successors[i]] == 0)
+                queue[queued++] = knots->successors[i];
+    }
+    free(queue);
+}
+
+bool task_graph_finish(struct task_graph *graph, uint32_t *stuck)
+{
+    struct knots knots = {0};
+    bool is_complete;
+
+    order_edges(graph);
+    tie_tasks(&knots, graph);
+    link_knots(&knots, graph);
+    find_order(graph, &knots);
+    is_complete = graph->order_count == knots.count;
+    for (size_t i = 0; i < graph->task_count && !is_complete; i++)
+        if (knots.open_needs[knots.of_task[i]] > 0) {
+            *stuck = (uint32_t)i;
+            break;
+        }
+    knots_clear(&knots);
+    return is_complete;
+}
+
+/* ---- replays ---- */
+
+int64_t task_ready_ns(const struct task_graph *graph, uint32_t task, const int64_t *ends_ns,
+                      int64_t floor_ns)
+{
+    int64_t ready = floor_ns;
+
+    for (size_t i = graph->first_edge[task]; i < graph->first_edge[task + 1]; i++)
+        if (ends_ns[graph->edges[i].before] > ready)
+            ready = ends_ns[graph->edges[i].before];
+    return ready;
+}
+
+void task_graph_replay(const struct task_graph *graph, struct replay *replay)
+{
+    size_t at = 0;
+
+    for (size_t run = 0; run < graph->order_count; run++) {
+        int64_t together = INT64_MIN;
+        size_t first = at;
+
+        for (; at < graph->order_ends[run]; at++) {
+            uint32_t task = graph->order[at];
+            int64_t start = task_ready_ns(graph, task, replay->ends_ns,
+                                          replay->floors_ns ? replay->floors_ns[task] : 0);
+
+            start += replay->delays_ns ? replay->delays_ns[task] : 0;
+            replay->starts_ns[task] = start;
+            together = start > together ? start : together;
+        }
+        for (size_t i = first; i < at; i++)
+            replay->ends_ns[graph->order[i]] = together + replay->durations_ns[graph->order[i]];
+    }
+}
+
+void task_graph_clear(struct task_graph *graph)
+{
+    free(graph->groups);
+    free(graph->edges);
+    free(graph->first_edge);
+    free(graph->order);
+    free(graph->order_ends);
+    memset(graph, 0, sizeof *graph);
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Timelines of pipelines whose replays are known: `flopledger report` finds the same step times, to the nanosecond.
+
+    tests/properties/known_stragglers.py PROGRAM [--count N] [--seed S]
+
+Ends with a line of counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(HERE.parent / "generate")]
+
+from pipeline_timeline import Pipeline, make_pipeline  # noqa: E402
+
+
+def mixed(pipeline: Pipeline, rank: int, stage: int) -> dict:
+    """Usual times for all but one worker."""
+    usual = pipeline.usual()
+    return {
+        key: duration if key[1:3] == (rank, stage) else usual[key]
+        for key, duration in pipeline.durations.items()
+    }
+
+
+def problems_of(program: str, seed: int, folder: Path) -> list[str]:
+    pipeline = make_pipeline(seed)
+    path = folder / ("timeline.json.gz" if seed % 3 == 0 else "timeline.json")
+    pipeline.write(path)
+    done = subprocess.run(
+        [program, "report", "--json", "--top", "0", str(path)], capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        return [done.stderr.decode(errors="replace")]
+    sections = json.loads(done.stdout)["ranks"][0]["sections"]
+    rows = sections["stragglers"]["tables"]["steps"]["rows"]
+    begins = pipeline.begins()
+    recorded = pipeline.step_times(pipeline.times)
+    usual = pipeline.step_times(pipeline.run(pipeline.usual(), begins))
+    expected = [
+        {"step": step, "recorded": recorded[step], "replayed": recorded[step], "usual": usual[step]}
+        for step in pipeline.steps
+    ]
+    found = [{key: row[key] for key in expected[0]} for row in rows]
+    problems = [] if found == expected else [f"steps {found}, built {expected}"]
+    rank, stage = pipeline.data - 1, pipeline.stages // 2
+    alone = pipeline.step_times(pipeline.run(mixed(pipeline, rank, stage), begins))
+    ratio = sum(alone.values()) / sum(usual.values())
+    workers = {
+        row["what"]: row["alone"] for row in sections["stragglers"]["tables"]["workers"]["rows"]
+    }
+    said = workers[f"data rank {rank}, stage {stage}"]
+    if abs(said / ratio - 1) > 1e-9:
+        problems.append(f"worker {rank}, {stage} alone: {said}, built {ratio}")
+    return problems
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(arguments.seed, arguments.seed + arguments.count):
+            problems = problems_of(arguments.program, seed, Path(folder))
+            failed += bool(problems)
+            print("".join(f"seed {seed}: {problem}\n" for problem in problems), end="")
+    print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
