@@ -212,6 +212,7 @@ static const char *repair_event(struct arena *arena, const char *text, size_t *l
 
     for (size_t i = 0; i < *length;) {
         struct utf8_character c = utf8_decode(text + i, *length - i);
+        size_t taken = c.length;
 
         if (c.code == '"' && c.is_valid)
             is_in_string = !is_in_string;
@@ -220,12 +221,12 @@ static const char *repair_event(struct arena *arena, const char *text, size_t *l
         } else if (is_in_string && c.code < ' ') {
             to += sprintf(to, "\\u%04x", (unsigned)c.code);
         } else {
-            if (is_in_string && c.code == '\\' && i + 1 < *length && text[i + 1] != '\n')
-                c.length = 2; /* with what it escapes */
-            memcpy(to, text + i, c.length);
-            to += c.length;
+            if (is_in_string && c.code == '\\' && i + 1 < *length && is_plain(text + i + 1, 1))
+                taken = 2; /* with what it escapes */
+            memcpy(to, text + i, taken);
+            to += taken;
         }
-        i += c.length;
+        i += taken;
     }
     *length = (size_t)(to - copy);
     return copy;

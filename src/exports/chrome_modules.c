@@ -109,7 +109,7 @@ void find_module_slices(struct module_slices *slices, const struct trace *trace,
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
         struct device_context context = find_device_context(&costs->contexts, trace, i);
-        struct path path;
+        struct path path = {.depth = 0};
 
         if (!context.is_known)
             continue;

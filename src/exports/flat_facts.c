@@ -87,18 +87,6 @@ struct fact_tables {
     struct growing_table not_known;
 };
 
-static void add_not_known(struct fact_tables *facts, size_t trace, const char *table,
-                          struct value row, const char *column, const char *needs)
-{
-    struct value *cells = new_row(&facts->not_known);
-
-    flat_name_trace(cells, facts->results, trace);
-    cells[2] = value_text(table);
-    cells[3] = row;
-    cells[4] = value_text(column);
-    cells[5] = text_cell(&facts->not_known, needs);
-}
-
 static void add_numbers(struct fact_tables *facts, const struct section *section, size_t trace)
 {
     for (size_t i = 0; i < section->number_count; i++) {
@@ -191,6 +179,7 @@ static void add_unknown_cells(struct fact_tables *facts, const struct section *s
     struct arena *arena = &facts->not_known.flat->arena;
     size_t size = strlen(section->key) + strlen(table->key) + 2;
     char *name = NULL;
+    struct value *cells;
 
     for (size_t i = 0; i < table->row_count * table->column_count; i++) {
         if (table->cells[i].unit != UNIT_NOT_KNOWN)
@@ -199,10 +188,13 @@ static void add_unknown_cells(struct fact_tables *facts, const struct section *s
             name = arena_allocate(arena, size);
             (void)snprintf(name, size, "%s_%s", section->key, table->key);
         }
-        add_not_known(
-            facts, trace, name, value_count((int64_t)(i / table->column_count)),
-            flat_column_name(arena, &table->columns[i % table->column_count], trace == SIZE_MAX),
-            table->cells[i].text);
+        cells = new_row(&facts->not_known);
+        flat_name_trace(cells, facts->results, trace);
+        cells[2] = value_text(name);
+        cells[3] = value_count((int64_t)(i / table->column_count));
+        cells[4] = value_text(
+            flat_column_name(arena, &table->columns[i % table->column_count], trace == SIZE_MAX));
+        cells[5] = text_cell(&facts->not_known, table->cells[i].text);
     }
 }
 
