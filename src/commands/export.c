@@ -183,7 +183,7 @@ static bool export_files(const struct input_files *files, const struct export_fo
     struct rank_reading reading = {
         .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
         .shows_progress = settings->shows_progress,
-        .in_full = EVERY_RANK_IN_FULL,
+        .in_full = EVERY_RANK_HOWEVER_MANY,
         .rank = settings->rank,
         .plan = &plan,
         .world = &alone,

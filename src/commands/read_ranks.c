@@ -304,6 +304,12 @@ static bool exchange(struct digest_set *set, const struct mpi_world *world, stru
     return is_done;
 }
 
+static bool wants_all(const struct rank_reading *reading, size_t rank_count)
+{
+    return reading->in_full == EVERY_RANK_HOWEVER_MANY ||
+           (reading->in_full == EVERY_RANK_IN_FULL && rank_count <= RANKS_IN_FULL_MAX);
+}
+
 bool read_ranks(struct digest_set *set, struct results *results, const struct input_files *files,
                 const struct rank_reading *reading, struct error *error)
 {
@@ -312,8 +318,7 @@ bool read_ranks(struct digest_set *set, struct results *results, const struct in
         .set = set, .files = files, .reading = reading, .tells_sources = world->size > 1};
     struct file_choice share = share_of_process(set, files, world);
     bool is_alone = world->size <= 1;
-    bool prints_all =
-        reading->in_full == EVERY_RANK_IN_FULL && share.trace_count <= RANKS_IN_FULL_MAX;
+    bool prints_all = wants_all(reading, share.trace_count);
     struct taking taking = {.taker = &taker, .makes_digests = true, .rank = reading->rank};
 
     if (reading->in_full != NO_RANK_IN_FULL && is_alone)
@@ -326,7 +331,7 @@ bool read_ranks(struct digest_set *set, struct results *results, const struct in
         return false;
     }
     digest_set_sort(set);
-    prints_all = prints_all && reading->rank < 0 && count_digests(set) <= RANKS_IN_FULL_MAX;
+    prints_all = prints_all && reading->rank < 0 && wants_all(reading, count_digests(set));
     if (reading->in_full != NO_RANK_IN_FULL && !is_alone && world->place == 0)
         read_wanted(results, &taker, prints_all);
     digest_set_drop(set, RECORD_SOURCE);

@@ -22,8 +22,9 @@ enum { RANKS_IN_FULL_MAX = 64 };
 /* Which ranks get full results. */
 enum ranks_in_full {
     NO_RANK_IN_FULL,
-    ONE_RANK_IN_FULL, /* rank_reading.rank, or the lowest */
-    EVERY_RANK_IN_FULL,
+    ONE_RANK_IN_FULL,   /* rank_reading.rank, or the lowest */
+    EVERY_RANK_IN_FULL, /* up to RANKS_IN_FULL_MAX; of more ranks one */
+    EVERY_RANK_HOWEVER_MANY,
 };
 
 struct rank_reading {

@@ -306,6 +306,20 @@ def check_prometheus(checker: Checker, name: str, text: bytes, report: dict[str,
     )
 
 
+def check_many_ranks(checker: Checker, folder: Path) -> None:
+    """More than a report prints in full."""
+    text = (ROOT / "tests" / "traces" / "golden" / "two_ranks" / "rank0.json").read_text()
+    (folder / "many").mkdir()
+    for rank in range(66):
+        own = text.replace('"rank": 0', f'"rank": {rank}').replace(
+            '"world_size": 2', '"world_size": 66'
+        )
+        (folder / "many" / f"rank{rank}.json").write_text(own)
+    lines = checker.run("export", "jsonl", folder / "many").decode().splitlines()
+    ranks = {json.loads(line)["rank"] for line in lines}
+    checker.check(ranks == set(range(66)), f"of 66 ranks {len(ranks)} are exported")
+
+
 def documented_queries() -> dict[str, str]:
     page = (ROOT / "docs" / "formats" / "export-sqlite.md").read_text()
     return dict(re.findall(r"^### (\w+)\n.*?^```sql\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
@@ -504,6 +518,7 @@ def main() -> None:
             folder.mkdir()
             check_trace(checker, path, folder)
         databases = [Path(temporary) / str(index) / "run.sqlite" for index in range(own_count)]
+        check_many_ranks(checker, Path(temporary))
         check_queries(checker, [path for path in databases if path.exists()])
     checker.finish()
 
