@@ -31,7 +31,7 @@ OTHERS = [
     ["device", "NVIDIA H100 80GB HBM3"],
     ["flops", "tests/traces/golden/modules"],
     ["memory", "--fit", "8MiB", "tests/traces/golden/memory_run"],
-    ["report", "tests/traces/golden/pipeline/straggler.json.gz"],
+    ["report", "tests/traces/golden/straggling/straggler.json.gz"],
     ["ranks", "tests/traces/golden/flight/stopped"],
     ["ranks", "tests/traces/golden/flight/swapped"],
     ["memory", f"{SNAPSHOTS}/tags.pickle"],
