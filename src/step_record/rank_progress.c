@@ -14,6 +14,13 @@ bool rank_progress_open(struct rank_progress *progress, const char *path, struct
     return step_reader_open(&progress->reader, path, error);
 }
 
+/* Stays at its largest where a record holds nonsense. */
+static void add_to(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = INT64_MAX;
+}
+
 static int by_start(const void *a, const void *b)
 {
     const struct rank_span *first = a;
@@ -52,7 +59,7 @@ static int64_t close_spans(struct rank_progress *progress, int64_t start, int64_
     for (enum span_kind kind = 0; kind < SPAN_KINDS; kind++) {
         int64_t covered = covered_ns(progress, kind, start, end);
 
-        progress->span_ns[kind] += covered - before;
+        add_to(&progress->span_ns[kind], covered - before);
         before = covered;
     }
     progress->span_open_count = 0;
@@ -66,7 +73,7 @@ static void add_span(struct rank_progress *progress, enum span_kind kind,
     if (entry->end_ns <= entry->start_ns)
         return;
     if (progress->span_open_count == OPEN_SPANS)
-        progress->span_ns[kind] += entry->end_ns - entry->start_ns;
+        add_to(&progress->span_ns[kind], entry->end_ns - entry->start_ns);
     else
         progress->spans[progress->span_open_count++] =
             (struct rank_span){kind, entry->start_ns, entry->end_ns};
@@ -81,20 +88,20 @@ static int64_t or_zero(int64_t value)
 static void add_parts(struct rank_progress *progress, const struct step_entry *entry, int64_t net)
 {
     if (entry->data_wait_ns >= 0) {
-        progress->data_wait_ns += entry->data_wait_ns;
-        progress->data_wait_of_ns += net;
+        add_to(&progress->data_wait_ns, entry->data_wait_ns);
+        add_to(&progress->data_wait_of_ns, net);
     }
     if (entry->backward_ns >= 0 && entry->optimizer_ns >= 0) {
-        progress->forward_ns += or_zero(entry->forward_ns);
-        progress->backward_ns += entry->backward_ns;
-        progress->optimizer_ns += entry->optimizer_ns;
-        progress->split_of_ns += net;
+        add_to(&progress->forward_ns, or_zero(entry->forward_ns));
+        add_to(&progress->backward_ns, entry->backward_ns);
+        add_to(&progress->optimizer_ns, entry->optimizer_ns);
+        add_to(&progress->split_of_ns, net);
     }
     if (entry->tokens >= 0) {
-        progress->tokens += entry->tokens;
-        progress->tokens_of_ns += net;
+        add_to(&progress->tokens, entry->tokens);
+        add_to(&progress->tokens_of_ns, net);
     }
-    progress->samples += or_zero(entry->samples);
+    add_to(&progress->samples, or_zero(entry->samples));
 }
 
 static void note_loss(struct rank_progress *progress, const struct step_entry *entry)
@@ -129,7 +136,7 @@ static void add_step(struct rank_progress *progress, const struct step_entry *en
         return;
     }
     progress->step_count++;
-    progress->net_ns += net;
+    add_to(&progress->net_ns, net);
     add_parts(progress, entry, net);
 }
 
@@ -155,7 +162,7 @@ static void add_entry(struct rank_progress *progress, const struct step_entry *e
         note_loss(progress, entry);
         break;
     case STEP_ENTRY_LOST:
-        progress->lost_count += or_zero(entry->count);
+        add_to(&progress->lost_count, or_zero(entry->count));
         break;
     case STEP_ENTRY_RESUMED:
         progress->resumed_after = entry->count;

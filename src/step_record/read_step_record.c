@@ -126,13 +126,30 @@ static bool is_untouched(const struct step_entry *entry)
     return memcmp(entry, &zero, sizeof zero) == 0;
 }
 
+/* Nine years: what no clock and no count of a process reaches, so that sums of many cannot wrap
+ * around soon. */
+static bool is_possible(int64_t number)
+{
+    return number >= -1 && number < INT64_C(1) << 58;
+}
+
+static bool has_possible_numbers(const struct step_entry *entry)
+{
+    return is_possible(entry->step) && is_possible(entry->start_ns) && is_possible(entry->end_ns) &&
+           is_possible(entry->data_wait_ns) && is_possible(entry->forward_ns) &&
+           is_possible(entry->backward_ns) && is_possible(entry->optimizer_ns) &&
+           is_possible(entry->tokens) && is_possible(entry->samples) &&
+           is_possible(entry->memory_bytes) && is_possible(entry->host_bytes);
+}
+
 static bool is_whole(const struct step_reader *reader, const struct step_entry *entry,
                      int64_t place)
 {
     uint64_t sequence = (uint64_t)(place - STEP_RECORD_HEADER_BYTES) / STEP_RECORD_ENTRY_BYTES + 1;
 
     return entry->sequence == sequence &&
-           entry->checksum == step_entry_checksum(entry, reader->header.file_mark);
+           entry->checksum == step_entry_checksum(entry, reader->header.file_mark) &&
+           has_possible_numbers(entry);
 }
 
 /* What is written is written in order, so while the writer lives nothing lies behind an untouched
