@@ -270,16 +270,16 @@ static void begin(struct attempt_state *state, const struct recorded_attempt *at
 }
 
 bool recorded_attempt_add(struct job *job, const struct recorded_attempt *attempt,
-                          const struct recorded_attempt *first, int64_t reached,
-                          struct attempt_outcome *outcome, struct error *error)
+                          const struct attempt_before *before, struct attempt_outcome *outcome,
+                          struct error *error)
 {
     SCOPED(attempt_state) state = {.job = job, .outcome = outcome};
     struct step_entry entry;
 
-    *outcome = (struct attempt_outcome){.last_step = reached};
+    *outcome = (struct attempt_outcome){.last_step = before->reached};
     if (!step_reader_open(&state.reader, attempt->path, error))
         return false;
-    begin(&state, attempt, first, reached);
+    begin(&state, attempt, before->first, before->reached);
     while (step_reader_next(&state.reader, &entry)) {
         outcome->entries++;
         add_entry(&state, &entry);

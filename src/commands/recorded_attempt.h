@@ -28,12 +28,18 @@ struct attempt_outcome {
 MUST_USE bool recorded_attempt_look(struct recorded_attempt *attempt, const char *path,
                                     struct error *error);
 
-/* Adds its events to the job, after job_begin_source. `first` is the job's first attempt: where
- * both ran in one boot of one machine, the monotonic clock tells the time between them, whatever
- * the wall clock did. `reached` is the step that the attempt before came to, which counts where
- * this one does not tell where it goes on. */
+/* What the job was before an attempt. */
+struct attempt_before {
+    const struct recorded_attempt *first; /* where both ran in one boot of one machine, the
+                                             monotonic clock tells the time between them, whatever
+                                             the wall clock did */
+    int64_t reached; /* the step that the attempt before came to: counts where this one does not
+                        tell where it goes on */
+};
+
+/* Adds its events to the job, after job_begin_source. */
 MUST_USE bool recorded_attempt_add(struct job *job, const struct recorded_attempt *attempt,
-                                   const struct recorded_attempt *first, int64_t reached,
+                                   const struct attempt_before *before,
                                    struct attempt_outcome *outcome, struct error *error);
 
 #endif

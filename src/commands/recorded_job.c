@@ -106,12 +106,14 @@ static size_t keep_one_job(struct attempt_files *files, bool are_of_one_capture)
     size_t of_rank = 0;
     size_t kept = 0;
 
+    if (files->count == 0)
+        return 0;
     qsort(files->attempts, files->count, sizeof *files->attempts, compare_attempts);
     while (of_rank < files->count &&
            files->attempts[of_rank].header.rank == files->attempts[0].header.rank)
         of_rank++;
     files->count = of_rank;
-    if (are_of_one_capture || of_rank == 0)
+    if (are_of_one_capture)
         return 0;
     newest = &files->attempts[of_rank - 1];
     for (size_t i = 0; i < of_rank; i++) {
@@ -179,7 +181,7 @@ bool add_recorded_job(struct job *job, struct results *results, const char *path
                       struct recorded_job *read, struct error *error)
 {
     SCOPED(attempt_files) files = {0};
-    int64_t reached = 0;
+    struct attempt_before before = {0};
 
     *read = (struct recorded_job){0};
     find_files(&files, results, path);
@@ -187,14 +189,14 @@ bool add_recorded_job(struct job *job, struct results *results, const char *path
         return error_set(error, ERROR_NO_DATA,
                          "no step record can be read in it: name a log, or the folder of a capture "
                          "of 'flopledger run' (captures/NAME/START TIME)");
+    before.first = &files.attempts[0];
     for (size_t i = 0; i < files.count; i++) {
         struct attempt_outcome outcome;
 
         job_begin_source(job, files.attempts[i].path);
-        if (!recorded_attempt_add(job, &files.attempts[i], &files.attempts[0], reached, &outcome,
-                                  error))
+        if (!recorded_attempt_add(job, &files.attempts[i], &before, &outcome, error))
             return false;
-        reached = outcome.last_step;
+        before.reached = outcome.last_step;
         read->entries += outcome.entries;
         read->bytes += outcome.entries * STEP_RECORD_ENTRY_BYTES;
         tell_dilation(results, &outcome);

@@ -90,6 +90,7 @@ static enum MHD_Result answer_metrics(struct metrics_server *server,
     return result;
 }
 
+/* The library calls it so. NOLINTNEXTLINE(readability-function-size) */
 static enum MHD_Result handle(void *opaque, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_bytes, void **state)

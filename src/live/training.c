@@ -130,10 +130,9 @@ static struct rank_label label_of(const struct job_record *record)
 }
 
 static void add_seconds(struct live_samples *samples, const struct live_family *family,
-                        const char *rank, const char *kind, const char *value, int64_t ns)
+                        const char *rank, struct live_label label, int64_t ns)
 {
-    live_add(samples, family, (double)ns / 1e9, (struct live_label){"rank", rank},
-             (struct live_label){kind, value});
+    live_add(samples, family, (double)ns / 1e9, (struct live_label){"rank", rank}, label);
 }
 
 /* Where the time of steps went, and what was done beside them. */
@@ -143,16 +142,21 @@ static void sample_parts(struct live_samples *samples, const struct rank_progres
     static const char *const spans[SPAN_KINDS] = {"checkpoint", "restore", "evaluation",
                                                   "recording"};
 
-    add_seconds(samples, &step_seconds, rank, NULL, NULL, progress->net_ns);
+    add_seconds(samples, &step_seconds, rank, (struct live_label){0}, progress->net_ns);
     if (progress->data_wait_of_ns > 0)
-        add_seconds(samples, &part_seconds, rank, "part", "data wait", progress->data_wait_ns);
+        add_seconds(samples, &part_seconds, rank, (struct live_label){"part", "data wait"},
+                    progress->data_wait_ns);
     if (progress->split_of_ns > 0) {
-        add_seconds(samples, &part_seconds, rank, "part", "forward", progress->forward_ns);
-        add_seconds(samples, &part_seconds, rank, "part", "backward", progress->backward_ns);
-        add_seconds(samples, &part_seconds, rank, "part", "optimizer", progress->optimizer_ns);
+        add_seconds(samples, &part_seconds, rank, (struct live_label){"part", "forward"},
+                    progress->forward_ns);
+        add_seconds(samples, &part_seconds, rank, (struct live_label){"part", "backward"},
+                    progress->backward_ns);
+        add_seconds(samples, &part_seconds, rank, (struct live_label){"part", "optimizer"},
+                    progress->optimizer_ns);
     }
     for (int kind = 0; kind < SPAN_KINDS; kind++) {
-        add_seconds(samples, &between_seconds, rank, "kind", spans[kind], progress->span_ns[kind]);
+        add_seconds(samples, &between_seconds, rank, (struct live_label){"kind", spans[kind]},
+                    progress->span_ns[kind]);
         live_add(samples, &between_count, (double)progress->span_count[kind],
                  (struct live_label){"rank", rank}, (struct live_label){"kind", spans[kind]});
     }

@@ -121,9 +121,13 @@ static const struct step_entry *entry_at(struct step_reader *reader, int64_t pla
 
 static bool is_untouched(const struct step_entry *entry)
 {
-    static const struct step_entry zero;
+    const unsigned char *bytes = (const unsigned char *)entry;
 
-    return memcmp(entry, &zero, sizeof zero) == 0;
+    for (size_t i = 0; i < sizeof *entry; i++) {
+        if (bytes[i] != 0)
+            return false;
+    }
+    return true;
 }
 
 /* Nine years: what no clock and no count of a process reaches, so that sums of many cannot wrap
