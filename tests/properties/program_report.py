@@ -80,7 +80,10 @@ def judged(code: int, output: bytes, message: str) -> Report:
     return Report(code, output, message, ranks[0] if ranks else {}, ranks)
 
 
-FACTS = ("depth", "step", "start", "duration", "busy", "tail", "opened_by_sync", "is_cut")
+FACTS = (
+    *("depth", "step", "start", "duration", "busy", "tail", "opened_by_sync", "is_cut"),
+    *("start_unix", "samples", "tokens", "not_known"),
+)
 
 
 def compare_ledger(report: Report, ledger: dict[str, Any]) -> None:
