@@ -303,6 +303,7 @@ static void mend_clock(struct job *job, const struct job_attempt *attempt, struc
     const struct job_step *before = &attempt->steps[attempt->step_count - 1];
     int64_t count = event->step - before->step;
     int64_t wall_ns, steps_ns, spans_ns, tolerance_ns = 2 * ns_per_second;
+    bool is_length_told = event->each_ns != JOB_NOT_KNOWN && !event->is_length_loose;
 
     if (before->end_ns == JOB_NOT_KNOWN)
         mend_first_time(job, event);
@@ -314,9 +315,9 @@ static void mend_clock(struct job *job, const struct job_attempt *attempt, struc
     spans_ns = job_spans_since(attempt);
     if (steps_ns / 50 > tolerance_ns)
         tolerance_ns = steps_ns / 50;
-    if (wall_ns < 0 || (event->each_ns != JOB_NOT_KNOWN && wall_ns < steps_ns - tolerance_ns))
+    if (wall_ns < 0 || (is_length_told && wall_ns < steps_ns - tolerance_ns))
         move_clock(job, event, steps_ns + spans_ns - wall_ns);
-    else if (event->each_ns != JOB_NOT_KNOWN && event->clock == JOB_CLOCK_LOCAL &&
+    else if (is_length_told && event->clock == JOB_CLOCK_LOCAL &&
              job_is_spring_forward(event->time_ns, wall_ns - steps_ns - spans_ns))
         move_clock(job, event, -3600 * ns_per_second);
 }

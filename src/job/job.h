@@ -53,16 +53,19 @@ enum job_clock {
 struct job_event {
     enum job_event_kind kind;
     enum job_clock clock;
-    int64_t time_ns;          /* when (of steps, checkpoints: their end) */
-    int64_t step;             /* as above */
-    int64_t count;            /* JOB_STEP: how many steps it stands for; not known: since the event
-                                 before */
-    int64_t each_ns;          /* JOB_STEP: mean length of one of them; the ends of checkpoints and
-                                 evaluations: for how long training stood still */
-    int64_t last_step;        /* number of the last step that the job is to make */
-    int64_t skipped;          /* JOB_STEP: how many of them updated nothing; 0 */
-    int64_t devices;          /* of the attempt; 0: not told */
-    double loss;              /* NAN: not told, as all below */
+    int64_t time_ns;      /* when (of steps, checkpoints: their end) */
+    int64_t step;         /* as above */
+    int64_t count;        /* JOB_STEP: how many steps it stands for; not known: since the event
+                             before */
+    int64_t each_ns;      /* JOB_STEP: mean length of one of them; the ends of checkpoints and
+                             evaluations: for how long training stood still */
+    int64_t last_step;    /* number of the last step that the job is to make */
+    int64_t skipped;      /* JOB_STEP: how many of them updated nothing; 0 */
+    int64_t devices;      /* of the attempt; 0: not told */
+    bool is_length_loose; /* JOB_STEP: each_ns was not measured between the moments that times tell
+                             (of the launch, or told a step late): no proof that a clock went back
+                           */
+    double loss;          /* NAN: not told, as all below */
     double flops_per_second;  /* of one device */
     double mfu;               /* 0...1 */
     double tokens_per_second; /* of one device */

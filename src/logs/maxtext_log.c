@@ -29,6 +29,7 @@ static enum log_line_use read_step(struct log_reading *reading, struct log_text 
     if (!take_step(line, &fields, &event.step))
         return LOG_LINE_NONE;
     event.count = 1;
+    event.is_length_loose = true;
     if (log_find(fields, "seconds: ", &rest))
         (void)log_take_length(&rest, ns_per_second, &event.each_ns);
     if (log_find(fields, "TFLOP/s/device: ", &rest) && log_take_real(&rest, true, &number))

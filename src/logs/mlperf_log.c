@@ -142,6 +142,7 @@ static void read_stats(struct log_reading *reading, const struct mlperf_line *li
         !log_find(line->value, "\"train_step_time\": ", &rest))
         return;
     (void)log_take_length(&rest, ns_per_second, &event.each_ns);
+    event.is_length_loose = true;
     if (log_find(line->value, "loss\": ", &rest))
         (void)log_take_real(&rest, false, &event.loss);
     event.step = take_member(line->metadata, "\"step\": ", &count) ? step_at(reading, count)

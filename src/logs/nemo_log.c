@@ -69,6 +69,7 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     if (log_find(fields, "tokens_per_sec_per_gpu: ", &rest))
         (void)log_take_real(&rest, false, &event.tokens_per_second);
     reading->memory[HAS_STEP] = 1;
+    event.is_length_loose = true;
     reading->memory[LAST_STEP] = event.step;
     job_add(reading->job, &event);
     return LOG_LINE_USED;
