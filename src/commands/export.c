@@ -176,7 +176,7 @@ static bool export_files(const struct input_files *files, const struct export_fo
 {
     struct analysis_plan plan = {
         .booking = booking_plan_of(&settings->booking),
-        .analysis = {.top = UINT32_MAX, .all_modules = true},
+        .analysis = {.top = UINT32_MAX, .all_modules = true, .also_by_shape = true},
         .with_memory = true,
     };
     struct mpi_world alone = {0};

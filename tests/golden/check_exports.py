@@ -468,7 +468,10 @@ def check_trace(checker: Checker, path: Path, folder: Path) -> None:
     check_sqlite(checker, name, folder / "run.sqlite", expected)
     check_jsonl(checker, name, checker.run("export", "jsonl", path), report)
     check_prometheus(checker, name, checker.run("export", "prometheus", path), report)
-    check_chrome(checker, name, path, folder, report)
+    try:
+        check_chrome(checker, name, path, folder, report)
+    except RuntimeError as error:
+        checker.check("is no trace of torch.profiler" in str(error), str(error))
 
 
 def hostile_copy(folder: Path) -> Path:
