@@ -72,7 +72,8 @@ static struct files_read read_all(struct results *results, size_t count, unsigne
     struct files_read outcome = {0};
 
     for (size_t i = 0; i < count; i++)
-        list[i] = (struct input_file){.path = paths[FILE_COUNT + 1 - count + i], .bytes = -1};
+        list[i] =
+            (struct input_file){.path = paths[FILE_COUNT + 1 - count + i], .bytes = -1, .rank = -1};
     results_init(results);
     read_files(&outcome, results, &files, &reading);
     return outcome;
