@@ -5,14 +5,14 @@ import { formatFraction, formatNumber, formatTime, formatValue } from "./format.
 import { helpOnNumber } from "./metric_help.ts";
 import { Finding, numberOf, Rank, Report, ReportNumber } from "./report.ts";
 
-/* Numbers that stand large, where the report has them. */
-const LARGE: [string, string][] = [
+/* Numbers that stand large, where the report has them: section, key, and words where their own would need the section. */
+const LARGE: [string, string, string?][] = [
   ["model_flops_utilization", "mfu"],
   ["step_ledger", "step_time_mean"],
   ["step_ledger", "device_busy"],
   ["model_flops_utilization", "tokens_per_second"],
   ["model_flops_utilization", "model_flops_per_second"],
-  ["memory", "peak"],
+  ["memory", "peak", "memory, at its peak"],
   ["snapshot_peak", "peak_bytes"],
   ["difference", "speedup"],
   ["difference", "step_time_a"],
@@ -21,12 +21,12 @@ const LARGE: [string, string][] = [
 ];
 const LARGE_MOST = 5;
 
-function tile(section: string, key: string, number: ReportNumber): HTMLElement {
+function tile(section: string, key: string, number: ReportNumber, label: string): HTMLElement {
   const isKnown = number.not_known === undefined;
   return el(
     "div",
     { class: `tile ${isKnown ? "" : "unknown"}` },
-    el("dt", {}, number.title, helpOnNumber(section, key, number.title)),
+    el("dt", {}, label, helpOnNumber(section, key, label)),
     el(
       "dd",
       {},
@@ -65,10 +65,10 @@ function lossTile(finding: Finding): HTMLElement {
 }
 
 export function headlineOf(report: Report, rank: Rank): HTMLElement {
-  const tiles = LARGE.flatMap(([section, key]) => {
+  const tiles = LARGE.flatMap(([section, key, label]) => {
     const number = numberOf(rank, section, key);
     const isWorthIt = number && (number.not_known === undefined || key === "mfu");
-    return isWorthIt ? [tile(section, key, number)] : [];
+    return isWorthIt ? [tile(section, key, number, label ?? number.title)] : [];
   }).slice(0, LARGE_MOST);
   const loss = dearestOf(rank);
   return el(
