@@ -414,6 +414,10 @@ def check_chrome(
         )
 
 
+def events_of(trace: Any) -> list[dict[str, Any]]:
+    return trace if isinstance(trace, list) else trace["traceEvents"]
+
+
 def check_merged_chrome(
     checker: Checker, name: str, path: Path, folder: Path, own: dict[str, Any]
 ) -> None:
@@ -423,7 +427,7 @@ def check_merged_chrome(
     traces = [json.loads(text_of(Path(rank["file"]))) for rank in own["ranks"]]
     checker.check(
         len([event for event in events if event.get("cat") != "flopledger"])
-        == sum(len(trace["traceEvents"]) for trace in traces),
+        == sum(len(events_of(trace)) for trace in traces),
         f"{name}: events of all ranks",
     )
     names = {
@@ -435,10 +439,13 @@ def check_merged_chrome(
         prefix = f"trace {index}: " if rank["rank"] is None else f"rank {rank['rank']}: "
         checker.check(any(text.startswith(prefix) for text in names), f"{name}: {prefix}{names}")
     pids = {event["pid"] for event in events}
-    of_first = {pid for pid in pids if isinstance(pid, int) and pid < 10_000_000}
-    checker.check(
-        of_first and {pid + 10_000_000 for pid in of_first} <= pids, f"{name}: pids {pids}"
-    )
+    moved = {
+        event["pid"] + index * 10_000_000
+        for index, trace in enumerate(traces)
+        for event in events_of(trace)
+        if isinstance(event.get("pid"), int)
+    }
+    checker.check(moved and moved <= pids, f"{name}: pids {pids}")
     flows = [event["id"] for event in events if event["ph"] == "s"]
     checker.check(len(flows) == len(set(flows)), f"{name}: flows of two ranks have one id")
     steps = [
