@@ -597,7 +597,9 @@ class Recorder:
 
 def await_first_optimizer(module: ModuleType, tell: Callable[[], None]) -> Callable[[], None]:
     """Calls `tell` when the first optimizer is made; returns what takes that back."""
-    kind = module.Optimizer
+    kind = getattr(module, "Optimizer", None)
+    if kind is None:
+        return lambda: None
     original = kind.__init__
 
     @functools.wraps(original)

@@ -230,36 +230,41 @@ static int compare_stragglers(const void *one, const void *other)
     return (a->alone < b->alone) - (a->alone > b->alone);
 }
 
-struct straggler_table {
+/* The rows of a table. */
+struct stragglers {
     const char *key;
     const char *title;
     const char *of_what;
+    struct straggler *rows; /* [count]; sorted when they are printed */
+    size_t count;
 };
 
 static void add_table(struct results *results, struct section *section,
-                      const struct straggler_table *what, struct straggler *stragglers,
-                      size_t count, const struct pipeline_costs *costs, uint32_t top)
+                      struct stragglers *stragglers, const struct pipeline_costs *costs,
+                      uint32_t top)
 {
     const struct column columns[] = {
-        {"what", what->of_what, UNIT_TEXT, 0, BAR_NONE},
+        {"what", stragglers->of_what, UNIT_TEXT, 0, BAR_NONE},
         {"alone", "alone: times as long", UNIT_NUMBER, PRIORITY_FOR_PROGRAMS, BAR_NONE},
         {"alone_longer", "alone: longer by", UNIT_FRACTION, 0, BAR},
         {"without", "without: step", UNIT_TIME_NS, 0, BAR_NONE},
         {"gain", "which saves", UNIT_FRACTION, 1, BAR_NONE},
     };
-    struct table *table = section_add_table(results, section, what->key, what->title, columns,
-                                            sizeof columns / sizeof *columns);
+    struct table *table = section_add_table(results, section, stragglers->key, stragglers->title,
+                                            columns, sizeof columns / sizeof *columns);
 
-    qsort(stragglers, count, sizeof *stragglers, compare_stragglers);
-    table->rows_in_all = count;
-    for (size_t i = 0; i < count && i < top; i++) {
+    if (stragglers->count > 0)
+        qsort(stragglers->rows, stragglers->count, sizeof *stragglers->rows, compare_stragglers);
+    table->rows_in_all = stragglers->count;
+    for (size_t i = 0; i < stragglers->count && i < top; i++) {
+        const struct straggler *row = &stragglers->rows[i];
         struct value *cells = table_add_row(results, table, 0);
 
-        cells[0] = value_text(stragglers[i].name);
-        cells[1] = value_number(stragglers[i].alone);
-        cells[2] = value_fraction(stragglers[i].alone - 1);
-        cells[3] = value_time_ns(whole_ns(stragglers[i].without));
-        cells[4] = value_fraction(1 - stragglers[i].without / costs->replayed.mean_ns);
+        cells[0] = value_text(row->name);
+        cells[1] = value_number(row->alone);
+        cells[2] = value_fraction(row->alone - 1);
+        cells[3] = value_time_ns(whole_ns(row->without));
+        cells[4] = value_fraction(1 - row->without / costs->replayed.mean_ns);
     }
 }
 
@@ -272,7 +277,8 @@ static void add_data_ranks(struct results *results, struct section *section,
                            struct pipeline_study *study, const struct pipeline_costs *costs,
                            uint32_t top)
 {
-    static const struct straggler_table what = {"data_ranks", "By data-parallel rank", "rank"};
+    struct stragglers what = {
+        .key = "data_ranks", .title = "By data-parallel rank", .of_what = "rank"};
     uint32_t count = study->job->data_rank_count;
     struct straggler *rows = new_stragglers(results, count);
 
@@ -281,14 +287,16 @@ static void add_data_ranks(struct results *results, struct section *section,
                                      .name = results_format(results, "data rank %u", i)};
         price(&rows[i], study, costs);
     }
-    add_table(results, section, &what, rows, count, costs, top);
+    what.rows = rows;
+    what.count = count;
+    add_table(results, section, &what, costs, top);
 }
 
 static void add_stages(struct results *results, struct section *section,
                        struct pipeline_study *study, const struct pipeline_costs *costs,
                        uint32_t top)
 {
-    static const struct straggler_table what = {"stages", "By pipeline stage", "stage"};
+    struct stragglers what = {.key = "stages", .title = "By pipeline stage", .of_what = "stage"};
     uint32_t count = study->job->stage_count;
     struct straggler *rows = new_stragglers(results, count);
 
@@ -297,7 +305,9 @@ static void add_stages(struct results *results, struct section *section,
                                      .name = results_format(results, "stage %u", i)};
         price(&rows[i], study, costs);
     }
-    add_table(results, section, &what, rows, count, costs, top);
+    what.rows = rows;
+    what.count = count;
+    add_table(results, section, &what, costs, top);
 }
 
 static bool has_kind(const struct pipeline_job *job, const char *label)
@@ -312,7 +322,8 @@ static bool has_kind(const struct pipeline_job *job, const char *label)
 static void add_kinds(struct results *results, struct section *section,
                       struct pipeline_study *study, const struct pipeline_costs *costs)
 {
-    static const struct straggler_table what = {"kinds", "By kind of operation", "operation"};
+    struct stragglers what = {
+        .key = "kinds", .title = "By kind of operation", .of_what = "operation"};
     struct straggler *rows = new_stragglers(results, PIPELINE_KIND_COUNT);
     size_t count = 0;
 
@@ -325,7 +336,9 @@ static void add_kinds(struct results *results, struct section *section,
                                          .name = label};
         price(&rows[count++], study, costs);
     }
-    add_table(results, section, &what, rows, count, costs, UINT32_MAX);
+    what.rows = rows;
+    what.count = count;
+    add_table(results, section, &what, costs, UINT32_MAX);
 }
 
 enum { WORKERS_MAX = 256 }; /* each is two replays */
@@ -336,7 +349,7 @@ static void add_workers(struct results *results, struct section *section,
                         struct pipeline_study *study, const struct pipeline_costs *costs,
                         uint32_t top)
 {
-    static const struct straggler_table what = {"workers", "By worker", "worker"};
+    struct stragglers what = {.key = "workers", .title = "By worker", .of_what = "worker"};
     size_t count = (size_t)study->job->data_rank_count * study->job->stage_count;
     struct straggler *rows;
 
@@ -352,7 +365,9 @@ static void add_workers(struct results *results, struct section *section,
             .name = results_format(results, "data rank %u, stage %u", rank, stage)};
         price(&rows[i], study, costs);
     }
-    add_table(results, section, &what, rows, count, costs, top);
+    what.rows = rows;
+    what.count = count;
+    add_table(results, section, &what, costs, top);
 }
 
 static void add_steps(struct results *results, struct section *section,
