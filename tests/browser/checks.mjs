@@ -219,6 +219,9 @@ export async function isAccessible(page) {
 
 export async function fits(page, width) {
   await page.setViewportSize({ width, height: 900 });
+  // charts are drawn anew a moment after the window has changed
+  const isNarrow = (most) => document.documentElement.scrollWidth <= most;
+  await page.waitForFunction(isNarrow, width, { timeout: 5000 }).catch(() => {});
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= width, `${wide} px wide`);
 }
