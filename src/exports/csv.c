@@ -1,4 +1,5 @@
 /* A folder of CSV files, one a table: RFC 4180, in UTF-8. */
+#include "base/csv_field.h"
 #include "base/exact_real.h"
 #include "base/output_file.h"
 #include "exports/export_format.h"
@@ -9,25 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void write_text(FILE *output, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        (void)fputs(text, output);
-        return;
-    }
-    (void)fputc('"', output);
-    for (; *text; text++) {
-        if (*text == '"')
-            (void)fputc('"', output);
-        (void)fputc(*text, output);
-    }
-    (void)fputc('"', output);
-}
-
 static void write_cell(FILE *output, const struct value *cell)
 {
     if (cell->unit == UNIT_TEXT)
-        write_text(output, cell->text);
+        csv_write_text(output, cell->text);
     else if (!value_is_number(cell))
         return;
     else if (value_is_integer(cell))
@@ -40,7 +26,7 @@ static void write_table(FILE *output, const struct flat_table *table)
 {
     for (size_t i = 0; i < table->column_count; i++) {
         (void)fputs(i ? "," : "", output);
-        write_text(output, table->columns[i].name);
+        csv_write_text(output, table->columns[i].name);
     }
     (void)fputs("\r\n", output);
     for (size_t i = 0; i < table->row_count * table->column_count; i++) {

@@ -2,6 +2,7 @@
 #include "nsys_stats/stats_writer.h"
 
 #include "base/attributes.h"
+#include "base/csv_field.h"
 #include "base/display_text.h"
 #include "base/terminal.h"
 #include "base/text_table.h"
@@ -41,33 +42,18 @@ static struct cell_text number_text(const struct stats_cell *cell)
 
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
-static void write_quoted(FILE *output, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        (void)fputs(text, output);
-        return;
-    }
-    (void)fputc('"', output);
-    for (; *text; text++) {
-        if (*text == '"')
-            (void)fputc('"', output);
-        (void)fputc(*text, output);
-    }
-    (void)fputc('"', output);
-}
-
 void stats_write_csv(FILE *output, const struct stats_table *table)
 {
     for (size_t i = 0; i < table->column_count; i++) {
         (void)fputs(i ? "," : "", output);
-        write_quoted(output, table->columns[i]);
+        csv_write_text(output, table->columns[i]);
     }
     (void)fputc('\n', output);
     for (size_t i = 0; i < table->row_count * table->column_count; i++) {
         const struct stats_cell *cell = &table->cells[i];
 
         if (cell->kind == STATS_TEXT)
-            write_quoted(output, cell->text);
+            csv_write_text(output, cell->text);
         else
             (void)fputs(number_text(cell).text, output);
         (void)fputc((i + 1) % table->column_count ? ',' : '\n', output);

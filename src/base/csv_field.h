@@ -1,0 +1,10 @@
+/* Fields of comma-separated values: RFC 4180. */
+#ifndef FLOPLEDGER_BASE_CSV_FIELD_H
+#define FLOPLEDGER_BASE_CSV_FIELD_H
+
+#include <stdio.h>
+
+/* The text as one field: in quotes where it holds a comma, a quote or a line end. */
+void csv_write_text(FILE *output, const char *text);
+
+#endif
