@@ -1,6 +1,6 @@
-/* Arrays that grow by one. Private to this folder. */
-#ifndef FLOPLEDGER_FLIGHT_RECORDER_GROWTH_H
-#define FLOPLEDGER_FLIGHT_RECORDER_GROWTH_H
+/* Arrays that grow by one. */
+#ifndef FLOPLEDGER_BASE_GROWTH_H
+#define FLOPLEDGER_BASE_GROWTH_H
 
 #include "base/invariant.h"
 

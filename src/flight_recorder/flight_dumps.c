@@ -1,8 +1,8 @@
 /* The dumps of all ranks, and the groups they name. */
 #include "flight_recorder/flight_dumps.h"
 
+#include "base/growth.h"
 #include "base/invariant.h"
-#include "flight_recorder/growth.h"
 
 #include <stdlib.h>
 #include <string.h>

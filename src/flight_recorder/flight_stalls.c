@@ -1,8 +1,8 @@
 /* Collectives that are not complete, and the ranks they wait for. */
 #include "flight_recorder/flight_stalls.h"
 
+#include "base/growth.h"
 #include "base/hash_map.h"
-#include "flight_recorder/growth.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Where the steps of a trace begin and end. */
 #include "ledger/step_window.h"
 
+#include "base/growth.h"
 #include "base/invariant.h"
 #include "base/prefix.h"
 #include "ledger/step_names.h"
@@ -10,12 +11,7 @@
 
 static void add_window(struct step_windows *result, struct step_window window)
 {
-    if ((result->count & (result->count - 1)) == 0) {
-        size_t capacity = result->count ? (size_t)result->count * 2 : 1;
-
-        result->windows =
-            require_memory(realloc(result->windows, capacity * sizeof(*result->windows)));
-    }
+    result->windows = room_for_one(result->windows, result->count, sizeof *result->windows);
     result->windows[result->count++] = window;
 }
 

@@ -1,7 +1,7 @@
 /* Finds the fields of NCCL's payloads by what their schemas say of them. */
 #include "nsys/nvtx_payload.h"
 
-#include "base/invariant.h"
+#include "base/growth.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +43,7 @@ static bool is_whole_number(int64_t type)
 
 static void add_entry(struct nvtx_payload_schemas *schemas, const struct nvtx_payload_entry *entry)
 {
-    if ((schemas->count & (schemas->count - 1)) == 0) /* room for a power of two */
-        schemas->entries =
-            require_memory(realloc(schemas->entries, (schemas->count ? 2 * schemas->count : 1) *
-                                                         sizeof *schemas->entries));
+    schemas->entries = room_for_one(schemas->entries, schemas->count, sizeof *schemas->entries);
     schemas->entries[schemas->count++] = *entry;
 }
 

@@ -1,7 +1,7 @@
 /* Lists the processes that used a device, and finds out which is which. */
 #include "readers/nsys_sqlite_ranks.h"
 
-#include "base/invariant.h"
+#include "base/growth.h"
 #include "nsys/nsys_ids.h"
 
 #include <sqlite3.h>
@@ -25,9 +25,7 @@ static void add_process(struct nsys_ranks *ranks, int64_t process, int64_t devic
     }
     if (ranks->count == RANKS_MAX)
         return;
-    if ((ranks->count & (ranks->count - 1)) == 0) /* room for a power of two */
-        ranks->ranks = require_memory(realloc(
-            ranks->ranks, (ranks->count ? 2 * (size_t)ranks->count : 1) * sizeof *ranks->ranks));
+    ranks->ranks = room_for_one(ranks->ranks, ranks->count, sizeof *ranks->ranks);
     ranks->ranks[ranks->count++] =
         (struct nsys_rank){.process = process, .device = device, .mpi_rank = -1};
 }

@@ -1,5 +1,6 @@
 /* Reads timelines of data-parallel pipelines. */
 #include "base/arena.h"
+#include "base/growth.h"
 #include "base/input_stream.h"
 #include "base/invariant.h"
 #include "base/json_tree.h"
@@ -77,10 +78,7 @@ static void take_thread_name(struct worker_threads *threads, const struct json_n
     (void)number_behind(name, "TP rank ", &thread.tensor_rank);
     if (threads->count == 0 || thread.tensor_rank < threads->first_tensor_rank)
         threads->first_tensor_rank = thread.tensor_rank;
-    if ((threads->count & (threads->count - 1)) == 0)
-        threads->threads =
-            require_memory(realloc(threads->threads, (threads->count ? 2 * threads->count : 1) *
-                                                         sizeof *threads->threads));
+    threads->threads = room_for_one(threads->threads, threads->count, sizeof *threads->threads);
     threads->threads[threads->count++] = thread;
 }
 
