@@ -1,7 +1,6 @@
 /* `flopledger serve [CAPTURE]`: what `top` shows, at /metrics for Prometheus. */
 #include "base/attributes.h"
 #include "commands/command.h"
-#include "commands/peak_options.h"
 #include "commands/watched_job.h"
 #include "live/metrics_server.h"
 
@@ -33,18 +32,8 @@ static const struct option serve_options[] = {
      .offset = offsetof(struct serve_settings, address),
      .help = "listen on this address of the machine: 0.0.0.0 is all of them (default: 127.0.0.1, "
              "reached from this machine alone)"},
-    {.name = "peak",
-     .kind = OPTION_PARSED,
-     .metavar = "TFLOPS[:DTYPE]",
-     .offset = offsetof(struct serve_settings, peaks),
-     .parse = parse_peak,
-     .accepts = peak_accepted,
-     .help = "dense peak of the device, for the MFU (default: that of the device in the trace)"},
-    {.name = "root",
-     .kind = OPTION_TEXT,
-     .metavar = "FOLDER",
-     .offset = offsetof(struct serve_settings, root),
-     .help = "read /proc and /sys below FOLDER, as a container may have the machine's"},
+    WATCHED_PEAK_OPTION(struct serve_settings),
+    WATCHED_ROOT_OPTION(struct serve_settings),
     {0},
 };
 

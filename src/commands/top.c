@@ -2,7 +2,6 @@
 #include "base/attributes.h"
 #include "base/terminal.h"
 #include "commands/command.h"
-#include "commands/peak_options.h"
 #include "commands/top_page.h"
 #include "commands/watched_job.h"
 
@@ -38,13 +37,7 @@ static const struct option top_options[] = {
      .minimum = 1,
      .maximum = 3600,
      .help = "time between two looks (default: 1)"},
-    {.name = "peak",
-     .kind = OPTION_PARSED,
-     .metavar = "TFLOPS[:DTYPE]",
-     .offset = offsetof(struct top_settings, peaks),
-     .parse = parse_peak,
-     .accepts = peak_accepted,
-     .help = "dense peak of the device, for the MFU (default: that of the device in the trace)"},
+    WATCHED_PEAK_OPTION(struct top_settings),
     {.name = "width",
      .kind = OPTION_INTEGER,
      .metavar = "N",
@@ -52,11 +45,7 @@ static const struct option top_options[] = {
      .minimum = 40,
      .maximum = 1000,
      .help = "columns of the page (default: those of the terminal, 80 without one)"},
-    {.name = "root",
-     .kind = OPTION_TEXT,
-     .metavar = "FOLDER",
-     .offset = offsetof(struct top_settings, root),
-     .help = "read /proc and /sys below FOLDER, as a container may have the machine's"},
+    WATCHED_ROOT_OPTION(struct top_settings),
     {0},
 };
 

@@ -4,11 +4,27 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "commands/peak_options.h"
 #include "efficiency/peak_choice.h"
 #include "live/live_source.h"
 #include "step_record/job_records.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* Lines of an option table for a struct of settings `type` that has a struct peak_settings `peaks`
+ * and a const char *root. */
+#define WATCHED_PEAK_OPTION(type)                                                                  \
+    {                                                                                              \
+        .name = "peak", .kind = OPTION_PARSED, .metavar = "TFLOPS[:DTYPE]",                        \
+        .offset = offsetof(type, peaks), .parse = parse_peak, .accepts = peak_accepted,            \
+        .help = "dense peak of the device, for the MFU (default: that of the device in the trace)" \
+    }
+#define WATCHED_ROOT_OPTION(type)                                                                 \
+    {                                                                                             \
+        .name = "root", .kind = OPTION_TEXT, .metavar = "FOLDER", .offset = offsetof(type, root), \
+        .help = "read /proc and /sys below FOLDER, as a container may have the machine's"         \
+    }
 
 /* Zeroed is closed. */
 struct watched_job {
