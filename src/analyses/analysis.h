@@ -13,6 +13,7 @@
 #include "ledger/step_ledger.h"
 #include "modules/model_description.h"
 #include "modules/module_costs.h"
+#include "replay/scenario.h"
 #include "results/results.h"
 #include "trace/trace.h"
 
@@ -29,6 +30,8 @@ struct analysis_options {
     const struct convention *convention;     /* of whom to print the MFU first; NULL: nobody */
     const struct architecture *architecture; /* of the model; NULL: what the capture says */
     bool all_modules;                        /* not only the upper ones */
+    const struct scenario *scenarios; /* [scenario_count]: to replay the steps with */
+    size_t scenario_count;
     int64_t timeline_blocks; /* about as many may a timeline have; 0: none is made */
 };
 

@@ -12,11 +12,20 @@
 #include "commands/read_files.h"
 #include "commands/read_ranks.h"
 #include "ranks/rank_layout.h"
+#include "replay/scenario.h"
 #include "reports/write_report.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WHAT_IF_MAX = 32 };
+
+/* Each --what-if as given. */
+struct what_if_texts {
+    const char *texts[WHAT_IF_MAX];
+    size_t count;
+};
 
 struct report_settings {
     struct page_settings page;
@@ -30,6 +39,8 @@ struct report_settings {
     const struct convention *convention;
     const char *model;
     struct architecture architecture; /* of `model` */
+    struct what_if_texts what_if;
+    struct scenario scenarios[WHAT_IF_MAX]; /* of what_if */
     int64_t threads;
     bool shows_progress;
 };
@@ -38,6 +49,16 @@ static const char *const sort_names[] = {"time", "count", "mean", "max", "name",
 static const char *const by_names[] = {"name", "shape", NULL};
 
 #define FIELD(name) .offset = offsetof(struct report_settings, name)
+
+static bool keep_what_if(const char *text, void *field)
+{
+    struct what_if_texts *what_if = field;
+
+    if (what_if->count == WHAT_IF_MAX)
+        return false;
+    what_if->texts[what_if->count++] = text;
+    return true;
+}
 
 static const struct option report_options[] = {
     BOOKING_OPTIONS(struct report_settings),
@@ -63,6 +84,16 @@ static const struct option report_options[] = {
      .metavar = "FILE",
      FIELD(model),
      .help = "the model's config.json, for --convention (default: what capture.json says)"},
+    {.name = "what-if",
+     .kind = OPTION_PARSED,
+     .metavar = "CHANGE",
+     FIELD(what_if),
+     .parse = keep_what_if,
+     .accepts = "at most 32 of them",
+     .help = "replay the steps with this change and print how long they would take: data=0 (no "
+             "time in the data loader), host=0 (as with CUDA graphs), launch=0, sync=0, "
+             "communication/2, copies=0, matrix*0.5, device/2, kernel:REGEX*0.7, several at once "
+             "with commas; may be given several times"},
     TOP_OPTION(struct report_settings),
     {.name = "sort",
      .kind = OPTION_CHOICE,
@@ -99,6 +130,8 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
                      .by_shape = settings->by == 1,
                      .also_by_shape = page_tells_all(&settings->page),
                      .convention = settings->convention,
+                     .scenarios = settings->scenarios,
+                     .scenario_count = settings->what_if.count,
                      .architecture = settings->model ? &settings->architecture : NULL},
     };
 }
@@ -138,6 +171,9 @@ static bool run_with(struct report_settings *settings, char **operands, int coun
 
     if (!booking_settle(&settings->booking, error))
         return false;
+    for (size_t i = 0; i < settings->what_if.count; i++)
+        if (!scenario_parse(&settings->scenarios[i], settings->what_if.texts[i], error))
+            return false;
     if (!check_output(&settings->page, error))
         return false;
     if (settings->model && !architecture_read(&settings->architecture, settings->model, error))
@@ -164,6 +200,8 @@ static bool run_report(int count, char **arguments, struct error *error)
         return false;
     is_done = run_with(&settings, arguments, count, error);
     booking_settings_clear(&settings.booking);
+    for (size_t i = 0; i < settings.what_if.count; i++)
+        scenario_clear(&settings.scenarios[i]);
     return is_done;
 }
 

@@ -44,7 +44,7 @@ MAY_INCLUDE = {
         "results",
         "base",
     },
-    "advice": {"efficiency", "devices", "ledger", "modules", "flops", "trace", "results", "base"},
+    "advice": {"replay", "efficiency", "devices", "ledger", "modules", "flops", "trace", "results", "base"},
     "analyses": {
         "advice",
         "ledger",
@@ -82,7 +82,7 @@ MAY_INCLUDE = {
     "logs": {"job", "base"},
     "job": {"base"},
     "flight_recorder": {"base"},
-    "replay": {"base"},
+    "replay": {"ledger", "trace", "base"},
     "devices": {"base"},
     "architectures": {"base"},
     "reports": {"results", "base"},

@@ -1,0 +1,134 @@
+/* How long would a step take if ...? */
+#include "analyses/analysis.h"
+#include "analyses/chosen_events.h"
+#include "base/apportion.h"
+#include "replay/trace_graph.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define BIT(account) ((uint32_t)1 << ACCOUNT_##account)
+
+/* The accounts that a change takes time out of. */
+static const uint32_t accounts_of_target[SCENARIO_TARGET_COUNT] = {
+    [TARGET_DATA] = BIT(IDLE_DATA),
+    [TARGET_HOST] = BIT(IDLE_RUNTIME) | BIT(IDLE_OPERATOR) | BIT(IDLE_LAUNCH) |
+                    BIT(IDLE_ALLOCATOR) | BIT(IDLE_GARBAGE) | BIT(IDLE_SYSTEM) |
+                    BIT(IDLE_ANNOTATION) | BIT(IDLE_PYTHON) | BIT(IDLE_NOTHING),
+    [TARGET_LAUNCH] = BIT(IDLE_RUNTIME) | BIT(IDLE_LAUNCH),
+    [TARGET_SYNC] = BIT(IDLE_SYNC),
+    [TARGET_DEVICE] =
+        BIT(MATRIX) | BIT(OTHER_COMPUTE) | BIT(COMMUNICATION) | BIT(COPY) | BIT(DATA_COPY),
+    [TARGET_COMMUNICATION] = BIT(COMMUNICATION),
+    [TARGET_COPIES] = BIT(COPY) | BIT(DATA_COPY),
+    [TARGET_MATRIX] = BIT(MATRIX),
+};
+
+/* Duration of the kernels of the steps that the pattern finds. */
+static int64_t kernel_ns(const struct analysis_input *input, const struct scenario_change *change)
+{
+    const struct trace *trace = input->trace;
+    struct step_finder finder = {.ledger = input->ledger};
+    int64_t total_ns = 0;
+
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        if (is_chosen_device_event(&finder, trace, i) &&
+            regexec(&change->pattern, trace_text(trace, trace->device[i].name), 0, NULL, 0) == 0)
+            total_ns += trace->device[i].duration_ns;
+    return total_ns;
+}
+
+/* What is left of all steps where the time is only taken out of its accounts. */
+static int64_t after_removal_ns(const struct analysis_input *input, const struct scenario *scenario)
+{
+    int64_t whole_ns = ledger_total_ns(input->ledger);
+    double removed_ns = 0;
+
+    for (size_t i = 0; i < scenario->change_count; i++) {
+        const struct scenario_change *change = &scenario->changes[i];
+        int64_t held_ns = change->target == TARGET_KERNEL ? kernel_ns(input, change) : 0;
+
+        for (unsigned account = 0; account < ACCOUNT_COUNT; account++)
+            if (accounts_of_target[change->target] >> account & 1)
+                held_ns += ledger_account_ns(input->ledger, (enum account)account);
+        removed_ns += (double)held_ns * (1 - change->factor);
+    }
+    return removed_ns >= (double)whole_ns ? 0 : whole_ns - llround(removed_ns);
+}
+
+static void add_change(struct results *results, struct table *table,
+                       const struct analysis_input *input, const struct trace_graph *graph,
+                       const struct scenario *scenario)
+{
+    struct value *cells = table_add_row(results, table, 0);
+    int64_t whole_ns = ledger_total_ns(input->ledger), left_ns = after_removal_ns(input, scenario);
+    int64_t unchanged_ns = trace_graph_replay(graph, NULL);
+
+    cells[0] = value_text(results_text(results, scenario->text));
+    cells[3] = left_ns > 0 ? value_number((double)whole_ns / (double)left_ns)
+                           : value_not_known("nothing would be left of the step");
+    if (trace_graph_error(graph, unchanged_ns) > REPLAY_ERROR_MAX) {
+        cells[1] = value_not_known("the replay does not explain this trace well enough");
+        cells[2] = value_not_known("the replay does not explain this trace well enough");
+        return;
+    }
+    {
+        int64_t changed_ns = trace_graph_replay(graph, scenario);
+        double share = unchanged_ns > 0 ? (double)changed_ns / (double)unchanged_ns : 1;
+        double step_ns = (double)whole_ns / (double)input->ledger->step_count;
+
+        cells[1] = value_time_ns(llround(step_ns * share));
+        cells[2] = share > 0 ? value_number(1 / share)
+                             : value_not_known("nothing would be left of the step");
+    }
+}
+
+static void add_changes(struct results *results, struct section *section,
+                        const struct analysis_input *input, const struct trace_graph *graph)
+{
+    const struct column columns[] = {
+        {"change", "change", UNIT_TEXT, 0, false},
+        {"step_time", "step time", UNIT_TIME_NS, 0, false},
+        {"speedup", "times as fast", UNIT_NUMBER, 0, false},
+        {"removal_speedup", "by removal alone", UNIT_NUMBER, 0, false},
+    };
+    struct table *table = section_add_table(results, section, "changes", "Replayed with a change",
+                                            columns, sizeof columns / sizeof *columns);
+
+    for (size_t i = 0; i < input->options->scenario_count; i++)
+        add_change(results, table, input, graph, &input->options->scenarios[i]);
+}
+
+static struct section *replay_changes(struct results *results, const struct analysis_input *input)
+{
+    SCOPED(trace_graph) graph = {.trace = NULL};
+    struct section *section;
+    int64_t replayed_ns;
+
+    if (input->options->scenario_count == 0 || input->ledger->step_count == 0 ||
+        input->ledger->is_cpu_only)
+        return NULL;
+    trace_graph_build(&graph, input->trace, input->ledger);
+    section = section_new(results, "what_if", "What if",
+                          "The steps replayed: each thread, call and kernel starts when what it "
+                          "waits for has ended.");
+    replayed_ns = trace_graph_replay(&graph, NULL);
+    section_add_number(
+        results, section,
+        (struct number){"recorded", "recorded", value_time_ns(graph.recorded_ns), NULL});
+    section_add_number(
+        results, section,
+        (struct number){"replayed", "replayed without a change", value_time_ns(replayed_ns), NULL});
+    section_add_number(results, section,
+                       (struct number){"replay_error", "error of the replay",
+                                       value_fraction(trace_graph_error(&graph, replayed_ns)),
+                                       NULL});
+    add_changes(results, section, input, &graph);
+    return section;
+}
+
+const struct analysis what_if_analysis = {
+    .name = "what_if",
+    .summary = "How long would a step take with a change?",
+    .run = replay_changes,
+};

@@ -1,0 +1,125 @@
+/* Replays the steps of a trace, with changes. */
+#include "base/invariant.h"
+#include "replay/trace_graph.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The end of a wait that is taken out: before all else. */
+static const int64_t long_ago_ns = -((int64_t)1 << 61);
+
+/* The scenario's factors, found once. */
+struct factors {
+    double data, host, launch, sync, device;
+    double *of_name; /* of kernels by name; -1: not asked yet */
+};
+
+static double class_factor(const struct scenario *scenario, enum kernel_class class)
+{
+    double factor = 1;
+
+    if (class == KERNEL_COMMUNICATION)
+        factor = scenario_factor(scenario, TARGET_COMMUNICATION);
+    else if (class == KERNEL_COPY || class == KERNEL_MEMSET)
+        factor = scenario_factor(scenario, TARGET_COPIES);
+    else if (kernel_class_is_matrix(class))
+        factor = scenario_factor(scenario, TARGET_MATRIX);
+    return factor;
+}
+
+static double event_factor(const struct trace_graph *graph, const struct scenario *scenario,
+                           struct factors *factors, uint32_t event)
+{
+    uint32_t name = graph->trace->device[event].name;
+    double *of_name = &factors->of_name[name];
+
+    if (*of_name < 0)
+        *of_name = scenario_kernel_factor(scenario, trace_text(graph->trace, name));
+    return factors->device * *of_name *
+           class_factor(scenario, (enum kernel_class)graph->ledger->classes[event]);
+}
+
+static int64_t scaled(int64_t ns, double factor)
+{
+    return factor == 1 ? ns : llround((double)ns * factor);
+}
+
+static int64_t changed_duration(const struct trace_graph *graph, const struct scenario *scenario,
+                                struct factors *factors, const struct trace_task *task)
+{
+    switch ((enum trace_task_kind)task->kind) {
+    case TASK_HOST:
+        return scaled(task->data_ns, factors->data) +
+               scaled(task->duration_ns - task->data_ns, factors->host);
+    case TASK_CALL:
+        return scaled(task->duration_ns, factors->host * factors->launch);
+    case TASK_SYNC:
+        return scaled(task->duration_ns, factors->sync);
+    case TASK_WAIT:
+        return factors->sync > 0 ? task->duration_ns : long_ago_ns;
+    case TASK_DELAY:
+        return task->duration_ns;
+    case TASK_DEVICE:
+        return scaled(task->duration_ns, event_factor(graph, scenario, factors, task->event));
+    }
+    return task->duration_ns;
+}
+
+static int64_t *array_of_tasks(const struct trace_graph *graph)
+{
+    return require_memory(calloc(graph->graph.task_count + 1, sizeof(int64_t)));
+}
+
+static struct factors find_factors(const struct trace_graph *graph,
+                                   const struct scenario *scenario)
+{
+    size_t names = string_pool_count(&graph->trace->strings);
+    struct factors factors = {
+        .data = scenario_factor(scenario, TARGET_DATA),
+        .host = scenario_factor(scenario, TARGET_HOST),
+        .launch = scenario_factor(scenario, TARGET_LAUNCH),
+        .sync = scenario_factor(scenario, TARGET_SYNC),
+        .device = scenario_factor(scenario, TARGET_DEVICE),
+        .of_name = require_memory(calloc(names + 1, sizeof *factors.of_name)),
+    };
+
+    for (size_t i = 0; i < names; i++)
+        factors.of_name[i] = -1;
+    return factors;
+}
+
+int64_t trace_graph_replay(const struct trace_graph *graph, const struct scenario *scenario)
+{
+    struct factors factors = find_factors(graph, scenario);
+    int64_t *durations_ns = array_of_tasks(graph), *delays_ns = array_of_tasks(graph);
+    int64_t *floors_ns = array_of_tasks(graph), *starts_ns = array_of_tasks(graph);
+    int64_t *ends_ns = array_of_tasks(graph), end_ns = 0;
+
+    for (size_t i = 0; i < graph->graph.task_count; i++) {
+        durations_ns[i] = changed_duration(graph, scenario, &factors, &graph->tasks[i]);
+        delays_ns[i] = graph->tasks[i].delay_ns;
+        floors_ns[i] = graph->tasks[i].floor_ns;
+    }
+    task_graph_replay(&graph->graph, &(struct replay){.durations_ns = durations_ns,
+                                                      .delays_ns = delays_ns,
+                                                      .floors_ns = floors_ns,
+                                                      .starts_ns = starts_ns,
+                                                      .ends_ns = ends_ns});
+    for (size_t i = 0; i < graph->measured_count; i++)
+        if (ends_ns[graph->measured[i]] > end_ns)
+            end_ns = ends_ns[graph->measured[i]];
+    free(durations_ns);
+    free(delays_ns);
+    free(floors_ns);
+    free(starts_ns);
+    free(ends_ns);
+    free(factors.of_name);
+    return end_ns;
+}
+
+double trace_graph_error(const struct trace_graph *graph, int64_t replayed_ns)
+{
+    if (graph->recorded_ns <= 0)
+        return INFINITY;
+    return fabs((double)(replayed_ns - graph->recorded_ns)) / (double)graph->recorded_ns;
+}

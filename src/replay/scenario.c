@@ -1,0 +1,164 @@
+/* Reads changes to try. */
+#include "replay/scenario.h"
+
+#include "base/format.h"
+#include "base/prefix.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct scenario_target_description scenario_targets[SCENARIO_TARGET_COUNT] = {
+#define SCENARIO_TARGET(id, name_, meaning_) [TARGET_##id] = {.name = (name_), .meaning = (meaning_)},
+#include "replay/scenario_target_list.def"
+#undef SCENARIO_TARGET
+};
+
+static const char accepted[] =
+    "data, host, launch, sync, device, communication, copies, matrix or kernel:REGEX, then =0, "
+    "*NUMBER or /NUMBER";
+
+static bool refuse(const char *text, const char *at, const char *what, struct error *error)
+{
+    return error_set(error, ERROR_USAGE,
+                     "--what-if '%s': at character %zu, \"%s\": %s; a change is %s, several with "
+                     "commas: data=0,kernel:gemm*0.7",
+                     text, (size_t)(at - text) + 1, at, what, accepted);
+}
+
+/* One change: from `at` up to `end`. */
+struct piece {
+    const char *text;
+    const char *at;
+    const char *end;
+};
+
+/* The last of = * / in the piece, for a pattern may hold such, too; NULL: none. */
+static const char *find_sign(const struct piece *piece)
+{
+    for (const char *sign = piece->end; sign > piece->at; sign--)
+        if (strchr("=*/", sign[-1]))
+            return sign - 1;
+    return NULL;
+}
+
+static bool parse_factor(struct scenario_change *change, const struct piece *piece,
+                         const char *sign, struct error *error)
+{
+    char *end;
+    double number = strtod(sign + 1, &end);
+
+    if (end == sign + 1 || end != piece->end || !isfinite(number) || number < 0)
+        return refuse(piece->text, sign + 1, "a number of 0 or more is expected here", error);
+    if (*sign == '=' && number > 0)
+        return refuse(piece->text, sign + 1, "only =0 is known: the time goes; *NUMBER scales it",
+                      error);
+    if (*sign == '/' && number <= 0)
+        return refuse(piece->text, sign + 1, "nothing can be divided by 0; =0 takes time out",
+                      error);
+    change->factor = *sign == '/' ? 1 / number : number;
+    return true;
+}
+
+static bool parse_pattern(struct scenario_change *change, const struct piece *piece,
+                          const char *sign, struct error *error)
+{
+    const char *start = piece->at + strlen("kernel:");
+    char pattern[1024], message[200];
+    int code;
+
+    if (start >= sign)
+        return refuse(piece->text, start, "a regular expression is expected here", error);
+    if ((size_t)(sign - start) >= sizeof pattern)
+        return refuse(piece->text, start, "the regular expression is too long", error);
+    memcpy(pattern, start, (size_t)(sign - start));
+    pattern[sign - start] = '\0';
+    code = regcomp(&change->pattern, pattern, REG_EXTENDED | REG_NOSUB);
+    if (code == 0)
+        return true;
+    regerror(code, &change->pattern, message, sizeof message);
+    return refuse(piece->text, start, message, error);
+}
+
+static bool parse_change(struct scenario *scenario, const struct piece *piece, struct error *error)
+{
+    struct scenario_change change = {.target = SCENARIO_TARGET_COUNT};
+    const char *sign = find_sign(piece);
+    size_t length;
+
+    if (!sign)
+        return refuse(piece->text, piece->end, "=0, *NUMBER or /NUMBER is missing", error);
+    length = (size_t)(sign - piece->at);
+    for (int i = 0; i < SCENARIO_TARGET_COUNT; i++)
+        if (i != TARGET_KERNEL && strlen(scenario_targets[i].name) == length &&
+            strncmp(piece->at, scenario_targets[i].name, length) == 0)
+            change.target = (enum scenario_target)i;
+    if (has_prefix(piece->at, "kernel:"))
+        change.target = TARGET_KERNEL;
+    if (change.target == SCENARIO_TARGET_COUNT)
+        return refuse(piece->text, piece->at, "this names nothing that can be changed", error);
+    if (!parse_factor(&change, piece, sign, error))
+        return false;
+    if (change.target == TARGET_KERNEL && !parse_pattern(&change, piece, sign, error))
+        return false;
+    scenario->changes[scenario->change_count++] = change;
+    return true;
+}
+
+/* The comma that ends the change at `at`: one in a pattern does not, unless a change follows. */
+static const char *end_of_change(const char *at)
+{
+    for (const char *comma = strchr(at, ','); comma; comma = strchr(comma + 1, ','))
+        for (int i = 0; i < SCENARIO_TARGET_COUNT; i++)
+            if (!has_prefix(at, "kernel:") || has_prefix(comma + 1, scenario_targets[i].name))
+                return comma;
+    return at + strlen(at);
+}
+
+bool scenario_parse(struct scenario *scenario, const char *text, struct error *error)
+{
+    const char *at = text;
+
+    scenario->text = text;
+    for (;;) {
+        struct piece piece = {.text = text, .at = at, .end = end_of_change(at)};
+
+        if (scenario->change_count == SCENARIO_CHANGES_MAX)
+            return refuse(text, at, "there are too many changes: at most 16", error);
+        if (!parse_change(scenario, &piece, error))
+            return false;
+        if (!*piece.end)
+            return true;
+        at = piece.end + 1;
+    }
+}
+
+double scenario_factor(const struct scenario *scenario, enum scenario_target target)
+{
+    double factor = 1;
+
+    for (size_t i = 0; scenario && i < scenario->change_count; i++)
+        if (scenario->changes[i].target == target)
+            factor *= scenario->changes[i].factor;
+    return factor;
+}
+
+double scenario_kernel_factor(const struct scenario *scenario, const char *name)
+{
+    double factor = 1;
+
+    for (size_t i = 0; scenario && i < scenario->change_count; i++)
+        if (scenario->changes[i].target == TARGET_KERNEL &&
+            regexec(&scenario->changes[i].pattern, name, 0, NULL, 0) == 0)
+            factor *= scenario->changes[i].factor;
+    return factor;
+}
+
+void scenario_clear(struct scenario *scenario)
+{
+    for (size_t i = 0; i < scenario->change_count; i++)
+        if (scenario->changes[i].target == TARGET_KERNEL)
+            regfree(&scenario->changes[i].pattern);
+    *scenario = (struct scenario){0};
+}

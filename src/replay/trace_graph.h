@@ -1,0 +1,70 @@
+/* The dependencies of one recorded run: what each host thread, each call and each kernel waited for,
+ * so that the steps can be replayed with other durations.
+ *
+ * Host threads run their calls in order, with the recorded time between them. A kernel starts when
+ * its launch has reached the device, all before it on its stream has ended, and so has the work of
+ * another stream that it was seen to wait for. A call that waits for the device returns after the
+ * work that it waited for. One thread that falls silent and another that begins after it are a
+ * hand-over. Launches reach the device, and kernels follow each other, as fast as is usual in this
+ * trace: what else delayed a kernel is not modelled, and makes the replay's error. */
+#ifndef FLOPLEDGER_REPLAY_TRACE_GRAPH_H
+#define FLOPLEDGER_REPLAY_TRACE_GRAPH_H
+
+#include "base/attributes.h"
+#include "ledger/step_ledger.h"
+#include "replay/scenario.h"
+#include "replay/task_graph.h"
+#include "trace/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A replay that is further from the recording tells nothing. */
+#define REPLAY_ERROR_MAX 0.02
+
+enum trace_task_kind {
+    TASK_HOST,    /* a thread between two cuts */
+    TASK_CALL,    /* a call that puts work on the device */
+    TASK_SYNC,    /* what is left of a call once what it waited for is done */
+    TASK_WAIT,    /* "not before that work of the device": between it and a TASK_SYNC */
+    TASK_DELAY,   /* from a call to its work's start, from one thread to the next */
+    TASK_DEVICE,  /* a kernel, copy or memset */
+};
+
+struct trace_task {
+    int64_t duration_ns;
+    int64_t data_ns;  /* HOST: of the duration, in the data loader */
+    int64_t delay_ns; /* DEVICE: after what it waits for */
+    int64_t floor_ns; /* not before; from the start of the range */
+    uint32_t event;   /* DEVICE: index in trace->device */
+    uint8_t kind;     /* enum trace_task_kind */
+};
+
+struct trace_graph {
+    const struct trace *trace;   /* not owned */
+    const struct ledger *ledger; /* not owned */
+    struct task_graph graph;
+    struct trace_task *tasks; /* [graph.task_count] */
+    size_t task_capacity;
+    int64_t start_ns;    /* what all times of tasks count from */
+    int64_t recorded_ns; /* from there to the end of the last step and of all its work */
+    uint32_t *measured;  /* [measured_count]: tasks whose ends are the end */
+    size_t measured_count;
+    bool is_circular; /* tasks wait for each other: nothing can be replayed */
+};
+
+/* `graph` must be zeroed; trace and ledger must outlive it. The ledger must have a step, and device
+ * work. */
+void trace_graph_build(struct trace_graph *graph, const struct trace *trace,
+                       const struct ledger *ledger);
+
+/* How long the steps and their work take: with the changes of `scenario`, NULL for none. */
+int64_t trace_graph_replay(const struct trace_graph *graph, const struct scenario *scenario);
+
+/* How far the replay without changes is from the recording, as a share of it. */
+double trace_graph_error(const struct trace_graph *graph, int64_t replayed_ns);
+
+void trace_graph_clear(struct trace_graph *graph);
+
+#endif
