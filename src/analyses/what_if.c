@@ -2,7 +2,7 @@
 #include "analyses/analysis.h"
 #include "analyses/chosen_events.h"
 #include "base/apportion.h"
-#include "replay/trace_graph.h"
+#include "replay/replay_study.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -57,73 +57,95 @@ static int64_t after_removal_ns(const struct analysis_input *input, const struct
 }
 
 static void add_change(struct results *results, struct table *table,
-                       const struct analysis_input *input, const struct trace_graph *graph,
+                       const struct analysis_input *input, const struct replay_study *study,
                        const struct scenario *scenario)
 {
     struct value *cells = table_add_row(results, table, 0);
     int64_t whole_ns = ledger_total_ns(input->ledger), left_ns = after_removal_ns(input, scenario);
-    int64_t unchanged_ns = trace_graph_replay(graph, NULL);
+    struct replay_estimate estimate;
 
     cells[0] = value_text(results_text(results, scenario->text));
     cells[3] = left_ns > 0 ? value_number((double)whole_ns / (double)left_ns)
                            : value_not_known("nothing would be left of the step");
-    if (trace_graph_error(graph, unchanged_ns) > REPLAY_ERROR_MAX) {
-        cells[1] = value_not_known("the replay does not explain this trace well enough");
-        cells[2] = value_not_known("the replay does not explain this trace well enough");
+    if (replay_study_try(study, scenario, &estimate)) {
+        cells[1] = value_time_ns(estimate.step_ns);
+        cells[2] = estimate.speedup > 0 ? value_number(estimate.speedup)
+                                        : value_not_known("nothing would be left of the step");
         return;
     }
-    {
-        int64_t changed_ns = trace_graph_replay(graph, scenario);
-        double share = unchanged_ns > 0 ? (double)changed_ns / (double)unchanged_ns : 1;
-        double step_ns = (double)whole_ns / (double)input->ledger->step_count;
-
-        cells[1] = value_time_ns(llround(step_ns * share));
-        cells[2] = share > 0 ? value_number(1 / share)
-                             : value_not_known("nothing would be left of the step");
-    }
+    cells[1] = value_not_known("a trace whose replay is within 2 % of the recording");
+    cells[2] = cells[1];
 }
 
 static void add_changes(struct results *results, struct section *section,
-                        const struct analysis_input *input, const struct trace_graph *graph)
+                        const struct analysis_input *input, const struct replay_study *study)
 {
     const struct column columns[] = {
         {"change", "change", UNIT_TEXT, 0, false},
-        {"step_time", "step time", UNIT_TIME_NS, 0, false},
+        {"step_time", input->ledger->source == WINDOW_WHOLE ? "window" : "step", UNIT_TIME_NS, 0,
+         false},
         {"speedup", "times as fast", UNIT_NUMBER, 0, false},
         {"removal_speedup", "by removal alone", UNIT_NUMBER, 0, false},
     };
     struct table *table = section_add_table(results, section, "changes", "Replayed with a change",
                                             columns, sizeof columns / sizeof *columns);
 
+    table->note = "\"By removal alone\": the time is only taken out of its accounts, and nothing "
+                  "else moves.";
     for (size_t i = 0; i < input->options->scenario_count; i++)
-        add_change(results, table, input, graph, &input->options->scenarios[i]);
+        add_change(results, table, input, study, &input->options->scenarios[i]);
+}
+
+static void add_errors(struct results *results, struct section *section,
+                       const struct replay_study *study)
+{
+    const struct number numbers[] = {
+        {"recorded", "recorded", value_time_ns(study->graph.recorded_ns), NULL},
+        {"replayed", "replayed without a change", value_time_ns(study->unchanged.length_ns), NULL},
+        {"replay_error", "error of the replay", value_fraction(study->length_error), NULL},
+        {"start_error", "mean error of the device's starts",
+         value_time_ns(study->unchanged.start_error_ns),
+         results_format(results, "%.2f %% of a step", 100 * study->start_error)},
+    };
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        section_add_number(results, section, numbers[i]);
 }
 
 static struct section *replay_changes(struct results *results, const struct analysis_input *input)
 {
-    SCOPED(trace_graph) graph = {.trace = NULL};
+    SCOPED(replay_study) study = {.is_refused = false};
     struct section *section;
-    int64_t replayed_ns;
 
-    if (input->options->scenario_count == 0 || input->ledger->step_count == 0 ||
-        input->ledger->is_cpu_only)
+    if (input->options->scenario_count == 0 || input->ledger->step_count == 0)
         return NULL;
-    trace_graph_build(&graph, input->trace, input->ledger);
     section = section_new(results, "what_if", "What if",
                           "The steps replayed: each thread, call and kernel starts when what it "
                           "waits for has ended.");
-    replayed_ns = trace_graph_replay(&graph, NULL);
-    section_add_number(
-        results, section,
-        (struct number){"recorded", "recorded", value_time_ns(graph.recorded_ns), NULL});
-    section_add_number(
-        results, section,
-        (struct number){"replayed", "replayed without a change", value_time_ns(replayed_ns), NULL});
-    section_add_number(results, section,
-                       (struct number){"replay_error", "error of the replay",
-                                       value_fraction(trace_graph_error(&graph, replayed_ns)),
-                                       NULL});
-    add_changes(results, section, input, &graph);
+    if (input->ledger->is_cpu_only) {
+        section_add_finding(
+            results, section,
+            (struct finding){.what = "no change can be replayed: nothing ran on a device",
+                             .try_this = "record with ProfilerActivity.CUDA",
+                             .cost_ns = -1,
+                             .is_warning = true});
+        return section;
+    }
+    replay_study_begin(&study, input->trace, input->ledger);
+    add_errors(results, section, &study);
+    if (study.is_refused)
+        section_add_finding(
+            results, section,
+            (struct finding){
+                .what = "no estimate: the replay without a change is more than 2 % from the "
+                        "recording",
+                .evidence = "kernels started later than their launches, their streams and the "
+                            "work of other streams explain",
+                .try_this = "record whole steps with CPU and CUDA activities, so that each kernel "
+                            "has its launch",
+                .cost_ns = -1,
+                .is_warning = true});
+    add_changes(results, section, input, &study);
     return section;
 }
 

@@ -39,8 +39,8 @@ static void add_calls(struct host_cuts *cuts, const struct trace *trace,
 {
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
-        bool is_sync = event->kind == EVENT_RUNTIME_CALL &&
-                       host_activity_class(activity, event) == HOST_SYNC;
+        bool is_sync =
+            event->kind == EVENT_RUNTIME_CALL && host_activity_class(activity, event) == HOST_SYNC;
 
         if (event->start_ns < range_ns[0] || event->start_ns >= range_ns[1])
             continue;
@@ -181,10 +181,9 @@ static void add_hand_overs(struct host_cuts *cuts, const struct busy_threads *bu
         const struct busy_thread *thread = &busy->threads[t];
 
         for (size_t i = 0; i < thread->count; i++)
-            add_hand_over(
-                cuts, busy, t,
-                (int64_t[2]){i == 0 ? from_ns : thread->stretches[i - 1].end_ns,
-                             thread->stretches[i].start_ns});
+            add_hand_over(cuts, busy, t,
+                          (int64_t[2]){i == 0 ? from_ns : thread->stretches[i - 1].end_ns,
+                                       thread->stretches[i].start_ns});
     }
 }
 

@@ -70,8 +70,7 @@ static int64_t *array_of_tasks(const struct trace_graph *graph)
     return require_memory(calloc(graph->graph.task_count + 1, sizeof(int64_t)));
 }
 
-static struct factors find_factors(const struct trace_graph *graph,
-                                   const struct scenario *scenario)
+static struct factors find_factors(const struct trace_graph *graph, const struct scenario *scenario)
 {
     size_t names = string_pool_count(&graph->trace->strings);
     struct factors factors = {
@@ -88,12 +87,31 @@ static struct factors find_factors(const struct trace_graph *graph,
     return factors;
 }
 
-int64_t trace_graph_replay(const struct trace_graph *graph, const struct scenario *scenario)
+static int64_t mean_start_error_ns(const struct trace_graph *graph, const int64_t *starts_ns)
+{
+    double sum_ns = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < graph->graph.task_count; i++) {
+        const struct trace_task *task = &graph->tasks[i];
+
+        if (task->kind != TASK_DEVICE)
+            continue;
+        sum_ns += fabs(
+            (double)(starts_ns[i] + graph->start_ns - graph->trace->device[task->event].start_ns));
+        count++;
+    }
+    return count ? llround(sum_ns / (double)count) : 0;
+}
+
+struct trace_replay trace_graph_replay(const struct trace_graph *graph,
+                                       const struct scenario *scenario)
 {
     struct factors factors = find_factors(graph, scenario);
     int64_t *durations_ns = array_of_tasks(graph), *delays_ns = array_of_tasks(graph);
     int64_t *floors_ns = array_of_tasks(graph), *starts_ns = array_of_tasks(graph);
-    int64_t *ends_ns = array_of_tasks(graph), end_ns = 0;
+    int64_t *ends_ns = array_of_tasks(graph);
+    struct trace_replay result = {0};
 
     for (size_t i = 0; i < graph->graph.task_count; i++) {
         durations_ns[i] = changed_duration(graph, scenario, &factors, &graph->tasks[i]);
@@ -106,20 +124,14 @@ int64_t trace_graph_replay(const struct trace_graph *graph, const struct scenari
                                                       .starts_ns = starts_ns,
                                                       .ends_ns = ends_ns});
     for (size_t i = 0; i < graph->measured_count; i++)
-        if (ends_ns[graph->measured[i]] > end_ns)
-            end_ns = ends_ns[graph->measured[i]];
+        if (ends_ns[graph->measured[i]] > result.length_ns)
+            result.length_ns = ends_ns[graph->measured[i]];
+    result.start_error_ns = mean_start_error_ns(graph, starts_ns);
     free(durations_ns);
     free(delays_ns);
     free(floors_ns);
     free(starts_ns);
     free(ends_ns);
     free(factors.of_name);
-    return end_ns;
-}
-
-double trace_graph_error(const struct trace_graph *graph, int64_t replayed_ns)
-{
-    if (graph->recorded_ns <= 0)
-        return INFINITY;
-    return fabs((double)(replayed_ns - graph->recorded_ns)) / (double)graph->recorded_ns;
+    return result;
 }

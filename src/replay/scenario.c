@@ -10,7 +10,8 @@
 #include <string.h>
 
 const struct scenario_target_description scenario_targets[SCENARIO_TARGET_COUNT] = {
-#define SCENARIO_TARGET(id, name_, meaning_) [TARGET_##id] = {.name = (name_), .meaning = (meaning_)},
+#define SCENARIO_TARGET(id, name_, meaning_) \
+    [TARGET_##id] = {.name = (name_), .meaning = (meaning_)},
 #include "replay/scenario_target_list.def"
 #undef SCENARIO_TARGET
 };

@@ -37,8 +37,8 @@ struct scenario_target_description {
 };
 extern const struct scenario_target_description scenario_targets[SCENARIO_TARGET_COUNT];
 
-/* `scenario` must be zeroed; `text` must outlive it. Errors (ERROR_USAGE) name the place and what is
- * accepted. */
+/* `scenario` must be zeroed; `text` must outlive it. Errors (ERROR_USAGE) name the place and what
+ * is accepted. */
 MUST_USE bool scenario_parse(struct scenario *scenario, const char *text, struct error *error);
 
 /* The product of the factors of all changes of that target; 1 where there is none. */

@@ -246,8 +246,7 @@ static void add_device_tasks(struct building *building)
     for (uint32_t i = 0; i < trace->device_count; i++) {
         if (!building->is_chosen[i])
             continue;
-        building->task_of_event[i] =
-            add_task(building, TASK_DEVICE, trace->device[i].duration_ns);
+        building->task_of_event[i] = add_task(building, TASK_DEVICE, trace->device[i].duration_ns);
         building->out->tasks[building->task_of_event[i]].event = i;
     }
 }
@@ -264,8 +263,8 @@ static uint32_t launch_delay(struct building *building, uint32_t cut, uint32_t e
     if (building->delay_of_cut[cut] != NO_EVENT)
         return building->delay_of_cut[cut];
     if (!is_copy ||
-        (before != NO_EVENT && device->start_ns - event_end_ns(&building->trace->device[before]) <=
-                                   longest_hand_over_ns))
+        (before != NO_EVENT &&
+         device->start_ns - event_end_ns(&building->trace->device[before]) <= longest_hand_over_ns))
         own_ns = building->latency_ns;
     task = add_task(building, TASK_DELAY, own_ns - building->gap_ns);
     task_graph_need(&building->out->graph, task, building->before_cut[cut]);
@@ -444,10 +443,10 @@ static void link_waiting_calls(struct building *building)
         seen = cut;
         task = building->task_of_cut[cut];
         building->out->tasks[task].kind = TASK_SYNC;
-        building->out->tasks[task].duration_ns = later_of(
-            building->cuts.cuts[cut].end_ns -
-                later_of(event_end_ns(&trace->device[event]), building->cuts.cuts[cut].start_ns),
-            0);
+        building->out->tasks[task].duration_ns =
+            later_of(building->cuts.cuts[cut].end_ns - later_of(event_end_ns(&trace->device[event]),
+                                                                building->cuts.cuts[cut].start_ns),
+                     0);
         wait_for_event(building, task, event);
     }
 }

@@ -1,5 +1,5 @@
-/* The dependencies of one recorded run: what each host thread, each call and each kernel waited for,
- * so that the steps can be replayed with other durations.
+/* The dependencies of one recorded run: what each host thread, each call and each kernel waited
+ * for, so that the steps can be replayed with other durations.
  *
  * Host threads run their calls in order, with the recorded time between them. A kernel starts when
  * its launch has reached the device, all before it on its stream has ended, and so has the work of
@@ -20,16 +20,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A replay that is further from the recording tells nothing. */
-#define REPLAY_ERROR_MAX 0.02
-
 enum trace_task_kind {
-    TASK_HOST,    /* a thread between two cuts */
-    TASK_CALL,    /* a call that puts work on the device */
-    TASK_SYNC,    /* what is left of a call once what it waited for is done */
-    TASK_WAIT,    /* "not before that work of the device": between it and a TASK_SYNC */
-    TASK_DELAY,   /* from a call to its work's start, from one thread to the next */
-    TASK_DEVICE,  /* a kernel, copy or memset */
+    TASK_HOST,   /* a thread between two cuts */
+    TASK_CALL,   /* a call that puts work on the device */
+    TASK_SYNC,   /* what is left of a call once what it waited for is done */
+    TASK_WAIT,   /* "not before that work of the device": between it and a TASK_SYNC */
+    TASK_DELAY,  /* from a call to its work's start, from one thread to the next */
+    TASK_DEVICE, /* a kernel, copy or memset */
 };
 
 struct trace_task {
@@ -59,11 +56,14 @@ struct trace_graph {
 void trace_graph_build(struct trace_graph *graph, const struct trace *trace,
                        const struct ledger *ledger);
 
-/* How long the steps and their work take: with the changes of `scenario`, NULL for none. */
-int64_t trace_graph_replay(const struct trace_graph *graph, const struct scenario *scenario);
+struct trace_replay {
+    int64_t length_ns;      /* of the steps and their work */
+    int64_t start_error_ns; /* mean distance of the starts of the device's work from the recorded */
+};
 
-/* How far the replay without changes is from the recording, as a share of it. */
-double trace_graph_error(const struct trace_graph *graph, int64_t replayed_ns);
+/* With the changes of `scenario`, NULL for none. */
+struct trace_replay trace_graph_replay(const struct trace_graph *graph,
+                                       const struct scenario *scenario);
 
 void trace_graph_clear(struct trace_graph *graph);
 

@@ -140,6 +140,17 @@ static void write_price(struct json_writer *json, const struct advice_price *pri
         json_real(json, "ceiling_speedup", price->ceiling_speedup);
     else
         json_null(json, "ceiling_speedup");
+    if (price->change) {
+        json_text(json, "change", price->change);
+        if (price->replayed_step_ns >= 0)
+            json_integer(json, "replayed_step_ns", price->replayed_step_ns);
+        else
+            json_null(json, "replayed_step_ns");
+        if (price->replayed_speedup > 0)
+            json_real(json, "replayed_speedup", price->replayed_speedup);
+        else
+            json_null(json, "replayed_speedup");
+    }
     json_begin_array(json, "steps", JSON_ON_ONE_LINE);
     for (size_t i = 0; i < price->step_count; i++)
         json_integer(json, NULL, price->steps[i]);

@@ -133,6 +133,23 @@ static const char *priced_evidence(const struct page *page, const struct finding
     return text;
 }
 
+/* "replayed with data=0: 116.762 ms a step, 1.50x" */
+static void write_replay(const struct page *page, const struct advice_price *price)
+{
+    size_t size = strlen(price->change) + 160;
+    char *text = arena_allocate(page->arena, size);
+
+    if (price->replayed_step_ns < 0)
+        snprintf(text, size,
+                 "replayed with %s: not known, the replay is too far from the recording",
+                 price->change);
+    else
+        snprintf(text, size, "replayed with %s: %s a %s, %.*fx", price->change,
+                 format_time(price->replayed_step_ns).text, price->span,
+                 price->replayed_speedup < 10 ? 2 : 0, price->replayed_speedup);
+    write_prose(page, "    ", 4, text, QUIET);
+}
+
 static void write_confidence(const struct page *page, const struct advice_price *price)
 {
     size_t size = strlen(price->confidence) + strlen(price->reason) + 16;
@@ -166,6 +183,8 @@ static void write_finding(const struct page *page, const struct finding *finding
                     finding->price ? priced_evidence(page, finding) : finding->evidence, QUIET);
     if (finding->try_this)
         write_prose(page, page->style.use_unicode ? "  → " : "  > ", 4, finding->try_this, PLAIN);
+    if (finding->price && finding->price->change)
+        write_replay(page, finding->price);
     if (finding->price && finding->cost_ns >= 0)
         write_confidence(page, finding->price);
 }

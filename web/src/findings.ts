@@ -53,6 +53,9 @@ function findingElement(rank: Rank | null, finding: Finding): HTMLElement {
     el("div", { class: "what" }, finding.is_warning ? el("span", { class: "badge" }, "warning") : null, el("h4", {}, finding.what)),
     priceOf(finding),
     finding.evidence ? el("p", { class: "evidence" }, finding.evidence) : null,
+    finding.change && finding.replayed_step_ns && finding.replayed_speedup
+      ? el("p", { class: "evidence" }, `replayed with ${finding.change}: ${formatTime(finding.replayed_step_ns)} a step, ${formatNumber(finding.replayed_speedup)}×`)
+      : null,
     finding.try ? el("p", { class: "try" }, el("span", { class: "label" }, "try"), finding.try) : null,
     finding.id && rank
       ? el(

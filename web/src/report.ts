@@ -44,6 +44,9 @@ export interface Finding {
   accounts?: string[];
   share_of_step?: number | null;
   ceiling_speedup?: number | null;
+  change?: string;
+  replayed_step_ns?: number | null;
+  replayed_speedup?: number | null;
   steps?: number[];
   confidence?: string;
   confidence_reason?: string;

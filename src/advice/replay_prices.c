@@ -1,0 +1,62 @@
+/* What findings would bring, by replay. */
+#include "advice/replay_prices.h"
+
+#include "base/invariant.h"
+#include "replay/replay_study.h"
+
+#include <string.h>
+
+struct rule_scenario {
+    const char *rule;
+    const char *change;
+};
+
+static const struct rule_scenario scenarios[] = {
+#define ADVICE_SCENARIO(rule_, change_) {.rule = #rule_, .change = (change_)},
+#include "advice/scenario_list.def"
+#undef ADVICE_SCENARIO
+};
+
+static const char *change_of(const struct finding *finding)
+{
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+        if (finding->cost_ns >= 0 && strcmp(finding->price->id, scenarios[i].rule) == 0)
+            return scenarios[i].change;
+    return NULL;
+}
+
+static void add_price(struct results *results, const struct replay_study *study,
+                      struct finding *finding, const char *change)
+{
+    struct advice_price *price = results_allocate(results, sizeof *price);
+    SCOPED(scenario) scenario = {.text = NULL};
+    struct replay_estimate estimate;
+
+    require_invariant(scenario_parse(&scenario, change, NULL), "scenario_list.def can be read");
+    *price = *finding->price;
+    price->change = change;
+    price->replayed_step_ns = -1;
+    if (replay_study_try(study, &scenario, &estimate)) {
+        price->replayed_step_ns = estimate.step_ns;
+        price->replayed_speedup = estimate.speedup;
+    }
+    finding->price = price;
+}
+
+void add_replay_prices(struct results *results, const struct trace *trace,
+                       const struct ledger *ledger, struct finding *findings, size_t count)
+{
+    SCOPED(replay_study) study = {.is_refused = false};
+    bool is_begun = false;
+
+    for (size_t i = 0; i < count && !ledger->is_cpu_only; i++) {
+        const char *change = change_of(&findings[i]);
+
+        if (!change)
+            continue;
+        if (!is_begun)
+            replay_study_begin(&study, trace, ledger);
+        is_begun = true;
+        add_price(results, &study, &findings[i], change);
+    }
+}

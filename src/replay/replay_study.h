@@ -1,0 +1,40 @@
+/* What changes would bring: the steps of a trace replayed with them, unless the replay without any
+ * is too far from the recording to tell. */
+#ifndef FLOPLEDGER_REPLAY_REPLAY_STUDY_H
+#define FLOPLEDGER_REPLAY_REPLAY_STUDY_H
+
+#include "base/attributes.h"
+#include "replay/scenario.h"
+#include "replay/trace_graph.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A replay that is further from the recording tells nothing. */
+#define REPLAY_ERROR_MAX 0.02
+
+struct replay_study {
+    struct trace_graph graph;
+    struct trace_replay unchanged;
+    double length_error; /* of the replay without a change, as a share of what was recorded */
+    double start_error;  /* mean error of the device's starts, as a share of a step */
+    bool is_refused;     /* one of the two is above REPLAY_ERROR_MAX, or tasks wait in a circle */
+};
+
+struct replay_estimate {
+    int64_t step_ns; /* mean */
+    double speedup;  /* how many times as fast; 0: nothing is left of the step */
+};
+
+/* `study` must be zeroed; trace and ledger must outlive it. The ledger must have a step, and device
+ * work. */
+void replay_study_begin(struct replay_study *study, const struct trace *trace,
+                        const struct ledger *ledger);
+
+/* False where the study is refused. */
+MUST_USE bool replay_study_try(const struct replay_study *study, const struct scenario *scenario,
+                               struct replay_estimate *estimate);
+
+void replay_study_clear(struct replay_study *study);
+
+#endif
