@@ -1,0 +1,67 @@
+/* Changes to try: what is read of them, and what is refused where. */
+#include "replay/scenario.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void reads_changes(void **state)
+{
+    SCOPED(scenario) scenario = {.text = NULL};
+    struct error error;
+
+    (void)state;
+    assert_true(
+        scenario_parse(&scenario, "data=0,communication/4,kernel:a{1,2}=b*0.5,device*2", &error));
+    assert_int_equal(scenario.change_count, 4);
+    assert_true(scenario_factor(&scenario, TARGET_DATA) == 0);
+    assert_true(scenario_factor(&scenario, TARGET_COMMUNICATION) == 0.25);
+    assert_true(scenario_factor(&scenario, TARGET_DEVICE) == 2);
+    assert_true(scenario_factor(&scenario, TARGET_HOST) == 1);
+    assert_true(scenario_kernel_factor(&scenario, "xaa=b") == 0.5);
+    assert_true(scenario_kernel_factor(&scenario, "b") == 1);
+}
+
+static void refuses_with_the_place(void **state)
+{
+    static const char *const cases[][2] = {
+        {"", "at character 1"},
+        {"data", "at character 5"},
+        {"data=", "at character 6"},
+        {"data=5", "at character 6"},
+        {"data*-1", "at character 6"},
+        {"data*nan", "at character 6"},
+        {"data*2x", "at character 6"},
+        {"data/0", "at character 6"},
+        {"date=0", "at character 1"},
+        {"data=0,", "at character 8"},
+        {"data=0,loader=0", "at character 8"},
+        {"kernel:*2", "at character 8"},
+        {"kernel:(*2", "at character 8"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        SCOPED(scenario) scenario = {.text = NULL};
+        struct error error;
+
+        assert_false(scenario_parse(&scenario, cases[i][0], &error));
+        assert_int_equal(error.class, ERROR_USAGE);
+        if (!strstr(error.message, cases[i][1]))
+            print_error("%s\n", error.message);
+        assert_non_null(strstr(error.message, cases[i][1]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_changes),
+        cmocka_unit_test(refuses_with_the_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
