@@ -112,6 +112,47 @@ static void add_errors(struct results *results, struct section *section,
         section_add_number(results, section, numbers[i]);
 }
 
+/* A change of kernels that are not there is most often a pattern that was meant otherwise. */
+static void warn_of_patterns(struct results *results, struct section *section,
+                             const struct analysis_input *input)
+{
+    for (size_t i = 0; i < input->options->scenario_count; i++) {
+        const struct scenario *scenario = &input->options->scenarios[i];
+
+        for (size_t j = 0; j < scenario->change_count; j++)
+            if (scenario->changes[j].target == TARGET_KERNEL &&
+                kernel_ns(input, &scenario->changes[j]) == 0)
+                section_add_finding(
+                    results, section,
+                    (struct finding){
+                        .what = results_format(results, "'%s' finds no kernel", scenario->text),
+                        .try_this = "see the section on kernels for their names; kernel:gemm|dgrad "
+                                    "finds both",
+                        .cost_ns = -1,
+                        .is_warning = true});
+    }
+}
+
+static void warn_of_refusal(struct results *results, struct section *section,
+                            const struct replay_study *study)
+{
+    section_add_finding(
+        results, section,
+        (struct finding){
+            .what = study->graph.is_circular
+                        ? "no estimate: pieces of work seem to wait for each other in a circle"
+                        : "no estimate: the replay without a change is more than 2 % from the "
+                          "recording",
+            .evidence = study->graph.is_circular
+                            ? "the clocks of host and device do not fit together"
+                            : "work started later than its launch, its stream and the work of "
+                              "other streams explain",
+            .try_this = "record whole steps with CPU and CUDA activities, so that each kernel has "
+                        "its launch",
+            .cost_ns = -1,
+            .is_warning = true});
+}
+
 static struct section *replay_changes(struct results *results, const struct analysis_input *input)
 {
     SCOPED(replay_study) study = {.is_refused = false};
@@ -134,17 +175,8 @@ static struct section *replay_changes(struct results *results, const struct anal
     replay_study_begin(&study, input->trace, input->ledger);
     add_errors(results, section, &study);
     if (study.is_refused)
-        section_add_finding(
-            results, section,
-            (struct finding){
-                .what = "no estimate: the replay without a change is more than 2 % from the "
-                        "recording",
-                .evidence = "kernels started later than their launches, their streams and the "
-                            "work of other streams explain",
-                .try_this = "record whole steps with CPU and CUDA activities, so that each kernel "
-                            "has its launch",
-                .cost_ns = -1,
-                .is_warning = true});
+        warn_of_refusal(results, section, &study);
+    warn_of_patterns(results, section, input);
     add_changes(results, section, input, &study);
     return section;
 }

@@ -1,0 +1,100 @@
+"""Replays of other people's traces, without a change and with one: check_replay.py PROGRAM
+
+- Without a change the replay is within 2 % of the recording, in the length of the steps and in the starts of the device's
+  work, for each of TRACES.
+- Where the graph does not explain a trace, as of REFUSED, no estimate is given.
+- Of two recordings of a ResNet50, with 0 and 4 workers of the data loader, the first one replayed without its data wait is
+  compared with the second.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from shared_traces import SHARED, Outcome, program_of, report_of, skip_without
+
+FOLDER = SHARED / "traces"
+ERROR_MAX = 0.02
+RESNET = "kineto/resnet50_num_workers_{}.pt.trace.json.gz"
+TRACES = [
+    RESNET.format("0/worker0.1623143089861"),
+    RESNET.format("0/worker0.a"),
+    RESNET.format("4/worker0.1623212756351"),
+    RESNET.format("4/worker0.a"),
+    "param/dlrm_kineto/worker0_step_12.1694128201545.pt.trace.json",
+    "param/dlrm_kineto/worker7_step_12.1694128201553.pt.trace.json",
+    "param/linear_kineto.json.gz",
+    "param/resnet_kineto.json.gz",
+    "hta/trace_diff/control/control.json.gz",
+    "hta/nccl_parser_config/nccl_data.json.gz",
+    "hta/trace_filter/sampled_rank-1.json.gz",
+    "hta/df_index_resolver/df_index_resolver.json.gz",
+    "tracelens/b200/eager_trace.json.gz",
+    "tracelens/h100/facebook_timesformer-base-finetuned-k400__1016002.json.gz",
+    "tracelens/mi300/facebook_timesformer-base-finetuned-k400__1016002.json.gz",
+    "tracelens/mi300/google_owlv2-large-patch14-ensemble__1016001.json.gz",
+    "tracelens/inference/vllm_decode_full/graph_execution.json.gz",
+    "tracelens/inference/xdit_flux.1_aiter_sage/profile_trace_rank_0.json.gz",
+]
+REFUSED = [
+    "tracelens/inference/sglang_decode/sglang_Qwen3-8B_decode.json.gz",
+    "hta/negative_queue_length_values_check/rank0.json.gz",
+]
+
+
+def sections_of(outcome: Outcome, program: Path, name: str) -> dict[str, Any] | None:
+    report, message = report_of(program, FOLDER / name, ["--what-if", "data=0"])
+    outcome.check(report is not None, f"{name}: {message}")
+    return report["ranks"][0]["sections"] if report else None
+
+
+def check_errors(outcome: Outcome, program: Path, name: str, is_refused: bool) -> None:
+    sections = sections_of(outcome, program, name)
+    if not sections:
+        return
+    numbers = {key: number["value"] for key, number in sections["what_if"]["numbers"].items()}
+    step = sections["step_ledger"]["numbers"]["step_time_mean"]["value"]
+    error, starts = numbers["replay_error"], numbers["start_error"] / step
+    speedup = sections["what_if"]["tables"]["changes"]["rows"][0]["speedup"]
+    outcome.note(f"{error:8.3%} of the length, starts {starts:8.3%} of a step: {name}")
+    outcome.check(
+        (max(error, starts) > ERROR_MAX) == is_refused, f"{name}: {error:.3%} and {starts:.3%}"
+    )
+    outcome.check((speedup is None) == is_refused, f"{name}: data=0 brings {speedup}")
+
+
+def check_data_wait(outcome: Outcome, program: Path) -> None:
+    before = sections_of(outcome, program, TRACES[0])
+    after = sections_of(outcome, program, TRACES[2])
+    if not before or not after:
+        return
+    mean = {
+        key: sections["step_ledger"]["numbers"]["step_time_mean"]["value"]
+        for key, sections in (("before", before), ("after", after))
+    }
+    row = before["what_if"]["tables"]["changes"]["rows"][0]
+    outcome.note(
+        f"num_workers 0 to 4: by removal {row['removal_speedup']:.3f}, replayed {row['speedup']:.3f}, "
+        f"measured {mean['before'] / mean['after']:.3f}"
+    )
+    outcome.check(1 < row["speedup"] < row["removal_speedup"], f"less than by removal: {row}")
+
+
+def main() -> None:
+    program = program_of(sys.argv)
+    skip_without(FOLDER)
+    outcome = Outcome("replays")
+    for name in TRACES:
+        check_errors(outcome, program, name, False)
+    for name in REFUSED:
+        check_errors(outcome, program, name, True)
+    check_data_wait(outcome, program)
+    all_counts = Outcome("all")
+    all_counts.add(outcome)
+    all_counts.finish()
+
+
+if __name__ == "__main__":
+    main()
