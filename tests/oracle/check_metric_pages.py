@@ -42,7 +42,7 @@ OTHERS = [
     ["compare", *["tests/traces/golden/memory_run"] * 2],
     ["report", "--layout", "dp=2", "tests/traces/golden/two_ranks"],
     ["memory", "--compare", f"{SNAPSHOTS}/before.pickle", f"{SNAPSHOTS}/tags.pickle"],
-    "report --what-if data=0 tests/traces/golden/modules".split(),
+    "report --what-if data=0 tests/traces/golden/what_if/training.json".split(),
     "report --model tests/models/gpt2.json tests/traces/golden/modules".split(),
     f"{OF_MODEL}deepseek-v3.json".split(),
     f"{OF_MODEL}bert-base-no-class.json".split(),
