@@ -209,7 +209,7 @@ struct advice_findings give_advice(struct results *results, const struct efficie
     advice.kernels = sum_kernels(advice.trace, ledger);
     ask_rules(&advice, &all);
     sort_findings(all.findings, all.count);
-    add_replay_prices(results, advice.trace, ledger, all.findings, all.count);
+    add_replay_prices(&advice, all.findings, all.count);
     free_time_clear(&advice.idle);
     host_calls_clear(&advice.calls);
     return all;

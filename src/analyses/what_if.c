@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #define BIT(account) ((uint32_t)1 << ACCOUNT_##account)
 
@@ -38,6 +39,23 @@ static int64_t kernel_ns(const struct analysis_input *input, const struct scenar
     return total_ns;
 }
 
+/* Duration of the computing kernels of the steps that repeat a forward. */
+static int64_t recompute_ns(const struct analysis_input *input)
+{
+    const struct trace *trace = input->trace;
+    struct step_finder finder = {.ledger = input->ledger};
+    int64_t total_ns = 0;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        uint32_t op = trace_operator_of(trace, i);
+
+        if (op != NO_EVENT && input->costs->contexts.phases[op] == PHASE_RECOMPUTE &&
+            is_chosen_device_event(&finder, trace, i))
+            total_ns += trace->device[i].duration_ns;
+    }
+    return total_ns;
+}
+
 /* What is left of all steps where the time is only taken out of its accounts. */
 static int64_t after_removal_ns(const struct analysis_input *input, const struct scenario *scenario)
 {
@@ -48,6 +66,8 @@ static int64_t after_removal_ns(const struct analysis_input *input, const struct
         const struct scenario_change *change = &scenario->changes[i];
         int64_t held_ns = change->target == TARGET_KERNEL ? kernel_ns(input, change) : 0;
 
+        if (change->target == TARGET_RECOMPUTE)
+            held_ns = recompute_ns(input);
         for (unsigned account = 0; account < ACCOUNT_COUNT; account++)
             if (accounts_of_target[change->target] >> account & 1)
                 held_ns += ledger_account_ns(input->ledger, (enum account)account);
@@ -156,6 +176,7 @@ static void warn_of_refusal(struct results *results, struct section *section,
 static struct section *replay_changes(struct results *results, const struct analysis_input *input)
 {
     SCOPED(replay_study) study = {.is_refused = false};
+    uint8_t *is_recomputed;
     struct section *section;
 
     if (input->options->scenario_count == 0 || input->ledger->step_count == 0)
@@ -172,7 +193,11 @@ static struct section *replay_changes(struct results *results, const struct anal
                              .is_warning = true});
         return section;
     }
-    replay_study_begin(&study, input->trace, input->ledger);
+    is_recomputed = find_recomputed(&input->costs->contexts, input->trace);
+    replay_study_begin(&study, &(struct recorded_steps){.trace = input->trace,
+                                                        .ledger = input->ledger,
+                                                        .is_recomputed = is_recomputed});
+    free(is_recomputed);
     add_errors(results, section, &study);
     if (study.is_refused)
         warn_of_refusal(results, section, &study);

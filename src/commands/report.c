@@ -90,10 +90,11 @@ static const struct option report_options[] = {
      FIELD(what_if),
      .parse = keep_what_if,
      .accepts = "at most 32 of them",
-     .help = "replay the steps with this change and print how long they would take: data=0 (no "
-             "time in the data loader), host=0 (as with CUDA graphs), launch=0, sync=0, "
-             "communication/2, copies=0, matrix*0.5, device/2, kernel:REGEX*0.7, several at once "
-             "with commas; may be given several times"},
+     .help =
+         "replay the steps with this change and print how long they would take: data=0 (no "
+         "time in the data loader), host=0 (as with CUDA graphs), launch=0, sync=0, "
+         "communication/2, copies=0, matrix*0.5, device/2, recompute=0, kernel:REGEX*0.7, several at once "
+         "with commas; may be given several times"},
     TOP_OPTION(struct report_settings),
     {.name = "sort",
      .kind = OPTION_CHOICE,
@@ -180,6 +181,11 @@ static bool run_with(struct report_settings *settings, char **operands, int coun
         return false;
     if (!find_input_files(&files, operands, count, error))
         return false;
+    if (settings->what_if.count && files.count == 1 && is_pipeline_timeline(files.files[0].path))
+        return error_set(error, ERROR_USAGE,
+                         "'%s' has times of whole operations and no dependencies of host and "
+                         "device: --what-if needs a profiler trace",
+                         files.files[0].path);
     if (files.count == 1 && is_pipeline_timeline(files.files[0].path))
         return print_pipeline_report(files.files[0].path, &pipeline, error);
     if (settings->layout_text &&

@@ -278,6 +278,16 @@ void find_host_contexts(struct host_contexts *contexts, const struct trace *trac
     free(search.roles);
 }
 
+uint8_t *find_recomputed(const struct host_contexts *contexts, const struct trace *trace)
+{
+    uint8_t *is_recomputed = require_memory(calloc(trace->host_count + (size_t)1, 1));
+
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        is_recomputed[i] =
+            trace->host[i].kind == EVENT_OPERATOR && contexts->phases[i] == PHASE_RECOMPUTE;
+    return is_recomputed;
+}
+
 struct device_context find_device_context(const struct host_contexts *contexts,
                                           const struct trace *trace, uint32_t index)
 {

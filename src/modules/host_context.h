@@ -34,6 +34,9 @@ struct host_contexts {
 void find_host_contexts(struct host_contexts *contexts, const struct trace *trace,
                         const struct module_tree *tree, uint32_t *parents);
 
+/* Of each of trace->host, whether it is in PHASE_RECOMPUTE; free() it. */
+uint8_t *find_recomputed(const struct host_contexts *contexts, const struct trace *trace);
+
 /* Where a piece of a device's work was launched. */
 struct device_context {
     uint32_t module; /* NO_MODULE: outside of any, or the launch is not known */

@@ -5,12 +5,11 @@
 
 #include <math.h>
 
-void replay_study_begin(struct replay_study *study, const struct trace *trace,
-                        const struct ledger *ledger)
+void replay_study_begin(struct replay_study *study, const struct recorded_steps *steps)
 {
     double recorded_ns;
 
-    trace_graph_build(&study->graph, trace, ledger);
+    trace_graph_build(&study->graph, steps);
     recorded_ns = (double)study->graph.recorded_ns;
     study->is_refused = study->graph.is_circular || recorded_ns <= 0;
     if (study->is_refused)
@@ -18,7 +17,7 @@ void replay_study_begin(struct replay_study *study, const struct trace *trace,
     study->unchanged = trace_graph_replay(&study->graph, NULL);
     study->length_error = fabs((double)study->unchanged.length_ns - recorded_ns) / recorded_ns;
     study->start_error =
-        (double)study->unchanged.start_error_ns * (double)ledger->step_count / recorded_ns;
+        (double)study->unchanged.start_error_ns * (double)steps->ledger->step_count / recorded_ns;
     study->is_refused =
         study->length_error > REPLAY_ERROR_MAX || study->start_error > REPLAY_ERROR_MAX;
 }

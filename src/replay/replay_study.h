@@ -28,8 +28,7 @@ struct replay_estimate {
 
 /* `study` must be zeroed; trace and ledger must outlive it. The ledger must have a step, and device
  * work. */
-void replay_study_begin(struct replay_study *study, const struct trace *trace,
-                        const struct ledger *ledger);
+void replay_study_begin(struct replay_study *study, const struct recorded_steps *steps);
 
 /* False where the study is refused. */
 MUST_USE bool replay_study_try(const struct replay_study *study, const struct scenario *scenario,

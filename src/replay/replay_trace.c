@@ -10,7 +10,7 @@ static const int64_t long_ago_ns = -((int64_t)1 << 61);
 
 /* The scenario's factors, found once. */
 struct factors {
-    double data, host, launch, sync, device;
+    double data, host, launch, sync, device, recompute;
     double *of_name; /* of kernels by name; -1: not asked yet */
 };
 
@@ -47,12 +47,15 @@ static int64_t scaled(int64_t ns, double factor)
 static int64_t changed_duration(const struct trace_graph *graph, const struct scenario *scenario,
                                 struct factors *factors, const struct trace_task *task)
 {
+    double again = task->recompute_ns > 0 ? factors->recompute : 1;
+
     switch ((enum trace_task_kind)task->kind) {
     case TASK_HOST:
         return scaled(task->data_ns, factors->data) +
-               scaled(task->duration_ns - task->data_ns, factors->host);
+               scaled(task->recompute_ns, factors->host * factors->recompute) +
+               scaled(task->duration_ns - task->data_ns - task->recompute_ns, factors->host);
     case TASK_CALL:
-        return scaled(task->duration_ns, factors->host * factors->launch);
+        return scaled(task->duration_ns, factors->host * factors->launch * again);
     case TASK_SYNC:
         return scaled(task->duration_ns, factors->sync);
     case TASK_WAIT:
@@ -60,7 +63,8 @@ static int64_t changed_duration(const struct trace_graph *graph, const struct sc
     case TASK_DELAY:
         return task->duration_ns;
     case TASK_DEVICE:
-        return scaled(task->duration_ns, event_factor(graph, scenario, factors, task->event));
+        return scaled(task->duration_ns,
+                      event_factor(graph, scenario, factors, task->event) * again);
     }
     return task->duration_ns;
 }
@@ -79,6 +83,7 @@ static struct factors find_factors(const struct trace_graph *graph, const struct
         .launch = scenario_factor(scenario, TARGET_LAUNCH),
         .sync = scenario_factor(scenario, TARGET_SYNC),
         .device = scenario_factor(scenario, TARGET_DEVICE),
+        .recompute = scenario_factor(scenario, TARGET_RECOMPUTE),
         .of_name = require_memory(calloc(names + 1, sizeof *factors.of_name)),
     };
 

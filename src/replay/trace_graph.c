@@ -5,6 +5,7 @@
 #include "base/invariant.h"
 #include "base/percentile.h"
 #include "replay/host_cuts.h"
+#include "replay/marked_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ struct stream {
 struct building {
     struct trace_graph *out;
     const struct trace *trace;
+    const uint8_t *is_recomputed; /* of trace->host, or NULL */
+    struct marked_time recomputing;
     struct host_activity activity;
     struct host_cuts cuts;
     int64_t range_ns[2];
@@ -171,6 +174,9 @@ static uint32_t add_host_task(struct building *building, uint32_t track, uint32_
         host_activity_split(&building->activity, track, NO_EVENT, (int64_t[2]){from_ns, to_ns},
                             class_ns);
     building->out->tasks[task].data_ns = class_ns[HOST_DATA];
+    if (to_ns > from_ns)
+        building->out->tasks[task].recompute_ns =
+            marked_ns(&building->recomputing, track, (int64_t[2]){from_ns, to_ns});
     if (last != NO_EVENT)
         task_graph_need(&building->out->graph, task, last);
     return task;
@@ -210,6 +216,9 @@ static void add_thread_tasks(struct building *building)
         at_ns = later_of(at_ns, cut->start_ns);
         building->before_cut[i] = last;
         task = add_task(building, task_kind_of_cut(cut), cut->end_ns - at_ns);
+        if (marked_ns(&building->recomputing, cut->track,
+                      (int64_t[2]){cut->start_ns, cut->start_ns + 1}) > 0)
+            out->tasks[task].recompute_ns = out->tasks[task].duration_ns;
         task_graph_need(&out->graph, task, last);
         building->task_of_cut[i] = task;
         if (cut->host_event != NO_EVENT)
@@ -248,6 +257,10 @@ static void add_device_tasks(struct building *building)
             continue;
         building->task_of_event[i] = add_task(building, TASK_DEVICE, trace->device[i].duration_ns);
         building->out->tasks[building->task_of_event[i]].event = i;
+        if (building->is_recomputed && trace_operator_of(trace, i) != NO_EVENT &&
+            building->is_recomputed[trace_operator_of(trace, i)])
+            building->out->tasks[building->task_of_event[i]].recompute_ns =
+                trace->device[i].duration_ns;
     }
 }
 
@@ -516,17 +529,20 @@ static void end_building(struct building *building)
     free(building->task_of_cut);
     free(building->delay_of_cut);
     host_cuts_clear(&building->cuts);
+    marked_time_clear(&building->recomputing);
     host_activity_clear(&building->activity);
 }
 
-void trace_graph_build(struct trace_graph *graph, const struct trace *trace,
-                       const struct ledger *ledger)
+void trace_graph_build(struct trace_graph *graph, const struct recorded_steps *steps)
 {
-    struct building building = {.out = graph, .trace = trace};
+    const struct trace *trace = steps->trace;
+    struct building building = {
+        .out = graph, .trace = trace, .is_recomputed = steps->is_recomputed};
     uint32_t stuck;
 
     graph->trace = trace;
-    graph->ledger = ledger;
+    graph->ledger = steps->ledger;
+    find_marked_time(&building.recomputing, trace, steps->is_recomputed);
     graph->measured =
         require_memory(calloc(trace->track_count + (size_t)2, sizeof *graph->measured));
     begin_building(&building);

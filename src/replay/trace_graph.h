@@ -31,11 +31,19 @@ enum trace_task_kind {
 
 struct trace_task {
     int64_t duration_ns;
-    int64_t data_ns;  /* HOST: of the duration, in the data loader */
-    int64_t delay_ns; /* DEVICE: after what it waits for */
-    int64_t floor_ns; /* not before; from the start of the range */
-    uint32_t event;   /* DEVICE: index in trace->device */
-    uint8_t kind;     /* enum trace_task_kind */
+    int64_t data_ns;      /* HOST: of the duration, in the data loader */
+    int64_t recompute_ns; /* HOST, CALL, DEVICE: of the duration, for computing a forward again */
+    int64_t delay_ns;     /* DEVICE: after what it waits for */
+    int64_t floor_ns;     /* not before; from the start of the range */
+    uint32_t event;       /* DEVICE: index in trace->device */
+    uint8_t kind;         /* enum trace_task_kind */
+};
+
+/* What is replayed. */
+struct recorded_steps {
+    const struct trace *trace;
+    const struct ledger *ledger;
+    const uint8_t *is_recomputed; /* of trace->host: a forward inside a backward; NULL: not known */
 };
 
 struct trace_graph {
@@ -53,8 +61,7 @@ struct trace_graph {
 
 /* `graph` must be zeroed; trace and ledger must outlive it. The ledger must have a step, and device
  * work. */
-void trace_graph_build(struct trace_graph *graph, const struct trace *trace,
-                       const struct ledger *ledger);
+void trace_graph_build(struct trace_graph *graph, const struct recorded_steps *steps);
 
 struct trace_replay {
     int64_t length_ns;      /* of the steps and their work */

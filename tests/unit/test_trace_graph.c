@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -49,7 +50,7 @@ static void add_sync(struct made_trace *made, uint32_t thread, int64_t start_us,
 }
 
 /* The mean step with the change; -1 where the replay is refused. */
-static int64_t step_ns_with(struct made_trace *made, const char *change)
+static int64_t step_ns_of(struct made_trace *made, const char *change, const uint8_t *is_recomputed)
 {
     SCOPED(replay_study) study = {.is_refused = false};
     SCOPED(scenario) scenario = {.text = NULL};
@@ -57,8 +58,15 @@ static int64_t step_ns_with(struct made_trace *made, const char *change)
     struct error error;
 
     assert_true(scenario_parse(&scenario, change, &error));
-    replay_study_begin(&study, &made->trace, &made->ledger);
+    replay_study_begin(&study, &(struct recorded_steps){.trace = &made->trace,
+                                                        .ledger = &made->ledger,
+                                                        .is_recomputed = is_recomputed});
     return replay_study_try(&study, &scenario, &estimate) ? estimate.step_ns : -1;
+}
+
+static int64_t step_ns_with(struct made_trace *made, const char *change)
+{
+    return step_ns_of(made, change, NULL);
 }
 
 /* Each step: loads data for 400, launches three kernels of 100 and waits for them until 717. */
@@ -202,6 +210,39 @@ static void a_blocking_copy_holds_the_host(void **state)
     made_trace_clear(&made);
 }
 
+/* A backward that repeats an operator of the forward: its time goes on the host and on the device.
+ */
+static void recomputation_goes_on_host_and_device(void **state)
+{
+    static const int64_t starts_us[] = {15, 116, 217};
+    struct made_trace made;
+    uint8_t is_recomputed[32] = {0};
+    uint32_t tracks[2];
+
+    (void)state;
+    made_trace_init(&made);
+    tracks[0] = made_thread(&made, "1");
+    tracks[1] = made_stream(&made, 0, 7);
+    add_steps(&made, tracks[0], 1);
+    for (int64_t i = 0; i < 3; i++) {
+        add_host(&made, tracks[0], EVENT_OPERATOR,
+                 (struct made_event){i == 1 ? "aten::again" : "aten::mm", i * 40, i * 40 + 30});
+        add_kernel(&made, tracks, i * 40 + 10,
+                   (struct made_event){"gemm", starts_us[i], starts_us[i] + 100});
+    }
+    add_sync(&made, tracks[0], 130, 327);
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    assert_in_range(made.trace.host_count, 1, sizeof is_recomputed);
+    for (uint32_t i = 0; i < made.trace.host_count; i++)
+        is_recomputed[i] =
+            strcmp(trace_text(&made.trace, made.trace.host[i].name), "aten::again") == 0;
+    assert_int_equal(step_ns_of(&made, "recompute*1", is_recomputed), 1000 * US);
+    assert_int_equal(step_ns_of(&made, "recompute=0", is_recomputed), 900 * US);
+    assert_int_equal(step_ns_of(&made, "recompute=0,device=0", is_recomputed), 783 * US);
+    assert_int_equal(step_ns_of(&made, "device=0", is_recomputed), 813 * US);
+    made_trace_clear(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +251,7 @@ int main(void)
         cmocka_unit_test(work_waits_for_other_streams),
         cmocka_unit_test(what_is_not_explained_is_refused),
         cmocka_unit_test(a_blocking_copy_holds_the_host),
+        cmocka_unit_test(recomputation_goes_on_host_and_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
