@@ -44,7 +44,17 @@ MAY_INCLUDE = {
         "results",
         "base",
     },
-    "advice": {"replay", "efficiency", "devices", "ledger", "modules", "flops", "trace", "results", "base"},
+    "advice": {
+        "replay",
+        "efficiency",
+        "devices",
+        "ledger",
+        "modules",
+        "flops",
+        "trace",
+        "results",
+        "base",
+    },
     "analyses": {
         "advice",
         "ledger",
