@@ -17,8 +17,8 @@ const struct scenario_target_description scenario_targets[SCENARIO_TARGET_COUNT]
 };
 
 static const char accepted[] =
-    "data, host, launch, sync, device, communication, copies, matrix, recompute or kernel:REGEX, then "
-    "=0, *NUMBER or /NUMBER";
+    "data, host, launch, sync, device, communication, copies, matrix, recompute or kernel:REGEX, "
+    "then =0, *NUMBER or /NUMBER";
 
 static bool refuse(const char *text, const char *at, const char *what, struct error *error)
 {
