@@ -31,6 +31,12 @@ static int compare_cuts(const void *left, const void *right)
     return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
+static void sort_cuts(struct host_cuts *cuts)
+{
+    if (cuts->count > 0)
+        qsort(cuts->cuts, cuts->count, sizeof *cuts->cuts, compare_cuts);
+}
+
 /* ---- calls ---- */
 
 static void add_calls(struct host_cuts *cuts, const struct trace *trace,
@@ -234,11 +240,11 @@ void find_host_cuts(struct host_cuts *cuts, const struct trace *trace, const str
                                         .partner = NO_EVENT,
                                         .kind = CUT_END});
     free(is_launch);
-    qsort(cuts->cuts, cuts->count, sizeof *cuts->cuts, compare_cuts);
+    sort_cuts(cuts);
     find_busy_threads(&busy, cuts, activity, range_ns);
     add_hand_overs(cuts, &busy, range_ns[0]);
     busy_threads_clear(&busy);
-    qsort(cuts->cuts, cuts->count, sizeof *cuts->cuts, compare_cuts);
+    sort_cuts(cuts);
     join_partners(cuts);
 }
 

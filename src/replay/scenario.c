@@ -20,6 +20,9 @@ static const char accepted[] =
     "data, host, launch, sync, device, communication, copies, matrix, recompute or kernel:REGEX, "
     "then =0, *NUMBER or /NUMBER";
 
+/* Far more than any change; times of days stay far from the ends of int64_t. */
+static const double largest_factor = 1000;
+
 static bool refuse(const char *text, const char *at, const char *what, struct error *error)
 {
     return error_set(error, ERROR_USAGE,
@@ -59,6 +62,8 @@ static bool parse_factor(struct scenario_change *change, const struct piece *pie
         return refuse(piece->text, sign + 1, "nothing can be divided by 0; =0 takes time out",
                       error);
     change->factor = *sign == '/' ? 1 / number : number;
+    if (!(change->factor <= largest_factor))
+        return refuse(piece->text, sign + 1, "time can be stretched up to 1000 times", error);
     return true;
 }
 

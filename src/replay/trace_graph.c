@@ -324,6 +324,10 @@ static void link_device_task(struct building *building, uint32_t event,
     int64_t start_ns = device[event].start_ns, delay_ns = building->gap_ns, free_ns = INT64_MIN;
     int64_t arrived_ns = INT64_MIN;
 
+    if (before == NO_EVENT && cut == NO_EVENT) {
+        building->out->tasks[task].floor_ns = start_ns - building->range_ns[0];
+        return;
+    }
     if (before != NO_EVENT) {
         task_graph_need(graph, task, building->task_of_event[before]);
         free_ns = event_end_ns(&device[before]);
@@ -344,7 +348,7 @@ static void link_device_task(struct building *building, uint32_t event,
             delay_ns = later_of(start_ns - event_end_ns(&device[other]), 0);
         }
     }
-    if (cut == NO_EVENT && (before == NO_EVENT || launch != NO_EVENT))
+    if (cut == NO_EVENT && launch != NO_EVENT)
         building->out->tasks[task].floor_ns = start_ns - building->range_ns[0] - delay_ns;
     building->out->tasks[task].delay_ns = delay_ns;
 }

@@ -36,6 +36,8 @@ static void refuses_with_the_place(void **state)
         {"data*nan", "at character 6"},
         {"data*2x", "at character 6"},
         {"data/0", "at character 6"},
+        {"data*1001", "at character 6"},
+        {"data/1e-9", "at character 6"},
         {"date=0", "at character 1"},
         {"data=0,", "at character 8"},
         {"data=0,loader=0", "at character 8"},
