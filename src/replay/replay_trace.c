@@ -63,6 +63,7 @@ static int64_t changed_duration(const struct trace_graph *graph, const struct sc
     case TASK_DELAY:
         return task->duration_ns;
     case TASK_DEVICE:
+    case TASK_ROOM:
         return scaled(task->duration_ns,
                       event_factor(graph, scenario, factors, task->event) * again);
     }

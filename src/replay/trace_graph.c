@@ -24,6 +24,13 @@ struct stream {
     uint32_t count;
 };
 
+/* The tasks that one piece of work waits for; NO_EVENT: none. */
+struct needs {
+    uint32_t before; /* on its stream */
+    uint32_t launch;
+    uint32_t other; /* on another stream */
+};
+
 struct building {
     struct trace_graph *out;
     const struct trace *trace;
@@ -35,6 +42,7 @@ struct building {
     uint8_t *is_chosen;      /* [device_count] */
     uint32_t *task_of_event; /* [device_count] */
     uint32_t *place;         /* [device_count]: in its stream */
+    struct needs *needs;     /* [device_count]: what each waits for */
     struct stream *streams;  /* by track */
     uint32_t *cut_of_host;   /* [host_count]: of calls that are cuts, else NO_EVENT */
     uint32_t *before_cut;    /* [cuts]: the task that ends where the cut starts */
@@ -311,43 +319,108 @@ static uint32_t other_stream_before(const struct building *building, uint32_t ev
     return found;
 }
 
+/* A kernel of another stream that ran from before `free_ns`, when `event` could have started, until
+ * after it did: the device had no room for both. */
+static uint32_t full_device_before(const struct building *building, uint32_t event, int64_t free_ns,
+                                   const uint32_t *last_started)
+{
+    const struct trace *trace = building->trace;
+    const uint8_t *classes = building->out->ledger->classes;
+    uint32_t found = NO_EVENT;
+
+    for (uint32_t track = 0; track < trace->track_count; track++) {
+        uint32_t last = last_started[track];
+        const struct event *running;
+
+        if (last == NO_EVENT || track == trace->device[event].track ||
+            !kernel_class_is_compute((enum kernel_class)classes[last]))
+            continue;
+        running = &trace->device[last];
+        if (running->start_ns <= free_ns + longest_hand_over_ns &&
+            event_end_ns(running) > trace->device[event].start_ns &&
+            (found == NO_EVENT || running->start_ns < trace->device[found].start_ns))
+            found = last;
+    }
+    return found;
+}
+
+static void need_all(struct building *building, uint32_t task, const struct needs *needs)
+{
+    const uint32_t all[] = {needs->before, needs->launch, needs->other};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] != NO_EVENT)
+            task_graph_need(&building->out->graph, task, all[i]);
+}
+
+/* The task that ends when `running`, which starts as recorded, leaves room for `event`. */
+static uint32_t add_room(struct building *building, uint32_t running, uint32_t event)
+{
+    const struct event *device = building->trace->device;
+    uint32_t room =
+        add_task(building, TASK_ROOM, device[event].start_ns - device[running].start_ns);
+    const struct trace_task *task = &building->out->tasks[building->task_of_event[running]];
+
+    building->out->tasks[room].event = running;
+    building->out->tasks[room].recompute_ns = task->recompute_ns;
+    building->out->tasks[room].delay_ns = task->delay_ns;
+    building->out->tasks[room].floor_ns = task->floor_ns;
+    need_all(building, room, &building->needs[running]);
+    return room;
+}
+
+/* What held `event` up, which could have started at `free_ns`: its task, or NO_EVENT, and how long
+ * after that it started. */
+static uint32_t what_held_up(struct building *building, uint32_t event, int64_t free_ns,
+                             const uint32_t *last_started, int64_t *delay_ns)
+{
+    const struct event *device = building->trace->device;
+    uint32_t other = other_stream_before(building, event, last_started);
+
+    if (other != NO_EVENT) {
+        *delay_ns = later_of(device[event].start_ns - event_end_ns(&device[other]), 0);
+        return building->task_of_event[other];
+    }
+    other = full_device_before(building, event, free_ns, last_started);
+    if (other == NO_EVENT)
+        return NO_EVENT;
+    *delay_ns = 0;
+    return add_room(building, other, event);
+}
+
 /* What one piece of work waits for, and how long after it starts. */
 static void link_device_task(struct building *building, uint32_t event,
                              const uint32_t *last_started)
 {
     const struct trace *trace = building->trace;
-    struct task_graph *graph = &building->out->graph;
     const struct event *device = trace->device;
+    struct needs *needs = &building->needs[event];
     uint32_t task = building->task_of_event[event], before = event_before(building, event);
-    uint32_t launch = trace->launch[event], other;
+    uint32_t launch = trace->launch[event];
     uint32_t cut = launch == NO_EVENT ? NO_EVENT : building->cut_of_host[launch];
     int64_t start_ns = device[event].start_ns, delay_ns = building->gap_ns, free_ns = INT64_MIN;
     int64_t arrived_ns = INT64_MIN;
 
+    *needs = (struct needs){NO_EVENT, NO_EVENT, NO_EVENT};
     if (before == NO_EVENT && cut == NO_EVENT) {
         building->out->tasks[task].floor_ns = start_ns - building->range_ns[0];
         return;
     }
     if (before != NO_EVENT) {
-        task_graph_need(graph, task, building->task_of_event[before]);
+        needs->before = building->task_of_event[before];
         free_ns = event_end_ns(&device[before]);
     }
     if (cut != NO_EVENT) {
-        uint32_t delay = launch_delay(building, cut, event);
-
-        task_graph_need(graph, task, delay);
+        needs->launch = launch_delay(building, cut, event);
         arrived_ns = building->cuts.cuts[cut].start_ns + building->gap_ns +
-                     building->out->tasks[delay].duration_ns;
+                     building->out->tasks[needs->launch].duration_ns;
     }
     if (free_ns >= arrived_ns && start_ns - free_ns <= longest_hand_over_ns)
         delay_ns = later_of(start_ns - free_ns, 0);
-    else if (start_ns - later_of(free_ns, arrived_ns) > longest_hand_over_ns) {
-        other = other_stream_before(building, event, last_started);
-        if (other != NO_EVENT) {
-            task_graph_need(graph, task, building->task_of_event[other]);
-            delay_ns = later_of(start_ns - event_end_ns(&device[other]), 0);
-        }
-    }
+    else if (start_ns - later_of(free_ns, arrived_ns) > longest_hand_over_ns)
+        needs->other =
+            what_held_up(building, event, later_of(free_ns, arrived_ns), last_started, &delay_ns);
+    need_all(building, task, needs);
     if (cut == NO_EVENT && launch != NO_EVENT)
         building->out->tasks[task].floor_ns = start_ns - building->range_ns[0] - delay_ns;
     building->out->tasks[task].delay_ns = delay_ns;
@@ -507,6 +580,8 @@ static void begin_building(struct building *building)
     building->task_of_event = no_events(trace->device_count);
     building->place = no_events(trace->device_count);
     building->cut_of_host = no_events(trace->host_count);
+    building->needs =
+        require_memory(calloc(trace->device_count + (size_t)1, sizeof *building->needs));
     host_activity_init(&building->activity, trace);
     for (uint32_t i = 0; i < ledger->step_count; i++)
         if (ledger->steps[i].window.name)
@@ -528,6 +603,7 @@ static void end_building(struct building *building)
     free(building->is_chosen);
     free(building->task_of_event);
     free(building->place);
+    free(building->needs);
     free(building->cut_of_host);
     free(building->before_cut);
     free(building->task_of_cut);

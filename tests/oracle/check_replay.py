@@ -27,6 +27,7 @@ TRACES = [
     "param/dlrm_kineto/worker7_step_12.1694128201553.pt.trace.json",
     "param/linear_kineto.json.gz",
     "param/resnet_kineto.json.gz",
+    "hta/trace_diff/control/control.json.gz",
     "hta/nccl_parser_config/nccl_data.json.gz",
     "hta/trace_filter/sampled_rank-1.json.gz",
     "hta/df_index_resolver/df_index_resolver.json.gz",
@@ -38,7 +39,6 @@ TRACES = [
     "tracelens/inference/xdit_flux.1_aiter_sage/profile_trace_rank_0.json.gz",
 ]
 REFUSED = [
-    "hta/trace_diff/control/control.json.gz",  # kernels that wait for room on a full device
     "tracelens/inference/sglang_decode/sglang_Qwen3-8B_decode.json.gz",
     "hta/negative_queue_length_values_check/rank0.json.gz",
 ]

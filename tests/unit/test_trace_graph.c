@@ -187,6 +187,28 @@ static void what_is_not_explained_is_refused(void **state)
     made_trace_clear(&made);
 }
 
+/* A kernel of another stream starts only when the one that fills the device nears its end. */
+static void work_waits_for_room_on_the_device(void **state)
+{
+    struct made_trace made;
+    uint32_t large[2], small[2];
+
+    (void)state;
+    made_trace_init(&made);
+    large[0] = small[0] = made_thread(&made, "1");
+    large[1] = made_stream(&made, 0, 7);
+    small[1] = made_stream(&made, 0, 20);
+    add_steps(&made, large[0], 1);
+    add_kernel(&made, large, 10, (struct made_event){"large_gemm", 15, 515});
+    add_kernel(&made, small, 30, (struct made_event){"small_kernel", 415, 515});
+    add_sync(&made, large[0], 50, 525);
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(step_ns_with(&made, "data=0"), 1000 * US);
+    assert_int_equal(step_ns_with(&made, "kernel:large*0.5"), 800 * US);
+    assert_int_equal(step_ns_with(&made, "kernel:small*0.5"), 1000 * US);
+    made_trace_clear(&made);
+}
+
 /* A copy from pageable memory holds the host until it is done, and it waits for its stream. */
 static void a_blocking_copy_holds_the_host(void **state)
 {
@@ -249,6 +271,7 @@ int main(void)
         cmocka_unit_test(changes_bring_what_they_must),
         cmocka_unit_test(threads_hand_over_to_each_other),
         cmocka_unit_test(work_waits_for_other_streams),
+        cmocka_unit_test(work_waits_for_room_on_the_device),
         cmocka_unit_test(what_is_not_explained_is_refused),
         cmocka_unit_test(a_blocking_copy_holds_the_host),
         cmocka_unit_test(recomputation_goes_on_host_and_device),
