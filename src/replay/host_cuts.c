@@ -220,18 +220,21 @@ static void join_partners(struct host_cuts *cuts)
     }
 }
 
-void find_host_cuts(struct host_cuts *cuts, const struct trace *trace, const struct ledger *ledger,
-                    struct host_activity *activity, const int64_t range_ns[2],
-                    const uint8_t *is_chosen)
+/* Of trace->host, whether it launched chosen work. */
+static uint8_t *find_launches(const struct trace *trace, const uint8_t *is_chosen)
 {
     uint8_t *is_launch = require_memory(calloc(trace->host_count + (size_t)1, 1));
-    struct busy_threads busy = {0};
-    const struct step_window *last = &ledger->steps[ledger->step_count - 1].window;
 
     for (uint32_t i = 0; i < trace->device_count; i++)
         if (is_chosen[i] && trace->launch[i] != NO_EVENT)
             is_launch[trace->launch[i]] = 1;
-    add_calls(cuts, trace, activity, range_ns, is_launch);
+    return is_launch;
+}
+
+static void add_end(struct host_cuts *cuts, const struct ledger *ledger)
+{
+    const struct step_window *last = &ledger->steps[ledger->step_count - 1].window;
+
     if (last->track != NO_EVENT)
         add_cut(cuts, (struct host_cut){.start_ns = last->end_ns,
                                         .end_ns = last->end_ns,
@@ -239,6 +242,17 @@ void find_host_cuts(struct host_cuts *cuts, const struct trace *trace, const str
                                         .host_event = NO_EVENT,
                                         .partner = NO_EVENT,
                                         .kind = CUT_END});
+}
+
+void find_host_cuts(struct host_cuts *cuts, const struct trace *trace, const struct ledger *ledger,
+                    struct host_activity *activity, const int64_t range_ns[2],
+                    const uint8_t *is_chosen)
+{
+    uint8_t *is_launch = find_launches(trace, is_chosen);
+    struct busy_threads busy = {0};
+
+    add_calls(cuts, trace, activity, range_ns, is_launch);
+    add_end(cuts, ledger);
     free(is_launch);
     sort_cuts(cuts);
     find_busy_threads(&busy, cuts, activity, range_ns);
