@@ -148,6 +148,13 @@ static void add_price(struct growing_table *growing, struct value *cells,
     cells[12] = value_text(joined_steps(arena, price));
     cells[13] = value_text(price->confidence);
     cells[14] = text_cell(growing, price->reason);
+    if (price->change) {
+        cells[15] = value_text(price->change);
+        if (price->replayed_step_ns >= 0)
+            cells[16] = value_time_ns(price->replayed_step_ns);
+        if (price->replayed_speedup > 0)
+            cells[17] = value_number(price->replayed_speedup);
+    }
 }
 
 /* `section` NULL: problems, of no section. */
@@ -226,7 +233,10 @@ static void open_tables(struct fact_tables *facts, struct flat_tables *flat)
                                                   {"ceiling_speedup", UNIT_NUMBER},
                                                   {"steps", UNIT_TEXT},
                                                   {"confidence", UNIT_TEXT},
-                                                  {"confidence_reason", UNIT_TEXT}};
+                                                  {"confidence_reason", UNIT_TEXT},
+                                                  {"change", UNIT_TEXT},
+                                                  {"replayed_step_ns", UNIT_TIME_NS},
+                                                  {"replayed_speedup", UNIT_NUMBER}};
     static const struct flat_column not_known[] = {{"trace", UNIT_COUNT},     {"rank", UNIT_COUNT},
                                                    {"table_name", UNIT_TEXT}, {"row", UNIT_COUNT},
                                                    {"column", UNIT_TEXT},     {"needs", UNIT_TEXT}};

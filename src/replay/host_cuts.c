@@ -39,10 +39,11 @@ static void sort_cuts(struct host_cuts *cuts)
 
 /* ---- calls ---- */
 
-static void add_calls(struct host_cuts *cuts, const struct trace *trace,
-                      struct host_activity *activity, const int64_t range_ns[2],
-                      const uint8_t *is_launch)
+static void add_calls(struct host_cuts *cuts, struct host_activity *activity,
+                      const int64_t range_ns[2], const uint8_t *is_launch)
 {
+    const struct trace *trace = activity->trace;
+
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
         bool is_sync =
@@ -244,14 +245,14 @@ static void add_end(struct host_cuts *cuts, const struct ledger *ledger)
                                         .kind = CUT_END});
 }
 
-void find_host_cuts(struct host_cuts *cuts, const struct trace *trace, const struct ledger *ledger,
+void find_host_cuts(struct host_cuts *cuts, const struct ledger *ledger,
                     struct host_activity *activity, const int64_t range_ns[2],
                     const uint8_t *is_chosen)
 {
-    uint8_t *is_launch = find_launches(trace, is_chosen);
+    uint8_t *is_launch = find_launches(activity->trace, is_chosen);
     struct busy_threads busy = {0};
 
-    add_calls(cuts, trace, activity, range_ns, is_launch);
+    add_calls(cuts, activity, range_ns, is_launch);
     add_end(cuts, ledger);
     free(is_launch);
     sort_cuts(cuts);

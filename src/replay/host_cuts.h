@@ -35,9 +35,9 @@ struct host_cuts {
     size_t capacity;
 };
 
-/* The cuts from range_ns[0] to range_ns[1]. `is_chosen`: of trace->device, whose launches count.
- * `cuts` must be zeroed. */
-void find_host_cuts(struct host_cuts *cuts, const struct trace *trace, const struct ledger *ledger,
+/* The cuts from range_ns[0] to range_ns[1]. `is_chosen`: of the trace's device events, whose
+ * launches count. `cuts` must be zeroed. */
+void find_host_cuts(struct host_cuts *cuts, const struct ledger *ledger,
                     struct host_activity *activity, const int64_t range_ns[2],
                     const uint8_t *is_chosen);
 

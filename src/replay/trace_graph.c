@@ -588,7 +588,7 @@ static void begin_building(struct building *building)
             host_activity_leave_out(&building->activity, ledger->steps[i].window.name);
     find_range(building);
     choose_events(building);
-    find_host_cuts(&building->cuts, trace, ledger, &building->activity, building->range_ns,
+    find_host_cuts(&building->cuts, ledger, &building->activity, building->range_ns,
                    building->is_chosen);
     building->before_cut = no_events(building->cuts.count);
     building->task_of_cut = no_events(building->cuts.count);

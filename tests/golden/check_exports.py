@@ -145,6 +145,9 @@ def expected_facts(report: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
                 "steps": " ".join(map(str, finding["steps"])) if has_price else None,
                 "confidence": finding.get("confidence"),
                 "confidence_reason": finding.get("confidence_reason"),
+                "change": finding.get("change"),
+                "replayed_step_ns": finding.get("replayed_step_ns"),
+                "replayed_speedup": finding.get("replayed_speedup"),
             }
         )
     facts["traces"] = [
