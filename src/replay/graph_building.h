@@ -1,0 +1,71 @@
+/* A trace_graph while it is made, for the files that make it: trace_graph.c the threads of the
+ * host, device_links.c the work of the device, waiting_calls.c the calls that wait for it. */
+#ifndef FLOPLEDGER_REPLAY_GRAPH_BUILDING_H
+#define FLOPLEDGER_REPLAY_GRAPH_BUILDING_H
+
+#include "ledger/host_activity.h"
+#include "replay/host_cuts.h"
+#include "replay/marked_time.h"
+#include "replay/trace_graph.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Clocks of host and device, and of traces in whole microseconds, are this far apart at most. */
+#define CLOCK_TOLERANCE_NS 2000
+
+/* The work of one stream, in order of its starts. */
+struct graph_stream {
+    uint32_t *events; /* [count], indices in trace->device */
+    uint32_t count;
+};
+
+/* The tasks that one piece of work waits for; NO_EVENT: none. */
+struct work_needs {
+    uint32_t before; /* on its stream */
+    uint32_t launch;
+    uint32_t other; /* on another stream */
+};
+
+struct graph_building {
+    struct trace_graph *out;
+    const struct trace *trace;
+    const uint8_t *is_recomputed; /* of trace->host, or NULL */
+    struct marked_time recomputing;
+    struct host_activity activity;
+    struct host_cuts cuts;
+    int64_t range_ns[2];
+    uint8_t *is_chosen;           /* [device_count] */
+    uint32_t *task_of_event;      /* [device_count] */
+    uint32_t *place;              /* [device_count]: in its stream */
+    struct work_needs *needs;     /* [device_count]: what each waits for */
+    struct graph_stream *streams; /* by track */
+    uint32_t *cut_of_host;        /* [host_count]: of calls that are cuts, else NO_EVENT */
+    uint32_t *before_cut;         /* [cuts]: the task that ends where the cut starts */
+    uint32_t *task_of_cut;        /* [cuts]: the task that ends where the cut ends */
+    uint32_t *delay_of_cut; /* [cuts]: from the call to the device; NO_EVENT until asked for */
+    int64_t latency_ns;     /* usual, from a call's start to its kernel's on an idle stream */
+    int64_t gap_ns;         /* usual, from a kernel's end to the next one's start */
+};
+
+static inline int64_t later_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A task of that kind; less than no time is none. */
+uint32_t add_task(struct graph_building *building, enum trace_task_kind kind, int64_t duration_ns);
+
+/* When the call that put the work on the device began; without one, when the work did. */
+int64_t launch_start_ns(const struct trace *trace, uint32_t event);
+
+/* The tasks of the work of the device: one for each piece. */
+void add_device_tasks(struct graph_building *building);
+/* What each piece of work waits for, and how long after it starts. To be called once the threads'
+ * tasks are there. */
+void link_device_tasks(struct graph_building *building);
+
+/* Calls of the host that return only when work of the device has ended. Likewise. */
+void link_waiting_calls(struct graph_building *building);
+
+#endif

@@ -1,0 +1,103 @@
+/* Calls of the host that wait for the device, in the graph of a trace. */
+#include "replay/graph_building.h"
+
+/* A launching call this far ahead of its kernel may have waited for a place in the queue. */
+enum { FULL_QUEUE = 512 };
+static const int64_t shortest_blocked_launch_ns = 100000;
+
+/* The last work on the stream that was launched before `launched_ns` and had ended at `end_ns`. */
+static uint32_t last_ended(const struct graph_building *building, const struct graph_stream *stream,
+                           int64_t launched_ns, int64_t end_ns)
+{
+    const struct event *device = building->trace->device;
+    uint32_t low = 0, high = stream->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (event_end_ns(&device[stream->events[middle]]) <= end_ns + CLOCK_TOLERANCE_NS)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low > 0 && launch_start_ns(building->trace, stream->events[low - 1]) >= launched_ns)
+        low--;
+    return low == 0 ? NO_EVENT : stream->events[low - 1];
+}
+
+/* The cut's task returns after `event` has ended. */
+static void wait_for_event(struct graph_building *building, uint32_t task, uint32_t event)
+{
+    uint32_t wait = add_task(building, TASK_WAIT, 0);
+
+    task_graph_need(&building->out->graph, wait, building->task_of_event[event]);
+    task_graph_need(&building->out->graph, task, wait);
+}
+
+static void link_sync(struct graph_building *building, size_t at)
+{
+    const struct trace *trace = building->trace;
+    const struct host_cut *cut = &building->cuts.cuts[at];
+    int64_t waited_until_ns = cut->start_ns;
+
+    for (uint32_t i = 0; i < trace->track_count; i++) {
+        uint32_t event = last_ended(building, &building->streams[i], cut->start_ns, cut->end_ns);
+
+        if (event == NO_EVENT)
+            continue;
+        wait_for_event(building, building->task_of_cut[at], event);
+        waited_until_ns = later_of(waited_until_ns, event_end_ns(&trace->device[event]));
+    }
+    building->out->tasks[building->task_of_cut[at]].duration_ns =
+        later_of(cut->end_ns - waited_until_ns, 0);
+}
+
+/* A launching call waits where it returns after its own copy has ended, or where the queue was full
+ * of work that had not started. */
+static uint32_t event_waited_for(const struct graph_building *building, const struct host_cut *cut,
+                                 uint32_t event)
+{
+    const struct event *device = building->trace->device;
+    const struct graph_stream *stream = &building->streams[device[event].track];
+    uint32_t last;
+
+    if (device[event].kind == EVENT_MEMCPY &&
+        event_end_ns(&device[event]) <= cut->end_ns + CLOCK_TOLERANCE_NS)
+        return event;
+    if (cut->end_ns - cut->start_ns < shortest_blocked_launch_ns)
+        return NO_EVENT;
+    last = last_ended(building, stream, cut->start_ns, cut->end_ns);
+    return last != NO_EVENT && building->place[event] >= building->place[last] + FULL_QUEUE
+               ? last
+               : NO_EVENT;
+}
+
+void link_waiting_calls(struct graph_building *building)
+{
+    const struct trace *trace = building->trace;
+    uint32_t seen = NO_EVENT;
+
+    for (size_t i = 0; i < building->cuts.count; i++)
+        if (building->cuts.cuts[i].kind == CUT_SYNC)
+            link_sync(building, i);
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        uint32_t cut = trace->launch[i] == NO_EVENT || !building->is_chosen[i]
+                           ? NO_EVENT
+                           : building->cut_of_host[trace->launch[i]];
+        uint32_t event, task;
+
+        if (cut == NO_EVENT || cut == seen)
+            continue;
+        event = event_waited_for(building, &building->cuts.cuts[cut], i);
+        if (event == NO_EVENT)
+            continue;
+        seen = cut;
+        task = building->task_of_cut[cut];
+        building->out->tasks[task].kind = TASK_SYNC;
+        building->out->tasks[task].duration_ns =
+            later_of(building->cuts.cuts[cut].end_ns - later_of(event_end_ns(&trace->device[event]),
+                                                                building->cuts.cuts[cut].start_ns),
+                     0);
+        wait_for_event(building, task, event);
+    }
+}
