@@ -17,9 +17,19 @@ uint32_t add_task(struct graph_building *building, enum trace_task_kind kind, in
         out->task_capacity = out->task_capacity ? 2 * out->task_capacity : 1024;
         out->tasks = require_memory(realloc(out->tasks, out->task_capacity * sizeof *out->tasks));
     }
-    out->tasks[task] = (struct trace_task){
-        .duration_ns = later_of(duration_ns, 0), .event = NO_EVENT, .kind = (uint8_t)kind};
+    out->tasks[task] = (struct trace_task){.duration_ns = later_of(duration_ns, 0),
+                                           .event = NO_EVENT,
+                                           .track = NO_EVENT,
+                                           .kind = (uint8_t)kind};
     return task;
+}
+
+/* Who did a task of the host, and when it was done. */
+static void place_host_task(struct graph_building *building, uint32_t task, uint32_t track,
+                            int64_t end_ns)
+{
+    building->out->tasks[task].track = track;
+    building->out->tasks[task].end_ns = end_ns - building->range_ns[0];
 }
 
 /* ---- what is replayed ---- */
@@ -83,6 +93,7 @@ static uint32_t add_host_task(struct graph_building *building, uint32_t track, u
     if (to_ns > from_ns)
         host_activity_split(&building->activity, track, NO_EVENT, (int64_t[2]){from_ns, to_ns},
                             class_ns);
+    place_host_task(building, task, track, later_of(from_ns, to_ns));
     building->out->tasks[task].data_ns = class_ns[HOST_DATA];
     if (to_ns > from_ns)
         building->out->tasks[task].recompute_ns =
@@ -137,6 +148,7 @@ static void add_thread_tasks(struct graph_building *building)
             out->measured[out->measured_count++] = task;
         last = task;
         at_ns = later_of(at_ns, cut->end_ns);
+        place_host_task(building, task, cut->track, at_ns);
     }
 }
 
@@ -151,6 +163,7 @@ static void join_threads(struct graph_building *building)
             continue;
         partner = &building->cuts.cuts[cut->partner];
         hand_over = add_task(building, TASK_HOST, cut->start_ns - partner->start_ns);
+        place_host_task(building, hand_over, NO_EVENT, cut->start_ns);
         task_graph_need(&building->out->graph, hand_over, building->task_of_cut[cut->partner]);
         task_graph_need(&building->out->graph, building->task_of_cut[i], hand_over);
     }

@@ -36,7 +36,9 @@ struct trace_task {
     int64_t recompute_ns; /* HOST, CALL, DEVICE: of the duration, for computing a forward again */
     int64_t delay_ns;     /* DEVICE: after what it waits for */
     int64_t floor_ns;     /* not before; from the start of the range */
-    uint32_t event;       /* DEVICE: index in trace->device */
+    int64_t end_ns;       /* HOST, CALL, SYNC: recorded, from the start of the range */
+    uint32_t event;       /* DEVICE, ROOM: index in trace->device */
+    uint32_t track;       /* HOST, CALL, SYNC: the thread; NO_EVENT: from one thread to another */
     uint8_t kind;         /* enum trace_task_kind */
 };
 
