@@ -88,16 +88,13 @@ static void add_verdict(struct results *results, struct section *section,
 
     if (!extremes->lowest || !extremes->highest || run->peak <= 0.0 || most < 0.001 * run->peak)
         return;
-    section_add_finding(
-        results, section,
-        (struct finding){
-            .what = results_format(results,
-                                   "the same run is %.1f %% of the peak by %s and %.1f %% by %s",
-                                   100.0 * least / run->peak, extremes->lowest->title,
-                                   100.0 * most / run->peak, extremes->highest->title),
-            .evidence = "same step, same devices, same peak; only the FLOPs of a token differ",
-            .try_this = "compare runs by one convention, and print it beside the number",
-            .cost_ns = -1});
+    section_add_note(results, section,
+                     results_format(results,
+                                    "the same run is %.1f %% of the peak by %s and %.1f %% by %s",
+                                    100.0 * least / run->peak, extremes->lowest->title,
+                                    100.0 * most / run->peak, extremes->highest->title),
+                     "same step, same devices, same peak; only the FLOPs of a token differ",
+                     "compare runs by one convention, and print it beside the number");
 }
 
 void add_convention_table(struct results *results, struct section *section,

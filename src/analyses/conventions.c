@@ -73,16 +73,13 @@ static void warn_of_other_model(struct results *results, struct section *section
 {
     if (measured > exact / 2 && measured < exact * 2)
         return;
-    section_add_finding(
+    section_add_warning(
         results, section,
-        (struct finding){
-            .what =
-                "the model's sizes and the ops that ran do not fit together: is the config.json "
-                "of another model, or are many ops without FLOPs?",
-            .evidence = results_format(results, "%s a token by the sizes, %s by the ops",
-                                       format_flops(exact).text, format_flops(measured).text),
-            .cost_ns = -1,
-            .is_warning = true});
+        "the model's sizes and the ops that ran do not fit together: is the config.json "
+        "of another model, or are many ops without FLOPs?",
+        results_format(results, "%s a token by the sizes, %s by the ops", format_flops(exact).text,
+                       format_flops(measured).text),
+        NULL);
 }
 
 /* The same from what ran, to hold against the sizes. */

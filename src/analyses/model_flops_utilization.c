@@ -312,20 +312,16 @@ static void warn_of_impossible(const struct utilization *work)
     for (uint32_t i = 0; i < ledger->step_count; i++) {
         if (work->efficiency->steps[i].time.below_peak_ns >= 0)
             continue;
-        section_add_finding(
+        section_add_warning(
             work->results, work->section,
-            (struct finding){
-                .what = results_format(work->results,
-                                       "%s %" PRId64 ": matrix work is faster than its peak: wrong "
-                                       "peak or wrong FLOPs",
-                                       step_word(ledger), ledger->steps[i].window.number),
-                .evidence = results_format(
-                    work->results, "at the peak it would take %s longer than it did",
-                    format_time(-work->efficiency->steps[i].time.below_peak_ns).text),
-                .try_this = "say which device and number format it was: --device NAME, --dtype, "
-                            "--peak TFLOPS",
-                .cost_ns = -1,
-                .is_warning = true});
+            results_format(work->results,
+                           "%s %" PRId64 ": matrix work is faster than its peak: wrong "
+                           "peak or wrong FLOPs",
+                           step_word(ledger), ledger->steps[i].window.number),
+            results_format(work->results, "at the peak it would take %s longer than it did",
+                           format_time(-work->efficiency->steps[i].time.below_peak_ns).text),
+            "say which device and number format it was: --device NAME, --dtype, "
+            "--peak TFLOPS");
         return;
     }
 }

@@ -184,17 +184,6 @@ void add_cost_numbers(struct results *results, struct section *section,
     add_time_numbers(results, section, view);
 }
 
-static void add_finding(struct results *results, struct section *section, const char *what,
-                        const char *evidence, const char *try_this)
-{
-    section_add_finding(results, section,
-                        (struct finding){.what = what,
-                                         .evidence = evidence,
-                                         .try_this = try_this,
-                                         .cost_ns = -1,
-                                         .is_warning = true});
-}
-
 static void add_doubt(struct results *results, struct section *section,
                       const struct module_costs *costs)
 {
@@ -206,7 +195,7 @@ static void add_doubt(struct results *results, struct section *section,
         calls += costs->doubtful[i].calls;
     }
     if (calls > 0)
-        add_finding(
+        section_add_warning(
             results, section,
             results_format(results, "%" PRId64 " recomputed ops of %s FLOPs are not counted", calls,
                            format_count(flops).text),
@@ -222,12 +211,12 @@ static void add_cost_findings(struct results *results, struct section *section,
     const struct recorder_words *words = recorder_words_for(view->trace);
 
     if (!costs->has_shapes)
-        add_finding(results, section, "the trace has no shapes: FLOPs are not known", NULL,
-                    words->flops);
+        section_add_warning(results, section, "the trace has no shapes: FLOPs are not known", NULL,
+                            words->flops);
     if (costs->tree.count == 0 && !view->is_brief)
-        add_finding(results, section,
-                    "the trace has no marks of modules: ops are listed, but not by module", NULL,
-                    words->modules);
+        section_add_warning(results, section,
+                            "the trace has no marks of modules: ops are listed, but not by module",
+                            NULL, words->modules);
     add_doubt(results, section, costs);
 }
 

@@ -157,32 +157,28 @@ static void add_left_out(struct results *results, struct section *section,
                          const struct pipeline_job *job)
 {
     if (job->unknown_count > 0)
-        section_add_finding(results, section,
-                            (struct finding){.what = results_format(
-                                                 results,
-                                                 "%zu events are no operations known here and are "
-                                                 "left out, '%s' among them",
-                                                 job->unknown_count, job->unknown_name),
-                                             .cost_ns = -1,
-                                             .is_warning = true});
+        section_add_warning(results, section,
+                            results_format(results,
+                                           "%zu events are no operations known here and are "
+                                           "left out, '%s' among them",
+                                           job->unknown_count, job->unknown_name),
+                            NULL, NULL);
     if (job->negative_count > 0)
-        section_add_finding(
-            results, section,
-            (struct finding){.what = results_format(results,
-                                                    "%zu operations end before the last of their "
-                                                    "ranks had come: they count as of no time "
-                                                    "(clocks of ranks differ)",
-                                                    job->negative_count),
-                             .cost_ns = -1});
+        section_add_note(results, section,
+                         results_format(results,
+                                        "%zu operations end before the last of their "
+                                        "ranks had come: they count as of no time "
+                                        "(clocks of ranks differ)",
+                                        job->negative_count),
+                         NULL, NULL);
     if (job->other_tensor_ranks > 0)
-        section_add_finding(
-            results, section,
-            (struct finding){.what = results_format(results,
-                                                    "of each tensor-parallel group its first rank "
-                                                    "is looked at: %zu events of others are left "
-                                                    "out",
-                                                    job->other_tensor_ranks),
-                             .cost_ns = -1});
+        section_add_note(results, section,
+                         results_format(results,
+                                        "of each tensor-parallel group its first rank "
+                                        "is looked at: %zu events of others are left "
+                                        "out",
+                                        job->other_tensor_ranks),
+                         NULL, NULL);
 }
 
 struct section *describe_pipeline(struct results *results, const struct pipeline_study *study,

@@ -306,18 +306,16 @@ static void add_slow_groups(const struct kinds_view *view, struct section *secti
         if (!slow)
             continue;
         middle_ns = ns_per_collective(&view->groups[kind->first_group + kind->group_count / 2]);
-        section_add_finding(
+        section_add_note(
             view->results, section,
-            (struct finding){
-                .what = results_format(view->results, "slow links: %s among %s",
-                                       collective_kind_title(kind->kind),
-                                       group_text(view->results, view->run, slow->group)),
-                .evidence = results_format(
-                    view->results, "transfer %s a collective, the middle one of %u such groups %s",
-                    format_time((int64_t)ns_per_collective(slow)).text, kind->group_count,
-                    format_time((int64_t)middle_ns).text),
-                .try_this = "look at the links, switches and placement of these ranks",
-                .cost_ns = -1});
+            results_format(view->results, "slow links: %s among %s",
+                           collective_kind_title(kind->kind),
+                           group_text(view->results, view->run, slow->group)),
+            results_format(view->results,
+                           "transfer %s a collective, the middle one of %u such groups %s",
+                           format_time((int64_t)ns_per_collective(slow)).text, kind->group_count,
+                           format_time((int64_t)middle_ns).text),
+            "look at the links, switches and placement of these ranks");
     }
 }
 

@@ -6,24 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void warn(struct results *results, struct section *section, const char *what,
-                 const char *evidence, const char *try_this)
-{
-    section_add_finding(results, section,
-                        (struct finding){.what = what,
-                                         .evidence = evidence,
-                                         .try_this = try_this,
-                                         .cost_ns = -1,
-                                         .is_warning = true});
-}
-
-static void note(struct results *results, struct section *section, const char *what,
-                 const char *try_this)
-{
-    section_add_finding(results, section,
-                        (struct finding){.what = what, .try_this = try_this, .cost_ns = -1});
-}
-
 static void warn_of_truncation(struct results *results, struct section *section,
                                const struct trace *trace)
 {
@@ -31,12 +13,13 @@ static void warn_of_truncation(struct results *results, struct section *section,
 
     if (!read->is_truncated)
         return;
-    warn(results, section,
-         results_format(results, "the file is cut off: %" PRId64 " complete events were read",
-                        read->events),
-         results_format(results, "%s (after %" PRId64 " bytes of text)", read->truncation,
-                        read->text_bytes),
-         recorder_words_for(trace)->cut);
+    section_add_warning(results, section,
+                        results_format(results,
+                                       "the file is cut off: %" PRId64 " complete events were read",
+                                       read->events),
+                        results_format(results, "%s (after %" PRId64 " bytes of text)",
+                                       read->truncation, read->text_bytes),
+                        recorder_words_for(trace)->cut);
 }
 
 static void warn_of_damage(struct results *results, struct section *section,
@@ -44,14 +27,15 @@ static void warn_of_damage(struct results *results, struct section *section,
 {
     if (read->damaged_events == 0)
         return;
-    warn(results, section,
-         results_format(results,
-                        "%" PRId64 " pieces of the file are no readable event and were skipped",
-                        read->damaged_events),
-         read->damage_count ? results_format(results, "the first at byte %" PRId64 ": %s",
-                                             read->damages[0].byte, read->damages[0].message)
-                            : NULL,
-         "all other events are counted; `flopledger inspect` lists the places");
+    section_add_warning(
+        results, section,
+        results_format(results,
+                       "%" PRId64 " pieces of the file are no readable event and were skipped",
+                       read->damaged_events),
+        read->damage_count ? results_format(results, "the first at byte %" PRId64 ": %s",
+                                            read->damages[0].byte, read->damages[0].message)
+                           : NULL,
+        "all other events are counted; `flopledger inspect` lists the places");
 }
 
 /* Counts that are told in one way each. */
@@ -90,18 +74,20 @@ static void warn_of_counts(struct results *results, struct section *section,
 
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].count > 0)
-            warn(results, section,
-                 results_format(results, "%" PRId64 " %s", rules[i].count, rules[i].what), NULL,
-                 rules[i].try_this);
+            section_add_warning(
+                results, section,
+                results_format(results, "%" PRId64 " %s", rules[i].count, rules[i].what), NULL,
+                rules[i].try_this);
     if (read->device_step_copies > 0)
-        note(results, section,
-             results_format(
-                 results,
-                 "%" PRId64
-                 " ProfilerStep ranges on the device are copies of host ranges: not counted "
-                 "as steps",
-                 read->device_step_copies),
-             NULL);
+        section_add_note(
+            results, section,
+            results_format(
+                results,
+                "%" PRId64
+                " ProfilerStep ranges on the device are copies of host ranges: not counted "
+                "as steps",
+                read->device_step_copies),
+            NULL, NULL);
 }
 
 static void warn_of_steps(struct results *results, struct section *section,
@@ -110,13 +96,15 @@ static void warn_of_steps(struct results *results, struct section *section,
     if (ledger->step_count == 0)
         return;
     if (ledger->steps[ledger->step_count - 1].window.is_cut)
-        warn(results, section,
-             "the last step is cut off by the end of the file: its numbers are too small", NULL,
-             "leave it out with --steps");
+        section_add_warning(
+            results, section,
+            "the last step is cut off by the end of the file: its numbers are too small", NULL,
+            "leave it out with --steps");
     if (ledger->source == WINDOW_OPTIMIZER_STEP)
-        note(results, section,
-             "no ProfilerStep marks: a step is taken from one optimizer step to the next",
-             "call prof.step() at the end of each iteration");
+        section_add_note(
+            results, section,
+            "no ProfilerStep marks: a step is taken from one optimizer step to the next", NULL,
+            "call prof.step() at the end of each iteration");
 }
 
 void add_damage_findings(struct results *results, struct section *section,
@@ -188,22 +176,25 @@ static void note_missing_device(struct results *results, struct section *section
     int64_t launches = recorded->kinds[EVENT_RUNTIME_CALL];
 
     if (is_cut_before_kernels(trace, recorded))
-        warn(results, section,
-             "no kernel is in the part of the file that is there: all below is of the host's "
-             "threads, the device's time is not known",
-             "the run has a device, and profilers write its kernels behind the host's events",
-             "copy the whole file");
+        section_add_warning(
+            results, section,
+            "no kernel is in the part of the file that is there: all below is of the host's "
+            "threads, the device's time is not known",
+            "the run has a device, and profilers write its kernels behind the host's events",
+            "copy the whole file");
     else if (launches > 0)
-        warn(results, section,
-             results_format(results,
-                            "%" PRId64
-                            " runtime calls of the device, but no kernel: device activity was not "
-                            "recorded",
-                            launches),
-             NULL, recorder_words_for(trace)->device);
+        section_add_warning(
+            results, section,
+            results_format(results,
+                           "%" PRId64
+                           " runtime calls of the device, but no kernel: device activity was not "
+                           "recorded",
+                           launches),
+            NULL, recorder_words_for(trace)->device);
     else
-        note(results, section, "CPU only: no device and no runtime calls in this trace",
-             "if the run used a GPU: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
+        section_add_note(
+            results, section, "CPU only: no device and no runtime calls in this trace", NULL,
+            "if the run used a GPU: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
 }
 
 void add_missing_findings(struct results *results, struct section *section,
@@ -215,24 +206,26 @@ void add_missing_findings(struct results *results, struct section *section,
     if (input->trace->device_count == 0)
         note_missing_device(results, section, input->trace, &recorded);
     if (input->trace->device_count > 0 && recorded.kinds[EVENT_OPERATOR] == 0)
-        note(results, section, "no operators: what launched the kernels is not known",
-             words->operators);
+        section_add_note(results, section, "no operators: what launched the kernels is not known",
+                         NULL, words->operators);
     if (recorded.kinds[EVENT_OPERATOR] > 0 && !recorded.has_shapes)
-        note(results, section,
-             "no input shapes: operators cannot be told apart by size, sizes of old collectives "
-             "are not "
-             "known",
-             words->shapes);
+        section_add_note(
+            results, section,
+            "no input shapes: operators cannot be told apart by size, sizes of old collectives "
+            "are not "
+            "known",
+            NULL, words->shapes);
     if (!recorded.has_stacks)
-        note(results, section,
-             "no Python frames: time between operators shows as \"nothing recorded\"",
-             words->stacks);
+        section_add_note(results, section,
+                         "no Python frames: time between operators shows as \"nothing recorded\"",
+                         NULL, words->stacks);
     if (recorded.has_communication && !recorded.has_collective_names)
-        note(results, section,
-             "collectives without sizes and groups: bandwidth is known only where an operator "
-             "tells the "
-             "shapes",
-             words->collectives);
+        section_add_note(
+            results, section,
+            "collectives without sizes and groups: bandwidth is known only where an operator "
+            "tells the "
+            "shapes",
+            NULL, words->collectives);
     if (!recorded.has_memory)
-        note(results, section, "no memory events", words->memory);
+        section_add_note(results, section, "no memory events", NULL, words->memory);
 }

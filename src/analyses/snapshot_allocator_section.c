@@ -175,34 +175,28 @@ static void add_advice(struct results *results, struct section *section,
     int64_t reserved = layout->reserved_bytes;
 
     if (10 * layout->stuck_bytes > reserved)
-        section_add_finding(
+        section_add_note(
             results, section,
-            (struct finding){
-                .what =
-                    results_format(results, "%s of what is reserved (%s) is free, but stuck",
-                                   format_fraction(share_of(layout->stuck_bytes, reserved)).text,
-                                   format_bytes(layout->stuck_bytes).text),
-                .evidence = results_format(results,
-                                           "blocks in use keep their segments; the largest free "
-                                           "block is %s",
-                                           format_bytes(layout->largest_free_bytes).text),
-                .try_this = has_expandable(layout)
-                                ? "free what lives long before what lives short is allocated, or "
-                                  "allocate it first"
-                                : "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-                .cost_ns = -1});
+            results_format(results, "%s of what is reserved (%s) is free, but stuck",
+                           format_fraction(share_of(layout->stuck_bytes, reserved)).text,
+                           format_bytes(layout->stuck_bytes).text),
+            results_format(results,
+                           "blocks in use keep their segments; the largest free "
+                           "block is %s",
+                           format_bytes(layout->largest_free_bytes).text),
+            has_expandable(layout)
+                ? "free what lives long before what lives short is allocated, or "
+                  "allocate it first"
+                : "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
     if (4 * layout->releasable_bytes > reserved)
-        section_add_finding(
+        section_add_note(
             results, section,
-            (struct finding){
-                .what = results_format(
-                    results, "%s of what is reserved (%s) is unused whole segments",
-                    format_fraction(share_of(layout->releasable_bytes, reserved)).text,
-                    format_bytes(layout->releasable_bytes).text),
-                .evidence = "PyTorch keeps them for itself; other processes on the device, NCCL "
-                            "and cuBLAS can't have them",
-                .try_this = "torch.cuda.empty_cache() between phases of different shapes",
-                .cost_ns = -1});
+            results_format(results, "%s of what is reserved (%s) is unused whole segments",
+                           format_fraction(share_of(layout->releasable_bytes, reserved)).text,
+                           format_bytes(layout->releasable_bytes).text),
+            "PyTorch keeps them for itself; other processes on the device, NCCL "
+            "and cuBLAS can't have them",
+            "torch.cuda.empty_cache() between phases of different shapes");
 }
 
 struct section *describe_snapshot_allocator(struct results *results,

@@ -154,16 +154,12 @@ static void add_answer(struct results *results, struct section *section,
 {
     struct oom_answer answer = answer_of(results, oom);
 
-    section_add_finding(
+    section_add_warning(
         results, section,
-        (struct finding){.what = results_format(
-                             results, "%s asked for %s after %s: %s", asker_of(results, view, oom),
-                             format_bytes(oom->event->size_bytes).text,
-                             format_time(moment_time_ns(view->replay, oom->moment)).text,
-                             answer.what),
-                         .try_this = answer.try_this,
-                         .cost_ns = -1,
-                         .is_warning = true});
+        results_format(results, "%s asked for %s after %s: %s", asker_of(results, view, oom),
+                       format_bytes(oom->event->size_bytes).text,
+                       format_time(moment_time_ns(view->replay, oom->moment)).text, answer.what),
+        NULL, answer.try_this);
 }
 
 /* What held the memory the last time. */

@@ -345,57 +345,50 @@ static void add_largest(struct results *results, struct section *section,
 
 /* ---- what is wrong with it ---- */
 
-static void warn(struct results *results, struct section *section, struct finding finding)
-{
-    finding.cost_ns = -1;
-    finding.is_warning = true;
-    section_add_finding(results, section, finding);
-}
-
 static void add_warnings(struct results *results, struct section *section,
                          const struct snapshot_replay *replay)
 {
     const struct memory_snapshot *snapshot = replay->snapshot;
 
     if (snapshot->unknown_actions > 0)
-        warn(results, section,
-             (struct finding){
-                 .what = results_format(results,
-                                        "%s events of kinds that are not known here, the first is "
-                                        "'%s': they are passed over",
-                                        format_count(snapshot->unknown_actions).text,
-                                        snapshot_text(snapshot, snapshot->unknown_action)),
-                 .evidence = "a newer PyTorch may have written them; if they allocate or free, the "
-                             "sums are off"});
+        section_add_warning(
+            results, section,
+            results_format(results,
+                           "%s events of kinds that are not known here, the first is "
+                           "'%s': they are passed over",
+                           format_count(snapshot->unknown_actions).text,
+                           snapshot_text(snapshot, snapshot->unknown_action)),
+            "a newer PyTorch may have written them; if they allocate or free, the "
+            "sums are off",
+            NULL);
     if (replay->vanished_lives > 0)
-        warn(results, section,
-             (struct finding){
-                 .what = results_format(
-                     results,
-                     "%s allocations (%s) live at the end of the trace and are not in the "
-                     "snapshot: memory was freed after the recording had stopped",
-                     format_count(replay->vanished_lives).text,
-                     format_bytes(replay->vanished_bytes).text),
-                 .try_this = "take the snapshot first, and then call "
-                             "torch.cuda.memory._record_memory_history(enabled=None)"});
+        section_add_warning(
+            results, section,
+            results_format(results,
+                           "%s allocations (%s) live at the end of the trace and are not in the "
+                           "snapshot: memory was freed after the recording had stopped",
+                           format_count(replay->vanished_lives).text,
+                           format_bytes(replay->vanished_bytes).text),
+            NULL,
+            "take the snapshot first, and then call "
+            "torch.cuda.memory._record_memory_history(enabled=None)");
     if (replay->reused_addresses > 0 || replay->changed_sizes > 0)
-        warn(results, section,
-             (struct finding){
-                 .what = results_format(results,
-                                        "trace and blocks contradict each other: %s addresses "
-                                        "allocated twice without a free, %s sizes that changed",
-                                        format_count(replay->reused_addresses).text,
-                                        format_count(replay->changed_sizes).text),
-                 .evidence = "the sums are those of the trace; the peak may be off by these"});
+        section_add_warning(results, section,
+                            results_format(results,
+                                           "trace and blocks contradict each other: %s addresses "
+                                           "allocated twice without a free, %s sizes that changed",
+                                           format_count(replay->reused_addresses).text,
+                                           format_count(replay->changed_sizes).text),
+                            "the sums are those of the trace; the peak may be off by these", NULL);
     if (replay->impossible_moments > 0)
-        warn(results, section,
-             (struct finding){
-                 .what = results_format(results,
-                                        "after %s of %s events more is allocated than reserved, "
-                                        "which cannot be: the snapshot does not belong to its "
-                                        "trace, or was made by hand",
-                                        format_count(replay->impossible_moments).text,
-                                        format_count(replay->event_count).text)});
+        section_add_warning(results, section,
+                            results_format(results,
+                                           "after %s of %s events more is allocated than reserved, "
+                                           "which cannot be: the snapshot does not belong to its "
+                                           "trace, or was made by hand",
+                                           format_count(replay->impossible_moments).text,
+                                           format_count(replay->event_count).text),
+                            NULL, NULL);
 }
 
 static void add_advice(struct results *results, struct section *section,
@@ -407,16 +400,13 @@ static void add_advice(struct results *results, struct section *section,
         if (view->places->places[shares->shares[i].key].kind == PLACE_NO_STACK)
             without += shares->shares[i].bytes;
     if (20 * without > shares->bytes)
-        section_add_finding(
-            results, section,
-            (struct finding){
-                .what = results_format(results, "%s of the peak (%s) carries no stack",
-                                       format_fraction(share_of(without, shares->bytes)).text,
-                                       format_bytes(without).text),
-                .evidence = "the backward runs in a thread of its own, which has no Python stack",
-                .try_this = "record with stacks=\"all\" to have the autograd node's name, or set "
-                            "tags of phase and module",
-                .cost_ns = -1});
+        section_add_note(results, section,
+                         results_format(results, "%s of the peak (%s) carries no stack",
+                                        format_fraction(share_of(without, shares->bytes)).text,
+                                        format_bytes(without).text),
+                         "the backward runs in a thread of its own, which has no Python stack",
+                         "record with stacks=\"all\" to have the autograd node's name, or set "
+                         "tags of phase and module");
 }
 
 struct section *describe_snapshot_peak(struct results *results, const struct snapshot_view *view)

@@ -143,16 +143,13 @@ static void add_leaks(struct results *results, struct section *section,
         if (!place->is_steady || growth_bytes(place) < peak / 100 ||
             is_gradient(view, place->place))
             continue;
-        section_add_finding(
-            results, section,
-            (struct finding){
-                .what = results_format(results, "%s holds more and more: %s more at the end",
-                                       place_label(results, view->places, place->place),
-                                       format_bytes(growth_bytes(place)).text),
-                .evidence = "the least it held rises in each quarter of the trace",
-                .try_this = "if the trace covers several steps, this is a leak: look for tensors "
-                            "kept in a list, or a loss summed up without .item() or .detach()",
-                .cost_ns = -1});
+        section_add_note(results, section,
+                         results_format(results, "%s holds more and more: %s more at the end",
+                                        place_label(results, view->places, place->place),
+                                        format_bytes(growth_bytes(place)).text),
+                         "the least it held rises in each quarter of the trace",
+                         "if the trace covers several steps, this is a leak: look for tensors "
+                         "kept in a list, or a loss summed up without .item() or .detach()");
     }
 }
 

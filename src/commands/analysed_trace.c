@@ -22,9 +22,7 @@ static void add_memory(struct results *results, const struct trace *trace,
             timeline_add_memory(results, rank->timeline, &view);
         return;
     }
-    results_add_problem(results, (struct finding){.what = results_text(results, error.message),
-                                                  .cost_ns = -1,
-                                                  .is_warning = true});
+    results_add_failure(results, &error);
 }
 
 void analyse_trace(struct results *results, const struct trace *trace,

@@ -116,14 +116,6 @@ static void add_run_facts(struct results *results, struct section *section,
     add_facts(results, section, trace, facts, sizeof facts / sizeof facts[0]);
 }
 
-static void add_warning(struct results *results, struct section *section, const char *what,
-                        const char *evidence)
-{
-    section_add_finding(
-        results, section,
-        (struct finding){.what = what, .evidence = evidence, .cost_ns = -1, .is_warning = true});
-}
-
 /* Something that was counted while the file was read. */
 struct oddity {
     int64_t count;
@@ -135,14 +127,15 @@ static void add_damage(struct results *results, struct section *section, const s
     const struct read_account *read = &trace->read;
 
     if (read->is_truncated)
-        add_warning(results, section, "the file is cut: what is printed is of its complete events",
-                    results_text(results, read->truncation));
+        section_add_warning(results, section,
+                            "the file is cut: what is printed is of its complete events",
+                            results_text(results, read->truncation), NULL);
     for (uint32_t i = 0; i < read->damage_count; i++)
-        add_warning(results, section,
-                    results_format(results, "byte %lld: damaged, bytes skipped: %lld",
-                                   (long long)read->damages[i].byte,
-                                   (long long)read->damages[i].length),
-                    results_text(results, read->damages[i].message));
+        section_add_warning(results, section,
+                            results_format(results, "byte %lld: damaged, bytes skipped: %lld",
+                                           (long long)read->damages[i].byte,
+                                           (long long)read->damages[i].length),
+                            results_text(results, read->damages[i].message), NULL);
 }
 
 static void add_oddities(struct results *results, struct section *section,
@@ -164,10 +157,10 @@ static void add_oddities(struct results *results, struct section *section,
 
     for (size_t i = 0; i < sizeof oddities / sizeof oddities[0]; i++) {
         if (oddities[i].count > 0)
-            add_warning(
+            section_add_warning(
                 results, section,
                 results_format(results, "%s: %lld", oddities[i].what, (long long)oddities[i].count),
-                NULL);
+                NULL, NULL);
     }
 }
 
@@ -179,8 +172,7 @@ struct section *describe_file(struct results *results, const struct trace *trace
     add_file_numbers(results, section, trace, time);
     add_run_facts(results, section, trace);
     if (trace->read.events == 0)
-        section_add_finding(results, section,
-                            (struct finding){.what = "no event in it", .cost_ns = -1});
+        section_add_note(results, section, "no event in it", NULL, NULL);
     add_damage(results, section, trace);
     add_oddities(results, section, trace);
     return section;
@@ -285,11 +277,11 @@ struct section *describe_events(struct results *results, const struct trace *tra
     for (uint32_t i = 0; i < count; i++)
         add_category_row(results, table, trace, sorted[i], time);
     if (trace->read.uncategorised_events > 0)
-        add_warning(
+        section_add_warning(
             results, section,
             results_format(results, "%lld events of categories past the first %d are not listed",
                            (long long)trace->read.uncategorised_events, READ_CATEGORIES_MAX),
-            NULL);
+            NULL, NULL);
     return section;
 }
 

@@ -226,10 +226,7 @@ bool print_memory_of_snapshots(char **paths, int count, const struct memory_sett
         }
         if (first_error.class == ERROR_NONE)
             first_error = failure;
-        results_add_problem(&results,
-                            (struct finding){.what = results_text(&results, failure.message),
-                                             .cost_ns = -1,
-                                             .is_warning = true});
+        results_add_failure(&results, &failure);
     }
     if (read_count == 0) {
         *error = first_error;

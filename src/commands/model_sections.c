@@ -170,12 +170,10 @@ static void warn_of_impossible(struct results *results, struct section *section,
 {
     if (run->peak <= 0.0 || convention_rate(run, exact) <= run->peak)
         return;
-    section_add_finding(
-        results, section,
-        (struct finding){.what = "this is more than the peak: the step time, the number of "
-                                 "devices, the batch or the peak is not what was said",
-                         .cost_ns = -1,
-                         .is_warning = true});
+    section_add_warning(results, section,
+                        "this is more than the peak: the step time, the number of "
+                        "devices, the batch or the peak is not what was said",
+                        NULL, NULL);
 }
 
 struct section *describe_conventions(struct results *results, const struct model_run *run)

@@ -66,9 +66,7 @@ static void note_failure(struct results *results, struct dumps_read *outcome,
 {
     if (outcome->failed_count++ == 0)
         outcome->first_error = *error;
-    results_add_problem(results, (struct finding){.what = results_text(results, error->message),
-                                                  .cost_ns = -1,
-                                                  .is_warning = true});
+    results_add_failure(results, error);
 }
 
 static void take_dump(struct flight_dumps *dumps, struct read_dump *read, struct results *results,

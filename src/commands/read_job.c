@@ -101,10 +101,7 @@ static void note_failure(struct job_files *files, const struct error *error)
 {
     if (files->reading->failed_count++ == 0)
         files->reading->first_error = *error;
-    results_add_problem(files->results,
-                        (struct finding){.what = results_text(files->results, error->message),
-                                         .cost_ns = -1,
-                                         .is_warning = true});
+    results_add_failure(files->results, error);
 }
 
 /* "train.log.2" is older than "train.log.1", and that than "train.log"; other names by their text:

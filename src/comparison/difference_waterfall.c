@@ -216,19 +216,15 @@ static void add_alike(struct results *results, struct section *section,
 
     if (!alike.is_alike || !step || !change_is_significant(step))
         return;
-    section_add_finding(
-        results, section,
-        (struct finding){
-            .what = "nearly everything changed alike",
-            .evidence = results_format(
-                results, "%s that both runs have take %.2fx as long; %s of their time went along",
-                comparison->a->is_cpu_only ? "operators" : "kernels", alike.factor,
-                format_fraction(alike.share).text),
-            .try_this = "look outside of the program first (clock and power limits, other jobs on "
-                        "the machine), unless the batch or the number format changed: record the "
-                        "two runs by turns",
-            .cost_ns = -1,
-            .is_warning = true});
+    section_add_warning(
+        results, section, "nearly everything changed alike",
+        results_format(results,
+                       "%s that both runs have take %.2fx as long; %s of their time went along",
+                       comparison->a->is_cpu_only ? "operators" : "kernels", alike.factor,
+                       format_fraction(alike.share).text),
+        "look outside of the program first (clock and power limits, other jobs on "
+        "the machine), unless the batch or the number format changed: record the "
+        "two runs by turns");
 }
 
 struct section *describe_difference(struct results *results,

@@ -30,12 +30,7 @@ static void add_row(const struct runs_table *runs, const char *title, const char
 static void warn(const struct runs_table *runs, const char *what, const char *evidence,
                  const char *try_this)
 {
-    section_add_finding(runs->results, runs->section,
-                        (struct finding){.what = what,
-                                         .evidence = evidence,
-                                         .try_this = try_this,
-                                         .cost_ns = -1,
-                                         .is_warning = true});
+    section_add_warning(runs->results, runs->section, what, evidence, try_this);
 }
 
 static struct value text_or(struct results *results, const char *text, const char *otherwise)

@@ -87,6 +87,13 @@ void results_add_problem(struct results *results, struct finding problem)
     results->problems[results->problem_count++] = problem;
 }
 
+void results_add_failure(struct results *results, const struct error *error)
+{
+    results_add_problem(results, (struct finding){.what = results_text(results, error->message),
+                                                  .cost_ns = -1,
+                                                  .is_warning = true});
+}
+
 void results_take(struct results *results, struct results *from)
 {
     for (size_t i = 0; i < from->rank_count; i++) {
@@ -129,6 +136,25 @@ void section_add_finding(struct results *results, struct section *section, struc
     section->findings =
         grown(results, section->findings, section->finding_count, sizeof *section->findings);
     section->findings[section->finding_count++] = finding;
+}
+
+void section_add_note(struct results *results, struct section *section, const char *what,
+                      const char *evidence, const char *try_this)
+{
+    section_add_finding(
+        results, section,
+        (struct finding){.what = what, .evidence = evidence, .try_this = try_this, .cost_ns = -1});
+}
+
+void section_add_warning(struct results *results, struct section *section, const char *what,
+                         const char *evidence, const char *try_this)
+{
+    section_add_finding(results, section,
+                        (struct finding){.what = what,
+                                         .evidence = evidence,
+                                         .try_this = try_this,
+                                         .cost_ns = -1,
+                                         .is_warning = true});
 }
 
 /* A table is named where it is made. NOLINTNEXTLINE(readability-function-size) */

@@ -5,6 +5,7 @@
 #define FLOPLEDGER_RESULTS_RESULTS_H
 
 #include "base/attributes.h"
+#include "base/error.h"
 #include "results/timeline.h"
 #include "results/value.h"
 
@@ -132,6 +133,8 @@ const char *results_format(struct results *results, const char *format, ...) PRI
 struct rank_results *results_add_rank(struct results *results, const char *label, const char *file,
                                       int64_t rank);
 void results_add_problem(struct results *results, struct finding problem);
+/* An input that could not be used: the error's message is copied. */
+void results_add_failure(struct results *results, const struct error *error);
 /* Moves the ranks and problems of `from` behind those of `results`, with the memory they live in;
  * `from` is then empty. */
 void results_take(struct results *results, struct results *from);
@@ -142,6 +145,12 @@ struct section *section_new(struct results *results, const char *key, const char
 void rank_add_section(struct results *results, struct rank_results *rank, struct section *section);
 void section_add_number(struct results *results, struct section *section, struct number number);
 void section_add_finding(struct results *results, struct section *section, struct finding finding);
+/* Findings that are not a matter of time; a warning: something is wrong with the input, or
+ * incomplete. `evidence` and `try_this` may be NULL. */
+void section_add_note(struct results *results, struct section *section, const char *what,
+                      const char *evidence, const char *try_this);
+void section_add_warning(struct results *results, struct section *section, const char *what,
+                         const char *evidence, const char *try_this);
 /* `columns` is copied. */
 struct table *section_add_table(struct results *results, struct section *section, const char *key,
                                 const char *title, const struct column *columns,
