@@ -10,6 +10,7 @@
 #include "ledger/free_time.h"
 #include "ledger/step_ledger.h"
 #include "modules/module_costs.h"
+#include "replay/replay_study.h"
 #include "results/results.h"
 #include "trace/trace.h"
 
@@ -22,6 +23,7 @@ struct advice_case {
     const struct ledger *ledger;
     const struct module_costs *costs;    /* of the ops in the ledger's steps */
     const struct efficiency *efficiency; /* what the matrix time is made of */
+    const struct replay_study *study;    /* of the steps; NULL: nothing ran on a device */
     struct results *results;             /* texts live there */
     struct free_time idle;               /* when nothing runs on the device */
     struct host_calls calls;

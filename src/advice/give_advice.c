@@ -191,13 +191,15 @@ static void ask_rules(struct advice_case *advice, struct advice_findings *all)
     free(claim.step_ns);
 }
 
-struct advice_findings give_advice(struct results *results, const struct efficiency *efficiency)
+struct advice_findings give_advice(struct results *results, const struct efficiency *efficiency,
+                                   const struct replay_study *study)
 {
     const struct ledger *ledger = efficiency->ledger;
     struct advice_case advice = {.trace = efficiency->trace,
                                  .ledger = ledger,
                                  .costs = efficiency->costs,
                                  .efficiency = efficiency,
+                                 .study = study,
                                  .results = results};
     struct advice_findings all = {.findings =
                                       results_allocate(results, RULE_COUNT * sizeof *all.findings)};

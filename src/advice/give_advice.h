@@ -3,6 +3,7 @@
 #define FLOPLEDGER_ADVICE_GIVE_ADVICE_H
 
 #include "efficiency/efficiency.h"
+#include "replay/replay_study.h"
 #include "results/results.h"
 
 #include <stddef.h>
@@ -15,7 +16,9 @@ struct advice_findings {
 };
 
 /* Asks every rule of rule_list.def about the trace and the ledger of `efficiency`. No finding costs
- * more than its accounts hold, and none is there without something that shows it. */
-struct advice_findings give_advice(struct results *results, const struct efficiency *efficiency);
+ * more than its accounts hold, and none is there without something that shows it. `study` may be
+ * NULL: then no change is replayed. */
+struct advice_findings give_advice(struct results *results, const struct efficiency *efficiency,
+                                   const struct replay_study *study);
 
 #endif

@@ -4,7 +4,6 @@
 #include "base/invariant.h"
 #include "replay/replay_study.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct rule_scenario {
@@ -46,21 +45,10 @@ static void add_price(struct results *results, const struct replay_study *study,
 
 void add_replay_prices(const struct advice_case *advice, struct finding *findings, size_t count)
 {
-    SCOPED(replay_study) study = {.is_refused = false};
-    uint8_t *is_recomputed = NULL;
-
-    for (size_t i = 0; i < count && !advice->ledger->is_cpu_only; i++) {
+    for (size_t i = 0; i < count && advice->study; i++) {
         const char *change = change_of(&findings[i]);
 
-        if (!change)
-            continue;
-        if (!is_recomputed) {
-            is_recomputed = find_recomputed(&advice->costs->contexts, advice->trace);
-            replay_study_begin(&study, &(struct recorded_steps){.trace = advice->trace,
-                                                                .ledger = advice->ledger,
-                                                                .is_recomputed = is_recomputed});
-        }
-        add_price(advice->results, &study, &findings[i], change);
+        if (change)
+            add_price(advice->results, advice->study, &findings[i], change);
     }
-    free(is_recomputed);
 }

@@ -10,7 +10,7 @@ static struct section *advise(struct results *results, const struct analysis_inp
 
     if (input->ledger->step_count == 0)
         return NULL;
-    advice = give_advice(results, input->efficiency);
+    advice = give_advice(results, input->efficiency, input->study);
     section = section_new(
         results, "advice", "Advice",
         advice.priced

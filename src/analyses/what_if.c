@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #define BIT(account) ((uint32_t)1 << ACCOUNT_##account)
 
@@ -175,8 +174,7 @@ static void warn_of_refusal(struct results *results, struct section *section,
 
 static struct section *replay_changes(struct results *results, const struct analysis_input *input)
 {
-    SCOPED(replay_study) study = {.is_refused = false};
-    uint8_t *is_recomputed;
+    const struct replay_study *study = input->study;
     struct section *section;
 
     if (input->options->scenario_count == 0 || input->ledger->step_count == 0)
@@ -184,7 +182,7 @@ static struct section *replay_changes(struct results *results, const struct anal
     section = section_new(results, "what_if", "What if",
                           "The steps replayed: each thread, call and kernel starts when what it "
                           "waits for has ended.");
-    if (input->ledger->is_cpu_only) {
+    if (!study) {
         section_add_finding(
             results, section,
             (struct finding){.what = "no change can be replayed: nothing ran on a device",
@@ -193,16 +191,11 @@ static struct section *replay_changes(struct results *results, const struct anal
                              .is_warning = true});
         return section;
     }
-    is_recomputed = find_recomputed(&input->costs->contexts, input->trace);
-    replay_study_begin(&study, &(struct recorded_steps){.trace = input->trace,
-                                                        .ledger = input->ledger,
-                                                        .is_recomputed = is_recomputed});
-    free(is_recomputed);
-    add_errors(results, section, &study);
-    if (study.is_refused)
-        warn_of_refusal(results, section, &study);
+    add_errors(results, section, study);
+    if (study->is_refused)
+        warn_of_refusal(results, section, study);
     warn_of_patterns(results, section, input);
-    add_changes(results, section, input, &study);
+    add_changes(results, section, input, study);
     return section;
 }
 

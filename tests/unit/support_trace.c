@@ -1,6 +1,7 @@
 /* Small traces made in memory, booked and analysed. */
 #include "support_trace.h"
 
+#include "analyses/steps_study.h"
 #include "efficiency/step_costs.h"
 
 #include <math.h>
@@ -27,6 +28,7 @@ void made_trace_init(struct made_trace *made)
 void made_trace_clear(struct made_trace *made)
 {
     trace_builder_clear(&made->builder);
+    replay_study_clear(&made->study);
     work_totals_clear(&made->work);
     efficiency_clear(&made->efficiency);
     module_costs_clear(&made->costs);
@@ -134,19 +136,25 @@ void made_trace_finish(struct made_trace *made, enum window_choice choice)
 
 struct analysis_input made_input(struct made_trace *made, const struct analysis_options *options)
 {
+    struct analysis_input input;
+
     if (!made->efficiency.trace) {
         measure_step_costs(&made->costs, &made->trace, &made->ledger, &made->description);
         measure_efficiency(&made->efficiency, &made->trace, &made->ledger, &made->costs,
                            &made->peaks);
         measure_work_totals(&made->work, &made->efficiency);
     }
-    return (struct analysis_input){.trace = &made->trace,
-                                   .ledger = &made->ledger,
-                                   .costs = &made->costs,
-                                   .efficiency = &made->efficiency,
-                                   .work = &made->work,
-                                   .description = &made->description,
-                                   .options = options};
+    input = (struct analysis_input){.trace = &made->trace,
+                                    .ledger = &made->ledger,
+                                    .costs = &made->costs,
+                                    .efficiency = &made->efficiency,
+                                    .work = &made->work,
+                                    .description = &made->description,
+                                    .options = options};
+    replay_study_clear(&made->study);
+    made->study = (struct replay_study){.is_refused = false};
+    input.study = study_steps(&made->study, &input) ? &made->study : NULL;
+    return input;
 }
 
 struct section *made_section_with(struct made_trace *made, const struct analysis *analysis,

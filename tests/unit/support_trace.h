@@ -15,6 +15,7 @@ struct made_trace {
     struct module_costs costs;    /* from the first made_section on */
     struct efficiency efficiency; /* likewise */
     struct work_totals work;      /* likewise */
+    struct replay_study study;    /* likewise */
     struct results results;       /* likewise */
     int64_t last_correlation;
 };
