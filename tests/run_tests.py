@@ -233,6 +233,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "kept-steps",
+        "properties: recorded runs with known windows",
+        script("tests/properties/kept_steps.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "hangs",
         "properties: jobs that hang for a known reason",
         script("tests/properties/known_hangs.py", PROGRAM),

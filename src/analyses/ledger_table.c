@@ -51,7 +51,9 @@ struct ledger_lines {
     struct ledger_line lines[LINES_MAX];
     size_t count;
     const struct ledger *ledger;
-    const struct efficiency *efficiency;
+    const struct step_efficiency *steps;
+    bool has_model;          /* FLOPs are known, at least of a part */
+    const char *model_needs; /* where they are not: what that needs */
 };
 
 int64_t accounts_ns(const struct step_ledger *step, uint32_t accounts)
@@ -98,7 +100,7 @@ static int64_t line_ns(const struct ledger_lines *lines, const struct ledger_lin
                        uint32_t step)
 {
     if (line->part != MATRIX_PART_NONE)
-        return part_ns(&lines->efficiency->steps[step].time, line->part);
+        return part_ns(&lines->steps[step].time, line->part);
     if (line->class >= 0)
         return lines->ledger->steps[step].class_ns[line->class];
     return accounts_ns(&lines->ledger->steps[step], line->accounts);
@@ -176,14 +178,14 @@ static void add_classes(struct ledger_lines *lines, enum account account, bool o
 /* What matrix time is made of; where no part of it has a price, its kinds, and what is missing. */
 static void add_matrix_parts(struct ledger_lines *lines)
 {
-    if (!efficiency_has_model(lines->efficiency)) {
+    if (!lines->has_model) {
         add_classes(lines, ACCOUNT_MATRIX, true);
         lines->lines[lines->count++] =
             (struct ledger_line){.key = matrix_parts[MATRIX_PART_MODEL].key,
                                  .title = matrix_parts[MATRIX_PART_MODEL].title,
                                  .depth = 2,
                                  .class = -1,
-                                 .needs = efficiency_needs(lines->efficiency)};
+                                 .needs = lines->model_needs};
         return;
     }
     for (int part = MATRIX_PART_NONE + 1; part < MATRIX_PART_COUNT; part++) {
@@ -313,7 +315,10 @@ void add_ledger_table(struct results *results, struct section *section,
         {"total", "in all steps", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 3, BAR_NONE},
         {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
     };
-    struct ledger_lines lines = {.ledger = ledger, .efficiency = input->efficiency};
+    struct ledger_lines lines = {.ledger = ledger,
+                                 .steps = input->efficiency->steps,
+                                 .has_model = efficiency_has_model(input->efficiency),
+                                 .model_needs = efficiency_needs(input->efficiency)};
     struct table *table = section_add_table(results, section, "ledger", "Step ledger", columns,
                                             sizeof columns / sizeof *columns);
 
@@ -324,4 +329,21 @@ void add_ledger_table(struct results *results, struct section *section,
     table->note = "From all of the time, which is 100 % of the peak, down to what the model needs. "
                   "Every nanosecond of a step is in exactly one line; lines without any time are "
                   "left out.";
+}
+
+size_t list_ledger_rows(struct ledger_row rows[LEDGER_ROWS_MAX], const struct ledger *ledger,
+                        const struct step_efficiency *steps, const char *model_needs)
+{
+    struct ledger_lines lines = {
+        .ledger = ledger, .steps = steps, .has_model = !model_needs, .model_needs = model_needs};
+
+    static_assert((int)LEDGER_ROWS_MAX >= (int)LINES_MAX, "a row for each line");
+    make_lines(&lines);
+    for (size_t i = 0; i < lines.count; i++)
+        rows[i] = (struct ledger_row){.key = lines.lines[i].key,
+                                      .title = lines.lines[i].title,
+                                      .depth = lines.lines[i].depth,
+                                      .ns = lines.lines[i].tally.total_ns,
+                                      .needs = lines.lines[i].needs};
+    return lines.count;
 }

@@ -17,4 +17,21 @@ int64_t accounts_ns(const struct step_ledger *step, uint32_t accounts);
 void add_ledger_table(struct results *results, struct section *section,
                       const struct analysis_input *input);
 
+/* A line of that table. */
+struct ledger_row {
+    const char *key;
+    const char *title;
+    int depth;
+    int64_t ns;        /* in all steps */
+    const char *needs; /* not NULL: the time is not known */
+};
+
+enum { LEDGER_ROWS_MAX = 64 };
+
+/* The lines for a ledger that was made otherwise than of a trace; `steps` are those of its
+ * efficiency, `model_needs` is NULL where FLOPs are known. The first is the whole, those of depth 0
+ * behind it add up to it, and so on. Returns how many. */
+size_t list_ledger_rows(struct ledger_row rows[LEDGER_ROWS_MAX], const struct ledger *ledger,
+                        const struct step_efficiency *steps, const char *model_needs);
+
 #endif

@@ -131,29 +131,48 @@ static void find_paths(glob_t *found, const char *folder, const char *pattern)
     free(escaped);
 }
 
-void list_capture(struct capture_content *content, struct arena *arena, const char *folder)
+static void add_traces(struct capture_content *content, struct arena *arena, glob_t *found,
+                       bool is_newest_alone)
+{
+    size_t first = is_newest_alone && found->gl_pathc > 0 ? found->gl_pathc - 1 : 0;
+    char **traces = arena_allocate(arena, ((size_t)content->trace_count + found->gl_pathc + 1) *
+                                              sizeof(char *));
+
+    if (content->trace_count > 0)
+        memcpy(traces, content->traces, (size_t)content->trace_count * sizeof(char *));
+    if (found->gl_pathc > 0)
+        qsort(found->gl_pathv, found->gl_pathc, sizeof(char *), by_time);
+    for (size_t i = first; i < found->gl_pathc; i++)
+        traces[content->trace_count++] =
+            arena_copy_text(arena, found->gl_pathv[i], strlen(found->gl_pathv[i]));
+    content->traces = traces;
+}
+
+static void list_traces(struct capture_content *content, struct arena *arena, const char *folder,
+                        bool is_newest_alone)
 {
     glob_t ranks = {0};
 
     find_paths(&ranks, folder, "traces/rank*");
-    *content = (struct capture_content){
-        .traces = arena_allocate(arena, (ranks.gl_pathc + 1) * sizeof(char *)),
-        .rank_count = (int)ranks.gl_pathc};
+    *content = (struct capture_content){.rank_count = (int)ranks.gl_pathc};
     for (size_t i = 0; i < ranks.gl_pathc; i++) {
         glob_t traces = {0};
 
         find_paths(&traces, ranks.gl_pathv[i], "*.pt.trace.json.gz");
-        if (traces.gl_pathc > 0) {
-            char *newest;
-
-            qsort(traces.gl_pathv, traces.gl_pathc, sizeof(char *), by_time);
-            newest = traces.gl_pathv[traces.gl_pathc - 1];
-            content->traces[content->trace_count++] =
-                arena_copy_text(arena, newest, strlen(newest));
-        }
+        add_traces(content, arena, &traces, is_newest_alone);
         globfree(&traces);
     }
     globfree(&ranks);
+}
+
+void list_capture(struct capture_content *content, struct arena *arena, const char *folder)
+{
+    list_traces(content, arena, folder, true);
+}
+
+void list_all_traces(struct capture_content *content, struct arena *arena, const char *folder)
+{
+    list_traces(content, arena, folder, false);
 }
 
 void remove_empty_capture(const char *folder)

@@ -20,6 +20,9 @@ struct capture_content {
 
 void list_capture(struct capture_content *content, struct arena *arena, const char *folder);
 
+/* The same with all traces of each rank, the oldest first. */
+void list_all_traces(struct capture_content *content, struct arena *arena, const char *folder);
+
 /* Takes the folder away again where nothing was written to it. */
 void remove_empty_capture(const char *folder);
 

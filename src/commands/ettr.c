@@ -3,11 +3,13 @@
 #include "base/format.h"
 #include "commands/command.h"
 #include "commands/ettr_page.h"
+#include "commands/job_windows.h"
 #include "commands/page_options.h"
 #include "commands/peak_options.h"
 #include "commands/read_job.h"
 #include "devices/find_device_peak.h"
 #include "job/job.h"
+#include "job/kept_parts.h"
 #include "logs/log_pattern.h"
 #include "reports/write_report.h"
 
@@ -181,6 +183,8 @@ static void fill_page(struct ettr_page *page, const char *name)
         return;
     rank->headline = headline_of(page);
     rank_add_section(page->results, rank, describe_job(page));
+    if (page->windows->is_of_records)
+        rank_add_section(page->results, rank, describe_kept_steps(page));
     rank_add_section(page->results, rank, describe_attempts(page));
     rank_add_section(page->results, rank, describe_step_times(page));
     rank_add_section(page->results, rank, describe_rates(page));
@@ -205,11 +209,15 @@ static bool print_job(char **paths, int count, const struct ettr_settings *setti
 {
     SCOPED(job) job = {0};
     SCOPED(job_accounts) accounts = {0};
+    SCOPED(job_windows) windows = {0};
     SCOPED(results) results = {0};
+    struct kept_parts kept;
     struct job_reading reading;
     struct job_rates rates;
     struct job_step_times times;
     struct job_failures failures;
+    struct traced_steps traced;
+    struct peak_settings peaks = settings->peaks;
     struct ettr_page page = {.results = &results,
                              .job = &job,
                              .accounts = &accounts,
@@ -217,9 +225,12 @@ static bool print_job(char **paths, int count, const struct ettr_settings *setti
                              .times = &times,
                              .failures = &failures,
                              .reading = &reading,
+                             .windows = &windows,
+                             .kept = &kept,
                              .flops_per_token = settings->flops_per_token,
                              .top = settings->top};
 
+    peaks.device_name = settings->device_name;
     results_init(&results);
     if (!choose_peak(&page, settings, error) ||
         !read_job(&job, &results,
@@ -239,6 +250,9 @@ static bool print_job(char **paths, int count, const struct ettr_settings *setti
     job_rates_fill(&rates, &job, &accounts);
     job_step_times_fill(&times, &job, &accounts);
     job_failures_fill(&failures, &job, &accounts);
+    job_windows_read(&windows, &results, &job, &peaks);
+    traced = job_windows_steps(&windows);
+    kept_parts_fill(&kept, &job, &accounts, &traced);
     fill_page(&page, count == 1 ? paths[0]
                                 : results_format(&results, "%s and %d more", paths[0], count - 1));
     return print_page(&results, &settings->page, error) && judge_reading(&reading, error);
@@ -276,7 +290,8 @@ const struct command ettr_command = {
         "evaluations, hangs, startups, down time. Several files (of attempts, rotated, of ranks) "
         "make one job. What a log does not tell is not known, and said so.\n\n"
         "A CAPTURE is the folder of a run that 'flopledger run' recorded, also of one that runs "
-        "or was killed, or a folder above several attempts of one job.\n\n"
+        "or was killed, or a folder above several attempts of one job. What its recorded windows "
+        "show of the devices is scaled to all kept steps.\n\n"
         "Formats: Megatron-LM and its children (also progress.txt), torchtitan, InternEvo, "
         "MaxText, NeMo, Lightning, MLPerf's lines, Hugging Face Trainer (output and "
         "trainer_state.json), DeepSpeed, DLRover, nanoGPT, llm.c, modded-nanogpt, diaries in "

@@ -2,12 +2,14 @@
 #ifndef FLOPLEDGER_COMMANDS_ETTR_PAGE_H
 #define FLOPLEDGER_COMMANDS_ETTR_PAGE_H
 
+#include "commands/job_windows.h"
 #include "commands/read_job.h"
 #include "job/job.h"
 #include "job/job_accounts.h"
 #include "job/job_failures.h"
 #include "job/job_rates.h"
 #include "job/job_step_times.h"
+#include "job/kept_parts.h"
 #include "results/results.h"
 
 #include <stdint.h>
@@ -21,6 +23,8 @@ struct ettr_page {
     const struct job_step_times *times;
     const struct job_failures *failures;
     const struct job_reading *reading;
+    const struct job_windows *windows;
+    const struct kept_parts *kept;
     double peak;             /* FLOP/s of one device; 0: not known */
     const char *peak_source; /* "bf16 of NVIDIA H100 SXM5"; NULL without a peak */
     double flops_per_token;  /* 0: not known */
@@ -29,6 +33,8 @@ struct ettr_page {
 
 /* The job, ETTR, and where each device-hour went. */
 struct section *describe_job(const struct ettr_page *page);
+/* What the devices did in the kept steps; of a job whose steps a record tells. */
+struct section *describe_kept_steps(const struct ettr_page *page);
 /* Its attempts, one by one. */
 struct section *describe_attempts(const struct ettr_page *page);
 /* How long steps took. */

@@ -170,6 +170,14 @@ static void find_faults(const struct ettr_page *page, struct section *section)
     }
 }
 
+/* Each kept step has the FLOPs of a recorded one, whatever it took. */
+static double mfu_of_windows(const struct kept_parts *kept)
+{
+    int64_t known_ns = kept->kept.ns - kept->not_known.ns;
+
+    return known_ns > 0 ? (double)kept->fixed[WINDOW_MODEL].ns / (double)known_ns : 0.0;
+}
+
 static struct value mfu_value(const struct ettr_page *page, const char **note)
 {
     const struct job_rates *rates = page->rates;
@@ -182,10 +190,16 @@ static struct value mfu_value(const struct ettr_page *page, const char **note)
         *note = results_format(page->results, "of %s", page->peak_source);
         return value_fraction(flops / page->peak);
     }
+    if (isnan(flops) && page->windows->has_model && page->kept->known_steps > 0) {
+        *note = "model FLOPs of the recorded steps, over all kept ones";
+        return value_fraction(mfu_of_windows(page->kept));
+    }
     if (!isnan(rates->mfu)) {
         *note = "the log's own figure, by its own peak";
         return value_fraction(rates->mfu);
     }
+    if (isnan(flops) && page->windows->needs)
+        return value_not_known(page->windows->needs);
     return value_not_known(isnan(flops) ? "needs --flops-per-token and --device or --peak"
                                         : "needs --device or --peak");
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum {
-    WARM_UP_STEPS = 3,
     BEGINNING_ENTRIES = 256, /* among which what the optimizer counts stands */
     SPANS_MAX = 256,         /* between two steps */
 };
@@ -139,19 +138,6 @@ static void begin_training(struct attempt_state *state, const struct step_entry 
     job_add(state->job, &event);
 }
 
-/* Steps that the profiler ran in, and those that it did not, without the first few. */
-static void add_length(struct attempt_outcome *outcome, const struct step_entry *entry,
-                       int64_t length_ns)
-{
-    if (entry->flags & STEP_FLAG_PROFILED) {
-        outcome->profiled_count++;
-        outcome->profiled_ns += length_ns;
-    } else if (entry->step > WARM_UP_STEPS) {
-        outcome->plain_count++;
-        outcome->plain_ns += length_ns;
-    }
-}
-
 static void add_step(struct attempt_state *state, const struct step_entry *entry)
 {
     struct job_event *event = &state->pending;
@@ -171,11 +157,14 @@ static void add_step(struct attempt_state *state, const struct step_entry *entry
     event->count = 1;
     event->each_ns = entry->end_ns - entry->start_ns - covered;
     event->skipped = (entry->flags & STEP_FLAG_SKIPPED) != 0;
+    event->process_step = entry->step;
+    event->is_traced = (entry->flags & STEP_FLAG_PROFILED) != 0;
+    if (entry->data_wait_ns >= 0)
+        event->data_wait_ns = entry->data_wait_ns;
     if (entry->tokens >= 0 && event->each_ns > 0)
         event->tokens_per_second = (double)entry->tokens * 1e9 / (double)event->each_ns;
     if (!(entry->flags & STEP_FLAG_LOSS_BEFORE))
         event->loss = entry->number;
-    add_length(state->outcome, entry, event->each_ns);
     state->outcome->last_step = event->step;
     state->pending_step = entry->step;
     state->has_pending = true;

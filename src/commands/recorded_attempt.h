@@ -17,10 +17,6 @@ struct attempt_outcome {
     int64_t entries;
     int64_t damaged;
     int64_t lost;
-    int64_t profiled_count; /* steps that the profiler ran in */
-    int64_t profiled_ns;    /* what they took */
-    int64_t plain_count;    /* the others, without the first three */
-    int64_t plain_ns;
     int64_t last_step; /* of the job, as far as it is known */
 };
 

@@ -152,31 +152,6 @@ static void find_files(struct attempt_files *files, struct results *results, con
                                    left_out, left_out == 1 ? " is" : "s are", path));
 }
 
-/* Recorded steps are slower than others: by how much is told, so that nobody takes it for the
- * program's own time. */
-static void tell_dilation(struct results *results, const struct attempt_outcome *outcome)
-{
-    double plain_ns;
-    double excess_ns;
-
-    if (outcome->profiled_count == 0 || outcome->plain_count == 0)
-        return;
-    plain_ns = (double)outcome->plain_ns / (double)outcome->plain_count;
-    excess_ns = (double)outcome->profiled_ns - plain_ns * (double)outcome->profiled_count;
-    results_add_problem(
-        results,
-        (struct finding){
-            .what = results_format(
-                results,
-                "profiler dilation: %s steps were recorded in full, and took %s each where the "
-                "others took %s: %s of kept steps is the profiler's",
-                format_count(outcome->profiled_count).text,
-                format_time(outcome->profiled_ns / outcome->profiled_count).text,
-                format_time((int64_t)plain_ns).text,
-                excess_ns > 0 ? format_time((int64_t)excess_ns).text : "none"),
-            .cost_ns = -1});
-}
-
 bool add_recorded_job(struct job *job, struct results *results, const char *path,
                       struct recorded_job *read, struct error *error)
 {
@@ -199,7 +174,6 @@ bool add_recorded_job(struct job *job, struct results *results, const char *path
         before.reached = outcome.last_step;
         read->entries += outcome.entries;
         read->bytes += outcome.entries * STEP_RECORD_ENTRY_BYTES;
-        tell_dilation(results, &outcome);
         if (outcome.damaged > 0)
             add_problem(results,
                         results_format(results, "'%s': %s damaged entries are left out",

@@ -25,6 +25,7 @@ struct job_event job_event_of(enum job_event_kind kind)
         .count = JOB_NOT_KNOWN,
         .each_ns = JOB_NOT_KNOWN,
         .last_step = JOB_NOT_KNOWN,
+        .data_wait_ns = JOB_NOT_KNOWN,
         .loss = NAN,
         .flops_per_second = NAN,
         .mfu = NAN,
@@ -392,6 +393,9 @@ static void add_step(struct job *job, struct job_attempt *attempt, const struct 
         .flops_per_second = event->flops_per_second,
         .tokens_per_second = (float)event->tokens_per_second,
         .tokens_per_second_of_job = (float)event->tokens_per_second_of_job,
+        .is_traced = event->is_traced,
+        .process_step = event->process_step,
+        .data_wait_ns = event->data_wait_ns,
     };
     if (event->last_step != JOB_NOT_KNOWN)
         attempt->last_step = event->last_step;

@@ -65,6 +65,9 @@ struct job_event {
     bool is_length_loose; /* JOB_STEP: each_ns was not measured between the moments that times tell
                              (of the launch, or told a step late): no proof that a clock went back
                            */
+    int64_t process_step; /* JOB_STEP: its number as the process counts, in its traces too; 0 */
+    int64_t data_wait_ns; /* JOB_STEP: of its length, what the program waited in its data loader */
+    bool is_traced;       /* JOB_STEP: a profiler recorded it in full */
     double loss;          /* NAN: not told, as all below */
     double flops_per_second;  /* of one device */
     double mfu;               /* 0...1 */
@@ -90,6 +93,9 @@ struct job_step {
     float tokens_per_second;
     float tokens_per_second_of_job;
     bool is_incredible; /* its rate cannot be: job_judge_rates */
+    bool is_traced;     /* as of the event, and the two below */
+    int64_t process_step;
+    int64_t data_wait_ns;
 };
 
 enum job_span_kind { JOB_SPAN_RESTORE, JOB_SPAN_CHECKPOINT, JOB_SPAN_EVALUATION };

@@ -28,6 +28,7 @@ OTHERS = [
         ["ettr", "--device", "H100 SXM", f"tests/traces/golden/job/{name}"]
         for name in ("attempts.log", "rates.log", "of_job.log", "no_times.log", "diary.md")
     ),
+    ["ettr", "--peak", "100", "tests/traces/golden/job/capture"],
     ["device", "NVIDIA H100 80GB HBM3"],
     ["flops", "tests/traces/golden/modules"],
     ["memory", "--fit", "8MiB", "tests/traces/golden/memory_run"],

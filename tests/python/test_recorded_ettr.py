@@ -84,7 +84,7 @@ def accounts(report: dict[str, Any]) -> dict[str, float]:
 
     def walk(node: Any) -> None:
         if isinstance(node, dict):
-            if "account" in node and "device_hours" in node and node["time"]:
+            if "account" in node and "meaning" in node and node["time"]:
                 found[node["account"]] = node["time"] / S
             for value in node.values():
                 walk(value)

@@ -67,6 +67,43 @@ static void shares_always_add_up(void **state)
     }
 }
 
+static void shares_by_weight_add_up_and_are_near(void **state)
+{
+    (void)state;
+    srand(4);
+    for (unsigned round = 0; round < 2000; round++) {
+        int64_t weights[20], shares[20];
+        size_t count = 1 + (size_t)rand() % 20;
+        int64_t total = (int64_t)rand() * rand(), whole = 0, sum = 0;
+
+        for (size_t i = 0; i < count; i++)
+            whole += weights[i] = rand() % 3 ? (int64_t)rand() * 4 : 0;
+        if (whole == 0)
+            whole = weights[0] = 1;
+        apportion_by_weight(shares, weights, count, total);
+        for (size_t i = 0; i < count; i++) {
+            long double exact = (long double)total * (long double)weights[i] / (long double)whole;
+
+            sum += shares[i];
+            assert_true((long double)shares[i] > exact - 1.01L &&
+                        (long double)shares[i] < exact + 1.01L);
+        }
+        assert_true(sum == total);
+    }
+}
+
+static void products_beyond_64_bits_are_exact(void **state)
+{
+    const int64_t weights[] = {INT64_MAX / 4, INT64_MAX / 4, INT64_MAX / 4 * 2 - 2};
+    int64_t shares[3];
+
+    (void)state;
+    apportion_by_weight(shares, weights, 3, INT64_MAX - 1);
+    assert_true(shares[0] + shares[1] + shares[2] == INT64_MAX - 1);
+    assert_true(shares[0] - shares[1] <= 1 && shares[1] - shares[0] <= 1);
+    assert_true(shares[0] >= INT64_MAX / 4 && shares[0] <= INT64_MAX / 4 + 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -74,6 +111,8 @@ int main(void)
         cmocka_unit_test(of_equal_remainders_the_first),
         cmocka_unit_test(means_are_rounded_half_up),
         cmocka_unit_test(shares_always_add_up),
+        cmocka_unit_test(shares_by_weight_add_up_and_are_near),
+        cmocka_unit_test(products_beyond_64_bits_are_exact),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
