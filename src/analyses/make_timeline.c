@@ -105,16 +105,6 @@ static void add_steps_of_advice(struct making *making, bool *is_chosen,
     }
 }
 
-static uint32_t nearest_median(const struct step_spread *spread, uint32_t count)
-{
-    uint32_t best = 0;
-
-    for (uint32_t i = 1; i < count; i++)
-        if (llabs(spread->steps[i].deviation_ns) < llabs(spread->steps[best].deviation_ns))
-            best = i;
-    return best;
-}
-
 static void choose_favourites(struct making *making, const struct rank_results *rank)
 {
     const struct ledger *ledger = making->input->ledger;
@@ -123,7 +113,7 @@ static void choose_favourites(struct making *making, const struct rank_results *
 
     making->favourites =
         require_memory(calloc((size_t)ledger->step_count + 1, sizeof *making->favourites));
-    making->typical_step = nearest_median(&spread, ledger->step_count);
+    making->typical_step = typical_step(&spread, ledger->step_count);
     add_favourite(making, is_chosen, making->typical_step);
     add_steps_of_advice(making, is_chosen, rank);
     for (uint32_t i = 0; i < ledger->step_count; i++)

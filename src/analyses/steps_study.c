@@ -16,3 +16,21 @@ bool study_steps(struct replay_study *study, const struct analysis_input *input)
     free(is_recomputed);
     return true;
 }
+
+void warn_of_refused_replay(struct results *results, struct section *section,
+                            const struct replay_study *study, const char *what)
+{
+    bool is_circular = study->graph.is_circular;
+
+    section_add_warning(
+        results, section,
+        results_format(results, "%s: %s", what,
+                       is_circular
+                           ? "pieces of work seem to wait for each other in a circle"
+                           : "the replay without a change is more than 2 % from the recording"),
+        is_circular
+            ? "the clocks of host and device do not fit together"
+            : "work started later than its launch, its stream and the work of other streams "
+              "explain",
+        "record whole steps with CPU and CUDA activities, so that each kernel has its launch");
+}

@@ -1,6 +1,7 @@
 /* How long would a step take if ...? */
 #include "analyses/analysis.h"
 #include "analyses/chosen_events.h"
+#include "analyses/steps_study.h"
 #include "base/apportion.h"
 #include "replay/replay_study.h"
 
@@ -152,26 +153,6 @@ static void warn_of_patterns(struct results *results, struct section *section,
     }
 }
 
-static void warn_of_refusal(struct results *results, struct section *section,
-                            const struct replay_study *study)
-{
-    section_add_finding(
-        results, section,
-        (struct finding){
-            .what = study->graph.is_circular
-                        ? "no estimate: pieces of work seem to wait for each other in a circle"
-                        : "no estimate: the replay without a change is more than 2 % from the "
-                          "recording",
-            .evidence = study->graph.is_circular
-                            ? "the clocks of host and device do not fit together"
-                            : "work started later than its launch, its stream and the work of "
-                              "other streams explain",
-            .try_this = "record whole steps with CPU and CUDA activities, so that each kernel has "
-                        "its launch",
-            .cost_ns = -1,
-            .is_warning = true});
-}
-
 static struct section *replay_changes(struct results *results, const struct analysis_input *input)
 {
     const struct replay_study *study = input->study;
@@ -193,7 +174,7 @@ static struct section *replay_changes(struct results *results, const struct anal
     }
     add_errors(results, section, study);
     if (study->is_refused)
-        warn_of_refusal(results, section, study);
+        warn_of_refused_replay(results, section, study, "no estimate");
     warn_of_patterns(results, section, input);
     add_changes(results, section, input, study);
     return section;

@@ -95,3 +95,13 @@ struct step_spread measure_step_spread(const struct ledger *ledger)
     free(scratch);
     return spread;
 }
+
+uint32_t typical_step(const struct step_spread *spread, uint32_t step_count)
+{
+    uint32_t best = 0;
+
+    for (uint32_t i = 1; i < step_count; i++)
+        if (llabs(spread->steps[i].deviation_ns) < llabs(spread->steps[best].deviation_ns))
+            best = i;
+    return best;
+}

@@ -26,6 +26,9 @@ struct step_spread {
 
 struct step_spread measure_step_spread(const struct ledger *ledger);
 
+/* The step whose duration is nearest the median, of equal ones the first; 0 where there is none. */
+uint32_t typical_step(const struct step_spread *spread, uint32_t step_count);
+
 /* Rounded down between the two middle values; 0 where `count` is 0. Sorts `values`. */
 int64_t median_of(int64_t *values, size_t count);
 

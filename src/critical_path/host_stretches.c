@@ -1,0 +1,114 @@
+/* What a host thread was in during certain stretches of time, event by event. */
+#include "critical_path/host_stretches.h"
+
+#include "base/invariant.h"
+
+#include <stdlib.h>
+
+/* An event that is open, and what it makes of its time. */
+struct open_event {
+    int64_t end_ns;
+    uint32_t event; /* that the class is of: itself, or one around it */
+    enum host_class class;
+};
+
+/* One thread while its events go by in the order of their starts. */
+struct splitting {
+    const struct host_stretches *stretches;
+    size_t first;            /* those before have ended */
+    int64_t reached_ns;      /* all before is given out */
+    struct open_event *open; /* [depth] */
+    size_t depth;
+    size_t capacity;
+    const struct host_part_visitor *visitor;
+};
+
+static const struct path_piece *piece_at(const struct host_stretches *stretches, size_t at)
+{
+    return &stretches->pieces[stretches->chosen[at]];
+}
+
+static void give_out(struct splitting *splitting, const struct open_event *open, int64_t until_ns)
+{
+    const struct host_stretches *all = splitting->stretches;
+    int64_t from_ns = splitting->reached_ns;
+
+    if (until_ns <= from_ns)
+        return;
+    splitting->reached_ns = until_ns;
+    while (splitting->first < all->count &&
+           all->base_ns + piece_at(all, splitting->first)->end_ns <= from_ns)
+        splitting->first++;
+    for (size_t i = splitting->first;
+         i < all->count && all->base_ns + piece_at(all, i)->start_ns < until_ns; i++) {
+        int64_t start_ns = all->base_ns + piece_at(all, i)->start_ns;
+        int64_t end_ns = all->base_ns + piece_at(all, i)->end_ns;
+        struct host_part part = {.start_ns = from_ns > start_ns ? from_ns : start_ns,
+                                 .end_ns = until_ns < end_ns ? until_ns : end_ns,
+                                 .piece = all->chosen[i],
+                                 .event = open ? open->event : NO_EVENT,
+                                 .class = open ? open->class : HOST_NOTHING};
+
+        if (part.end_ns > part.start_ns)
+            splitting->visitor->visit(splitting->visitor->context, &part);
+    }
+}
+
+/* All time up to `until_ns` goes to the events open, closing those that end on the way. */
+static void go_on(struct splitting *splitting, int64_t until_ns)
+{
+    while (splitting->depth > 0) {
+        const struct open_event *top = &splitting->open[splitting->depth - 1];
+
+        give_out(splitting, top, top->end_ns < until_ns ? top->end_ns : until_ns);
+        if (top->end_ns > until_ns)
+            return;
+        splitting->depth--;
+    }
+    give_out(splitting, NULL, until_ns);
+}
+
+static void open_event(struct splitting *splitting, struct host_activity *activity, uint32_t index)
+{
+    const struct event *event = &activity->trace->host[index];
+    enum host_class class = host_activity_class(activity, event);
+    struct open_event opened = {event_end_ns(event), index, class};
+
+    if (class == HOST_NOTHING)
+        return;
+    if (splitting->depth > 0 && splitting->open[splitting->depth - 1].class < class) {
+        opened.class = splitting->open[splitting->depth - 1].class;
+        opened.event = splitting->open[splitting->depth - 1].event;
+    }
+    if (splitting->depth == splitting->capacity) {
+        splitting->capacity = splitting->capacity ? 2 * splitting->capacity : 64;
+        splitting->open =
+            require_memory(realloc(splitting->open, splitting->capacity * sizeof *splitting->open));
+    }
+    splitting->open[splitting->depth++] = opened;
+}
+
+void split_host_stretches(struct host_activity *activity, const struct host_stretches *stretches,
+                          const struct host_part_visitor *visitor)
+{
+    const struct trace *trace = activity->trace;
+    const struct track *thread = &trace->tracks[stretches->track];
+    struct splitting splitting = {.stretches = stretches, .visitor = visitor};
+
+    if (stretches->count == 0)
+        return;
+    splitting.reached_ns = stretches->base_ns + piece_at(stretches, 0)->start_ns;
+    for (uint32_t i = 0; i < thread->event_count && splitting.first < stretches->count; i++) {
+        uint32_t index = thread->first_event + i;
+        const struct event *event = &trace->host[index];
+
+        if (event->start_ns > splitting.reached_ns)
+            go_on(&splitting, event->start_ns);
+        if (splitting.first < stretches->count &&
+            event_end_ns(event) >
+                stretches->base_ns + piece_at(stretches, splitting.first)->start_ns)
+            open_event(&splitting, activity, index);
+    }
+    go_on(&splitting, stretches->base_ns + piece_at(stretches, stretches->count - 1)->end_ns);
+    free(splitting.open);
+}

@@ -1,0 +1,108 @@
+/* The graph of recorded steps with each task where it was recorded. */
+#include "critical_path/pinned_steps.h"
+
+#include "base/invariant.h"
+
+#include <stdlib.h>
+
+static int64_t recorded_start_ns(const struct trace_graph *graph, const struct trace_task *task)
+{
+    return graph->trace->device[task->event].start_ns - graph->start_ns;
+}
+
+static bool is_device_task(const struct trace_task *task)
+{
+    return task->kind == TASK_DEVICE || task->kind == TASK_ROOM;
+}
+
+/* By when a launch must have reached the device, so that its work starts when it did, goes where
+ * its delay will be: of tasks of DELAY; INT64_MAX of others. A launch that was faster than usual
+ * took less than usual. */
+static void find_latest_arrivals(struct pinned_steps *pinned)
+{
+    const struct trace_graph *graph = pinned->graph;
+    const struct task_graph *tasks = &graph->graph;
+    int64_t *latest_ns = pinned->delays_ns;
+
+    for (size_t i = 0; i < tasks->task_count; i++)
+        latest_ns[i] = INT64_MAX;
+    for (size_t i = 0; i < tasks->edge_count; i++) {
+        const struct trace_task *task = &graph->tasks[tasks->edges[i].after];
+        uint32_t before = tasks->edges[i].before;
+        int64_t arrival_ns;
+
+        if (!is_device_task(task) || graph->tasks[before].kind != TASK_DELAY)
+            continue;
+        arrival_ns = recorded_start_ns(graph, task) - task->delay_ns;
+        if (arrival_ns < latest_ns[before])
+            latest_ns[before] = arrival_ns;
+    }
+}
+
+static void pin_task(struct pinned_steps *pinned, uint32_t at, int64_t ready_ns)
+{
+    const struct trace_task *task = &pinned->graph->tasks[at];
+    int64_t duration_ns = task->duration_ns, start_ns = ready_ns;
+    int64_t latest_arrival_ns = pinned->delays_ns[at];
+
+    switch ((enum trace_task_kind)task->kind) {
+    case TASK_HOST:
+    case TASK_CALL:
+    case TASK_SYNC:
+        if (task->end_ns < start_ns)
+            start_ns = task->end_ns;
+        duration_ns = task->end_ns - start_ns;
+        break;
+    case TASK_DELAY:
+        if (ready_ns + duration_ns > latest_arrival_ns)
+            duration_ns = latest_arrival_ns > ready_ns ? latest_arrival_ns - ready_ns : 0;
+        break;
+    case TASK_DEVICE:
+    case TASK_ROOM:
+        start_ns = recorded_start_ns(pinned->graph, task);
+        break;
+    case TASK_WAIT:
+        break;
+    }
+    pinned->delays_ns[at] = start_ns - ready_ns;
+    pinned->durations_ns[at] = duration_ns;
+    pinned->ends_ns[at] = start_ns + duration_ns;
+}
+
+static int64_t *array_of_tasks(const struct trace_graph *graph)
+{
+    return require_memory(malloc((graph->graph.task_count + 1) * sizeof(int64_t)));
+}
+
+void pin_steps(struct pinned_steps *pinned, const struct trace_graph *graph)
+{
+    *pinned = (struct pinned_steps){.graph = graph,
+                                    .durations_ns = array_of_tasks(graph),
+                                    .delays_ns = array_of_tasks(graph),
+                                    .ends_ns = array_of_tasks(graph)};
+    find_latest_arrivals(pinned);
+    for (size_t i = 0; i < graph->graph.task_count; i++) {
+        uint32_t task = graph->graph.order[i];
+
+        pin_task(pinned, task,
+                 task_ready_ns(&graph->graph, task, pinned->ends_ns, graph->tasks[task].floor_ns));
+    }
+}
+
+struct timed_tasks pinned_tasks(const struct pinned_steps *pinned)
+{
+    return (struct timed_tasks){.graph = &pinned->graph->graph,
+                                .durations_ns = pinned->durations_ns,
+                                .delays_ns = pinned->delays_ns,
+                                .ends_ns = pinned->ends_ns,
+                                .measured = pinned->graph->measured,
+                                .measured_count = pinned->graph->measured_count};
+}
+
+void pinned_steps_clear(struct pinned_steps *pinned)
+{
+    free(pinned->durations_ns);
+    free(pinned->delays_ns);
+    free(pinned->ends_ns);
+    *pinned = (struct pinned_steps){0};
+}

@@ -1,0 +1,309 @@
+/* The critical path through the recorded steps. */
+#include "critical_path/steps_path.h"
+
+#include "base/invariant.h"
+#include "critical_path/host_stretches.h"
+
+#include <stdlib.h>
+
+/* The device's own hand-over from work to work, and what a launch may take beyond its usual time,
+ * are shorter; what is longer nothing explains. As in replay/device_links.c. */
+static const int64_t longest_hand_over_ns = 10000;
+
+struct finding_path {
+    struct steps_path *path;
+    const struct trace *trace;
+    const struct ledger *ledger;
+    struct host_activity activity;
+    uint32_t split_piece; /* the last one of a thread that was split */
+    int64_t longest_ns;   /* the longest part of it */
+};
+
+/* ---- sums ---- */
+
+/* The first step that ends after `time_ns`. */
+static uint32_t step_ending_after(const struct ledger *ledger, int64_t time_ns)
+{
+    uint32_t low = 0, high = ledger->step_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (ledger->steps[middle].window.end_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int64_t shared_ns(const struct step_window *window, const int64_t range_ns[2])
+{
+    int64_t start_ns = window->start_ns > range_ns[0] ? window->start_ns : range_ns[0];
+    int64_t end_ns = window->end_ns < range_ns[1] ? window->end_ns : range_ns[1];
+
+    return end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+int64_t time_in_steps_ns(const struct ledger *ledger, const int64_t range_ns[2])
+{
+    int64_t sum_ns = 0;
+
+    for (uint32_t step = step_ending_after(ledger, range_ns[0]);
+         step < ledger->step_count && ledger->steps[step].window.start_ns < range_ns[1]; step++)
+        sum_ns += shared_ns(&ledger->steps[step].window, range_ns);
+    return sum_ns;
+}
+
+static uint64_t sum_key(enum path_kind kind, uint32_t name, uint32_t track)
+{
+    return pair_key(name, track * PATH_KIND_COUNT + (uint32_t)kind);
+}
+
+uint32_t steps_path_sum_of_event(const struct steps_path *path, uint32_t event)
+{
+    const struct event *work = &path->graph->trace->device[event];
+    enum kernel_class class = (enum kernel_class)path->graph->ledger->classes[event];
+
+    return hash_map_find(&path->sum_of,
+                         sum_key(path_kind_of_device(class), work->name, work->track));
+}
+
+static struct path_sum *sum_of(struct steps_path *path, enum path_kind kind, uint32_t name,
+                               uint32_t track)
+{
+    uint32_t place =
+        hash_map_add(&path->sum_of, sum_key(kind, name, track), (uint32_t)path->sum_count);
+
+    if (place == path->sum_count) {
+        if (path->sum_count == path->sum_capacity) {
+            path->sum_capacity = path->sum_capacity ? 2 * path->sum_capacity : 256;
+            path->sums =
+                require_memory(realloc(path->sums, path->sum_capacity * sizeof *path->sums));
+        }
+        path->sums[path->sum_count++] =
+            (struct path_sum){.name = name, .track = track, .kind = (uint8_t)kind};
+    }
+    return &path->sums[place];
+}
+
+/* Books a stretch of the path to the steps that it lies in. */
+static void book(struct finding_path *finding, const struct path_link *link, uint32_t name)
+{
+    const struct ledger *ledger = finding->ledger;
+    const int64_t range_ns[2] = {link->start_ns, link->end_ns};
+    struct path_sum *sum = NULL;
+
+    for (uint32_t step = step_ending_after(ledger, range_ns[0]);
+         step < ledger->step_count && ledger->steps[step].window.start_ns < range_ns[1]; step++) {
+        int64_t ns = shared_ns(&ledger->steps[step].window, range_ns);
+
+        if (ns == 0)
+            continue;
+        if (!sum) {
+            sum = sum_of(finding->path, (enum path_kind)link->kind, name, link->track);
+            sum->count++;
+        }
+        sum->total_ns += ns;
+        finding->path->kinds_ns[step][link->kind] += ns;
+    }
+}
+
+/* ---- links ---- */
+
+/* What a piece that waits for its start waited in. */
+static enum path_kind kind_of_wait(const struct trace_graph *graph, const struct path_piece *piece)
+{
+    if (piece->part == PIECE_FLOOR || piece->end_ns - piece->start_ns > longest_hand_over_ns)
+        return PATH_UNEXPLAINED;
+    return graph->tasks[piece->after].kind == TASK_DELAY ? PATH_LAUNCH_LATENCY : PATH_DEVICE_GAP;
+}
+
+/* Of pieces of threads: what they are before they are split. */
+static enum path_kind kind_of_piece(const struct trace_graph *graph, const struct path_piece *piece)
+{
+    const struct trace_task *task = &graph->tasks[piece->task];
+
+    if (piece->part != PIECE_WORK)
+        return kind_of_wait(graph, piece);
+    if (task->kind == TASK_DELAY)
+        return PATH_LAUNCH_LATENCY;
+    if (task->event != NO_EVENT)
+        return path_kind_of_device((enum kernel_class)graph->ledger->classes[task->event]);
+    return PATH_HAND_OVER;
+}
+
+struct path_link steps_path_link(const struct steps_path *path, size_t index)
+{
+    const struct trace_graph *graph = path->graph;
+    const struct path_piece *piece = &path->pieces.pieces[index];
+    const struct trace_task *task = &graph->tasks[piece->task];
+    struct path_link link = {.start_ns = graph->start_ns + piece->start_ns,
+                             .end_ns = graph->start_ns + piece->end_ns,
+                             .track = task->track,
+                             .event = task->event,
+                             .kind = piece->kind};
+
+    if (task->kind == TASK_DELAY && index + 1 < path->pieces.count)
+        link.event = graph->tasks[piece[1].task].event;
+    if (link.event != NO_EVENT)
+        link.track = graph->trace->device[link.event].track;
+    return link;
+}
+
+static bool is_work_of_thread(const struct steps_path *path, size_t index)
+{
+    const struct path_piece *piece = &path->pieces.pieces[index];
+
+    return piece->part == PIECE_WORK && path->graph->tasks[piece->task].track != NO_EVENT;
+}
+
+static void book_links(struct finding_path *finding)
+{
+    struct steps_path *path = finding->path;
+
+    for (size_t i = 0; i < path->pieces.count; i++) {
+        struct path_piece *piece = &path->pieces.pieces[i];
+        struct path_link link;
+        bool is_named;
+
+        piece->kind = (uint8_t)kind_of_piece(path->graph, piece);
+        if (is_work_of_thread(path, i))
+            continue;
+        link = steps_path_link(path, i);
+        is_named = piece->part == PIECE_WORK && path->graph->tasks[piece->task].event != NO_EVENT;
+        book(finding, &link, is_named ? finding->trace->device[link.event].name : 0);
+    }
+}
+
+/* ---- links of threads ---- */
+
+static enum path_kind kind_of_part(const struct steps_path *path, const struct host_part *part)
+{
+    const struct trace_task *task = &path->graph->tasks[path->pieces.pieces[part->piece].task];
+
+    if (part->class == HOST_RUNTIME && task->kind == TASK_CALL)
+        return PATH_LAUNCH_CALL;
+    if (part->class == HOST_RUNTIME && task->kind == TASK_SYNC)
+        return PATH_SYNC;
+    return path_kind_of_host(part->class);
+}
+
+static void take_part(void *context, const struct host_part *part)
+{
+    struct finding_path *finding = context;
+    struct steps_path *path = finding->path;
+    struct path_link link = {.start_ns = part->start_ns,
+                             .end_ns = part->end_ns,
+                             .track =
+                                 path->graph->tasks[path->pieces.pieces[part->piece].task].track,
+                             .event = NO_EVENT,
+                             .kind = (uint8_t)kind_of_part(path, part)};
+
+    book(finding, &link, part->event == NO_EVENT ? 0 : finding->trace->host[part->event].name);
+    if (part->piece != finding->split_piece)
+        finding->longest_ns = 0;
+    finding->split_piece = part->piece;
+    if (part->end_ns - part->start_ns > finding->longest_ns) {
+        finding->longest_ns = part->end_ns - part->start_ns;
+        path->pieces.pieces[part->piece].kind = link.kind;
+    }
+}
+
+/* Pieces of threads by thread: those of `track` end before first[track + 1]; free() both. */
+static uint32_t *sort_by_thread(const struct steps_path *path, size_t **first)
+{
+    const struct trace_graph *graph = path->graph;
+    size_t tracks = graph->trace->track_count, *next;
+    uint32_t *sorted = require_memory(calloc(path->pieces.count + 1, sizeof *sorted));
+
+    *first = require_memory(calloc(tracks + 2, sizeof **first));
+    next = *first + 1;
+    for (size_t i = 0; i < path->pieces.count; i++)
+        if (is_work_of_thread(path, i))
+            next[graph->tasks[path->pieces.pieces[i].task].track + 1]++;
+    for (size_t track = 1; track <= tracks; track++)
+        next[track] += next[track - 1];
+    for (size_t i = 0; i < path->pieces.count; i++)
+        if (is_work_of_thread(path, i))
+            sorted[next[graph->tasks[path->pieces.pieces[i].task].track]++] = (uint32_t)i;
+    return sorted;
+}
+
+/* Asks what each thread did in its links. */
+static void split_threads(struct finding_path *finding)
+{
+    const struct steps_path *path = finding->path;
+    struct host_part_visitor visitor = {take_part, finding};
+    size_t *first;
+    uint32_t *sorted = sort_by_thread(path, &first);
+
+    for (uint32_t track = 0; track < finding->trace->track_count; track++)
+        split_host_stretches(&finding->activity,
+                             &(struct host_stretches){.pieces = path->pieces.pieces,
+                                                      .chosen = &sorted[first[track]],
+                                                      .count = first[track + 1] - first[track],
+                                                      .base_ns = path->graph->start_ns,
+                                                      .track = track},
+                             &visitor);
+    free(sorted);
+    free(first);
+}
+
+/* Time of a step before the first link or after the last: nothing tells of it. */
+static void book_rest(struct finding_path *finding)
+{
+    const struct ledger *ledger = finding->ledger;
+
+    for (uint32_t step = 0; step < ledger->step_count; step++) {
+        const struct step_window *window = &ledger->steps[step].window;
+        struct path_sum *sum;
+        int64_t rest_ns = window->end_ns - window->start_ns;
+
+        for (int kind = 0; kind < PATH_KIND_COUNT; kind++)
+            rest_ns -= finding->path->kinds_ns[step][kind];
+        if (rest_ns <= 0)
+            continue;
+        sum = sum_of(finding->path, PATH_UNEXPLAINED, 0, NO_EVENT);
+        sum->count++;
+        sum->total_ns += rest_ns;
+        finding->path->kinds_ns[step][PATH_UNEXPLAINED] += rest_ns;
+    }
+}
+
+/* ---- all ---- */
+
+void find_steps_path(struct steps_path *path, const struct trace_graph *graph)
+{
+    const struct ledger *ledger = graph->ledger;
+    struct finding_path finding = {
+        .path = path, .trace = graph->trace, .ledger = ledger, .split_piece = UINT32_MAX};
+    struct timed_tasks tasks;
+
+    path->graph = graph;
+    path->kinds_ns = require_memory(calloc(ledger->step_count + (size_t)1, sizeof *path->kinds_ns));
+    path->slacks_ns = require_memory(calloc(graph->graph.task_count + 1, sizeof *path->slacks_ns));
+    pin_steps(&path->pinned, graph);
+    tasks = pinned_tasks(&path->pinned);
+    find_task_slack(path->slacks_ns, &tasks);
+    find_task_path(&path->pieces, &tasks);
+    host_activity_init(&finding.activity, graph->trace);
+    for (uint32_t i = 0; i < ledger->step_count; i++)
+        if (ledger->steps[i].window.name)
+            host_activity_leave_out(&finding.activity, ledger->steps[i].window.name);
+    book_links(&finding);
+    split_threads(&finding);
+    book_rest(&finding);
+    host_activity_clear(&finding.activity);
+}
+
+void steps_path_clear(struct steps_path *path)
+{
+    pinned_steps_clear(&path->pinned);
+    task_path_clear(&path->pieces);
+    hash_map_clear(&path->sum_of);
+    free(path->slacks_ns);
+    free(path->kinds_ns);
+    free(path->sums);
+    *path = (struct steps_path){0};
+}

@@ -1,0 +1,184 @@
+/* The chain of tasks that decides when a replay ends, and how much later the others could. */
+#include "critical_path/task_path.h"
+
+#include "base/invariant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t delay_ns(const struct timed_tasks *tasks, uint32_t task)
+{
+    return tasks->delays_ns ? tasks->delays_ns[task] : 0;
+}
+
+/* When it was ready to begin, whatever the others of its group. */
+static int64_t own_start_ns(const struct timed_tasks *tasks, uint32_t task)
+{
+    return tasks->starts_ns ? tasks->starts_ns[task]
+                            : tasks->ends_ns[task] - tasks->durations_ns[task];
+}
+
+static int64_t earlier_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t later_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint32_t last_measured(const struct timed_tasks *tasks)
+{
+    uint32_t last = NO_TASK;
+
+    for (size_t i = 0; i < tasks->measured_count; i++)
+        if (last == NO_TASK || tasks->ends_ns[tasks->measured[i]] > tasks->ends_ns[last])
+            last = tasks->measured[i];
+    return last;
+}
+
+int64_t timed_tasks_end_ns(const struct timed_tasks *tasks)
+{
+    uint32_t last = last_measured(tasks);
+
+    return last == NO_TASK ? 0 : tasks->ends_ns[last];
+}
+
+/* ---- the path ---- */
+
+static void add_piece(struct task_path *path, struct path_piece piece)
+{
+    if (piece.start_ns >= piece.end_ns)
+        return;
+    if (path->count == path->capacity) {
+        path->capacity = path->capacity ? 2 * path->capacity : 1024;
+        path->pieces = require_memory(realloc(path->pieces, path->capacity * sizeof *path->pieces));
+    }
+    path->pieces[path->count++] = piece;
+}
+
+/* What it waited for: of those it needs the first that ended when it became ready; NO_TASK where it
+ * needs nothing, or could not start earlier anyway. */
+static uint32_t waited_for(const struct timed_tasks *tasks, uint32_t task)
+{
+    const struct task_graph *graph = tasks->graph;
+    int64_t ready_ns = own_start_ns(tasks, task) - delay_ns(tasks, task);
+
+    for (size_t i = graph->first_edge[task]; i < graph->first_edge[task + 1]; i++)
+        if (tasks->ends_ns[graph->edges[i].before] == ready_ns)
+            return graph->edges[i].before;
+    return NO_TASK;
+}
+
+/* In which run of `graph->order` each task stands; NULL where each begins alone. free() it. */
+static size_t *find_runs(const struct task_graph *graph)
+{
+    size_t *runs;
+    size_t at = 0;
+
+    if (graph->group_count == 0)
+        return NULL;
+    runs = require_memory(calloc(graph->task_count + 1, sizeof *runs));
+    for (size_t run = 0; run < graph->order_count; run++)
+        for (; at < graph->order_ends[run]; at++)
+            runs[graph->order[at]] = run;
+    return runs;
+}
+
+/* Of the tasks that begin together with `task`, the one that was ready last. */
+static uint32_t last_to_come(const struct timed_tasks *tasks, const size_t *runs, uint32_t task)
+{
+    const struct task_graph *graph = tasks->graph;
+    uint32_t last = task;
+    size_t run;
+
+    if (!runs)
+        return task;
+    run = runs[task];
+    for (size_t i = run ? graph->order_ends[run - 1] : 0; i < graph->order_ends[run]; i++)
+        if (tasks->starts_ns[graph->order[i]] > tasks->starts_ns[last])
+            last = graph->order[i];
+    return last;
+}
+
+static void reverse(struct task_path *path)
+{
+    for (size_t i = 0; i < path->count / 2; i++) {
+        struct path_piece kept = path->pieces[i];
+
+        path->pieces[i] = path->pieces[path->count - 1 - i];
+        path->pieces[path->count - 1 - i] = kept;
+    }
+}
+
+void find_task_path(struct task_path *path, const struct timed_tasks *tasks)
+{
+    size_t *runs = find_runs(tasks->graph);
+    uint32_t task = last_measured(tasks);
+    int64_t at_ns = task == NO_TASK ? 0 : tasks->ends_ns[task];
+
+    while (task != NO_TASK && at_ns > 0) {
+        int64_t begin_ns = earlier_of(tasks->ends_ns[task] - tasks->durations_ns[task], at_ns);
+        uint32_t before;
+
+        begin_ns = later_of(begin_ns, 0);
+        add_piece(path, (struct path_piece){begin_ns, at_ns, task, NO_TASK, PIECE_WORK, 0});
+        at_ns = begin_ns;
+        task = last_to_come(tasks, runs, task);
+        before = waited_for(tasks, task);
+        begin_ns = before == NO_TASK ? 0 : later_of(earlier_of(tasks->ends_ns[before], at_ns), 0);
+        add_piece(path, (struct path_piece){begin_ns, at_ns, task, before,
+                                            before == NO_TASK ? PIECE_FLOOR : PIECE_DELAY, 0});
+        at_ns = begin_ns;
+        task = before;
+    }
+    free(runs);
+    reverse(path);
+}
+
+void task_path_clear(struct task_path *path)
+{
+    free(path->pieces);
+    *path = (struct task_path){0};
+}
+
+/* ---- slack ---- */
+
+/* What `task` needs must have ended by then. */
+static void bound_needs(const struct timed_tasks *tasks, uint32_t task, int64_t ready_ns,
+                        int64_t *latest_ns)
+{
+    const struct task_graph *graph = tasks->graph;
+
+    for (size_t i = graph->first_edge[task]; i < graph->first_edge[task + 1]; i++) {
+        uint32_t before = graph->edges[i].before;
+
+        latest_ns[before] = earlier_of(latest_ns[before], ready_ns);
+    }
+}
+
+void find_task_slack(int64_t *slacks_ns, const struct timed_tasks *tasks)
+{
+    const struct task_graph *graph = tasks->graph;
+    int64_t end_ns = timed_tasks_end_ns(tasks);
+    int64_t *latest_ns = slacks_ns; /* until the end: the latest end of each */
+
+    for (size_t i = 0; i < graph->task_count; i++)
+        latest_ns[i] = later_of(end_ns, tasks->ends_ns[i]);
+    for (size_t run = graph->order_count; run-- > 0;) {
+        size_t first = run ? graph->order_ends[run - 1] : 0;
+        int64_t together_ns = INT64_MAX;
+
+        for (size_t i = first; i < graph->order_ends[run]; i++) {
+            uint32_t task = graph->order[i];
+
+            together_ns = earlier_of(together_ns, latest_ns[task] - tasks->durations_ns[task]);
+        }
+        for (size_t i = first; i < graph->order_ends[run]; i++)
+            bound_needs(tasks, graph->order[i], together_ns - delay_ns(tasks, graph->order[i]),
+                        latest_ns);
+    }
+    for (size_t i = 0; i < graph->task_count; i++)
+        slacks_ns[i] = latest_ns[i] - tasks->ends_ns[i];
+}
