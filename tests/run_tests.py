@@ -239,6 +239,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "log-dialects",
+        "properties: lines of steps as versions and launchers write them",
+        script("tests/properties/log_dialects.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "hangs",
         "properties: jobs that hang for a known reason",
         script("tests/properties/known_hangs.py", PROGRAM),

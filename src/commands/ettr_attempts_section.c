@@ -82,7 +82,7 @@ static void fill_row(const struct ettr_page *page, struct value *cells, size_t i
     cells[COLUMN_WHY] = value_text(why_text(page, index));
     cells[COLUMN_LOST] = value_count(accounts->steps_discarded);
     if (accounts->steps_discarded)
-        cells[COLUMN_LOST_TIME] = accounts->is_untimed_step
+        cells[COLUMN_LOST_TIME] = accounts->untimed_steps > 0
                                       ? value_not_known("needs time stamps in the log")
                                       : value_time_ns(accounts->ns[JOB_DISCARDED]);
     cells[COLUMN_HANG] =

@@ -41,8 +41,8 @@ static const char *remark_text(const struct ettr_page *page, const struct job_re
                               format_count(remark->step).text);
     case JOB_STEPS_ARE_LINES:
         return results_format(results,
-                              "'%s', line %lld: no numbers of steps are told: each line of a loss "
-                              "counts as one step",
+                              "'%s', line %lld: no numbers of steps are told: each line of a loss, "
+                              "or stretch of training that is told, counts as one step",
                               name, (long long)remark->line);
     }
     return "";
@@ -69,14 +69,16 @@ static void add_remarks(const struct ettr_page *page, struct section *section)
 /* What about attempts could not be told apart. */
 static void add_limits(const struct ettr_page *page, struct section *section)
 {
-    bool is_first_step_in_start = false, is_hang_in_other = false, is_untimed = false;
+    bool is_first_step_in_start = false, is_hang_in_other = false;
+    int64_t untimed = 0, steps = 0;
 
     for (size_t i = 0; i < page->accounts->attempt_count; i++) {
         const struct attempt_accounts *attempt = &page->accounts->attempts[i];
 
         is_first_step_in_start = is_first_step_in_start || attempt->is_first_step_in_start;
         is_hang_in_other = is_hang_in_other || attempt->is_hang_in_other;
-        is_untimed = is_untimed || attempt->is_untimed_step;
+        untimed += attempt->untimed_steps;
+        steps += attempt->steps;
     }
     if (is_first_step_in_start)
         add_job_finding(page, section, false,
@@ -88,10 +90,16 @@ static void add_limits(const struct ettr_page *page, struct section *section)
                         "lines of steps have no time stamps: what came after the last step is "
                         "booked under other between steps",
                         NULL);
-    if (is_untimed)
+    if (untimed > 0)
         add_job_finding(page, section, true,
-                        "the log tells neither when steps ended nor how long they took: they are "
-                        "counted, but in no account",
+                        untimed == steps
+                            ? "the log tells neither when steps ended nor how long they took: they "
+                              "are counted, but in no account"
+                            : results_format(page->results,
+                                             "the log tells neither when %s of the steps ended nor "
+                                             "how long they took: they are counted, but in no "
+                                             "account",
+                                             format_count(untimed).text),
                         "log the time of each step, or record with 'flopledger run'");
 }
 

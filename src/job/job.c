@@ -482,6 +482,23 @@ static void take_start(struct job *job, struct job_event *event)
     widen(job, event);
 }
 
+/* What the source told of the attempt's steps is forgotten, and so is the remark on it. */
+static void forget_steps(struct job *job)
+{
+    struct job_attempt *attempt = current_attempt(job);
+    size_t kept = 0;
+
+    if (attempt)
+        attempt->step_count = 0;
+    for (size_t i = 0; attempt && i < attempt->span_count; i++)
+        attempt->spans[i].after = 0;
+    for (size_t i = 0; i < job->remark_count; i++)
+        if (job->remarks[i].kind != JOB_STEPS_ARE_LINES ||
+            job->remarks[i].source + 1 != job->source_count)
+            job->remarks[kept++] = job->remarks[i];
+    job->remark_count = kept;
+}
+
 void job_add(struct job *job, const struct job_event *given)
 {
     struct job_event event = *given;
@@ -497,6 +514,9 @@ void job_add(struct job *job, const struct job_event *given)
         job_add_remark(job, (struct job_remark){.kind = JOB_STEPS_ARE_LINES,
                                                 .source = (uint32_t)(job->source_count - 1),
                                                 .line = event.line});
+        break;
+    case JOB_STEPS_ANEW:
+        forget_steps(job);
         break;
     case JOB_START:
         take_start(job, &event);

@@ -39,6 +39,8 @@ enum job_event_kind {
     JOB_EVALUATION_END,
     JOB_CRASH,      /* something broke: `text` says what */
     JOB_UNNUMBERED, /* the following steps have no numbers in the file: each line is one */
+    JOB_STEPS_ANEW, /* other lines of the file tell better of the steps: what was told so far of
+                       those of the attempt, in this file, counts for nothing */
     JOB_STOP,       /* somebody or the scheduler stops the attempt: `text` says who */
     JOB_END,        /* it ended as planned */
 };

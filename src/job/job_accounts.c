@@ -190,18 +190,27 @@ static void close_stretch(struct account_walk *walk, int64_t end_ns)
     walk->stretch.first_span = walk->stretch.end_span;
 }
 
-/* Books the stretch by what is told of it alone: there are no times. */
+/* Books the stretch by what is told of it alone: there are no times. Of its steps, those whose
+ * length is told. */
 static void close_untimed_stretch(struct account_walk *walk)
 {
+    const struct job_step *steps = walk->attempt->steps;
     struct stretch_times times = times_told(walk);
+    size_t end_step = walk->stretch.end_step;
 
     (void)book_spans(walk, &times, INT64_MAX / 2);
-    if (times.are_steps_told)
-        book_steps(walk, &times, times.steps_ns);
-    else
-        walk->accounts->is_untimed_step = true;
-    walk->stretch.first_step = walk->stretch.end_step;
     walk->stretch.first_span = walk->stretch.end_span;
+    while (walk->stretch.first_step < end_step) {
+        walk->stretch.end_step = walk->stretch.first_step;
+        while (walk->stretch.end_step < end_step &&
+               steps[walk->stretch.end_step].each_ns != JOB_NOT_KNOWN)
+            walk->stretch.end_step++;
+        times = times_told(walk);
+        book_steps(walk, &times, times.steps_ns);
+        if (walk->stretch.end_step < end_step)
+            walk->accounts->untimed_steps += steps[walk->stretch.end_step++].count;
+        walk->stretch.first_step = walk->stretch.end_step;
+    }
 }
 
 /* Spans behind the first `steps` entries belong to what comes before the next one. */

@@ -35,7 +35,7 @@ struct attempt_accounts {
                               JOB_OTHER */
     bool is_startup_known;
     bool is_first_step_in_start; /* its first entry's length is not told: it is in JOB_STARTUP */
-    bool is_untimed_step;        /* steps whose length nothing tells: in no account */
+    int64_t untimed_steps;       /* whose length nothing tells: in no account */
     int64_t devices;             /* 0: not known */
     int64_t kept_until;          /* number of the last step kept; INT64_MAX: all */
     int64_t steps;

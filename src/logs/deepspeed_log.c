@@ -1,5 +1,6 @@
-/* Logs of DeepSpeed's engines: "[Rank 0] step=10, skipped=0, lr=[...], mom=[...]", and of its
- * pipelines "steps: 10 loss: 2.3 iter time (s): 1.23 samples/sec: 100.0". */
+/* Logs of DeepSpeed's engines: "[Rank 0] step=10, skipped=0, lr=[...], mom=[...]", of its pipelines
+ * "steps: 10 loss: 2.3 iter time (s): 1.23 samples/sec: 100.0", and where neither is printed, of
+ * its timer "epoch=0/micro_step=40/global_step=10, RunningAvgSamplesPerSec=...". */
 #include "logs/log_format.h"
 
 #include <stddef.h>
@@ -10,6 +11,7 @@ static const int64_t ns_per_second = 1000000000;
 enum {
     HAS_SKIPPED, /* an earlier line told */
     SKIPPED_SO_FAR,
+    HAS_STEPS, /* lines other than the timer's tell of steps */
 };
 
 static bool take_engine(struct log_text line, struct job_event *event, int64_t *skipped)
@@ -32,12 +34,21 @@ static bool take_pipeline(struct log_text line, struct job_event *event)
            log_take_length(&rest, ns_per_second, &event->each_ns);
 }
 
+static bool take_timer(struct log_text line, struct job_event *event)
+{
+    struct log_text rest;
+
+    return log_find(line, "/global_step=", &rest) && log_take_integer(&rest, false, &event->step) &&
+           log_skip(&rest, ", RunningAvgSamplesPerSec=");
+}
+
 static bool recognises_line(struct log_text line)
 {
     struct job_event event = job_event_of(JOB_STEP);
     int64_t skipped;
 
-    return take_engine(line, &event, &skipped) || take_pipeline(line, &event);
+    return take_engine(line, &event, &skipped) || take_pipeline(line, &event) ||
+           take_timer(line, &event);
 }
 
 static enum log_line_use read_mark(struct log_reading *reading, struct log_text line)
@@ -73,8 +84,13 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
         reading->memory[HAS_SKIPPED] = 1;
         reading->memory[SKIPPED_SO_FAR] = skipped;
     } else if (!take_pipeline(line, &event)) {
-        return read_mark(reading, line);
+        if (!take_timer(line, &event))
+            return read_mark(reading, line);
+        if (!reading->memory[HAS_STEPS])
+            job_add(reading->job, &event);
+        return LOG_LINE_USED;
     }
+    reading->memory[HAS_STEPS] = 1;
     job_add(reading->job, &event);
     return LOG_LINE_USED;
 }
@@ -83,5 +99,6 @@ const struct log_format deepspeed_log_format = {
     .name = "deepspeed",
     .summary = "DeepSpeed: '[Rank 0] step=10, skipped=0, lr=[...]', 'steps: 10 loss: ...'",
     .recognises = recognises_line,
+    .gives_way = true,
     .read = read_line,
 };

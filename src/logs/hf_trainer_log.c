@@ -1,5 +1,5 @@
 /* Output of Hugging Face's Trainer: dictionaries ({'loss': 2.1, ...}) and its progress bar, which
- * is what tells steps and times. */
+ * is what tells steps and times. The oldest versions write {"loss": 2.1, ..., "step": 50}. */
 #include "logs/log_bar.h"
 #include "logs/log_format.h"
 
@@ -35,18 +35,55 @@ static bool is_dictionary(struct log_text line)
     return log_find(line, "{'", &rest) && log_find(rest, "'epoch': ", &rest);
 }
 
-static bool recognises_line(struct log_text line)
+/* {"learning_rate": 4.8e-05, "loss": 0.5, "step": 50} */
+static bool take_numbered(struct log_text line, struct job_event *event)
 {
     struct log_text rest;
 
+    return log_find(line, "\"learning_rate\": ", &rest) && log_find(line, "\"loss\": ", &rest) &&
+           log_take_real(&rest, false, &event->loss) && log_find(line, "\"step\": ", &rest) &&
+           log_take_integer(&rest, false, &event->step);
+}
+
+static bool recognises_line(struct log_text line)
+{
+    struct job_event event = job_event_of(JOB_STEP);
+    struct log_text rest;
+
+    if (take_numbered(line, &event))
+        return true;
     return is_dictionary(line) &&
            (log_find(line, "{'loss': ", &rest) || log_find(line, "{'train_runtime': ", &rest) ||
             log_find(line, "{'eval_loss': ", &rest));
 }
 
+/* A bar without a title, of steps: "10%|#  | 100/1000 [01:40<15:00, 1.0it/s]". */
+static bool may_recognise_line(struct log_text line)
+{
+    struct log_bar bar;
+    struct log_text rest;
+
+    return log_take_bar(line, &bar) && log_text_length(bar.title) == 0 && bar.total > 1 &&
+           (log_find(bar.rest, "it/s", &rest) || log_find(bar.rest, "s/it", &rest));
+}
+
 static bool has_bar(const struct log_reading *reading)
 {
     return reading->memory[TOTAL] > 0;
+}
+
+/* Nothing else tells of steps than how long all of them took. */
+static void tell_all_training(struct log_reading *reading, struct job_event event,
+                              struct log_text value)
+{
+    if (!log_take_length(&value, ns_per_second, &event.each_ns))
+        return;
+    event.kind = JOB_UNNUMBERED;
+    job_add(reading->job, &event);
+    event.kind = JOB_STEP;
+    event.step = reading->memory[LINES] = 1;
+    event.count = 1;
+    job_add(reading->job, &event);
 }
 
 static enum log_line_use read_dictionary(struct log_reading *reading, struct log_text line)
@@ -60,6 +97,8 @@ static enum log_line_use read_dictionary(struct log_reading *reading, struct log
             reading->memory[EVALUATION_NS] += event.each_ns;
         job_add(reading->job, &event);
     } else if (take_member(line, "'train_runtime': ", &value)) {
+        if (!has_bar(reading) && reading->memory[LINES] == 0)
+            tell_all_training(reading, event, value);
         event.kind = JOB_END;
         job_add(reading->job, &event);
     } else if (take_member(line, "{'loss': ", &value) && !has_bar(reading)) {
@@ -72,12 +111,30 @@ static enum log_line_use read_dictionary(struct log_reading *reading, struct log
     return LOG_LINE_USED;
 }
 
-/* The bar of another start. */
-static void begin_bar(int64_t *memory, const struct log_bar *bar)
+/* The bar of another start, or the first: what dictionaries were taken for before was none. */
+static void begin_bar(struct log_reading *reading, const struct log_bar *bar)
 {
+    int64_t *memory = reading->memory;
+    struct job_event event = job_event_of(JOB_STEPS_ANEW);
+
+    if (memory[LINES] > 0)
+        job_add(reading->job, &event);
+    memory[LINES] = 0;
     memory[TOTAL] = bar->total;
     memory[DONE] = memory[RESUMED];
     memory[ELAPSED_NS] = memory[EVALUATION_NS] = 0;
+}
+
+/* Has the bar begun anew? Each rank may draw one: theirs differ by a step or two. */
+static bool is_restart(const int64_t *memory, const struct log_bar *bar)
+{
+    const int64_t settled_ns = 30 * ns_per_second;
+    enum { STEPS_APART = 2 };
+
+    if (bar->elapsed_ns >= memory[ELAPSED_NS])
+        return false;
+    return bar->done + STEPS_APART < memory[DONE] ||
+           (bar->done == 0 && memory[DONE] > 0 && memory[ELAPSED_NS] >= settled_ns);
 }
 
 /* Steps since the last time that the bar's clock moved: it shows whole seconds. */
@@ -93,16 +150,19 @@ static enum log_line_use read_bar(struct log_reading *reading, struct log_text l
     if (memory[TOTAL] != bar->total) {
         if (memory[TOTAL] > 0 && memory[DONE] < memory[TOTAL])
             return LOG_LINE_USED; /* an evaluation */
-        begin_bar(memory, bar);
-    } else if (bar->elapsed_ns < memory[ELAPSED_NS]) {
+        begin_bar(reading, bar);
+    } else if (memory[DONE] == memory[TOTAL]) {
+        return LOG_LINE_USED; /* another rank's */
+    } else if (is_restart(memory, bar)) {
         memory[RESUMED] = 0;
-        begin_bar(memory, bar);
+        begin_bar(reading, bar);
     }
     steps = bar->done - memory[DONE];
     length_ns = bar->elapsed_ns - memory[ELAPSED_NS] - memory[EVALUATION_NS];
     if (steps <= 0 || (bar->elapsed_ns == memory[ELAPSED_NS] && bar->done < bar->total))
         return LOG_LINE_USED;
     event.step = bar->done;
+    event.count = steps;
     event.last_step = bar->total;
     event.each_ns = length_ns > 0 ? length_ns / steps : 0;
     memory[DONE] = bar->done;
@@ -129,10 +189,20 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     struct log_text rest;
     struct job_event event;
 
-    if (log_take_bar(line, &bar))
-        return read_bar(reading, line, &bar);
+    if (log_take_bar(line, &bar)) {
+        enum log_line_use use = read_bar(reading, line, &bar);
+
+        if (is_dictionary(bar.rest)) /* printed while the bar stood there */
+            use = read_dictionary(reading, bar.rest);
+        return use;
+    }
     if (is_dictionary(line))
         return read_dictionary(reading, line);
+    event = log_event(reading, line, JOB_STEP);
+    if (take_numbered(line, &event)) {
+        job_add(reading->job, &event);
+        return LOG_LINE_USED;
+    }
     if (log_find(line, "Continuing training from global step ", &rest)) {
         read_resumption(reading, line, rest);
     } else if (log_find(line, "***** Running training *****", &rest)) {
@@ -155,5 +225,6 @@ const struct log_format hf_trainer_log_format = {
     .name = "hf-trainer",
     .summary = "Hugging Face Trainer: {'loss': 2.1, ..., 'epoch': 0.1} and its progress bar",
     .recognises = recognises_line,
+    .may_recognise = may_recognise_line,
     .read = read_line,
 };

@@ -16,6 +16,7 @@ enum {
     VALIDATE_NS, /* of it: validation since the line before */
     HAS_GLOBAL,  /* the bar tells global_step */
     GLOBAL_STEP, /* the last one */
+    HAS_TOLD,    /* of steps, before: the first line stands for all that its bar counts */
 };
 
 /* "Epoch 3" */
@@ -58,10 +59,24 @@ static void take_postfix(struct log_text rest, int64_t *memory, struct job_event
         (void)log_take_real(&value, false, &event->loss);
 }
 
+/* How many steps were made since the line before; negative: not known. The first line that tells
+ * global_step stands for all steps before it, unless these are more than the bar has: then a run
+ * goes on that was begun before. */
+static int64_t steps_since(const int64_t *memory, const struct job_event *event,
+                           const struct log_bar *bar, bool had_global)
+{
+    if (!memory[HAS_GLOBAL])
+        return bar->done - memory[DONE];
+    if (!had_global && event->step > bar->done)
+        return -1;
+    return event->step - memory[GLOBAL_STEP];
+}
+
 static enum log_line_use read_bar(struct log_reading *reading, struct log_text line,
                                   const struct log_bar *bar)
 {
     struct job_event event = log_event(reading, line, JOB_STEP);
+    bool had_global = reading->memory[HAS_GLOBAL];
     int64_t *memory = reading->memory;
     int64_t epoch, length_ns, steps;
 
@@ -72,13 +87,16 @@ static enum log_line_use read_bar(struct log_reading *reading, struct log_text l
     memory[LAST_TOTAL] = bar->total;
     event.step = memory[BATCHES] + bar->done;
     take_postfix(bar->rest, memory, &event);
-    steps = memory[HAS_GLOBAL] ? event.step - memory[GLOBAL_STEP] : bar->done - memory[DONE];
+    steps = steps_since(memory, &event, bar, had_global);
     length_ns = bar->elapsed_ns - memory[ELAPSED_NS] - memory[VALIDATE_NS];
     if (bar->done == memory[DONE] || steps == 0 ||
         (bar->elapsed_ns == memory[ELAPSED_NS] && bar->done < bar->total))
         return LOG_LINE_USED;
     if (steps > 0)
         event.each_ns = length_ns > 0 ? length_ns / steps : 0;
+    if (steps > 0 && !memory[HAS_TOLD])
+        event.count = steps;
+    memory[HAS_TOLD] = 1;
     memory[GLOBAL_STEP] = event.step;
     memory[DONE] = bar->done;
     memory[ELAPSED_NS] = bar->elapsed_ns;

@@ -21,15 +21,28 @@ static bool take_percentage(struct log_text *title)
     return true;
 }
 
+/* Behind the percentage: "%|###   | 100/1000", or "% 100/1000" where no bar is drawn. `rest` begins
+ * with the counts. */
+static bool find_counts(struct log_text line, struct log_text *title, struct log_text *rest)
+{
+    *title = *rest = line;
+    if (log_find(line, "%|", rest)) {
+        title->end = rest->at - 1;
+        return log_skip_past(rest, '|');
+    }
+    while (log_find(*rest, "% ", rest)) {
+        title->end = rest->at - 1;
+        if (rest->at < rest->end && *rest->at >= '0' && *rest->at <= '9')
+            return true;
+    }
+    return false;
+}
+
 bool log_take_bar(struct log_text line, struct log_bar *bar)
 {
-    struct log_text rest = line;
+    struct log_text rest;
 
-    bar->title = line;
-    if (!log_find(line, "%|", &rest))
-        return false;
-    bar->title.end = rest.at - 1;
-    if (!take_percentage(&bar->title) || !log_skip_past(&rest, '|'))
+    if (!find_counts(line, &bar->title, &rest) || !take_percentage(&bar->title))
         return false;
     if (!log_take_integer(&rest, false, &bar->done) || !log_skip(&rest, "/") ||
         !log_take_integer(&rest, false, &bar->total) || !log_skip(&rest, " [") ||

@@ -48,6 +48,12 @@ struct log_format {
     const char *summary; /* one line for --help */
     /* Does the line tell of a step as only this format does? NULL: never by itself. */
     bool (*recognises)(struct log_text line);
+    /* Is the line one of its own, though other programs write such lines, too? It counts only where
+     * no line is recognised. NULL: there are none. */
+    bool (*may_recognise)(struct log_text line);
+    /* Programs of other formats are built around the one that writes it: lines of these count more.
+     */
+    bool gives_way;
     /* Hands what the line tells to job_add. */
     enum log_line_use (*read)(struct log_reading *reading, struct log_text line);
     /* Of formats with lines so long that they are wrapped: may this be the rest of one? Else NULL.

@@ -26,11 +26,12 @@ static const char *behind_escape(const char *at, const char *end)
     return at + 1 < end && (*at == '(' || *at == ')') ? at + 2 : at + 1;
 }
 
+/* Without zero bytes, too: a file that was cut while a process wrote to it has a hole of them. */
 static struct log_text without_escapes(struct log_lines *lines, struct log_text line)
 {
     size_t length = log_text_length(line), used = 0;
 
-    if (!memchr(line.at, escape, length))
+    if (!memchr(line.at, escape, length) && !memchr(line.at, '\0', length))
         return line;
     if (lines->clean_bytes < length) {
         lines->clean = require_memory(realloc(lines->clean, length));
@@ -39,6 +40,8 @@ static struct log_text without_escapes(struct log_lines *lines, struct log_text 
     while (line.at < line.end) {
         if (*line.at == escape)
             line.at = behind_escape(line.at, line.end);
+        else if (*line.at == '\0')
+            line.at++;
         else
             lines->clean[used++] = *line.at++;
     }
@@ -84,6 +87,10 @@ bool log_lines_next(struct log_lines *lines, struct log_text *line)
 
         if (!lines->window.text)
             lines->window.text = ""; /* nothing has been read */
+        while (length > 0 && lines->window.text[lines->at] == '\0') {
+            lines->at++;
+            length--;
+        }
         from = lines->window.text + lines->at;
 
         if (lines->is_skipping) {

@@ -169,14 +169,19 @@ static bool take_year_first(struct log_text *text, struct log_time *time)
     return true;
 }
 
-static bool take_month_first(struct log_text *text, struct log_time *time)
+/* "03/15/2024 12:34:56", and "15.03.2024 12:34:56" with the day first. */
+static bool take_year_last(struct log_text *text, struct log_time *time)
 {
     const char *at = text->at;
     struct log_text behind = {at + 10, text->end};
+    bool is_day_first;
 
-    if (!has_room(*text, 19) || at[2] != '/' || at[5] != '/' ||
-        !finish_time(&behind,
-                     (struct date){digits_at(at + 6, 4), digits_at(at, 2), digits_at(at + 3, 2)},
+    if (!has_room(*text, 19) || (at[2] != '/' && at[2] != '.') || at[5] != at[2])
+        return false;
+    is_day_first = at[2] == '.';
+    if (!finish_time(&behind,
+                     (struct date){digits_at(at + 6, 4), digits_at(is_day_first ? at + 3 : at, 2),
+                                   digits_at(is_day_first ? at : at + 3, 2)},
                      time))
         return false;
     *text = behind;
@@ -197,12 +202,31 @@ static bool take_compact(struct log_text *text, struct log_time *time)
     return true;
 }
 
-/* "I0731 09:47:48.898259" */
-static bool take_glog(struct log_text *text, struct log_time *time)
+/* "07-31 09:47:48", "07/31 09:47:48": of no known year. */
+static bool take_no_year(struct log_text *text, struct log_time *time)
 {
     const char *at = text->at;
     struct log_text behind = {at + 5, text->end};
 
+    if (!has_room(*text, 14) || (at[2] != '-' && at[2] != '/') || at[5] != ' ' ||
+        !finish_time(&behind, (struct date){YEAR_NOT_KNOWN, digits_at(at, 2), digits_at(at + 3, 2)},
+                     time))
+        return false;
+    *text = behind;
+    return true;
+}
+
+/* "I0731 09:47:48.898259"; newer ones tell the year: "I20250731 09:47:48.898259". */
+static bool take_glog(struct log_text *text, struct log_time *time)
+{
+    const char *at = text->at;
+    struct log_text behind = {at + 1, text->end};
+
+    if (has_room(behind, 17) && strchr("IWEF", *at) && take_compact(&behind, time)) {
+        *text = behind;
+        return true;
+    }
+    behind.at = at + 5;
     if (!has_room(*text, 14) || !strchr("IWEF", *at) || at[5] != ' ' ||
         !finish_time(&behind,
                      (struct date){YEAR_NOT_KNOWN, digits_at(at + 1, 2), digits_at(at + 3, 2)},
@@ -220,6 +244,21 @@ static int month_named(const char *at)
         if (memcmp(at, months + (ptrdiff_t)3 * month, 3) == 0)
             return month + 1;
     return -1;
+}
+
+/* "Jul 31 09:48:56", as syslog writes it: of no known year. */
+static bool take_syslog(struct log_text *text, struct log_time *time)
+{
+    struct log_text behind = {text->at + 4, text->end};
+    int64_t day;
+    int month;
+
+    if (!has_room(*text, 15) || text->at[3] != ' ' || (month = month_named(text->at)) < 0 ||
+        !log_take_integer(&behind, false, &day) || behind.at - text->at != 6 ||
+        !finish_time(&behind, (struct date){YEAR_NOT_KNOWN, month, (int)day}, time))
+        return false;
+    *text = behind;
+    return true;
 }
 
 /* "Thu Jul 31 09:48:56 UTC 2025", "Fri Oct 11 04:27:13 PM UTC 2024" */
@@ -269,9 +308,10 @@ static bool take_dated(struct log_text *text, struct log_time *time)
 
     if (is_digit(c))
         return take_year_first(text, time) || take_compact(text, time) ||
-               take_month_first(text, time);
+               take_year_last(text, time);
     return (strchr("IWEF", c) && take_glog(text, time)) ||
-           (strchr("MTWFS", c) && take_date_command(text, time));
+           (strchr("MTWFS", c) && take_date_command(text, time)) ||
+           (strchr("JFMASOND", c) && take_syslog(text, time));
 }
 
 bool log_take_time(struct log_text *text, struct log_time *time)
@@ -290,8 +330,23 @@ bool log_take_time(struct log_text *text, struct log_time *time)
     return true;
 }
 
-/* Before the time of a line stand at most levels ("INFO"), ranks and names in brackets, and names
- * of hosts ("node12:"): other words tell that the time is what the line is about. */
+bool log_take_epoch(struct log_text *text, int64_t *ns)
+{
+    struct log_text behind = *text;
+    int64_t seconds, fraction_ns = 0;
+
+    if (!log_take_integer(&behind, false, &seconds) || seconds < 0 ||
+        seconds >= INT64_C(4102444800)) /* 2100-01-01 */
+        return false;
+    (void)take_fraction(&behind, &fraction_ns);
+    *ns = seconds * ns_per_second + fraction_ns;
+    *text = behind;
+    return true;
+}
+
+/* Before the time of a line stand at most levels ("INFO"), ranks and names in brackets, names of
+ * hosts ("node12:") and tasks ("train/0"): other words tell that the time is what the line is
+ * about. */
 static bool is_before_time(const char *word, const char *end)
 {
     bool has_lower = false, has_digit = false;
@@ -302,7 +357,29 @@ static bool is_before_time(const char *word, const char *end)
     }
     if (!has_lower || *word == '[' || *word == '(')
         return true;
-    return has_digit && end > word && strchr(":])>|", end[-1]);
+    if (!has_digit || end == word)
+        return false;
+    if (strchr(":])>|", end[-1]))
+        return true;
+    while (end > word && is_digit(end[-1]))
+        end--;
+    return end > word && end[-1] == '/';
+}
+
+/* "worker-1  | ..." as docker compose writes it: does the line's first word, which ends at `end`,
+ * name who wrote it? */
+static bool is_writer(struct log_text line, const char *word, const char *end)
+{
+    struct log_text behind = {end, line.end};
+
+    log_skip_spaces(&behind);
+    return word == line.at && log_skip(&behind, "| ");
+}
+
+/* Does a date without a year begin at `at`? Not in the middle of another date. */
+static bool may_begin(struct log_text line, const char *at)
+{
+    return at == line.at || strchr(" \t[(", at[-1]);
 }
 
 bool log_find_time(struct log_text line, struct log_time *time, struct log_text *rest)
@@ -322,13 +399,14 @@ bool log_find_time(struct log_text line, struct log_time *time, struct log_text 
         bool is_word = is_digit(*at) || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z');
 
         *rest = (struct log_text){at, line.end};
-        if (is_word && !is_inside_word && take_dated(rest, time))
+        if (is_word && !is_inside_word &&
+            (take_dated(rest, time) || (may_begin(line, at) && take_no_year(rest, time))))
             return true;
         is_inside_word = is_word;
         depth += (*at == '[' || *at == '(') - (*at == ']' || *at == ')');
         if ((*at != ' ' && *at != '\t') || depth > 0)
             continue;
-        if (!is_before_time(word, at))
+        if (!is_before_time(word, at) && !is_writer(line, word, at))
             return false;
         word = at + 1;
     }

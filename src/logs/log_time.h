@@ -21,10 +21,16 @@ struct log_time {
  *     2024-10-11 04:27:13 PM
  *     20251202 09:12:08
  *     03/15/2024 12:34:56          month first
- *     I0731 09:47:48.898259        as glog writes it, of no known year
+ *     15.03.2024 12:34:56          day first
+ *     07-31 09:47:48               or 07/31, of no known year (log_find_time only)
+ *     Jul 31 09:47:48              as syslog writes it, of no known year
+ *     I0731 09:47:48.898259        as glog writes it, of no known year, or with it: I20250731
  *     Thu Jul 31 09:48:56 UTC 2025 as date(1) writes it, also with AM and PM
  *     12:34:56.789                 of no known day */
 bool log_take_time(struct log_text *text, struct log_time *time);
+
+/* Seconds since 1970 with a fraction, as "1739210331.717398": moves behind them. */
+bool log_take_epoch(struct log_text *text, int64_t *ns);
 
 /* The time that stands before what a line says, behind ranks, levels and the like at most (one of
  * no known day only where the line begins with it); `rest` is what follows. */

@@ -1,15 +1,20 @@
 /* Logs of MaxText: "completed step: 5, seconds: 5.668, TFLOP/s/device: 134.909, Tokens/s/device:
- * 8671.794, total_weights: 196608, loss: 10.879". */
+ * 8671.794, total_weights: 196608, loss: 10.879"; older ones "TFLOP/s: 36.7", some without
+ * "completed ". */
 #include "logs/log_format.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static const int64_t ns_per_second = 1000000000;
 
 static bool take_step(struct log_text line, struct log_text *rest, int64_t *step)
 {
-    return log_find_word(line, "completed step: ", rest) && log_take_integer(rest, false, step) &&
-           log_skip(rest, ",");
+    if (log_find_word(line, "completed step: ", rest))
+        return log_take_integer(rest, false, step) && log_skip(rest, ",");
+    return log_find_word(line, "step: ", rest) && log_take_integer(rest, false, step) &&
+           log_skip(rest, ",") && log_text_length(*rest) > 10 &&
+           memcmp(rest->at, " seconds: ", 10) == 0;
 }
 
 static bool recognises_line(struct log_text line)
@@ -32,7 +37,8 @@ static enum log_line_use read_step(struct log_reading *reading, struct log_text 
     event.is_length_loose = true;
     if (log_find(fields, "seconds: ", &rest))
         (void)log_take_length(&rest, ns_per_second, &event.each_ns);
-    if (log_find(fields, "TFLOP/s/device: ", &rest) && log_take_real(&rest, true, &number))
+    if ((log_find(fields, "TFLOP/s/device: ", &rest) || log_find(fields, "TFLOP/s: ", &rest)) &&
+        log_take_real(&rest, true, &number))
         event.flops_per_second = number * 1e12;
     if (log_find(fields, "Tokens/s/device: ", &rest))
         (void)log_take_real(&rest, true, &event.tokens_per_second);

@@ -14,6 +14,22 @@ enum { ITERATION_WITHIN = 200 };
 
 static const char elapsed_words[] = "elapsed time per iteration (";
 
+/* Places of reading->memory: DeepSpeed's engine, around which some children are built, tells in a
+ * line of its own */
+enum {
+    HAS_STAMP,
+    STAMP_STEP, /* that a step ended, */
+    STAMP_NS,   /* and when */
+    STAMP_CLOCK,
+};
+
+/* "1000", or "infinity" where nobody said how many there are to be. */
+static bool take_last_step(struct log_text *text, int64_t *last_step)
+{
+    *last_step = JOB_NOT_KNOWN;
+    return log_take_integer(text, false, last_step) || log_skip(text, "infinity");
+}
+
 /* "iteration 10/ 1000 |": the fields follow. */
 static bool take_iteration(struct log_text line, int64_t *step, int64_t *last_step,
                            struct log_text *fields)
@@ -25,7 +41,7 @@ static bool take_iteration(struct log_text line, int64_t *step, int64_t *last_st
     while (log_find(head, "iteration", &head)) {
         *fields = (struct log_text){head.at, line.end};
         if (!log_take_integer(fields, false, step) || !log_skip(fields, "/") ||
-            !log_take_integer(fields, false, last_step))
+            !take_last_step(fields, last_step))
             continue;
         log_skip_spaces(fields);
         if (log_skip(fields, "|"))
@@ -63,6 +79,10 @@ static void take_mfu(struct log_text value, struct job_event *event)
 static void take_field(struct log_text name, struct log_text value, struct job_event *event)
 {
     switch (*name.at) {
+    case 'a':
+        if (log_skip(&name, "approx flops per GPU"))
+            take_tflops(value, event);
+        break;
     case 'e':
         if (log_skip(&name, elapsed_words))
             (void)log_take_length(&value, log_skip(&name, "ms") ? ns_per_ms : ns_per_second,
@@ -105,12 +125,14 @@ static void take_fields(struct log_text fields, struct job_event *event)
         name = fields;
         if (!log_skip_past(&fields, '|'))
             fields.at = fields.end;
-        if (name.at == name.end || !strchr("elntTM", *name.at))
-            continue; /* none of those below */
+        if (name.at == name.end || !strchr("aelntTM", *name.at))
+            continue; /* none of those above */
         name.end = fields.at;
         value = name;
         if (log_skip_past(&value, ':'))
             take_field(name, value, event);
+        else if (log_skip(&name, "lm loss ")) /* the oldest have no colon */
+            (void)log_take_real(&name, false, &event->loss);
     }
 }
 
@@ -137,6 +159,38 @@ static bool is_whole(struct log_text fields)
     return fields.end[-1] == '|' && log_find(fields, "nan iterations:", &fields);
 }
 
+/* "[2023-07-25 21:03:21,037] [INFO] [logging.py:96:log_dist] [Rank 0] step=35, skipped=0, ...", or
+ * "... global_step=35, RunningAvgSamplesPerSec=...": the line of the iteration, which has no time,
+ * follows. */
+static enum log_line_use read_stamp(struct log_reading *reading, struct log_text whole)
+{
+    int64_t *memory = reading->memory;
+    struct job_event event;
+    struct log_text line = whole, rest;
+    int64_t step;
+
+    do {
+        if (!log_find(line, "step=", &line))
+            return LOG_LINE_NONE;
+        rest = line;
+    } while (!log_take_integer(&rest, false, &step) ||
+             (!log_skip(&rest, ", skipped=") && !log_skip(&rest, ", RunningAvgSamplesPerSec=")));
+    event = log_event(reading, whole, JOB_SIGN_OF_LIFE);
+    memory[HAS_STAMP] = event.time_ns != JOB_NOT_KNOWN;
+    memory[STAMP_STEP] = step;
+    memory[STAMP_NS] = event.time_ns;
+    memory[STAMP_CLOCK] = (int64_t)event.clock;
+    return LOG_LINE_USED;
+}
+
+static void take_stamp(const int64_t *memory, struct job_event *event)
+{
+    if (event->time_ns != JOB_NOT_KNOWN || !memory[HAS_STAMP] || memory[STAMP_STEP] != event->step)
+        return;
+    event->time_ns = memory[STAMP_NS];
+    event->clock = (enum job_clock)memory[STAMP_CLOCK];
+}
+
 static enum log_line_use read_iteration(struct log_reading *reading, struct log_text line)
 {
     int64_t step, last_step;
@@ -151,6 +205,7 @@ static enum log_line_use read_iteration(struct log_reading *reading, struct log_
         return LOG_LINE_CUT;
     event.step = step;
     event.last_step = last_step;
+    take_stamp(reading->memory, &event);
     event.devices = world_size((struct log_text){line.at, fields.at});
     job_add(reading->job, &event);
     return LOG_LINE_USED;
@@ -291,6 +346,10 @@ static bool may_tell(struct log_text line)
             if (log_skip(&word, "datetime: "))
                 return true;
             break;
+        case 's':
+            if (log_skip(&word, "step="))
+                return true;
+            break;
         default:
             break;
         }
@@ -311,6 +370,8 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
         use = read_datetime(reading, line);
     if (use == LOG_LINE_NONE)
         use = read_mark(reading, line);
+    if (use == LOG_LINE_NONE)
+        use = read_stamp(reading, line);
     return use;
 }
 

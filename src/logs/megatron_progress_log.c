@@ -11,6 +11,8 @@ enum {
     FLOPS_AT_START, /* of the whole job, in units of 1e15: when the attempt began */
     FLOPS_SO_FAR,
     SAVED_STEP, /* of the last checkpoint: a start goes on from there */
+    HAS_START,
+    START_NS, /* of the attempt: no throughput makes its training begin before */
 };
 static const double flops_unit = 1e15;
 
@@ -48,6 +50,8 @@ static void tell_training(struct log_reading *reading, const struct job_event *c
     event.line = reading->line;
     if (checkpoint->time_ns != JOB_NOT_KNOWN && since_ns > 0.0 && since_ns < 9e17) {
         event.time_ns = checkpoint->time_ns - (int64_t)since_ns;
+        if (reading->memory[HAS_START] && event.time_ns < reading->memory[START_NS])
+            event.time_ns = reading->memory[START_NS];
         event.clock = checkpoint->clock;
     }
     job_add(reading->job, &event);
@@ -92,6 +96,8 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
         event.devices = reading->memory[DEVICES];
         reading->memory[HAS_TRAINED] = 0;
         reading->memory[FLOPS_AT_START] = reading->memory[FLOPS_SO_FAR];
+        reading->memory[HAS_START] = event.time_ns != JOB_NOT_KNOWN;
+        reading->memory[START_NS] = event.time_ns;
         job_add(reading->job, &event);
     }
     return LOG_LINE_USED;

@@ -21,7 +21,17 @@ enum {
     HAS_EVALUATION, /* of this block: eval_start came */
     VALIDATION_NS,  /* of this block: steps of validation */
     HAS_STEPS,      /* lines tell of steps, not of blocks only */
+    IS_NUMBERED,    /* the current block tells which steps it has */
+    STRETCH,        /* what began the stretch of training that goes on; 0: none does */
+    STRETCH_AT_NS,  /* when */
+    STRETCHES,      /* how many have counted as a step each */
+    STRETCH_NS,     /* length of the last of them */
+    HAS_UNTOLD,     /* a block has ended of which only the start of the next one will tell steps */
 };
+_Static_assert((int)HAS_UNTOLD < (int)LOG_MEMORY, "places of reading->memory");
+
+/* What begins a stretch of training. */
+enum { BY_START = 1, BY_END_OF_EVALUATION };
 
 /* One line. */
 struct mlperf_line {
@@ -77,7 +87,7 @@ static struct job_event event_of(const struct log_reading *reading, const struct
 {
     struct job_event event = job_event_of(kind);
 
-    event.time_ns = line->time_ns;
+    event.time_ns = line->time_ns > 0 ? line->time_ns : JOB_NOT_KNOWN; /* 0: added by hand */
     event.clock = JOB_CLOCK_UTC;
     event.line = reading->line;
     return event;
@@ -166,6 +176,64 @@ static void read_loss(struct log_reading *reading, const struct mlperf_line *lin
     tell_step(reading, &event);
 }
 
+static void begin_stretch(struct log_reading *reading, const struct mlperf_line *line, int by)
+{
+    reading->memory[STRETCH] = line->time_ns > 0 ? by : 0;
+    reading->memory[STRETCH_AT_NS] = line->time_ns;
+}
+
+/* Where no line tells which steps were made, a stretch of training between evaluations, or the ends
+ * of blocks or epochs, counts as one. What little lies between the last evaluation and the end of
+ * its block is none. */
+static void end_stretch(struct log_reading *reading, const struct mlperf_line *line,
+                        bool is_evaluation)
+{
+    struct job_event event = event_of(reading, line, JOB_STEP);
+    int64_t *memory = reading->memory;
+    int64_t length_ns = line->time_ns - memory[STRETCH_AT_NS];
+    int64_t by = memory[STRETCH];
+
+    memory[STRETCH] = 0;
+    if (!by || memory[HAS_STEPS] || memory[IS_NUMBERED] || length_ns <= 0 ||
+        (by == BY_END_OF_EVALUATION && !is_evaluation && length_ns < memory[STRETCH_NS] / 20))
+        return;
+    if (memory[STRETCHES] == 0) {
+        event.kind = JOB_UNNUMBERED;
+        job_add(reading->job, &event);
+        event.kind = JOB_STEP;
+    }
+    event.step = ++memory[STRETCHES];
+    event.count = 1;
+    event.each_ns = memory[STRETCH_NS] = length_ns;
+    job_add(reading->job, &event);
+}
+
+/* Does the block count in samples or tokens, and not in epochs? */
+static bool is_numbered(const int64_t *memory, const struct mlperf_line *line)
+{
+    int64_t batch = memory[BATCH], count;
+
+    if (memory[UNIT] > 1 || take_member(line->metadata, "\"samples_count\": ", &count))
+        return batch > 0;
+    return batch > 1 && memory[BLOCK_LONG] >= batch && memory[BLOCK_LONG] % batch == 0 &&
+           memory[BLOCK_AT] % batch == 0;
+}
+
+/* So many samples or tokens had been trained on by then. */
+static void tell_steps_until(struct log_reading *reading, const struct mlperf_line *line,
+                             int64_t count)
+{
+    struct job_event event = event_of(reading, line, JOB_STEP);
+    int64_t *memory = reading->memory;
+
+    event.step = step_at(reading, count);
+    if (memory[HAS_STEPS] || event.step <= memory[LAST_STEP])
+        return;
+    if (memory[LAST_STEP] == 0)
+        event.count = event.step;
+    tell_step(reading, &event);
+}
+
 static void read_block_start(struct log_reading *reading, const struct mlperf_line *line)
 {
     int64_t *memory = reading->memory;
@@ -174,6 +242,12 @@ static void read_block_start(struct log_reading *reading, const struct mlperf_li
     memory[HAS_EVALUATION] = memory[VALIDATION_NS] = memory[BLOCK_LONG] = 0;
     (void)take_member(line->metadata, "\"first_epoch_num\": ", &memory[BLOCK_AT]);
     (void)take_member(line->metadata, "\"epoch_count\": ", &memory[BLOCK_LONG]);
+    (void)take_member(line->metadata, "\"samples_count\": ", &memory[BLOCK_AT]);
+    memory[IS_NUMBERED] = is_numbered(memory, line);
+    if (memory[HAS_UNTOLD] && memory[IS_NUMBERED])
+        tell_steps_until(reading, line, memory[BLOCK_AT]);
+    memory[HAS_UNTOLD] = 0;
+    begin_stretch(reading, line, BY_START);
 }
 
 /* What of the block no line has told of as a step. */
@@ -181,15 +255,39 @@ static void read_block_stop(struct log_reading *reading, const struct mlperf_lin
 {
     struct job_event event = event_of(reading, line, JOB_STEP);
     int64_t *memory = reading->memory;
-    int64_t count;
+    int64_t count = memory[BLOCK_AT] + memory[BLOCK_LONG];
+    bool has_samples = take_member(line->metadata, "\"samples_count\": ", &count);
 
-    if (take_member(line->metadata, "\"samples_count\": ", &count))
-        event.step = memory[HAS_STEPS] && memory[UNIT] ? count / memory[UNIT] : 0;
-    else
-        event.step =
-            memory[HAS_STEPS] ? 0 : step_at(reading, memory[BLOCK_AT] + memory[BLOCK_LONG]);
-    if (event.step > memory[LAST_STEP])
+    event.step = 0;
+    if (!memory[HAS_STEPS] && !has_samples && memory[BLOCK_LONG] == 0 &&
+        take_member(line->metadata, "\"first_epoch_num\": ", &count)) {
+        memory[HAS_UNTOLD] = 1;
+        memory[STRETCH] = 0;
+        tell(reading, line, JOB_SIGN_OF_LIFE);
+        return;
+    }
+    if (memory[HAS_STEPS])
+        event.step = has_samples && memory[UNIT] ? count / memory[UNIT] : 0;
+    else if (memory[IS_NUMBERED])
+        event.step = step_at(reading, count);
+    if (event.step > memory[LAST_STEP]) {
+        if (memory[LAST_STEP] == 0 && memory[IS_NUMBERED])
+            event.count = event.step - memory[BLOCK_AT] / memory[UNIT];
         tell_step(reading, &event);
+    }
+    end_stretch(reading, line, false);
+    tell(reading, line, JOB_SIGN_OF_LIFE);
+}
+
+static void read_epoch_start(struct log_reading *reading, const struct mlperf_line *line)
+{
+    tell(reading, line, JOB_SIGN_OF_LIFE);
+    begin_stretch(reading, line, BY_START);
+}
+
+static void read_epoch_stop(struct log_reading *reading, const struct mlperf_line *line)
+{
+    end_stretch(reading, line, false);
     tell(reading, line, JOB_SIGN_OF_LIFE);
 }
 
@@ -201,6 +299,7 @@ static void read_evaluation_end(struct log_reading *reading, const struct mlperf
         event.each_ns = reading->memory[VALIDATION_NS];
     reading->memory[VALIDATION_NS] = reading->memory[HAS_EVALUATION] = 0;
     job_add(reading->job, &event);
+    begin_stretch(reading, line, BY_END_OF_EVALUATION);
 }
 
 static void read_run_stop(struct log_reading *reading, const struct mlperf_line *line)
@@ -208,6 +307,7 @@ static void read_run_stop(struct log_reading *reading, const struct mlperf_line 
     struct job_event event = event_of(reading, line, JOB_END);
     struct log_text rest;
 
+    end_stretch(reading, line, false);
     if (log_find(line->metadata, "\"aborted\"", &rest)) {
         event.kind = JOB_STOP;
         event.text = "run_stop: aborted";
@@ -229,12 +329,19 @@ static void read_run_start(struct log_reading *reading, const struct mlperf_line
     if (reading->memory[STARTS] > 1)
         event.devices = reading->memory[STARTS];
     reading->memory[STARTS] = reading->memory[LAST_STEP] = 0;
+    reading->memory[STRETCHES] = reading->memory[IS_NUMBERED] = 0;
     job_add(reading->job, &event);
+    begin_stretch(reading, line, BY_START);
 }
 
 static void read_evaluation_start(struct log_reading *reading, const struct mlperf_line *line)
 {
+    int64_t count;
+
     reading->memory[HAS_EVALUATION] = 1;
+    if (reading->memory[IS_NUMBERED] && take_member(line->metadata, "\"epoch_num\": ", &count))
+        tell_steps_until(reading, line, count);
+    end_stretch(reading, line, true);
     tell(reading, line, JOB_EVALUATION_BEGIN);
 }
 
@@ -262,6 +369,8 @@ static const struct {
     {"run_start", read_run_start},
     {"block_start", read_block_start},
     {"block_stop", read_block_stop},
+    {"epoch_start", read_epoch_start},
+    {"epoch_stop", read_epoch_stop},
     {"eval_start", read_evaluation_start},
     {"eval_stop", read_evaluation_end},
     {"run_stop", read_run_stop},

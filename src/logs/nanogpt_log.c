@@ -11,13 +11,15 @@
 #include <stddef.h>
 #include <string.h>
 
-static const int64_t ns_per_ms = 1000000;
+static const int64_t ns_per_ms = 1000000, ns_per_second = 1000000000;
 
 /* Places of reading->memory. */
 enum {
-    HAS_TRAIN_TIME, /* modded-nanogpt: a line has told, and */
-    TRAIN_TIME_NS,  /* which time its steps had taken by then */
-    TRAIN_STEP,     /* and up to which step */
+    HAS_TRAIN_TIME,  /* modded-nanogpt: a line has told, and */
+    TRAIN_TIME_NS,   /* which time its steps had taken by then */
+    TRAIN_STEP,      /* and up to which step */
+    ITER_NS,         /* nanoGPT: time of the iteration that a line told last; 0: none */
+    EVALUATION_LINE, /* of an evaluation since: its time is in that of the next one; 0: none */
 };
 
 static bool take_iter(struct log_text line, struct job_event *event)
@@ -89,6 +91,16 @@ static bool take_short(struct log_text line, struct job_event *event)
     return log_skip(&rest, " tel:") || log_skip(&rest, " eval:");
 }
 
+/* "92715ms", "92.715s" */
+static bool take_length_with_unit(struct log_text text, int64_t *length_ns)
+{
+    struct log_text behind = text;
+
+    if (!log_take_length(&behind, ns_per_ms, length_ns))
+        return false;
+    return !log_skip(&behind, "s") || log_take_length(&text, ns_per_second, length_ns);
+}
+
 /* "step:1489/1490 train_time:92715ms step_avg:62.27ms", with "val_loss:" for an evaluation. */
 static bool take_train_time(struct log_text line, struct job_event *event, int64_t *time_ns)
 {
@@ -102,26 +114,72 @@ static bool take_train_time(struct log_text line, struct job_event *event, int64
         event->kind = JOB_EVALUATION_END;
     else if (log_find(rest, "train_loss:", &loss) || log_find(rest, "loss:", &loss))
         (void)log_take_real(&loss, false, &event->loss);
-    return log_find(rest, "train_time:", &rest) && log_take_length(&rest, ns_per_ms, time_ns);
+    return log_find(rest, "train_time:", &rest) && take_length_with_unit(rest, time_ns);
 }
 
 /* The time counts up, evaluations left out: what was added since the line before is that of the
- * steps since. */
+ * steps since. Where the count begins anew with a step (the first ten are warm-up in some), it is
+ * that of this step. */
 static void settle_train_time(struct log_reading *reading, struct job_event *event, int64_t time_ns)
 {
     int64_t *memory = reading->memory;
     int64_t steps = event->step - memory[TRAIN_STEP];
 
-    if (event->kind == JOB_STEP && steps > 0 && time_ns >= memory[TRAIN_TIME_NS]) {
+    if (steps > 0 && time_ns >= memory[TRAIN_TIME_NS])
         event->each_ns = (time_ns - memory[TRAIN_TIME_NS]) / steps;
-    } else if (event->kind == JOB_STEP && event->step > 0 && steps < 0) {
+    else if (steps == 1)
+        event->each_ns = time_ns;
+    else if (event->step > 0 && steps < 0)
         event->each_ns = time_ns / event->step; /* a new start */
-    }
     memory[HAS_TRAIN_TIME] = 1;
     if (event->kind != JOB_STEP && steps == 0)
         return; /* a little of the evaluation is in it: the next step's */
     memory[TRAIN_TIME_NS] = time_ns;
     memory[TRAIN_STEP] = event->step;
+}
+
+/* Some programs tell of steps only where they evaluate: a line of an evaluation tells of the steps
+ * before it, too, unless a line before has. */
+static enum log_line_use read_train_time(struct log_reading *reading, struct job_event *event,
+                                         int64_t time_ns)
+{
+    bool is_first = !reading->memory[HAS_TRAIN_TIME];
+    bool is_told = !is_first && event->step == reading->memory[TRAIN_STEP];
+    bool is_evaluation = event->kind == JOB_EVALUATION_END;
+
+    settle_train_time(reading, event, time_ns);
+    if (event->step > 0 && !is_told) {
+        event->kind = JOB_STEP;
+        if (is_first)
+            event->count = event->step; /* all that the time has counted */
+        job_add(reading->job, event);
+    }
+    if (is_evaluation) {
+        event->kind = JOB_EVALUATION_END;
+        event->each_ns = JOB_NOT_KNOWN;
+        job_add(reading->job, event);
+    }
+    return LOG_LINE_USED;
+}
+
+/* nanoGPT evaluates within the iteration whose time it tells next: what that takes longer than the
+ * one before it is the evaluation's. */
+static void settle_evaluation(struct log_reading *reading, struct job_event *event)
+{
+    struct job_event evaluation = job_event_of(JOB_EVALUATION_END);
+    int64_t *memory = reading->memory;
+
+    event->is_length_loose = true; /* of the last of the steps that the line stands for */
+    if (memory[EVALUATION_LINE]) {
+        evaluation.line = memory[EVALUATION_LINE];
+        if (memory[ITER_NS] > 0 && event->each_ns > memory[ITER_NS]) {
+            evaluation.each_ns = event->each_ns - memory[ITER_NS];
+            event->each_ns = memory[ITER_NS];
+        }
+        job_add(reading->job, &evaluation);
+        memory[EVALUATION_LINE] = 0;
+    }
+    memory[ITER_NS] = event->each_ns > 0 ? event->each_ns : 0;
 }
 
 static bool recognises_line(struct log_text line)
@@ -146,16 +204,20 @@ static enum log_line_use read_other(struct log_reading *reading, struct log_text
 {
     struct log_text rest;
 
-    if (is_evaluation(line))
+    if (is_evaluation(line) && reading->memory[ITER_NS]) {
+        reading->memory[EVALUATION_LINE] = reading->line;
+    } else if (is_evaluation(line)) {
         log_tell(reading, line, JOB_EVALUATION_END);
-    else if (log_find_word(line, "saving checkpoint to ", &rest) ||
-             log_find_word(line, "Writing model to ", &rest))
+    } else if (log_find_word(line, "saving checkpoint to ", &rest) ||
+               log_find_word(line, "Writing model to ", &rest)) {
         log_tell(reading, line, JOB_CHECKPOINT_END);
-    else if (log_find_word(line, "tokens per iteration will be: ", &rest) ||
-             log_find_word(line, "Resuming training from ", &rest))
+    } else if (log_find_word(line, "tokens per iteration will be: ", &rest) ||
+               log_find_word(line, "Resuming training from ", &rest)) {
+        reading->memory[ITER_NS] = 0;
         log_tell(reading, line, JOB_START);
-    else
+    } else {
         return LOG_LINE_NONE;
+    }
     return LOG_LINE_USED;
 }
 
@@ -165,9 +227,10 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     int64_t time_ns;
 
     if (take_train_time(line, &event, &time_ns))
-        settle_train_time(reading, &event, time_ns);
-    else if (!take_iter(line, &event) && !take_step_of_all(line, &event) &&
-             !take_short(line, &event))
+        return read_train_time(reading, &event, time_ns);
+    if (take_iter(line, &event))
+        settle_evaluation(reading, &event);
+    else if (!take_step_of_all(line, &event) && !take_short(line, &event))
         return read_other(reading, line);
     job_add(reading->job, &event);
     return LOG_LINE_USED;

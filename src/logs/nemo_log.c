@@ -1,6 +1,9 @@
 /* Logs of NeMo 2: "Training epoch 0, iteration 45/99 | lr: ... | global_step: 45 |
- * reduced_train_loss: 11.96 | train_step_timing in s: 6.08 | TFLOPS_per_GPU: 1.249e+03 | ...". */
+ * reduced_train_loss: 11.96 | train_step_timing in s: 6.08 | TFLOPS_per_GPU: 1.249e+03 | ...", and
+ * what its DLLogger writes: 'DLLL {"timestamp": "1739210331.7", ..., "step": 16, "data": {...}}'.
+ */
 #include "logs/log_format.h"
+#include "logs/log_time.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -27,12 +30,48 @@ static bool take_step(struct log_text line, struct log_text *rest, struct job_ev
     return true;
 }
 
+static bool is_dllogger_step(struct log_text line)
+{
+    struct log_text rest;
+
+    return log_find(line, "DLLL {", &line) && log_find(line, "\"step\": ", &rest) &&
+           log_find(line, "\"train_step_timing in s\": ", &rest);
+}
+
 static bool recognises_line(struct log_text line)
 {
     struct job_event event = job_event_of(JOB_STEP);
     struct log_text rest;
 
-    return take_step(line, &rest, &event);
+    return take_step(line, &rest, &event) || is_dllogger_step(line);
+}
+
+/* What stands behind `name`, within quotes or without. */
+static bool find_member(struct log_text line, const char *name, struct log_text *value)
+{
+    if (!log_find(line, name, value))
+        return false;
+    (void)log_skip(value, "\"");
+    return true;
+}
+
+static enum log_line_use read_dllogger(struct log_reading *reading, struct log_text line)
+{
+    struct job_event event = job_event_of(JOB_STEP);
+    struct log_text value;
+
+    event.line = reading->line;
+    if (!find_member(line, "\"step\": ", &value) || !log_take_integer(&value, false, &event.step))
+        return LOG_LINE_NONE;
+    if (find_member(line, "\"timestamp\": ", &value) && log_take_epoch(&value, &event.time_ns))
+        event.clock = JOB_CLOCK_UTC;
+    if (find_member(line, "\"train_step_timing in s\": ", &value))
+        (void)log_take_length(&value, ns_per_second, &event.each_ns);
+    if (find_member(line, "\"reduced_train_loss\": ", &value))
+        (void)log_take_real(&value, false, &event.loss);
+    event.is_length_loose = true;
+    job_add(reading->job, &event);
+    return LOG_LINE_USED;
 }
 
 static bool goes_on(struct log_text line)
@@ -46,6 +85,8 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     struct log_text fields, rest;
     double number;
 
+    if (is_dllogger_step(line))
+        return read_dllogger(reading, line);
     if (!take_step(line, &fields, &event)) {
         if (!log_find(line, "`Trainer.fit` stopped", &rest))
             return LOG_LINE_NONE;

@@ -25,6 +25,13 @@ static const struct log_format *const formats[] = {
 /* Lines that were wrapped are put together again up to this. */
 enum { WRAPPED_BYTES_MAX = 16384, WRAPPED_LINES_MAX = 6 };
 
+/* A text may begin with a hole; one of fewer bytes is seen to its end. */
+enum { HOLE_BYTES = 65536 };
+
+/* So many lines of a format that gives way are no proof that steps are told in it: an engine tells
+ * of step 0 once on each rank. */
+enum { FEW_LINES = 4 };
+
 /* All that reading one file needs. */
 struct log_walk {
     struct log_reading reading;
@@ -33,6 +40,7 @@ struct log_walk {
     char wrapped[WRAPPED_BYTES_MAX]; /* the beginning of a line that goes on */
     size_t wrapped_bytes;
     int wrapped_lines;
+    bool is_format_weak; /* told by a line that several programs write */
 };
 
 const struct log_format *const *all_log_formats(void)
@@ -78,6 +86,14 @@ static const struct log_format *format_of_line(struct log_text line)
 {
     for (size_t i = 0; formats[i]; i++)
         if (formats[i]->recognises && formats[i]->recognises(line))
+            return formats[i];
+    return NULL;
+}
+
+static const struct log_format *format_that_line_may_be(struct log_text line)
+{
+    for (size_t i = 0; formats[i]; i++)
+        if (formats[i]->may_recognise && formats[i]->may_recognise(line))
             return formats[i];
     return NULL;
 }
@@ -155,6 +171,37 @@ static enum log_line_use read_wrapped(struct log_walk *walk, struct log_text lin
     return use;
 }
 
+/* Another format than so far: its lines tell of the same steps. */
+static void change_format(struct log_walk *walk, const struct log_format *format)
+{
+    struct job_event event = job_event_of(JOB_STEPS_ANEW);
+
+    job_add(walk->reading.job, &event);
+    memset(walk->reading.memory, 0, sizeof walk->reading.memory);
+    walk->wrapped_bytes = 0;
+    walk->outcome->format = format;
+}
+
+/* The format of the file, as far as its lines up to this one tell. */
+static void settle_format(struct log_walk *walk, struct log_text line)
+{
+    const struct log_format *so_far = walk->outcome->format, *format;
+
+    if (so_far && !so_far->gives_way && !walk->is_format_weak)
+        return;
+    format = format_of_line(line);
+    if (!format && (!so_far || (so_far->gives_way && walk->outcome->step_lines < FEW_LINES))) {
+        format = format_that_line_may_be(line);
+        walk->is_format_weak = format != NULL;
+    } else if (format) {
+        walk->is_format_weak = false;
+    }
+    if (so_far && format && format != so_far)
+        change_format(walk, format);
+    else if (format)
+        walk->outcome->format = format;
+}
+
 static void read_line(struct log_walk *walk, struct log_text line)
 {
     enum log_line_use use = LOG_LINE_NONE;
@@ -163,8 +210,7 @@ static void read_line(struct log_walk *walk, struct log_text line)
         line.end--;
     if (line.at == line.end)
         return;
-    if (!walk->outcome->format)
-        walk->outcome->format = format_of_line(line);
+    settle_format(walk, line);
     if (walk->outcome->format)
         use = read_wrapped(walk, line);
     if (use == LOG_LINE_NONE)
@@ -200,15 +246,49 @@ static bool read_whole(struct log_walk *walk, struct input_stream *input, struct
     return is_read;
 }
 
+/* A byte that no text has; NULL: none. A hole of zero bytes in a text is none of its own: it is
+ * left where a file was cut while a process wrote to it, or where a machine broke down. */
+static const char *find_no_text(struct input_window head)
+{
+    const char *other = NULL;
+    size_t others = 0, zeros = 0;
+
+    for (size_t i = 0; i < head.length; i++) {
+        unsigned char c = (unsigned char)head.text[i];
+
+        if (c == '\0') {
+            zeros++;
+        } else if (c < ' ' && !strchr("\a\b\t\n\v\f\r\x1b", c)) {
+            other = other ? other : head.text + i;
+            others++;
+        }
+    }
+    if (zeros == 0)
+        return NULL;
+    if (zeros == head.length)
+        return head.length >= HOLE_BYTES ? NULL : head.text;
+    return others > (head.length - zeros) / 1000 ? memchr(head.text, '\0', head.length) : NULL;
+}
+
+/* Notepad's and PowerShell's mark of text that has two bytes a character. */
+static bool is_utf16(struct input_window head)
+{
+    return head.length >= 2 &&
+           (memcmp(head.text, "\xff\xfe", 2) == 0 || memcmp(head.text, "\xfe\xff", 2) == 0);
+}
+
 static bool refuse_no_text(const struct input_stream *input, struct input_window head,
                            struct error *error)
 {
-    const char *zero = memchr(head.text, '\0', head.length);
+    const char *zero = find_no_text(head);
 
     if (head.length == 0 && input->is_broken)
         return error_set(error, ERROR_INPUT, "nothing can be read: %s", input->breakage);
     if (head.length == 0)
         return error_set(error, ERROR_INPUT, "empty: was the job started at all?");
+    if (is_utf16(head))
+        return error_set(error, ERROR_INPUT,
+                         "text in UTF-16, expected UTF-8 (convert it: 'iconv -f UTF-16 -t UTF-8')");
     if (zero)
         return error_set(error, ERROR_INPUT,
                          "not a log: byte %zu is zero, expected text (name the file that the job's "

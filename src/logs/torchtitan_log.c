@@ -42,7 +42,7 @@ static void take_fields(struct log_text fields, struct job_event *event)
 
     if (log_find(fields, "  loss:", &rest))
         (void)log_take_real(&rest, false, &event->loss);
-    if (log_find(fields, "tps:", &rest))
+    if (log_find(fields, "tps:", &rest) || log_find(fields, "wps:", &rest))
         (void)log_take_real(&rest, true, &event->tokens_per_second);
     if (log_find(fields, "tflops:", &rest) && log_take_real(&rest, true, &number))
         event->flops_per_second = number * 1e12;

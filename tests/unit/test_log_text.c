@@ -53,6 +53,14 @@ static void times_are_read_as_logs_write_them(void **state)
         {"Thu Jul  3 09:48:56 CEST 2025", 1751536136, 0, JOB_CLOCK_LOCAL},
         {"node12: 2024-02-29 00:00:00 x", 1709164800, 0, JOB_CLOCK_LOCAL},
         {"I0731 09:47:48.898259     514 a.cc:4] x", 81424068, 898259000, JOB_CLOCK_LOCAL},
+        {"I20250731 09:47:48.898259 514 a.cc:4] x", 1753955268, 898259000, JOB_CLOCK_LOCAL},
+        {"Jul 31 09:47:48 node12 python[7]: x", 81424068, 0, JOB_CLOCK_LOCAL},
+        {"Jul  1 09:47:48 x", 78832068, 0, JOB_CLOCK_LOCAL},
+        {"INFO 07-31 09:47:48 x", 81424068, 0, JOB_CLOCK_LOCAL},
+        {"[07/31 09:47:48 train]: x", 81424068, 0, JOB_CLOCK_LOCAL},
+        {"31.07.2025 09:47:48 x", 1753955268, 0, JOB_CLOCK_LOCAL},
+        {"train_fp8/0  [2025-04-13 23:41:12] x", 1744587672, 0, JOB_CLOCK_LOCAL},
+        {"worker-1  | [2025-04-13 23:41:12] x", 1744587672, 0, JOB_CLOCK_LOCAL},
         {"12:34:56.5 x", 45296, 500000000, JOB_CLOCK_LOCAL},
     };
 
@@ -74,6 +82,13 @@ static void times_in_the_text_are_not_those_of_the_line(void **state)
         "run_name: 2025-04-13 23:41:12",
         "saved to data-2025-04-13-23:41:12",
         "2025-13-13 23:41:12",
+        "9999-12-13 23:41:12",
+        "resumed the run of Jul 31 09:47:48",
+        "run7 begun 07-31 09:47:48",
+        "31.13.2025 09:47:48",
+        "Jul 32 09:47:48 x",
+        "Jux 31 09:47:48 x",
+        "worker-1 of 3 | [2025-04-13 23:41:12] x",
         "2025-04-13 24:41:12",
         "2025-04-13 23:41:123",
         "step 12:34:56",
@@ -124,6 +139,21 @@ static void numbers_are_read_without_rounding(void **state)
     assert_false(log_take_integer(&text, false, &number));
 }
 
+static void seconds_since_1970_are_read(void **state)
+{
+    struct log_text text = text_of("1739210331.717398\"");
+    int64_t ns = 0;
+
+    (void)state;
+    assert_true(log_take_epoch(&text, &ns));
+    assert_int_equal(ns, INT64_C(1739210331717398000));
+    assert_string_equal(text.at, "\"");
+    text = text_of("-1");
+    assert_false(log_take_epoch(&text, &ns));
+    text = text_of("99999999999");
+    assert_false(log_take_epoch(&text, &ns));
+}
+
 static void bars_are_read(void **state)
 {
     struct log_bar bar;
@@ -134,6 +164,11 @@ static void bars_are_read(void **state)
     assert_int_equal(bar.total, 1000);
     assert_int_equal(bar.elapsed_ns, INT64_C(3700000000000));
     assert_int_equal(log_text_length(bar.title), strlen("Epoch 3"));
+    assert_true(log_take_bar(text_of("Epoch 80:  67% 10/15 [02:53<01:18, 15.76s/it]"), &bar));
+    assert_int_equal(bar.done, 10);
+    assert_int_equal(log_text_length(bar.title), strlen("Epoch 80"));
+    assert_int_equal(bar.elapsed_ns, INT64_C(173000000000));
+    assert_false(log_take_bar(text_of("10% of 3 10/15 [02:53<01:18]"), &bar));
     assert_true(log_take_bar(text_of(" 10%|  | 1/10 [00:07<?, ?it/s]"), &bar));
     assert_int_equal(log_text_length(bar.title), 0);
     assert_true(log_take_rich_bar(
@@ -166,6 +201,7 @@ int main(void)
         cmocka_unit_test(times_in_the_text_are_not_those_of_the_line),
         cmocka_unit_test(numbers_are_read_without_rounding),
         cmocka_unit_test(bars_are_read),
+        cmocka_unit_test(seconds_since_1970_are_read),
         cmocka_unit_test(words_stand_alone),
     };
 
