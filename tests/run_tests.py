@@ -474,7 +474,9 @@ class SideBySide:
 
 def main() -> None:
     if sys.argv[1:] == ["--help"]:
-        print("usage: ./dev test [--list] [GROUP...]\n\nWithout a group: all of them, in this order:\n")
+        print(
+            "usage: ./dev test [--list] [GROUP...]\n\nWithout a group: all of them, in this order:\n"
+        )
     if sys.argv[1:] in (["--list"], ["--help"]):
         print("\n".join(f"{group.name:<22}{group.title}" for group in GROUPS))
         return
