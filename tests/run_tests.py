@@ -257,6 +257,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "replays-of-ranks",
+        "properties: several ranks with a known length of each step with any change",
+        script("tests/properties/known_replays.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "memory-of-events",
         "how much memory an event takes",
         script("tests/properties/memory_of_events.py", PROGRAM),

@@ -39,6 +39,12 @@ static void add_price(struct results *results, const struct replay_study *study,
     if (replay_study_try(study, &scenario, &estimate)) {
         price->replayed_step_ns = estimate.step_ns;
         price->replayed_speedup = estimate.speedup;
+        if (estimate.is_range) {
+            price->least_speedup = estimate.least_speedup;
+            price->most_speedup = estimate.most_speedup;
+        }
+        if (price->ceiling_speedup > 0 && estimate.most_speedup > price->ceiling_speedup)
+            price->ceiling_speedup = estimate.most_speedup;
     }
     finding->price = price;
 }

@@ -15,8 +15,8 @@ static struct section *advise(struct results *results, const struct analysis_inp
         results, "advice", "Advice",
         advice.priced
             ? "What costs time, the dearest first. \"At most 1.20x\": a step is at most that many "
-              "times as fast if all of it goes. Findings may be about the same time: do not add "
-              "them up."
+              "times as fast, whether that time alone goes or the change replayed with it is "
+              "made. Findings may be about the same time: do not add them up."
             : results_format(results, "Nothing above 2 %% of the %s was found.",
                              step_word(input->ledger)));
     for (size_t i = 0; i < advice.count; i++)

@@ -5,6 +5,7 @@
 #include "base/apportion.h"
 #include "replay/replay_study.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -56,6 +57,20 @@ static int64_t recompute_ns(const struct analysis_input *input)
     return total_ns;
 }
 
+static int64_t held_ns(const struct analysis_input *input, const struct scenario_change *change)
+{
+    int64_t sum_ns = 0;
+
+    if (change->target == TARGET_KERNEL)
+        return kernel_ns(input, change);
+    if (change->target == TARGET_RECOMPUTE)
+        return recompute_ns(input);
+    for (unsigned account = 0; account < ACCOUNT_COUNT; account++)
+        if (accounts_of_target[change->target] >> account & 1)
+            sum_ns += ledger_account_ns(input->ledger, (enum account)account);
+    return sum_ns;
+}
+
 /* What is left of all steps where the time is only taken out of its accounts. */
 static int64_t after_removal_ns(const struct analysis_input *input, const struct scenario *scenario)
 {
@@ -64,16 +79,38 @@ static int64_t after_removal_ns(const struct analysis_input *input, const struct
 
     for (size_t i = 0; i < scenario->change_count; i++) {
         const struct scenario_change *change = &scenario->changes[i];
-        int64_t held_ns = change->target == TARGET_KERNEL ? kernel_ns(input, change) : 0;
 
-        if (change->target == TARGET_RECOMPUTE)
-            held_ns = recompute_ns(input);
-        for (unsigned account = 0; account < ACCOUNT_COUNT; account++)
-            if (accounts_of_target[change->target] >> account & 1)
-                held_ns += ledger_account_ns(input->ledger, (enum account)account);
-        removed_ns += (double)held_ns * (1 - change->factor);
+        if (change->rank < 0 || change->rank == input->trace->facts.rank)
+            removed_ns += (double)held_ns(input, change) *
+                          (change->word == NO_SCENARIO_WORD ? 1 - change->factor : 1);
     }
     return removed_ns >= (double)whole_ns ? 0 : whole_ns - llround(removed_ns);
+}
+
+enum { CHANGE, STEP_TIME, SPEEDUP, REMOVAL_SPEEDUP, LEAST_SPEEDUP, MOST_SPEEDUP };
+
+static struct value speedup_value(double speedup)
+{
+    return speedup > 0 ? value_number(speedup)
+                       : value_not_known("nothing would be left of the step");
+}
+
+static void fill_estimate(struct value *cells, const struct replay_estimate *estimate,
+                          bool has_ranges)
+{
+    cells[STEP_TIME] = value_time_ns(estimate->step_ns);
+    cells[SPEEDUP] = speedup_value(estimate->speedup);
+    if (!has_ranges)
+        return;
+    cells[LEAST_SPEEDUP] = speedup_value(estimate->least_speedup);
+    cells[MOST_SPEEDUP] = speedup_value(estimate->most_speedup);
+}
+
+static void fill_unknown(struct value *cells, const char *what_would_tell, bool has_ranges)
+{
+    cells[STEP_TIME] = cells[SPEEDUP] = value_not_known(what_would_tell);
+    if (has_ranges)
+        cells[LEAST_SPEEDUP] = cells[MOST_SPEEDUP] = cells[SPEEDUP];
 }
 
 static void add_change(struct results *results, struct table *table,
@@ -82,38 +119,53 @@ static void add_change(struct results *results, struct table *table,
 {
     struct value *cells = table_add_row(results, table, 0);
     int64_t whole_ns = ledger_total_ns(input->ledger), left_ns = after_removal_ns(input, scenario);
+    bool has_ranges = table->column_count > LEAST_SPEEDUP;
     struct replay_estimate estimate;
 
-    cells[0] = value_text(results_text(results, scenario->text));
-    cells[3] = left_ns > 0 ? value_number((double)whole_ns / (double)left_ns)
-                           : value_not_known("nothing would be left of the step");
-    if (replay_study_try(study, scenario, &estimate)) {
-        cells[1] = value_time_ns(estimate.step_ns);
-        cells[2] = estimate.speedup > 0 ? value_number(estimate.speedup)
-                                        : value_not_known("nothing would be left of the step");
-        return;
-    }
-    cells[1] = value_not_known("a trace whose replay is within 2 % of the recording");
-    cells[2] = cells[1];
+    cells[CHANGE] = value_text(results_text(results, scenario->text));
+    cells[REMOVAL_SPEEDUP] = speedup_value(left_ns > 0 ? (double)whole_ns / (double)left_ns : 0);
+    if (replay_study_try(study, scenario, &estimate))
+        fill_estimate(cells, &estimate, has_ranges);
+    else
+        fill_unknown(cells, "a trace whose replay is within 2 % of the recording", has_ranges);
+}
+
+static bool has_ranges(const struct analysis_input *input)
+{
+    for (size_t i = 0; i < input->options->scenario_count; i++)
+        if (scenario_has_word(&input->options->scenarios[i], SCENARIO_WORD_WORKERS,
+                              input->trace->facts.rank))
+            return true;
+    return false;
 }
 
 static void add_changes(struct results *results, struct section *section,
                         const struct analysis_input *input, const struct replay_study *study)
 {
     const struct column columns[] = {
-        {"change", "change", UNIT_TEXT, 0, false},
-        {"step_time", input->ledger->source == WINDOW_WHOLE ? "window" : "step", UNIT_TIME_NS, 0,
-         false},
-        {"speedup", "times as fast", UNIT_NUMBER, 0, false},
-        {"removal_speedup", "by removal alone", UNIT_NUMBER, 0, false},
+        [CHANGE] = {"change", "change", UNIT_TEXT, 0, false},
+        [STEP_TIME] = {"step_time", input->ledger->source == WINDOW_WHOLE ? "window" : "step",
+                       UNIT_TIME_NS, 0, false},
+        [SPEEDUP] = {"speedup", "times as fast", UNIT_NUMBER, 0, false},
+        [REMOVAL_SPEEDUP] = {"removal_speedup", "by removal alone", UNIT_NUMBER, 0, false},
+        [LEAST_SPEEDUP] = {"least_speedup", "at least", UNIT_NUMBER, 0, false},
+        [MOST_SPEEDUP] = {"most_speedup", "at most", UNIT_NUMBER, 0, false},
     };
-    struct table *table = section_add_table(results, section, "changes", "Replayed with a change",
-                                            columns, sizeof columns / sizeof *columns);
+    bool with_ranges = has_ranges(input);
+    struct table *table =
+        section_add_table(results, section, "changes", "Replayed with a change", columns,
+                          with_ranges ? sizeof columns / sizeof *columns : (size_t)LEAST_SPEEDUP);
 
-    table->note = "\"By removal alone\": the time is only taken out of its accounts, and nothing "
-                  "else moves.";
+    table->note = with_ranges
+                      ? "\"By removal alone\": the time is only taken out of its accounts, and "
+                        "nothing else moves. \"data=workers\": at least, if the workers share the "
+                        "core of the thread that launches; at most, if they have cores of their "
+                        "own; the trace does not tell, and the step is half-way."
+                      : "\"By removal alone\": the time is only taken out of its accounts, and "
+                        "nothing else moves.";
     for (size_t i = 0; i < input->options->scenario_count; i++)
-        add_change(results, table, input, study, &input->options->scenarios[i]);
+        if (!scenario_has_target(&input->options->scenarios[i], TARGET_WAITING))
+            add_change(results, table, input, study, &input->options->scenarios[i]);
 }
 
 static void add_errors(struct results *results, struct section *section,
@@ -153,6 +205,43 @@ static void warn_of_patterns(struct results *results, struct section *section,
     }
 }
 
+/* NULL, or what this rank alone does not tell of the change. */
+static const char *what_is_elsewhere(struct results *results, const struct analysis_input *input,
+                                     const struct scenario *scenario)
+{
+    int64_t rank = input->trace->facts.rank;
+
+    if (scenario_has_target(scenario, TARGET_WAITING))
+        return results_format(results, "'%s' is replayed for all ranks together only",
+                              scenario->text);
+    for (size_t i = 0; i < scenario->change_count; i++)
+        if (scenario->changes[i].rank >= 0 && scenario->changes[i].rank != rank)
+            return rank < 0
+                       ? results_format(results,
+                                        "'%s' names a rank, and the trace does not say "
+                                        "which rank it is",
+                                        scenario->text)
+                       : results_format(results, "'%s' changes another rank: this is rank %" PRId64,
+                                        scenario->text, rank);
+    return NULL;
+}
+
+static void note_other_ranks(struct results *results, struct section *section,
+                             const struct analysis_input *input)
+{
+    for (size_t i = 0; i < input->options->scenario_count; i++) {
+        const char *what = what_is_elsewhere(results, input, &input->options->scenarios[i]);
+
+        if (what)
+            section_add_finding(
+                results, section,
+                (struct finding){.what = what,
+                                 .try_this = "see \"All ranks\", from the traces of all ranks or "
+                                             "the folder they are in",
+                                 .cost_ns = -1});
+    }
+}
+
 static struct section *replay_changes(struct results *results, const struct analysis_input *input)
 {
     const struct replay_study *study = input->study;
@@ -162,7 +251,7 @@ static struct section *replay_changes(struct results *results, const struct anal
         return NULL;
     section = section_new(results, "what_if", "What if",
                           "The steps replayed: each thread, call and kernel starts when what it "
-                          "waits for has ended.");
+                          "waits for has ended; communication is as long as recorded.");
     if (!study) {
         section_add_finding(
             results, section,
@@ -176,6 +265,7 @@ static struct section *replay_changes(struct results *results, const struct anal
     if (study->is_refused)
         warn_of_refused_replay(results, section, study, "no estimate");
     warn_of_patterns(results, section, input);
+    note_other_ranks(results, section, input);
     add_changes(results, section, input, study);
     return section;
 }

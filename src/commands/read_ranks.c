@@ -2,6 +2,7 @@
 #include "commands/read_ranks.h"
 
 #include "analyses/ranks_overview.h"
+#include "analyses/ranks_what_if.h"
 #include "base/invariant.h"
 #include "base/whole_file.h"
 #include "commands/booked_trace.h"
@@ -37,6 +38,7 @@ struct rank_taker {
 struct taking {
     struct rank_taker *taker;
     bool makes_digests;
+    bool makes_courses;
     enum ranks_in_full in_full;
     int64_t rank; /* for ONE_RANK_IN_FULL: that one; -1: the lowest so far */
 };
@@ -94,6 +96,26 @@ static void keep_digest(struct rank_taker *taker, const struct trace *trace,
     pthread_mutex_unlock(&taker->lock);
 }
 
+static void keep_course(struct rank_taker *taker, const struct trace *trace,
+                        const struct booked_trace *booked)
+{
+    const struct analysis_options *options = &taker->reading->plan->analysis;
+    uint8_t *is_recomputed;
+    struct rank_course course = {0};
+
+    if (booked->ledger.is_cpu_only || booked->ledger.step_count == 0)
+        return;
+    is_recomputed = find_recomputed(&booked->costs.contexts, trace);
+    rank_course_take(&course,
+                     &(struct recorded_steps){
+                         .trace = trace, .ledger = &booked->ledger, .is_recomputed = is_recomputed},
+                     options->scenarios, options->scenario_count);
+    free(is_recomputed);
+    pthread_mutex_lock(&taker->lock);
+    rank_courses_add(taker->reading->courses, &course);
+    pthread_mutex_unlock(&taker->lock);
+}
+
 static bool take_trace(struct results *results, const struct trace *trace, const void *context,
                        struct error *error)
 {
@@ -105,6 +127,8 @@ static bool take_trace(struct results *results, const struct trace *trace, const
         return false;
     if (taking->makes_digests)
         keep_digest(taking->taker, trace, &booked);
+    if (taking->makes_courses)
+        keep_course(taking->taker, trace, &booked);
     if (may_be_wanted(taking, trace))
         analyse_trace(results, trace, &booked, reading->plan);
     return true;
@@ -255,14 +279,16 @@ static void read_wanted(struct results *results, struct rank_taker *taker, bool 
     const struct rank_reading *reading = taker->reading;
     struct taking taking = {.taker = taker,
                             .in_full = prints_all ? EVERY_RANK_IN_FULL : ONE_RANK_IN_FULL,
-                            .rank = reading->rank};
+                            .rank = reading->rank,
+                            .makes_courses = reading->courses != NULL};
     size_t only = prints_all ? SIZE_MAX : place_of_wanted(taker->set, reading->rank);
     struct file_choice wanted = {0};
 
     wanted.traces.files =
         require_memory(calloc(taker->files->count + 1, sizeof *wanted.traces.files));
     for (size_t i = 0; i < taker->files->count; i++)
-        if (prints_all ? !is_digest_file(&taker->files->files[i]) : i == only)
+        if (prints_all || taking.makes_courses ? !is_digest_file(&taker->files->files[i])
+                                               : i == only)
             choose_file(&wanted, &taker->files->files[i]);
     taker->has_lowest = false;
     read_traces(results, &wanted.traces, &taking);
@@ -319,7 +345,10 @@ bool read_ranks(struct digest_set *set, struct results *results, const struct in
     struct file_choice share = share_of_process(set, files, world);
     bool is_alone = world->size <= 1;
     bool prints_all = wants_all(reading, share.trace_count);
-    struct taking taking = {.taker = &taker, .makes_digests = true, .rank = reading->rank};
+    struct taking taking = {.taker = &taker,
+                            .makes_digests = true,
+                            .makes_courses = is_alone && reading->courses,
+                            .rank = reading->rank};
 
     if (reading->in_full != NO_RANK_IN_FULL && is_alone)
         taking.in_full = prints_all && reading->rank < 0 ? EVERY_RANK_IN_FULL : ONE_RANK_IN_FULL;
@@ -409,15 +438,23 @@ static void note_problems(struct results *results, const struct digest_set *set)
 static void add_overview(struct results *results, struct digest_set *set,
                          const struct rank_reading *reading)
 {
+    const struct analysis_options *options = &reading->plan->analysis;
     SCOPED(all_ranks) run = {0};
 
     all_ranks_init(&run, set, reading->layout);
-    if (run.count + run.double_count > 1 || results->rank_count == 0)
-        results->overview = compare_ranks(results, &run, reading->plan->analysis.top);
+    if (run.count + run.double_count <= 1 && results->rank_count > 0)
+        return;
+    results->overview = compare_ranks(results, &run, options->top);
+    if (reading->courses)
+        add_ranks_what_if(results, results->overview, &run,
+                          &(struct ranks_changes){.courses = reading->courses,
+                                                  .scenarios = options->scenarios,
+                                                  .scenario_count = options->scenario_count});
 }
 
-bool read_run(struct digest_set *set, struct results *results, const struct input_files *files,
-              const struct rank_reading *reading, struct error *error)
+static bool read_and_compare(struct digest_set *set, struct results *results,
+                             const struct input_files *files, const struct rank_reading *reading,
+                             struct error *error)
 {
     if (!read_ranks(set, results, files, reading, error))
         return false;
@@ -432,6 +469,17 @@ bool read_run(struct digest_set *set, struct results *results, const struct inpu
     note_passed_over(results, files);
     add_overview(results, set, reading);
     return true;
+}
+
+bool read_run(struct digest_set *set, struct results *results, const struct input_files *files,
+              const struct rank_reading *reading, struct error *error)
+{
+    SCOPED(rank_courses) courses = {0};
+    struct rank_reading with_courses = *reading;
+
+    if (reading->plan->analysis.scenario_count > 0)
+        with_courses.courses = &courses;
+    return read_and_compare(set, results, files, &with_courses, error);
 }
 
 bool judge_ranks_read(const struct digest_set *set, struct error *error)

@@ -11,6 +11,7 @@
 #include "commands/mpi_world.h"
 #include "ranks/digest_set.h"
 #include "ranks/rank_layout.h"
+#include "replay/rank_course.h"
 #include "results/results.h"
 
 #include <stdbool.h>
@@ -35,6 +36,8 @@ struct rank_reading {
     const struct analysis_plan *plan;
     const struct rank_layout *layout; /* NULL: not said */
     const struct mpi_world *world;
+    struct rank_courses *courses; /* of all traces, added in the first process, for replays of the
+                                     plan's scenarios; NULL: none */
 };
 
 /* Adds the digests of `files` to `set`, and files that gave none as its problems; full results go

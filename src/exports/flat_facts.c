@@ -154,6 +154,10 @@ static void add_price(struct growing_table *growing, struct value *cells,
             cells[16] = value_time_ns(price->replayed_step_ns);
         if (price->replayed_speedup > 0)
             cells[17] = value_number(price->replayed_speedup);
+        if (price->most_speedup > 0) {
+            cells[18] = value_number(price->least_speedup);
+            cells[19] = value_number(price->most_speedup);
+        }
     }
 }
 
@@ -236,7 +240,9 @@ static void open_tables(struct fact_tables *facts, struct flat_tables *flat)
                                                   {"confidence_reason", UNIT_TEXT},
                                                   {"change", UNIT_TEXT},
                                                   {"replayed_step_ns", UNIT_TIME_NS},
-                                                  {"replayed_speedup", UNIT_NUMBER}};
+                                                  {"replayed_speedup", UNIT_NUMBER},
+                                                  {"replayed_least_speedup", UNIT_NUMBER},
+                                                  {"replayed_most_speedup", UNIT_NUMBER}};
     static const struct flat_column not_known[] = {{"trace", UNIT_COUNT},     {"rank", UNIT_COUNT},
                                                    {"table_name", UNIT_TEXT}, {"row", UNIT_COUNT},
                                                    {"column", UNIT_TEXT},     {"needs", UNIT_TEXT}};

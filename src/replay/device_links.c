@@ -67,11 +67,12 @@ void add_device_tasks(struct graph_building *building)
     for (uint32_t i = 0; i < trace->device_count; i++) {
         if (!building->is_chosen[i])
             continue;
-        building->task_of_event[i] = add_task(building, TASK_DEVICE, trace->device[i].duration_ns);
-        building->out->tasks[building->task_of_event[i]].event = i;
+        building->out->task_of_event[i] =
+            add_task(building, TASK_DEVICE, trace->device[i].duration_ns);
+        building->out->tasks[building->out->task_of_event[i]].event = i;
         if (building->is_recomputed && trace_operator_of(trace, i) != NO_EVENT &&
             building->is_recomputed[trace_operator_of(trace, i)])
-            building->out->tasks[building->task_of_event[i]].recompute_ns =
+            building->out->tasks[building->out->task_of_event[i]].recompute_ns =
                 trace->device[i].duration_ns;
     }
 }
@@ -163,7 +164,7 @@ static uint32_t add_room(struct graph_building *building, uint32_t running, uint
     const struct event *device = building->trace->device;
     uint32_t room =
         add_task(building, TASK_ROOM, device[event].start_ns - device[running].start_ns);
-    const struct trace_task *task = &building->out->tasks[building->task_of_event[running]];
+    const struct trace_task *task = &building->out->tasks[building->out->task_of_event[running]];
 
     building->out->tasks[room].event = running;
     building->out->tasks[room].recompute_ns = task->recompute_ns;
@@ -183,7 +184,7 @@ static uint32_t what_held_up(struct graph_building *building, uint32_t event, in
 
     if (other != NO_EVENT) {
         *delay_ns = later_of(device[event].start_ns - event_end_ns(&device[other]), 0);
-        return building->task_of_event[other];
+        return building->out->task_of_event[other];
     }
     other = full_device_before(building, event, free_ns, last_started);
     if (other == NO_EVENT)
@@ -199,11 +200,12 @@ static void link_device_task(struct graph_building *building, uint32_t event,
     const struct trace *trace = building->trace;
     const struct event *device = trace->device;
     struct work_needs *needs = &building->needs[event];
-    uint32_t task = building->task_of_event[event], before = event_before(building, event);
+    uint32_t task = building->out->task_of_event[event], before = event_before(building, event);
     uint32_t launch = trace->launch[event];
     uint32_t cut = launch == NO_EVENT ? NO_EVENT : building->cut_of_host[launch];
     int64_t start_ns = device[event].start_ns, delay_ns = building->gap_ns, free_ns = INT64_MIN;
     int64_t arrived_ns = INT64_MIN;
+    bool is_first_of_cut = cut != NO_EVENT && building->delay_of_cut[cut] == NO_EVENT;
 
     *needs = (struct work_needs){NO_EVENT, NO_EVENT, NO_EVENT};
     if (before == NO_EVENT && cut == NO_EVENT) {
@@ -211,7 +213,7 @@ static void link_device_task(struct graph_building *building, uint32_t event,
         return;
     }
     if (before != NO_EVENT) {
-        needs->before = building->task_of_event[before];
+        needs->before = building->out->task_of_event[before];
         free_ns = event_end_ns(&device[before]);
     }
     if (cut != NO_EVENT) {
@@ -224,6 +226,9 @@ static void link_device_task(struct graph_building *building, uint32_t event,
     else if (start_ns - later_of(free_ns, arrived_ns) > longest_hand_over_ns)
         needs->other =
             what_held_up(building, event, later_of(free_ns, arrived_ns), last_started, &delay_ns);
+    if (is_first_of_cut) /* its own delay is a part of the way from the call */
+        building->out->tasks[needs->launch].duration_ns = later_of(
+            building->out->tasks[needs->launch].duration_ns + building->gap_ns - delay_ns, 0);
     need_all(building, task, needs);
     if (cut == NO_EVENT && launch != NO_EVENT)
         building->out->tasks[task].floor_ns = start_ns - building->range_ns[0] - delay_ns;

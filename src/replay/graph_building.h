@@ -68,4 +68,7 @@ void link_device_tasks(struct graph_building *building);
 /* Calls of the host that return only when work of the device has ended. Likewise. */
 void link_waiting_calls(struct graph_building *building);
 
+/* Which times of the host a CUDA graph would take out. Likewise, before link_waiting_calls. */
+void mark_captured_tasks(struct graph_building *building);
+
 #endif

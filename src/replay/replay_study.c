@@ -2,6 +2,7 @@
 #include "replay/replay_study.h"
 
 #include "ledger/step_finder.h"
+#include "replay/loader_cost.h"
 
 #include <math.h>
 
@@ -14,12 +15,30 @@ void replay_study_begin(struct replay_study *study, const struct recorded_steps 
     study->is_refused = study->graph.is_circular || recorded_ns <= 0;
     if (study->is_refused)
         return;
-    study->unchanged = trace_graph_replay(&study->graph, NULL);
+    study->unchanged =
+        trace_graph_replay(&study->graph, &(struct replay_terms){.host_slowdown = 1});
     study->length_error = fabs((double)study->unchanged.length_ns - recorded_ns) / recorded_ns;
     study->start_error =
         (double)study->unchanged.start_error_ns * (double)steps->ledger->step_count / recorded_ns;
     study->is_refused =
         study->length_error > REPLAY_ERROR_MAX || study->start_error > REPLAY_ERROR_MAX;
+}
+
+/* What is left of the length, where the loader's work shares the launching core so much. */
+static double share_left(const struct replay_study *study, const struct scenario *scenario,
+                         double core_share)
+{
+    struct replay_terms terms = {.scenario = scenario,
+                                 .host_slowdown =
+                                     loader_slowdown(&study->graph, scenario, core_share)};
+
+    return (double)trace_graph_replay(&study->graph, &terms).length_ns /
+           (double)study->unchanged.length_ns;
+}
+
+static double speedup_of(double share)
+{
+    return share > 0 ? 1 / share : 0;
 }
 
 bool replay_study_try(const struct replay_study *study, const struct scenario *scenario,
@@ -28,13 +47,18 @@ bool replay_study_try(const struct replay_study *study, const struct scenario *s
     const struct ledger *ledger = study->graph.ledger;
     double share;
 
-    if (study->is_refused)
+    if (study->is_refused || scenario_has_target(scenario, TARGET_WAITING))
         return false;
-    share = (double)trace_graph_replay(&study->graph, scenario).length_ns /
-            (double)study->unchanged.length_ns;
+    share = share_left(study, scenario, CORE_SHARE_USUAL);
     estimate->step_ns =
         llround((double)ledger_total_ns(ledger) / (double)ledger->step_count * share);
-    estimate->speedup = share > 0 ? 1 / share : 0;
+    estimate->speedup = estimate->least_speedup = estimate->most_speedup = speedup_of(share);
+    estimate->is_range =
+        scenario_has_word(scenario, SCENARIO_WORD_WORKERS, study->graph.trace->facts.rank);
+    if (estimate->is_range) {
+        estimate->least_speedup = speedup_of(share_left(study, scenario, CORE_SHARE_MOST));
+        estimate->most_speedup = speedup_of(share_left(study, scenario, CORE_SHARE_LEAST));
+    }
     return true;
 }
 

@@ -22,15 +22,18 @@ struct replay_study {
 };
 
 struct replay_estimate {
-    int64_t step_ns; /* mean */
-    double speedup;  /* how many times as fast; 0: nothing is left of the step */
+    int64_t step_ns;      /* mean */
+    double speedup;       /* how many times as fast; 0: nothing is left of the step */
+    bool is_range;        /* the trace alone does not tell: "data=workers" */
+    double least_speedup; /* of a range; else speedup */
+    double most_speedup;
 };
 
 /* `study` must be zeroed; trace and ledger must outlive it. The ledger must have a step, and device
  * work. */
 void replay_study_begin(struct replay_study *study, const struct recorded_steps *steps);
 
-/* False where the study is refused. */
+/* False where the study is refused, and where the change is about the other ranks ("waiting"). */
 MUST_USE bool replay_study_try(const struct replay_study *study, const struct scenario *scenario,
                                struct replay_estimate *estimate);
 

@@ -10,33 +10,31 @@ static const int64_t long_ago_ns = -((int64_t)1 << 61);
 
 /* The scenario's factors, found once. */
 struct factors {
-    double data, host, launch, sync, device, recompute;
+    double data, host, launch, sync, device, communication, copies, matrix, recompute;
+    double captured; /* of host times that a CUDA graph takes out */
     double *of_name; /* of kernels by name; -1: not asked yet */
 };
 
-static double class_factor(const struct scenario *scenario, enum kernel_class class)
+static double class_factor(const struct factors *factors, enum kernel_class class)
 {
-    double factor = 1;
-
     if (class == KERNEL_COMMUNICATION)
-        factor = scenario_factor(scenario, TARGET_COMMUNICATION);
-    else if (class == KERNEL_COPY || class == KERNEL_MEMSET)
-        factor = scenario_factor(scenario, TARGET_COPIES);
-    else if (kernel_class_is_matrix(class))
-        factor = scenario_factor(scenario, TARGET_MATRIX);
-    return factor;
+        return factors->communication;
+    if (class == KERNEL_COPY || class == KERNEL_MEMSET)
+        return factors->copies;
+    return kernel_class_is_matrix(class) ? factors->matrix : 1;
 }
 
 static double event_factor(const struct trace_graph *graph, const struct scenario *scenario,
                            struct factors *factors, uint32_t event)
 {
-    uint32_t name = graph->trace->device[event].name;
+    const struct trace *trace = graph->trace;
+    uint32_t name = trace->device[event].name;
     double *of_name = &factors->of_name[name];
 
     if (*of_name < 0)
-        *of_name = scenario_kernel_factor(scenario, trace_text(graph->trace, name));
+        *of_name = scenario_kernel_factor(scenario, trace_text(trace, name), trace->facts.rank);
     return factors->device * *of_name *
-           class_factor(scenario, (enum kernel_class)graph->ledger->classes[event]);
+           class_factor(factors, (enum kernel_class)graph->ledger->classes[event]);
 }
 
 static int64_t scaled(int64_t ns, double factor)
@@ -48,14 +46,15 @@ static int64_t changed_duration(const struct trace_graph *graph, const struct sc
                                 struct factors *factors, const struct trace_task *task)
 {
     double again = task->recompute_ns > 0 ? factors->recompute : 1;
+    double host = factors->host * (task->is_captured ? factors->captured : 1);
 
     switch ((enum trace_task_kind)task->kind) {
     case TASK_HOST:
         return scaled(task->data_ns, factors->data) +
-               scaled(task->recompute_ns, factors->host * factors->recompute) +
-               scaled(task->duration_ns - task->data_ns - task->recompute_ns, factors->host);
+               scaled(task->recompute_ns, host * factors->recompute) +
+               scaled(task->duration_ns - task->data_ns - task->recompute_ns, host);
     case TASK_CALL:
-        return scaled(task->duration_ns, factors->host * factors->launch * again);
+        return scaled(task->duration_ns, host * factors->launch * again);
     case TASK_SYNC:
         return scaled(task->duration_ns, factors->sync);
     case TASK_WAIT:
@@ -75,22 +74,40 @@ static int64_t *array_of_tasks(const struct trace_graph *graph)
     return require_memory(calloc(graph->graph.task_count + 1, sizeof(int64_t)));
 }
 
-static struct factors find_factors(const struct trace_graph *graph, const struct scenario *scenario)
+static struct factors find_factors(const struct trace_graph *graph,
+                                   const struct replay_terms *terms)
 {
+    const struct scenario *scenario = terms->scenario;
     size_t names = string_pool_count(&graph->trace->strings);
+    int64_t rank = graph->trace->facts.rank;
     struct factors factors = {
-        .data = scenario_factor(scenario, TARGET_DATA),
-        .host = scenario_factor(scenario, TARGET_HOST),
-        .launch = scenario_factor(scenario, TARGET_LAUNCH),
-        .sync = scenario_factor(scenario, TARGET_SYNC),
-        .device = scenario_factor(scenario, TARGET_DEVICE),
-        .recompute = scenario_factor(scenario, TARGET_RECOMPUTE),
+        .data = scenario_factor(scenario, TARGET_DATA, rank),
+        .host = scenario_factor(scenario, TARGET_HOST, rank) * terms->host_slowdown,
+        .launch = scenario_factor(scenario, TARGET_LAUNCH, rank),
+        .sync = scenario_factor(scenario, TARGET_SYNC, rank),
+        .device = scenario_factor(scenario, TARGET_DEVICE, rank),
+        .communication = scenario_factor(scenario, TARGET_COMMUNICATION, rank),
+        .copies = scenario_factor(scenario, TARGET_COPIES, rank),
+        .matrix = scenario_factor(scenario, TARGET_MATRIX, rank),
+        .recompute = scenario_factor(scenario, TARGET_RECOMPUTE, rank),
+        .captured = scenario_has_word(scenario, SCENARIO_WORD_GRAPHS, rank) ? 0 : 1,
         .of_name = require_memory(calloc(names + 1, sizeof *factors.of_name)),
     };
 
     for (size_t i = 0; i < names; i++)
         factors.of_name[i] = -1;
     return factors;
+}
+
+int64_t *trace_graph_durations(const struct trace_graph *graph, const struct replay_terms *terms)
+{
+    struct factors factors = find_factors(graph, terms);
+    int64_t *durations_ns = array_of_tasks(graph);
+
+    for (size_t i = 0; i < graph->graph.task_count; i++)
+        durations_ns[i] = changed_duration(graph, terms->scenario, &factors, &graph->tasks[i]);
+    free(factors.of_name);
+    return durations_ns;
 }
 
 static int64_t mean_start_error_ns(const struct trace_graph *graph, const int64_t *starts_ns)
@@ -111,16 +128,15 @@ static int64_t mean_start_error_ns(const struct trace_graph *graph, const int64_
 }
 
 struct trace_replay trace_graph_replay(const struct trace_graph *graph,
-                                       const struct scenario *scenario)
+                                       const struct replay_terms *terms)
 {
-    struct factors factors = find_factors(graph, scenario);
-    int64_t *durations_ns = array_of_tasks(graph), *delays_ns = array_of_tasks(graph);
+    int64_t *durations_ns = trace_graph_durations(graph, terms);
+    int64_t *delays_ns = array_of_tasks(graph);
     int64_t *floors_ns = array_of_tasks(graph), *starts_ns = array_of_tasks(graph);
     int64_t *ends_ns = array_of_tasks(graph);
     struct trace_replay result = {0};
 
     for (size_t i = 0; i < graph->graph.task_count; i++) {
-        durations_ns[i] = changed_duration(graph, scenario, &factors, &graph->tasks[i]);
         delays_ns[i] = graph->tasks[i].delay_ns;
         floors_ns[i] = graph->tasks[i].floor_ns;
     }
@@ -138,6 +154,5 @@ struct trace_replay trace_graph_replay(const struct trace_graph *graph,
     free(floors_ns);
     free(starts_ns);
     free(ends_ns);
-    free(factors.of_name);
     return result;
 }

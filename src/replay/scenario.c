@@ -12,13 +12,31 @@
 const struct scenario_target_description scenario_targets[SCENARIO_TARGET_COUNT] = {
 #define SCENARIO_TARGET(id, name_, meaning_) \
     [TARGET_##id] = {.name = (name_), .meaning = (meaning_)},
+#define SCENARIO_WORD(id, target, word, meaning)
 #include "replay/scenario_target_list.def"
 #undef SCENARIO_TARGET
+#undef SCENARIO_WORD
+};
+
+struct word_description {
+    enum scenario_word word;
+    enum scenario_target target;
+    const char *text;
+};
+
+static const struct word_description words[] = {
+#define SCENARIO_TARGET(id, name, meaning)
+#define SCENARIO_WORD(id, target_, word_, meaning) \
+    {.word = SCENARIO_WORD_##id, .target = TARGET_##target_, .text = (word_)},
+#include "replay/scenario_target_list.def"
+#undef SCENARIO_TARGET
+#undef SCENARIO_WORD
 };
 
 static const char accepted[] =
-    "data, host, launch, sync, device, communication, copies, matrix, recompute or kernel:REGEX, "
-    "then =0, *NUMBER or /NUMBER";
+    "data, host, launch, sync, device, communication, copies, matrix, recompute, waiting or "
+    "kernel:REGEX, of one rank only with @RANK behind it, then =0, *NUMBER or /NUMBER, or "
+    "data=workers or host=graphs";
 
 /* Far more than any change; times of days stay far from the ends of int64_t. */
 static const double largest_factor = 1000;
@@ -47,17 +65,33 @@ static const char *find_sign(const struct piece *piece)
     return NULL;
 }
 
+static bool parse_word(struct scenario_change *change, const struct piece *piece, const char *sign)
+{
+    size_t length = (size_t)(piece->end - sign) - 1;
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (*sign == '=' && words[i].target == change->target && strlen(words[i].text) == length &&
+            strncmp(sign + 1, words[i].text, length) == 0)
+            change->word = words[i].word;
+    change->factor = change->word == SCENARIO_WORD_WORKERS ? 0 : 1;
+    return change->word != NO_SCENARIO_WORD;
+}
+
 static bool parse_factor(struct scenario_change *change, const struct piece *piece,
                          const char *sign, struct error *error)
 {
     char *end;
     double number = strtod(sign + 1, &end);
 
+    if (parse_word(change, piece, sign))
+        return true;
     if (end == sign + 1 || end != piece->end || !isfinite(number) || number < 0)
         return refuse(piece->text, sign + 1, "a number of 0 or more is expected here", error);
     if (*sign == '=' && number > 0)
         return refuse(piece->text, sign + 1, "only =0 is known: the time goes; *NUMBER scales it",
                       error);
+    if (change->target == TARGET_WAITING && (*sign != '=' || number > 0))
+        return refuse(piece->text, sign, "waiting can only be taken out: waiting=0", error);
     if (*sign == '/' && number <= 0)
         return refuse(piece->text, sign + 1, "nothing can be divided by 0; =0 takes time out",
                       error);
@@ -67,19 +101,43 @@ static bool parse_factor(struct scenario_change *change, const struct piece *pie
     return true;
 }
 
+/* The '@' of the rank behind the name or pattern, which ends there; `sign` where there is none. */
+static const char *find_rank(const struct piece *piece, const char *sign)
+{
+    const char *at = sign;
+
+    while (at > piece->at && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return at < sign && at > piece->at && at[-1] == '@' ? at - 1 : sign;
+}
+
+static bool parse_rank(struct scenario_change *change, const struct piece *piece, const char *at,
+                       struct error *error)
+{
+    enum { RANK_DIGITS_MAX = 9 };
+
+    change->rank = -1;
+    if (*at != '@')
+        return true;
+    if (strspn(at + 1, "0123456789") > RANK_DIGITS_MAX)
+        return refuse(piece->text, at + 1, "there is no such rank", error);
+    change->rank = strtol(at + 1, NULL, 10);
+    return true;
+}
+
 static bool parse_pattern(struct scenario_change *change, const struct piece *piece,
-                          const char *sign, struct error *error)
+                          const char *pattern_end, struct error *error)
 {
     const char *start = piece->at + strlen("kernel:");
     char pattern[1024], message[200];
     int code;
 
-    if (start >= sign)
+    if (start >= pattern_end)
         return refuse(piece->text, start, "a regular expression is expected here", error);
-    if ((size_t)(sign - start) >= sizeof pattern)
+    if ((size_t)(pattern_end - start) >= sizeof pattern)
         return refuse(piece->text, start, "the regular expression is too long", error);
-    memcpy(pattern, start, (size_t)(sign - start));
-    pattern[sign - start] = '\0';
+    memcpy(pattern, start, (size_t)(pattern_end - start));
+    pattern[pattern_end - start] = '\0';
     code = regcomp(&change->pattern, pattern, REG_EXTENDED | REG_NOSUB);
     if (code == 0)
         return true;
@@ -87,26 +145,31 @@ static bool parse_pattern(struct scenario_change *change, const struct piece *pi
     return refuse(piece->text, start, message, error);
 }
 
+static enum scenario_target find_target(const char *name, size_t length)
+{
+    if (has_prefix(name, "kernel:"))
+        return TARGET_KERNEL;
+    for (int i = 0; i < SCENARIO_TARGET_COUNT; i++)
+        if (i != TARGET_KERNEL && strlen(scenario_targets[i].name) == length &&
+            strncmp(name, scenario_targets[i].name, length) == 0)
+            return (enum scenario_target)i;
+    return SCENARIO_TARGET_COUNT;
+}
+
 static bool parse_change(struct scenario *scenario, const struct piece *piece, struct error *error)
 {
-    struct scenario_change change = {.target = SCENARIO_TARGET_COUNT};
-    const char *sign = find_sign(piece);
-    size_t length;
+    struct scenario_change change = {.word = NO_SCENARIO_WORD};
+    const char *sign = find_sign(piece), *name_end;
 
     if (!sign)
         return refuse(piece->text, piece->end, "=0, *NUMBER or /NUMBER is missing", error);
-    length = (size_t)(sign - piece->at);
-    for (int i = 0; i < SCENARIO_TARGET_COUNT; i++)
-        if (i != TARGET_KERNEL && strlen(scenario_targets[i].name) == length &&
-            strncmp(piece->at, scenario_targets[i].name, length) == 0)
-            change.target = (enum scenario_target)i;
-    if (has_prefix(piece->at, "kernel:"))
-        change.target = TARGET_KERNEL;
+    name_end = find_rank(piece, sign);
+    change.target = find_target(piece->at, (size_t)(name_end - piece->at));
     if (change.target == SCENARIO_TARGET_COUNT)
         return refuse(piece->text, piece->at, "this names nothing that can be changed", error);
-    if (!parse_factor(&change, piece, sign, error))
+    if (!parse_rank(&change, piece, name_end, error) || !parse_factor(&change, piece, sign, error))
         return false;
-    if (change.target == TARGET_KERNEL && !parse_pattern(&change, piece, sign, error))
+    if (change.target == TARGET_KERNEL && !parse_pattern(&change, piece, name_end, error))
         return false;
     scenario->changes[scenario->change_count++] = change;
     return true;
@@ -140,25 +203,47 @@ bool scenario_parse(struct scenario *scenario, const char *text, struct error *e
     }
 }
 
-double scenario_factor(const struct scenario *scenario, enum scenario_target target)
+static bool is_of_rank(const struct scenario_change *change, int64_t rank)
+{
+    return change->rank < 0 || change->rank == rank;
+}
+
+double scenario_factor(const struct scenario *scenario, enum scenario_target target, int64_t rank)
 {
     double factor = 1;
 
     for (size_t i = 0; scenario && i < scenario->change_count; i++)
-        if (scenario->changes[i].target == target)
+        if (scenario->changes[i].target == target && is_of_rank(&scenario->changes[i], rank))
             factor *= scenario->changes[i].factor;
     return factor;
 }
 
-double scenario_kernel_factor(const struct scenario *scenario, const char *name)
+double scenario_kernel_factor(const struct scenario *scenario, const char *name, int64_t rank)
 {
     double factor = 1;
 
     for (size_t i = 0; scenario && i < scenario->change_count; i++)
         if (scenario->changes[i].target == TARGET_KERNEL &&
+            is_of_rank(&scenario->changes[i], rank) &&
             regexec(&scenario->changes[i].pattern, name, 0, NULL, 0) == 0)
             factor *= scenario->changes[i].factor;
     return factor;
+}
+
+bool scenario_has_word(const struct scenario *scenario, enum scenario_word word, int64_t rank)
+{
+    for (size_t i = 0; scenario && i < scenario->change_count; i++)
+        if (scenario->changes[i].word == word && is_of_rank(&scenario->changes[i], rank))
+            return true;
+    return false;
+}
+
+bool scenario_has_target(const struct scenario *scenario, enum scenario_target target)
+{
+    for (size_t i = 0; i < scenario->change_count; i++)
+        if (scenario->changes[i].target == target)
+            return true;
+    return false;
 }
 
 void scenario_clear(struct scenario *scenario)

@@ -211,10 +211,15 @@ void task_graph_replay(const struct task_graph *graph, struct replay *replay)
 
             start += replay->delays_ns ? replay->delays_ns[task] : 0;
             replay->starts_ns[task] = start;
-            together = start > together ? start : together;
+            if (start > together && !(replay->is_not_awaited && replay->is_not_awaited[task]))
+                together = start;
         }
-        for (size_t i = first; i < at; i++)
-            replay->ends_ns[graph->order[i]] = together + replay->durations_ns[graph->order[i]];
+        for (size_t i = first; i < at; i++) {
+            uint32_t task = graph->order[i];
+            int64_t start = replay->starts_ns[task] > together ? replay->starts_ns[task] : together;
+
+            replay->ends_ns[task] = start + replay->durations_ns[task];
+        }
     }
 }
 

@@ -49,10 +49,11 @@ MUST_USE bool task_graph_finish(struct task_graph *graph, uint32_t *stuck);
 /* What a replay is made with, and what comes of it; all [task_count]. */
 struct replay {
     const int64_t *durations_ns;
-    const int64_t *delays_ns; /* between what it needs and its start; NULL: none */
-    const int64_t *floors_ns; /* not before; NULL: 0 */
-    int64_t *starts_ns;       /* filled: when it is ready; of a group its own, not the last one's */
-    int64_t *ends_ns;         /* filled */
+    const int64_t *delays_ns;      /* between what it needs and its start; NULL: none */
+    const int64_t *floors_ns;      /* not before; NULL: 0 */
+    const uint8_t *is_not_awaited; /* the others of its group begin without it; NULL: all wait */
+    int64_t *starts_ns; /* filled: when it is ready; of a group its own, not the last one's */
+    int64_t *ends_ns;   /* filled */
 };
 
 void task_graph_replay(const struct task_graph *graph, struct replay *replay);

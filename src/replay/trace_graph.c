@@ -185,7 +185,7 @@ static void measure_ends(struct graph_building *building)
         if (stream->count == 0)
             continue;
         event = stream->events[stream->count - 1];
-        out->measured[out->measured_count++] = building->task_of_event[event];
+        out->measured[out->measured_count++] = building->out->task_of_event[event];
         end_ns = later_of(end_ns, event_end_ns(&trace->device[event]));
     }
     out->recorded_ns = end_ns - building->range_ns[0];
@@ -205,7 +205,7 @@ static void begin_building(struct graph_building *building)
     const struct ledger *ledger = building->out->ledger;
 
     building->is_chosen = require_memory(calloc(trace->device_count + (size_t)1, 1));
-    building->task_of_event = no_events(trace->device_count);
+    building->out->task_of_event = no_events(trace->device_count);
     building->place = no_events(trace->device_count);
     building->cut_of_host = no_events(trace->host_count);
     building->needs =
@@ -229,7 +229,6 @@ static void end_building(struct graph_building *building)
         free(building->streams[i].events);
     free(building->streams);
     free(building->is_chosen);
-    free(building->task_of_event);
     free(building->place);
     free(building->needs);
     free(building->cut_of_host);
@@ -258,6 +257,7 @@ void trace_graph_build(struct trace_graph *graph, const struct recorded_steps *s
     add_device_tasks(&building);
     add_thread_tasks(&building);
     join_threads(&building);
+    mark_captured_tasks(&building);
     link_device_tasks(&building);
     link_waiting_calls(&building);
     measure_ends(&building);
@@ -270,5 +270,6 @@ void trace_graph_clear(struct trace_graph *graph)
     task_graph_clear(&graph->graph);
     free(graph->tasks);
     free(graph->measured);
+    free(graph->task_of_event);
     *graph = (struct trace_graph){0};
 }

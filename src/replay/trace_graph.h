@@ -40,6 +40,8 @@ struct trace_task {
     uint32_t event;       /* DEVICE, ROOM: index in trace->device */
     uint32_t track;       /* HOST, CALL, SYNC: the thread; NO_EVENT: from one thread to another */
     uint8_t kind;         /* enum trace_task_kind */
+    bool is_captured;     /* HOST, CALL: between two launches that a CUDA graph would make one, or
+                             the latter of them */
 };
 
 /* What is replayed. */
@@ -55,9 +57,10 @@ struct trace_graph {
     struct task_graph graph;
     struct trace_task *tasks; /* [graph.task_count] */
     size_t task_capacity;
-    int64_t start_ns;    /* what all times of tasks count from */
-    int64_t recorded_ns; /* from there to the end of the last step and of all its work */
-    uint32_t *measured;  /* [measured_count]: tasks whose ends are the end */
+    uint32_t *task_of_event; /* [trace->device_count]; NO_EVENT: not replayed */
+    int64_t start_ns;        /* what all times of tasks count from */
+    int64_t recorded_ns;     /* from there to the end of the last step and of all its work */
+    uint32_t *measured;      /* [measured_count]: tasks whose ends are the end */
     size_t measured_count;
     bool is_circular; /* tasks wait for each other: nothing can be replayed */
 };
@@ -71,9 +74,17 @@ struct trace_replay {
     int64_t start_error_ns; /* mean distance of the starts of the device's work from the recorded */
 };
 
-/* With the changes of `scenario`, NULL for none. */
+/* What a replay is made with. */
+struct replay_terms {
+    const struct scenario *scenario; /* NULL: no changes */
+    double host_slowdown;            /* all times of host threads are multiplied by it, besides */
+};
+
 struct trace_replay trace_graph_replay(const struct trace_graph *graph,
-                                       const struct scenario *scenario);
+                                       const struct replay_terms *terms);
+
+/* How long each task takes with the changes: [graph->graph.task_count], to be freed. */
+int64_t *trace_graph_durations(const struct trace_graph *graph, const struct replay_terms *terms);
 
 void trace_graph_clear(struct trace_graph *graph);
 

@@ -30,7 +30,7 @@ static void wait_for_event(struct graph_building *building, uint32_t task, uint3
 {
     uint32_t wait = add_task(building, TASK_WAIT, 0);
 
-    task_graph_need(&building->out->graph, wait, building->task_of_event[event]);
+    task_graph_need(&building->out->graph, wait, building->out->task_of_event[event]);
     task_graph_need(&building->out->graph, task, wait);
 }
 

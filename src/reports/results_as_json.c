@@ -150,6 +150,10 @@ static void write_price(struct json_writer *json, const struct advice_price *pri
             json_real(json, "replayed_speedup", price->replayed_speedup);
         else
             json_null(json, "replayed_speedup");
+        if (price->most_speedup > 0) {
+            json_real(json, "replayed_least_speedup", price->least_speedup);
+            json_real(json, "replayed_most_speedup", price->most_speedup);
+        }
     }
     json_begin_array(json, "steps", JSON_ON_ONE_LINE);
     for (size_t i = 0; i < price->step_count; i++)

@@ -100,6 +100,16 @@ static const char *step_list(const struct page *page, const struct advice_price 
     return text;
 }
 
+/* "1.51x" */
+static const char *speedup_text(const struct page *page, double speedup)
+{
+    enum { SIZE = 32 };
+    char *text = arena_allocate(page->arena, SIZE);
+
+    snprintf(text, SIZE, "%.*fx", speedup < 10 ? 2 : 0, speedup);
+    return text;
+}
+
 /* "waiting for data: 58.734 ms of each step (33.6 %), at most 1.51x" */
 static const char *priced_text(const struct page *page, const struct finding *finding)
 {
@@ -115,8 +125,8 @@ static const char *priced_text(const struct page *page, const struct finding *fi
                       strcmp(price->span, "step") == 0 ? "each" : "the", price->span,
                       format_fraction(price->share).text);
     if (price->ceiling_speedup > 0)
-        snprintf(text + length, size - (size_t)length, ", at most %.*fx",
-                 price->ceiling_speedup < 10 ? 2 : 0, price->ceiling_speedup);
+        snprintf(text + length, size - (size_t)length, ", at most %s",
+                 speedup_text(page, price->ceiling_speedup));
     return text;
 }
 
@@ -133,10 +143,31 @@ static const char *priced_evidence(const struct page *page, const struct finding
     return text;
 }
 
-/* "replayed with data=0: 116.762 ms a step, 1.50x" */
+/* What a replay's number is beside: how sure it is, or why it is more than the ceiling by removal;
+ * "" where there is nothing to add. */
+static const char *beside_replay(const struct page *page, const struct advice_price *price)
+{
+    double removal_speedup = price->share < 1 ? 1 / (1 - price->share) : 0;
+    enum { SIZE = 200 };
+    char *text = arena_allocate(page->arena, SIZE);
+
+    text[0] = '\0';
+    if (price->most_speedup > 0)
+        snprintf(text, SIZE,
+                 "; %s if the workers share the core of the thread that launches, %s if they have "
+                 "cores of their own",
+                 speedup_text(page, price->least_speedup), speedup_text(page, price->most_speedup));
+    else if (removal_speedup > 0 && price->replayed_speedup > 1.005 * removal_speedup)
+        snprintf(text, SIZE, ": more than this time alone (%s), for it takes hidden time, too",
+                 speedup_text(page, removal_speedup));
+    return text;
+}
+
+/* "replayed with sync=0: 116.762 ms a step, 1.50x" */
 static void write_replay(const struct page *page, const struct advice_price *price)
 {
-    size_t size = strlen(price->change) + 160;
+    const char *beside = beside_replay(page, price);
+    size_t size = strlen(price->change) + strlen(beside) + 160;
     char *text = arena_allocate(page->arena, size);
 
     if (price->replayed_step_ns < 0)
@@ -144,9 +175,9 @@ static void write_replay(const struct page *page, const struct advice_price *pri
                  "replayed with %s: not known, the replay is too far from the recording",
                  price->change);
     else
-        snprintf(text, size, "replayed with %s: %s a %s, %.*fx", price->change,
+        snprintf(text, size, "replayed with %s: %s a %s, %s%s", price->change,
                  format_time(price->replayed_step_ns).text, price->span,
-                 price->replayed_speedup < 10 ? 2 : 0, price->replayed_speedup);
+                 speedup_text(page, price->replayed_speedup), beside);
     write_prose(page, "    ", 4, text, QUIET);
 }
 

@@ -60,13 +60,17 @@ struct advice_price {
     const char *const *accounts; /* keys of those that hold the time; [account_count] */
     size_t account_count;
     double share;             /* of the steps' time; 0 where it is not a matter of time */
-    double ceiling_speedup;   /* how many times as fast without it, at most; 0: likewise */
+    double ceiling_speedup;   /* how many times as fast at most: without it, or with `change`; 0:
+                                 likewise */
     const char *change;       /* of --what-if, that a replay tried; NULL: none */
     int64_t replayed_step_ns; /* the mean step with that change; -1: the replay is too far from the
                                  recording to tell */
     double replayed_speedup;  /* how many times as fast; 0: not known */
-    const char *span;         /* what the cost is of: "step", or "window" */
-    const int64_t *steps;     /* numbers of the steps that show it; [step_count] */
+    double least_speedup; /* the same at least, and at most, where the trace does not tell what the
+                             change costs; 0: one number says it all */
+    double most_speedup;
+    const char *span;     /* what the cost is of: "step", or "window" */
+    const int64_t *steps; /* numbers of the steps that show it; [step_count] */
     size_t step_count;
     const char *confidence; /* "high", "medium" or "low" */
     const char *reason;     /* why */

@@ -148,6 +148,8 @@ def expected_facts(report: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
                 "change": finding.get("change"),
                 "replayed_step_ns": finding.get("replayed_step_ns"),
                 "replayed_speedup": finding.get("replayed_speedup"),
+                "replayed_least_speedup": finding.get("replayed_least_speedup"),
+                "replayed_most_speedup": finding.get("replayed_most_speedup"),
             }
         )
     facts["traces"] = [

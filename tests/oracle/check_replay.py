@@ -3,8 +3,9 @@
 - Without a change the replay is within 2 % of the recording, in the length of the steps and in the starts of the device's
   work, for each of TRACES.
 - Where the graph does not explain a trace, as of REFUSED, no estimate is given.
-- Of two recordings of a ResNet50, with 0 and 4 workers of the data loader, the first one replayed without its data wait is
-  compared with the second.
+- Of two pairs of recordings of a ResNet50, with 0 and 4 workers of the data loader, the first one replayed with data=workers is
+  as fast as the second, within WORKERS_ERROR_MAX.
+- The eight ranks of a DLRM are replayed together.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ TRACES = [
     "tracelens/inference/vllm_decode_full/graph_execution.json.gz",
     "tracelens/inference/xdit_flux.1_aiter_sage/profile_trace_rank_0.json.gz",
 ]
+WORKERS_ERROR_MAX = 0.08
+WORKERS = [(TRACES[0], TRACES[2]), (TRACES[1], TRACES[3])]
+RANK_CHANGES = ["communication*1", "waiting@7=0", "waiting=0", "communication=0"]
 REFUSED = [
     "tracelens/inference/sglang_decode/sglang_Qwen3-8B_decode.json.gz",
     "hta/negative_queue_length_values_check/rank0.json.gz",
@@ -45,7 +49,9 @@ REFUSED = [
 
 
 def sections_of(outcome: Outcome, program: Path, name: str) -> dict[str, Any] | None:
-    report, message = report_of(program, FOLDER / name, ["--what-if", "data=0"])
+    report, message = report_of(
+        program, FOLDER / name, ["--what-if", "data=0", "--what-if", "data=workers"]
+    )
     outcome.check(report is not None, f"{name}: {message}")
     return report["ranks"][0]["sections"] if report else None
 
@@ -65,21 +71,54 @@ def check_errors(outcome: Outcome, program: Path, name: str, is_refused: bool) -
     outcome.check((speedup is None) == is_refused, f"{name}: data=0 brings {speedup}")
 
 
-def check_data_wait(outcome: Outcome, program: Path) -> None:
-    before = sections_of(outcome, program, TRACES[0])
-    after = sections_of(outcome, program, TRACES[2])
+def mean_step(sections: dict[str, Any], first: int) -> float:
+    rows = sections["step_ledger"]["tables"]["steps"]["rows"][first:]
+    return float(sum(row["duration"] for row in rows) / len(rows))
+
+
+def check_workers(outcome: Outcome, program: Path, before_name: str, after_name: str) -> None:
+    """Of the second recording without its first step, in which a copy waits for work from before it."""
+    before = sections_of(outcome, program, before_name)
+    after = sections_of(outcome, program, after_name)
     if not before or not after:
         return
-    mean = {
-        key: sections["step_ledger"]["numbers"]["step_time_mean"]["value"]
-        for key, sections in (("before", before), ("after", after))
-    }
-    row = before["what_if"]["tables"]["changes"]["rows"][0]
+    removal, workers = before["what_if"]["tables"]["changes"]["rows"]
+    step = mean_step(before, 0)
+    measured, with_first = step / mean_step(after, 1), step / mean_step(after, 0)
     outcome.note(
-        f"num_workers 0 to 4: by removal {row['removal_speedup']:.3f}, replayed {row['speedup']:.3f}, "
-        f"measured {mean['before'] / mean['after']:.3f}"
+        f"num_workers 0 to 4: by removal {removal['removal_speedup']:.3f}, data=0 {removal['speedup']:.3f}, data=workers "
+        f"{workers['speedup']:.3f} ({workers['least_speedup']:.3f} to {workers['most_speedup']:.3f}), measured "
+        f"{measured:.3f}, with the first step {with_first:.3f}"
     )
-    outcome.check(1 < row["speedup"] < row["removal_speedup"], f"less than by removal: {row}")
+    outcome.check(abs(workers["speedup"] - measured) <= WORKERS_ERROR_MAX, f"{workers}")
+    outcome.check(
+        workers["least_speedup"] <= measured <= workers["most_speedup"], f"range: {workers}"
+    )
+    outcome.check(workers["least_speedup"] <= with_first, f"range with the first step: {workers}")
+    outcome.check(
+        1 < removal["speedup"] <= removal["removal_speedup"] + 1e-9,
+        f"more than by removal: {removal}",
+    )
+
+
+def check_ranks(outcome: Outcome, program: Path) -> None:
+    """Eight ranks replayed together: waiting is 96 % of communication, and most of it is for rank 7."""
+    words = [word for change in RANK_CHANGES for word in ("--what-if", change)]
+    report, message = report_of(program, FOLDER / "param/dlrm_kineto", words)
+    outcome.check(report is not None, f"DLRM: {message}")
+    if not report:
+        return
+    numbers = report["overview"]["numbers"]
+    steps = {row["change"]: row for row in report["overview"]["tables"]["what_if"]["rows"]}
+    error, starts = numbers["replay_error"]["value"], numbers["replay_start_error"]["value"]
+    outcome.note(f"8 ranks together: {error:.3%} of the length, starts {starts} ns; {steps}")
+    outcome.check(error < ERROR_MAX and starts < 10_000, f"8 ranks together: {error} {starts}")
+    outcome.check(numbers["replayed_meetings"]["value"] == 8, "8 collectives")
+    unchanged = steps["communication*1"]["step_time"]
+    for change in ("waiting@7=0", "waiting=0", "communication=0"):
+        outcome.check(steps[change]["step_time"] < unchanged, f"{change}: {steps[change]}")
+    least = steps["waiting=0"]["step_time"]
+    outcome.check(least < steps["waiting@7=0"]["step_time"], f"waiting=0 brings most: {steps}")
 
 
 def main() -> None:
@@ -90,7 +129,9 @@ def main() -> None:
         check_errors(outcome, program, name, False)
     for name in REFUSED:
         check_errors(outcome, program, name, True)
-    check_data_wait(outcome, program)
+    for before, after in WORKERS:
+        check_workers(outcome, program, before, after)
+    check_ranks(outcome, program)
     all_counts = Outcome("all")
     all_counts.add(outcome)
     all_counts.finish()

@@ -43,8 +43,12 @@ def problems_of(finding: dict[str, Any], rows: list[dict[str, int]]) -> Iterator
         yield f"{name}: share {finding['share_of_step']} is not {cost} ns a step"
     speedup = finding["ceiling_speedup"]
     left = 1 - finding["share_of_step"]
-    if speedup is not None and abs(speedup * left - 1) > SPEED_TOLERANCE:
-        yield f"{name}: at most {speedup} times as fast, but {left} of the time is left"
+    replayed = max(finding.get(key) or 0 for key in ("replayed_speedup", "replayed_most_speedup"))
+    ceiling = max(1 / left if left > 0 else 0, replayed)
+    if speedup is not None and abs(speedup / ceiling - 1) > SPEED_TOLERANCE:
+        yield f"{name}: at most {speedup} times as fast, but {left} of the time is left, replayed {replayed}"
+    if not (finding.get("replayed_least_speedup") or 0) <= (finding.get("replayed_speedup") or 9e9):
+        yield f"{name}: less than at least: {finding}"
     if not set(finding["steps"]) <= {row["step"] for row in rows}:
         yield f"{name} is about steps that are not there: {finding['steps']}"
 

@@ -75,6 +75,43 @@ static void a_group_begins_with_its_last_task(void **state)
     assert_int_equal(ends[4], 12);
 }
 
+/* Likewise, but nobody waits for the second; then for nobody at all. */
+static void a_group_begins_without_who_is_not_awaited(void **state)
+{
+    static const int64_t durations[] = {4, 9, 2, 3};
+    uint8_t is_not_awaited[] = {0, 0, 0, 1};
+    SCOPED(task_graph) graph = {0};
+    int64_t starts[4];
+    int64_t ends[4];
+    struct replay replay = {.durations_ns = durations,
+                            .is_not_awaited = is_not_awaited,
+                            .starts_ns = starts,
+                            .ends_ns = ends};
+    uint32_t group;
+    uint32_t stuck;
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        (void)task_graph_add(&graph);
+    group = task_graph_add_group(&graph);
+    task_graph_need(&graph, 2, 0);
+    task_graph_need(&graph, 3, 1);
+    task_graph_join(&graph, 2, group);
+    task_graph_join(&graph, 3, group);
+    assert_true(task_graph_finish(&graph, &stuck));
+    task_graph_replay(&graph, &replay);
+    assert_int_equal(ends[2], 6);
+    assert_int_equal(ends[3], 12);
+    is_not_awaited[2] = 1;
+    task_graph_replay(&graph, &replay);
+    assert_int_equal(ends[2], 6);
+    assert_int_equal(ends[3], 12);
+    is_not_awaited[3] = 0;
+    task_graph_replay(&graph, &replay);
+    assert_int_equal(ends[2], 11);
+    assert_int_equal(ends[3], 12);
+}
+
 static void a_circle_is_found(void **state)
 {
     SCOPED(task_graph) graph = {0};
@@ -111,6 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_starts_when_all_it_needs_has_ended),
         cmocka_unit_test(a_group_begins_with_its_last_task),
+        cmocka_unit_test(a_group_begins_without_who_is_not_awaited),
         cmocka_unit_test(a_circle_is_found),
         cmocka_unit_test(an_empty_graph_is_no_problem),
     };

@@ -102,15 +102,23 @@ static void changes_bring_what_they_must(void **state)
         {"host=0", 717},    /* 400 of data, then the kernels and the sync's return */
         {"launch=0", 1000}, /* the host waits for the device anyway */
         {"device/2", 850},  /* three kernels, each 50 shorter */
-        {"kernel:gemm*0.5", 950},  {"kernel:^(first|gemm)$*0.5", 900}, {"matrix*0.5,data=0", 550},
+        {"kernel:gemm*0.5", 950},
+        {"kernel:^(first|gemm)$*0.5", 900},
+        {"matrix*0.5,data=0", 550},
         {"sync=0", 743}, /* 460, then what follows the sync until the step ends: 283 */
         {"communication=0", 1000},
+        {"host=graphs", 1000}, /* as launch=0 */
+        {"waiting=0", 0},      /* about other ranks: no estimate */
     };
     struct made_trace made;
 
     (void)state;
     make_training(&made);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (cases[i].step_us == 0) {
+            assert_int_equal(step_ns_with(&made, cases[i].change), -1);
+            continue;
+        }
         if (step_ns_with(&made, cases[i].change) != cases[i].step_us * US)
             print_error("%s\n", cases[i].change);
         assert_int_equal(step_ns_with(&made, cases[i].change), cases[i].step_us * US);
@@ -265,6 +273,71 @@ static void recomputation_goes_on_host_and_device(void **state)
     made_trace_clear(&made);
 }
 
+/* Two launches, a copy that no graph holds, two launches: the second of each pair, and the 90
+ * before it, go; the last kernel then waits for the one before it. */
+static void a_graph_makes_launches_one(void **state)
+{
+    struct made_trace made;
+    uint32_t tracks[2];
+    int64_t copy;
+
+    (void)state;
+    made_trace_init(&made);
+    tracks[0] = made_thread(&made, "1");
+    tracks[1] = made_stream(&made, 0, 7);
+    add_steps(&made, tracks[0], 1);
+    add_kernel(&made, tracks, 100, (struct made_event){"gemm", 105, 155});
+    add_kernel(&made, tracks, 200, (struct made_event){"gemm", 205, 255});
+    copy = made_call(&made, tracks[0], (struct made_event){"cudaMemcpyAsync", 300 * US, 310 * US});
+    made_work(&made, tracks[1], EVENT_MEMCPY,
+              (struct made_event){"Memcpy HtoD (Pageable -> Device)", 305 * US, 308 * US}, copy,
+              NULL);
+    add_kernel(&made, tracks, 400, (struct made_event){"gemm", 405, 455});
+    add_kernel(&made, tracks, 500, (struct made_event){"gemm", 505, 555});
+    add_sync(&made, tracks[0], 510, 565);
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(step_ns_with(&made, "host=graphs"), 850 * US);
+    assert_int_equal(step_ns_with(&made, "host=graphs,device*1"), 850 * US);
+    made_trace_clear(&made);
+}
+
+/* Workers cost nothing on cores of their own. Where they share the core for all of 400 / 0.65, or
+ * for half of it, 600 of host time take as long as leaves 600 for the host at its speeds. */
+static void workers_slow_the_host_down(void **state)
+{
+    SCOPED(replay_study) study = {.is_refused = false};
+    SCOPED(scenario) scenario = {.text = NULL};
+    struct replay_estimate estimate;
+    struct made_trace made;
+    uint32_t tracks[2];
+    double busy, length_us;
+    struct error error;
+
+    (void)state;
+    made_trace_init(&made);
+    tracks[0] = made_thread(&made, "1");
+    tracks[1] = made_stream(&made, 0, 7);
+    add_steps(&made, tracks[0], 1);
+    add_host(
+        &made, tracks[0], EVENT_ANNOTATION,
+        (struct made_event){"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 400});
+    add_kernel(&made, tracks, 500, (struct made_event){"gemm", 505, 506});
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    assert_true(scenario_parse(&scenario, "data=workers", &error));
+    replay_study_begin(&study,
+                       &(struct recorded_steps){.trace = &made.trace, .ledger = &made.ledger});
+    assert_true(replay_study_try(&study, &scenario, &estimate));
+    assert_true(estimate.is_range);
+    assert_true(estimate.most_speedup > 1.666 && estimate.most_speedup < 1.667);
+    length_us = 1000 / estimate.least_speedup;
+    busy = 400 / 0.65 / length_us;
+    assert_true(length_us * (1 - busy * 0.35) > 599.5 && length_us * (1 - busy * 0.35) < 600.5);
+    length_us = 1000 / estimate.speedup;
+    busy = 400 / 0.65 / length_us;
+    assert_true(length_us * (1 - busy * 0.175) > 599.5 && length_us * (1 - busy * 0.175) < 600.5);
+    made_trace_clear(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +348,8 @@ int main(void)
         cmocka_unit_test(what_is_not_explained_is_refused),
         cmocka_unit_test(a_blocking_copy_holds_the_host),
         cmocka_unit_test(recomputation_goes_on_host_and_device),
+        cmocka_unit_test(a_graph_makes_launches_one),
+        cmocka_unit_test(workers_slow_the_host_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,25 @@ function priceOf(finding: Finding): HTMLElement | null {
   return price;
 }
 
+/* What the replayed step is beside: how sure it is, or why it is faster than without that time alone. */
+function besideReplay(finding: Finding): string {
+  const removal = 1 / (1 - Math.min(finding.share_of_step ?? 0, 0.999999));
+  if (finding.replayed_least_speedup && finding.replayed_most_speedup) {
+    const [least, most] = [finding.replayed_least_speedup, finding.replayed_most_speedup].map(formatNumber);
+    return `; ${least}× if the workers share the core of the thread that launches, ${most}× if they have cores of their own`;
+  }
+  if ((finding.replayed_speedup ?? 0) > 1.005 * removal)
+    return `: more than this time alone (${formatNumber(removal)}×), for it takes hidden time, too`;
+  return "";
+}
+
+function replayText(finding: Finding, change: string): string {
+  if (!finding.replayed_step_ns || !finding.replayed_speedup)
+    return `replayed with ${change}: not known, the replay is too far from the recording`;
+  const step = formatTime(finding.replayed_step_ns);
+  return `replayed with ${change}: ${step} a step, ${formatNumber(finding.replayed_speedup)}×${besideReplay(finding)}`;
+}
+
 function findingElement(rank: Rank | null, finding: Finding): HTMLElement {
   return el(
     "li",
@@ -53,9 +72,7 @@ function findingElement(rank: Rank | null, finding: Finding): HTMLElement {
     el("div", { class: "what" }, finding.is_warning ? el("span", { class: "badge" }, "warning") : null, el("h4", {}, finding.what)),
     priceOf(finding),
     finding.evidence ? el("p", { class: "evidence" }, finding.evidence) : null,
-    finding.change && finding.replayed_step_ns && finding.replayed_speedup
-      ? el("p", { class: "evidence" }, `replayed with ${finding.change}: ${formatTime(finding.replayed_step_ns)} a step, ${formatNumber(finding.replayed_speedup)}×`)
-      : null,
+    finding.change ? el("p", { class: "evidence replay" }, replayText(finding, finding.change)) : null,
     finding.try ? el("p", { class: "try" }, el("span", { class: "label" }, "try"), finding.try) : null,
     finding.id && rank
       ? el(

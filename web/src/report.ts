@@ -47,6 +47,8 @@ export interface Finding {
   change?: string;
   replayed_step_ns?: number | null;
   replayed_speedup?: number | null;
+  replayed_least_speedup?: number;
+  replayed_most_speedup?: number;
   steps?: number[];
   confidence?: string;
   confidence_reason?: string;

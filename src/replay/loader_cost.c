@@ -1,0 +1,32 @@
+/* What a data loader costs the launching threads once other processes do its work. */
+#include "replay/loader_cost.h"
+
+/* Each round the length is longer by less than a third of what the one before it was. */
+enum { ROUNDS = 8 };
+
+static double loader_ns(const struct trace_graph *graph)
+{
+    double sum_ns = 0;
+
+    for (size_t i = 0; i < graph->graph.task_count; i++)
+        sum_ns += (double)graph->tasks[i].data_ns;
+    return sum_ns;
+}
+
+double loader_slowdown(const struct trace_graph *graph, const struct scenario *scenario,
+                       double core_share)
+{
+    double work_ns = loader_ns(graph) / SHARED_CORE_SPEED, slowdown = 1;
+
+    if (core_share <= 0 ||
+        !scenario_has_word(scenario, SCENARIO_WORD_WORKERS, graph->trace->facts.rank))
+        return 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct replay_terms terms = {.scenario = scenario, .host_slowdown = slowdown};
+        double length_ns = (double)trace_graph_replay(graph, &terms).length_ns;
+        double busy = work_ns < length_ns ? work_ns / length_ns : 1;
+
+        slowdown = 1 / (1 - core_share * busy * (1 - SHARED_CORE_SPEED));
+    }
+    return slowdown;
+}

@@ -1,0 +1,121 @@
+/* Keeps the work of one rank for replays of several ranks together. */
+#include "replay/rank_course.h"
+
+#include "base/invariant.h"
+#include "ledger/step_finder.h"
+#include "replay/loader_cost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void take_facts(struct rank_course *course, const struct trace_graph *graph)
+{
+    const struct trace *trace = graph->trace;
+    const struct ledger *ledger = graph->ledger;
+    const char *path = trace_text(trace, trace->path);
+    const char *slash = strrchr(path, '/');
+
+    course->rank = trace->facts.rank;
+    course->file = require_memory(strdup(slash ? slash + 1 : path));
+    course->step_count = ledger->step_count;
+    course->step_ns = ledger_total_ns(ledger) / ledger->step_count;
+    course->lead_ns = graph->start_ns - ledger->steps[0].window.start_ns;
+    course->recorded_ns = graph->recorded_ns;
+}
+
+static void take_tasks(struct rank_course *course, const struct trace_graph *graph)
+{
+    size_t count = graph->graph.task_count;
+
+    course->delays_ns = require_memory(calloc(count + 1, sizeof *course->delays_ns));
+    course->floors_ns = require_memory(calloc(count + 1, sizeof *course->floors_ns));
+    course->recorded_starts_ns =
+        require_memory(calloc(count + 1, sizeof *course->recorded_starts_ns));
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_task *task = &graph->tasks[i];
+
+        course->delays_ns[i] = task->delay_ns;
+        course->floors_ns[i] = task->floor_ns;
+        course->recorded_starts_ns[i] =
+            task->kind == TASK_DEVICE ? graph->trace->device[task->event].start_ns - graph->start_ns
+                                      : NO_RECORDED_START;
+    }
+}
+
+static void take_calls(struct rank_course *course, const struct trace_graph *graph)
+{
+    const struct trace *trace = graph->trace;
+
+    course->calls = require_memory(calloc(trace->device_count + (size_t)1, sizeof *course->calls));
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        if (graph->ledger->classes[i] == KERNEL_COMMUNICATION &&
+            trace->tracks[trace->device[i].track].device == graph->ledger->device)
+            course->calls[course->call_count++] = graph->task_of_event[i];
+}
+
+static void take_durations(struct rank_course *course, const struct trace_graph *graph,
+                           const struct scenario *scenarios)
+{
+    course->durations_ns =
+        require_memory(calloc(course->scenario_count + 1, sizeof *course->durations_ns));
+    course->durations_ns[0] =
+        trace_graph_durations(graph, &(struct replay_terms){.host_slowdown = 1});
+    for (size_t i = 0; i < course->scenario_count; i++)
+        course->durations_ns[i + 1] = trace_graph_durations(
+            graph, &(struct replay_terms){
+                       .scenario = &scenarios[i],
+                       .host_slowdown = loader_slowdown(graph, &scenarios[i], CORE_SHARE_USUAL)});
+}
+
+void rank_course_take(struct rank_course *course, const struct recorded_steps *steps,
+                      const struct scenario *scenarios, size_t scenario_count)
+{
+    struct trace_graph graph = {0};
+
+    trace_graph_build(&graph, steps);
+    take_facts(course, &graph);
+    take_tasks(course, &graph);
+    take_calls(course, &graph);
+    course->scenario_count = graph.is_circular ? 0 : scenario_count;
+    take_durations(course, &graph, scenarios);
+    course->graph = graph.graph;
+    course->measured = graph.measured;
+    course->measured_count = graph.measured_count;
+    graph.graph = (struct task_graph){0};
+    graph.measured = NULL;
+    trace_graph_clear(&graph);
+}
+
+void rank_course_clear(struct rank_course *course)
+{
+    for (size_t i = 0; course->durations_ns && i <= course->scenario_count; i++)
+        free(course->durations_ns[i]);
+    free(course->durations_ns);
+    task_graph_clear(&course->graph);
+    free(course->file);
+    free(course->delays_ns);
+    free(course->floors_ns);
+    free(course->recorded_starts_ns);
+    free(course->calls);
+    free(course->measured);
+    *course = (struct rank_course){0};
+}
+
+void rank_courses_add(struct rank_courses *courses, struct rank_course *course)
+{
+    if (courses->count == courses->capacity) {
+        courses->capacity = courses->capacity ? 2 * courses->capacity : 16;
+        courses->courses =
+            require_memory(realloc(courses->courses, courses->capacity * sizeof *courses->courses));
+    }
+    courses->courses[courses->count++] = *course;
+    *course = (struct rank_course){0};
+}
+
+void rank_courses_clear(struct rank_courses *courses)
+{
+    for (size_t i = 0; i < courses->count; i++)
+        rank_course_clear(&courses->courses[i]);
+    free(courses->courses);
+    *courses = (struct rank_courses){0};
+}
