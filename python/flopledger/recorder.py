@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import atexit
 import functools
 import os
@@ -32,7 +31,6 @@ from flopledger.step_hooks import StepHooks
 from flopledger.step_record import StepRecord
 from flopledger.trace_requests import TraceRequests
 
-MAX_STEP_TIMES = 1_000_000
 NAMES_SHOWN = 6
 POLL_NS = 1_000_000_000  # how often what is not of each step is looked at: memory, clock, requests
 WORTH_NOTING_NS = 100_000  # work of our own between two steps
@@ -41,20 +39,22 @@ WORTH_NOTING_NS = 100_000  # work of our own between two steps
 class Recorder:
     """One in a process. A step is numbered from 1 and ends with an optimizer's step (step_finder.py).
 
-    While nothing is recorded, all that runs is `after_optimizer_step`: a comparison or two and a clock.
+    While nothing is recorded, all that runs after it is RunningStep.ends_plain_step().
     """
 
     current: Recorder | None = None
 
+    @property
+    def step(self) -> int:
+        """Steps that have ended."""
+        return self.running.step - 1
+
     def __init__(self, settings: Settings, optimizer_module: ModuleType) -> None:
         self.settings = settings
         self.finder = StepFinder()
-        self.step = 0  # steps that have ended
-        self.ended_at = array.array("q")  # when, in ns; index 0: the end of step 1
         self.optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self.known: set[int] = set()  # ids of the optimizers seen
         self.window = settings.window_from(2)
-        self.wakes_at = 0  # the step after whose end there is work to do
         self.session: ProfilerSession | None = None
         self.recorded: list[dict[str, Any]] = []
         self.steps_in_window: list[dict[str, Any]] = []
@@ -70,21 +70,18 @@ class Recorder:
         self.started_ns = time.time_ns()
         self.is_off = False
         self.no_more_windows = False
-        self.compiled_steps = CompiledStepWatch(self.after_compiled_step)
-        self.hook = optimizer_module.register_optimizer_step_post_hook(self.after_optimizer_step)
+        self.compiled_steps = CompiledStepWatch(self.after_uncalled_hook)
         self.watch: OwnProfilerWatch | None = None
         self.scaler_step: Any = None  # of torch.amp.GradScaler, while ours is around it
-        self.hook_calls = 0
         self.record = StepRecord(self.settings.capture)
         self.hooks = StepHooks(self.record)
+        self.running = self.hooks.running
         self.requests = TraceRequests(self.settings.capture)
         self.pre_hook: Any = None
-        self.poll_at = 0
-        self.memory_bytes = step_record.NOT_KNOWN
-        self.skips_update = False
         self.note_step_fenced = guarded(self.note_step, self.turn_off)
         self.undo_first_optimizer = await_first_optimizer(optimizer_module, self.begin_record)
         self.optimizer_module = optimizer_module
+        self.hook = optimizer_module.register_optimizer_step_post_hook(self.after_hook())
         self.plan_next_work()
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -135,7 +132,7 @@ class Recorder:
     def stop_windows(self) -> None:
         """After an error in recording one: the step record goes on."""
         self.window = None
-        self.wakes_at = sys.maxsize
+        self.running.wakes_at = sys.maxsize
         self.no_more_windows = True
         self.requests.answer("refused", why="recording failed: the program's messages say why")
         if self.markers is not None:
@@ -192,22 +189,21 @@ class Recorder:
         self.requests.rank = layout.rank
         self.record.open(layout.rank, layout.world_size, layout.local_rank)
         self.hooks.install()
+        global is_traced
+        is_traced = getattr(torch.compiler, "is_dynamo_compiling", is_compiling)
         register = getattr(self.optimizer_module, "register_optimizer_step_pre_hook", None)
         if register is not None:
-            self.pre_hook = register(self.before_optimizer_step)
+            self.pre_hook = register(self.before_hook())
 
     def end_record(self) -> None:
         failed = getattr(sys, "last_type", None) is not None
-        self.hooks.flush_loss()
-        self.record.close(time.monotonic_ns(), failed, is_kept=self.record.has_steps or failed)
-
-    def before_optimizer_step(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
-        if not is_compiling():
-            self.hooks.begin_optimizer()
+        self.running.flush_loss()
+        has_steps = self.step > self.record.lost
+        self.record.close(time.monotonic_ns(), failed, is_kept=has_steps or failed)
 
     def poll(self, now: int) -> None:
-        self.poll_at = now + POLL_NS
-        self.memory_bytes = device_memory_high_water()
+        self.running.poll_at = now + POLL_NS
+        self.running.memory_bytes = device_memory_high_water()
         self.record.check_clock()
         if self.requests.current is None and self.requests.look() is not None:
             self.take_request()
@@ -235,33 +231,51 @@ class Recorder:
     # ------------------------------------------------------------------------------------------------------------------
     # Steps
 
-    def after_optimizer_step(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
-        """torch calls this at the end of each step of any optimizer."""
-        if is_compiling():  # this is traced, and what it stores is stored in each compiled step
-            self.compiled_steps.mailbox.stepped = optimizer
-            return
-        self.hook_calls += 1
-        if self.finder.ends_step(id(optimizer)):
-            self.end_step(optimizer)
-            return
-        self.hooks.end_optimizer(time.monotonic_ns())
-        if id(optimizer) not in self.known:
-            self.add_optimizer(optimizer)
-        if self.memory is not None:
-            guarded(self.memory.mark, self.turn_off)("optimizer end")
+    def before_hook(self) -> Callable[..., None]:
+        """What torch calls before each step of any optimizer. Looks nothing up: it is called often."""
+        begin_optimizer = self.running.begin_optimizer
 
-    def after_compiled_step(self, optimizer: Any) -> None:
-        self.after_optimizer_step(optimizer, (), {})
+        def before_optimizer_step(optimizer: Any, arguments: Any, keywords: Any) -> None:
+            if not is_traced():
+                begin_optimizer()
 
-    def end_step(self, optimizer: Any) -> None:
+        return before_optimizer_step
+
+    def after_hook(self) -> Callable[..., None]:
+        """What torch calls after it."""
+        ends_plain_step, note = self.running.ends_plain_step, self.note_optimizer_step
+        mailbox = self.compiled_steps.mailbox
+
+        def after_optimizer_step(optimizer: Any, arguments: Any, keywords: Any) -> None:
+            if is_traced():  # what is stored here is stored in each compiled step
+                mailbox.stepped = optimizer
+            elif not ends_plain_step(optimizer):
+                note(optimizer)
+
+        return after_optimizer_step
+
+    def after_uncalled_hook(self, optimizer: Any) -> None:
+        """A step of which torch does not tell: it is compiled, or was left out."""
+        if not self.running.ends_plain_step(optimizer):
+            self.note_optimizer_step(optimizer)
+
+    def note_optimizer_step(self, optimizer: Any) -> None:
         now = time.monotonic_ns()
-        self.step += 1
+        if self.finder.ends_step(id(optimizer), self.step):
+            self.end_step(optimizer, now)
+        else:
+            self.running.end_optimizer(now)
+            if id(optimizer) not in self.known:
+                self.add_optimizer(optimizer)
+            if self.memory is not None:
+                guarded(self.memory.mark, self.turn_off)("optimizer end")
+        self.running.ender = 0 if self.is_off else self.finder.seen[-1]
+
+    def end_step(self, optimizer: Any, now: int) -> None:
         self.note_step_fenced(optimizer, now)
-        if len(self.ended_at) < MAX_STEP_TIMES:
-            self.ended_at.append(now)
         if id(optimizer) not in self.known:
             self.add_optimizer(optimizer)
-        if self.step >= self.wakes_at:
+        if self.step >= self.running.wakes_at:
             guarded(self.work_between_steps, self.stop_windows)()
             self.note_own_work(now)
 
@@ -270,18 +284,15 @@ class Recorder:
             return
         if not self.record.is_open and not self.hooks.is_on:
             self.begin_record()
-        if now >= self.poll_at:
+        if now >= self.running.poll_at:
             self.poll(now)
         flags = 0
         if self.session is not None and self.session.is_started:
             flags |= step_record.PROFILED
-        if self.memory_bytes >= 0:
-            flags |= step_record.MEMORY_IS_DEVICE
-        if self.skips_update:
+        if self.running.skips_update:
             flags |= step_record.SKIPPED
-            self.skips_update = False
-        self.hooks.end_optimizer(now)
-        self.hooks.end_step(now, flags, self.memory_bytes)
+            self.running.skips_update = False
+        self.running.end_step(now, flags)
         if self.step == 1:
             self.note_steps_before(optimizer)
 
@@ -321,11 +332,11 @@ class Recorder:
         self.scaler_step = scaler_step = GradScaler.step
 
         def step(scaler: Any, optimizer: Any, *arguments: Any, **keywords: Any) -> Any:
-            calls = self.hook_calls
+            calls = self.running.calls
             result = scaler_step(scaler, optimizer, *arguments, **keywords)
-            if calls == self.hook_calls and not self.is_off:  # infinite gradients: left out
-                self.skips_update = True
-                guarded(self.after_optimizer_step, self.turn_off)(optimizer, (), {})
+            if calls == self.running.calls and not self.is_off:  # infinite gradients: left out
+                self.running.skips_update = True
+                guarded(self.after_uncalled_hook, self.turn_off)(optimizer)
             return result
 
         setattr(GradScaler, "step", step)
@@ -346,11 +357,11 @@ class Recorder:
 
     def plan_next_work(self) -> None:
         if self.session is not None and self.session.is_started:
-            self.wakes_at = 0  # after each step
+            self.running.wakes_at = 0  # after each step
         elif self.window is None:
-            self.wakes_at = sys.maxsize
+            self.running.wakes_at = sys.maxsize
         else:
-            self.wakes_at = self.window[0] - (1 if self.session is not None else 2)
+            self.running.wakes_at = self.window[0] - (1 if self.session is not None else 2)
 
     def look_ahead(self) -> None:
         """Begins the window before its first step, and readies the profiler one step earlier."""
@@ -582,7 +593,7 @@ class Recorder:
                 "recorded": self.recorded,
                 "steps": {
                     "count": self.step,
-                    "durations_ns": differences(self.ended_at),
+                    "durations_ns": differences(self.running.end_times()),
                 },
                 "module_marks": self.markers.means if self.markers and self.recorded else None,
                 "inputs": self.batch.inputs,
@@ -640,10 +651,13 @@ def is_compiling() -> bool:
     return torch.compiler.is_compiling()
 
 
+is_traced = is_compiling  # the same at less cost, once torch is there to be asked for it
+
+
 def count_of(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def differences(times: array.array[int]) -> list[int]:
+def differences(times: list[int]) -> list[int]:
     """How long step 2, 3, ... took."""
     return [after - before for before, after in zip(times, times[1:])]

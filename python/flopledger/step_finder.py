@@ -16,11 +16,15 @@ class StepFinder:
     def __init__(self) -> None:
         self.seen: list[int] = []  # ids, in the order of their first steps
         self.silent_for = 0
+        self.silent_since = 0  # steps that had ended when the last one to end a step did
 
-    def ends_step(self, optimizer: int) -> bool:
+    def ends_step(self, optimizer: int, step: int) -> bool:
+        """`step`: how many have ended. While one after the other ends, this need not be asked."""
         if self.seen and optimizer == self.seen[-1]:
-            self.silent_for = 0
             return True
+        if step != self.silent_since:
+            self.silent_since = step
+            self.silent_for = 0
         if optimizer not in self.seen:
             self.seen.append(optimizer)
             self.silent_for = 0

@@ -1,20 +1,21 @@
 """Sees where a step's time goes without a profiler: the data loader, backward, checkpoints, evaluation and the loss.
 
-Each hook is a Python function around one of torch's; together they cost some microseconds a step.
+What happens in each step is seen by the hooks of running_step.py, or of running_step.c; what is rare is seen here.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 import time
-import weakref
+from collections import UserDict
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from flopledger import step_record
 from flopledger.batch import named_tensors, sizes
+from flopledger.running_step import RunningStep
 from flopledger.step_record import NOT_KNOWN, StepRecord
 
 clock = time.monotonic_ns
@@ -42,37 +43,19 @@ CHECKPOINTS = (
 
 
 class StepHooks:
-    """Sums up what one step had, until end_step(); only of the thread that trains, and only outermost calls."""
+    """Puts hooks around torch's functions, and takes them away again."""
 
     def __init__(self, record: StepRecord) -> None:
         self.record = record
+        self.running: RunningStep = getattr(record.writer, "RunningStep", RunningStep)()
+        self.running.append_numbers = record.append_numbers
+        self.running.sizes_of = sizes_of
+        self.running.end_false_evaluation = self.end_false_evaluation
         self.undo: list[Callable[[], None]] = []
         self.is_on = False
-        self.thread = threading.get_ident()
-        self.step = 1  # the one that runs
-        self.started_at = clock()
-        self.is_start_seen = False
-        self.mark = (
-            self.started_at
-        )  # the last of: the step's start, the data's arrival, backward's end
-        self.data_wait: int | None = None
-        self.forward = 0
-        self.backward: int | None = None
-        self.optimizer: int | None = None
-        self.optimizer_started: int | None = None
-        self.tokens: int | None = None
-        self.samples: int | None = None
-        self.batches = 0
-        self.backwards = 0
-        self.is_inside = False  # of a data loader, backward or a checkpoint
-        self.evaluates_since: int | None = None
         self.evaluated = 0  # id of the module whose eval() began it
         self.frozen: set[int] = set()  # modules that stay in eval() while others train
         self.undo_train: Callable[[], None] | None = None
-        self.loss: weakref.ref[Any] | None = None
-        self.loss_step = 0
-        self.read_loss: float | None = None  # not written yet
-        self.read_step = 0
 
     # ------------------------------------------------------------------------------------------------------------------
     # Putting hooks in place, and taking them away
@@ -85,14 +68,18 @@ class StepHooks:
         from torch import autograd
         from torch.utils.data import dataloader
 
-        self.is_grad_enabled = torch.is_grad_enabled
-        self.replace(dataloader._BaseDataLoaderIter, "__next__", self.around_fetch)
+        running = self.running
+        running.is_grad_enabled = torch.is_grad_enabled
+        running.compiler = vars(torch.compiler)
+        running.tensor_type = torch.Tensor
+        running.user_dict_type = UserDict
+        self.replace(dataloader._BaseDataLoaderIter, "__next__", running.around_fetch)
         self.replace(dataloader.DataLoader, "__iter__", self.around_loader)
         for module in (autograd, autograd.graph):
             if hasattr(module, "_engine_run_backward"):
-                self.replace(module, "_engine_run_backward", self.around_backward)
+                self.replace(module, "_engine_run_backward", running.around_backward)
         self.replace(torch.nn.Module, "eval", self.around_eval)
-        self.replace(torch.Tensor, "item", self.around_item)
+        self.replace(torch.Tensor, "item", running.around_item)
         self.replace(torch.amp.GradScaler, "scale", self.around_scale)
         for module_name, path, kind in CHECKPOINTS:
             self.watch_checkpoints(module_name, path, kind)
@@ -109,15 +96,12 @@ class StepHooks:
         original = getattr(owner, name)
         is_own = name in vars(owner)
         replacement = around(original)
-        for copied in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
-            try:
-                setattr(
-                    replacement,
-                    copied,
-                    original if copied == "__wrapped__" else getattr(original, copied),
-                )
-            except AttributeError:
-                pass
+        is_module = isinstance(owner, ModuleType)
+        replacement.__module__ = owner.__name__ if is_module else owner.__module__
+        replacement.__name__ = name
+        replacement.__qualname__ = name if is_module else f"{owner.__qualname__}.{name}"
+        replacement.__doc__ = getattr(original, "__doc__", None)
+        replacement.__wrapped__ = original
         setattr(owner, name, replacement)
 
         def undo() -> None:
@@ -139,173 +123,35 @@ class StepHooks:
         self.undo_train = None
 
     def is_other_thread(self) -> bool:
-        return self.is_inside or threading.get_ident() != self.thread
+        return self.running.is_inside or threading.get_ident() != self.running.thread
 
     # ------------------------------------------------------------------------------------------------------------------
     # Data
-
-    def around_fetch(self, original: Any) -> Any:
-        get_ident, thread = threading.get_ident, self.thread
-
-        def __next__(iterator: Any) -> Any:
-            if self.is_inside or get_ident() != thread:
-                return original(iterator)
-            started = clock()
-            self.is_inside = True
-            try:
-                batch = original(iterator)
-            finally:
-                self.is_inside = False
-                is_training = self.end_wait(started)
-            if is_training:
-                self.count(batch)
-            return batch
-
-        return __next__
 
     def around_loader(self, original: Any) -> Any:
         def __iter__(loader: Any) -> Any:
             if self.is_other_thread():
                 return original(loader)
             started = clock()
-            self.is_inside = True
+            self.running.is_inside = True
             try:
                 return original(loader)
             finally:
-                self.is_inside = False
-                self.end_wait(started)
+                self.running.is_inside = False
+                self.running.end_wait(started)
 
         return __iter__
 
-    def end_wait(self, started: int) -> bool:
-        """True where the data is to train on."""
-        if self.evaluates_since is not None or not self.is_grad_enabled():
-            return False
-        if not self.is_start_seen:
-            self.begin_first_step(started)
-        self.mark = clock()
-        self.data_wait = (self.data_wait or 0) + self.mark - started
-        return True
-
-    def begin_first_step(self, at: int) -> None:
-        self.is_start_seen = True
-        self.started_at = at
-
-    def count(self, batch: Any) -> None:
-        kind = type(batch)
-        if (kind is list or kind is tuple) and self.count_tensors(batch):
-            return
-        try:
-            given = batch if isinstance(batch, (tuple, list)) else (batch,)
-            samples, tokens = sizes(list(named_tensors(tuple(given), {})))
-        except Exception:  # the program's own kind of batch
-            return
-        self.samples = (self.samples or 0) + samples
-        if tokens is not None and (self.tokens is not None or self.batches == 0):
-            self.tokens = (self.tokens or 0) + tokens
-        else:
-            self.tokens = None
-        self.batches += 1
-
-    def count_tensors(self, batch: Any) -> bool:
-        """The usual case at once: a 2-D tensor of token ids comes first."""
-        try:
-            first = batch[0]
-            shape = first.shape
-            if len(shape) != 2 or first.is_floating_point() or first.is_complex():
-                return False
-        except (AttributeError, IndexError, TypeError):
-            return False
-        self.samples = (self.samples or 0) + shape[0]
-        if self.tokens is not None or self.batches == 0:
-            self.tokens = (self.tokens or 0) + shape[0] * shape[1]
-        self.batches += 1
-        return True
-
     # ------------------------------------------------------------------------------------------------------------------
-    # Backward, the optimizer, and the loss
-
-    def around_backward(self, original: Any) -> Any:
-        from torch.compiler import is_compiling
-
-        def _engine_run_backward(outputs: Any, *arguments: Any, **keywords: Any) -> Any:
-            if (
-                is_compiling()
-                or self.is_other_thread()
-                or not keywords.get("accumulate_grad", True)
-            ):
-                return original(outputs, *arguments, **keywords)
-            started = clock()
-            self.begin_backward(outputs, started)
-            self.is_inside = True
-            try:
-                return original(outputs, *arguments, **keywords)
-            finally:
-                self.is_inside = False
-                self.mark = clock()
-                self.backward = (self.backward or 0) + self.mark - started
-                self.backwards += 1
-
-        return _engine_run_backward
-
-    def begin_backward(self, outputs: Any, now: int) -> None:
-        if self.evaluates_since is not None:  # no train() came: a part of the model is kept so
-            self.frozen.add(self.evaluated)
-            self.end_evaluation(now, was_one=False)
-        self.forward += max(0, now - self.mark)
-        if self.loss_step != self.step or self.loss is None or self.loss() is None:
-            self.note_loss(outputs[0])
-
-    def note_loss(self, tensor: Any) -> None:
-        try:
-            self.loss = weakref.ref(tensor) if tensor.numel() == 1 else None
-        except (TypeError, AttributeError, RuntimeError):
-            self.loss = None
-        self.loss_step = self.step
+    # The loss
 
     def around_scale(self, original: Any) -> Any:
         def scale(scaler: Any, outputs: Any) -> Any:
             if hasattr(outputs, "grad_fn"):
-                self.note_loss(outputs)
+                self.running.note_loss(outputs)
             return original(scaler, outputs)
 
         return scale
-
-    def around_item(self, original: Any) -> Any:
-        """Reads no tensor by itself: it looks on where the program reads its loss."""
-
-        def item(tensor: Any) -> Any:
-            value = original(tensor)
-            known = self.loss
-            if known is not None and threading.get_ident() == self.thread:
-                loss = known()
-                if loss is tensor or (loss is not None and shares_memory(loss, tensor)):
-                    self.tell_loss(value)
-            return value
-
-        return item
-
-    def tell_loss(self, value: Any) -> None:
-        self.loss = None
-        if isinstance(value, (int, float)):
-            self.flush_loss()
-            self.read_loss = float(value)
-            self.read_step = self.loss_step
-
-    def flush_loss(self) -> None:
-        """Where no entry of a step can take it."""
-        value, self.read_loss = self.read_loss, None
-        if value is not None:
-            now = clock()
-            self.record.append(step_record.LOSS, 0, self.read_step, now, now, number=value)
-
-    def begin_optimizer(self) -> None:
-        self.optimizer_started = clock()
-
-    def end_optimizer(self, now: int) -> None:
-        if self.optimizer_started is not None:
-            self.optimizer = (self.optimizer or 0) + now - self.optimizer_started
-            self.optimizer_started = None
 
     # ------------------------------------------------------------------------------------------------------------------
     # Evaluation and checkpoints
@@ -316,11 +162,11 @@ class StepHooks:
             result = original(module)
             if (
                 self.is_on
-                and self.evaluates_since is None
+                and self.running.evaluates_since == NOT_KNOWN
                 and id(module) not in self.frozen
                 and not self.is_other_thread()
             ):
-                self.evaluates_since = started
+                self.running.evaluates_since = started
                 self.evaluated = id(module)
                 self.await_train()
             return result
@@ -336,89 +182,52 @@ class StepHooks:
 
     def around_train(self, original: Any) -> Any:
         def train(module: Any, mode: bool = True) -> Any:
-            if mode and not self.is_other_thread() and self.evaluates_since is not None:
+            if mode and not self.is_other_thread() and self.running.evaluates_since != NOT_KNOWN:
                 self.end_evaluation(clock())
             return original(module, mode)
 
         return train
 
+    def end_false_evaluation(self, now: int) -> None:
+        """No train() came before the next backward: a part of the model is kept in eval()."""
+        self.frozen.add(self.evaluated)
+        self.end_evaluation(now, was_one=False)
+
     def end_evaluation(self, now: int, was_one: bool = True) -> None:
-        since, self.evaluates_since = self.evaluates_since, None
+        running = self.running
+        since, running.evaluates_since = running.evaluates_since, NOT_KNOWN
         if self.undo_train is not None:
             self.undo_train()
             self.undo.remove(self.undo_train)
             self.undo_train = None
-        if since is None or not was_one:
+        if since == NOT_KNOWN or not was_one:
             return
-        if self.step > 1 or self.is_start_seen:  # before the first step it is part of the start
-            self.record.append(step_record.EVALUATION, 0, self.step, since, now)
-        self.mark = now
+        if running.step > 1 or running.is_start_seen:  # before the first step it is of the start
+            self.record.append(step_record.EVALUATION, 0, running.step, since, now)
+        running.mark = now
 
     def around_span(self, original: Any, kind: int) -> Any:
         def span(*arguments: Any, **keywords: Any) -> Any:
             if self.is_other_thread():
                 return original(*arguments, **keywords)
+            running = self.running
             started = clock()
-            self.is_inside = True
+            running.is_inside = True
             try:
                 return original(*arguments, **keywords)
             finally:
-                self.is_inside = False
-                self.mark = clock()
-                self.record.append(kind, 0, self.step, started, self.mark)
+                running.is_inside = False
+                running.mark = clock()
+                self.record.append(kind, 0, running.step, started, running.mark)
 
         return span
 
-    # ------------------------------------------------------------------------------------------------------------------
-    # Steps
 
-    def end_step(self, now: int, flags: int, memory_bytes: int) -> None:
-        if not self.is_start_seen:
-            self.is_start_seen = True
-            flags |= step_record.START_UNKNOWN
-        if self.optimizer is None:
-            flags |= step_record.COMPILED
-        loss = math.nan
-        if self.read_loss is not None:
-            if self.read_step < self.step - 1:
-                self.flush_loss()
-            else:
-                loss, self.read_loss = self.read_loss, None
-                if self.read_step != self.step:
-                    flags |= step_record.LOSS_OF_STEP_BEFORE
-        self.record.append_numbers(
-            now,
-            step_record.STEP,
-            flags,
-            self.step,
-            self.started_at,
-            now,
-            known(self.data_wait),
-            self.forward if self.backward is not None else NOT_KNOWN,
-            known(self.backward),
-            known(self.optimizer),
-            known(self.tokens),
-            known(self.samples),
-            memory_bytes,
-            self.backwards if self.backward is not None else NOT_KNOWN,
-            loss,
-        )
-        self.step += 1
-        self.started_at = self.mark = now
-        self.forward = self.batches = self.backwards = 0
-        if self.data_wait is not None:
-            self.data_wait = 0  # there is a loader; this step may do without
-        self.backward = self.optimizer = self.optimizer_started = None
-        self.tokens = self.samples = None
-
-
-def known(value: int | None) -> int:
-    return NOT_KNOWN if value is None else value
-
-
-def shares_memory(loss: Any, tensor: Any) -> bool:
-    """`loss.detach()` is the loss."""
+def sizes_of(batch: Any) -> tuple[int, int]:
+    """Samples and tokens of what a data loader gave; NOT_KNOWN where it does not tell."""
     try:
-        return bool(tensor.numel() == 1 and loss.data_ptr() == tensor.data_ptr() != 0)
-    except (RuntimeError, AttributeError, TypeError):
-        return False
+        given = batch if isinstance(batch, (tuple, list)) else (batch,)
+        samples, tokens = sizes(list(named_tensors(tuple(given), {})))
+    except Exception:  # the program's own kind of batch
+        return NOT_KNOWN, NOT_KNOWN
+    return samples, NOT_KNOWN if tokens is None else tokens

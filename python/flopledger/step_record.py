@@ -35,7 +35,7 @@ CLOCK_JUMP_NS = 1_000_000
 
 
 class PythonWriter:
-    """What step_writer.c does, where that was not built: each entry by a write of its own."""
+    """What step_writer.c does, where it was not built: each entry by a write of its own."""
 
     def __init__(self) -> None:
         self.descriptor = -1
@@ -171,7 +171,6 @@ class StepRecord:
         self.writer = load_writer()
         self.path: str | None = None
         self.is_open = False
-        self.has_steps = False
         self.lost = 0
         self.retry_at = 0
         self.clock_offset = 0
@@ -240,8 +239,6 @@ class StepRecord:
         except OSError as error:
             self.lose(error, now)
             return
-        if kind == STEP:
-            self.has_steps = True
 
     def lose(self, error: OSError, now: int) -> None:
         self.lost += 1

@@ -1,16 +1,13 @@
 /* Writes the step record of this process (src/step_record) at the price of a call an entry.
  *
  * An extension of CPython's limited API (3.10 and later). Python code around it: step_record.py. */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030A0000
-#include "base/error.h"
-#include "step_record/write_step_record.h"
+#include "call_hook.h"
 
-#include <Python.h>
+#include <string.h>
 #include <sys/resource.h>
 
 /* Under the interpreter's lock. A process has one record. */
-static struct step_writer writer;
+struct process_record process_record;
 
 static PyObject *raise_error(const struct error *error)
 {
@@ -33,8 +30,9 @@ static PyObject *open_record(PyObject *self, PyObject *arguments)
     if (size != (Py_ssize_t)sizeof header)
         return PyErr_Format(PyExc_ValueError, "a header has %d bytes", (int)sizeof header);
     memcpy(&header, bytes, sizeof header);
-    step_writer_clear(&writer);
-    if (!step_writer_open(&writer, path, &header, &error))
+    step_writer_clear(&process_record.writer);
+    process_record.is_full = false;
+    if (!step_writer_open(&process_record.writer, path, &header, &error))
         return raise_error(&error);
     Py_RETURN_NONE;
 }
@@ -51,11 +49,18 @@ static int64_t resident_high_water(void)
     return bytes;
 }
 
+bool process_record_append(struct step_entry *entry, struct error *error)
+{
+    entry->host_bytes = resident_high_water();
+    process_record.is_full = !step_writer_append(&process_record.writer, entry, error);
+    return !process_record.is_full;
+}
+
 /* append(kind, flags, step, start_ns, end_ns, data_wait_ns, forward_ns, backward_ns, optimizer_ns,
  * tokens, samples, memory_bytes, count, number). OSError: there is no room. */
 static PyObject *append(PyObject *self, PyObject *arguments)
 {
-    struct step_entry entry = {.host_bytes = resident_high_water()};
+    struct step_entry entry = {0};
     struct error error = {0};
     long long number[11];
 
@@ -75,9 +80,9 @@ static PyObject *append(PyObject *self, PyObject *arguments)
     entry.samples = number[8];
     entry.memory_bytes = number[9];
     entry.count = number[10];
-    if (!writer.is_open)
+    if (!process_record.writer.is_open)
         return PyErr_Format(PyExc_OSError, "the step record is closed");
-    if (!step_writer_append(&writer, &entry, &error))
+    if (!process_record_append(&entry, &error))
         return raise_error(&error);
     Py_RETURN_NONE;
 }
@@ -86,7 +91,7 @@ static PyObject *close_record(PyObject *self, PyObject *ignored)
 {
     (void)self;
     (void)ignored;
-    step_writer_clear(&writer);
+    step_writer_clear(&process_record.writer);
     Py_RETURN_NONE;
 }
 
@@ -95,7 +100,7 @@ static PyObject *forget(PyObject *self, PyObject *ignored)
 {
     (void)self;
     (void)ignored;
-    step_writer_forget(&writer);
+    step_writer_forget(&process_record.writer);
     Py_RETURN_NONE;
 }
 
@@ -116,5 +121,13 @@ PyMODINIT_FUNC PyInit_step_writer(void);
 
 PyMODINIT_FUNC PyInit_step_writer(void)
 {
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    PyObject *type =
+        module && make_known_names() && prepare_call_hooks() ? make_running_step_type() : NULL;
+
+    if (type && PyModule_AddObject(module, "RunningStep", type) == 0)
+        return module;
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    return NULL;
 }

@@ -1,0 +1,408 @@
+#!/usr/bin/env python3
+"""What a step had, summed up in C and in Python: the same, transparent, and in C cheap: test_running_step.py PROGRAM"""
+
+import copy
+import gc
+import inspect
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import weakref
+from collections import UserDict
+from pathlib import Path
+from typing import Any
+
+from count_line import run_and_count
+
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+PACKAGE = PROGRAM.parent / "python"
+TRAINING = Path(__file__).resolve().parent / "training"
+sys.argv[1:1] = [str(PACKAGE)]  # as stand_in_steps.py is called
+sys.path.insert(0, str(TRAINING))
+
+import stand_in_steps  # noqa: E402
+from stand_in_steps import Engine, Loader, Modes, Tensor  # noqa: E402
+
+del sys.argv[1]
+
+from flopledger import step_record  # noqa: E402
+from flopledger.running_step import RunningStep  # noqa: E402
+from flopledger.step_hooks import StepHooks  # noqa: E402
+
+KINDS: dict[str, Any] = {"Python": RunningStep}
+try:
+    from flopledger import step_writer
+
+    KINDS["C"] = step_writer.RunningStep
+except ImportError:
+    pass
+
+# Of a step, with what its hooks stand around. CPython 3.11: 10,170.
+MOST_INSTRUCTIONS = 12_000
+
+
+class Writer(step_record.PythonWriter):
+    """Keeps entries in place of writing them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: list[tuple[Any, ...]] = []
+
+    def append(self, kind: int, flags: int, *numbers: Any) -> None:
+        self.entries.append((kind, flags, *numbers))
+
+
+class Both(unittest.TestCase):
+    """A test that runs with each kind."""
+
+    def each(self) -> Any:
+        for name, kind in KINDS.items():
+            with self.subTest(name):
+                try:
+                    yield self.begin(kind)
+                finally:
+                    self.hooks.remove()
+                    Modes.is_grad_on = True
+                    Modes.compiler["_is_compiling_flag"] = False
+
+    def begin(self, kind: Any) -> Any:
+        record = step_record.StepRecord("/nowhere")
+        record.writer = self.writer = Writer()
+        record.is_open = True
+        record.writer.RunningStep = kind  # type: ignore[attr-defined]
+        self.hooks = StepHooks(record)
+        self.running = self.hooks.running
+        self.assertIs(type(self.running), kind)
+        stand_in_steps.install(self.hooks)
+        self.running.poll_at = self.running.wakes_at = sys.maxsize
+        self.optimizer = object()
+        self.running.ender = id(self.optimizer)
+        return self.running
+
+    def step(self) -> None:
+        self.running.begin_optimizer()
+        if not self.running.ends_plain_step(self.optimizer):
+            self.running.end_step(time.monotonic_ns(), 0)
+
+    def steps(self) -> list[tuple[Any, ...]]:
+        return [entry for entry in self.writer.entries if entry[0] == step_record.STEP]
+
+    def sizes(self, batch: Any) -> tuple[int, int]:
+        for _ in Loader([batch]):
+            self.step()
+        return self.steps()[-1][9], self.steps()[-1][10]
+
+
+class Sums(Both):
+    def test_a_plain_step(self) -> None:
+        for running in self.each():
+            running.sizes_of = lambda batch: (4, 32)
+            for _ in Loader([(Tensor((4, 8)), Tensor((4,)))] * 3):
+                loss = Tensor((), "float", 64)
+                Engine.backward((loss,), accumulate_grad=True)
+                self.step()
+                loss.item()
+            steps = self.steps()
+            self.assertEqual([entry[2] for entry in steps], [1, 2, 3])
+            for before, after in zip(steps, steps[1:]):
+                self.assertEqual(before[4], after[3])
+            for entry in steps:
+                self.assertTrue(all(part >= 0 for part in entry[5:9]), entry)
+                self.assertEqual(entry[9:13], (32, 4, -1, 1))
+            before = step_record.LOSS_OF_STEP_BEFORE
+            self.assertEqual([entry[1] for entry in steps], [0, before, before])
+            self.assertEqual([entry[13] for entry in steps[1:]], [0.5, 0.5])
+            running.flush_loss()
+            last = self.writer.entries[-1]
+            self.assertEqual((last[0], last[2], last[13]), (step_record.LOSS, 3, 0.5))
+            self.assertEqual(len(running.end_times()), 3)
+            self.assertEqual(running.calls, 3)
+
+    def test_what_was_not_seen_is_not_known(self) -> None:
+        for running in self.each():
+            running.end_step(running.started_at + 5, 0)
+            entry = self.steps()[0]
+            flags = step_record.START_UNKNOWN | step_record.COMPILED
+            self.assertEqual((entry[1], entry[5:11], entry[12]), (flags, (-1,) * 6, -1))
+            self.assertNotEqual(entry[13], entry[13])
+
+    def test_batches(self) -> None:
+        ids, floats = Tensor((4, 8)), Tensor((4, 8), "float")
+        for _ in self.each():
+            self.running.sizes_of = lambda batch: (7, -1)
+            self.running.user_dict_type = UserDict
+            for batch, expected in (
+                (ids, (32, 4)),
+                ([ids, floats], (32, 4)),
+                ((ids,), (32, 4)),
+                ({"input_ids": ids}, (32, 4)),
+                ({"labels": floats, "idx": floats}, (32, 4)),  # its name says that it is tokens
+                (UserDict(tokens=ids), (32, 4)),
+                ((floats, ids), (-1, 7)),
+                (Tensor((4,)), (-1, 7)),
+                ({"pixels": floats}, (-1, 7)),
+                (7, (-1, 7)),
+                ((), (-1, 7)),
+            ):
+                if type(self.running) is RunningStep:  # all of it is Python's
+                    continue
+                self.assertEqual(self.sizes(batch), expected, batch)
+
+    def test_micro_batches_add_up(self) -> None:
+        for running in self.each():
+            running.sizes_of = lambda batch: (4, 32)
+            for i, _ in enumerate(Loader([(Tensor((4, 8)),)] * 4)):
+                Engine.backward((Tensor((), "float", 64),), accumulate_grad=True)
+                if i % 2:
+                    self.step()
+            self.assertEqual([entry[9:13] for entry in self.steps()], [(64, 8, -1, 2)] * 2)
+
+    def test_one_batch_without_tokens_makes_them_unknown(self) -> None:
+        for running in self.each():
+            running.sizes_of = lambda batch: (3, -1)
+            for _ in Loader([[Tensor((3,))], [Tensor((4, 8))]]):
+                pass
+            self.step()
+            self.assertEqual(self.steps()[0][9], -1)
+
+    def test_the_loss_is_what_backward_began_with(self) -> None:
+        for _ in self.each():
+            loss = Tensor((), "float", 64)
+            Engine.backward((loss,))
+            Tensor((), "float", 65).item()  # of another place
+            Tensor((), "float", 0).item()
+            self.assertFalse(self.running.has_read_loss)
+            loss.detach().item()
+            self.assertTrue(self.running.has_read_loss)
+            self.running.has_read_loss = False
+            loss.item()  # the second time: the same step, the same number
+            self.assertFalse(self.running.has_read_loss)
+            vector = Tensor((2,), "float", 64)
+            self.step()
+            Engine.backward((vector,))
+            Tensor((), "float", 64).item()  # of its first element
+            self.assertFalse(self.running.has_read_loss)
+
+    def test_the_loss_is_not_kept_alive(self) -> None:
+        for _ in self.each():
+            loss = Tensor((), "float", 64)
+            gone = weakref.ref(loss)
+            Engine.backward((loss,))
+            del loss
+            self.assertIsNone(gone())
+            Tensor((), "float", 64).item()
+            self.assertFalse(self.running.has_read_loss)
+
+    def test_what_does_not_train(self) -> None:
+        for running in self.each():
+            Modes.is_grad_on = False
+            next(Loader([(Tensor((4, 8)),)]))
+            self.assertEqual((running.data_wait, running.samples), (-1, -1))
+            Modes.is_grad_on = True
+            Engine.backward((Tensor(()),), accumulate_grad=False)
+            Modes.compiler["_is_compiling_flag"] = True
+            Engine.backward((Tensor(()),))
+            self.assertEqual(running.backward, -1)
+            other = threading.Thread(target=next, args=(Loader([(Tensor((4, 8)),)]),))
+            other.start()
+            other.join()
+            self.assertEqual(running.data_wait, -1)
+
+    def test_an_evaluation_that_was_none(self) -> None:
+        for running in self.each():
+            told: list[int] = []
+
+            def end(now: int) -> None:
+                told.append(now)
+                running.evaluates_since = -1
+
+            running.end_false_evaluation = end
+            running.evaluates_since = 5
+            Engine.backward((Tensor(()),))
+            self.assertEqual(len(told), 1)
+            self.assertGreaterEqual(running.backward, 0)
+
+    def test_errors_of_the_program_pass(self) -> None:
+        class Own(Exception):
+            pass
+
+        for running in self.each():
+
+            def raise_own(*_: Any, **__: Any) -> None:
+                raise Own
+
+            fetch = running.around_fetch(raise_own)
+            backward = running.around_backward(raise_own)
+            item = running.around_item(raise_own)
+            for call in (lambda: fetch(1), lambda: backward((Tensor(()),)), lambda: item(1)):
+                with self.assertRaises(Own):
+                    call()
+            self.assertFalse(running.is_inside)
+            self.assertGreaterEqual(running.backward, 0)
+            with self.assertRaises(StopIteration):
+                next(Loader([]))
+
+    def test_errors_of_ours_do_not(self) -> None:
+        def fail(*_: Any) -> Any:
+            raise ValueError("ours")
+
+        for running in self.each():
+            if type(running) is RunningStep:
+                continue
+            running.sizes_of = fail
+            running.is_grad_enabled = fail
+            next(Loader([7]))
+            running.is_grad_enabled = stand_in_steps.is_grad_enabled
+            self.assertEqual(next(Loader([7])), 7)
+            running.append_numbers = fail
+            self.step()
+            running.evaluates_since = 1
+            running.end_false_evaluation = fail
+            Engine.backward((object(),))
+            Engine.backward(((),))
+            Engine.backward(7)
+            self.assertEqual(running.step, 2)
+
+    def test_other_work_is_left_to_python(self) -> None:
+        for running in self.each():
+            self.assertFalse(running.ends_plain_step(object()))
+            for name, value in (("poll_at", 0), ("wakes_at", 1), ("skips_update", True)):
+                before = getattr(running, name)
+                setattr(running, name, value)
+                self.assertFalse(running.ends_plain_step(self.optimizer), name)
+                setattr(running, name, before)
+            self.assertEqual(running.step, 1)
+            if type(running) is not RunningStep:
+                self.assertTrue(running.ends_plain_step(self.optimizer))
+                self.assertEqual(running.step, 2)
+
+
+@unittest.skipUnless("C" in KINDS, "the extension was not built")
+class Transparent(Both):
+    def setUp(self) -> None:
+        self.begin(KINDS["C"])
+        self.addCleanup(self.hooks.remove)
+
+    def test_it_is_what_it_stands_for(self) -> None:
+        hook = Loader.__dict__["__next__"]
+        self.assertEqual(type(hook).__name__, "CallHook")
+        self.assertEqual(hook.__name__, "__next__")
+        self.assertEqual(hook.__qualname__, "Loader.__next__")
+        self.assertEqual(hook.__module__, Loader.__module__)
+        self.assertEqual(str(inspect.signature(hook)), "(self) -> Any")
+        self.assertEqual(hook.__code__.co_name, "__next__")  # what it does not have itself
+        self.assertIs(inspect.unwrap(hook), hook.__wrapped__)
+        with self.assertRaises(AttributeError):
+            hook.no_such_attribute
+
+    def test_it_binds_as_a_method(self) -> None:
+        loader = Loader([1, 2, 3])
+        bound = loader.__next__
+        self.assertIs(bound.__self__, loader)
+        self.assertEqual((bound(), next(loader), Loader.__next__(loader)), (1, 2, 3))
+        self.assertEqual(Tensor((), "float").item(), 0.5)
+        self.assertEqual(list(map(Tensor.item, [Tensor(())])), [0.5])
+
+    def test_subclasses_and_super(self) -> None:
+        class Twice(Loader):
+            def __next__(self) -> Any:
+                return 2 * super().__next__()
+
+        self.assertEqual(list(Twice([1, 2])), [2, 4])
+
+    def test_it_is_pickled_and_copied_by_its_name(self) -> None:
+        hook = Loader.__dict__["__next__"]
+        self.assertIs(pickle.loads(pickle.dumps(hook)), hook)
+        self.assertIs(copy.deepcopy(hook), hook)
+        again = pickle.loads(pickle.dumps(Loader([]).__class__))
+        self.assertIs(again, Loader)
+
+    def test_it_goes_when_it_is_taken_away(self) -> None:
+        hook = weakref.ref(Loader.__dict__["__next__"])
+        running = weakref.getweakrefcount(Loader)
+        self.hooks.remove()
+        self.hooks.undo.clear()
+        gc.collect()
+        self.assertIsNone(hook())
+        self.assertEqual(weakref.getweakrefcount(Loader), running)
+        self.assertEqual(Loader([1]).__next__(), 1)
+
+    def test_nothing_leaks(self) -> None:
+        def go() -> None:
+            stand_in_steps.train(2000, self.optimizer, self.hooks)
+
+        go()
+        counts = [sys.getrefcount(each) for each in (Tensor, Loader, None, True, False)]
+        self.writer.entries.clear()
+        objects = len(gc.get_objects())
+        go()
+        self.writer.entries.clear()
+        gc.collect()
+        self.assertLess(abs(len(gc.get_objects()) - objects), 100)
+        for before, each in zip(counts, (Tensor, Loader, None, True, False)):
+            self.assertLess(abs(sys.getrefcount(each) - before), 100, each)
+
+    def test_several_threads_take_from_one_loader(self) -> None:
+        loader = Loader(list(range(4000)))
+        taken: list[list[int]] = [[], [], []]
+
+        def take(into: list[int]) -> None:
+            into.extend(loader)
+
+        threads = [threading.Thread(target=take, args=(into,)) for into in taken[1:]]
+        for thread in threads:
+            thread.start()
+        take(taken[0])
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(sum(taken, [])), list(range(4000)))
+        self.assertFalse(self.running.is_inside)
+
+    def test_types_of_attributes(self) -> None:
+        with self.assertRaises(TypeError):
+            self.running.step = "one"
+        with self.assertRaises(TypeError):
+            self.running.around_fetch()
+        with self.assertRaises(TypeError):
+            self.running.end_step("now", 0)
+
+
+@unittest.skipUnless("C" in KINDS, "the extension was not built")
+class Cost(unittest.TestCase):
+    """In instructions: those a busy machine does not change."""
+
+    def count(self, steps: int, folder: str) -> int:
+        script = str(TRAINING / "stand_in_steps.py")
+        words = [sys.executable, "-S", "-B", script, str(PACKAGE), str(steps), "recorded", folder]
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *words],
+            env={"PYTHONHASHSEED": "0", "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        found = re.search(r"Collected : (\d+)", done.stderr)
+        self.assertTrue(done.returncode == 0 and found, done.stderr)
+        assert found is not None
+        return int(found[1])
+
+    def test_instructions_of_a_step(self) -> None:
+        if not shutil.which("valgrind"):
+            self.skipTest("needs valgrind")
+        few, many = 500, 1500
+        with tempfile.TemporaryDirectory() as folder:
+            cost = (self.count(many, folder) - self.count(few, folder)) / (many - few)
+        print(f"instructions of a step with its hooks: {cost:,.0f}", file=sys.stderr)
+        self.assertLess(cost, MOST_INSTRUCTIONS)
+        self.assertGreater(cost, 1000)  # it ran
+
+
+if __name__ == "__main__":
+    run_and_count()
