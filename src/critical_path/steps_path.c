@@ -119,6 +119,18 @@ static enum path_kind kind_of_wait(const struct trace_graph *graph, const struct
     return graph->tasks[piece->after].kind == TASK_DELAY ? PATH_LAUNCH_LATENCY : PATH_DEVICE_GAP;
 }
 
+/* From a call to its work. What lies in the call of a copy before the copy starts is told apart:
+ * the call copies to a buffer of its own first, or waits. */
+static enum path_kind kind_of_latency(const struct trace_graph *graph,
+                                      const struct path_piece *piece)
+{
+    const struct trace_task *task = &graph->tasks[piece[1].task];
+    bool is_copy = graph->trace->device[task->event].kind == EVENT_MEMCPY;
+
+    return is_copy && piece->end_ns - piece->start_ns > longest_hand_over_ns ? PATH_COPY_DELAY
+                                                                             : PATH_LAUNCH_LATENCY;
+}
+
 /* Of pieces of threads: what they are before they are split. */
 static enum path_kind kind_of_piece(const struct trace_graph *graph, const struct path_piece *piece)
 {
@@ -127,7 +139,7 @@ static enum path_kind kind_of_piece(const struct trace_graph *graph, const struc
     if (piece->part != PIECE_WORK)
         return kind_of_wait(graph, piece);
     if (task->kind == TASK_DELAY)
-        return PATH_LAUNCH_LATENCY;
+        return kind_of_latency(graph, piece);
     if (task->event != NO_EVENT)
         return path_kind_of_device((enum kernel_class)graph->ledger->classes[task->event]);
     return PATH_HAND_OVER;

@@ -147,6 +147,36 @@ static void write_classes(struct json_writer *json, const struct timeline *timel
     json_end_array(json);
 }
 
+/* The critical path: of each link the distance from the end of the one before, how long it is, its
+ * lane plus one (0: none), and its kind. */
+static void write_path(struct json_writer *json, const struct timeline *timeline)
+{
+    struct packed packed = {0};
+    int64_t at_ns = 0;
+
+    if (timeline->path_count == 0) {
+        json_null(json, "path");
+        return;
+    }
+    for (size_t i = 0; i < timeline->path_count; i++) {
+        const struct timeline_link *link = &timeline->path[i];
+
+        pack_signed(&packed, link->start_ns - at_ns);
+        pack(&packed, link->duration_ns);
+        pack(&packed, link->lane == UINT32_MAX ? 0 : (int64_t)link->lane + 1);
+        pack(&packed, link->kind);
+        at_ns = link->start_ns + link->duration_ns;
+    }
+    json_begin_object(json, "path", JSON_ON_ONE_LINE);
+    json_integer(json, "step", timeline->path_step);
+    json_integer(json, "count", (int64_t)timeline->path_count);
+    write_texts(json, "kinds", timeline->path_kinds, timeline->path_kind_count);
+    write_texts(json, "accounts", timeline->path_accounts, timeline->path_kind_count);
+    write_base64(json, "links", &packed);
+    json_end_object(json);
+    free(packed.bytes);
+}
+
 static void write_steps(struct json_writer *json, const struct timeline *timeline)
 {
     json_begin_array(json, "steps", JSON_ON_ONE_LINE);
@@ -218,6 +248,7 @@ void write_timeline(struct json_writer *json, const char *key, const struct time
     write_texts(json, "modules", timeline->modules, timeline->module_count);
     write_classes(json, timeline);
     write_steps(json, timeline);
+    write_path(json, timeline);
     json_begin_array(json, "lanes", JSON_ONE_PER_LINE);
     for (size_t i = 0; i < timeline->lane_count; i++)
         write_lane(json, &timeline->lanes[i]);

@@ -79,6 +79,14 @@ struct timeline_step {
     bool is_typical; /* the one whose duration is nearest the median */
 };
 
+/* A stretch of the critical path, in order of time. */
+struct timeline_link {
+    int64_t start_ns;
+    int64_t duration_ns;
+    uint32_t lane; /* in lanes; UINT32_MAX: in none that is drawn */
+    uint32_t kind; /* in path_kinds; of merged ones the longest's */
+};
+
 /* Numbers over time. Of each moment that is kept the numbers are those at the moment itself, and
  * the moments kept are those where the sum of the lines is largest in their stretch of time. */
 struct timeline_series {
@@ -114,6 +122,12 @@ struct timeline {
     size_t region_count;
     struct timeline_step *steps; /* [step_count] */
     size_t step_count;
+    struct timeline_link *path; /* [path_count]: of one step, without gaps; none: not known */
+    size_t path_count;
+    int64_t path_step;                /* its number */
+    const char *const *path_kinds;    /* [path_kind_count]: titles */
+    const char *const *path_accounts; /* [path_kind_count]: keys of accounts, for their colours */
+    size_t path_kind_count;
     struct timeline_series *series; /* [series_count] */
     size_t series_count;
     int64_t event_count;     /* of all lanes */

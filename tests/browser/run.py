@@ -28,6 +28,7 @@ TIMELINE_CHECKS = [
     "timeline",
     "timelineSearch",
     "timelineSums",
+    "timelinePath",
     "timelineFrames",
     "timelineSteps",
 ]
@@ -70,6 +71,12 @@ def own_pages(folder: Path) -> list[Page]:
             ["report", many_steps],
             [*steps, "kernel_classes", "timeline"],
             ["hand", "filter", "zoom", *TIMELINE_CHECKS],
+        ),
+        Page(
+            "path",
+            ["report", f"{GOLDEN}/what_if/training.json"],
+            [*steps, "critical_path", "timeline"],
+            ["timelinePath"],
         ),
         Page("products", ["report", f"{GOLDEN}/products/made.json"], work, ["table", "help"]),
         Page("ranks", ["report", str(ranks)], [*steps, "rank_accounts", "rank_steps"], ["ranks"]),

@@ -16,8 +16,8 @@ async function timelineCanvas(page, figure = FIGURE) {
   return canvas;
 }
 
-async function colorsOf(canvas) {
-  return canvas.evaluate((element) => {
+async function colorsOf(canvas, most = 40) {
+  return canvas.evaluate((element, most) => {
     const copy = document.createElement("canvas");
     copy.width = element.width;
     copy.height = element.height;
@@ -29,8 +29,8 @@ async function colorsOf(canvas) {
       const color = (data[i] << 16) | (data[i + 1] << 8) | data[i + 2];
       colors.set(color, (colors.get(color) ?? 0) + 1);
     }
-    return [...colors].sort((a, b) => b[1] - a[1]).slice(0, 40).map(([color]) => color);
-  });
+    return [...colors].sort((a, b) => b[1] - a[1]).slice(0, most).map(([color]) => color);
+  }, most);
 }
 
 /* After the short wait until the page has said where the reader is. */
@@ -111,6 +111,33 @@ export async function timeline(page) {
   assert.ok(Math.abs(sum - 100) < 0.06 * shares.length, `shares of a stretch sum to ${sum} %`);
   await canvas.focus();
   await page.keyboard.press("Escape");
+}
+
+/* The critical path is framed by its button and by C, where the report has one. */
+export async function timelinePath(page, report) {
+  const canvas = await timelineCanvas(page);
+  const button = page.locator(`${FIGURE} .timeline-tools button[aria-pressed]`);
+  const composition = report.ranks[0].sections.critical_path?.tables.composition;
+  assert.equal(await button.count(), composition ? 1 : 0, "a button where there is a path");
+  if (!composition) return;
+  await canvas.focus();
+  await page.keyboard.press("0");
+  const frame = await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--path").trim());
+  const isFramed = async () => {
+    await page.waitForTimeout(120);
+    return (await colorsOf(canvas, 400)).includes(Number.parseInt(frame.slice(1), 16));
+  };
+  assert.equal(await isFramed(), false, "not before it is asked for");
+  await page.keyboard.press("c");
+  assert.equal(await button.getAttribute("aria-pressed"), "true");
+  assert.equal(await isFramed(), true, "C frames it");
+  const status = await page.locator(`${FIGURE} .timeline-status`).textContent();
+  const { step, path } = Object.fromEntries(Object.entries(report.ranks[0].sections.critical_path.numbers).map(([key, number]) => [key, number.value]));
+  assert.match(status, new RegExp(`^Framed: the critical path of (step|window) ${step},`));
+  assert.ok(Math.abs(lengthOf(status.replace(/^.*?, /, "")) / path - 1) < 0.01, `${status}: ${path} ns`);
+  await button.click();
+  assert.equal(await button.getAttribute("aria-pressed"), "false");
+  assert.equal(await isFramed(), false, "the button takes it away");
 }
 
 export async function timelineSearch(page) {

@@ -102,11 +102,11 @@ static void every_nanosecond_of_a_step_has_its_link(void **state)
     section = path_of(&made);
     assert_int_equal(section_value(section, "path").integer, 1000 * US);
     assert_int_equal(time_of(section, "composition", "data loading", "mean"), 400);
-    assert_int_equal(time_of(section, "composition", "from a launching call to its work", "mean"),
+    assert_int_equal(time_of(section, "composition", "launch latency", "mean"),
                      5);
     assert_int_equal(time_of(section, "composition", "other kernels", "mean"), 200);
     assert_int_equal(time_of(section, "composition", "matrix kernels", "mean"), 100);
-    assert_int_equal(time_of(section, "composition", "from one piece of work to the next", "mean"),
+    assert_int_equal(time_of(section, "composition", "gaps on the device", "mean"),
                      2);
     assert_int_equal(time_of(section, "composition", "synchronising calls", "mean"), 10);
     assert_int_equal(time_of(section, "composition", "operators", "mean"), 50);
@@ -143,7 +143,7 @@ static void what_runs_beside_the_path_has_slack(void **state)
     assert_int_equal(time_of(section, "composition", "communication kernels", "mean"), 600);
     assert_int_equal(time_of(section, "composition", "matrix kernels", "mean"), 200);
     assert_int_equal(time_of(section, "composition", "other kernels", "mean"), 100);
-    assert_int_equal(time_of(section, "composition", "from one piece of work to the next", "mean"),
+    assert_int_equal(time_of(section, "composition", "gaps on the device", "mean"),
                      5);
     assert_int_equal(time_of(section, "slack", "gemm_beside", "least_slack"), 201);
     assert_int_equal(time_of(section, "slack", "small", "least_slack"), 920 - 106);
@@ -196,7 +196,7 @@ static void what_nothing_explains_is_named(void **state)
     add_sync(&made, tracks[0], 320, 660);
     section = path_of(&made);
     assert_int_equal(time_of(section, "composition", "waiting that nothing explains", "mean"), 15);
-    assert_int_equal(time_of(section, "composition", "from a launching call to its work", "mean"),
+    assert_int_equal(time_of(section, "composition", "launch latency", "mean"),
                      5);
     made_trace_clear(&made);
 }

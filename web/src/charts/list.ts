@@ -1,6 +1,7 @@
 /* One line a chart, in the order in which they stand in their sections. */
 import { Chart } from "./chart.ts";
 import { collectives } from "./collectives.ts";
+import { criticalPath } from "./critical_path.ts";
 import { difference } from "./difference.ts";
 import { kernelClasses } from "./kernel_classes.ts";
 import { memoryCharts } from "./memory_kinds.ts";
@@ -15,6 +16,7 @@ export const charts: readonly Chart[] = [
   difference,
   stepAccounts,
   timeline,
+  criticalPath,
   roofline,
   kernelClasses,
   collectives,

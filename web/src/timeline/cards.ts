@@ -1,7 +1,7 @@
 /* What the page says of one block. */
 import { el, swatch } from "../dom.ts";
 import { formatCount, formatFraction, formatTime } from "../format.ts";
-import { classOf, formatAxis, moduleOf, nameOf, stepAt, Timeline, TimelineStep } from "./data.ts";
+import { classOf, formatAxis, moduleOf, nameOf, pathTime, stepAt, Timeline, TimelineStep } from "./data.ts";
 import { cssColorOfClass } from "./colors.ts";
 import { BlockPlace, blockOf } from "./painter.ts";
 
@@ -21,6 +21,17 @@ function launchText(timeline: Timeline, place: BlockPlace): string {
   return `${formatTime(delay)} before${lane ? `, on ${lane.title}` : ""}`;
 }
 
+/* Of work, how much is on the critical path, where that is known: in one step. */
+function pathText(timeline: Timeline, place: BlockPlace): string {
+  const { path } = timeline;
+  const row = blockOf(timeline, place);
+  const start = row.start[place.block]!;
+  const end = row.end[place.block]!;
+  if (!path || timeline.lanes[place.lane]!.kind !== "stream" || start >= path.end[path.count - 1]! || end <= path.start[0]!) return "";
+  const time = pathTime(path, place.lane, start, end);
+  return time > 0 ? `${formatTime(time)} of it` : "not on it";
+}
+
 export function blockCard(timeline: Timeline, place: BlockPlace): HTMLElement {
   const row = blockOf(timeline, place);
   const lane = timeline.lanes[place.lane]!;
@@ -34,6 +45,7 @@ export function blockCard(timeline: Timeline, place: BlockPlace): HTMLElement {
   const step = stepAt(timeline, start);
   const account = timeline.written.classes.find((candidate) => candidate.key === kind.account);
   const launch = launchText(timeline, place);
+  const onPath = pathText(timeline, place);
   const title = name || (lane.kind === "modules" ? module : "") || kind.title;
   const merged = `${formatCount(events)} events that fill ${formatFraction(duration > 0 ? Math.min(row.filled[place.block]! / duration, 1) : 0)} of it`;
   return el(
@@ -52,6 +64,7 @@ export function blockCard(timeline: Timeline, place: BlockPlace): HTMLElement {
       account && lane.kind !== "accounts" && line(lane.kind === "stream" ? "account" : "idle time it explains", account.title),
       line("on", timeline.written.is_map ? `segment ${place.row + 1} of ${lane.title}` : lane.title),
       launch !== "" && line("launched", launch),
+      onPath !== "" && line("critical path", onPath),
     ),
   );
 }

@@ -47,6 +47,15 @@ export interface TimelineSeries {
   values: (number | null)[][]; /* by line, then by moment */
 }
 
+/* The critical path in one step. */
+export interface WrittenPath {
+  step: number;
+  count: number;
+  kinds: string[];
+  accounts: string[]; /* by kind: key of the account whose colour it has */
+  links: string;
+}
+
 export interface WrittenTimeline {
   is_map: boolean; /* of memory: what is called time here is bytes from the start of a segment */
   duration: number;
@@ -63,6 +72,16 @@ export interface WrittenTimeline {
   regions: TimelineRegion[];
   lanes: WrittenLane[];
   series: TimelineSeries[];
+  path?: WrittenPath | null;
+}
+
+/* Links of the critical path, each beginning where the one before it ends. */
+export interface Path {
+  count: number;
+  start: Float64Array;
+  end: Float64Array;
+  lane: Int32Array; /* -1: in none that is drawn */
+  kind: Uint8Array;
 }
 
 /* Blocks of one row, by start. */
@@ -88,6 +107,7 @@ export interface Lane {
 export interface Timeline {
   written: WrittenTimeline;
   lanes: Lane[];
+  path: Path | null;
 }
 
 const BLOCK_BYTES_LEAST = 3;
@@ -156,6 +176,41 @@ function readRow(numbers: Numbers, isStream: boolean): Row {
   return row;
 }
 
+function readPath(written: WrittenPath): Path {
+  const numbers = new Numbers(bytesOf(written.links));
+  const { count } = written;
+  const path: Path = { count, start: new Float64Array(count), end: new Float64Array(count), lane: new Int32Array(count), kind: new Uint8Array(count) };
+  let time = 0;
+  for (let i = 0; i < count; i++) {
+    time += numbers.nextSigned();
+    path.start[i] = time;
+    path.end[i] = time += numbers.next();
+    path.lane[i] = numbers.next() - 1;
+    path.kind[i] = numbers.next();
+  }
+  return path;
+}
+
+/* Index of the first link that ends after `time`. */
+export function linkFrom(path: Path, time: number): number {
+  let low = 0;
+  let high = path.count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (path.end[middle]! <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* How much of a stretch of time the path spends in a lane. */
+export function pathTime(path: Path, lane: number, start: number, end: number): number {
+  let sum = 0;
+  for (let i = linkFrom(path, start); i < path.count && path.start[i]! < end; i++)
+    if (path.lane[i] === lane) sum += Math.min(path.end[i]!, end) - Math.max(path.start[i]!, start);
+  return sum;
+}
+
 export function readTimeline(written: WrittenTimeline): Timeline {
   const lanes = written.lanes.map((lane): Lane => {
     const numbers = new Numbers(bytesOf(lane.blocks));
@@ -163,7 +218,7 @@ export function readTimeline(written: WrittenTimeline): Timeline {
     for (let i = 0; i < lane.rows; i++) rows.push(readRow(numbers, lane.kind === "stream"));
     return { kind: lane.kind, title: lane.title, events: lane.events, hidden: lane.hidden, rows };
   });
-  return { written, lanes };
+  return { written, lanes, path: written.path ? readPath(written.path) : null };
 }
 
 /* A place on the axis, or a length. */

@@ -9,6 +9,7 @@ export interface KeyTarget {
   fitSelected(): void;
   selectNeighbour(by: number): void;
   selectRow(by: number): void;
+  togglePath(): void;
   clear(): void;
 }
 
@@ -79,6 +80,7 @@ export class Keys {
       "}": () => target.selectRow(1),
       Enter: () => target.fitSelected(),
       f: () => target.fitSelected(),
+      c: () => target.togglePath(),
       "0": () => target.showAll(),
       Home: () => target.showAll(),
       Escape: () => target.clear(),

@@ -6,6 +6,7 @@ import { memoryColor } from "../memory_colors.ts";
 import { LabelColors, placeColor } from "./colors.ts";
 import { firstFrom, formatAxis, moduleOf, nameOf, classOf, Row, shortName, Timeline, TimelineSeries } from "./data.ts";
 import { Layout, PlacedLane, PlacedSeries } from "./layout.ts";
+import { drawPath } from "./path.ts";
 import { parseColor, pixelOf, RowPainter } from "./raster.ts";
 import { roundStep, View } from "./view.ts";
 
@@ -34,9 +35,19 @@ export interface Scene {
   height: number;
   gutter: number; /* titles of lanes, left of the lanes */
   scroll: number; /* pixels of lanes above the visible ones */
+  showsPath: boolean;
   selected: BlockPlace | null;
   range: View | null; /* a stretch of time that the reader marked */
   cursor: number | null; /* where the pointer is, in time */
+}
+
+/* Where a moment, and what lies so far below the first lane, stand on the canvas. */
+export function xOf(scene: Scene, time: number): number {
+  return scene.gutter + ((time - scene.view.start) / (scene.view.end - scene.view.start)) * (scene.width - scene.gutter);
+}
+
+export function yOf(scene: Scene, top: number): number {
+  return AXIS_HEIGHT + top - scene.scroll;
 }
 
 export function seriesColor(series: TimelineSeries, line: number): string {
@@ -96,6 +107,7 @@ export class Painter {
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.drawTexts(scene);
     for (const series of scene.layout.series) this.drawSeries(scene, series);
+    if (scene.showsPath) drawPath(this.context, scene, this.color("--path"), this.color("--card"));
     this.drawArrow(scene);
     this.drawSelected(scene);
     this.drawGutter(scene);
@@ -104,11 +116,11 @@ export class Painter {
   }
 
   x(scene: Scene, time: number): number {
-    return scene.gutter + ((time - scene.view.start) / (scene.view.end - scene.view.start)) * (scene.width - scene.gutter);
+    return xOf(scene, time);
   }
 
   y(scene: Scene, top: number): number {
-    return AXIS_HEIGHT + top - scene.scroll;
+    return yOf(scene, top);
   }
 
   /* All blocks go into one image, row by row. */

@@ -10,6 +10,7 @@ import { Keys } from "./keys.ts";
 import { laneAt, Layout, layOut, openAtFirst } from "./layout.ts";
 import { Minimap } from "./minimap.ts";
 import { AXIS_HEIGHT, BlockPlace, blockOf, Painter, Scene } from "./painter.ts";
+import { pathStatus } from "./path_text.ts";
 import { Pointer } from "./pointer.ts";
 import { seriesAt, seriesLegend } from "./series_text.ts";
 import { sumRange } from "./sums.ts";
@@ -29,6 +30,7 @@ interface Kept {
   selected: BlockPlace | null;
   range: View | null;
   search: string;
+  showsPath: boolean;
 }
 
 const keptOf = new WeakMap<Timeline, Kept>();
@@ -48,7 +50,7 @@ export class TimelineWidget {
   private readonly canvas = el("canvas", {
     tabindex: "0",
     role: "application",
-    "aria-label": "Timeline. Keys: W and S or up and down zoom, A and D or left and right move, brackets go to the block before and behind, Enter shows it, F fits it, 0 shows all.",
+    "aria-label": "Timeline. Keys: W and S or up and down zoom, A and D or left and right move, brackets go to the block before and behind, Enter shows it, F fits it, 0 shows all, C shows the critical path.",
     "aria-describedby": this.statusId,
   });
   private readonly scroller = el("div", { class: "timeline-scroller" });
@@ -62,6 +64,7 @@ export class TimelineWidget {
   private readonly keys: Keys;
   private readonly pointer: Pointer;
   private readonly kept: Kept;
+  private readonly pathButton: HTMLElement | null;
   private layout: Layout;
   private colors: LabelColors;
   private cursor: number | null = null;
@@ -78,6 +81,7 @@ export class TimelineWidget {
       selected: null,
       range: null,
       search: "",
+      showsPath: false,
     };
     keptOf.set(timeline, this.kept);
     this.layout = layOut(timeline, this.kept.open);
@@ -86,6 +90,7 @@ export class TimelineWidget {
     this.minimap = new Minimap(timeline, (view) => this.setView(view));
     this.keys = new Keys(this.canvas, this);
     this.pointer = new Pointer(this.canvas, this);
+    this.pathButton = this.makePathButton();
     this.element = this.build();
     this.scroller.addEventListener("scroll", () => this.redraw(), { passive: true });
     this.resize();
@@ -129,10 +134,31 @@ export class TimelineWidget {
       button("↓", "Match behind", () => this.goToMatch(1)),
       this.found,
       this.stepChoice(),
+      this.pathButton,
       button("+", "Closer (W)", () => this.zoom(0.5)),
       button("−", "Further away (S)", () => this.zoom(2)),
       button("all", "all: the whole trace (0)", () => this.showAll()),
     );
+  }
+
+  private makePathButton(): HTMLElement | null {
+    const { path } = this.timeline.written;
+    if (!path) return null;
+    const title = `Frame the critical path of ${this.timeline.written.step_word} ${path.step} (C)`;
+    return el("button", { type: "button", class: "quiet", title, "aria-pressed": String(this.kept.showsPath), onclick: () => this.togglePath() }, "critical path");
+  }
+
+  /* Shown, it comes onto the screen. */
+  togglePath(): void {
+    const { path } = this.timeline;
+    if (!path || !this.pathButton) return;
+    this.kept.showsPath = !this.kept.showsPath;
+    this.pathButton.setAttribute("aria-pressed", String(this.kept.showsPath));
+    const { start, end } = this.view;
+    if (this.kept.showsPath && (path.end[path.count - 1]! <= start || path.start[0]! >= end)) this.showStepNumber(this.timeline.written.path!.step);
+    window.clearTimeout(this.statusTimer);
+    this.status.textContent = this.kept.showsPath ? pathStatus(this.timeline, path) : "The critical path is hidden.";
+    this.redraw();
   }
 
   private stepChoice(): HTMLElement | null {
@@ -201,6 +227,7 @@ export class TimelineWidget {
       scroll: this.scroller.scrollTop,
       selected: this.kept.selected,
       range: this.kept.range,
+      showsPath: this.kept.showsPath,
       cursor: this.cursor,
     };
   }
@@ -468,7 +495,7 @@ export class TimelineWidget {
         el(
           "p",
           { class: "hint" },
-          "Drag to move, Ctrl and wheel (or the wheel after a click) to zoom, drag with Shift or in the axis to add up a stretch, click a block for where it comes from. Keys: W A S D or arrows, [ ] to go from block to block, F to fit, 0 for all.",
+          `Drag to move, Ctrl and wheel (or the wheel after a click) to zoom, drag with Shift or in the axis to add up a stretch, click a block for where it comes from. Keys: W A S D or arrows, [ ] to go from block to block, F to fit, 0 for all${this.timeline.path ? ", C for the critical path" : ""}.`,
         ),
       );
   }

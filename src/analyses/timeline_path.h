@@ -1,0 +1,17 @@
+/* The critical path on a timeline: where it runs in the typical step. */
+#ifndef FLOPLEDGER_ANALYSES_TIMELINE_PATH_H
+#define FLOPLEDGER_ANALYSES_TIMELINE_PATH_H
+
+#include "analyses/analysis.h"
+#include "results/timeline.h"
+
+#include <stdint.h>
+
+/* Adds the links of the path in `step` (an index in the ledger), short ones of one lane merged
+ * where there are many. `lane_of_track`: NO_EVENT where a track is not drawn. Adds nothing where
+ * the trace has no path. */
+void timeline_add_path(struct results *results, struct timeline *timeline,
+                       const struct analysis_input *input, const uint32_t *lane_of_track,
+                       uint32_t step);
+
+#endif
