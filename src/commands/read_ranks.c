@@ -87,7 +87,7 @@ static void keep_digest(struct rank_taker *taker, const struct trace *trace,
 {
     SCOPED(rank_digest) digest = {0};
 
-    make_digest(&digest, trace, &booked->ledger, &booked->efficiency);
+    make_digest(&digest, trace, &booked->ledger, &booked->efficiency, &booked->description);
     pthread_mutex_lock(&taker->lock);
     digest_set_add(taker->set, &digest);
     if (taker->tells_sources)

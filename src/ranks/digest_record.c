@@ -6,7 +6,16 @@
 #include <string.h>
 
 /* The numbers in the file; a new part gets a new one. */
-enum digest_part { PART_FACTS = 1, PART_NAMES, PART_STEPS, PART_GROUPS, PART_CALLS, PART_EXPOSED };
+enum digest_part {
+    PART_FACTS = 1,
+    PART_NAMES,
+    PART_STEPS,
+    PART_GROUPS,
+    PART_CALLS,
+    PART_EXPOSED, /* the last that every digest has */
+    PART_TOKENS,
+    PART_EXCHANGES,
+};
 
 /* ---- encode --------------------------------------------------------------------------------- */
 
@@ -142,23 +151,51 @@ static void put_exposed(struct digest_writer *writer, const struct rank_digest *
     }
 }
 
+/* Nothing where no step tells: most traces do not. */
+static void put_tokens(struct digest_writer *writer, const struct rank_digest *digest)
+{
+    bool is_known = false;
+
+    for (uint32_t i = 0; i < digest->step_count; i++)
+        is_known = is_known || digest->steps[i].tokens >= 0;
+    for (uint32_t i = 0; is_known && i < digest->step_count; i++)
+        digest_put_integer(writer, digest->steps[i].tokens);
+}
+
+static void put_exchanges(struct digest_writer *writer, const struct rank_digest *digest)
+{
+    uint32_t next = 0;
+
+    if (digest->exchange_count)
+        digest_put_count(writer, digest->exchange_count);
+    for (uint32_t i = 0; i < digest->exchange_count; i++) {
+        digest_put_count(writer, digest->exchanges[i].call - next);
+        next = digest->exchanges[i].call + 1;
+        digest_put_integer(writer, digest->exchanges[i].sent_bytes);
+        digest_put_integer(writer, digest->exchanges[i].received_bytes);
+    }
+}
+
 void digest_encode(struct digest_writer *writer, const struct rank_digest *digest)
 {
     static const struct {
         enum digest_part part;
         void (*put)(struct digest_writer *writer, const struct rank_digest *digest);
     } parts[] = {
-        {PART_FACTS, put_facts},   {PART_NAMES, put_names}, {PART_STEPS, put_steps},
-        {PART_GROUPS, put_groups}, {PART_CALLS, put_calls}, {PART_EXPOSED, put_exposed},
+        {PART_FACTS, put_facts},   {PART_NAMES, put_names},         {PART_STEPS, put_steps},
+        {PART_GROUPS, put_groups}, {PART_CALLS, put_calls},         {PART_EXPOSED, put_exposed},
+        {PART_TOKENS, put_tokens}, {PART_EXCHANGES, put_exchanges},
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct digest_writer content = {0};
 
         parts[i].put(&content, digest);
-        digest_put_count(writer, parts[i].part);
-        digest_put_count(writer, content.length);
-        digest_put_bytes(writer, content.bytes, content.length);
+        if (content.length || parts[i].part <= PART_EXPOSED) {
+            digest_put_count(writer, parts[i].part);
+            digest_put_count(writer, content.length);
+            digest_put_bytes(writer, content.bytes, content.length);
+        }
         digest_writer_clear(&content);
     }
 }
@@ -266,6 +303,7 @@ static void take_step(struct digest_step *step, const struct name_map *map,
     step->communication_ns = take_within(reader, 0, length_limit_ns);
     step->hidden_communication_ns = take_within(reader, 0, length_limit_ns);
     step->flops = take_within(reader, -1, INT64_MAX);
+    step->tokens = -1;
     step->is_cut = digest_take_count(reader) != 0;
     for (uint32_t i = 0; i < map->counts[ACCOUNT_NAMES]; i++) {
         int64_t ns = take_within(reader, 0, length_limit_ns);
@@ -386,6 +424,31 @@ static void take_exposed(struct rank_digest *digest, struct digest_reader *reade
     digest->exposed_count = count;
 }
 
+static void take_tokens(struct rank_digest *digest, struct digest_reader *reader)
+{
+    for (uint32_t i = 0; i < digest->step_count && !reader->has_failed; i++)
+        digest->steps[i].tokens = take_within(reader, -1, STEP_TOKENS_MAX);
+}
+
+static void take_exchanges(struct rank_digest *digest, struct digest_reader *reader)
+{
+    uint32_t count = digest_take_length(reader);
+    uint64_t next = 0;
+
+    digest->exchanges = arena_allocate(&digest->arena, count * sizeof *digest->exchanges);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+        struct digest_exchange *exchange = &digest->exchanges[i];
+        uint64_t gap = digest_take_count(reader);
+
+        fail_unless(reader, gap < digest->call_count && next + gap < digest->call_count);
+        exchange->call = (uint32_t)(next + gap);
+        exchange->sent_bytes = take_within(reader, 0, EXCHANGE_BYTES_MAX);
+        exchange->received_bytes = take_within(reader, 0, EXCHANGE_BYTES_MAX);
+        next = (uint64_t)exchange->call + 1;
+    }
+    digest->exchange_count = reader->has_failed ? 0 : count;
+}
+
 static void take_part(struct rank_digest *digest, struct name_map *map, uint64_t part,
                       struct digest_reader *reader)
 {
@@ -401,6 +464,10 @@ static void take_part(struct rank_digest *digest, struct name_map *map, uint64_t
         take_calls(digest, map, reader);
     else if (part == PART_EXPOSED)
         take_exposed(digest, reader);
+    else if (part == PART_TOKENS)
+        take_tokens(digest, reader);
+    else if (part == PART_EXCHANGES)
+        take_exchanges(digest, reader);
 }
 
 bool digest_decode(struct rank_digest *digest, const void *bytes, size_t length)

@@ -6,6 +6,7 @@
 #include "ledger/collective_call.h"
 #include "ledger/step_finder.h"
 #include "ranks/rank_layout.h"
+#include "ranks/step_tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,11 +82,14 @@ static void take_memory(struct digest_maker *maker)
     }
 }
 
-static void take_steps(struct digest_maker *maker, const struct efficiency *efficiency)
+static void take_steps(struct digest_maker *maker, const struct efficiency *efficiency,
+                       const struct model_description *description)
 {
     struct rank_digest *digest = maker->digest;
     const struct ledger *ledger = maker->ledger;
+    int64_t *tokens = arena_allocate(&digest->arena, (size_t)ledger->step_count * sizeof *tokens);
 
+    count_step_tokens(tokens, maker->trace, ledger, description);
     digest->steps =
         arena_allocate(&digest->arena, (size_t)ledger->step_count * sizeof *digest->steps);
     digest->step_count = ledger->step_count;
@@ -101,6 +105,7 @@ static void take_steps(struct digest_maker *maker, const struct efficiency *effi
             .communication_ns = from->communication_ns,
             .hidden_communication_ns = from->hidden_communication_ns,
             .flops = flops > 0 && flops < 9e18 ? (int64_t)(flops + 0.5) : -1,
+            .tokens = tokens[i],
             .is_cut = from->window.is_cut,
         };
         memcpy(to->account_ns, from->account_ns, sizeof to->account_ns);
@@ -149,6 +154,34 @@ static uint32_t group_of_call(struct digest_maker *maker, const struct collectiv
         (struct digest_group){.name = "", .ranks = "", .size = call->group_size, .stream = place});
 }
 
+/* What the digest's last call sends and receives, where it is an all-to-all that tells. */
+static void take_exchange(struct digest_maker *maker, const struct collective_call *call)
+{
+    struct rank_digest *digest = maker->digest;
+    const struct event_detail *detail = &maker->trace->details[call->detail];
+    struct digest_exchange exchange = {.call = digest->call_count - 1};
+    int64_t bytes;
+
+    if (call->kind != COLLECTIVE_ALL_TO_ALL || !call->detail || call->element_type < 0 ||
+        detail->in_elements < 0 || detail->out_elements < 0)
+        return;
+    bytes = element_type_bytes(call->element_type);
+    if (detail->in_elements > EXCHANGE_BYTES_MAX / bytes ||
+        detail->out_elements > EXCHANGE_BYTES_MAX / bytes)
+        return;
+    exchange.sent_bytes = detail->in_elements * bytes;
+    exchange.received_bytes = detail->out_elements * bytes;
+    if ((digest->exchange_count & (digest->exchange_count + 1)) == 0) { /* 0, 1, 3, 7, ...: full */
+        size_t capacity = 2 * (size_t)digest->exchange_count + 1;
+        struct digest_exchange *larger = arena_allocate(&digest->arena, capacity * sizeof *larger);
+
+        if (digest->exchange_count)
+            memcpy(larger, digest->exchanges, digest->exchange_count * sizeof *larger);
+        digest->exchanges = larger;
+    }
+    digest->exchanges[digest->exchange_count++] = exchange;
+}
+
 static void take_calls(struct digest_maker *maker)
 {
     struct rank_digest *digest = maker->digest;
@@ -183,6 +216,7 @@ static void take_calls(struct digest_maker *maker)
             .kind = (uint8_t)call.kind,
             .element_type = (int8_t)call.element_type,
         };
+        take_exchange(maker, &call);
     }
 }
 
@@ -246,14 +280,14 @@ static void take_exposed(struct digest_maker *maker)
 }
 
 void make_digest(struct rank_digest *digest, const struct trace *trace, const struct ledger *ledger,
-                 const struct efficiency *efficiency)
+                 const struct efficiency *efficiency, const struct model_description *description)
 {
     struct digest_maker maker = {
         .digest = digest, .trace = trace, .ledger = ledger, .base_ns = base_of(trace, ledger)};
 
     take_facts(&maker, efficiency);
     take_memory(&maker);
-    take_steps(&maker, efficiency);
+    take_steps(&maker, efficiency, description);
     if (!ledger->is_cpu_only) {
         take_calls(&maker);
         take_exposed(&maker);

@@ -4,12 +4,14 @@
 
 #include "efficiency/efficiency.h"
 #include "ledger/step_ledger.h"
+#include "modules/model_description.h"
 #include "ranks/rank_digest.h"
 #include "trace/trace.h"
 
 /* `digest` must be zeroed; it needs none of the others afterwards. `efficiency` gives FLOPs and the
- * device. Memory is known where the trace was read with it (read_options.keeps_memory). */
+ * device, `description` (it may be NULL) the tokens of recorded steps. Memory is known where the
+ * trace was read with it (read_options.keeps_memory). */
 void make_digest(struct rank_digest *digest, const struct trace *trace, const struct ledger *ledger,
-                 const struct efficiency *efficiency);
+                 const struct efficiency *efficiency, const struct model_description *description);
 
 #endif

@@ -23,7 +23,8 @@ struct digest_step {
     int64_t account_ns[ACCOUNT_COUNT];
     int64_t communication_ns;        /* any communication kernel runs, hidden or not */
     int64_t hidden_communication_ns; /* ... while a compute kernel runs */
-    int64_t flops; /* executed by matrix work, as far as known; -1: nothing is known */
+    int64_t flops;  /* executed by matrix work, as far as known; -1: nothing is known */
+    int64_t tokens; /* that it trained on; -1: not known */
     bool is_cut;
 };
 
@@ -47,6 +48,17 @@ struct digest_call {
     int32_t step;        /* index in steps; -1: outside of them */
     uint8_t kind;        /* enum collective_kind */
     int8_t element_type; /* -1: not known */
+};
+
+/* No step trains on more, and no call moves more: sums of many fit into 64 bits. */
+#define STEP_TOKENS_MAX    ((int64_t)1 << 48)
+#define EXCHANGE_BYTES_MAX ((int64_t)1 << 48)
+
+/* What an all-to-all call sends and receives in all, its own part included. */
+struct digest_exchange {
+    uint32_t call; /* index in calls */
+    int64_t sent_bytes;
+    int64_t received_bytes;
 };
 
 /* A stretch in which only communication runs: account_ns[ACCOUNT_COMMUNICATION] piece by piece. */
@@ -81,6 +93,8 @@ struct rank_digest {
     uint32_t call_count;
     struct digest_stretch *exposed; /* [exposed_count], by start */
     uint32_t exposed_count;
+    struct digest_exchange *exchanges; /* [exchange_count], by call: those that tell */
+    uint32_t exchange_count;
     struct arena arena;
 };
 

@@ -1,6 +1,7 @@
 /* The report for people: a page for a terminal. */
 #include "base/display_text.h"
 #include "base/format.h"
+#include "base/invariant.h"
 #include "base/text_table.h"
 #include "base/text_wrap.h"
 #include "reports/report.h"
@@ -9,6 +10,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PROSE_WIDTH_MAX = 100, NOTE_GAP = 2, COSTLY_MAX = 5 };
@@ -322,10 +324,22 @@ static const char *only_unknown_row(const struct table *table, size_t column)
     return table->row_count > 1 ? name : NULL;
 }
 
-/* "bus bandwidth not known: needs ..."; where it is one row alone, its name. */
-static void write_need(const struct page *page, const struct table *table, size_t column)
+static const struct value *cells_of(const struct table *table, size_t row)
 {
-    const char *needs = column_needs(table, column);
+    return &table->cells[row * table->column_count];
+}
+
+static bool row_needs(const struct table *table, size_t row, size_t column, const char *needs)
+{
+    const struct value *cell = &cells_of(table, row)[column];
+
+    return cell->unit == UNIT_NOT_KNOWN && strcmp(cell->text, needs) == 0;
+}
+
+/* "bus bandwidth not known: needs ..."; where it is one row alone, its name. */
+static void write_only_need(const struct page *page, const struct table *table, size_t column,
+                            const char *needs)
+{
     const char *row = only_unknown_row(table, column);
     const char *title = table->columns[column].title;
     size_t size = strlen(needs) + strlen(title) + (row ? strlen(row) : 0) + 16;
@@ -333,6 +347,53 @@ static void write_need(const struct page *page, const struct table *table, size_
 
     snprintf(text, size, "%s%s%s not known: %s", row ? row : "", row ? ", " : "", title, needs);
     write_prose(page, "  ", 4, text, QUIET);
+}
+
+/* One of several: "bus bandwidth not known of all-reduce, broadcast: needs ..." */
+static void write_need_of_rows(const struct page *page, const struct table *table, size_t column,
+                               const char *needs)
+{
+    enum { ROWS_NAMED = 4 };
+    char *text = NULL;
+    size_t length = 0;
+    int named = 0;
+    FILE *output = require_memory(open_memstream(&text, &length));
+
+    fprintf(output, "%s not known of ", table->columns[column].title);
+    for (size_t row = 0; row < table->row_count && named <= ROWS_NAMED; row++) {
+        const struct value *first = cells_of(table, row);
+
+        if (!row_needs(table, row, column, needs) || first->unit != UNIT_TEXT)
+            continue;
+        fprintf(output, "%s%s", named ? ", " : "", named < ROWS_NAMED ? first->text : "...");
+        named++;
+    }
+    fprintf(output, ": %s", needs);
+    fclose(output);
+    write_prose(page, "  ", 4, text, QUIET);
+    free(text);
+}
+
+/* What the column needs; where its rows need different things, each of these. */
+static void write_need(const struct page *page, const struct table *table, size_t column)
+{
+    const char *needs = column_needs(table, column);
+    bool is_same = true;
+
+    for (size_t row = 0; row < table->row_count; row++)
+        is_same = is_same && (cells_of(table, row)[column].unit != UNIT_NOT_KNOWN ||
+                              row_needs(table, row, column, needs));
+    if (is_same)
+        write_only_need(page, table, column, needs);
+    for (size_t row = 0; !is_same && row < table->row_count; row++) {
+        const struct value *cell = &cells_of(table, row)[column];
+        bool is_first = cell->unit == UNIT_NOT_KNOWN;
+
+        for (size_t before = 0; is_first && before < row; before++)
+            is_first = !row_needs(table, before, column, cell->text);
+        if (is_first)
+            write_need_of_rows(page, table, column, cell->text);
+    }
 }
 
 /* One for each column on the page that holds a "not known", and for each that is not there because

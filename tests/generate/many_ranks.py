@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any, Iterable
 
 BASE_TIME_NS = 1_760_000_000_000_000_000
-COMPUTE, TENSOR_STREAM, DATA_STREAM, SEND_STREAM = 7, 20, 24, 28
+COMPUTE, TENSOR_STREAM, DATA_STREAM, SEND_STREAM, EXPERT_STREAM = 7, 20, 24, 28, 32
+ROUTED = 1000  # elements a data rank
+HIDDEN = 64
 
 
 @dataclass
@@ -51,6 +53,7 @@ class Rank:
     calls: list[Call] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     streams: dict[int, int] = field(default_factory=dict)  # until when each is busy
+    routed: int = 0  # bytes that all-to-all calls brought its experts, or took from them
 
 
 @dataclass
@@ -71,6 +74,7 @@ class Settings:
     forward: int = 400_000
     backward: int = 800_000
     transfer: int = 50_000
+    is_uneven: bool = False  # ranks differ in tokens, FLOPs, memory and in what their experts get
 
     @property
     def ranks(self) -> int:
@@ -189,6 +193,35 @@ class Run:
                 for rank in members:
                     rank.now = end
 
+    def exchange(self, members: list[Rank], sent: list[int], received: list[int]) -> None:
+        """An all-to-all of so many elements."""
+        begun = [len(rank.calls) for rank in members]
+        starts = [rank.now for rank in members]
+        end = self.together(members, starts, EXPERT_STREAM, self.settings.transfer)
+        for rank, first, out, into in zip(members, begun, sent, received):
+            call = rank.calls[first]
+            call.name = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
+            parts = {"In split size": f"[{out}]", "Out split size": f"[{into}]"}
+            changed = {
+                "Collective name": "all_to_allv",
+                "In msg nelems": out,
+                "Out msg nelems": into,
+            }
+            call.args = {**call.args, **changed, **parts}
+            rank.now = max(rank.now, end)
+            rank.routed += 2 * (into if len(set(sent)) == 1 else out)
+
+    def route(self) -> None:
+        """To experts of uneven popularity among the data ranks, and back."""
+        settings = self.settings
+        for pp in range(settings.pipeline):
+            for tp in range(settings.tensor):
+                members = [self.at(tp, dp, pp) for dp in range(settings.data)]
+                own = [ROUTED * len(members)] * len(members)
+                loads = [ROUTED * (2 * dp + 1) for dp in range(settings.data)]
+                self.exchange(members, own, loads)
+                self.exchange(members, loads, own)
+
     def reduce_gradients(self) -> None:
         settings = self.settings
         for pp in range(settings.pipeline):
@@ -211,6 +244,8 @@ class Run:
         for _ in range(settings.micro_batches):
             for pp in range(settings.pipeline):
                 self.stage(pp, settings.forward, pp - 1 if pp else None)
+        if settings.is_uneven and settings.data > 1:
+            self.route()
         for _ in range(settings.micro_batches):
             for pp in reversed(range(settings.pipeline)):
                 self.stage(pp, settings.backward, pp + 1 if pp + 1 < settings.pipeline else None)
@@ -243,7 +278,9 @@ def split_exposed(rank: Rank, known: dict[tuple[Any, ...], tuple[int, int, int]]
     for call in rank.calls:
         length, _, count = known[call.joint]
         ready = call.end - length if count > 1 else None
-        spans.append((call.start, ready, call.end, call.args["Collective name"] != "allreduce"))
+        spans.append(
+            (call.start, ready, call.end, call.args["Collective name"] in ("send", "recv"))
+        )
         marks.update((call.start, call.end, *([ready] if ready is not None else [])))
     parts = {"waiting": 0, "bubble": 0, "transfer": 0, "unknown": 0}
     ordered = sorted(marks)
@@ -263,6 +300,16 @@ def split_exposed(rank: Rank, known: dict[tuple[Any, ...], tuple[int, int, int]]
     return parts
 
 
+def uneven_work(rank: Rank) -> dict[str, int]:
+    """Of each step, and at most."""
+    return {
+        "tokens": 8 * (16 + rank.number),
+        "flops": 2 * 32 * HIDDEN * HIDDEN * (rank.number + 1),
+        "allocated": (1 << 30) * (rank.number + 2),
+        "routed": rank.routed // len(rank.steps),
+    }
+
+
 def truth_of(ranks: list[Rank]) -> dict[str, Any]:
     known = shortest_calls(ranks)
     truth: dict[int, dict[str, Any]] = {}
@@ -276,6 +323,7 @@ def truth_of(ranks: list[Rank]) -> dict[str, Any]:
             "caused": 0,
             "exposed": split_exposed(rank, known),
             "steps": [step.end - step.start for step in rank.steps],
+            **uneven_work(rank),
         }
     for rank in ranks:
         for call in rank.calls:
@@ -308,6 +356,36 @@ def event(
     )
 
 
+def uneven_events(rank: Rank, step: Step, number: int, offset: int) -> list[str]:
+    """What a step of its own size leaves in a trace: looking up tokens and positions, a product, a peak of memory."""
+    work = uneven_work(rank)
+    length = work["tokens"] // 8
+    kernel = next(i for i, (start, _) in enumerate(rank.compute) if start >= step.start)
+    at = step.start + offset
+    host = (1000, 1000)
+    memory = {"Device Type": 1, "Device Id": 0, "Addr": 1, "Bytes": 512}
+    totals = {"Total Allocated": work["allocated"], "Total Reserved": work["allocated"] + 512}
+    shapes = (
+        ("aten::embedding", [[50304, HIDDEN], [8, length], [], [], []]),
+        ("aten::embedding", [[4096, HIDDEN], [1, length], [], [], []]),
+        ("aten::mm", [[32 * (rank.number + 1), HIDDEN], [HIDDEN, HIDDEN]]),
+    )
+    events = []
+    for i, (name, dims) in enumerate(shapes):
+        span = (at + 1000 + 2000 * i, at + 2000 + 2000 * i)
+        args = f'"External id": {number * 8 + i + 1}, "Input Dims": {json.dumps(dims)}, "Input type": ["c10::BFloat16", "c10::BFloat16"]'
+        events.append(event("cpu_op", name, host, span, args))
+    launch = (at + 5100, at + 5200)
+    events.append(
+        event("cuda_runtime", "cudaLaunchKernel", host, launch, f'"correlation": {kernel + 1}')
+    )
+    events.append(
+        f'{{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1000, "tid": 1000, '
+        f'"ts": {microseconds(at + 7500)}, "args": {json.dumps({**memory, **totals})}}}'
+    )
+    return events
+
+
 def events_of(rank: Rank, settings: Settings) -> list[str]:
     offset = 1_000_000_000 + rank.clock
     events = []
@@ -319,6 +397,9 @@ def events_of(rank: Rank, settings: Settings) -> list[str]:
         args = f'"stream": {COMPUTE}, "device": 0, "correlation": {i + 1}'
         span = (start + offset, end + offset)
         events.append(event("kernel", "ampere_bf16_gemm", (0, COMPUTE), span, args))
+    for number, step in enumerate(rank.steps):
+        if settings.is_uneven:
+            events += uneven_events(rank, step, number, offset)
     for call in rank.calls:
         args = f'"stream": {call.stream}, "device": 0'
         if settings.has_metadata:

@@ -95,6 +95,35 @@ def compare_bubble(overview: dict[str, Any], truth: dict[int, Any]) -> None:
         raise AssertionError(f"bubble: {found}, not {bubble / whole}")
 
 
+def compare_imbalance(
+    overview: dict[str, Any], truth: dict[int, Any], has_routes: bool, are_ranks_missing: bool
+) -> None:
+    """The most beside the mean, and whose it is; what nothing tells is not known."""
+    found = {row["key"]: row for row in rows(overview, "imbalance")}
+    for key in (
+        "tokens",
+        "flops",
+        "allocated",
+        *(["routed"] if has_routes and not are_ranks_missing else []),
+    ):
+        numbers = {rank: true[key] for rank, true in truth.items()}
+        row, most, mean = found[key], max(numbers.values()), sum(numbers.values()) / len(numbers)
+        first = min(rank for rank, number in numbers.items() if number == most)
+        compare(f"{key}: the most", row["most"], most)
+        compare(f"{key}: the least", row["least"], min(numbers.values()))
+        compare(f"{key}: whose", row["most_rank"], f"rank {first}")
+        if abs(row["imbalance"] - most / mean) > 1e-9:
+            raise AssertionError(f"{key}: {row['imbalance']}, not {most / mean}")
+    if not has_routes:
+        compare("routed", "routed" in found, False)
+
+
+def compare_unknown(overview: dict[str, Any]) -> None:
+    for row in rows(overview, "imbalance"):
+        if row["key"] in ("tokens", "flops", "allocated"):
+            compare(f"{row['key']} is not known", "mean_text" in row["not_known"], True)
+
+
 def check_schedule(program: Path) -> None:
     """Even stages and sends that take no time. Stage s of p ends s backward passes before the first, so that it waits for
     (p - 1) (forward + backward) - s backward."""
@@ -142,6 +171,7 @@ def check(program: Path, seed: int) -> None:
         has_metadata=not (layout.startswith("dp=") and "," not in layout and rng.random() < 0.5),
     )
     settings.straggler = rng.choice((None, rng.randrange(settings.ranks)))
+    settings.is_uneven = settings.has_metadata and rng.random() < 0.5
     made = Run(settings)
     dropped = set()
     if settings.has_metadata and settings.ranks > 2 and rng.random() < 0.4:
@@ -161,6 +191,10 @@ def check(program: Path, seed: int) -> None:
         if not dropped or min(dropped) > 0:
             compare_clocks(overview, truth)
         compare_bubble(overview, truth)
+        if settings.is_uneven and len(truth) > 1:
+            compare_imbalance(overview, truth, settings.data > 1, bool(dropped))
+        elif len(truth) > 1:
+            compare_unknown(overview)
         check_digests(program, folder, traces, rng)
 
 

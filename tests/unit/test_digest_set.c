@@ -35,6 +35,13 @@ static void make_random(struct rank_digest *digest, int64_t rank, uint32_t *seed
                       draw(seed, 3) ? (int64_t)calls : -1);
         time_ns += length_ns;
     }
+    if (draw(seed, 2))
+        digest->steps[0].tokens = draw(seed, 100000);
+    digest->exchanges =
+        arena_allocate(&digest->arena, (digest->call_count + 1) * sizeof *digest->exchanges);
+    for (uint32_t call = draw(seed, 3); call < digest->call_count; call += 1 + draw(seed, 4))
+        digest->exchanges[digest->exchange_count++] = (struct digest_exchange){
+            .call = call, .sent_bytes = draw(seed, 1 << 20), .received_bytes = draw(seed, 3)};
     digest->damaged_events = draw(seed, 2);
     digest->coordinates[AXIS_DATA] = (int32_t)draw(seed, 4);
     made_digest_shift(digest, 1700000000000000000 + draw(seed, 1000));

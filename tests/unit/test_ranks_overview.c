@@ -32,7 +32,7 @@ static void add_rank(struct digest_set *set, int64_t rank, int64_t compute_ns)
               (struct made_event){"ncclKernel_AllReduce", compute_ns, 10000}, NO_ID, NULL);
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
     input = made_input(&made, &options);
-    make_digest(&digest, input.trace, input.ledger, input.efficiency);
+    make_digest(&digest, input.trace, input.ledger, input.efficiency, NULL);
     made_trace_clear(&made); /* the overview needs the digests alone */
     digest_set_add(set, &digest);
     rank_digest_clear(&digest);
