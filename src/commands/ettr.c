@@ -3,16 +3,19 @@
 #include "base/format.h"
 #include "commands/command.h"
 #include "commands/ettr_page.h"
+#include "commands/exported_results.h"
 #include "commands/job_windows.h"
 #include "commands/page_options.h"
 #include "commands/peak_options.h"
 #include "commands/read_job.h"
 #include "devices/find_device_peak.h"
+#include "exports/export_format.h"
 #include "job/job.h"
 #include "job/kept_parts.h"
 #include "logs/log_pattern.h"
 #include "reports/write_report.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -26,6 +29,8 @@ struct ettr_settings {
     int64_t devices;
     int64_t top;
     double flops_per_token;
+    int export;                           /* index in export_names; -1: none */
+    const struct export_format *exporter; /* that format */
     bool shows_progress;
 };
 
@@ -43,6 +48,9 @@ static bool parse_flops(const char *text, void *field)
     *(double *)field = flops;
     return true;
 }
+
+/* Of all_exports(), those that a job has something for. */
+static const char *const export_names[] = {"csv", "sqlite", "jsonl", "prometheus", NULL};
 
 static const struct option ettr_options[] = {
     {.name = "pattern",
@@ -97,6 +105,13 @@ static const struct option ettr_options[] = {
      .maximum = INT32_MAX,
      .help = "attempts to print; 0 for all (default: 50)"},
     PAGE_OPTIONS(struct ettr_settings),
+    {.name = "export",
+     .kind = OPTION_CHOICE,
+     .metavar = "FORMAT",
+     .choices = export_names,
+     FIELD(export),
+     .help = "write all numbers for another program: csv or sqlite (tables), jsonl (a line a row) "
+             "or prometheus; to --output"},
     {.name = "no-progress",
      .kind = OPTION_NEGATED,
      FIELD(shows_progress),
@@ -204,6 +219,26 @@ static bool judge_reading(const struct job_reading *reading, struct error *error
     return true;
 }
 
+/* The format of --export, where it is given. */
+static bool find_exporter(struct ettr_settings *settings, struct error *error)
+{
+    if (settings->export < 0)
+        return true;
+    for (const struct export_format *const *format = all_exports(); *format; format++)
+        if (strcmp((*format)->name, export_names[settings->export]) == 0)
+            settings->exporter = *format;
+    assert(settings->exporter);
+    return check_export_place(settings->exporter, settings->page.output, error);
+}
+
+static bool print_or_export(struct results *results, const struct ettr_settings *settings,
+                            struct error *error)
+{
+    return settings->exporter
+               ? export_results(results, settings->exporter, settings->page.output, error)
+               : print_page(results, &settings->page, error);
+}
+
 static bool print_job(char **paths, int count, const struct ettr_settings *settings,
                       const struct log_pattern *pattern, struct error *error)
 {
@@ -228,7 +263,7 @@ static bool print_job(char **paths, int count, const struct ettr_settings *setti
                              .windows = &windows,
                              .kept = &kept,
                              .flops_per_token = settings->flops_per_token,
-                             .top = settings->top};
+                             .top = settings->exporter ? 0 : settings->top};
 
     peaks.device_name = settings->device_name;
     results_init(&results);
@@ -255,12 +290,12 @@ static bool print_job(char **paths, int count, const struct ettr_settings *setti
     kept_parts_fill(&kept, &job, &accounts, &traced);
     fill_page(&page, count == 1 ? paths[0]
                                 : results_format(&results, "%s and %d more", paths[0], count - 1));
-    return print_page(&results, &settings->page, error) && judge_reading(&reading, error);
+    return print_or_export(&results, settings, error) && judge_reading(&reading, error);
 }
 
 static bool run_ettr(int count, char **arguments, struct error *error)
 {
-    struct ettr_settings settings = {.top = 50, .shows_progress = true};
+    struct ettr_settings settings = {.top = 50, .export = -1, .shows_progress = true};
     SCOPED(log_pattern) pattern = {0};
 
     if (!parse_options(ettr_options, &settings, arguments, &count, error))
@@ -269,7 +304,8 @@ static bool run_ettr(int count, char **arguments, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "no log given: name the files that the job's output went to, those of all "
                          "its attempts");
-    if (!check_output(&settings.page, error))
+    if (!find_exporter(&settings, error) ||
+        (!settings.exporter && !check_output(&settings.page, error)))
         return false;
     if (strcmp(report_names[settings.page.format], "deepspeed") == 0)
         return error_set(error, ERROR_USAGE,
@@ -304,7 +340,9 @@ const struct command ettr_command = {
                 "flopledger ettr --devices 384 --device 'A100 SXM 80GB' train.log\n"
                 "    in device-hours, and against the peak of the devices\n"
                 "flopledger ettr --pattern 'it (?P<step>[0-9]+) .* (?P<seconds>[0-9.]+) s' my.log\n"
-                "    a log of a format of your own",
+                "    a log of a format of your own\n"
+                "flopledger ettr --export prometheus -o job.prom captures/train\n"
+                "    for node_exporter's textfile collector",
     .options = ettr_options,
     .run = run_ettr,
 };

@@ -69,7 +69,14 @@ static const char *const meanings[JOB_ACCOUNT_COUNT] = {
     [JOB_DOWN] = "no attempt alive",
 };
 
-enum account_column { COLUMN_ACCOUNT, COLUMN_TIME, COLUMN_HOURS, COLUMN_SHARE, COLUMN_MEANING };
+enum account_column {
+    COLUMN_ACCOUNT,
+    COLUMN_TIME,
+    COLUMN_HOURS,
+    COLUMN_SHARE,
+    COLUMN_MEANING,
+    COLUMN_KEY,
+};
 
 static const struct column account_columns[] = {
     [COLUMN_ACCOUNT] = {"account", "account", UNIT_TEXT, 0, BAR_NONE},
@@ -77,6 +84,7 @@ static const struct column account_columns[] = {
     [COLUMN_HOURS] = {"device_hours", "device-hours", UNIT_NUMBER, 1, BAR_NONE},
     [COLUMN_SHARE] = {"share", "share", UNIT_FRACTION, 0, BAR_WATERFALL},
     [COLUMN_MEANING] = {"meaning", "what it is", UNIT_TEXT, 3, BAR_NONE},
+    [COLUMN_KEY] = {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
 };
 
 /* Does the log tell of spans of this kind without saying how long they took? */
@@ -110,6 +118,7 @@ static void add_account(const struct ettr_page *page, struct table *table, enum 
     const char *needs = what_account_needs(page, account);
 
     cells[COLUMN_ACCOUNT] = value_text(job_account_title(account));
+    cells[COLUMN_KEY] = value_text(job_account_key(account));
     cells[COLUMN_MEANING] = value_text(meanings[account]);
     if (needs) {
         cells[COLUMN_TIME] = cells[COLUMN_SHARE] = value_not_known(needs);
@@ -139,6 +148,7 @@ static void add_restore(const struct ettr_page *page, struct table *table)
         return;
     cells = table_add_row(page->results, table, 2);
     cells[COLUMN_ACCOUNT] = value_text("loading checkpoints");
+    cells[COLUMN_KEY] = value_text("loading_checkpoints");
     cells[COLUMN_TIME] = value_time_ns(restore_ns);
     if (page->accounts->are_devices_known)
         cells[COLUMN_HOURS] = value_number(device_seconds / 3600.0);
@@ -160,6 +170,7 @@ static void add_accounts(const struct ettr_page *page, struct section *section)
     struct value *cells = table_add_row(page->results, table, 0);
 
     cells[COLUMN_ACCOUNT] = value_text(page->accounts->is_complete ? "the job" : "what is told");
+    cells[COLUMN_KEY] = value_text("job");
     cells[COLUMN_TIME] = value_time_ns(page->accounts->total_ns);
     cells[COLUMN_HOURS] = page->accounts->are_devices_known
                               ? value_number(page->accounts->total_device_seconds / 3600.0)

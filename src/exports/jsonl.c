@@ -1,8 +1,11 @@
-/* JSON lines, one a step and rank: for Weights & Biases, MLflow and the like. */
+/* JSON lines, one a step and rank: for Weights & Biases, MLflow and the like. Of what has no steps
+ * (a job), one a row of each table. */
 #include "base/attributes.h"
 #include "base/json_writer.h"
 #include "exports/export_format.h"
+#include "exports/flat_tables.h"
 #include "exports/step_scalars.h"
+#include "results/find_results.h"
 
 #include <math.h>
 
@@ -30,11 +33,56 @@ static void write_step(FILE *output, const struct rank_results *rank,
     json_end_object(&json);
 }
 
+static bool has_steps(const struct results *results)
+{
+    for (size_t i = 0; i < results->rank_count; i++)
+        if (find_table(find_section(&results->ranks[i], "step_ledger"), "steps"))
+            return true;
+    return false;
+}
+
+static void write_cell(struct json_writer *json, const char *key, const struct value *cell)
+{
+    if (cell->unit == UNIT_TEXT)
+        json_text(json, key, cell->text);
+    else if (!value_is_number(cell))
+        json_null(json, key);
+    else if (value_is_integer(cell))
+        json_integer(json, key, cell->integer);
+    else if (isfinite(cell->real))
+        json_real(json, key, cell->real);
+    else
+        json_null(json, key);
+}
+
+static void write_rows(FILE *output, const struct results *results)
+{
+    SCOPED(flat_tables) flat = {0};
+
+    flatten_results(&flat, results);
+    for (size_t i = 0; i < flat.count; i++) {
+        const struct flat_table *table = &flat.tables[i];
+
+        for (size_t row = 0; row < table->row_count; row++) {
+            struct json_writer json = {.output = output};
+
+            json_begin_object(&json, NULL, JSON_ON_ONE_LINE);
+            json_text(&json, "table", table->name);
+            for (size_t column = 0; column < table->column_count; column++)
+                write_cell(&json, table->columns[column].name,
+                           &table->cells[row * table->column_count + column]);
+            json_end_object(&json);
+        }
+    }
+}
+
 static bool write_jsonl(FILE *output, const struct export_content *content, struct error *error)
 {
     const struct results *results = content->results;
 
     (void)error;
+    if (!has_steps(results))
+        write_rows(output, results);
     for (size_t i = 0; i < results->rank_count; i++) {
         SCOPED(step_scalars) scalars = {0};
 

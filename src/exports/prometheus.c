@@ -279,13 +279,100 @@ static void write_infos(FILE *output, const struct results *results)
                 "flopledger_build_info{version=\"" FLOPLEDGER_VERSION "\"} 1\n",
                 output);
     for (size_t i = 0; i < results->rank_count; i++) {
-        struct value name =
-            find_cell(find_table(find_section(&results->ranks[i], "run"), "devices"), "is_reported",
-                      "yes", "name");
+        struct value name;
 
+        if (!find_section(&results->ranks[i], "run"))
+            continue; /* a job */
+        name = find_cell(find_table(find_section(&results->ranks[i], "run"), "devices"),
+                         "is_reported", "yes", "name");
         write_sample(&metric, "", i,
                      (struct label){"device", name.unit == UNIT_TEXT ? name.text : "not known"}, 1);
     }
+}
+
+/* ---- of a job -------------------------------------------------------------------------------- */
+
+/* Rows that nothing is told below of, or that are of depth 1: each second is in one of them. */
+enum account_rows { ROWS_OF_DEPTH_1, ROWS_WITHOUT_PARTS };
+
+/* Has the row parts below it whose time is known? */
+static bool has_parts(const struct table *table, size_t row, const char *column)
+{
+    for (size_t i = row + 1; i < table->row_count && table->depths[i] > table->depths[row]; i++) {
+        struct value value = find_cell_at(table, i, column);
+
+        if (is_finite_number(&value))
+            return true;
+    }
+    return false;
+}
+
+struct job_table {
+    const char *section, *table, *column, *name, *help;
+    enum account_rows rows;
+    double factor; /* to base units */
+};
+
+static void write_job_table(FILE *output, const struct results *results,
+                            const struct job_table *line)
+{
+    struct metric metric = {output, results, line->name, "counter", line->help, false};
+
+    for (size_t i = 0; i < results->rank_count; i++) {
+        const struct table *table =
+            find_table(find_section(&results->ranks[i], line->section), line->table);
+
+        for (size_t row = 0; table && row < table->row_count; row++) {
+            struct value value = find_cell_at(table, row, line->column);
+
+            if (is_finite_number(&value) &&
+                (line->rows == ROWS_OF_DEPTH_1 ? table->depths[row] == 1
+                                               : !has_parts(table, row, line->column)))
+                write_sample(&metric, "", i, (struct label){"account", label_at(table, row, "key")},
+                             base_number(&value) * line->factor);
+        }
+    }
+}
+
+static void write_job_step_times(FILE *output, const struct results *results)
+{
+    static const struct {
+        const char *quantile, *number;
+    } quantiles[] = {
+        {"0", "minimum"}, {"0.5", "median"}, {"0.9", "p90"}, {"0.99", "p99"}, {"1", "maximum"}};
+    struct metric metric = {output,
+                            results,
+                            "flopledger_job_step_duration_seconds",
+                            "summary",
+                            "Durations of the job's steps, by quantile",
+                            false};
+
+    for (size_t i = 0; i < results->rank_count; i++)
+        for (size_t k = 0; k < sizeof quantiles / sizeof *quantiles; k++) {
+            struct value value = find_number(find_section(&results->ranks[i], "job_step_times"),
+                                             quantiles[k].number);
+
+            if (is_finite_number(&value))
+                write_sample(&metric, "", i, (struct label){"quantile", quantiles[k].quantile},
+                             base_number(&value));
+        }
+}
+
+static void write_job(FILE *output, const struct results *results)
+{
+    static const struct job_table tables[] = {
+        {"job", "accounts", "time", "flopledger_job_account_seconds_total",
+         "Time of the job by account; the accounts sum to the job", ROWS_OF_DEPTH_1, 1.0},
+        {"job", "accounts", "device_hours", "flopledger_job_account_device_seconds_total",
+         "Device time of the job by account", ROWS_OF_DEPTH_1, 3600.0},
+        {"kept_steps", "ledger", "time", "flopledger_job_kept_account_seconds_total",
+         "Time of the job's kept steps by account of the devices; the accounts sum to kept_steps",
+         ROWS_WITHOUT_PARTS, 1.0},
+    };
+
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        write_job_table(output, results, &tables[i]);
+    write_job_step_times(output, results);
 }
 
 static bool write_prometheus(FILE *output, const struct export_content *content,
@@ -302,6 +389,7 @@ static bool write_prometheus(FILE *output, const struct export_content *content,
     for (size_t i = 0; i < sizeof rows_metrics / sizeof *rows_metrics; i++)
         write_rows_metric(output, results, &rows_metrics[i]);
     write_advice(output, results);
+    write_job(output, results);
     return true;
 }
 

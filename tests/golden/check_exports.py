@@ -8,7 +8,8 @@ On the project's traces, and on other people's where they are at hand ($FLOPLEDG
 - JSON lines and Prometheus' text are of the same numbers; the accounts of each step sum to its time;
 - each table of the database has a query in docs/formats/export-sqlite.md, which finds something;
 - a Chrome trace is strict JSON, has all events of the file, and our own reader finds the same report in it;
-- Prometheus' own Python parser takes the text, where it is installed (build/venv-exports).
+- the same of jobs: what `ettr --export` writes is what `ettr --json` says;
+- Prometheus' own Python parser and promtool take the text, where they are installed (build/venv-exports, build/promtool).
 """
 
 import csv
@@ -27,6 +28,11 @@ from pathlib import Path
 from typing import Any, Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+
+from find_promtool import find_promtool  # noqa: E402
+
 SHARED = Path(os.environ.get("FLOPLEDGER_SHARED", ROOT.parent / "shared"))
 PARSER = ROOT / "build" / "venv-exports" / "bin" / "python"
 PARSE = (
@@ -266,7 +272,8 @@ def check_jsonl(checker: Checker, name: str, text: bytes, report: dict[str, Any]
         checker.check(not tags, f"{name}: MLflow does not take {tags}")
 
 
-def check_prometheus(checker: Checker, name: str, text: bytes, report: dict[str, Any]) -> None:
+def prometheus_samples(checker: Checker, name: str, text: bytes) -> dict[str, float]:
+    """By name and labels; what Prometheus' own tools say of the text is checked, too."""
     samples: dict[str, float] = {}
     types: dict[str, str] = {}
     for line in text.decode("utf-8").split("\n")[:-1]:
@@ -280,6 +287,28 @@ def check_prometheus(checker: Checker, name: str, text: bytes, report: dict[str,
             key = line.rpartition(" ")[0]
             checker.check(key not in samples, f"{name}: {key[:100]} stands twice")
             samples[key] = float(line.rpartition(" ")[2])
+    promtool = find_promtool()
+    if promtool:
+        done = subprocess.run(
+            [promtool, "check", "metrics"], input=text, capture_output=True, check=False
+        )
+        said = (done.stdout + done.stderr).decode(errors="replace")
+        checker.check(done.returncode == 0, f"{name}: promtool: {said[-300:]}")
+    else:
+        checker.skipped += 1
+    if not PARSER.exists():
+        checker.skipped += 1
+        return samples
+    done = subprocess.run([PARSER, "-c", PARSE], input=text, capture_output=True, check=False)
+    checker.check(
+        done.returncode == 0 and int(done.stdout or -1) == len(samples),
+        f"{name}: Prometheus' parser: {done.stderr.decode(errors='replace')[-300:]}",
+    )
+    return samples
+
+
+def check_prometheus(checker: Checker, name: str, text: bytes, report: dict[str, Any]) -> None:
+    samples = prometheus_samples(checker, name, text)
     for rank in report["ranks"]:
         of = (
             f'rank="{rank["rank"]}"'
@@ -301,14 +330,6 @@ def check_prometheus(checker: Checker, name: str, text: bytes, report: dict[str,
             checker.check(
                 samples.get(f"flopledger_mfu_ratio{{{of}}}") == mfu["value"], f"{name}: mfu of {of}"
             )
-    if not PARSER.exists():
-        checker.skipped += 1
-        return
-    done = subprocess.run([PARSER, "-c", PARSE], input=text, capture_output=True, check=False)
-    checker.check(
-        done.returncode == 0 and int(done.stdout or -1) == len(samples),
-        f"{name}: Prometheus' parser: {done.stderr.decode(errors='replace')[-300:]}",
-    )
 
 
 def check_many_ranks(checker: Checker, folder: Path) -> None:
@@ -323,6 +344,50 @@ def check_many_ranks(checker: Checker, folder: Path) -> None:
     lines = checker.run("export", "jsonl", folder / "many").decode().splitlines()
     ranks = {json.loads(line)["rank"] for line in lines}
     checker.check(ranks == set(range(66)), f"of 66 ranks {len(ranks)} are exported")
+
+
+def check_job(checker: Checker, path: Path, folder: Path) -> None:
+    """What `ettr --export` writes of a job."""
+    name = f"job {path.name}"
+    given = ("ettr", "--device", "H100 SXM", path)
+    report = json.loads(checker.run(*given, "--json", "--top", "0"))
+    expected = dict(expected_facts(report)) | dict(expected_tables(report))
+    checker.run(*given, "--export", "csv", "-o", folder / "csv")
+    checker.run(*given, "--export", "sqlite", "-o", folder / "run.sqlite")
+    check_csv(checker, name, folder / "csv", expected)
+    check_sqlite(checker, name, folder / "run.sqlite", expected)
+    lines = [json.loads(line) for line in checker.run(*given, "--export", "jsonl").splitlines()]
+    rows: dict[str, int] = defaultdict(int)
+    for line in lines:
+        rows[line["table"]] += 1
+    wanted = {table: len(cells) for table, cells in expected.items() if cells}
+    checker.check(
+        {table: rows.get(table, 0) for table in wanted} == wanted, f"{name}: lines {dict(rows)}"
+    )
+    text = checker.run(*given, "--export", "prometheus")
+    samples = prometheus_samples(checker, name, text)
+    sections = report["ranks"][0]["sections"]
+    if "job" not in sections:
+        return  # a diary
+    of = f'{{file="{path}"'
+    for section, number, metric in (
+        ("job", "ettr", "flopledger_ettr_ratio"),
+        ("job", "attempts", "flopledger_job_attempts_total"),
+        ("job_rates", "mfu", "flopledger_job_mfu_ratio"),
+        ("job_failures", "interruptions", "flopledger_job_interruptions_total"),
+    ):
+        known = sections[section]["numbers"].get(number, {}).get("value")
+        checker.check(samples.get(f"{metric}{of}}}") == known, f"{name}: {metric}")
+    for table, metric in (
+        (sections["job"]["tables"]["accounts"], "flopledger_job_account_seconds_total"),
+        (
+            sections.get("kept_steps", {}).get("tables", {}).get("ledger"),
+            "flopledger_job_kept_account_seconds_total",
+        ),
+    ):
+        told = [value for key, value in samples.items() if key.startswith(metric + of)]
+        whole = table["rows"][0]["time"] / 1e9 if table else 0
+        checker.check(math.isclose(sum(told), whole, rel_tol=1e-9), f"{name}: {metric} {told}")
 
 
 def documented_queries() -> dict[str, str]:
@@ -535,6 +600,12 @@ def main() -> None:
             folder.mkdir()
             check_trace(checker, path, folder)
         databases = [Path(temporary) / str(index) / "run.sqlite" for index in range(own_count)]
+        for path in sorted((ROOT / "tests" / "traces" / "golden" / "job").iterdir()):
+            if path.name != "own.log":
+                folder = Path(temporary) / f"job {path.name}"
+                folder.mkdir()
+                check_job(checker, path, folder)
+                databases.append(folder / "run.sqlite")
         check_many_ranks(checker, Path(temporary))
         check_queries(checker, [path for path in databases if path.exists()])
     checker.finish()

@@ -4,7 +4,6 @@
 import concurrent.futures
 import fcntl
 import http.client
-import importlib.util
 import json
 import os
 import pty
@@ -22,6 +21,7 @@ import unittest
 from pathlib import Path
 
 from count_line import run_and_count
+from find_promtool import find_promtool
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +31,11 @@ from flopledger import step_record  # noqa: E402
 from flopledger.step_record import PythonWriter, StepRecord  # noqa: E402
 
 MS = 1_000_000
+PARSER = ROOT / "build" / "venv-exports" / "bin" / "python"
+PARSE = (
+    "import sys; from prometheus_client.openmetrics.parser import text_string_to_metric_families as f; "
+    "print(len(list(f(sys.stdin.read()))))"
+)
 KERNEL_FILES = {
     "proc/stat": "cpu  1000 0 500 8000 100 0 7 0 0 0\ncpu0 1 0 0 0 0 0 0 0\ncpu1 1 0 0 0 0 0 0 0\nctxt 5\n",
     "proc/loadavg": "1.50 1.00 0.50 2/300 4711\n",
@@ -202,10 +207,15 @@ class Metrics(Job):
         found = values(text)
         self.check(found, EXPECTED)
         self.check_training(found)
-        if importlib.util.find_spec("prometheus_client"):
-            from prometheus_client.openmetrics.parser import text_string_to_metric_families
+        self.check_with_the_parser(text)
 
-            self.assertGreater(len(list(text_string_to_metric_families(text))), 20)
+    def check_with_the_parser(self, text: str) -> None:
+        """That of Prometheus' own client, where ./dev has installed it."""
+        if not PARSER.exists():
+            self.skipTest("needs prometheus_client")
+        done = subprocess.run([PARSER, "-c", PARSE], input=text, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(int(done.stdout), 20)
 
     def check_training(self, found: dict[str, float]) -> None:
         self.check(
@@ -237,6 +247,13 @@ class Metrics(Job):
         self.assertNotIn("# EOF", text)
         self.assertIn("# TYPE flopledger_steps_total counter", text)
         self.check(values(text), EXPECTED)
+        promtool = find_promtool()
+        if not promtool:
+            self.skipTest("needs promtool")
+        done = subprocess.run(
+            [promtool, "check", "metrics"], input=text, capture_output=True, text=True
+        )
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
 
     def test_other_paths(self) -> None:
         port = self.start_server()
@@ -400,12 +417,44 @@ class Contrib(unittest.TestCase):
             self.assertEqual(used - names, set())
             self.assertGreater(len(used), 5)
 
-    def test_rules_with_promtool(self) -> None:
-        promtool = shutil.which("promtool")
+    def test_label_values(self) -> None:
+        """What the dashboard and the rules ask for by label is written by some source."""
+        sources = "".join(path.read_text() for path in sorted((ROOT / "src" / "live").glob("*.c")))
+        checked = 0
+        for path in ("grafana/flopledger.json", "prometheus/flopledger-alerts.yml"):
+            text = (ROOT / "contrib" / path).read_text().replace('\\"', '"')
+            for label, value in re.findall(r'[{,](\w+)(?:=|!=|=~)"([^"$]+)"', text):
+                for one in value.split("|"):
+                    by_kernel = label == "extent" and one in ("some", "full")
+                    is_written = f'"{label}"' in sources and f'"{one}"' in sources
+                    self.assertTrue(is_written or by_kernel, f"{path}: {label}={one}")
+                    checked += 1
+        self.assertGreater(checked, 8)
+
+    def promtool(self, *words: str | Path) -> str:
+        promtool = find_promtool()
         if not promtool:
             self.skipTest("needs promtool")
-        rules = ROOT / "contrib" / "prometheus" / "flopledger-alerts.yml"
-        subprocess.run([promtool, "check", "rules", rules], check=True, capture_output=True)
+        done = subprocess.run([promtool, *words], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_rules(self) -> None:
+        folder = ROOT / "contrib" / "prometheus"
+        rules = folder / "flopledger-alerts.yml"
+        self.assertIn("SUCCESS", self.promtool("check", "rules", rules))
+        self.assertIn(
+            "SUCCESS", self.promtool("test", "rules", folder / "flopledger-alerts-test.yml")
+        )
+
+    def test_each_alert_fires_and_does_not(self) -> None:
+        folder = ROOT / "contrib" / "prometheus"
+        alerts = re.findall(r"- alert: (\w+)", (folder / "flopledger-alerts.yml").read_text())
+        tests = (folder / "flopledger-alerts-test.yml").read_text()
+        self.assertGreater(len(alerts), 5)
+        for alert in alerts:
+            cases = re.findall(rf"- alertname: {alert}\n.*\n +exp_alerts:(.*)", tests)
+            self.assertEqual({bool(case.strip()) for case in cases}, {True, False}, alert)
 
 
 if __name__ == "__main__":
