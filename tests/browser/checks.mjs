@@ -302,6 +302,23 @@ export async function filter(page, report) {
   assert.equal(await page.locator("#kernels").isVisible(), true);
 }
 
+/* Findings that have a change: what its replay brings, between what, or that it is not known. */
+export async function replays(page, report) {
+  const replayed = report.ranks[0].sections.advice.findings.filter((finding) => finding.change);
+  const shown = await page.locator("#advice .finding .replay").allTextContents();
+  const speedup = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 2 });
+  assert.equal(shown.length, replayed.length);
+  for (const [i, finding] of replayed.entries()) {
+    assert.ok(shown[i].startsWith(`replayed with ${finding.change}: `), shown[i]);
+    if (finding.replayed_speedup === null) assert.match(shown[i], /not known, the replay is too far/);
+    else assert.ok(shown[i].includes(`${speedup(finding.replayed_speedup)}×`), shown[i]);
+    assert.equal(/if the workers share the core/.test(shown[i]), finding.replayed_most_speedup !== undefined);
+    assert.ok(finding.replayed_speedup === null || finding.replayed_speedup <= finding.ceiling_speedup);
+  }
+  for (const table of ["#table-what_if-changes", "#table-overview-what_if"])
+    for (const row of await page.locator(`${table} tbody tr`).all()) assert.match(await row.textContent(), /=/);
+}
+
 /* The bars of the steps: wheel with Ctrl, and the slider. */
 export async function zoom(page) {
   const host = page.locator("figure[data-chart=step_accounts] .chart");

@@ -54,6 +54,10 @@ def generate(folder: Path, name: str, *options: str) -> str:
     return str(path)
 
 
+def changes(*texts: str) -> list[str]:
+    return [word for text in texts for word in ("--what-if", text)]
+
+
 def own_pages(folder: Path) -> list[Page]:
     ranks = folder / "ranks"
     ranks.mkdir()
@@ -80,6 +84,24 @@ def own_pages(folder: Path) -> list[Page]:
         ),
         Page("products", ["report", f"{GOLDEN}/products/made.json"], work, ["table", "help"]),
         Page("ranks", ["report", str(ranks)], [*steps, "rank_accounts", "rank_steps"], ["ranks"]),
+        Page(
+            "replayed",
+            ["report", *changes("data=workers", "host=graphs"), f"{GOLDEN}/what_if/training.json"],
+            steps,
+            ["replays"],
+        ),
+        Page(
+            "refused",
+            ["report", *changes("host=graphs"), f"{GOLDEN}/what_if/unexplained.json"],
+            steps,
+            ["replays"],
+        ),
+        Page(
+            "replayed ranks",
+            ["report", *changes("waiting@2=0", "waiting=0"), f"{GOLDEN}/queued_ranks"],
+            [*steps, "rank_accounts", "rank_steps"],
+            ["replays", "ranks"],
+        ),
         Page("cpu", ["report", "examples/traces/train_gpt_cpu.json.gz"], steps, ["table"]),
         Page("memory", ["memory", f"{GOLDEN}/memory_run"], ["timeline", *memory], ["trees"]),
         Page("capture", ["report", f"{GOLDEN}/memory_run"], ["timeline", *memory], ["trees"]),
