@@ -9,6 +9,7 @@ Skips, visibly, where there is no mpirun. Ends with a line of counts.
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 
 from many_ranks import Run, settings_of, write_run  # noqa: E402
+from queued_ranks import new_plan, simulate, with_straggler, write_ranks  # noqa: E402
 
 SECONDS_MAX = 60
 PROCESSES = 4
@@ -67,6 +69,13 @@ def json_is_the_same(program: Path, folder: Path) -> str | None:
 
 def one_rank_in_full_is_the_same(program: Path, folder: Path) -> str | None:
     return same_for_any_number(program, make_traces(folder), ["report", "--rank", "4"])
+
+
+def replays_are_the_same(program: Path, folder: Path) -> str | None:
+    plan = with_straggler(new_plan(random.Random(5), 4, 0.1), 2, 90_000)
+    write_ranks(folder / "queued", plan, simulate(plan))
+    words = ["report", "--json", "--what-if", "waiting@2=0", "--what-if", "matrix/2"]
+    return same_for_any_number(program, folder / "queued", words)
 
 
 def digests_are_the_same(program: Path, folder: Path) -> str | None:
@@ -134,6 +143,7 @@ CHECKS = [
     text_is_the_same,
     json_is_the_same,
     one_rank_in_full_is_the_same,
+    replays_are_the_same,
     digests_are_the_same,
     a_damaged_rank_is_named,
     a_killed_process_ends_all,
