@@ -5,6 +5,7 @@
 ./dev bench --full          sizes up to 4 GB too
 ./dev bench --quick         a small trace and few rounds, to try the script; writes build/bench/benchmarks.md
 ./dev bench --only overhead what recording costs, and nothing else: rewrites that section of the page
+./dev bench --only record   what the step record costs
 ./dev bench --only snapshots reading a memory snapshot of a million events, beside Python and PyTorch
 """
 
@@ -17,6 +18,7 @@ from measure import Contender, Failed, floor_rate, instructions, measure_in_turn
 from others import holistic_trace_analysis, json_loads
 from overhead_section import overhead_section
 from snapshot_section import snapshot_section
+from step_record_section import step_record_section
 from write_page import Findings, SizeRow, replace_section, write_page
 
 PROGRAM = ROOT / "build/release/flopledger"
@@ -87,6 +89,7 @@ def check_same_events(trace: Input, loads: Contender) -> None:
 
 SECTIONS = {
     "overhead": overhead_section,
+    "record": step_record_section,
     "snapshots": snapshot_section,
 }  # what --only can ask for: each gives its section, given the rounds
 

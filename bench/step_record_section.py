@@ -1,0 +1,72 @@
+"""The section of docs/benchmarks.md on the step record; bench/step_record_overhead.py measures it, in a Python with torch."""
+
+import json
+import os
+import subprocess
+from datetime import date
+from typing import Any
+
+from make_input import ROOT
+from measure import Failed
+from overhead_section import find_python
+from write_page import processor, table
+
+TITLE = "## What the step record costs"
+PACKAGE = ROOT / "build/release/python"
+STEP_US = 20_000  # of which the share is told
+WRITERS = {"C": "C extension", "Python": "pure Python"}
+
+
+def step_record_section(rounds: int) -> str:
+    """Markdown, with its title; says so where PyTorch is not here."""
+    python = find_python()
+    if python is None:
+        return f"{TITLE}\n\nNot measured: PyTorch was not here.\n"
+    result = ROOT / "build/bench/step_record.json"
+    result.parent.mkdir(parents=True, exist_ok=True)
+    command = [python, ROOT / "bench/step_record_overhead.py", "--package", PACKAGE]
+    command += ["--rounds", rounds, "--json", result]
+    done = subprocess.run(
+        [str(word) for word in command], env=dict(os.environ, OMP_NUM_THREADS="1"), check=False
+    )
+    if done.returncode != 0:
+        raise Failed(f"bench/step_record_overhead.py: exit status {done.returncode}")
+    return write_section(json.loads(result.read_text()))
+
+
+def rows_of(programs: list[dict[str, Any]]) -> list[list[str]]:
+    return [
+        [
+            one["program"],
+            f"{one['plain_us'] / 1e3:.2f}",
+            name,
+            f"{cost['us']:.1f}",
+            f"{cost['least_us']:.1f} – {cost['most_us']:.1f}",
+            f"{100 * cost['us'] / one['plain_us']:.3f}",
+        ]
+        for one in programs
+        for key, name in WRITERS.items()
+        for cost in [one["record"][key]]
+    ]
+
+
+def write_section(found: dict[str, Any]) -> str:
+    programs = found["programs"]
+    share = {key: 100 * programs[0]["record"][key]["us"] / STEP_US for key in WRITERS}
+    losses = sum(one["losses_compared"] for one in programs)
+    head = ["program", "plain step, ms", "writer", "the record, µs a step", "by round"]
+    lines = [
+        TITLE,
+        "",
+        f"Written by `./dev bench --only record` on {date.today().isoformat()}, on {processor()}. Steps of a program without and "
+        "with the step record that `flopledger run` always keeps: data wait, forward, backward, optimizer, tokens, loss, memory. The "
+        f"ways take turns, {found['rounds']} rounds in one process, one thread, torch {found['torch']}; processor time, the fastest "
+        "tenth of the steps of each.",
+        "",
+        table([*head, "% of this step"], rows_of(programs)),
+        "",
+        f"The first program's steps are so short that the record's own time stands out: of a step of 20 ms it is {share['C']:.3f} % "
+        f"by the C extension, and {share['Python']:.3f} % in pure Python. In steps of many milliseconds it is less than what one "
+        f"round differs from the next. All {losses:,} losses were the same to the last bit, recorded or not.",
+    ]
+    return "\n".join(lines) + "\n"
