@@ -163,6 +163,18 @@ static void add_left_out(struct results *results, struct section *section,
                                            "left out, '%s' among them",
                                            job->unknown_count, job->unknown_name),
                             NULL, NULL);
+    if (job->gap_count > 0)
+        section_add_warning(
+            results, section,
+            results_format(results,
+                           "operations of some ranks are missing in %zu step%s (step %lld: data "
+                           "rank %u)%s",
+                           job->gap_count, job->gap_count == 1 ? "" : "s", (long long)job->gap_step,
+                           job->gap_rank,
+                           job->are_gaps_dropped
+                               ? job->gap_count == 1 ? ": it is left out" : ": they are left out"
+                               : ", in all there are: none is left out"),
+            NULL, "collect the timeline of that rank once more");
     if (job->negative_count > 0)
         section_add_note(results, section,
                          results_format(results,

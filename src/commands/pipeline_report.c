@@ -3,6 +3,7 @@
 
 #include "analyses/pipeline_sections.h"
 #include "base/input_stream.h"
+#include "replay/pipeline_gaps.h"
 
 #include <string.h>
 
@@ -42,6 +43,7 @@ bool print_pipeline_report(const char *path, const struct pipeline_report *wante
         return error_set(error, ERROR_NO_DATA,
                          "'%s': no step in that range: its steps go from %lld to %lld", path,
                          (long long)job.steps[0], (long long)job.steps[job.step_count - 1]);
+    pipeline_job_drop_gaps(&job);
     if (!pipeline_study_begin(&study, &job, error))
         return error_in(error, "'%s'", path);
     find_pipeline_costs(&costs, &study);

@@ -44,6 +44,10 @@ struct pipeline_job {
     char unknown_name[64];     /* one of them */
     size_t negative_count;     /* operations of less than no time, which count as of none */
     size_t other_tensor_ranks; /* events of tensor ranks but the first, which are left out */
+    size_t gap_count;          /* steps in which operations of a rank are missing: */
+    int64_t gap_step;          /* the number of the first of them, */
+    uint32_t gap_rank;         /* and a data-parallel rank that lacks some */
+    bool are_gaps_dropped;     /* they are not among `steps` */
 };
 
 /* The name in timelines, and the words for it; two kinds may share their words. */

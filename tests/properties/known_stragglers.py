@@ -9,7 +9,9 @@ Ends with a line of counts.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -63,6 +65,46 @@ def problems_of(program: str, seed: int, folder: Path) -> list[str]:
     return problems
 
 
+def events_of(path: Path) -> list[dict]:
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    timeline = json.loads(text)
+    return timeline if isinstance(timeline, list) else timeline["traceEvents"]
+
+
+def report_of(program: str, path: Path) -> dict:
+    done = subprocess.run(
+        [program, "report", "--json", "--top", "0", path], capture_output=True, check=True
+    )
+    return json.loads(done.stdout)["ranks"][0]["sections"]
+
+
+def problems_of_gaps(program: str, seed: int, folder: Path) -> list[str]:
+    """An operation of one rank is missing: its step is left out and named; in another order of events nothing changes."""
+    pipeline, rng = make_pipeline(seed), random.Random(seed)
+    if pipeline.data < 2 or len(pipeline.steps) < 2:
+        return []
+    path = folder / "timeline.json"
+    pipeline.write(path)
+    events = events_of(path)
+    gone = rng.choice([e for e in events if e["ph"] == "X"])
+    step, rank = gone["args"]["step"], gone["pid"]
+    left = [e for e in events if e is not gone]
+    rng.shuffle(left)
+    without = [e for e in left if e.get("args", {}).get("step") != step]
+    reports = []
+    for kept in (left, without):
+        path.write_text(json.dumps({"traceEvents": kept}))
+        reports.append(report_of(program, path))
+    said = [f["what"] for f in reports[0]["pipeline"]["findings"] if "are missing" in f["what"]]
+    wanted = f"operations of some ranks are missing in 1 step (step {step}: data rank {rank}): it is left out"
+    problems = [] if said == [wanted] else [f"said {said}, not {wanted}"]
+    if any(f for f in reports[1]["pipeline"]["findings"] if "are missing" in f["what"]):
+        problems.append("something is said to be missing where nothing is")
+    if reports[0]["stragglers"] != reports[1]["stragglers"]:
+        problems.append("a step that is left out counts")
+    return problems
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -73,6 +115,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(arguments.seed, arguments.seed + arguments.count):
             problems = problems_of(arguments.program, seed, Path(folder))
+            problems += problems_of_gaps(arguments.program, seed, Path(folder))
             failed += bool(problems)
             print("".join(f"seed {seed}: {problem}\n" for problem in problems), end="")
     print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
