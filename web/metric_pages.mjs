@@ -103,6 +103,7 @@ export function readMetricPages(folder) {
   const names = {};
   for (const file of readdirSync(folder).sort()) {
     if (!file.endsWith(".md") || file === "README.md") continue;
+    if (file.startsWith("live-")) continue; // of running jobs, no report
     const page = file.slice(0, -3);
     const [text, ending = ""] = readFileSync(join(folder, file), "utf8").split("## In JSON\n");
     for (const [, name] of ending.matchAll(NAME)) names[name] = page;

@@ -3,7 +3,8 @@
     check_metric_pages.py PROGRAM
 
 A page ends with the names of what it explains, `section.number` or `section.table.column`. Reports of traces that the
-project made itself say which names there are.
+project made itself say which names there are. The pages of what `top` and `serve` tell end with the names at /metrics: those
+that the sources of src/live write, and no others.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any, Iterator
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "metrics"
 NAME = re.compile(r"`([a-z0-9_]+(?:\.[a-z0-9_]+)+)`")
+LIVE_NAME = re.compile(r"`(flopledger_[a-z0-9_]+)`")
+FAMILY = re.compile(r'"(flopledger_\w+)",\s*(?:"[^"]*"\s*)+,\s*LIVE_(GAUGE|COUNTER)')
 OF_MODEL = "flops --batch 4 --seq 128 --step-time 1s --peak 100 --model tests/models/"
 SNAPSHOTS = "tests/traces/golden/memory"
 COMPARED = "tests/traces/golden/compare"
@@ -58,6 +61,23 @@ def names_on_pages() -> dict[str, str]:
         _, _, end = path.read_text().partition("## In JSON\n")
         for name in NAME.findall(end):
             names[name] = path.name
+    return names
+
+
+def live_names_on_pages() -> dict[str, str]:
+    names: dict[str, str] = {}
+    for path in sorted(PAGES.glob("*.md")):
+        _, _, end = path.read_text().partition("## At /metrics\n")
+        for name in LIVE_NAME.findall(end):
+            names[name] = path.name
+    return names
+
+
+def live_names_in_sources() -> set[str]:
+    names = set()
+    for path in sorted((ROOT / "src" / "live").glob("*.c")):
+        for name, kind in FAMILY.findall(path.read_text()):
+            names.add(name + ("_total" if kind == "COUNTER" else ""))
     return names
 
 
@@ -125,9 +145,12 @@ def main() -> int:
     for name, page in explained.items():
         if name not in reported and f'"{name.rpartition(".")[2]}"' not in sources:
             problems.append(f"{page}: there is no {name}")
+    live, written = live_names_on_pages(), live_names_in_sources()
+    problems += [f"{name}: no page in docs/metrics explains it" for name in written - set(live)]
+    problems += [f"{live[name]}: nothing tells {name}" for name in set(live) - written]
     for problem in sorted(problems):
         print(problem)
-    checked = len(reported | set(explained))
+    checked = len(reported | set(explained)) + len(written | set(live))
     print(f"{checked - len(problems)} passed, {len(problems)} failed, 0 skipped")
     return 1 if problems else 0
 

@@ -18,6 +18,7 @@ import tempfile
 import termios
 import time
 import unittest
+import urllib.request
 from pathlib import Path
 
 from count_line import run_and_count
@@ -25,8 +26,9 @@ from find_promtool import find_promtool
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "generate")]
 
+import make_capture  # noqa: E402
 from flopledger import step_record  # noqa: E402
 from flopledger.step_record import PythonWriter, StepRecord  # noqa: E402
 
@@ -395,6 +397,72 @@ class Page(Job):
                 text += os.read(leader, 65536)
         self.assertIn(end, text.decode("utf-8", "replace"))
         return text.decode("utf-8", "replace")
+
+
+class Mfu(unittest.TestCase):
+    """A run of known FLOPs, on a device of a known peak: everybody who tells its MFU tells the same."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.capture = Path(folder.name) / "capture"
+        shape = make_capture.Shape(4096, 500_000, 2_000_000, 300_000, 700_000, 512)
+        steps = [
+            make_capture.Step(number, 0, 0, is_traced=4 <= number <= 6) for number in range(1, 41)
+        ]
+        capture = make_capture.Capture(shape, [make_capture.Attempt(0, steps, True)], 1, True)
+        make_capture.write_capture(capture, self.capture)
+        self.mfu = 2 * 4096**3 / 100e12 / (shape.rest / 1e9)
+
+    def run_program(self, *words: str | Path) -> str:
+        done = subprocess.run(
+            [PROGRAM, *words, self.capture],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def numbers(self, command: str, section: str) -> dict[str, float]:
+        report = json.loads(self.run_program(command, "--json", "--peak", "100"))
+        numbers = report["ranks"][0]["sections"][section]["numbers"]
+        return {key: number["value"] for key, number in numbers.items()}
+
+    def test_all_tell_the_same(self) -> None:
+        ns = 1e-6  # of a step of 3.5 ms a nanosecond is less
+        report = self.numbers("report", "model_flops_utilization")["mfu"]
+        self.assertAlmostEqual(report, self.mfu, delta=ns)
+        self.assertAlmostEqual(self.numbers("ettr", "job_rates")["mfu"], self.mfu, delta=ns)
+        exported = self.run_program("ettr", "--peak", "100", "--export", "prometheus")
+        found = re.search(r"(?m)^flopledger_job_mfu_ratio\{.*\} (\S+)$", exported)
+        assert found
+        self.assertAlmostEqual(float(found[1]), self.mfu, delta=ns)
+        page = self.run_program("top", "--once", "--width", "160", "--peak", "100")
+        self.assertIn(f"{100 * self.mfu:.1f} %", page)
+        self.assertAlmostEqual(self.served(), self.mfu, delta=ns)
+
+    def served(self) -> float:
+        server = subprocess.Popen(
+            [PROGRAM, "serve", "--port", "0", "--peak", "100", self.capture],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert server.stdout is not None and server.stderr is not None
+            address = re.search(r"http://\S+", server.stdout.readline())
+            if not address:
+                self.skipTest("needs libmicrohttpd")
+            with urllib.request.urlopen(address[0], timeout=20) as answer:
+                text = answer.read().decode()
+        finally:
+            server.terminate()
+            server.communicate()
+        found = re.search(r'(?m)^flopledger_mfu_ratio\{rank="0"\} (\S+)$', text)
+        assert found, text
+        return float(found[1])
 
 
 class Contrib(unittest.TestCase):
