@@ -33,7 +33,8 @@ static size_t find_blocks(struct gap_search *search, size_t *at)
         struct block *block;
 
         if (count == 0 || search->blocks[count - 1].data_rank != op->data_rank)
-            search->blocks[count++] = (struct block){.data_rank = op->data_rank};
+            search->blocks[count++] =
+                (struct block){.data_rank = op->data_rank, .shape = 14695981039346656037U};
         block = &search->blocks[count - 1];
         block->op_count++;
         block->shape = (block->shape ^ ((uint64_t)op->stage << 8 | op->kind)) * 1099511628211U;
@@ -66,7 +67,8 @@ static int64_t rank_with_gap(const struct gap_search *search, size_t count)
         if (search->blocks[i].op_count > whole->op_count)
             whole = &search->blocks[i];
     for (size_t i = 0; i < count; i++)
-        if (search->blocks[i].shape != whole->shape)
+        if (search->blocks[i].op_count != whole->op_count ||
+            search->blocks[i].shape != whole->shape)
             return search->blocks[i].data_rank;
     return -1;
 }
