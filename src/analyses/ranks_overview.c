@@ -154,7 +154,8 @@ static void add_skew_numbers(struct results *results, struct section *section,
 /* ---- findings ------------------------------------------------------------------------------- */
 
 static void find_straggler(struct results *results, struct section *section,
-                           const struct all_ranks *run, const struct ranks_spread *spread)
+                           const struct all_ranks *run, const struct ranks_spread *spread,
+                           const struct ranks_study *study)
 {
     const struct rank_in_run *rank = &run->ranks[spread->straggler];
     const struct rank_communication *communication = &rank->communication;
@@ -165,9 +166,10 @@ static void find_straggler(struct results *results, struct section *section,
             .what = results_format(results, "the others wait for %s",
                                    rank_text(results, run, spread->straggler)),
             .evidence = results_format(
-                results, "last to come in %u of %u collectives; %s of %s waited in all",
+                results, "last to come in %u of %u collectives; %s of %s waited in all%s",
                 communication->late_count, communication->joined_count,
-                format_time(communication->caused_ns).text, format_time(spread->waiting_ns).text),
+                format_time(communication->caused_ns).text, format_time(spread->waiting_ns).text,
+                told_without_waiting(results, study, spread->straggler)),
             .try_this = "compare its compute, data loading and clocks with another rank's (--rank)",
             .cost_ns = rank_mean_ns(rank, communication->caused_exposed_ns) /
                        (run->count > 1 ? (int64_t)run->count - 1 : 1)});
@@ -235,12 +237,16 @@ static void find_absent(struct results *results, struct section *section,
                              .is_warning = true});
 }
 
-struct section *compare_ranks(struct results *results, const struct all_ranks *run, uint32_t top)
+struct section *compare_ranks(struct results *results, const struct all_ranks *run, uint32_t top,
+                              const struct ranks_changes *changes)
 {
     struct section *section =
         section_new(results, "overview", "All ranks", "Shares are of each rank's own step time.");
     struct ranks_spread spread = measure_ranks_spread(run);
+    SCOPED(ranks_study) study = {.run = NULL};
 
+    if (changes->courses && run->count > 1)
+        ranks_study_begin(&study, run, changes->courses);
     add_ranks_number(results, section, run);
     add_layout_number(results, section, run);
     add_communication_numbers(results, section, run);
@@ -254,10 +260,11 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     add_rank_steps_table(results, section, run);
     find_absent(results, section, run);
     if (spread.straggler != SIZE_MAX)
-        find_straggler(results, section, run, &spread);
+        find_straggler(results, section, run, &spread, &study);
     if (spread.least_waiting != SIZE_MAX)
         find_least_waiting(results, section, run, &spread);
     if (spread.slowest != SIZE_MAX)
         find_slowest(results, section, run, &spread);
+    add_ranks_what_if(results, section, &study, changes);
     return section;
 }

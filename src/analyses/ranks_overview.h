@@ -2,14 +2,17 @@
 #ifndef FLOPLEDGER_ANALYSES_RANKS_OVERVIEW_H
 #define FLOPLEDGER_ANALYSES_RANKS_OVERVIEW_H
 
+#include "analyses/ranks_what_if.h"
 #include "ranks/all_ranks.h"
 #include "results/results.h"
 #include "trace/trace.h"
 
 #include <stdint.h>
 
-/* The section that stands before those of single ranks. `top`: rows of long tables. */
-struct section *compare_ranks(struct results *results, const struct all_ranks *run, uint32_t top);
+/* The section that stands before those of single ranks. `top`: rows of long tables.
+ * `changes`: what can be replayed, and with what. */
+struct section *compare_ranks(struct results *results, const struct all_ranks *run, uint32_t top,
+                              const struct ranks_changes *changes);
 
 /* "rank 3", or the file's name without its folder where the rank is not known. */
 const char *rank_label(struct results *results, const struct trace *trace);

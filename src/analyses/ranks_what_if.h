@@ -2,7 +2,7 @@
 #ifndef FLOPLEDGER_ANALYSES_RANKS_WHAT_IF_H
 #define FLOPLEDGER_ANALYSES_RANKS_WHAT_IF_H
 
-#include "ranks/all_ranks.h"
+#include "analyses/ranks_study.h"
 #include "replay/rank_course.h"
 #include "replay/scenario.h"
 #include "results/results.h"
@@ -11,14 +11,18 @@
 
 /* What the ranks do, to be replayed with each of `scenarios`. */
 struct ranks_changes {
-    const struct rank_courses *courses; /* of the traces that were read, in any order; taken with
-                                           `scenarios` */
+    const struct rank_courses *courses; /* taken with `scenarios`; NULL: none, nothing is replayed
+                                         */
     const struct scenario *scenarios;   /* [scenario_count] */
     size_t scenario_count;
 };
 
-/* Adds to `section`, which compare_ranks made of `run`. Nothing where there are no scenarios. */
+/* Adds to `section`. Nothing where there are no scenarios, or nothing to replay. */
 void add_ranks_what_if(struct results *results, struct section *section,
-                       const struct all_ranks *run, const struct ranks_changes *changes);
+                       const struct ranks_study *study, const struct ranks_changes *changes);
+
+/* "; replayed with waiting@7=0: 19.668 ms a step, 1.01x", or "". `rank`: index in the run. */
+const char *told_without_waiting(struct results *results, const struct ranks_study *study,
+                                 size_t rank);
 
 #endif

@@ -2,7 +2,6 @@
 #include "commands/read_ranks.h"
 
 #include "analyses/ranks_overview.h"
-#include "analyses/ranks_what_if.h"
 #include "base/invariant.h"
 #include "base/whole_file.h"
 #include "commands/booked_trace.h"
@@ -444,12 +443,11 @@ static void add_overview(struct results *results, struct digest_set *set,
     all_ranks_init(&run, set, reading->layout);
     if (run.count + run.double_count <= 1 && results->rank_count > 0)
         return;
-    results->overview = compare_ranks(results, &run, options->top);
-    if (reading->courses)
-        add_ranks_what_if(results, results->overview, &run,
-                          &(struct ranks_changes){.courses = reading->courses,
-                                                  .scenarios = options->scenarios,
-                                                  .scenario_count = options->scenario_count});
+    results->overview =
+        compare_ranks(results, &run, options->top,
+                      &(struct ranks_changes){.courses = reading->courses,
+                                              .scenarios = options->scenarios,
+                                              .scenario_count = options->scenario_count});
 }
 
 static bool read_and_compare(struct digest_set *set, struct results *results,
@@ -477,7 +475,8 @@ bool read_run(struct digest_set *set, struct results *results, const struct inpu
     SCOPED(rank_courses) courses = {0};
     struct rank_reading with_courses = *reading;
 
-    if (reading->plan->analysis.scenario_count > 0)
+    if (reading->plan->analysis.scenario_count > 0 ||
+        (files->count > 1 && files->count <= RANKS_REPLAYED_MAX))
         with_courses.courses = &courses;
     return read_and_compare(set, results, files, &with_courses, error);
 }

@@ -20,6 +20,10 @@
 /* So many ranks are printed in full at most, where all are asked for; of more the lowest. */
 enum { RANKS_IN_FULL_MAX = 64 };
 
+/* So many ranks are replayed together at most where no change was asked for: it takes a few MB of
+ * each. */
+enum { RANKS_REPLAYED_MAX = 16 };
+
 /* Which ranks get full results. */
 enum ranks_in_full {
     NO_RANK_IN_FULL,

@@ -96,11 +96,11 @@ static int64_t changed_transfer_ns(const struct meeting_call *call, int64_t reco
 }
 
 static void fill_rank(struct joint_times *times, const struct joint_replay *replay, uint32_t index,
-                      const struct scenario *scenario, size_t number)
+                      const struct scenario *scenario, size_t durations)
 {
     const struct rank_course *course = replay->run->courses[index];
     const int64_t *recorded_ns = course->durations_ns[0];
-    const int64_t *changed_ns = course->durations_ns[scenario ? number + 1 : 0];
+    const int64_t *changed_ns = course->durations_ns[durations];
     bool is_left = is_not_awaited(scenario, course);
 
     for (size_t i = 0; i < course->graph.task_count; i++) {
@@ -118,7 +118,7 @@ static void fill_rank(struct joint_times *times, const struct joint_replay *repl
 }
 
 static struct joint_times begin_times(const struct joint_replay *replay,
-                                      const struct scenario *scenario, size_t number)
+                                      const struct scenario *scenario, size_t durations)
 {
     size_t count = replay->graph.task_count;
     struct joint_times times = {.durations_ns = array_of(count),
@@ -129,7 +129,7 @@ static struct joint_times begin_times(const struct joint_replay *replay,
                                 .is_not_awaited = require_memory(calloc(count + 1, 1))};
 
     for (uint32_t i = 0; i < replay->run->count; i++)
-        fill_rank(&times, replay, i, scenario, number);
+        fill_rank(&times, replay, i, scenario, durations);
     return times;
 }
 
@@ -199,9 +199,9 @@ static int64_t start_error_ns(const struct joint_replay *replay, const struct jo
 }
 
 struct joint_outcome joint_replay_run(const struct joint_replay *replay,
-                                      const struct scenario *scenario, size_t number)
+                                      const struct scenario *scenario, size_t durations)
 {
-    struct joint_times times = begin_times(replay, scenario, number);
+    struct joint_times times = begin_times(replay, scenario, durations);
     struct joint_outcome outcome = {0};
 
     task_graph_replay(&replay->graph, &(struct replay){.durations_ns = times.durations_ns,

@@ -44,11 +44,12 @@ struct joint_outcome {
     int64_t start_error_ns; /* mean distance of the starts of the devices' work from the recorded */
 };
 
-/* `scenario`: NULL for none, else scenario number `number` of those that the courses were taken
- * with. Where it takes out the waiting for a rank, that rank is as fast as the others, and not
- * among those of which the slowest is told, unless it is true of all. */
+/* `durations`: 0 as recorded, else 1 + the number of `scenario` among those that the courses were
+ * taken with. `scenario` also tells who is waited for; NULL: everybody. Where it takes out the
+ * waiting for a rank, that rank is as fast as the others, and not among those of which the slowest
+ * is told, unless it is true of all. */
 struct joint_outcome joint_replay_run(const struct joint_replay *replay,
-                                      const struct scenario *scenario, size_t number);
+                                      const struct scenario *scenario, size_t durations);
 
 void joint_replay_clear(struct joint_replay *replay);
 

@@ -46,7 +46,7 @@ static struct section *overview_of(struct results *results, struct digest_set *s
     results_init(results);
     all_ranks_init(&run, set, NULL);
     digest_set_clear(set);
-    section = compare_ranks(results, &run, 10);
+    section = compare_ranks(results, &run, 10, &(struct ranks_changes){.courses = NULL});
     all_ranks_clear(&run); /* the section does not need them any more */
     return section;
 }
