@@ -254,6 +254,7 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     add_ranks_table(results, section, run, &spread, top);
     add_job_ledger_table(results, section, run);
     add_joint_collectives_table(results, section, run, top);
+    add_ranks_path_table(results, section, run, top);
     add_pipeline_table(results, section, run);
     add_imbalance_table(results, section, run);
     add_clocks_table(results, section, run, top);

@@ -46,6 +46,10 @@ void add_pipeline_table(struct results *results, struct section *section,
 void add_imbalance_table(struct results *results, struct section *section,
                          const struct all_ranks *run);
 
+/* The critical path through all ranks; nothing for one rank. */
+void add_ranks_path_table(struct results *results, struct section *section,
+                          const struct all_ranks *run, uint32_t top);
+
 void add_clocks_table(struct results *results, struct section *section, const struct all_ranks *run,
                       uint32_t top);
 

@@ -5,6 +5,7 @@
 #include "base/invariant.h"
 #include "base/whole_file.h"
 #include "commands/booked_trace.h"
+#include "commands/rank_chains.h"
 #include "commands/read_files.h"
 #include "ranks/all_ranks.h"
 #include "ranks/digest_record.h"
@@ -81,12 +82,21 @@ static bool may_be_wanted(const struct taking *taking, const struct trace *trace
     return is_lowest;
 }
 
+/* Chains are for the path through several ranks. */
+static bool may_have_others(const struct rank_taker *taker, const struct trace *trace)
+{
+    return taker->reading->in_full == NO_RANK_IN_FULL || taker->files->count > 1 ||
+           trace->facts.process != 0;
+}
+
 static void keep_digest(struct rank_taker *taker, const struct trace *trace,
                         const struct booked_trace *booked)
 {
     SCOPED(rank_digest) digest = {0};
 
     make_digest(&digest, trace, &booked->ledger, &booked->efficiency, &booked->description);
+    if (may_have_others(taker, trace))
+        add_digest_chains(&digest, trace, &booked->ledger);
     pthread_mutex_lock(&taker->lock);
     digest_set_add(taker->set, &digest);
     if (taker->tells_sources)

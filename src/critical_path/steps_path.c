@@ -116,7 +116,7 @@ static enum path_kind kind_of_wait(const struct trace_graph *graph, const struct
 {
     if (piece->part == PIECE_FLOOR || piece->end_ns - piece->start_ns > longest_hand_over_ns)
         return PATH_UNEXPLAINED;
-    return graph->tasks[piece->after].kind == TASK_DELAY ? PATH_LAUNCH_LATENCY : PATH_DEVICE_GAP;
+    return graph->tasks[piece->other].kind == TASK_DELAY ? PATH_LAUNCH_LATENCY : PATH_DEVICE_GAP;
 }
 
 /* From a call to its work. What lies in the call of a copy before the copy starts is told apart:
@@ -124,7 +124,7 @@ static enum path_kind kind_of_wait(const struct trace_graph *graph, const struct
 static enum path_kind kind_of_latency(const struct trace_graph *graph,
                                       const struct path_piece *piece)
 {
-    const struct trace_task *task = &graph->tasks[piece[1].task];
+    const struct trace_task *task = &graph->tasks[piece->other];
     bool is_copy = graph->trace->device[task->event].kind == EVENT_MEMCPY;
 
     return is_copy && piece->end_ns - piece->start_ns > longest_hand_over_ns ? PATH_COPY_DELAY
@@ -156,8 +156,8 @@ struct path_link steps_path_link(const struct steps_path *path, size_t index)
                              .event = task->event,
                              .kind = piece->kind};
 
-    if (task->kind == TASK_DELAY && index + 1 < path->pieces.count)
-        link.event = graph->tasks[piece[1].task].event;
+    if (task->kind == TASK_DELAY)
+        link.event = graph->tasks[piece->other].event;
     if (link.event != NO_EVENT)
         link.track = graph->trace->device[link.event].track;
     return link;

@@ -28,7 +28,7 @@ static int64_t later_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static uint32_t last_measured(const struct timed_tasks *tasks)
+uint32_t timed_tasks_last(const struct timed_tasks *tasks)
 {
     uint32_t last = NO_TASK;
 
@@ -40,7 +40,7 @@ static uint32_t last_measured(const struct timed_tasks *tasks)
 
 int64_t timed_tasks_end_ns(const struct timed_tasks *tasks)
 {
-    uint32_t last = last_measured(tasks);
+    uint32_t last = timed_tasks_last(tasks);
 
     return last == NO_TASK ? 0 : tasks->ends_ns[last];
 }
@@ -58,9 +58,7 @@ static void add_piece(struct task_path *path, struct path_piece piece)
     path->pieces[path->count++] = piece;
 }
 
-/* What it waited for: of those it needs the first that ended when it became ready; NO_TASK where it
- * needs nothing, or could not start earlier anyway. */
-static uint32_t waited_for(const struct timed_tasks *tasks, uint32_t task)
+uint32_t task_waited_for(const struct timed_tasks *tasks, uint32_t task)
 {
     const struct task_graph *graph = tasks->graph;
     int64_t ready_ns = own_start_ns(tasks, task) - delay_ns(tasks, task);
@@ -115,7 +113,8 @@ static void reverse(struct task_path *path)
 void find_task_path(struct task_path *path, const struct timed_tasks *tasks)
 {
     size_t *runs = find_runs(tasks->graph);
-    uint32_t task = last_measured(tasks);
+    uint32_t task = timed_tasks_last(tasks);
+    uint32_t waiting = NO_TASK;
     int64_t at_ns = task == NO_TASK ? 0 : tasks->ends_ns[task];
 
     while (task != NO_TASK && at_ns > 0) {
@@ -123,14 +122,15 @@ void find_task_path(struct task_path *path, const struct timed_tasks *tasks)
         uint32_t before;
 
         begin_ns = later_of(begin_ns, 0);
-        add_piece(path, (struct path_piece){begin_ns, at_ns, task, NO_TASK, PIECE_WORK, 0});
+        add_piece(path, (struct path_piece){begin_ns, at_ns, task, waiting, PIECE_WORK, 0});
         at_ns = begin_ns;
         task = last_to_come(tasks, runs, task);
-        before = waited_for(tasks, task);
+        before = task_waited_for(tasks, task);
         begin_ns = before == NO_TASK ? 0 : later_of(earlier_of(tasks->ends_ns[before], at_ns), 0);
         add_piece(path, (struct path_piece){begin_ns, at_ns, task, before,
                                             before == NO_TASK ? PIECE_FLOOR : PIECE_DELAY, 0});
         at_ns = begin_ns;
+        waiting = task;
         task = before;
     }
     free(runs);

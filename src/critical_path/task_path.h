@@ -34,7 +34,8 @@ struct path_piece {
     int64_t start_ns;
     int64_t end_ns;
     uint32_t task;
-    uint32_t after; /* DELAY: the task that it waited for */
+    uint32_t other; /* DELAY: the task that it waited for; WORK: the one of the path that waited for
+                       this one, NO_TASK at its end */
     uint8_t part;   /* enum piece_part */
     uint8_t kind;   /* the caller's own */
 };
@@ -56,7 +57,12 @@ void find_task_path(struct task_path *path, const struct timed_tasks *tasks);
  * [task_count]. */
 void find_task_slack(int64_t *slacks_ns, const struct timed_tasks *tasks);
 
-/* The end of the measured task that ends last. */
+/* What it waited for: of those it needs the first that ended when it became ready; NO_TASK where it
+ * needs nothing, or could not start earlier anyway. */
+uint32_t task_waited_for(const struct timed_tasks *tasks, uint32_t task);
+
+/* The measured task that ends last, NO_TASK where there is none; and its end. */
+uint32_t timed_tasks_last(const struct timed_tasks *tasks);
 int64_t timed_tasks_end_ns(const struct timed_tasks *tasks);
 
 void task_path_clear(struct task_path *path);

@@ -15,6 +15,7 @@ enum digest_part {
     PART_EXPOSED, /* the last that every digest has */
     PART_TOKENS,
     PART_EXCHANGES,
+    PART_CHAINS,
 };
 
 /* ---- encode --------------------------------------------------------------------------------- */
@@ -176,6 +177,23 @@ static void put_exchanges(struct digest_writer *writer, const struct rank_digest
     }
 }
 
+static void put_chains(struct digest_writer *writer, const struct rank_digest *digest)
+{
+    if (digest->chain_count == 0)
+        return;
+    digest_put_count(writer, digest->chain_count);
+    digest_put_integer(writer, digest->path_start_ns);
+    digest_put_integer(writer, digest->path_end_ns - digest->path_start_ns);
+    digest_put_count(writer, CHAIN_PART_COUNT);
+    for (int part = 0; part < CHAIN_PART_COUNT; part++)
+        digest_put_text(writer, chain_part_key((enum chain_part)part));
+    for (uint32_t i = 0; i < digest->chain_count; i++) {
+        digest_put_integer(writer, digest->chains[i].call);
+        for (int part = 0; part < CHAIN_PART_COUNT; part++)
+            digest_put_integer(writer, digest->chains[i].parts_ns[part]);
+    }
+}
+
 void digest_encode(struct digest_writer *writer, const struct rank_digest *digest)
 {
     static const struct {
@@ -184,7 +202,7 @@ void digest_encode(struct digest_writer *writer, const struct rank_digest *diges
     } parts[] = {
         {PART_FACTS, put_facts},   {PART_NAMES, put_names},         {PART_STEPS, put_steps},
         {PART_GROUPS, put_groups}, {PART_CALLS, put_calls},         {PART_EXPOSED, put_exposed},
-        {PART_TOKENS, put_tokens}, {PART_EXCHANGES, put_exchanges},
+        {PART_TOKENS, put_tokens}, {PART_EXCHANGES, put_exchanges}, {PART_CHAINS, put_chains},
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -449,6 +467,52 @@ static void take_exchanges(struct rank_digest *digest, struct digest_reader *rea
     digest->exchange_count = reader->has_failed ? 0 : count;
 }
 
+/* Where the parts of the file's chains stand among this version's; one that it does not know counts
+ * as waiting. */
+static uint32_t take_chain_names(uint8_t places[64], struct digest_reader *reader)
+{
+    struct arena arena = {0};
+    uint32_t count = digest_take_length(reader);
+
+    fail_unless(reader, count <= 64);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+        const char *name = digest_take_text(reader, &arena);
+
+        places[i] = CHAIN_WAITS;
+        for (int part = 0; part < CHAIN_PART_COUNT; part++)
+            if (strcmp(chain_part_key((enum chain_part)part), name) == 0)
+                places[i] = (uint8_t)part;
+    }
+    arena_clear(&arena);
+    return count;
+}
+
+static void take_chain(struct digest_chain *chain, uint32_t call_count, const uint8_t *places,
+                       uint32_t part_count, struct digest_reader *reader)
+{
+    chain->call = (int32_t)take_within(reader, CHAIN_NOT_KNOWN, (int64_t)call_count - 1);
+    for (uint32_t i = 0; i < part_count && !reader->has_failed; i++)
+        chain->parts_ns[places[i]] += take_within(reader, -length_limit_ns, length_limit_ns);
+}
+
+/* Of each call, and of the end; or none. */
+static void take_chains(struct rank_digest *digest, struct digest_reader *reader)
+{
+    uint32_t count = digest_take_length(reader), part_count;
+    uint8_t places[64];
+
+    fail_unless(reader, count == digest->call_count + 1);
+    digest->path_start_ns = take_within(reader, -time_limit_ns, time_limit_ns);
+    digest->path_end_ns = digest->path_start_ns + take_within(reader, 0, length_limit_ns);
+    part_count = take_chain_names(places, reader);
+    if (reader->has_failed)
+        return;
+    digest->chains = arena_allocate(&digest->arena, count * sizeof *digest->chains);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++)
+        take_chain(&digest->chains[i], digest->call_count, places, part_count, reader);
+    digest->chain_count = count;
+}
+
 static void take_part(struct rank_digest *digest, struct name_map *map, uint64_t part,
                       struct digest_reader *reader)
 {
@@ -468,6 +532,8 @@ static void take_part(struct rank_digest *digest, struct name_map *map, uint64_t
         take_tokens(digest, reader);
     else if (part == PART_EXCHANGES)
         take_exchanges(digest, reader);
+    else if (part == PART_CHAINS)
+        take_chains(digest, reader);
 }
 
 bool digest_decode(struct rank_digest *digest, const void *bytes, size_t length)

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "ledger/account.h"
+#include "ledger/chain_part.h"
 #include "ledger/step_window.h"
 
 #include <stdbool.h>
@@ -68,6 +69,13 @@ struct digest_stretch {
     uint32_t step; /* index in steps */
 };
 
+/* What led to a call of the rank, or to the end of all its work: from the end of an earlier call,
+ * or from the start of its path, to the start of this one. */
+struct digest_chain {
+    int32_t call; /* index in calls; CHAIN_FROM_START, CHAIN_NOT_KNOWN */
+    int64_t parts_ns[CHAIN_PART_COUNT];
+};
+
 /* Zeroed is empty; all memory but itself lives in `arena`. */
 struct rank_digest {
     int64_t rank;                    /* -1: not known */
@@ -95,6 +103,10 @@ struct rank_digest {
     uint32_t exposed_count;
     struct digest_exchange *exchanges; /* [exchange_count], by call: those that tell */
     uint32_t exchange_count;
+    struct digest_chain *chains; /* [chain_count]: of each call, and of the end */
+    uint32_t chain_count;        /* call_count + 1; 0: not known, as the replay is refused */
+    int64_t path_start_ns;       /* by the rank's own clock */
+    int64_t path_end_ns;
     struct arena arena;
 };
 

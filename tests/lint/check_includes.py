@@ -27,6 +27,7 @@ MAY_INCLUDE = {
         "logs",
         "job",
         "flight_recorder",
+        "critical_path",
         "replay",
         "results",
         "step_record",

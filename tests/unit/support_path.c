@@ -2,6 +2,7 @@
 #include "support_path.h"
 
 #include "base/invariant.h"
+#include "critical_path/call_chains.h"
 #include "ledger/step_finder.h"
 
 #include <stdlib.h>
@@ -71,6 +72,39 @@ static const char *problem_of_sums(const struct steps_path *path)
                                               : "the sums by name do not add up to the steps";
 }
 
+/* The parts of each chain add up to the time that it covers. */
+static const char *problem_of_chains(const struct steps_path *path)
+{
+    const struct trace_graph *graph = path->graph;
+    const struct trace *trace = graph->trace;
+    struct call_chains chains = {.call_count = 0};
+    const char *problem = NULL;
+    uint32_t *events = require_memory(calloc(trace->device_count + (size_t)1, sizeof *events));
+    size_t count = 0;
+
+    find_call_chains(&chains, graph);
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        if (graph->ledger->classes[i] == KERNEL_COMMUNICATION &&
+            trace->tracks[trace->device[i].track].device == graph->ledger->device)
+            events[count++] = i;
+    if (count != chains.call_count || chains.end_ns != graph->start_ns + graph->recorded_ns)
+        problem = "chains are not those of the calls and of the end";
+    for (size_t i = 0; i <= count && !problem; i++) {
+        const struct call_chain *chain = &chains.chains[i];
+        int64_t left_ns = i < count ? trace->device[events[i]].start_ns : chains.end_ns;
+
+        left_ns -=
+            chain->call >= 0 ? event_end_ns(&trace->device[events[chain->call]]) : chains.start_ns;
+        for (int part = 0; part < CHAIN_PART_COUNT; part++)
+            left_ns -= chain->parts_ns[part];
+        if (chain->call != CHAIN_NOT_KNOWN && left_ns != 0)
+            problem = "the parts of a chain do not add up to it";
+    }
+    free(events);
+    call_chains_clear(&chains);
+    return problem;
+}
+
 static const char *problem_of_pins(struct replaying *replaying)
 {
     const struct steps_path *path = replaying->path;
@@ -132,6 +166,7 @@ const char *problem_of_path(const struct steps_path *path, size_t samples)
     for (size_t i = 0; i < graph->graph.task_count; i++)
         replaying.floors_ns[i] = graph->tasks[i].floor_ns;
     problem = problem ? problem : problem_of_sums(path);
+    problem = problem ? problem : problem_of_chains(path);
     problem = problem ? problem : problem_of_pins(&replaying);
     for (size_t i = 0; i < graph->graph.task_count && !problem; i += every)
         problem = problem_of_change(&replaying, i);

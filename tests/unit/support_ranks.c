@@ -77,4 +77,6 @@ void made_digest_shift(struct rank_digest *digest, int64_t ns)
         digest->exposed[i].start_ns += ns;
         digest->exposed[i].end_ns += ns;
     }
+    digest->path_start_ns += ns;
+    digest->path_end_ns += ns;
 }

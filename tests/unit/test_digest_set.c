@@ -42,6 +42,17 @@ static void make_random(struct rank_digest *digest, int64_t rank, uint32_t *seed
     for (uint32_t call = draw(seed, 3); call < digest->call_count; call += 1 + draw(seed, 4))
         digest->exchanges[digest->exchange_count++] = (struct digest_exchange){
             .call = call, .sent_bytes = draw(seed, 1 << 20), .received_bytes = draw(seed, 3)};
+    if (draw(seed, 3)) {
+        digest->chain_count = digest->call_count + 1;
+        digest->chains =
+            arena_allocate(&digest->arena, digest->chain_count * sizeof *digest->chains);
+        digest->path_end_ns = time_ns + draw(seed, 5000);
+    }
+    for (uint32_t i = 0; i < digest->chain_count; i++) {
+        digest->chains[i] = (struct digest_chain){.call = (int32_t)i - 1};
+        for (int part = 0; part < CHAIN_PART_COUNT; part++)
+            digest->chains[i].parts_ns[part] = (int64_t)draw(seed, 5000) - 10;
+    }
     digest->damaged_events = draw(seed, 2);
     digest->coordinates[AXIS_DATA] = (int32_t)draw(seed, 4);
     made_digest_shift(digest, 1700000000000000000 + draw(seed, 1000));

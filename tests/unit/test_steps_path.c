@@ -1,6 +1,7 @@
 /* Critical paths of made traces, known to the nanosecond; and, of traces named on the command line,
  * what holds for all. */
 #include "base/error.h"
+#include "critical_path/call_chains.h"
 #include "readers/open_trace.h"
 #include "replay/replay_study.h"
 #include "support_path.h"
@@ -102,12 +103,10 @@ static void every_nanosecond_of_a_step_has_its_link(void **state)
     section = path_of(&made);
     assert_int_equal(section_value(section, "path").integer, 1000 * US);
     assert_int_equal(time_of(section, "composition", "data loading", "mean"), 400);
-    assert_int_equal(time_of(section, "composition", "launch latency", "mean"),
-                     5);
+    assert_int_equal(time_of(section, "composition", "launch latency", "mean"), 5);
     assert_int_equal(time_of(section, "composition", "other kernels", "mean"), 200);
     assert_int_equal(time_of(section, "composition", "matrix kernels", "mean"), 100);
-    assert_int_equal(time_of(section, "composition", "gaps on the device", "mean"),
-                     2);
+    assert_int_equal(time_of(section, "composition", "gaps on the device", "mean"), 2);
     assert_int_equal(time_of(section, "composition", "synchronising calls", "mean"), 10);
     assert_int_equal(time_of(section, "composition", "operators", "mean"), 50);
     assert_int_equal(time_of(section, "composition", "host, nothing recorded", "mean"), 233);
@@ -124,6 +123,7 @@ static void what_runs_beside_the_path_has_slack(void **state)
     struct made_trace made;
     struct section *section;
     uint32_t compute[2], communication[2], side[2];
+    struct call_chains chains = {.call_count = 0};
 
     (void)state;
     made_trace_init(&made);
@@ -143,13 +143,24 @@ static void what_runs_beside_the_path_has_slack(void **state)
     assert_int_equal(time_of(section, "composition", "communication kernels", "mean"), 600);
     assert_int_equal(time_of(section, "composition", "matrix kernels", "mean"), 200);
     assert_int_equal(time_of(section, "composition", "other kernels", "mean"), 100);
-    assert_int_equal(time_of(section, "composition", "gaps on the device", "mean"),
-                     5);
+    assert_int_equal(time_of(section, "composition", "gaps on the device", "mean"), 5);
     assert_int_equal(time_of(section, "slack", "gemm_beside", "least_slack"), 201);
     assert_int_equal(time_of(section, "slack", "small", "least_slack"), 920 - 106);
     assert_int_equal(time_of(section, "slack", "update", "least_slack"), 0);
     assert_int_equal(time_of(section, "tracks", "stream 20", "off_path"), 0);
     assert_int_equal(time_of(section, "tracks", "stream 7", "off_path"), 400);
+    find_call_chains(&chains, &made.study.graph);
+    assert_int_equal(chains.call_count, 1);
+    assert_int_equal(chains.chains[0].call, CHAIN_FROM_START);
+    assert_int_equal(chains.chains[0].parts_ns[CHAIN_HOST], 10 * US);
+    assert_int_equal(chains.chains[0].parts_ns[CHAIN_LAUNCHES], 5 * US);
+    assert_int_equal(chains.chains[0].parts_ns[CHAIN_KERNELS], 200 * US);
+    assert_int_equal(chains.chains[0].parts_ns[CHAIN_WAITS], 3 * US);
+    assert_int_equal(chains.chains[1].call, 0);
+    assert_int_equal(chains.chains[1].parts_ns[CHAIN_KERNELS], 100 * US);
+    assert_int_equal(chains.chains[1].parts_ns[CHAIN_SYNC], 10 * US);
+    assert_int_equal(chains.chains[1].parts_ns[CHAIN_HOST], 70 * US);
+    call_chains_clear(&chains);
     made_trace_clear(&made);
 }
 
@@ -196,8 +207,7 @@ static void what_nothing_explains_is_named(void **state)
     add_sync(&made, tracks[0], 320, 660);
     section = path_of(&made);
     assert_int_equal(time_of(section, "composition", "waiting that nothing explains", "mean"), 15);
-    assert_int_equal(time_of(section, "composition", "launch latency", "mean"),
-                     5);
+    assert_int_equal(time_of(section, "composition", "launch latency", "mean"), 5);
     made_trace_clear(&made);
 }
 

@@ -49,8 +49,8 @@ static int64_t replayed_end(struct case_of_tasks *made)
 static void the_path_of_a_diamond_is_known(void **state)
 {
     static const int64_t durations[] = {3, 5, 1, 2}, slacks[] = {0, 0, 4, 0};
-    static const struct path_piece pieces[] = {{0, 3, 0, NO_TASK, PIECE_WORK, 0},
-                                               {3, 8, 1, NO_TASK, PIECE_WORK, 0},
+    static const struct path_piece pieces[] = {{0, 3, 0, 1, PIECE_WORK, 0},
+                                               {3, 8, 1, 3, PIECE_WORK, 0},
                                                {8, 12, 3, 1, PIECE_DELAY, 0},
                                                {12, 14, 3, NO_TASK, PIECE_WORK, 0}};
     struct case_of_tasks made = {.delays = {0, 0, 0, 4}, .measured = {3}, .measured_count = 1};
@@ -75,7 +75,7 @@ static void the_path_of_a_diamond_is_known(void **state)
         assert_int_equal(path.pieces[i].start_ns, pieces[i].start_ns);
         assert_int_equal(path.pieces[i].end_ns, pieces[i].end_ns);
         assert_int_equal(path.pieces[i].task, pieces[i].task);
-        assert_int_equal(path.pieces[i].after, pieces[i].after);
+        assert_int_equal(path.pieces[i].other, pieces[i].other);
         assert_int_equal(path.pieces[i].part, pieces[i].part);
     }
     find_task_slack(found, &tasks);

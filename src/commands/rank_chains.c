@@ -1,0 +1,40 @@
+/* The chains of a rank for its digest. */
+#include "commands/rank_chains.h"
+
+#include "base/invariant.h"
+#include "critical_path/call_chains.h"
+#include "replay/replay_study.h"
+
+#include <string.h>
+
+static void copy_chains(struct rank_digest *digest, const struct call_chains *chains,
+                        int64_t base_ns)
+{
+    size_t count = chains->call_count + 1;
+
+    require_invariant(chains->call_count == digest->call_count, "calls are counted alike");
+    digest->chains = arena_allocate(&digest->arena, count * sizeof *digest->chains);
+    for (size_t i = 0; i < count; i++) {
+        digest->chains[i].call = chains->chains[i].call;
+        memcpy(digest->chains[i].parts_ns, chains->chains[i].parts_ns,
+               sizeof digest->chains[i].parts_ns);
+    }
+    digest->chain_count = (uint32_t)count;
+    digest->path_start_ns = chains->start_ns + base_ns;
+    digest->path_end_ns = chains->end_ns + base_ns;
+}
+
+void add_digest_chains(struct rank_digest *digest, const struct trace *trace,
+                       const struct ledger *ledger)
+{
+    SCOPED(replay_study) study = {.is_refused = false};
+    SCOPED(call_chains) chains = {.call_count = 0};
+
+    if (ledger->is_cpu_only || ledger->step_count == 0)
+        return;
+    replay_study_begin(&study, &(struct recorded_steps){.trace = trace, .ledger = ledger});
+    if (study.is_refused)
+        return;
+    find_call_chains(&chains, &study.graph);
+    copy_chains(digest, &chains, digest->steps[0].start_ns - ledger->steps[0].window.start_ns);
+}

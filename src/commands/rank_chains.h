@@ -1,0 +1,14 @@
+/* The chains of a rank for its digest: what the critical path of all ranks is made from. */
+#ifndef FLOPLEDGER_COMMANDS_RANK_CHAINS_H
+#define FLOPLEDGER_COMMANDS_RANK_CHAINS_H
+
+#include "ledger/step_ledger.h"
+#include "ranks/rank_digest.h"
+#include "trace/trace.h"
+
+/* Adds nothing where nothing ran on a device, or where the replay is too far from the recording to
+ * tell what waited for what. */
+void add_digest_chains(struct rank_digest *digest, const struct trace *trace,
+                       const struct ledger *ledger);
+
+#endif

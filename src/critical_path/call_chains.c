@@ -1,0 +1,154 @@
+/* What each communication kernel of a rank came after. */
+#include "critical_path/call_chains.h"
+
+#include "base/invariant.h"
+#include "critical_path/pinned_steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct chaining {
+    const struct trace_graph *graph;
+    struct timed_tasks tasks;
+    int64_t (*sums_ns)[CHAIN_PART_COUNT]; /* [tasks]: of all that led to the end of each */
+    uint32_t *last_call; /* [tasks]: the last communication kernel on the way, or NO_TASK */
+};
+
+static bool is_call(const struct trace_graph *graph, uint32_t task)
+{
+    return graph->tasks[task].kind == TASK_DEVICE &&
+           graph->ledger->classes[graph->tasks[task].event] == KERNEL_COMMUNICATION;
+}
+
+static enum chain_part part_of_work(const struct trace_graph *graph, const struct trace_task *task)
+{
+    switch ((enum trace_task_kind)task->kind) {
+    case TASK_CALL:
+    case TASK_DELAY:
+        return CHAIN_LAUNCHES;
+    case TASK_SYNC:
+        return CHAIN_SYNC;
+    case TASK_DEVICE:
+    case TASK_ROOM:
+        return graph->trace->device[task->event].kind == EVENT_KERNEL ? CHAIN_KERNELS
+                                                                      : CHAIN_COPIES;
+    case TASK_WAIT:
+        return CHAIN_WAITS;
+    case TASK_HOST:
+        break;
+    }
+    return CHAIN_HOST;
+}
+
+/* What lies between what the task waited for and its start. */
+static void add_wait(const struct chaining *chaining, uint32_t task, uint32_t before,
+                     int64_t *parts_ns)
+{
+    bool is_launch = before != NO_TASK && chaining->graph->tasks[before].kind == TASK_DELAY;
+    int64_t start_ns = chaining->tasks.ends_ns[task] - chaining->tasks.durations_ns[task];
+
+    parts_ns[is_launch ? CHAIN_LAUNCHES : CHAIN_WAITS] +=
+        before == NO_TASK ? start_ns : start_ns - chaining->tasks.ends_ns[before];
+}
+
+static void sum_task(struct chaining *chaining, uint32_t task)
+{
+    const struct trace_task *what = &chaining->graph->tasks[task];
+    uint32_t before = task_waited_for(&chaining->tasks, task);
+    int64_t *parts_ns = chaining->sums_ns[task], data_ns = what->data_ns;
+    int64_t duration_ns = chaining->tasks.durations_ns[task];
+
+    if (before != NO_TASK)
+        memcpy(parts_ns, chaining->sums_ns[before], sizeof chaining->sums_ns[before]);
+    else
+        memset(parts_ns, 0, sizeof chaining->sums_ns[task]);
+    add_wait(chaining, task, before, parts_ns);
+    if (what->kind != TASK_HOST || data_ns > duration_ns)
+        data_ns = 0;
+    parts_ns[CHAIN_DATA] += data_ns;
+    parts_ns[part_of_work(chaining->graph, what)] += duration_ns - data_ns;
+    chaining->last_call[task] = before == NO_TASK ? NO_TASK : chaining->last_call[before];
+    if (is_call(chaining->graph, task))
+        chaining->last_call[task] = task;
+}
+
+/* From the end of the last call before `task`, or from the start, to the end of `task`. */
+static struct call_chain chain_until(const struct chaining *chaining, uint32_t task,
+                                     const int32_t *call_of_event)
+{
+    uint32_t call = task == NO_TASK ? NO_TASK : chaining->last_call[task];
+    struct call_chain chain = {.call = CHAIN_FROM_START};
+
+    for (int part = 0; part < CHAIN_PART_COUNT && task != NO_TASK; part++)
+        chain.parts_ns[part] =
+            chaining->sums_ns[task][part] - (call == NO_TASK ? 0 : chaining->sums_ns[call][part]);
+    if (call != NO_TASK)
+        chain.call = call_of_event[chaining->graph->tasks[call].event];
+    return chain;
+}
+
+/* The communication kernels of the device by start; [device_count], -1 of others. */
+static int32_t *number_calls(struct call_chains *chains, const struct trace_graph *graph)
+{
+    const struct trace *trace = graph->trace;
+    int32_t *numbers = require_memory(malloc((trace->device_count + (size_t)1) * sizeof *numbers));
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        bool is_one = graph->ledger->classes[i] == KERNEL_COMMUNICATION &&
+                      trace->tracks[trace->device[i].track].device == graph->ledger->device;
+
+        numbers[i] = is_one ? (int32_t)chains->call_count++ : -1;
+    }
+    return numbers;
+}
+
+static void fill_chains(struct call_chains *chains, const struct chaining *chaining,
+                        const int32_t *call_of_event)
+{
+    const struct trace_graph *graph = chaining->graph;
+
+    chains->chains = require_memory(calloc(chains->call_count + 1, sizeof *chains->chains));
+    for (uint32_t i = 0; i < graph->trace->device_count; i++) {
+        uint32_t task = graph->task_of_event[i], before;
+        struct call_chain *chain = &chains->chains[call_of_event[i] < 0 ? 0 : call_of_event[i]];
+
+        if (call_of_event[i] < 0)
+            continue;
+        chain->call = CHAIN_NOT_KNOWN;
+        if (task == NO_EVENT)
+            continue;
+        before = task_waited_for(&chaining->tasks, task);
+        *chain = chain_until(chaining, before, call_of_event);
+        add_wait(chaining, task, before, chain->parts_ns);
+    }
+    chains->chains[chains->call_count] =
+        chain_until(chaining, timed_tasks_last(&chaining->tasks), call_of_event);
+}
+
+void find_call_chains(struct call_chains *chains, const struct trace_graph *graph)
+{
+    struct pinned_steps pinned = {.graph = NULL};
+    size_t count = graph->graph.task_count;
+    int32_t *call_of_event = number_calls(chains, graph);
+    struct chaining chaining = {.graph = graph};
+
+    pin_steps(&pinned, graph);
+    chaining.tasks = pinned_tasks(&pinned);
+    chaining.sums_ns = require_memory(malloc((count + 1) * sizeof *chaining.sums_ns));
+    chaining.last_call = require_memory(malloc((count + 1) * sizeof *chaining.last_call));
+    for (size_t i = 0; i < count; i++)
+        sum_task(&chaining, graph->graph.order[i]);
+    fill_chains(chains, &chaining, call_of_event);
+    chains->start_ns = graph->start_ns;
+    chains->end_ns = graph->start_ns + timed_tasks_end_ns(&chaining.tasks);
+    free(chaining.sums_ns);
+    free(chaining.last_call);
+    free(call_of_event);
+    pinned_steps_clear(&pinned);
+}
+
+void call_chains_clear(struct call_chains *chains)
+{
+    free(chains->chains);
+    *chains = (struct call_chains){0};
+}
