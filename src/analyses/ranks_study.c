@@ -19,17 +19,30 @@ static bool is_course_of(const struct rank_course *course, const struct rank_dig
            course->step_count == digest->step_count && strcmp(course->file, digest->file) == 0;
 }
 
+/* Of several that fit, as of ranks that the traces do not number, each is taken once. */
+static const struct rank_course *take_course(const struct rank_courses *courses, uint8_t *is_taken,
+                                             const struct rank_digest *digest)
+{
+    for (size_t i = 0; i < courses->count; i++)
+        if (!is_taken[i] && is_course_of(&courses->courses[i], digest)) {
+            is_taken[i] = 1;
+            return &courses->courses[i];
+        }
+    return NULL;
+}
+
 /* False where the trace of a rank is not there: only its digest. */
 static bool find_courses(struct ranks_study *study, const struct rank_courses *courses)
 {
-    for (uint32_t i = 0; i < study->run->count; i++) {
-        for (size_t j = 0; j < courses->count && !study->courses[i]; j++)
-            if (is_course_of(&courses->courses[j], study->run->ranks[i].digest))
-                study->courses[i] = &courses->courses[j];
-        if (!study->courses[i])
-            return false;
+    uint8_t *is_taken = require_memory(calloc(courses->count + 1, 1));
+    bool has_all = true;
+
+    for (uint32_t i = 0; i < study->run->count && has_all; i++) {
+        study->courses[i] = take_course(courses, is_taken, study->run->ranks[i].digest);
+        has_all = study->courses[i] != NULL;
     }
-    return true;
+    free(is_taken);
+    return has_all;
 }
 
 static int64_t clock_offset_ns(const struct all_ranks *run, uint32_t rank)
@@ -124,6 +137,9 @@ static void measure_unchanged(struct ranks_study *study)
         if (course->step_ns > study->step_ns)
             study->step_ns = course->step_ns;
     }
+    if (study->recorded_ns <= 0 || study->step_ns <= 0)
+        return;
+    study->is_measured = true;
     study->unchanged = joint_replay_run(&study->replay, NULL, 0);
     recorded_ns = (double)study->recorded_ns;
     steps = recorded_ns / (double)study->step_ns;
@@ -162,8 +178,8 @@ void ranks_study_begin(struct ranks_study *study, const struct all_ranks *run,
         return;
     }
     measure_unchanged(study);
-    study->is_measured = true;
-    if (study->length_error > REPLAY_ERROR_MAX || study->start_error > REPLAY_ERROR_MAX)
+    if (!study->is_measured || study->length_error > REPLAY_ERROR_MAX ||
+        study->start_error > REPLAY_ERROR_MAX)
         study->refusal = &of_error;
 }
 
