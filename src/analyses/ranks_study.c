@@ -16,7 +16,10 @@ static const int64_t clock_tolerance_ns = 100000;
 static bool is_course_of(const struct rank_course *course, const struct rank_digest *digest)
 {
     return course->rank == digest->rank && course->call_count == digest->call_count &&
-           course->step_count == digest->step_count && strcmp(course->file, digest->file) == 0;
+           course->step_count == digest->step_count &&
+           course->span_ns ==
+               digest->steps[digest->step_count - 1].end_ns - digest->steps[0].start_ns &&
+           strcmp(course->file, digest->file) == 0;
 }
 
 /* Of several that fit, as of ranks that the traces do not number, each is taken once. */

@@ -19,6 +19,8 @@ static void take_facts(struct rank_course *course, const struct trace_graph *gra
     course->file = require_memory(strdup(slash ? slash + 1 : path));
     course->step_count = ledger->step_count;
     course->step_ns = ledger_total_ns(ledger) / ledger->step_count;
+    course->span_ns =
+        ledger->steps[ledger->step_count - 1].window.end_ns - ledger->steps[0].window.start_ns;
     course->lead_ns = graph->start_ns - ledger->steps[0].window.start_ns;
     course->recorded_ns = graph->recorded_ns;
 }

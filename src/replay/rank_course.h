@@ -19,6 +19,7 @@ struct rank_course {
     int64_t rank;    /* -1: not known */
     char *file;      /* its name without the folder */
     int64_t step_ns; /* mean */
+    int64_t span_ns; /* from the start of the first step to the end of the last */
     uint32_t step_count;
     int64_t lead_ns;     /* from the start of the first step to what all times count from */
     int64_t recorded_ns; /* from there to the end of the last step and of all its work */

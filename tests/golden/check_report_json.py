@@ -159,6 +159,9 @@ def take_own(checker: Checker) -> None:
         checker.take(["report", "--json", "--by", "shape", str(path)], True)
         checker.take(["inspect", "--json", str(path)], True)
     checker.take(["report", "--json", "--layout", "dp=2", str(folder / "two_ranks")], True)
+    changes = ["--what-if", "data=workers", "--what-if", "waiting@2=0"]
+    checker.take(["report", "--json", *changes, str(folder / "what_if" / "training.json")], True)
+    checker.take(["report", "--json", *changes, str(folder / "queued_ranks")], True)
     for fault in ("stopped", "swapped"):
         checker.take(["ranks", "--json", str(folder / "flight" / fault)], True)
     checker.take(["flops", "--json", str(folder / "modules")], True)
