@@ -5,6 +5,7 @@
 #include "base/input_stream.h"
 #include "base/invariant.h"
 #include "ranks/digest_set.h"
+#include "ranks/numbered_paths.h"
 #include "ranks/rank_layout.h"
 #include "readers/open_trace.h"
 
@@ -171,29 +172,91 @@ static bool add_capture(struct input_files *files, const char *folder)
     return files->count > count_before;
 }
 
-static bool add_folder(struct input_files *files, const char *folder, struct error *error)
+/* Adds the traces right in the folder; false where it cannot be read. */
+static bool add_files_of(struct input_files *files, const char *folder)
 {
     struct dirent **entries = NULL;
-    size_t count_before = files->count;
-    int count;
+    int count = scandir(folder, &entries, is_no_hidden_file, alphasort);
 
-    if (add_capture(files, folder))
-        return true;
-    count = scandir(folder, &entries, is_no_hidden_file, alphasort);
-    if (count < 0)
-        return error_set(error, ERROR_INPUT, "cannot read the folder '%s': %s", folder,
-                         strerror(errno));
     for (int i = 0; i < count; i++) {
         add_from_folder(files, folder, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);
+    return count >= 0;
+}
+
+/* What the folders in a folder without traces hold. */
+struct sub_folders {
+    size_t with_traces;
+    size_t with_one; /* of these: no more than one */
+    char first[256]; /* one with traces */
+};
+
+static void drop_files_from(struct input_files *files, size_t count)
+{
+    while (files->count > count)
+        free(files->files[--files->count].path);
+}
+
+/* A folder for each rank (rank0/trace.json), or one that holds all (iteration_10/rank0.json): adds
+ * their traces. Of several with several traces each it cannot be told which are one run: adds none.
+ */
+static void add_sub_folders(struct input_files *files, const char *folder,
+                            struct sub_folders *found)
+{
+    size_t count_before = files->count, passed_over = files->passed_over;
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_no_hidden_file, alphasort);
+
+    for (int i = 0; i < count; i++) {
+        size_t here = files->count;
+        char *path;
+
+        if (asprintf(&path, "%s%s%s", folder, ends_with(folder, "/") ? "" : "/",
+                     entries[i]->d_name) < 0)
+            abort();
+        (void)add_files_of(files, path);
+        if (files->count > here && found->with_traces++ == 0)
+            snprintf(found->first, sizeof found->first, "%s", entries[i]->d_name);
+        found->with_one += files->count == here + 1;
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    if (found->with_traces > 1 && found->with_one < found->with_traces)
+        drop_files_from(files, count_before);
     if (files->count == count_before)
+        files->passed_over = passed_over;
+}
+
+static bool add_folder(struct input_files *files, const char *folder, struct error *error)
+{
+    struct sub_folders found = {0};
+    size_t count_before = files->count;
+
+    if (add_capture(files, folder))
+        return true;
+    if (!add_files_of(files, folder))
+        return error_set(error, ERROR_INPUT, "cannot read the folder '%s': %s", folder,
+                         strerror(errno));
+    if (files->count == count_before && files->folders_passed_over > 0) {
+        size_t folders = files->folders_passed_over;
+
+        add_sub_folders(files, folder, &found);
+        files->folders_passed_over = files->count > count_before ? 0 : folders;
+    }
+    if (files->count > count_before)
+        return true;
+    if (found.with_traces > 0)
         return error_set(error, ERROR_INPUT,
-                         "no trace in the folder '%s' (other files: %zu, folders: %zu): give the "
-                         "folder that holds the .json, .json.gz or .json.zst files, or name them",
-                         folder, files->passed_over, files->folders_passed_over);
-    return true;
+                         "no trace in the folder '%s' itself, and several in each of %zu folders "
+                         "in it: name one of these ('%s' is one)",
+                         folder, found.with_traces, found.first);
+    return error_set(error, ERROR_INPUT,
+                     "no trace in the folder '%s' (other files: %zu, folders: %zu): give the "
+                     "folder that holds the .json, .json.gz or .json.zst files, or name them",
+                     folder, files->passed_over, files->folders_passed_over);
 }
 
 static bool add_operand(struct input_files *files, const char *operand, struct error *error)
@@ -226,21 +289,36 @@ static int compare_numbers(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
+static bool are_all_told(const int64_t *ranks, size_t count)
+{
+    int64_t *sorted = require_memory(calloc(count + 1, sizeof *sorted));
+    bool is_told = count > 1;
+
+    memcpy(sorted, ranks, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_numbers);
+    for (size_t i = 0; i < count; i++)
+        is_told = is_told && sorted[i] >= 0 && (i == 0 || sorted[i] != sorted[i - 1]);
+    free(sorted);
+    return is_told;
+}
+
 /* Names tell ranks where each tells one and no two the same; a name alone may tell anything. */
 static void take_ranks_from_names(struct input_files *files)
 {
     int64_t *ranks = require_memory(calloc(files->count + 1, sizeof *ranks));
-    bool is_told = files->count > 1;
+    const char **paths = require_memory(calloc(files->count + 1, sizeof *paths));
+    bool is_told;
 
     for (size_t i = 0; i < files->count; i++) {
         files->files[i].place = i;
-        files->files[i].rank = ranks[i] = rank_in_path(files->files[i].path);
+        paths[i] = files->files[i].path;
+        ranks[i] = rank_in_path(paths[i]);
     }
-    qsort(ranks, files->count, sizeof *ranks, compare_numbers);
+    is_told =
+        are_all_told(ranks, files->count) || ranks_in_numbered_paths(ranks, paths, files->count);
     for (size_t i = 0; i < files->count; i++)
-        is_told = is_told && ranks[i] >= 0 && (i == 0 || ranks[i] != ranks[i - 1]);
-    for (size_t i = 0; !is_told && i < files->count; i++)
-        files->files[i].rank = -1;
+        files->files[i].rank = is_told ? ranks[i] : -1;
+    free(paths);
     free(ranks);
 }
 

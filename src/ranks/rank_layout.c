@@ -163,9 +163,24 @@ static const char *name_start(const char *path, const char *end)
     return end;
 }
 
-/* The number behind `word` in the name, with nothing or one of "_-=" between them; no letter may
- * stand before the word. */
-static int32_t number_behind(const char *start, const char *end, const char *word)
+/* Behind what may stand between a word and its number: "rank_3", "rank[3]", "rank.3". */
+static const char *behind_separator(const char *text)
+{
+    return *text && strchr("_-=.[: ", *text) ? text + 1 : text;
+}
+
+/* Does a word begin at `at`: no letter stands before it, or a small one before a capital? */
+static bool is_word_start(const char *start, const char *at)
+{
+    if (at == start || !isalpha((unsigned char)at[-1]))
+        return true;
+    return islower((unsigned char)at[-1]) && isupper((unsigned char)*at);
+}
+
+/* The number behind the first `word` in the name, with nothing or one separator between them; for
+ * an axis also as "tp_rank_3". `after`, where not NULL, is set to where to go on from. */
+static int32_t number_behind(const char *start, const char *end, const char *word,
+                             const char **after)
 {
     size_t length = strlen(word);
 
@@ -173,15 +188,65 @@ static int32_t number_behind(const char *start, const char *end, const char *wor
         const char *number = at + length;
         int32_t value;
 
-        if (strncasecmp(at, word, length) != 0 || (at > start && isalpha((unsigned char)at[-1])))
+        if (strncasecmp(at, word, length) != 0 || !is_word_start(start, at))
             continue;
-        if (*number == '_' || *number == '-' || *number == '=')
-            number++;
-        value = number_at(number);
-        if (value >= 0)
-            return value;
+        value = number_at(behind_separator(number));
+        number = behind_separator(number);
+        if (value < 0 && strncasecmp(number, "rank", 4) == 0)
+            value = number_at(behind_separator(number + 4));
+        if (value < 0)
+            continue;
+        if (after)
+            *after = at;
+        return value;
     }
     return -1;
+}
+
+/* Does the text end, before a separator, with the word? "local_" before "rank_3" */
+static bool ends_with(const char *start, const char *end, const char *word)
+{
+    size_t length = strlen(word);
+
+    if (end > start && strchr("_-.", end[-1]))
+        end--;
+    return (size_t)(end - start) >= length && strncasecmp(end - length, word, length) == 0 &&
+           ((size_t)(end - start) == length || !isalpha((unsigned char)end[-1 - (int)length]));
+}
+
+static bool names_an_axis(const char *start, const char *at)
+{
+    static const char *const others[] = {"ep", "dcp", "etp", "vp"};
+
+    for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
+        if (ends_with(start, at, axes[axis].key))
+            return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (ends_with(start, at, others[i]))
+            return true;
+    return false;
+}
+
+/* The rank in one name: neither that within a node nor that of a node, and that along an axis only
+ * where the name has no other. */
+static int32_t rank_in_name(const char *start, const char *end, const char *word)
+{
+    int32_t along_axis = -1;
+    unsigned axis_count = 0;
+
+    for (const char *at = start, *found; at < end; at = found + 1) {
+        int32_t rank = number_behind(at, end, word, &found);
+
+        if (rank < 0)
+            break;
+        if (ends_with(start, found, "local") || ends_with(start, found, "node"))
+            continue;
+        if (!names_an_axis(start, found))
+            return rank;
+        along_axis = rank;
+        axis_count++;
+    }
+    return axis_count == 1 ? along_axis : -1;
 }
 
 int64_t rank_in_path(const char *path)
@@ -193,7 +258,7 @@ int64_t rank_in_path(const char *path)
         const char *start = name_start(path, end);
 
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            int32_t rank = number_behind(start, end, words[i]);
+            int32_t rank = rank_in_name(start, end, words[i]);
 
             if (rank >= 0)
                 return rank;
@@ -213,7 +278,7 @@ void coordinates_in_path(int32_t coordinates[AXIS_COUNT], const char *path)
         unsigned count = 0;
 
         for (unsigned axis = 0; axis < AXIS_COUNT; axis++) {
-            coordinates[axis] = number_behind(start, end, axes[axis].key);
+            coordinates[axis] = number_behind(start, end, axes[axis].key, NULL);
             count += coordinates[axis] >= 0;
         }
         if (count >= 2) /* one alone may mean anything */
