@@ -117,7 +117,8 @@ static struct section *follow_path(struct results *results, const struct analysi
         "the one before it was done. Only what shortens it makes a step shorter; the rest has "
         "slack.");
     if (input->study->is_refused) {
-        warn_of_refused_replay(results, section, input->study, "no critical path");
+        tell_of_refused_replay(results, section, input->study,
+                               &(struct refused_words){"no critical path", false});
         return section;
     }
     find_steps_path(&path, &input->study->graph);

@@ -14,7 +14,7 @@ double pipeline_replay_error(const struct pipeline_costs *costs)
     return (costs->recorded.mean_ns - costs->replayed.mean_ns) / costs->replayed.mean_ns;
 }
 
-static bool is_refused(const struct pipeline_costs *costs)
+bool pipeline_is_refused(const struct pipeline_costs *costs)
 {
     return fabs(pipeline_replay_error(costs)) > REPLAY_ERROR_MAX;
 }
@@ -57,7 +57,7 @@ const char *pipeline_headline(struct results *results, const struct pipeline_stu
                        job->data_rank_count, job->stage_count, job->step_count,
                        format_time(whole_ns(costs->recorded.mean_ns)).text);
 
-    if (is_refused(costs))
+    if (pipeline_is_refused(costs))
         return results_format(results,
                               "%s; what stragglers cost is not known: the replay misses the "
                               "recorded steps by %s",
@@ -118,7 +118,7 @@ static void add_times(struct results *results, struct section *section,
                       const struct pipeline_study *study, const struct pipeline_costs *costs)
 {
     static const char refused[] = "the replay misses the recorded steps by more than 2 %";
-    bool is_known = !is_refused(costs);
+    bool is_known = !pipeline_is_refused(costs);
 
     section_add_number(results, section,
                        (struct number){"step_time", "step time, mean",
@@ -410,7 +410,7 @@ struct section *describe_stragglers(struct results *results, struct pipeline_stu
 {
     struct section *section;
 
-    if (is_refused(costs))
+    if (pipeline_is_refused(costs))
         return NULL;
     section =
         section_new(results, "stragglers", "Stragglers",

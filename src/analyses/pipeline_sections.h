@@ -5,6 +5,7 @@
 #include "replay/pipeline_study.h"
 #include "results/results.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* All that the sections tell; see find_pipeline_costs. */
@@ -22,6 +23,7 @@ struct pipeline_costs {
 
 /* (recorded - replayed) / replayed: what the graph does not explain. */
 double pipeline_replay_error(const struct pipeline_costs *costs);
+bool pipeline_is_refused(const struct pipeline_costs *costs);
 
 /* `costs` must be zeroed. */
 void find_pipeline_costs(struct pipeline_costs *costs, struct pipeline_study *study);
@@ -39,5 +41,9 @@ struct section *describe_pipeline(struct results *results, const struct pipeline
  * column; NULL where the error is too large. */
 struct section *describe_stragglers(struct results *results, struct pipeline_study *study,
                                     const struct pipeline_costs *costs, uint32_t top);
+
+/* The critical path of the steps, and the slack of the rest; NULL likewise. */
+struct section *describe_pipeline_path(struct results *results, struct pipeline_study *study,
+                                       const struct pipeline_costs *costs, uint32_t top);
 
 #endif

@@ -17,14 +17,14 @@ bool study_steps(struct replay_study *study, const struct analysis_input *input)
     return true;
 }
 
-void warn_of_refused_replay(struct results *results, struct section *section,
-                            const struct replay_study *study, const char *what)
+void tell_of_refused_replay(struct results *results, struct section *section,
+                            const struct replay_study *study, const struct refused_words *words)
 {
     bool is_circular = study->graph.is_circular;
 
-    section_add_warning(
+    (words->is_warning ? section_add_warning : section_add_note)(
         results, section,
-        results_format(results, "%s: %s", what,
+        results_format(results, "%s: %s", words->what,
                        is_circular
                            ? "pieces of work seem to wait for each other in a circle"
                            : "the replay without a change is more than 2 % from the recording"),

@@ -10,8 +10,13 @@
  * nothing ran on a device. */
 MUST_USE bool study_steps(struct replay_study *study, const struct analysis_input *input);
 
-/* Says why a refused replay tells nothing. `what`: what there is none of, "no estimate". */
-void warn_of_refused_replay(struct results *results, struct section *section,
-                            const struct replay_study *study, const char *what);
+struct refused_words {
+    const char *what; /* what there is none of: "no estimate" */
+    bool is_warning;  /* the user asked for it */
+};
+
+/* Says why a refused replay tells nothing. */
+void tell_of_refused_replay(struct results *results, struct section *section,
+                            const struct replay_study *study, const struct refused_words *words);
 
 #endif

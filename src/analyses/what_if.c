@@ -263,7 +263,8 @@ static struct section *replay_changes(struct results *results, const struct anal
     }
     add_errors(results, section, study);
     if (study->is_refused)
-        warn_of_refused_replay(results, section, study, "no estimate");
+        tell_of_refused_replay(results, section, study,
+                               &(struct refused_words){"no estimate", true});
     warn_of_patterns(results, section, input);
     note_other_ranks(results, section, input);
     add_changes(results, section, input, study);

@@ -35,7 +35,7 @@ bool print_pipeline_report(const char *path, const struct pipeline_report *wante
     SCOPED(pipeline_costs) costs = {0};
     SCOPED(results) results = {0};
     struct rank_results *rank;
-    struct section *stragglers;
+    struct section *stragglers, *path_section;
 
     if (!read_pipeline_timeline(&job, path, error))
         return false;
@@ -55,5 +55,8 @@ bool print_pipeline_report(const char *path, const struct pipeline_report *wante
     stragglers = describe_stragglers(&results, &study, &costs, rows_of(wanted->top));
     if (stragglers)
         rank_add_section(&results, rank, stragglers);
+    path_section = describe_pipeline_path(&results, &study, &costs, rows_of(wanted->top));
+    if (path_section)
+        rank_add_section(&results, rank, path_section);
     return print_page(&results, wanted->page, error);
 }

@@ -165,7 +165,8 @@ void find_task_slack(int64_t *slacks_ns, const struct timed_tasks *tasks)
     int64_t *latest_ns = slacks_ns; /* until the end: the latest end of each */
 
     for (size_t i = 0; i < graph->task_count; i++)
-        latest_ns[i] = later_of(end_ns, tasks->ends_ns[i]);
+        latest_ns[i] =
+            later_of(tasks->deadlines_ns ? tasks->deadlines_ns[i] : end_ns, tasks->ends_ns[i]);
     for (size_t run = graph->order_count; run-- > 0;) {
         size_t first = run ? graph->order_ends[run - 1] : 0;
         int64_t together_ns = INT64_MAX;

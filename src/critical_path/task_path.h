@@ -21,6 +21,7 @@ struct timed_tasks {
     const int64_t *ends_ns;
     const uint32_t *measured; /* [measured_count]: the tasks whose ends are the end */
     size_t measured_count;
+    const int64_t *deadlines_ns; /* for slack: by when each must have ended; NULL: by the end */
 };
 
 enum piece_part {

@@ -62,6 +62,27 @@ def problems_of(program: str, seed: int, folder: Path) -> list[str]:
     said = workers[f"data rank {rank}, stage {stage}"]
     if abs(said / ratio - 1) > 1e-9:
         problems.append(f"worker {rank}, {stage} alone: {said}, built {ratio}")
+    return problems + problems_of_path(pipeline, sections["pipeline_path"], recorded)
+
+
+def problems_of_path(pipeline: Pipeline, section: dict, recorded: dict[int, int]) -> list[str]:
+    """The path is as long as the steps, its rows add up to it, and what has slack can take it longer."""
+    mean = sum(recorded.values()) / len(recorded)
+    problems = []
+    if abs(section["numbers"]["path"]["value"] - mean) > 1:
+        problems.append(f"path {section['numbers']['path']['value']}, steps {mean}")
+    for name in ("kinds", "workers"):
+        rows = section["tables"][name]["rows"]
+        if abs(sum(row["mean"] for row in rows) - mean) > len(rows):
+            problems.append(f"{name} of the path sum to {sum(row['mean'] for row in rows)}")
+    rng = random.Random(pipeline.seed)
+    for row in section["tables"]["workers"]["rows"]:
+        words = row["what"].replace(",", "").split()
+        place = (int(words[2]), int(words[4]))
+        key = rng.choice([key for key in pipeline.durations if key[1:3] == place])
+        longer = {**pipeline.durations, key: pipeline.durations[key] + row["least_slack"]}
+        if pipeline.step_times(pipeline.run(longer, pipeline.begins())) != recorded:
+            problems.append(f"{key} cannot take {row['least_slack']} ns longer")
     return problems
 
 
