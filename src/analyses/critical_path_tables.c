@@ -54,7 +54,7 @@ void add_path_composition(struct results *results, struct section *section,
          results_format(results, "in step %" PRId64, ledger->steps[view->step].window.number),
          UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 1, BAR_NONE},
         {"kind_key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
-        {"group", "group", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+        {"group_key", "group", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
         {"account_key", "account", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
     };
     struct table *table =
@@ -144,7 +144,7 @@ void add_path_links(struct results *results, struct section *section, const stru
     const struct column columns[] = {
         {"name", "link", UNIT_TEXT, 0, BAR_NONE},
         {"kind", "what it is", UNIT_TEXT, 3, BAR_NONE},
-        {"where", "where", UNIT_TEXT, 2, BAR_NONE},
+        {"track", "where", UNIT_TEXT, 2, BAR_NONE},
         {"count", "times", UNIT_COUNT, 1, BAR_NONE},
         {"mean", is_single ? "time" : "mean per step", UNIT_TIME_NS, 0, BAR_NONE},
         {"share", "of the path", UNIT_FRACTION, 0, BAR},
@@ -223,7 +223,7 @@ void add_path_tracks(struct results *results, struct section *section, const str
 {
     bool is_single = view->input->ledger->step_count == 1;
     const struct column columns[] = {
-        {"where", "where", UNIT_TEXT, 0, BAR_NONE},
+        {"track", "where", UNIT_TEXT, 0, BAR_NONE},
         {"count", "pieces", UNIT_COUNT, 2, BAR_NONE},
         {"mean", is_single ? "time" : "mean per step", UNIT_TIME_NS, 1, BAR_NONE},
         {"critical_share", "on the path", UNIT_FRACTION, 0, BAR},
