@@ -48,11 +48,63 @@ static bool find_courses(struct ranks_study *study, const struct rank_courses *c
     return has_all;
 }
 
-static int64_t clock_offset_ns(const struct all_ranks *run, uint32_t rank)
-{
-    const struct rank_clock *clock = &run->clocks.clocks[rank];
+/* ---- by one clock ---- */
 
-    return clock->is_known ? clock->offset_ns : 0;
+static int64_t end_of_member(const struct all_ranks *run, const struct join_member *member)
+{
+    const struct digest_call *call = &run->ranks[member->rank].digest->calls[member->call];
+
+    return call->start_ns + call->duration_ns;
+}
+
+/* Ties the members of a joined call to the first of them that is tied. False where none is, or all
+ * are. */
+static bool tie_members(struct ranks_study *study, const struct joined_call *join, uint8_t *is_tied)
+{
+    const struct join_member *members = &study->run->joins.members[join->first];
+    uint32_t first = 0;
+    bool ties_any = false;
+
+    while (first < join->count && !is_tied[members[first].rank])
+        first++;
+    if (first == join->count || join->is_mismatched)
+        return false;
+    for (uint32_t i = 0; i < join->count; i++) {
+        uint32_t rank = members[i].rank;
+
+        if (is_tied[rank])
+            continue;
+        study->offsets_ns[rank] = study->offsets_ns[members[first].rank] +
+                                  end_of_member(study->run, &members[i]) -
+                                  end_of_member(study->run, &members[first]);
+        is_tied[rank] = 1;
+        ties_any = true;
+    }
+    return ties_any;
+}
+
+/* Clocks that no collective ties to the first rank's may be tied to each other: as ends of joined
+ * calls tell. How far such ranks are from the first does not matter, for they never meet. */
+static void find_offsets(struct ranks_study *study)
+{
+    const struct all_ranks *run = study->run;
+    uint8_t *is_tied = require_memory(calloc(run->count + (size_t)1, 1));
+
+    for (uint32_t i = 0; i < run->count; i++) {
+        is_tied[i] = run->clocks.clocks[i].is_known;
+        study->offsets_ns[i] = is_tied[i] ? run->clocks.clocks[i].offset_ns : 0;
+    }
+    for (uint32_t i = 0; i < run->count; i++) {
+        bool ties_any = !is_tied[i];
+
+        is_tied[i] = 1;
+        while (ties_any) {
+            ties_any = false;
+            for (uint32_t k = 0; k < run->joins.join_count; k++)
+                ties_any |= tie_members(study, &run->joins.joins[k], is_tied);
+        }
+    }
+    free(is_tied);
 }
 
 static void find_starts(struct ranks_study *study)
@@ -61,7 +113,7 @@ static void find_starts(struct ranks_study *study)
 
     for (uint32_t i = 0; i < study->run->count; i++) {
         study->starts_ns[i] = study->run->ranks[i].digest->steps[0].start_ns +
-                              study->courses[i]->lead_ns - clock_offset_ns(study->run, i);
+                              study->courses[i]->lead_ns - study->offsets_ns[i];
         if (study->starts_ns[i] < first_ns)
             first_ns = study->starts_ns[i];
     }
@@ -88,17 +140,15 @@ static bool is_meeting(const struct ranks_study *study, const struct joined_call
         return false;
     for (uint32_t i = 0; i < join->count; i++) {
         const struct digest_call *call = call_of(run, &members[i]);
-        int64_t start_ns = call->start_ns - clock_offset_ns(run, members[i].rank);
+        int64_t start_ns = call->start_ns - study->offsets_ns[members[i].rank];
 
         if (study->courses[members[i].rank]->calls[members[i].call] == NO_EVENT)
             return false;
-        if (!run->clocks.clocks[members[i].rank].is_known)
-            continue;
         last_start_ns = start_ns > last_start_ns ? start_ns : last_start_ns;
         if (start_ns + call->duration_ns < first_end_ns)
             first_end_ns = start_ns + call->duration_ns;
     }
-    return first_end_ns == INT64_MAX || first_end_ns >= last_start_ns - clock_tolerance_ns;
+    return first_end_ns >= last_start_ns - clock_tolerance_ns;
 }
 
 static void add_meeting(struct ranks_study *study, const struct joined_call *join)
@@ -167,12 +217,14 @@ void ranks_study_begin(struct ranks_study *study, const struct all_ranks *run,
     study->run = run;
     study->courses = require_memory(calloc(run->count + (size_t)1, sizeof *study->courses));
     study->starts_ns = require_memory(calloc(run->count + (size_t)1, sizeof *study->starts_ns));
+    study->offsets_ns = require_memory(calloc(run->count + (size_t)1, sizeof *study->offsets_ns));
     study->joint = (struct joint_run){
         .courses = study->courses, .starts_ns = study->starts_ns, .count = run->count};
     if (!find_courses(study, courses)) {
         study->refusal = &of_courses;
         return;
     }
+    find_offsets(study);
     find_starts(study);
     find_meetings(study);
     joint_replay_begin(&study->replay, &study->joint);
@@ -208,5 +260,6 @@ void ranks_study_clear(struct ranks_study *study)
     free(study->calls);
     free(study->courses);
     free(study->starts_ns);
+    free(study->offsets_ns);
     *study = (struct ranks_study){0};
 }

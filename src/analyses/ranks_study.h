@@ -22,6 +22,7 @@ struct ranks_study {
     const struct all_ranks *run;        /* not owned; NULL: nothing */
     const struct rank_course **courses; /* [run->count] */
     int64_t *starts_ns;                 /* [run->count] */
+    int64_t *offsets_ns;                /* [run->count]: of the clocks */
     struct meeting_call *calls;         /* of joint */
     struct joint_run joint;
     struct joint_replay replay;

@@ -78,6 +78,8 @@ def check(program: Path, seed: int) -> None:
         traces = write_ranks(Path(name), plan, runs)
         rng.shuffle(traces)
         overview = overview_of(program, traces, list(changes))
+        some = overview_of(program, traces[1:], ["waiting=0"]) if ranks > 2 else overview
+    compare("the replay's error without a rank", some["numbers"]["replay_error"]["value"], 0, 1e-9)
     compare("the replay's error", overview["numbers"]["replay_error"]["value"], 0, 1e-9)
     compare("starts of work", overview["numbers"]["replay_start_error"]["value"], 0, 0)
     step = max(run.length // len(plan.steps) for run in runs)
