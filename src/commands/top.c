@@ -50,11 +50,18 @@ static const struct option top_options[] = {
 };
 
 static volatile sig_atomic_t is_stopped;
+static volatile sig_atomic_t is_suspended;
 
 static void stop(int signal)
 {
     (void)signal;
     is_stopped = 1;
+}
+
+static void suspend(int signal)
+{
+    (void)signal;
+    is_suspended = 1;
 }
 
 static void look_again(int signal)
@@ -68,12 +75,15 @@ static struct termios terminal_before;
 static void begin_screen(void)
 {
     struct sigaction on_stop = {.sa_handler = stop};
+    struct sigaction on_suspend = {.sa_handler = suspend};
     struct sigaction on_resize = {.sa_handler = look_again};
     struct termios terminal;
 
     sigaction(SIGINT, &on_stop, NULL);
     sigaction(SIGTERM, &on_stop, NULL);
     sigaction(SIGHUP, &on_stop, NULL);
+    sigaction(SIGQUIT, &on_stop, NULL);
+    sigaction(SIGTSTP, &on_suspend, NULL);
     sigaction(SIGWINCH, &on_resize, NULL);
     if (tcgetattr(STDIN_FILENO, &terminal_before) == 0) {
         terminal = terminal_before;
@@ -99,6 +109,15 @@ static int screen_height(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 2 ? size.ws_row : 24;
 }
 
+/* Ctrl-Z: the shell gets its terminal back until the program goes on. */
+static void leave_screen_for_a_while(void)
+{
+    is_suspended = 0;
+    end_screen();
+    (void)raise(SIGSTOP);
+    begin_screen();
+}
+
 /* As many lines as there is room for; the last line of the screen says what can be done. */
 static void show_on_screen(const char *page)
 {
@@ -116,13 +135,15 @@ static void show_on_screen(const char *page)
 }
 
 static char *make_page(const struct watched_job *job, const struct live_samples *before,
-                       const struct live_samples *now, const struct top_settings *settings)
+                       const struct live_samples *now, const struct top_settings *settings,
+                       int screen_lines)
 {
     struct top_view view = {
         .records = job->capture ? &job->records : NULL,
         .before = before->count > 0 ? before : NULL,
         .now = now,
         .mfu_needs = job->mfu_needs,
+        .screen_lines = screen_lines,
         .style = {.width = settings->width > 0 ? (int)settings->width : terminal_width(stdout),
                   .use_unicode = locale_is_utf8()}};
     char *page = NULL;
@@ -158,12 +179,14 @@ static void show_live(struct watched_job *job, const struct top_settings *settin
         char *page;
 
         watched_job_look(job, &now);
-        page = make_page(job, &before, &now, settings);
+        page = make_page(job, &before, &now, settings, screen_height() - 1);
         show_on_screen(page);
         free(page);
         live_samples_clear(&before);
         before = now;
         await_key(settings->interval_s * 1000);
+        if (is_suspended)
+            leave_screen_for_a_while();
     }
     live_samples_clear(&before);
     end_screen();
@@ -180,7 +203,7 @@ static bool show_once(struct watched_job *job, const struct top_settings *settin
     watched_job_look(job, &before);
     sleep((unsigned)settings->interval_s);
     watched_job_look(job, &now);
-    page = make_page(job, &before, &now, settings);
+    page = make_page(job, &before, &now, settings, 0);
     fputs(page, stdout);
     free(page);
     return fflush(stdout) == 0 ||

@@ -18,6 +18,8 @@
 
 enum {
     RANKS_SHOWN = 32,
+    RANKS_SHOWN_LEAST = 3,
+    LINES_AROUND_RANKS = 7, /* an empty line, heads, a rule, what is left out, notes */
     SPARK_MIN = 10,
     SPARK_MAX = 60,
     NARROW = 80,
@@ -27,6 +29,7 @@ static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "
 static const char *const letters[] = {"_", ".", "-", "=", "+", "*", "#", "@"};
 
 static const char unknown[] = "-";
+static const char gone[] = "gone";
 
 enum { LEVELS = sizeof blocks / sizeof *blocks };
 
@@ -74,7 +77,7 @@ static const char *state_of(const struct job_record *record)
         return progress->step == 0 ? "starts" : "runs";
     if (progress->has_ended)
         return progress->ended_by_exception ? "failed" : "ended";
-    return "killed, or on another machine";
+    return gone;
 }
 
 static const char *share_of(struct arena *arena, int64_t part, int64_t whole)
@@ -146,27 +149,109 @@ static void fill_rank(struct arena *arena, const struct top_view *view,
     cells[column++].text = state_of(record);
 }
 
-static void write_ranks(FILE *output, struct arena *arena, const struct top_view *view)
+/* A rank, and how much it matters that its line is seen. */
+struct rank_line {
+    const struct job_record *record;
+    int64_t weight;
+};
+
+static int by_weight(const void *a, const void *b)
 {
-    const struct job_records *records = view->records;
-    struct text_cell *cells =
-        arena_allocate(arena, (records->count + 1) * RANK_COLUMNS * sizeof *cells);
+    const struct rank_line *first = a;
+    const struct rank_line *second = b;
+
+    if (first->weight != second->weight)
+        return first->weight > second->weight ? -1 : 1;
+    return first->record->progress.reader.header.rank < second->record->progress.reader.header.rank
+               ? -1
+               : 1;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct rank_line *first = a;
+    const struct rank_line *second = b;
+    int32_t one = first->record->progress.reader.header.rank;
+    int32_t other = second->record->progress.reader.header.rank;
+
+    return (one > other) - (one < other);
+}
+
+static bool is_in_trouble(const struct job_record *record)
+{
+    return !record->lives && (!record->progress.has_ended || record->progress.ended_by_exception);
+}
+
+/* The newest record of each rank: those that are gone first, then the slowest. */
+static struct rank_line *list_ranks(struct arena *arena, const struct job_records *records,
+                                    size_t *count)
+{
+    struct rank_line *lines = arena_allocate(arena, (records->count + 1) * sizeof *lines);
+
+    *count = 0;
+    for (size_t i = 0; i < records->count; i++) {
+        const struct job_record *record = records->records[i];
+
+        if (record->is_newest)
+            lines[(*count)++] = (struct rank_line){
+                record, is_in_trouble(record)
+                            ? INT64_MAX
+                            : rank_recent_step_ns(&record->progress, STEP_MEDIAN_OF)};
+    }
+    qsort(lines, *count, sizeof *lines, by_weight);
+    return lines;
+}
+
+/* Lines of the screen that are left for ranks; RANKS_SHOWN without a screen. */
+static size_t rows_for_ranks(const struct top_view *view, int other_lines)
+{
+    int rows = view->screen_lines - other_lines - LINES_AROUND_RANKS;
+
+    if (view->screen_lines == 0 || rows > RANKS_SHOWN)
+        return RANKS_SHOWN;
+    return rows < RANKS_SHOWN_LEAST ? RANKS_SHOWN_LEAST : (size_t)rows;
+}
+
+/* What those are like that there is no room for: none of them is slower than those shown. */
+static const char *hidden_text(struct arena *arena, const struct rank_line *lines, size_t count)
+{
+    size_t running = 0;
+    const char *text;
+
+    for (size_t i = 0; i < count; i++)
+        running += lines[i].record->lives;
+    text = top_text(arena, "and %zu more ranks, %zu of them running", count, running);
+    if (lines[count - 1].weight <= 0 || lines[0].weight == INT64_MAX)
+        return text;
+    return top_text(arena, "%s: steps of %s to %s", text, format_time(lines[count - 1].weight).text,
+                    format_time(lines[0].weight).text);
+}
+
+static void write_ranks(FILE *output, struct arena *arena, const struct top_view *view,
+                        int other_lines)
+{
+    size_t count, shown;
+    struct rank_line *lines = list_ranks(arena, view->records, &count);
+    struct text_cell *cells = arena_allocate(arena, (count + 1) * RANK_COLUMNS * sizeof *cells);
     struct text_table table = {
         .columns = rank_columns, .column_count = RANK_COLUMNS, .cells = cells};
-    size_t hidden = 0;
+    struct text_margins margins = {.indent = 2, .width = view->style.width};
+    bool is_one_gone = false;
 
-    for (size_t i = 0; i < records->count; i++) {
-        if (!records->records[i]->is_newest)
-            continue;
-        if (table.row_count == RANKS_SHOWN)
-            hidden++;
-        else
-            fill_rank(arena, view, records->records[i], &cells[table.row_count++ * RANK_COLUMNS]);
+    shown = rows_for_ranks(view, other_lines);
+    shown = shown < count ? shown : count;
+    qsort(lines, shown, sizeof *lines, by_rank);
+    for (size_t i = 0; i < shown; i++) {
+        fill_rank(arena, view, lines[i].record, &cells[table.row_count++ * RANK_COLUMNS]);
+        is_one_gone = is_one_gone || state_of(lines[i].record) == gone;
     }
     text_table_write(&table, output, 0, view->style, arena);
-    if (hidden > 0)
-        fprintf(output, "and %zu more ranks\n", hidden);
-    fputs("- is not known: docs/how-to/watch-a-run.md says what each needs\n", output);
+    if (shown < count)
+        write_wrapped(output, hidden_text(arena, lines + shown, count - shown), margins);
+    if (is_one_gone)
+        write_wrapped(output, "gone: its process was killed, or runs on another machine", margins);
+    write_wrapped(output, "- is not known: docs/how-to/watch-a-run.md says what each needs",
+                  margins);
 }
 
 /* Of the first rank: where the time of its steps went so far. */
@@ -210,6 +295,32 @@ static void write_between(FILE *output, const struct rank_progress *progress)
         fputc('\n', output);
 }
 
+/* On one line, as far as it is known. */
+static void write_so_far(FILE *output, const struct job_so_far *so_far,
+                         const struct job_record *first)
+{
+    const char *separator = "";
+
+    if (so_far->elapsed_ns > 0) {
+        fprintf(output, "%s since the start%s: ETTR so far %s, start-up %s",
+                format_time(so_far->elapsed_ns).text,
+                so_far->attempts > 1 ? " of the first attempt" : "",
+                format_fraction((double)so_far->kept_ns / (double)so_far->elapsed_ns).text,
+                first->progress.step > 0 ? format_time(so_far->startup_ns).text : "not over");
+        separator = ", ";
+    }
+    if (so_far->attempts > 1) {
+        fprintf(output, "%s%d attempts, steps made again: %s", separator, so_far->attempts,
+                so_far->knows_discarded ? format_time(so_far->discarded_ns).text : "not known");
+        separator = "; ";
+    }
+    if (!isnan(first->progress.loss))
+        fprintf(output, "%sloss %.6g at step %s", *separator ? "; " : "", first->progress.loss,
+                format_count(first->progress.loss_step).text);
+    if (*separator || !isnan(first->progress.loss))
+        fputc('\n', output);
+}
+
 static void write_job(FILE *output, const struct top_view *view)
 {
     struct job_so_far so_far = sum_up_job(view->records);
@@ -223,19 +334,7 @@ static void write_job(FILE *output, const struct top_view *view)
     if (first->progress.reader.header.job[0])
         fprintf(output, ", job %s", first->progress.reader.header.job);
     fprintf(output, "\n");
-    if (so_far.elapsed_ns > 0)
-        fprintf(output, "%s since the start%s: ETTR so far %s, start-up %s",
-                format_time(so_far.elapsed_ns).text,
-                so_far.attempts > 1 ? " of the first attempt" : "",
-                format_fraction((double)so_far.kept_ns / (double)so_far.elapsed_ns).text,
-                first->progress.step > 0 ? format_time(so_far.startup_ns).text : "not over");
-    if (so_far.attempts > 1)
-        fprintf(output, ", %d attempts, steps made again: %s", so_far.attempts,
-                so_far.knows_discarded ? format_time(so_far.discarded_ns).text : "not known");
-    if (!isnan(first->progress.loss))
-        fprintf(output, "; loss %.6g at step %s", first->progress.loss,
-                format_count(first->progress.loss_step).text);
-    fprintf(output, "\n");
+    write_so_far(output, &so_far, first);
     write_parts(output, &first->progress);
     write_between(output, &first->progress);
     if (view->mfu_needs)
@@ -263,15 +362,46 @@ void top_write_wrapped(FILE *output, const struct top_view *view, int indent,
     free(text);
 }
 
-void write_top_page(FILE *output, const struct top_view *view)
+static void write_head(FILE *output, const struct top_view *view)
+{
+    top_write_wrapped(output, view, 2, write_job);
+}
+
+static void write_machine(FILE *output, const struct top_view *view)
 {
     SCOPED(arena) arena = {0};
 
-    if (view->records) {
-        top_write_wrapped(output, view, 2, write_job);
-        fputc('\n', output);
-        write_ranks(output, &arena, view);
+    write_top_machine(output, &arena, view);
+}
+
+/* In memory of its own, to be freed; *lines: how many it has. */
+static char *written(const struct top_view *view, int *lines,
+                     void (*write)(FILE *output, const struct top_view *view))
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = require_memory(open_memstream(&text, &length));
+
+    write(memory, view);
+    (void)fclose(memory);
+    for (const char *at = text; *at; at++)
+        *lines += *at == '\n';
+    return text;
+}
+
+void write_top_page(FILE *output, const struct top_view *view)
+{
+    SCOPED(arena) arena = {0};
+    int lines = 0;
+    char *head = view->records ? written(view, &lines, write_head) : NULL;
+    char *machine = written(view, &lines, write_machine);
+
+    if (head) {
+        fprintf(output, "%s\n", head);
+        write_ranks(output, &arena, view, lines);
         fputc('\n', output);
     }
-    write_top_machine(output, &arena, view);
+    fputs(machine, output);
+    free(head);
+    free(machine);
 }

@@ -13,6 +13,7 @@ struct top_view {
     const struct live_samples *before; /* rates are counted from these; NULL: the first look */
     const struct live_samples *now;
     const char *mfu_needs; /* why the MFU is not known; NULL where it is */
+    int screen_lines;      /* that there is room for; 0: as many as it takes */
     struct text_style style;
 };
 

@@ -230,14 +230,24 @@ static void write_flow(FILE *output, const struct top_view *view, const struct f
     double in = rate_of(view, first);
     double out = second ? rate_of(view, second) : (double)NAN;
 
-    fprintf(output, "%s %s%s%s:", flow->title, live_label_of(first, flow->label),
+    bool has_trouble = trouble && trouble->value > 0;
+    const char *separator = "";
+
+    if (isnan(in) && isnan(out) && !has_trouble)
+        return; /* the first look: rates come with the next */
+    fprintf(output, "%s %s%s%s: ", flow->title, live_label_of(first, flow->label),
             *live_label_of(first, "port") ? "/" : "", live_label_of(first, "port"));
-    if (!isnan(in))
-        fprintf(output, " %s %s", flow->names[0], format_bytes_per_second(in).text);
-    if (!isnan(out))
-        fprintf(output, ", %s %s", flow->names[1], format_bytes_per_second(out).text);
-    if (trouble && trouble->value > 0)
-        fprintf(output, ", %s errors in all", format_count((int64_t)trouble->value).text);
+    if (!isnan(in)) {
+        fprintf(output, "%s %s", flow->names[0], format_bytes_per_second(in).text);
+        separator = ", ";
+    }
+    if (!isnan(out)) {
+        fprintf(output, "%s%s %s", separator, flow->names[1], format_bytes_per_second(out).text);
+        separator = ", ";
+    }
+    if (has_trouble)
+        fprintf(output, "%s%s errors in all", separator,
+                format_count((int64_t)trouble->value).text);
     fputc('\n', output);
 }
 

@@ -114,6 +114,8 @@ struct job_so_far sum_up_job(const struct job_records *records)
     }
     so_far.kept_ns -= so_far.discarded_ns;
     so_far.elapsed_ns = reached > began ? reached - began : 0;
+    if (so_far.kept_ns > so_far.elapsed_ns) /* the clock was set back: no share can be told */
+        so_far.elapsed_ns = 0;
     return so_far;
 }
 

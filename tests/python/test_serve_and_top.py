@@ -20,6 +20,7 @@ import time
 import unittest
 import urllib.request
 from pathlib import Path
+from unittest import mock
 
 from count_line import run_and_count
 from find_promtool import find_promtool
@@ -99,6 +100,10 @@ class Job(unittest.TestCase):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text)
         now = time.monotonic_ns()
+        began = now - 60_000 * MS
+        played = mock.patch.object(step_record, "process_start_ns", lambda: began)
+        played.start()
+        self.addCleanup(played.stop)
         first = self.record(0)
         self.steps(first, now - 9_000 * MS, 12, 100 * MS)  # steps 11 and 12 are made again
         first.writer.close()
@@ -339,7 +344,8 @@ class Page(Job):
             page = self.page("--width", width)
             text = " ".join(page.split())
             self.assertRegex(page, r"(?m)^ +0 +20 +50\.000 ms +█████")
-            self.assertRegex(page, r"(?m)^ +1 +19 .* killed")
+            self.assertRegex(page, r"(?m)^ +1 +19 .* gone$")
+            self.assertIn("gone: its process was killed, or runs on another machine", text)
             self.assertIn(
                 "forward 20.0 %, backward 40.0 %, optimizer 20.0 %, data wait 10.0 %",
                 " ".join(page.split()),
@@ -357,37 +363,125 @@ class Page(Job):
         self.assertIn("of 2, load 1.50", page)
         self.assertIn("only the machine is shown", page)
 
-    def test_in_a_terminal(self) -> None:
+    def start_top(self, lines: int, columns: int) -> tuple[int, int, subprocess.Popen[bytes]]:
+        """In a pseudo-terminal: its two ends, and the program."""
         try:
             leader, follower = pty.openpty()
         except OSError:
             self.skipTest("no pseudo-terminals here")
         self.addCleanup(os.close, leader)
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        before = termios.tcgetattr(follower)
+        self.addCleanup(os.close, follower)
+        self.resize(follower, lines, columns)
+
+        def take_terminal() -> None:
+            os.setsid()
+            fcntl.ioctl(follower, termios.TIOCSCTTY, 0)
+
         program = subprocess.Popen(
             self.words("top"),
             cwd=self.folder,
             env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm"},
             stdin=follower,
             stdout=follower,
-            start_new_session=True,
+            preexec_fn=take_terminal,
         )
+        self.addCleanup(self.end_top, program)
+        return leader, follower, program
+
+    @staticmethod
+    def end_top(program: subprocess.Popen[bytes]) -> None:
+        if program.poll() is None:
+            program.kill()
+            program.wait()
+
+    @staticmethod
+    def resize(follower: int, lines: int, columns: int) -> None:
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def test_in_a_terminal(self) -> None:
+        leader, follower, program = self.start_top(24, 80)
+        before = termios.tcgetattr(follower)
         first = self.read_until(leader, "q quits")
         self.assertIn("\x1b[?1049h", first)
         self.assertIn("forward 20.0 %", first)
         self.assertLessEqual(first.count("\r\n"), 24)
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
+        self.resize(follower, 40, 160)
         program.send_signal(signal.SIGWINCH)
         wide = self.read_until(leader, "q quits")
-        self.assertNotIn("tokens/s", first)  # there was no room
-        self.assertIn("tokens/s", wide)
+        self.assertNotRegex(first, "device +host")  # there was no room
+        self.assertRegex(wide, "device +host")
         os.write(leader, b"q")
         last = self.read_until(leader, "\x1b[?1049l")
         self.assertIn("\x1b[?25h", last)
         self.assertEqual(program.wait(timeout=20), 0)
-        self.assertEqual(termios.tcgetattr(follower)[3], before[3])
-        os.close(follower)
+        self.assertEqual(
+            termios.tcgetattr(follower)[3] | termios.ICANON, before[3] | termios.ICANON
+        )
+
+    def test_ctrl_c_leaves_a_clean_terminal(self) -> None:
+        for key in (b"\x03", b"\x1c"):
+            leader, follower, program = self.start_top(24, 80)
+            self.read_until(leader, "q quits")
+            self.assertFalse(termios.tcgetattr(follower)[3] & termios.ECHO)
+            os.write(leader, key)
+            last = self.read_until(leader, "\x1b[?1049l")
+            self.assertIn("\x1b[?7h\x1b[?25h", last)
+            self.assertEqual(program.wait(timeout=20), 0)
+            settings = termios.tcgetattr(follower)
+            self.assertTrue(settings[3] & termios.ECHO)
+            self.assertTrue(settings[3] & termios.ICANON)
+
+    def test_ctrl_z_gives_the_terminal_back(self) -> None:
+        leader, follower, program = self.start_top(24, 80)
+        self.read_until(leader, "q quits")
+        program.send_signal(
+            signal.SIGTSTP
+        )  # no shell here: the terminal would discard it of a lone process
+        self.read_until(leader, "\x1b[?1049l")
+        self.await_state(program, "T")
+        self.assertTrue(termios.tcgetattr(follower)[3] & termios.ECHO)
+        program.send_signal(signal.SIGCONT)
+        self.assertIn("\x1b[?1049h", self.read_until(leader, "q quits"))
+        self.assertFalse(termios.tcgetattr(follower)[3] & termios.ECHO)
+        os.write(leader, b"q")
+        self.read_until(leader, "\x1b[?1049l")
+        self.assertEqual(program.wait(timeout=20), 0)
+
+    def await_state(self, program: subprocess.Popen[bytes], state: str) -> None:
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            line = Path(f"/proc/{program.pid}/stat").read_text()
+            if line.rpartition(")")[2].split()[0] == state:
+                return
+            time.sleep(0.02)
+        self.fail(f"not in state {state}")
+
+    def test_many_ranks(self) -> None:
+        """Of 64 ranks those that are gone are seen, and so is the machine, on any screen."""
+        now = time.monotonic_ns()
+        for rank in range(2, 64):
+            record = self.record(rank)
+            slower = 60 if rank == 33 else 50
+            self.steps(record, now - 3_000 * MS, 18, slower * MS)
+            if rank in (7, 50):
+                record.writer.close()
+            else:
+                self.addCleanup(record.writer.close)
+        for lines in (24, 50):
+            leader, follower, program = self.start_top(lines, 80)
+            page = self.read_until(leader, "q quits").replace("\x1b[K", "")
+            self.assertLessEqual(page.count("\r\n"), lines)
+            for rank in (1, 7, 50):
+                self.assertRegex(page, rf"(?m)^ +{rank} +1[89] .* gone\r+$")
+            if lines == 50:
+                self.assertRegex(page, r"(?m)^ +33 +18 +60\.000 ms")
+            self.assertRegex(page, r"and \d+ more ranks, \d+ of them running: steps of 50\.000 ms")
+            self.assertIn("load 1.50", page)
+            os.write(leader, b"q")
+            self.read_until(leader, "\x1b[?1049l")
+            self.assertEqual(program.wait(timeout=20), 0)
+        narrow = self.page("--width", "40")
+        self.assertLessEqual(max(map(len, narrow.splitlines())), 40)
 
     def read_until(self, leader: int, end: str) -> str:
         text = b""
