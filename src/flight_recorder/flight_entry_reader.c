@@ -218,6 +218,8 @@ static void read_group(struct flight_entry_reader *reader, struct flight_entry *
     struct pickle_items parts = pickle_items(reader->tree, pair);
     uint32_t name = 0;
     uint32_t description = 0;
+    int64_t number;
+    char text[32];
 
     if (parts.count >= 1)
         name = take_text(reader, parts.cells[0]);
@@ -225,6 +227,9 @@ static void read_group(struct flight_entry_reader *reader, struct flight_entry *
         name = take_text(reader, pair);
     else if (pickle_kind(member(reader, dict, "pg_name")) == PICKLE_TEXT)
         name = take_text(reader, member(reader, dict, "pg_name"));
+    else if (pickle_integer(reader->tree, member(reader, dict, "pg_id"), &number))
+        name = string_pool_add(&reader->dumps->strings, text,
+                               (size_t)snprintf(text, sizeof text, "%lld", (long long)number));
     if (parts.count >= 2)
         description = take_text(reader, parts.cells[1]);
     entry->group = flight_group_of(reader, name, description);

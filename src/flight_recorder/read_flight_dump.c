@@ -31,14 +31,35 @@ bool looks_like_flight_dump(const char *head, size_t length)
     return looks_like_pickle(head, length) || looks_like_json(head, length);
 }
 
+/* Behind "rank" and a separator: a time may follow, "nccl_trace_rank_3_1767225600". */
+static const char *behind_rank(const char *name)
+{
+    const char *number = NULL;
+
+    for (const char *at = strcasestr(name, "rank"); at; at = strcasestr(at + 4, "rank")) {
+        const char *behind = at + 4;
+
+        behind += *behind && strchr("_-.=[", *behind) != NULL;
+        if (isdigit((unsigned char)*behind))
+            number = behind;
+    }
+    return number;
+}
+
 bool flight_rank_of_name(const char *path, uint32_t *rank)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     const char *end = name + strlen(name);
-    const char *begin;
+    const char *begin = behind_rank(name);
     unsigned long number;
 
+    if (begin) {
+        errno = 0;
+        number = strtoul(begin, NULL, 10);
+        *rank = (uint32_t)number;
+        return errno == 0 && number < UINT32_MAX;
+    }
     while (end > name && !isdigit((unsigned char)end[-1]))
         end--;
     begin = end;
@@ -121,14 +142,32 @@ static size_t parse_ranks(const struct pickle_tree *tree, struct pickle_value va
     return count;
 }
 
-/* The configuration of the group of that name; where the recorder gave the default group another
- * name there than in its entries, that of the empty name. */
+/* The member of a dict whose key is an integer; `other` where there is none. */
+static struct pickle_value numbered(const struct pickle_tree *tree, struct pickle_value dict,
+                                    int64_t number, struct pickle_value other)
+{
+    struct pickle_items items = pickle_items(tree, dict);
+    int64_t key;
+
+    for (uint32_t i = 0; pickle_kind(dict) == PICKLE_DICT && i < items.count; i++)
+        if (pickle_integer(tree, items.cells[2 * i], &key) && key == number)
+            return items.cells[2 * i + 1];
+    return other;
+}
+
+/* The configuration of the group of that name, before version 2.0 a list of ranks behind its
+ * number; where the recorder gave the default group another name there than in its entries, that of
+ * the empty name. */
 static struct pickle_value config_of(const struct pickle_tree *tree, const char *name,
                                      const char *description)
 {
     struct pickle_value configs = pickle_named(tree, tree->root, "pg_config");
     struct pickle_value config = pickle_named(tree, configs, name);
+    char *end;
+    long number = strtol(name, &end, 10);
 
+    if (pickle_kind(config) == PICKLE_NOTHING && end > name && !*end)
+        config = numbered(tree, configs, number, config);
     if (pickle_kind(config) == PICKLE_NOTHING &&
         (strcmp(description, "default_pg") == 0 || strcmp(name, "0") == 0))
         config = pickle_named(tree, configs, "");
@@ -147,7 +186,9 @@ uint32_t flight_group_of(struct flight_entry_reader *reader, uint32_t name, uint
     if (group != NO_VALUE)
         return group;
     config = config_of(reader->tree, flight_text(dumps, name), flight_text(dumps, description));
-    count = parse_ranks(reader->tree, pickle_named(reader->tree, config, "ranks"), &ranks);
+    if (pickle_kind(config) == PICKLE_DICT)
+        config = pickle_named(reader->tree, config, "ranks");
+    count = parse_ranks(reader->tree, config, &ranks);
     count = flight_sort_ranks(ranks, count);
     group = flight_group_add(dumps, name, description, count > 0 ? ranks : NULL, count);
     free(ranks);
@@ -227,27 +268,39 @@ static bool read_entries(struct flight_entry_reader *reader, struct flight_dump 
     return true;
 }
 
+/* The first recorders wrote nothing but the list of entries. */
+static bool is_list_of_entries(const struct pickle_tree *tree)
+{
+    struct pickle_items items = pickle_items(tree, tree->root);
+
+    return pickle_kind(tree->root) == PICKLE_LIST && items.count > 0 &&
+           pickle_kind(pickle_named(tree, items.cells[0], "profiling_name")) == PICKLE_TEXT;
+}
+
 bool add_flight_dump(struct flight_dumps *dumps, const struct pickle_tree *tree, const char *path,
                      uint32_t rank, struct error *error)
 {
-    struct pickle_value entries = pickle_named(tree, tree->root, "entries");
+    bool is_list = is_list_of_entries(tree);
+    struct pickle_value entries = is_list ? tree->root : pickle_named(tree, tree->root, "entries");
     struct pickle_value version = pickle_named(tree, tree->root, "version");
     struct flight_entry_reader reader = {.dumps = dumps, .tree = tree};
     struct flight_dump *dump;
-    const char *text;
+    const char *text = "1.0";
     bool is_read;
 
-    if (pickle_kind(tree->root) != PICKLE_DICT || pickle_kind(version) != PICKLE_TEXT ||
-        (pickle_kind(entries) != PICKLE_LIST && pickle_kind(entries) != PICKLE_NOTHING))
+    if (!is_list &&
+        (pickle_kind(tree->root) != PICKLE_DICT || pickle_kind(version) != PICKLE_TEXT ||
+         (pickle_kind(entries) != PICKLE_LIST && pickle_kind(entries) != PICKLE_NOTHING)))
         return error_set(error, ERROR_INPUT,
                          "'%s': no dump of a flight recorder, which is a dict with 'version' and "
                          "'entries': %s",
                          path, what_it_is);
-    text = string_pool_text(&tree->strings, pickle_text_id(version));
-    if (strncmp(text, "2.", 2) != 0)
+    if (!is_list)
+        text = string_pool_text(&tree->strings, pickle_text_id(version));
+    if (strncmp(text, "1.", 2) != 0 && strncmp(text, "2.", 2) != 0)
         return error_set(error, ERROR_INPUT,
-                         "'%s': a dump of version %.40s; versions 2.0 to 2.10 are known (PyTorch "
-                         "2.4 and newer write them)",
+                         "'%s': a dump of version %.40s; versions 1.0 to 2.10 are known (PyTorch "
+                         "2.2 and newer write them)",
                          path, text);
     dump = flight_dump_add(dumps, path, rank);
     dump->version = string_pool_add(&dumps->strings, text, strlen(text));

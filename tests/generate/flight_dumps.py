@@ -360,12 +360,34 @@ class Job:
             ],
         }
 
-    def write(self, folder: Path, as_json: bool) -> None:
+    def old_dump_of(self, rank: Rank, version: str) -> Any:
+        """As recorders before version 2.0 wrote it: groups have numbers, and there is one count for all operations."""
+        dump = self.dump_of(rank)
+        config = {e["pg_id"]: self.groups[e["process_group"][0]][1] for e in dump["entries"]}
+        for entry in dump["entries"]:
+            number = entry["p2p_seq_id" if entry["is_p2p"] else "collective_seq_id"]
+            for key in (
+                *("process_group", "collective_seq_id", "p2p_seq_id", "is_p2p", "timeout_ms"),
+                *("input_dtypes", "output_dtypes"),
+                *(("record_id", "op_id") if version < "1.4" else ()),
+            ):
+                del entry[key]
+            entry["seq_id"] = number
+        if version == "1.0":
+            return dump["entries"]
+        old = {"version": version, "entries": dump["entries"]}
+        return (
+            old
+            if version < "1.4"
+            else {**old, "pg_config": config, "nccl_comm_state": {"0x1": {"rank": "0"}}}
+        )
+
+    def write(self, folder: Path, as_json: bool, version: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for rank in self.ranks:
             if self.fault == "silent" and rank.number == self.expected["rank"]:
                 continue
-            dump = self.dump_of(rank)
+            dump = self.old_dump_of(rank, version) if version else self.dump_of(rank)
             if as_json:
                 text = json.dumps(dump).replace("null", "0")
                 (folder / f"dump_{rank.number}.json").write_text(text)

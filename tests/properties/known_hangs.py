@@ -114,6 +114,21 @@ def check(program: str, seed: int, folder: Path) -> list[str]:
     return [f"seed {seed}, {fault}: {problem}" for problem in problems]
 
 
+def check_old(program: str, seed: int, folder: Path) -> list[str]:
+    """Dumps of older versions: they know numbers of groups only, no types, and before 1.4 not who is in a group."""
+    fault = ("stopped", "none", "stuck", "skipped", "size")[seed % 5]
+    version = ("1.4", "1.1", "1.0")[seed // 5 % 3]
+    job = make_job(seed, fault)
+    job.write(folder / f"old{seed}", as_json=False, version=version)
+    wanted = (job.expected["group"], job.expected["members"])
+    job.expected["group"] = str(list(job.groups.values()).index(wanted))
+    try:
+        problems = problems_of(program, job, folder / f"old{seed}")
+    except ValueError as error:
+        problems = [str(error)]
+    return [f"seed {seed}, {fault}, version {version}: {problem}" for problem in problems]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -124,6 +139,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(arguments.seed, arguments.seed + arguments.count):
             problems = check(arguments.program, seed, Path(folder))
+            if seed % 4 == 0:
+                problems += check_old(arguments.program, seed // 4, Path(folder))
             failed += bool(problems)
             print("".join(f"{problem}\n" for problem in problems), end="")
     print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")

@@ -19,6 +19,10 @@ static void names_end_with_the_rank(void **state)
     } cases[] = {
         {"/tmp/nccl_trace_rank_12", 12},
         {"fr_0.pkl", 0},
+        {"nccl_trace_rank_3_1767225600", 3},
+        {"hccl_trace_rank_12.json", 12},
+        {"2026-01-01/rank[5]-0001.pkl", 5},
+        {"ranks8_rank2.pkl", 2},
         {"job7/dump_3.json.gz", 3},
         {"a2b", 2},
         {"no_number", -1},
@@ -90,7 +94,7 @@ static void what_is_no_dump_is_refused(void **state)
         const char *said;
     } cases[] = {
         {"{}", "no dump of a flight recorder"},
-        {"{\"version\": \"1.5\", \"entries\": []}", "version 1.5"},
+        {"{\"version\": \"3.0\", \"entries\": []}", "version 3.0"},
         {HEAD "4]}", "entries[0]: the entry is an integer"},
         {HEAD "{\"profiling_name\": null}]}", "'profiling_name' is None"},
         {HEAD "{\"profiling_name\": \"nccl:barrier\", \"collective_seq_id\": \"3\"}]}",
