@@ -67,12 +67,17 @@ static PyObject *backward(struct call_hook *hook, PyObject *arguments, PyObject 
     return result;
 }
 
-static PyObject *item(struct call_hook *hook, PyObject *arguments, PyObject *keywords)
+/* Of a number that is read, or a copy that is made. */
+static PyObject *look_on(struct call_hook *hook, PyObject *arguments, PyObject *keywords)
 {
     PyObject *value = PyObject_Call(hook->original, arguments, keywords);
 
-    if (value && hook->running->loss && PyTuple_Size(arguments) > 0)
+    if (!value || !hook->running->loss || PyTuple_Size(arguments) == 0)
+        return value;
+    if (hook->kind == HOOK_ITEM)
         running_step_see_item(hook->running, PyTuple_GetItem(arguments, 0), value);
+    else
+        running_step_see_copy(hook->running, PyTuple_GetItem(arguments, 0), value);
     return value;
 }
 
@@ -80,8 +85,8 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     struct call_hook *hook = (struct call_hook *)self;
 
-    if (hook->kind == HOOK_ITEM)
-        return item(hook, arguments, keywords);
+    if (hook->kind == HOOK_ITEM || hook->kind == HOOK_COPY)
+        return look_on(hook, arguments, keywords);
     if (hook->running->is_inside || !is_training_thread(hook->running))
         return PyObject_Call(hook->original, arguments, keywords);
     if (hook->kind == HOOK_FETCH)

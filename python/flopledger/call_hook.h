@@ -6,7 +6,7 @@
 
 #include "running_step.h"
 
-enum call_hook_kind { HOOK_FETCH, HOOK_BACKWARD, HOOK_ITEM };
+enum call_hook_kind { HOOK_FETCH, HOOK_BACKWARD, HOOK_ITEM, HOOK_COPY };
 
 /* To be called once before call_hook_new; false with an exception. */
 MUST_USE bool prepare_call_hooks(void);

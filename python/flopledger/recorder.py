@@ -6,6 +6,7 @@ import atexit
 import functools
 import os
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -198,6 +199,8 @@ class Recorder:
     def end_record(self) -> None:
         failed = getattr(sys, "last_type", None) is not None
         self.running.flush_loss()
+        if self.step > 0:
+            self.hooks.end_open_evaluation()
         has_steps = self.step > self.record.lost
         self.record.close(time.monotonic_ns(), failed, is_kept=has_steps or failed)
 
@@ -205,6 +208,7 @@ class Recorder:
         self.running.poll_at = now + POLL_NS
         self.running.memory_bytes = device_memory_high_water()
         self.record.check_clock()
+        self.hooks.watch_checkpoints()
         if self.requests.current is None and self.requests.look() is not None:
             self.take_request()
 
@@ -294,6 +298,7 @@ class Recorder:
             self.running.skips_update = False
         self.running.end_step(now, flags)
         if self.step == 1:
+            self.running.thread = threading.get_ident()  # it need not be the one that made it
             self.note_steps_before(optimizer)
 
     def note_own_work(self, started: int) -> None:

@@ -2,11 +2,8 @@
  * running_step.py. */
 #include "running_step.h"
 
-#include "call_hook.h"
-
 #include <math.h>
 #include <stdlib.h>
-#include <structmember.h>
 #include <time.h>
 
 enum { MAX_STEP_TIMES = 1000000 };
@@ -80,21 +77,8 @@ static bool is_grad_enabled(struct running_step *running)
     return is_enabled;
 }
 
-bool running_step_end_wait(struct running_step *running, int64_t started)
-{
-    if (running->evaluates_since != NOT_KNOWN || !is_grad_enabled(running))
-        return false;
-    if (!running->is_start_seen) {
-        running->is_start_seen = true;
-        running->started_at = started;
-    }
-    running->mark = clock_ns();
-    add(&running->data_wait, running->mark - started);
-    return true;
-}
-
 /* ---------------------------------------------------------------------------------------------
- * The loss */
+ * Writing */
 
 /* By step_record.py, where the record could not take `entry` or was full before. */
 static void append_by_python(struct running_step *running, const struct step_entry *entry)
@@ -121,13 +105,13 @@ static void append(struct running_step *running, struct step_entry *entry)
         append_by_python(running, entry);
 }
 
-static void flush_loss(struct running_step *running)
+/* An entry of nothing but a span. */
+static struct step_entry span(enum step_entry_kind kind, long long step, int64_t start, int64_t end)
 {
-    int64_t now = clock_ns();
-    struct step_entry entry = {.kind = STEP_ENTRY_LOSS,
-                               .step = running->read_step,
-                               .start_ns = now,
-                               .end_ns = now,
+    return (struct step_entry){.kind = (uint16_t)kind,
+                               .step = step,
+                               .start_ns = start,
+                               .end_ns = end,
                                .data_wait_ns = NOT_KNOWN,
                                .forward_ns = NOT_KNOWN,
                                .backward_ns = NOT_KNOWN,
@@ -136,17 +120,85 @@ static void flush_loss(struct running_step *running)
                                .samples = NOT_KNOWN,
                                .memory_bytes = NOT_KNOWN,
                                .count = NOT_KNOWN,
-                               .number = running->read_loss};
+                               .number = (double)NAN};
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Data */
+
+/* The program has trained until `now`, or evaluated. */
+static void end_looks(struct running_step *running, int64_t now)
+{
+    struct step_entry entry = span(STEP_ENTRY_EVALUATION, running->step, running->looks_since, now);
+
+    running->looks = 0;
+    if (!running->is_start_seen)
+        return; /* before the first step it is of the start */
+    append(running, &entry);
+    running->mark = now;
+}
+
+static void begin_first_step(struct running_step *running, int64_t at)
+{
+    if (running->is_start_seen)
+        return;
+    running->is_start_seen = true;
+    running->started_at = at;
+}
+
+/* Data that came while no gradients were asked for was to train on after all, if it was one
+ * batch. */
+static void end_looks_by_backward(struct running_step *running)
+{
+    if (running->looks > 1) {
+        end_looks(running, running->looks_until);
+        return;
+    }
+    running->looks = 0;
+    begin_first_step(running, running->looks_since);
+    add(&running->data_wait, running->looks_until - running->looks_since);
+    if (running->looks_until > running->mark)
+        running->mark = running->looks_until;
+}
+
+bool running_step_end_wait(struct running_step *running, int64_t started)
+{
+    if (running->evaluates_since != NOT_KNOWN) {
+        running->looks_until = clock_ns();
+        return false;
+    }
+    if (!is_grad_enabled(running)) {
+        if (running->looks++ == 0)
+            running->looks_since = started;
+        running->looks_until = clock_ns();
+        return false;
+    }
+    if (running->looks > 0)
+        end_looks(running, started);
+    begin_first_step(running, started);
+    running->mark = clock_ns();
+    add(&running->data_wait, running->mark - started);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The loss */
+
+void running_step_flush_loss(struct running_step *running)
+{
+    int64_t now = clock_ns();
+    struct step_entry entry = span(STEP_ENTRY_LOSS, running->read_step, now, now);
 
     if (!running->has_read_loss)
         return;
+    entry.number = running->read_loss;
     running->has_read_loss = false;
     append(running, &entry);
 }
 
-static void tell_loss(struct running_step *running, double value, long long step)
+void running_step_tell_loss(struct running_step *running, double value, long long step)
 {
-    flush_loss(running);
+    running_step_flush_loss(running);
     running->has_read_loss = true;
     running->read_loss = value;
     running->read_step = step;
@@ -168,6 +220,7 @@ static unsigned long long number_of(PyObject *object, PyObject *method)
 
 void running_step_note_loss(struct running_step *running, PyObject *tensor)
 {
+    Py_CLEAR(running->loss_copy);
     Py_XDECREF(running->loss);
     running->loss = PyWeakref_NewRef(tensor, NULL);
     if (!running->loss)
@@ -176,41 +229,60 @@ void running_step_note_loss(struct running_step *running, PyObject *tensor)
 }
 
 /* Borrowed; NULL: it has gone, or there was none. */
-static PyObject *known_loss(const struct running_step *running)
+static PyObject *object_of(PyObject *reference)
 {
-    PyObject *loss = running->loss ? PyWeakref_GetObject(running->loss) : NULL;
+    PyObject *object = reference ? PyWeakref_GetObject(reference) : NULL;
 
-    return loss == Py_None ? NULL : loss;
+    return object == Py_None ? NULL : object;
 }
 
-/* `loss.detach()` is the loss. The tensor has one element: a number was read of it. */
-static bool shares_memory(PyObject *loss, PyObject *tensor)
+/* Whether the tensor is what `reference` is of, or shares its memory, as `loss.detach()`. */
+static bool is_same(PyObject *reference, PyObject *tensor)
 {
-    unsigned long long place = number_of(tensor, known_names.data_ptr);
+    PyObject *known = object_of(reference);
+    unsigned long long place;
+    bool shares_memory;
 
-    return place != 0 && place == number_of(loss, known_names.data_ptr) &&
-           number_of(loss, known_names.numel) == 1;
+    if (!known || known == tensor)
+        return known != NULL;
+    Py_INCREF(known);
+    place = number_of(tensor, known_names.data_ptr);
+    shares_memory = place != 0 && place == number_of(known, known_names.data_ptr) &&
+                    number_of(known, known_names.numel) == 1;
+    Py_DECREF(known);
+    return shares_memory;
+}
+
+static bool is_loss(const struct running_step *running, PyObject *tensor)
+{
+    return is_training_thread(running) &&
+           (is_same(running->loss, tensor) || is_same(running->loss_copy, tensor));
 }
 
 void running_step_see_item(struct running_step *running, PyObject *tensor, PyObject *value)
 {
-    PyObject *loss = known_loss(running);
-    bool is_loss;
     double number;
 
-    if (!loss || !is_training_thread(running))
+    if (!is_loss(running, tensor))
         return;
-    Py_INCREF(loss);
-    is_loss = loss == tensor || shares_memory(loss, tensor);
-    Py_DECREF(loss);
-    if (!is_loss)
-        return;
-    Py_CLEAR(running->loss);
     number = PyFloat_AsDouble(value);
-    if (PyErr_Occurred())
+    if (PyErr_Occurred()) {
         PyErr_Clear();
-    else
-        tell_loss(running, number, running->loss_step);
+        return;
+    }
+    Py_CLEAR(running->loss);
+    Py_CLEAR(running->loss_copy);
+    running_step_tell_loss(running, number, running->loss_step);
+}
+
+void running_step_see_copy(struct running_step *running, PyObject *tensor, PyObject *copy)
+{
+    if (copy == tensor || !is_loss(running, tensor))
+        return;
+    Py_XDECREF(running->loss_copy);
+    running->loss_copy = PyWeakref_NewRef(copy, NULL);
+    if (!running->loss_copy)
+        PyErr_Clear();
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -224,9 +296,11 @@ void running_step_begin_backward(struct running_step *running, PyObject *outputs
         Py_XDECREF(done);
         PyErr_Clear();
     }
+    if (running->looks > 0)
+        end_looks_by_backward(running);
     if (now > running->mark)
         running->forward += now - running->mark;
-    if (running->loss_step == running->step && known_loss(running))
+    if (running->loss_step == running->step && object_of(running->loss))
         return;
     if (PyTuple_Check(outputs) && PyTuple_Size(outputs) > 0)
         running_step_note_loss(running, PyTuple_GetItem(outputs, 0));
@@ -240,7 +314,7 @@ void running_step_end_backward(struct running_step *running, int64_t started)
     running->backwards++;
 }
 
-static void end_optimizer(struct running_step *running, int64_t now)
+void running_step_end_optimizer(struct running_step *running, int64_t now)
 {
     if (running->optimizer_started == NOT_KNOWN)
         return;
@@ -299,7 +373,7 @@ static unsigned flags_of(struct running_step *running)
     return flags;
 }
 
-static void end_step(struct running_step *running, int64_t now, unsigned flags)
+void running_step_end_step(struct running_step *running, int64_t now, unsigned flags)
 {
     bool has_backward = running->backward != NOT_KNOWN;
     struct step_entry entry = {.kind = STEP_ENTRY_STEP,
@@ -314,9 +388,9 @@ static void end_step(struct running_step *running, int64_t now, unsigned flags)
                                .memory_bytes = running->memory_bytes,
                                .count = has_backward ? running->backwards : NOT_KNOWN};
 
-    end_optimizer(running, now);
+    running_step_end_optimizer(running, now);
     if (running->has_read_loss && running->read_step < running->step - 1)
-        flush_loss(running);
+        running_step_flush_loss(running);
     entry.flags = (uint16_t)(flags | flags_of(running));
     entry.optimizer_ns = running->optimizer;
     entry.number = running->has_read_loss ? running->read_loss : (double)NAN;
@@ -325,276 +399,4 @@ static void end_step(struct running_step *running, int64_t now, unsigned flags)
     note_end_time(running, now);
     append(running, &entry);
     begin_next(running, now);
-}
-
-/* ---------------------------------------------------------------------------------------------
- * What Python sees */
-
-static struct running_step *of(PyObject *self)
-{
-    return (struct running_step *)self;
-}
-
-static PyObject *python_end_wait(PyObject *self, PyObject *started)
-{
-    long long since = PyLong_AsLongLong(started);
-
-    if (PyErr_Occurred())
-        return NULL;
-    return PyBool_FromLong(running_step_end_wait(of(self), since));
-}
-
-static PyObject *python_begin_optimizer(PyObject *self, PyObject *ignored)
-{
-    (void)ignored;
-    of(self)->optimizer_started = clock_ns();
-    Py_RETURN_NONE;
-}
-
-static PyObject *python_end_optimizer(PyObject *self, PyObject *now)
-{
-    long long at = PyLong_AsLongLong(now);
-
-    if (PyErr_Occurred())
-        return NULL;
-    end_optimizer(of(self), at);
-    Py_RETURN_NONE;
-}
-
-static PyObject *python_ends_plain_step(PyObject *self, PyObject *optimizer)
-{
-    struct running_step *running = of(self);
-    int64_t now;
-
-    running->calls++;
-    if ((uintptr_t)optimizer != running->ender || running->skips_update)
-        Py_RETURN_FALSE;
-    now = clock_ns();
-    if (now >= running->poll_at || running->step >= running->wakes_at)
-        Py_RETURN_FALSE;
-    end_step(running, now, 0);
-    Py_RETURN_TRUE;
-}
-
-static PyObject *python_end_step(PyObject *self, PyObject *arguments)
-{
-    unsigned flags;
-    long long now;
-
-    if (!PyArg_ParseTuple(arguments, "LI", &now, &flags))
-        return NULL;
-    end_step(of(self), now, flags);
-    Py_RETURN_NONE;
-}
-
-static PyObject *python_note_loss(PyObject *self, PyObject *tensor)
-{
-    running_step_note_loss(of(self), tensor);
-    Py_RETURN_NONE;
-}
-
-static PyObject *python_tell_loss(PyObject *self, PyObject *arguments)
-{
-    long long step;
-    double value;
-
-    if (!PyArg_ParseTuple(arguments, "dL", &value, &step))
-        return NULL;
-    tell_loss(of(self), value, step);
-    Py_RETURN_NONE;
-}
-
-static PyObject *python_flush_loss(PyObject *self, PyObject *ignored)
-{
-    (void)ignored;
-    flush_loss(of(self));
-    Py_RETURN_NONE;
-}
-
-static PyObject *python_end_times(PyObject *self, PyObject *ignored)
-{
-    const struct running_step *running = of(self);
-    PyObject *times = PyList_New((Py_ssize_t)running->step_count);
-
-    (void)ignored;
-    for (size_t i = 0; times && i < running->step_count; i++) {
-        PyObject *time = PyLong_FromLongLong(running->ended_at[i]);
-
-        if (!time || PyList_SetItem(times, (Py_ssize_t)i, time) != 0)
-            Py_CLEAR(times);
-    }
-    return times;
-}
-
-/* The three give what is to be put in the place of a function of torch. */
-static PyObject *around_fetch(PyObject *self, PyObject *original)
-{
-    return call_hook_new(HOOK_FETCH, of(self), original);
-}
-
-static PyObject *around_backward(PyObject *self, PyObject *original)
-{
-    return call_hook_new(HOOK_BACKWARD, of(self), original);
-}
-
-static PyObject *around_item(PyObject *self, PyObject *original)
-{
-    return call_hook_new(HOOK_ITEM, of(self), original);
-}
-
-static PyMethodDef methods[] = {
-    {"around_fetch", around_fetch, METH_O, "Sees what a data loader gives."},
-    {"around_backward", around_backward, METH_O, "Sees backward."},
-    {"around_item", around_item, METH_O, "Sees which numbers are read."},
-    {"end_wait", python_end_wait, METH_O, "Data has come; true: to train on."},
-    {"begin_optimizer", python_begin_optimizer, METH_NOARGS, "The step of an optimizer begins."},
-    {"end_optimizer", python_end_optimizer, METH_O, "It has ended."},
-    {"ends_plain_step", python_ends_plain_step, METH_O, "True: it ended a step; all is done."},
-    {"end_step", python_end_step, METH_VARARGS, "Writes the step, and begins the next."},
-    {"note_loss", python_note_loss, METH_O, "This is the loss."},
-    {"tell_loss", python_tell_loss, METH_VARARGS, "The program has read its loss."},
-    {"flush_loss", python_flush_loss, METH_NOARGS, "Writes a loss that waits for a step."},
-    {"end_times", python_end_times, METH_NOARGS, "When each step ended."},
-    {NULL, NULL, 0, NULL},
-};
-
-#define NUMBER(name)                                                    \
-    {                                                                   \
-#name, T_LONGLONG, offsetof(struct running_step, name), 0, NULL \
-    }
-#define ADDRESS(name)                                                    \
-    {                                                                    \
-#name, T_ULONGLONG, offsetof(struct running_step, name), 0, NULL \
-    }
-#define TRUTH(name)                                                 \
-    {                                                               \
-#name, T_BOOL, offsetof(struct running_step, name), 0, NULL \
-    }
-#define OBJECT(name)                                                  \
-    {                                                                 \
-#name, T_OBJECT, offsetof(struct running_step, name), 0, NULL \
-    }
-
-static PyMemberDef members[] = {
-    NUMBER(step),
-    NUMBER(started_at),
-    NUMBER(mark),
-    NUMBER(data_wait),
-    NUMBER(forward),
-    NUMBER(backward),
-    NUMBER(optimizer),
-    NUMBER(optimizer_started),
-    NUMBER(tokens),
-    NUMBER(samples),
-    NUMBER(batches),
-    NUMBER(backwards),
-    NUMBER(evaluates_since),
-    NUMBER(loss_step),
-    NUMBER(read_step),
-    NUMBER(calls),
-    NUMBER(poll_at),
-    NUMBER(wakes_at),
-    NUMBER(memory_bytes),
-    ADDRESS(thread),
-    ADDRESS(ender),
-    TRUTH(is_start_seen),
-    TRUTH(is_inside),
-    TRUTH(has_read_loss),
-    TRUTH(skips_update),
-    OBJECT(append_numbers),
-    OBJECT(sizes_of),
-    OBJECT(end_false_evaluation),
-    OBJECT(is_grad_enabled),
-    OBJECT(compiler),
-    OBJECT(tensor_type),
-    OBJECT(user_dict_type),
-    {NULL, 0, 0, 0, NULL},
-};
-
-static int initialize(PyObject *self, PyObject *arguments, PyObject *keywords)
-{
-    struct running_step *running = of(self);
-
-    (void)arguments;
-    (void)keywords;
-    running->step = 1;
-    running->started_at = clock_ns();
-    running->mark = running->started_at;
-    running->thread = PyThread_get_thread_ident();
-    running->evaluates_since = NOT_KNOWN;
-    running->memory_bytes = NOT_KNOWN;
-    running->data_wait = NOT_KNOWN;
-    running->backward = NOT_KNOWN;
-    running->optimizer = NOT_KNOWN;
-    running->optimizer_started = NOT_KNOWN;
-    running->tokens = NOT_KNOWN;
-    running->samples = NOT_KNOWN;
-    return 0;
-}
-
-static int traverse(PyObject *self, visitproc visit, void *arg)
-{
-    struct running_step *running = of(self);
-
-    Py_VISIT(Py_TYPE(self));
-    Py_VISIT(running->append_numbers);
-    Py_VISIT(running->sizes_of);
-    Py_VISIT(running->end_false_evaluation);
-    Py_VISIT(running->is_grad_enabled);
-    Py_VISIT(running->compiler);
-    Py_VISIT(running->tensor_type);
-    Py_VISIT(running->user_dict_type);
-    Py_VISIT(running->loss);
-    Py_VISIT(running->dtype);
-    return 0;
-}
-
-static int clear(PyObject *self)
-{
-    struct running_step *running = of(self);
-
-    Py_CLEAR(running->append_numbers);
-    Py_CLEAR(running->sizes_of);
-    Py_CLEAR(running->end_false_evaluation);
-    Py_CLEAR(running->is_grad_enabled);
-    Py_CLEAR(running->compiler);
-    Py_CLEAR(running->tensor_type);
-    Py_CLEAR(running->user_dict_type);
-    Py_CLEAR(running->loss);
-    Py_CLEAR(running->dtype);
-    return 0;
-}
-
-static void deallocate(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-
-    PyObject_GC_UnTrack(self);
-    (void)clear(self);
-    free(of(self)->ended_at);
-    PyObject_GC_Del(self);
-    Py_DECREF(type);
-}
-
-static PyType_Slot slots[] = {
-    {Py_tp_doc, "What the step that runs has had so far."},
-    {Py_tp_init, SLOT(initialize)},
-    {Py_tp_traverse, SLOT(traverse)},
-    {Py_tp_clear, SLOT(clear)},
-    {Py_tp_dealloc, SLOT(deallocate)},
-    {Py_tp_methods, methods},
-    {Py_tp_members, members},
-    {0, NULL},
-};
-
-static PyType_Spec specification = {
-    .name = "flopledger.step_writer.RunningStep",
-    .basicsize = sizeof(struct running_step),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .slots = slots,
-};
-
-PyObject *make_running_step_type(void)
-{
-    return PyType_FromSpec(&specification);
 }

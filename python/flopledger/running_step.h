@@ -40,6 +40,9 @@ struct running_step {
     long long batches;
     long long backwards;
     long long evaluates_since;
+    long long looks;
+    long long looks_since;
+    long long looks_until;
     long long loss_step;
     long long read_step;
     long long calls;
@@ -66,8 +69,9 @@ struct running_step {
     PyObject *compiler; /* the dictionary of torch.compiler */
     PyObject *tensor_type;
     PyObject *user_dict_type;
-    PyObject *loss;  /* a weak reference */
-    PyObject *dtype; /* the last that was seen */
+    PyObject *loss;      /* a weak reference */
+    PyObject *loss_copy; /* the same, of what .cpu() made of it */
+    PyObject *dtype;     /* the last that was seen */
 };
 
 /* Names of attributes and keys, made once: a name given as char * would be made at each look-up. */
@@ -114,11 +118,24 @@ bool running_step_end_wait(struct running_step *running, int64_t started);
 /* Adds what a data loader gave; batch_sizes.c. */
 void running_step_count(struct running_step *running, PyObject *batch);
 
+void running_step_end_optimizer(struct running_step *running, int64_t now);
+
+/* Writes the step, and begins the next. `flags`: what the caller knows of enum step_entry_flag. */
+void running_step_end_step(struct running_step *running, int64_t now, unsigned flags);
+
+/* The program has read its loss of `step`: written with the step that runs; or, flushed, at once.
+ */
+void running_step_tell_loss(struct running_step *running, double value, long long step);
+void running_step_flush_loss(struct running_step *running);
+
 void running_step_begin_backward(struct running_step *running, PyObject *outputs, int64_t now);
 void running_step_end_backward(struct running_step *running, int64_t started);
 void running_step_note_loss(struct running_step *running, PyObject *tensor);
 
-/* The program has read `value` of `tensor`. */
+/* The program has made `value` of `tensor`, which is a number, or an array of one. */
 void running_step_see_item(struct running_step *running, PyObject *tensor, PyObject *value);
+
+/* The program has made `copy` of `tensor`, on the host. */
+void running_step_see_copy(struct running_step *running, PyObject *tensor, PyObject *copy);
 
 #endif

@@ -45,7 +45,10 @@ class RunningStep:
         self.batches = 0
         self.backwards = 0
         self.evaluates_since = NOT_KNOWN
+        self.looks = 0  # data that came while no gradients were asked for, since data to train on
+        self.looks_since = self.looks_until = 0
         self.loss: weakref.ref[Any] | None = None
+        self.loss_copy: weakref.ref[Any] | None = None  # what .cpu() made of it
         self.loss_step = 0
         self.has_read_loss = False  # that is not written yet
         self.read_loss = math.nan
@@ -86,14 +89,48 @@ class RunningStep:
 
     def end_wait(self, started: int) -> bool:
         """True where the data is to train on."""
-        if self.evaluates_since != NOT_KNOWN or not self.is_grad_enabled():
+        if self.evaluates_since != NOT_KNOWN:
+            self.looks_until = clock()
             return False
-        if not self.is_start_seen:
-            self.is_start_seen = True
-            self.started_at = started
+        if not self.is_grad_enabled():
+            if self.looks == 0:
+                self.looks_since = started
+            self.looks += 1
+            self.looks_until = clock()
+            return False
+        if self.looks > 0:
+            self.end_looks(started)
+        self.begin_first_step(started)
         self.mark = clock()
         self.data_wait = max(0, self.data_wait) + self.mark - started
         return True
+
+    def begin_first_step(self, at: int) -> None:
+        if not self.is_start_seen:
+            self.is_start_seen = True
+            self.started_at = at
+
+    def end_looks(self, now: int) -> None:
+        """It was an evaluation without eval()."""
+        self.looks = 0
+        if self.is_start_seen:  # before the first step it is of the start
+            self.append_span(step_record.EVALUATION, self.step, self.looks_since, now)
+            self.mark = now
+
+    def end_looks_by_backward(self) -> None:
+        """One batch that came without gradients was to train on after all."""
+        if self.looks > 1:
+            self.end_looks(self.looks_until)
+            return
+        self.looks = 0
+        self.begin_first_step(self.looks_since)
+        self.data_wait = max(0, self.data_wait) + self.looks_until - self.looks_since
+        self.mark = max(self.mark, self.looks_until)
+
+    def append_span(
+        self, kind: int, step: int, start: int, end: int, number: float = math.nan
+    ) -> None:
+        self.append_numbers(end, kind, 0, step, start, end, *[NOT_KNOWN] * 8, number)
 
     def count(self, batch: Any) -> None:
         samples, tokens = self.sizes_of(batch)
@@ -134,39 +171,59 @@ class RunningStep:
     def begin_backward(self, outputs: Any, now: int) -> None:
         if self.evaluates_since != NOT_KNOWN:
             self.end_false_evaluation(now)
+        if self.looks > 0:
+            self.end_looks_by_backward()
         self.forward += max(0, now - self.mark)
         if self.loss_step != self.step or self.loss is None or self.loss() is None:
             self.note_loss(outputs[0])
 
     def note_loss(self, tensor: Any) -> None:
+        self.loss_copy = None
         try:
             self.loss = weakref.ref(tensor)
         except TypeError:
             self.loss = None
         self.loss_step = self.step
 
+    def is_loss(self, tensor: Any) -> bool:
+        return threading.get_ident() == self.thread and any(
+            reference is not None and is_same(reference(), tensor)
+            for reference in (self.loss, self.loss_copy)
+        )
+
     def around_item(self, original: Any) -> Any:
         """Reads no tensor by itself: it looks on where the program reads its loss."""
 
-        def item(tensor: Any) -> Any:
-            value = original(tensor)
-            known = self.loss
-            if known is not None and threading.get_ident() == self.thread:
-                loss = known()
-                if loss is tensor or (loss is not None and shares_memory(loss, tensor)):
-                    self.loss = None
-                    self.tell_loss(value, self.loss_step)
+        def item(tensor: Any, *arguments: Any, **keywords: Any) -> Any:
+            value = original(tensor, *arguments, **keywords)
+            if self.loss is not None and self.is_loss(tensor):
+                try:
+                    number = float(value)
+                except (TypeError, ValueError):  # an array of more, or of one
+                    return value
+                self.loss = self.loss_copy = None
+                self.tell_loss(number, self.loss_step)
             return value
 
         return item
 
-    def tell_loss(self, value: Any, step: int) -> None:
+    def around_copy(self, original: Any) -> Any:
+        """A copy on the host, of which the number may be read."""
+
+        def copy(tensor: Any, *arguments: Any, **keywords: Any) -> Any:
+            value = original(tensor, *arguments, **keywords)
+            if self.loss is not None and value is not tensor and self.is_loss(tensor):
+                self.loss_copy = weakref.ref(value)
+            return value
+
+        return copy
+
+    def tell_loss(self, value: float, step: int) -> None:
         """Of `step`: written with the step that runs."""
-        if isinstance(value, (int, float)):
-            self.flush_loss()
-            self.has_read_loss = True
-            self.read_loss = float(value)
-            self.read_step = step
+        self.flush_loss()
+        self.has_read_loss = True
+        self.read_loss = value
+        self.read_step = step
 
     def flush_loss(self) -> None:
         """Where no entry of a step can take it."""
@@ -174,10 +231,7 @@ class RunningStep:
             return
         self.has_read_loss = False
         now = clock()
-        unknown = [NOT_KNOWN] * 8
-        self.append_numbers(
-            now, step_record.LOSS, 0, self.read_step, now, now, *unknown, self.read_loss
-        )
+        self.append_span(step_record.LOSS, self.read_step, now, now, self.read_loss)
 
     # ------------------------------------------------------------------------------------------------------------------
     # The end of a step
@@ -242,9 +296,11 @@ class RunningStep:
         self.tokens = self.samples = NOT_KNOWN
 
 
-def shares_memory(loss: Any, tensor: Any) -> bool:
-    """`loss.detach()` is the loss. The tensor has one element: a number was read of it."""
+def is_same(known: Any, tensor: Any) -> bool:
+    """Or shares its memory, as `loss.detach()`."""
+    if known is None or known is tensor:
+        return known is not None
     try:
-        return bool(tensor.data_ptr() == loss.data_ptr() != 0 and loss.numel() == 1)
+        return bool(tensor.data_ptr() == known.data_ptr() != 0 and known.numel() == 1)
     except (RuntimeError, AttributeError, TypeError):
         return False

@@ -45,6 +45,8 @@ CHECKPOINTS = (
 class StepHooks:
     """Puts hooks around torch's functions, and takes them away again."""
 
+    is_compiling: Callable[[], bool]  # true for torch.compile, which then leaves out the rest
+
     def __init__(self, record: StepRecord) -> None:
         self.record = record
         self.running: RunningStep = getattr(record.writer, "RunningStep", RunningStep)()
@@ -53,6 +55,7 @@ class StepHooks:
         self.running.end_false_evaluation = self.end_false_evaluation
         self.undo: list[Callable[[], None]] = []
         self.is_on = False
+        self.watched: set[tuple[str, str]] = set()  # of CHECKPOINTS
         self.evaluated = 0  # id of the module whose eval() began it
         self.frozen: set[int] = set()  # modules that stay in eval() while others train
         self.undo_train: Callable[[], None] | None = None
@@ -69,6 +72,7 @@ class StepHooks:
         from torch.utils.data import dataloader
 
         running = self.running
+        self.is_compiling = torch.compiler.is_compiling
         running.is_grad_enabled = torch.is_grad_enabled
         running.compiler = vars(torch.compiler)
         running.tensor_type = torch.Tensor
@@ -79,22 +83,34 @@ class StepHooks:
             if hasattr(module, "_engine_run_backward"):
                 self.replace(module, "_engine_run_backward", running.around_backward)
         self.replace(torch.nn.Module, "eval", self.around_eval)
-        self.replace(torch.Tensor, "item", running.around_item)
+        for name in ("item", "tolist", "__float__", "numpy"):
+            self.replace(torch.Tensor, name, running.around_item)
+        self.replace(torch.Tensor, "cpu", running.around_copy)
         self.replace(torch.amp.GradScaler, "scale", self.around_scale)
-        for module_name, path, kind in CHECKPOINTS:
-            self.watch_checkpoints(module_name, path, kind)
+        self.watch_checkpoints()
 
-    def watch_checkpoints(self, module_name: str, path: str, kind: int) -> None:
-        owner: Any = sys.modules.get(module_name)
-        holder, _, name = path.rpartition(".")
-        if owner is not None and holder:
-            owner = getattr(owner, holder, None)
-        if owner is not None and callable(getattr(owner, name, None)):
-            self.replace(owner, name, lambda original: self.around_span(original, kind))
+    def watch_checkpoints(self) -> None:
+        """Of what is imported by now: called again from time to time."""
+        for module_name, path, kind in CHECKPOINTS:
+            module = sys.modules.get(module_name)
+            if module is None or (module_name, path) in self.watched:
+                continue
+            holder, _, name = path.rpartition(".")
+            owner: Any = getattr(module, holder, None) if holder else module
+            if callable(getattr(owner, name, None)):
+                self.watched.add((module_name, path))
+                self.watch_span(owner, name, kind)
+
+    def watch_span(self, owner: Any, name: str, kind: int) -> None:
+        original = getattr(owner, name)
+        self.replace(owner, name, lambda original: self.around_span(original, kind))
+        if isinstance(owner, ModuleType):
+            for other in list(sys.modules.values()):  # `from torch import save`
+                if other is not owner and vars_of(other).get(name) is original:
+                    self.put(other, name, getattr(owner, name))
 
     def replace(self, owner: Any, name: str, around: Callable[[Any], Any]) -> Callable[[], None]:
         original = getattr(owner, name)
-        is_own = name in vars(owner)
         replacement = around(original)
         is_module = isinstance(owner, ModuleType)
         replacement.__module__ = owner.__name__ if is_module else owner.__module__
@@ -102,6 +118,11 @@ class StepHooks:
         replacement.__qualname__ = name if is_module else f"{owner.__qualname__}.{name}"
         replacement.__doc__ = getattr(original, "__doc__", None)
         replacement.__wrapped__ = original
+        return self.put(owner, name, replacement)
+
+    def put(self, owner: Any, name: str, replacement: Any) -> Callable[[], None]:
+        original = getattr(owner, name)
+        is_own = name in vars(owner)
         setattr(owner, name, replacement)
 
         def undo() -> None:
@@ -120,6 +141,7 @@ class StepHooks:
         for undo in reversed(self.undo):
             undo()
         self.undo.clear()
+        self.watched.clear()
         self.undo_train = None
 
     def is_other_thread(self) -> bool:
@@ -138,7 +160,8 @@ class StepHooks:
                 return original(loader)
             finally:
                 self.running.is_inside = False
-                self.running.end_wait(started)
+                if self.running.is_grad_enabled():
+                    self.running.end_wait(started)
 
         return __iter__
 
@@ -146,8 +169,10 @@ class StepHooks:
     # The loss
 
     def around_scale(self, original: Any) -> Any:
+        is_compiling = self.is_compiling
+
         def scale(scaler: Any, outputs: Any) -> Any:
-            if hasattr(outputs, "grad_fn"):
+            if not is_compiling() and hasattr(outputs, "grad_fn"):
                 self.running.note_loss(outputs)
             return original(scaler, outputs)
 
@@ -157,7 +182,11 @@ class StepHooks:
     # Evaluation and checkpoints
 
     def around_eval(self, original: Any) -> Any:
+        is_compiling = self.is_compiling
+
         def eval(module: Any) -> Any:
+            if is_compiling():
+                return original(module)
             started = clock()
             result = original(module)
             if (
@@ -167,6 +196,7 @@ class StepHooks:
                 and not self.is_other_thread()
             ):
                 self.running.evaluates_since = started
+                self.running.looks = 0
                 self.evaluated = id(module)
                 self.await_train()
             return result
@@ -181,7 +211,11 @@ class StepHooks:
             self.undo_train = self.replace(Module, "train", self.around_train)
 
     def around_train(self, original: Any) -> Any:
+        is_compiling = self.is_compiling
+
         def train(module: Any, mode: bool = True) -> Any:
+            if is_compiling():
+                return original(module, mode)
             if mode and not self.is_other_thread() and self.running.evaluates_since != NOT_KNOWN:
                 self.end_evaluation(clock())
             return original(module, mode)
@@ -206,6 +240,15 @@ class StepHooks:
             self.record.append(step_record.EVALUATION, 0, running.step, since, now)
         running.mark = now
 
+    def end_open_evaluation(self) -> None:
+        """The program ends: what it last evaluated, it did until its data ended."""
+        running = self.running
+        since, until = running.evaluates_since, running.looks_until
+        if since == NOT_KNOWN and running.looks > 1:
+            since = running.looks_since
+        if since != NOT_KNOWN and until > since and running.is_start_seen:
+            self.record.append(step_record.EVALUATION, 0, running.step, since, until)
+
     def around_span(self, original: Any, kind: int) -> Any:
         def span(*arguments: Any, **keywords: Any) -> Any:
             if self.is_other_thread():
@@ -221,6 +264,11 @@ class StepHooks:
                 self.record.append(kind, 0, running.step, started, running.mark)
 
         return span
+
+
+def vars_of(module: Any) -> dict[str, Any]:
+    """Without asking a module that makes its attributes when they are asked for."""
+    return module.__dict__ if isinstance(module, ModuleType) else {}
 
 
 def sizes_of(batch: Any) -> tuple[int, int]:

@@ -113,6 +113,21 @@ class Fields(Recorded):
         self.assertEqual([e["count"] for e in self.of_kind(entries, step_record.RESUMED)], [0])
         self.assertEqual((entries[-1]["kind"], entries[-1]["count"]), (step_record.END, 0))
 
+    def test_losses_evaluations_and_checkpoints_by_other_names(self) -> None:
+        """In a thread, which is known to train from the end of its first step on."""
+        done = self.run_recorded("reads")
+        _, entries = read(self.records()[0])
+        steps = self.of_kind(entries, step_record.STEP)
+        self.assertEqual([e["tokens"] for e in steps], [-1] + [32] * 19)
+        printed = dict(re.findall(r"^(\d+) (\S+)$", done.stdout, re.M))
+        known = {}
+        for e in steps + self.of_kind(entries, step_record.LOSS):
+            if not math.isnan(e["number"]):
+                before = e["flags"] & step_record.LOSS_OF_STEP_BEFORE
+                known[str(e["step"] - bool(before))] = repr(e["number"])
+        self.assertEqual(known, {step: printed[step] for step in printed if step != "1"})
+        self.check_spans(entries)
+
     def check_spans(self, entries: list[dict[str, Any]]) -> None:
         for kind, least in ((step_record.EVALUATION, 30e6), (step_record.CHECKPOINT, 20e6)):
             spans = self.of_kind(entries, kind)

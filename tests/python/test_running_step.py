@@ -199,6 +199,48 @@ class Sums(Both):
             Tensor((), "float", 64).item()
             self.assertFalse(self.running.has_read_loss)
 
+    def test_a_loss_is_read_in_many_ways(self) -> None:
+        for running in self.each():
+            loss = Tensor((), "float", 64)
+            copies = running.around_copy(lambda tensor: Tensor((), "float", 99))
+            lists = running.around_item(lambda tensor: [0.5])
+            copies(Tensor((), "float", 7))
+            Engine.backward((loss,))
+            Tensor((), "float", 99).item()
+            lists(loss)  # no number
+            self.assertFalse(running.has_read_loss)
+            copy_of_it = copies(loss)
+            copy_of_it.item()
+            self.assertTrue(running.has_read_loss)
+            running.has_read_loss = False
+            Engine.backward((Tensor((), "float", 65),))  # another loss: the copy was of the first
+            copy_of_it.item()
+            self.assertFalse(running.has_read_loss)
+
+    def test_an_evaluation_without_eval(self) -> None:
+        """Two batches without gradients are one; a single one before backward was to train on."""
+        ids = (Tensor((4, 8)),)
+        for running in self.each():
+            running.sizes_of = lambda batch: (4, 32)
+            Modes.is_grad_on = False
+            next(Loader([ids]))
+            Engine.backward((Tensor(()),))
+            self.assertGreater(running.data_wait, 0)
+            self.step()
+            for _ in Loader([ids, ids]):
+                pass
+            Modes.is_grad_on = True
+            next(Loader([ids]))
+            Engine.backward((Tensor(()),))
+            self.step()
+            entries = [entry[0] for entry in self.writer.entries]
+            self.assertEqual(entries, [step_record.STEP, step_record.EVALUATION, step_record.STEP])
+            first, evaluation, second = self.writer.entries
+            self.assertEqual(evaluation[2:4] + evaluation[5:13], (2, evaluation[3], *[-1] * 8))
+            self.assertLessEqual(first[4], evaluation[3])
+            self.assertLess(evaluation[4], second[4])
+            self.assertLess(second[5] + second[6], second[4] - evaluation[4])
+
     def test_what_does_not_train(self) -> None:
         for running in self.each():
             Modes.is_grad_on = False

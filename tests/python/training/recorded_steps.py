@@ -1,17 +1,19 @@
 """A training program whose steps, waits, checkpoints and evaluations are known: recorded_steps.py KIND [STEPS] [SECONDS]
 
-Kinds: plain; whole (torch.compile of the whole step); fork (a child process trains, too); frozen (a part stays in eval()).
+Kinds: plain; reads (in a thread of its own, reads its loss in many ways, evaluates without eval(), saves by a name of its own);
+whole (torch.compile of the whole step); fork (a child process trains, too); frozen (a part stays in eval()).
 It prints `step LOSS`, to the last bit.
 """
 
 import os
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import nn, save
 from torch.utils.data import DataLoader, Dataset
 
 KIND = sys.argv[1] if len(sys.argv) > 1 else "plain"
@@ -39,8 +41,22 @@ class Slow:
         return str, ()
 
 
+READS = (
+    lambda loss: loss.item(),
+    lambda loss: loss.detach().tolist(),
+    lambda loss: float(loss.detach()),
+    lambda loss: loss.detach().cpu().numpy().item(),
+    lambda loss: loss.data.numpy().tolist(),
+)
+
+
+def read(step: int, loss: torch.Tensor) -> float:
+    return READS[step % len(READS) if KIND == "reads" else 0](loss)
+
+
 def evaluate(model: nn.Module) -> None:
-    model.eval()
+    if KIND != "reads":
+        model.eval()
     with torch.no_grad():
         for _ in DataLoader(torch.zeros(4, 2), 2):
             time.sleep(EVALUATION / 2)
@@ -68,17 +84,22 @@ def train() -> None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        print(step, repr(loss.item()), flush=True)
+        print(step, repr(read(step, loss)), flush=True)
         time.sleep(SECONDS)
         if step % 10 == 0:
             evaluate(model)
             with tempfile.TemporaryDirectory() as folder:
                 path = os.environ.get("SAVED", str(Path(folder) / "state.pt"))
                 state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-                torch.save({**state, "slow": Slow()}, path)
+                (save if KIND == "reads" else torch.save)({**state, "slow": Slow()}, path)
 
 
 child = os.fork() if KIND == "fork" else 0  # before torch has threads
-train()
+if KIND == "reads":
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+else:
+    train()
 if child:
     os.waitpid(child, 0)
