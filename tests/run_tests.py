@@ -221,6 +221,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "paths",
+        "properties: traces with a known critical path",
+        script("tests/properties/known_paths.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "compared",
         "properties: pairs of runs with a known difference",
         script("tests/properties/compared_runs.py", PROGRAM),

@@ -91,7 +91,7 @@ static struct call_chain chain_until(const struct chaining *chaining, uint32_t t
 static int32_t *number_calls(struct call_chains *chains, const struct trace_graph *graph)
 {
     const struct trace *trace = graph->trace;
-    int32_t *numbers = require_memory(malloc((trace->device_count + (size_t)1) * sizeof *numbers));
+    int32_t *numbers = require_memory(calloc(trace->device_count + (size_t)1, sizeof *numbers));
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
         bool is_one = graph->ledger->classes[i] == KERNEL_COMMUNICATION &&

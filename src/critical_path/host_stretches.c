@@ -58,10 +58,10 @@ static void give_out(struct splitting *splitting, const struct open_event *open,
 static void go_on(struct splitting *splitting, int64_t until_ns)
 {
     while (splitting->depth > 0) {
-        const struct open_event *top = &splitting->open[splitting->depth - 1];
+        struct open_event top = splitting->open[splitting->depth - 1];
 
-        give_out(splitting, top, top->end_ns < until_ns ? top->end_ns : until_ns);
-        if (top->end_ns > until_ns)
+        give_out(splitting, &top, top.end_ns < until_ns ? top.end_ns : until_ns);
+        if (top.end_ns > until_ns)
             return;
         splitting->depth--;
     }

@@ -21,9 +21,9 @@ enum path_kind {
 };
 
 struct path_kind_description {
+    const char *key;   /* in JSON */
+    const char *title; /* on the screen */
     enum path_group group;
-    const char *key;      /* in JSON */
-    const char *title;    /* on the screen */
     enum account account; /* the nearest one of the ledger */
 };
 

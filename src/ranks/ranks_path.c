@@ -84,7 +84,7 @@ static struct path_place cross(struct ranks_path *path, const struct all_ranks *
 
 void find_ranks_path(struct ranks_path *path, const struct all_ranks *run)
 {
-    struct path_place place;
+    struct path_place place = {0, 0};
     uint64_t places_left = run->count;
 
     path->shares = require_memory(calloc(run->count + (size_t)1, sizeof *path->shares));
