@@ -2,6 +2,7 @@
 #include "advice/host_calls.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "ledger/host_activity.h"
 
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static bool *find_working_threads(const struct trace *trace, const struct ledger
 static bool *find_waiting_memsets(const struct trace *trace)
 {
     static const char *const kinds[] = {"Pinned", "Pageable", "Managed"};
-    bool *is_waiting = require_memory(calloc((size_t)trace->host_count + 1, sizeof *is_waiting));
+    bool *is_waiting = large_array_new(((size_t)trace->host_count + 1) * sizeof *is_waiting);
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
         const struct event *event = &trace->device[i];
@@ -120,7 +121,7 @@ void find_host_calls(struct host_calls *calls, const struct trace *trace,
             add_call(&calls->lists[kind], i);
     }
     host_activity_clear(&activity);
-    free(is_waiting);
+    large_array_free(is_waiting);
     free(is_working);
 }
 

@@ -2,6 +2,7 @@
 #include "advice/kernel_figures.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "ledger/step_finder.h"
 
 #include <stdlib.h>
@@ -40,7 +41,7 @@ struct kernel_figures sum_kernels(const struct trace *trace, const struct ledger
 {
     struct step_finder finder = {.ledger = ledger};
     struct kernel_figures figures = {0};
-    uint8_t *seen = require_memory(calloc((size_t)trace->host_count + 1, 1));
+    uint8_t *seen = large_array_new((size_t)trace->host_count + 1);
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
         const struct event *event = &trace->device[i];
@@ -53,6 +54,6 @@ struct kernel_figures sum_kernels(const struct trace *trace, const struct ledger
         add(&figures.kernels, event->duration_ns);
         add_launch(&figures, trace, i, seen);
     }
-    free(seen);
+    large_array_free(seen);
     return figures;
 }

@@ -90,8 +90,10 @@ static void collect_products(struct products *all, const struct advice_case *adv
     const struct matrix_calls *calls = &advice->efficiency->calls;
     struct step_finder finder = {.ledger = advice->ledger};
     struct op_call parsed = {0};
-    size_t room = (size_t)calls->count + 1;
+    size_t room = 1;
 
+    for (uint32_t i = 0; i < calls->count; i++)
+        room += calls->calls[i].is_matrix;
     all->products = require_memory(calloc(room, sizeof *all->products));
     all->flops_before = require_memory(calloc(room, sizeof *all->flops_before));
     all->ns_before = require_memory(calloc(room, sizeof *all->ns_before));

@@ -262,7 +262,8 @@ bool check_exposed_copies(struct advice_case *advice, struct advice_claim *claim
 static struct copy_sum longest_copies(const struct advice_case *advice)
 {
     struct step_finder finder = {.ledger = advice->ledger};
-    struct copy_sum *sums = require_memory(calloc(advice->trace->device_count + 1, sizeof *sums));
+    struct copy_sum *sums =
+        require_memory(calloc(string_pool_count(&advice->trace->strings) + 1, sizeof *sums));
     struct hash_map by_name = {0};
     struct copy_sum longest = {.name = NO_EVENT};
 

@@ -59,7 +59,7 @@ static void collect(struct copy_groups *groups, const struct analysis_input *inp
     struct step_finder finder = {.ledger = input->ledger};
 
     free_time_init(&groups->without_kernels, &input->ledger->timeline, kernel_mask());
-    groups->groups = zeroed_array(trace->device_count, sizeof *groups->groups);
+    groups->groups = zeroed_array(string_pool_count(&trace->strings), sizeof *groups->groups);
     for (uint32_t i = 0; i < trace->device_count; i++)
         if (trace->device[i].kind != EVENT_KERNEL && is_chosen_device_event(&finder, trace, i))
             add_copy(groups, input, &trace->device[i]);

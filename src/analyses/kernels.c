@@ -80,7 +80,7 @@ static void collect(struct kernel_groups *groups, const struct analysis_input *i
     const struct trace *trace = input->trace;
     struct step_finder finder = {.ledger = input->ledger};
 
-    groups->groups = zeroed_array(trace->device_count, sizeof *groups->groups);
+    groups->groups = zeroed_array(string_pool_count(&trace->strings), sizeof *groups->groups);
     groups->operator_counts = zeroed_array(trace->device_count, sizeof *groups->operator_counts);
     for (uint32_t i = 0; i < trace->device_count; i++)
         if (trace->device[i].kind == EVENT_KERNEL && is_chosen_device_event(&finder, trace, i))

@@ -4,6 +4,7 @@
 #include "analyses/chosen_events.h"
 #include "analyses/tally.h"
 #include "base/hash_map.h"
+#include "base/large_array.h"
 
 #include <stdlib.h>
 
@@ -16,8 +17,8 @@ struct stream_launches {
 
 uint8_t *find_first_of_launch(const struct trace *trace)
 {
-    uint8_t *is_first = zeroed_array(trace->device_count, sizeof *is_first);
-    uint32_t *first_track = zeroed_array(trace->host_count, sizeof *first_track); /* by launch:
+    uint8_t *is_first = large_array_new(trace->device_count * sizeof *is_first);
+    uint32_t *first_track = large_array_new(trace->host_count * sizeof *first_track); /* by launch:
                                                                                      track + 1 */
     struct hash_map other_tracks = {0}; /* graph launches that put work on several streams */
 
@@ -33,7 +34,7 @@ uint8_t *find_first_of_launch(const struct trace *trace)
             is_first[i] = hash_map_add(&other_tracks, pair_key(launch, track), i) == i;
         }
     }
-    free(first_track);
+    large_array_free(first_track);
     hash_map_clear(&other_tracks);
     return is_first;
 }
@@ -107,8 +108,8 @@ static void measure_stream(struct stream_queue *queue, const struct analysis_inp
                            const uint32_t *events, uint32_t count, const uint8_t *is_first)
 {
     struct step_finder finder = {.ledger = input->ledger};
-    struct stream_launches launches = {.call_ns = zeroed_array(count, sizeof(int64_t)),
-                                       .start_ns = zeroed_array(count, sizeof(int64_t))};
+    struct stream_launches launches = {.call_ns = large_array_new(count * sizeof(int64_t)),
+                                       .start_ns = large_array_new(count * sizeof(int64_t))};
 
     for (uint32_t i = 0; i < count; i++) {
         const struct event *event = &input->trace->device[events[i]];
@@ -123,8 +124,8 @@ static void measure_stream(struct stream_queue *queue, const struct analysis_inp
     }
     sort_if_needed(launches.start_ns, launches.count); /* early kernels were moved to their call */
     queue->max_depth = find_max_depth(&launches);
-    free(launches.call_ns);
-    free(launches.start_ns);
+    large_array_free(launches.call_ns);
+    large_array_free(launches.start_ns);
 }
 
 static int by_stream(const void *left, const void *right)
@@ -138,7 +139,7 @@ static int by_stream(const void *left, const void *right)
 /* Indexes of the ledger's device events, stream by stream; events of track t begin at first[t]. */
 static uint32_t *sort_by_stream(const struct trace *trace, int32_t device, uint32_t *first)
 {
-    uint32_t *events = zeroed_array(trace->device_count, sizeof *events);
+    uint32_t *events = large_array_new(trace->device_count * sizeof *events);
     uint32_t sum = 0;
 
     for (uint32_t i = 0; i < trace->device_count; i++)
@@ -179,8 +180,8 @@ struct stream_queue *measure_launch_queues(const struct analysis_input *input, u
             queues[(*count)++] = queue;
     }
     free(first);
-    free(events);
-    free(is_first);
+    large_array_free(events);
+    large_array_free(is_first);
     if (*count > 1)
         qsort(queues, *count, sizeof *queues, by_stream);
     return queues;

@@ -3,6 +3,7 @@
 #include "analyses/chosen_events.h"
 #include "analyses/launch_queue.h"
 #include "analyses/tally.h"
+#include "base/large_array.h"
 #include "base/percentile.h"
 
 #include <inttypes.h>
@@ -84,8 +85,8 @@ static void collect(struct launch_statistics *statistics)
     const struct trace *trace = statistics->input->trace;
     struct step_finder finder = {.ledger = statistics->input->ledger};
 
-    statistics->events_of = zeroed_array(trace->host_count, sizeof *statistics->events_of);
-    statistics->delays_ns = zeroed_array(trace->device_count, sizeof *statistics->delays_ns);
+    statistics->events_of = large_array_new(trace->host_count * sizeof *statistics->events_of);
+    statistics->delays_ns = large_array_new(trace->device_count * sizeof *statistics->delays_ns);
     statistics->calls = zeroed_array(string_pool_count(&trace->strings), sizeof *statistics->calls);
     statistics->is_graph_launch = find_graph_launch_names(trace);
     for (uint32_t i = 0; i < trace->device_count; i++)
@@ -99,8 +100,8 @@ static void collect(struct launch_statistics *statistics)
 
 static void clear(struct launch_statistics *statistics)
 {
-    free(statistics->events_of);
-    free(statistics->delays_ns);
+    large_array_free(statistics->events_of);
+    large_array_free(statistics->delays_ns);
     free(statistics->calls);
     free(statistics->is_graph_launch);
 }

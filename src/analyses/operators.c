@@ -5,6 +5,7 @@
 #include "analyses/operator_calls.h"
 #include "analyses/tally.h"
 #include "base/hash_map.h"
+#include "base/large_array.h"
 #include "base/prefix.h"
 
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static void sum_device_time(struct operator_groups *groups)
 {
     const struct trace *trace = groups->input->trace;
 
-    groups->device_ns = zeroed_array(trace->host_count, sizeof *groups->device_ns);
+    groups->device_ns = large_array_new(trace->host_count * sizeof *groups->device_ns);
     for (uint32_t i = 0; i < trace->device_count; i++) {
         uint32_t operator_event = trace_operator_of(trace, i);
 
@@ -154,11 +155,11 @@ static void make_room(struct thread_walk *walk, uint32_t count)
 {
     if (count <= walk->capacity)
         return;
-    free(walk->calls);
-    free(walk->group_of);
+    large_array_free(walk->calls);
+    large_array_free(walk->group_of);
     walk->capacity = count > UINT32_MAX / 2 ? count : 2 * count;
-    walk->calls = zeroed_array(walk->capacity, sizeof *walk->calls);
-    walk->group_of = zeroed_array(walk->capacity, sizeof *walk->group_of);
+    walk->calls = large_array_new(walk->capacity * sizeof *walk->calls);
+    walk->group_of = large_array_new(walk->capacity * sizeof *walk->group_of);
 }
 
 static void add_stretch(struct operator_groups *groups, struct thread_walk *walk,
@@ -213,8 +214,8 @@ static void collect(struct operator_groups *groups)
     for (uint32_t t = 0; t < trace->track_count; t++)
         if (!trace->tracks[t].is_device && trace->tracks[t].event_count > 0)
             add_thread(groups, &walk, t);
-    free(walk.calls);
-    free(walk.group_of);
+    large_array_free(walk.calls);
+    large_array_free(walk.group_of);
 }
 
 static void clear(struct operator_groups *groups)
@@ -222,7 +223,7 @@ static void clear(struct operator_groups *groups)
     free(groups->groups);
     free(groups->is_left_out);
     free(groups->by_name);
-    free(groups->device_ns);
+    large_array_free(groups->device_ns);
     hash_map_clear(&groups->by_key);
 }
 

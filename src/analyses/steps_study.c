@@ -1,7 +1,7 @@
 /* The replays that several analyses ask for, of one graph. */
 #include "analyses/steps_study.h"
 
-#include <stdlib.h>
+#include "base/large_array.h"
 
 bool study_steps(struct replay_study *study, const struct analysis_input *input)
 {
@@ -13,7 +13,7 @@ bool study_steps(struct replay_study *study, const struct analysis_input *input)
     replay_study_begin(study, &(struct recorded_steps){.trace = input->trace,
                                                        .ledger = input->ledger,
                                                        .is_recomputed = is_recomputed});
-    free(is_recomputed);
+    large_array_free(is_recomputed);
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "analyses/ranks_overview.h"
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "base/whole_file.h"
 #include "commands/booked_trace.h"
 #include "commands/rank_chains.h"
@@ -119,7 +120,7 @@ static void keep_course(struct rank_taker *taker, const struct trace *trace,
                      &(struct recorded_steps){
                          .trace = trace, .ledger = &booked->ledger, .is_recomputed = is_recomputed},
                      options->scenarios, options->scenario_count);
-    free(is_recomputed);
+    large_array_free(is_recomputed);
     pthread_mutex_lock(&taker->lock);
     rank_courses_add(taker->reading->courses, &course);
     pthread_mutex_unlock(&taker->lock);

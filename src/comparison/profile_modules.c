@@ -1,5 +1,6 @@
 /* Time of each module in each step: on the device, or where there is none on the host. */
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "comparison/profile_trace.h"
 #include "flops/saturating.h"
 #include "ledger/step_finder.h"
@@ -59,7 +60,7 @@ static void add_host_time(struct module_walk *walk)
     for (uint32_t i = 0; i < trace->host_count; i++)
         add_time(walk, walk->source->costs->contexts.modules[i], trace->host[i].start_ns,
                  own_ns[i]);
-    free(own_ns);
+    large_array_free(own_ns);
 }
 
 void profile_modules(struct run_profile *profile, const struct profile_source *source,

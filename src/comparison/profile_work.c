@@ -1,5 +1,6 @@
 /* What device and host did in each step, by name: kernels, operators, copies, launches. */
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "base/prefix.h"
 #include "comparison/profile_trace.h"
 #include "flops/saturating.h"
@@ -158,7 +159,7 @@ static void add_host_events(struct work_walk *walk)
         add_call(walk, measure, row, own_ns[i]);
         add_amount(walk, &operators, row, 1);
     }
-    free(own_ns);
+    large_array_free(own_ns);
 }
 
 void profile_work(struct run_profile *profile, const struct profile_source *source,

@@ -2,6 +2,7 @@
 #include "efficiency/matrix_calls.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "efficiency/op_precision.h"
 #include "flops/saturating.h"
 
@@ -46,7 +47,7 @@ static void find_owners(struct call_search *search)
     const struct module_costs *costs = search->costs;
 
     search->owners =
-        require_memory(malloc((search->trace->host_count + (size_t)1) * sizeof *search->owners));
+        large_array_new((search->trace->host_count + (size_t)1) * sizeof *search->owners);
     for (uint32_t i = 0; i < search->trace->host_count; i++) {
         uint32_t parent = costs->contexts.parents[i];
         uint8_t state = costs->counted.states[i];
@@ -66,9 +67,9 @@ static uint32_t call_of_op(struct call_search *search, uint32_t op)
     if (search->call_of[op] != NO_CALL)
         return search->call_of[op];
     if (calls->count == calls->capacity) {
-        calls->capacity = calls->capacity ? 2 * calls->capacity : 1024;
         calls->calls =
-            require_memory(realloc(calls->calls, calls->capacity * sizeof *calls->calls));
+            large_array_grown(calls->calls, (calls->count + (size_t)1) * sizeof *calls->calls);
+        calls->capacity = large_array_bytes(calls->calls) / sizeof *calls->calls;
     }
     calls->calls[calls->count] =
         (struct matrix_call){.op = op,
@@ -278,10 +279,9 @@ void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
     size_t pieces = ledger->is_cpu_only ? trace->host_count : trace->device_count;
 
     calls->events = ledger->is_cpu_only ? trace->host : trace->device;
-    search.call_of =
-        require_memory(malloc((trace->host_count + (size_t)1) * sizeof *search.call_of));
+    search.call_of = large_array_new((trace->host_count + (size_t)1) * sizeof *search.call_of);
     memset(search.call_of, 0xff, (trace->host_count + (size_t)1) * sizeof *search.call_of);
-    calls->pieces = require_memory(malloc((pieces + 1) * sizeof *calls->pieces));
+    calls->pieces = large_array_new((pieces + 1) * sizeof *calls->pieces);
     search.units = require_memory(malloc(names + 1));
     memset(search.units, UNIT_NOT_LOOKED_UP, names + 1);
     find_owners(&search);
@@ -290,9 +290,9 @@ void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
     else
         add_kernels(&search);
     price_calls(&search);
-    free(search.call_of);
+    large_array_free(search.call_of);
     free(search.units);
-    free(search.owners);
+    large_array_free(search.owners);
 }
 
 enum price_obstacle obstacle_of_piece(const struct trace *trace, const struct module_costs *costs,
@@ -316,8 +316,8 @@ enum price_obstacle obstacle_of_piece(const struct trace *trace, const struct mo
 
 void matrix_calls_clear(struct matrix_calls *calls)
 {
-    free(calls->calls);
-    free(calls->pieces);
+    large_array_free(calls->calls);
+    large_array_free(calls->pieces);
     free(calls->prices);
     *calls = (struct matrix_calls){0};
 }

@@ -68,7 +68,7 @@ struct work_piece {
 struct matrix_calls {
     struct matrix_call *calls;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
     const struct event *events; /* not owned: trace->device; on a CPU trace->host */
     struct work_piece *pieces;  /* computing kernels: no communication, copies or memsets */
     uint32_t piece_count;

@@ -2,6 +2,7 @@
 #include "efficiency/work_totals.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -188,13 +189,13 @@ void measure_work_totals(struct work_totals *totals, const struct efficiency *ef
     for (size_t i = 0; i < cost_count; i++)
         work.row_of_cost[i] = UINT32_MAX;
     work.is_counted =
-        require_memory(calloc(efficiency->calls.count + (size_t)1, sizeof *work.is_counted));
+        large_array_new((efficiency->calls.count + (size_t)1) * sizeof *work.is_counted);
     add_pieces(&work);
     sum_modules(totals, &efficiency->costs->tree);
     if (totals->operator_count)
         qsort(totals->operators, totals->operator_count, sizeof *totals->operators,
               compare_operators);
-    free(work.is_counted);
+    large_array_free(work.is_counted);
     free(work.row_of_cost);
 }
 

@@ -2,6 +2,7 @@
 #include "ledger/class_timeline.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 
 #include <stdlib.h>
 
@@ -20,9 +21,9 @@ static void append_change(struct class_timeline *timeline, int64_t start_ns, uin
             return;
     }
     if (timeline->count == timeline->capacity) {
-        timeline->capacity = timeline->capacity ? timeline->capacity * 2 : 256;
-        timeline->changes = require_memory(
-            realloc(timeline->changes, timeline->capacity * sizeof(*timeline->changes)));
+        timeline->changes = large_array_grown(timeline->changes,
+                                              (timeline->count + 1) * sizeof(*timeline->changes));
+        timeline->capacity = large_array_bytes(timeline->changes) / sizeof(*timeline->changes);
     }
     timeline->changes[timeline->count++] =
         (struct timeline_change){.start_ns = start_ns, .mask = mask};
@@ -75,7 +76,7 @@ void class_timeline_finish(struct class_timeline *timeline)
 
 void class_timeline_clear(struct class_timeline *timeline)
 {
-    free(timeline->changes);
+    large_array_free(timeline->changes);
     *timeline = (struct class_timeline){0};
 }
 

@@ -2,13 +2,14 @@
 #include "ledger/free_time.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 
 #include <stdlib.h>
 
 void free_time_init(struct free_time *time, const struct class_timeline *timeline, uint32_t classes)
 {
     *time = (struct free_time){.timeline = timeline, .classes = classes};
-    time->before_ns = require_memory(calloc(timeline->count + 1, sizeof *time->before_ns));
+    time->before_ns = large_array_new((timeline->count + 1) * sizeof *time->before_ns);
     for (size_t i = 1; i < timeline->count; i++) {
         const struct timeline_change *from = &timeline->changes[i - 1];
 
@@ -20,7 +21,7 @@ void free_time_init(struct free_time *time, const struct class_timeline *timelin
 
 void free_time_clear(struct free_time *time)
 {
-    free(time->before_ns);
+    large_array_free(time->before_ns);
     *time = (struct free_time){0};
 }
 

@@ -3,6 +3,7 @@
 #include "ledger/idle_gap.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "base/prefix.h"
 
 #include <stdbool.h>
@@ -29,7 +30,7 @@ enum account account_of_host_class(enum host_class class)
 static void mark_graph_nodes(struct device_work *work)
 {
     const struct trace *trace = work->trace;
-    uint8_t *seen = require_memory(calloc((size_t)trace->host_count + 1, 1));
+    uint8_t *seen = large_array_new((size_t)trace->host_count + 1);
     bool *is_graph_name = require_memory(calloc(string_pool_count(&trace->strings), 1));
 
     for (uint32_t id = 0; id < string_pool_count(&trace->strings); id++)
@@ -42,7 +43,7 @@ static void mark_graph_nodes(struct device_work *work)
         work->is_in_graph[i] = seen[launch];
         seen[launch] = 1;
     }
-    free(seen);
+    large_array_free(seen);
     free(is_graph_name);
 }
 
@@ -83,20 +84,20 @@ uint32_t busiest_thread(const struct trace *trace)
 void device_work_init(struct device_work *work, const struct trace *trace, int32_t device)
 {
     *work = (struct device_work){.trace = trace, .main_thread = NO_EVENT};
-    work->events = require_memory(calloc((size_t)trace->device_count + 1, sizeof(*work->events)));
+    work->events = large_array_new(((size_t)trace->device_count + 1) * sizeof(*work->events));
     for (uint32_t i = 0; device >= 0 && i < trace->device_count; i++) {
         if (trace->tracks[trace->device[i].track].device == device)
             work->events[work->count++] = i;
     }
-    work->is_in_graph = require_memory(calloc((size_t)work->count + 1, 1));
+    work->is_in_graph = large_array_new((size_t)work->count + 1);
     mark_graph_nodes(work);
     find_main_thread(work);
 }
 
 void device_work_clear(struct device_work *work)
 {
-    free(work->events);
-    free(work->is_in_graph);
+    large_array_free(work->events);
+    large_array_free(work->is_in_graph);
     *work = (struct device_work){0};
 }
 

@@ -2,6 +2,7 @@
 #include "ledger/kernel_class.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "base/prefix.h"
 
 #include <stdlib.h>
@@ -290,7 +291,7 @@ uint8_t *classify_device_events(const struct trace *trace)
     struct optimizer_ranges ranges = find_optimizer_ranges(trace);
     struct class_cache cache = {.kernels = require_memory(malloc(names)),
                                 .operators = require_memory(malloc(names))};
-    uint8_t *classes = require_memory(malloc((size_t)trace->device_count + 1));
+    uint8_t *classes = large_array_new((size_t)trace->device_count + 1);
 
     memset(cache.kernels, CLASS_NOT_LOOKED_UP, names);
     memset(cache.operators, CLASS_NOT_LOOKED_UP, names);

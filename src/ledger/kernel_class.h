@@ -37,7 +37,7 @@ const char *kernel_class_title(enum kernel_class class); /* "matrix product" */
 bool kernel_class_is_matrix(enum kernel_class class);
 bool kernel_class_is_compute(enum kernel_class class);
 
-/* The class of each of trace->device, [trace->device_count]; free() it. */
+/* The class of each of trace->device, [trace->device_count]; large_array_free() it. */
 uint8_t *classify_device_events(const struct trace *trace);
 
 /* The class an operator's kernels have: "aten::addmm" gives KERNEL_MATMUL. KERNEL_COMPUTE_OTHER

@@ -2,6 +2,7 @@
 #include "ledger/step_ledger.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "ledger/device_timeline.h"
 #include "ledger/gap_events.h"
 #include "ledger/host_activity.h"
@@ -268,7 +269,7 @@ void book_ledger(struct ledger *ledger, const struct trace *trace,
 void ledger_clear(struct ledger *ledger)
 {
     free(ledger->steps);
-    free(ledger->classes);
+    large_array_free(ledger->classes);
     class_timeline_clear(&ledger->timeline);
     *ledger = (struct ledger){0};
 }

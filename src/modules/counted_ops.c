@@ -3,6 +3,7 @@
 
 #include "base/hash_map.h"
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "base/prefix.h"
 #include "modules/known_result.h"
 
@@ -126,7 +127,7 @@ static uint8_t *find_highest_below(const struct counted_ops *ops, const struct t
                                    const uint32_t *parents)
 {
     size_t count = trace->host_count ? trace->host_count : 1;
-    uint8_t *below = require_memory(calloc(count, 1));
+    uint8_t *below = large_array_new(count);
 
     for (uint32_t i = trace->host_count; i-- > 0;) {
         uint8_t kind = (uint8_t)kind_of(ops, i);
@@ -172,14 +173,14 @@ static void choose_ops(struct counted_ops *ops, const struct trace *trace, const
         else
             ops->states[i] = (uint8_t)state_of(ops, i, below[i]);
     }
-    free(below);
+    large_array_free(below);
 }
 
 /* What each autograd node recomputes last: the op, or what is inside it. */
 static uint32_t *find_last_recomputed(const struct counted_ops *ops, const struct trace *trace,
                                       const struct host_contexts *contexts)
 {
-    uint32_t *last = require_memory(malloc((trace->host_count + (size_t)1) * sizeof *last));
+    uint32_t *last = large_array_new((trace->host_count + (size_t)1) * sizeof *last);
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
         uint32_t node = contexts->backward_node[i];
@@ -210,10 +211,11 @@ static bool has_only_saved_inputs(const struct trace *trace, const uint32_t *par
     return true;
 }
 
-/* What launched work of a device, itself or inside it: that was carried out. free() it. */
+/* What launched work of a device, itself or inside it: that was carried out. large_array_free() it.
+ */
 static bool *find_launching(const struct trace *trace, const uint32_t *parents)
 {
-    bool *launches = require_memory(calloc(trace->host_count + (size_t)1, sizeof *launches));
+    bool *launches = large_array_new((trace->host_count + (size_t)1) * sizeof *launches);
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
         uint32_t op = trace_operator_of(trace, i);
@@ -245,8 +247,8 @@ static void mark_doubtful(struct counted_ops *ops, const struct trace *trace,
         if (has_only_saved_inputs(trace, contexts->parents, op))
             ops->states[op] = OP_DOUBTFUL;
     }
-    free(launches);
-    free(last);
+    large_array_free(launches);
+    large_array_free(last);
 }
 
 void count_ops(struct counted_ops *ops, const struct trace *trace,
@@ -255,8 +257,8 @@ void count_ops(struct counted_ops *ops, const struct trace *trace,
     size_t count = trace->host_count ? trace->host_count : 1;
     struct known_results results = {0};
 
-    ops->cost_of = require_memory(malloc(count * sizeof *ops->cost_of));
-    ops->states = require_memory(calloc(count, 1));
+    ops->cost_of = large_array_new(count * sizeof *ops->cost_of);
+    ops->states = large_array_new(count);
     find_known_results(&results, trace, contexts);
     look_up_costs(ops, trace, &results, user);
     known_results_clear(&results);
@@ -268,7 +270,7 @@ void counted_ops_clear(struct counted_ops *ops)
 {
     free(ops->costs);
     free(ops->name_kinds);
-    free(ops->cost_of);
-    free(ops->states);
+    large_array_free(ops->cost_of);
+    large_array_free(ops->states);
     *ops = (struct counted_ops){0};
 }

@@ -2,6 +2,8 @@
 #include "modules/host_context.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
+#include "base/large_sort.h"
 #include "base/prefix.h"
 
 #include <ctype.h>
@@ -136,9 +138,8 @@ static void set_phase(struct context_search *search, uint32_t i)
 static void add_forward_op(struct context_search *search, uint32_t i)
 {
     if (search->op_count == search->op_capacity) {
-        search->op_capacity = search->op_capacity ? 2 * search->op_capacity : 1024;
-        search->ops =
-            require_memory(realloc(search->ops, search->op_capacity * sizeof *search->ops));
+        search->ops = large_array_grown(search->ops, (search->op_count + 1) * sizeof *search->ops);
+        search->op_capacity = large_array_bytes(search->ops) / sizeof *search->ops;
     }
     search->ops[search->op_count++] =
         (struct forward_op){.sequence_number = search->trace->host[i].sequence_number,
@@ -146,11 +147,12 @@ static void add_forward_op(struct context_search *search, uint32_t i)
                             .event = i};
 }
 
-static int compare_forward_ops(const void *a, const void *b)
+static int compare_forward_ops(const void *a, const void *b, void *unused)
 {
     const struct forward_op *left = a;
     const struct forward_op *right = b;
 
+    (void)unused;
     if (left->sequence_number != right->sequence_number)
         return left->sequence_number < right->sequence_number ? -1 : 1;
     if (left->start_ns != right->start_ns)
@@ -266,21 +268,22 @@ void find_host_contexts(struct host_contexts *contexts, const struct trace *trac
     size_t count = trace->host_count ? trace->host_count : 1;
 
     contexts->parents = parents;
-    contexts->modules = require_memory(malloc(count * sizeof *contexts->modules));
-    contexts->backward_node = require_memory(malloc(count * sizeof *contexts->backward_node));
-    contexts->phases = require_memory(malloc(count));
+    contexts->modules = large_array_new(count * sizeof *contexts->modules);
+    contexts->backward_node = large_array_new(count * sizeof *contexts->backward_node);
+    contexts->phases = large_array_new(count);
     find_roles(&search);
     set_marked_modules(&search);
-    if (search.op_count)
-        qsort(search.ops, search.op_count, sizeof *search.ops, compare_forward_ops);
+    sort_large(
+        search.ops, search.op_count,
+        &(struct large_order){.element_bytes = sizeof *search.ops, .compare = compare_forward_ops});
     set_backward_modules(&search);
-    free(search.ops);
+    large_array_free(search.ops);
     free(search.roles);
 }
 
 uint8_t *find_recomputed(const struct host_contexts *contexts, const struct trace *trace)
 {
-    uint8_t *is_recomputed = require_memory(calloc(trace->host_count + (size_t)1, 1));
+    uint8_t *is_recomputed = large_array_new(trace->host_count + (size_t)1);
 
     for (uint32_t i = 0; i < trace->host_count; i++)
         is_recomputed[i] =
@@ -305,9 +308,9 @@ struct device_context find_device_context(const struct host_contexts *contexts,
 
 void host_contexts_clear(struct host_contexts *contexts)
 {
-    free(contexts->parents);
-    free(contexts->modules);
-    free(contexts->phases);
-    free(contexts->backward_node);
+    large_array_free(contexts->parents);
+    large_array_free(contexts->modules);
+    large_array_free(contexts->phases);
+    large_array_free(contexts->backward_node);
     *contexts = (struct host_contexts){0};
 }

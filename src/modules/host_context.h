@@ -34,7 +34,7 @@ struct host_contexts {
 void find_host_contexts(struct host_contexts *contexts, const struct trace *trace,
                         const struct module_tree *tree, uint32_t *parents);
 
-/* Of each of trace->host, whether it is in PHASE_RECOMPUTE; free() it. */
+/* Of each of trace->host, whether it is in PHASE_RECOMPUTE; large_array_free() it. */
 uint8_t *find_recomputed(const struct host_contexts *contexts, const struct trace *trace);
 
 /* Where a piece of a device's work was launched. */

@@ -2,15 +2,11 @@
 #include "modules/host_nesting.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 
 #include <stdlib.h>
 
 /* At least one, so that NULL means that memory ended. */
-static void *new_array(size_t count, size_t element_bytes)
-{
-    return require_memory(calloc(count ? count : 1, element_bytes));
-}
-
 static void nest_thread(uint32_t *parents, const struct trace *trace, const struct track *track)
 {
     uint32_t top = NO_EVENT; /* the latest event that may still be open */
@@ -32,7 +28,7 @@ static void nest_thread(uint32_t *parents, const struct trace *trace, const stru
 
 uint32_t *find_host_parents(const struct trace *trace)
 {
-    uint32_t *parents = new_array(trace->host_count, sizeof *parents);
+    uint32_t *parents = large_array_new(trace->host_count * sizeof *parents);
 
     for (uint32_t i = 0; i < trace->track_count; i++)
         if (!trace->tracks[i].is_device)
@@ -42,7 +38,7 @@ uint32_t *find_host_parents(const struct trace *trace)
 
 int64_t *measure_own_times(const struct trace *trace, const uint32_t *parents)
 {
-    int64_t *own_ns = new_array(trace->host_count, sizeof *own_ns);
+    int64_t *own_ns = large_array_new(trace->host_count * sizeof *own_ns);
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
         own_ns[i] += trace->host[i].duration_ns;

@@ -2,6 +2,7 @@
 #include "modules/module_costs.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "base/prefix.h"
 #include "flops/saturating.h"
 #include "modules/host_nesting.h"
@@ -238,8 +239,8 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     count_ops(&costs->counted, trace, &costs->contexts, options->user);
     costs->modules = require_memory(calloc(costs->tree.count + (size_t)1, sizeof *costs->modules));
     work.own_ns = measure_own_times(trace, parents);
-    work.device_ns = require_memory(calloc(count, sizeof *work.device_ns));
-    work.is_chosen = require_memory(calloc(count, sizeof *work.is_chosen));
+    work.device_ns = large_array_new(count * sizeof *work.device_ns);
+    work.is_chosen = large_array_new(count * sizeof *work.is_chosen);
     add_host_events(&work);
     add_device_events(&work);
     sum_modules(costs);
@@ -252,9 +253,9 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
                                         .is_chosen = work.is_chosen,
                                         .unlaunched_kernels = work.unlaunched_kernels,
                                         .unlaunched_ns = work.unlaunched_ns});
-    free(work.is_chosen);
-    free(work.device_ns);
-    free(work.own_ns);
+    large_array_free(work.is_chosen);
+    large_array_free(work.device_ns);
+    large_array_free(work.own_ns);
 }
 
 void module_costs_clear(struct module_costs *costs)

@@ -1,7 +1,8 @@
 /* Modules out of NVTX ranges that the program put around parts of its model. */
 #include "readers/nsys_sqlite_modules.h"
 
-#include "base/invariant.h"
+#include "base/large_array.h"
+#include "base/large_sort.h"
 #include "base/prefix.h"
 
 #include <stdio.h>
@@ -30,9 +31,9 @@ void module_ranges_add(struct module_ranges *ranges, const struct trace_builder 
     ranges->has_marks =
         ranges->has_marks || has_prefix(string_pool_text(&builder->strings, event->name), "nn:");
     if (ranges->count == ranges->capacity) {
-        ranges->capacity = ranges->capacity ? 2 * ranges->capacity : 1024;
         ranges->ranges =
-            require_memory(realloc(ranges->ranges, ranges->capacity * sizeof *ranges->ranges));
+            large_array_grown(ranges->ranges, (ranges->count + (size_t)1) * sizeof *ranges->ranges);
+        ranges->capacity = large_array_bytes(ranges->ranges) / sizeof *ranges->ranges;
     }
     ranges->ranges[ranges->count++] = (struct module_range){
         .start_ns = event->start_ns,
@@ -43,11 +44,12 @@ void module_ranges_add(struct module_ranges *ranges, const struct trace_builder 
 }
 
 /* By thread and start, what encloses before what is inside. */
-static int compare_ranges(const void *a, const void *b)
+static int compare_ranges(const void *a, const void *b, void *unused)
 {
     const struct module_range *left = a;
     const struct module_range *right = b;
 
+    (void)unused;
     if (left->track != right->track)
         return left->track < right->track ? -1 : 1;
     if (left->start_ns != right->start_ns)
@@ -127,13 +129,15 @@ void module_ranges_mark(struct module_ranges *ranges, struct trace_builder *buil
 
     if (ranges->has_marks || !ranges->has_operators)
         return;
-    qsort(ranges->ranges, ranges->count, sizeof *ranges->ranges, compare_ranges);
+    sort_large(
+        ranges->ranges, ranges->count,
+        &(struct large_order){.element_bytes = sizeof *ranges->ranges, .compare = compare_ranges});
     for (uint32_t i = 0; i < ranges->count; i++)
         walk_over(&modules, &ranges->ranges[i], builder);
 }
 
 void module_ranges_clear(struct module_ranges *ranges)
 {
-    free(ranges->ranges);
+    large_array_free(ranges->ranges);
     *ranges = (struct module_ranges){0};
 }

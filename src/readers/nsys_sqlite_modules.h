@@ -19,7 +19,7 @@ struct module_range {
 struct module_ranges {
     struct module_range *ranges;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
     bool has_operators;
     bool has_marks; /* the program marks its modules itself (nn:...) */
 };

@@ -2,6 +2,7 @@
 #include "trace/event_order.h"
 
 #include "base/invariant.h"
+#include "base/large_sort.h"
 #include "base/radix_sort.h"
 #include "trace/trace_builder.h"
 
@@ -184,10 +185,10 @@ static void sort_by_keys(struct event *events, size_t count, int64_t first_ns, u
     free(scratch);
 }
 
-void sort_events(const struct trace *trace, struct event *events, size_t count,
-                 int (*compare)(const struct trace *, const struct event *, const struct event *))
+static void sort_block(void *elements, size_t count, void *argument)
 {
-    struct ordering order = {.trace = trace, .events = events, .compare = compare};
+    struct event *events = elements;
+    struct ordering *order = argument;
     int64_t first_ns = INT64_MAX;
     int64_t last_ns = INT64_MIN;
     bool is_sorted = true;
@@ -197,13 +198,37 @@ void sort_events(const struct trace *trace, struct event *events, size_t count,
 
         /* Mostly the times tell; only where they are equal the rest is looked at. */
         if (start_ns < last_ns || (start_ns == last_ns && i && is_sorted &&
-                                   compare(trace, &events[i - 1], &events[i]) > 0))
+                                   order->compare(order->trace, &events[i - 1], &events[i]) > 0))
             is_sorted = false;
         if (start_ns < first_ns)
             first_ns = start_ns;
         if (start_ns > last_ns)
             last_ns = start_ns;
     }
+    order->events = events;
     if (!is_sorted)
-        sort_by_keys(events, count, first_ns, (uint64_t)last_ns - (uint64_t)first_ns, &order);
+        sort_by_keys(events, count, first_ns, (uint64_t)last_ns - (uint64_t)first_ns, order);
+}
+
+static int compare_elements(const void *a, const void *b, void *argument)
+{
+    const struct ordering *order = argument;
+    const struct event *left = a;
+    const struct event *right = b;
+
+    if (left->start_ns != right->start_ns)
+        return left->start_ns < right->start_ns ? -1 : 1;
+    return order->compare(order->trace, left, right);
+}
+
+void sort_events(const struct trace *trace, struct event *events, size_t count,
+                 int (*compare)(const struct trace *, const struct event *, const struct event *))
+{
+    struct ordering ordering = {.trace = trace, .compare = compare};
+
+    sort_large(events, count,
+               &(struct large_order){.element_bytes = sizeof *events,
+                                     .compare = compare_elements,
+                                     .sort_block = sort_block,
+                                     .argument = &ordering});
 }

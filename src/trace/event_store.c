@@ -2,62 +2,9 @@
 #include "trace/event_store.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-
-/* The size stands in front of the array, on a line of its own. */
-enum { SIZE_BYTES = 64 };
-
-/* Large pages: the kernel hands out and zeroes 2 MiB at a time, and a fault costs as much as one of
- * 4 KiB. */
-static const size_t large_page_bytes = (size_t)2 * 1024 * 1024;
-
-static char *map_bytes(size_t bytes)
-{
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    return require_memory(memory == MAP_FAILED ? NULL : memory);
-}
-
-/* Memory that begins where a large page does. */
-static char *map_large_pages(size_t bytes)
-{
-    char *memory = map_bytes(bytes + large_page_bytes);
-    size_t in_front = (large_page_bytes - (uintptr_t)memory % large_page_bytes) % large_page_bytes;
-
-    if (in_front)
-        munmap(memory, in_front);
-    if (in_front < large_page_bytes)
-        munmap(memory + in_front + bytes, large_page_bytes - in_front);
-    (void)madvise(memory + in_front, bytes, MADV_HUGEPAGE);
-    return memory + in_front;
-}
-
-void *large_array_new(size_t bytes)
-{
-    const size_t page_bytes = 4096;
-    char *memory;
-
-    require_invariant(bytes <= SIZE_MAX / 2, "that an array fits into memory");
-    bytes = (bytes + SIZE_BYTES + page_bytes - 1) / page_bytes * page_bytes;
-    memory = bytes < large_page_bytes ? map_bytes(bytes) : map_large_pages(bytes);
-    memcpy(memory, &bytes, sizeof bytes);
-    return memory + SIZE_BYTES;
-}
-
-void large_array_free(void *array)
-{
-    size_t bytes;
-    char *memory;
-
-    if (!array)
-        return;
-    memory = (char *)array - SIZE_BYTES;
-    memcpy(&bytes, memory, sizeof bytes);
-    munmap(memory, bytes);
-}
 
 /* The first chunk is small, because most traces are; the others fill one large page. */
 static size_t chunk_events(size_t index)
@@ -68,8 +15,11 @@ static size_t chunk_events(size_t index)
 void event_store_grow(struct event_store *store)
 {
     size_t events = chunk_events(store->chunk_count);
-    struct event *chunk = large_array_new(events * sizeof *chunk);
+    struct event *chunk = large_array_in_memory(events * sizeof *chunk);
 
+    if (store->chunk_count)
+        store->chunks[store->chunk_count - 1] =
+            large_array_put_aside(store->chunks[store->chunk_count - 1]);
     if (store->chunk_count == store->chunk_capacity) {
         store->chunk_capacity = store->chunk_capacity ? store->chunk_capacity * 2 : 16;
         store->chunks =

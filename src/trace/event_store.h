@@ -40,9 +40,4 @@ void event_store_free_chunk(struct event_store *store, size_t index);
 
 void event_store_clear(struct event_store *store);
 
-/* Memory for large arrays, zeroed when first touched and given back to the system at once. Aborts
- * when memory ends. */
-void *large_array_new(size_t bytes);
-void large_array_free(void *array);
-
 #endif

@@ -1,7 +1,7 @@
 /* The one event model. */
 #include "trace/trace.h"
 
-#include "trace/event_store.h"
+#include "base/large_array.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* Makes one trace out of the builders that the threads of a reader have filled. */
 #include "base/hash_map.h"
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "base/worker_threads.h"
 #include "trace/event_order.h"
 #include "trace/half_events.h"
@@ -358,6 +359,7 @@ static void gather_host(struct finish *finish)
                 trace->host[next[event->track]++] = *event;
             }
             event_store_free_chunk(store, c);
+            large_array_rest();
         }
     }
     free(next);
@@ -391,6 +393,7 @@ static struct event *gather(struct finish *finish, bool is_notes, uint32_t *coun
                 events[at++] = *event;
             }
             event_store_free_chunk(store, c);
+            large_array_rest();
         }
     }
     *count = (uint32_t)total;

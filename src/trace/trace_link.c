@@ -1,8 +1,8 @@
 /* Joins kernels with the calls that launched them, and with the operators that did. */
 #include "trace/trace_link.h"
 
+#include "base/large_array.h"
 #include "base/worker_threads.h"
-#include "trace/event_store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +106,12 @@ static void index_make_room(struct id_index *index, uint32_t count, int64_t last
         index->slots[i].event = NO_EVENT;
 }
 
+static void rest_now_and_then(uint32_t i)
+{
+    if (i % LARGE_ARRAY_REST == 0)
+        large_array_rest();
+}
+
 static struct id_index index_new(const struct trace *trace, const struct id_choice *choice)
 {
     struct id_index index = {.host = trace->host, .first_id = INT64_MAX};
@@ -115,6 +121,7 @@ static struct id_index index_new(const struct trace *trace, const struct id_choi
     for (uint32_t i = 0; i < trace->host_count; i++) {
         int64_t id = choice->id(&trace->host[i]);
 
+        rest_now_and_then(i);
         if (trace->host[i].kind != choice->kind || id == NO_ID)
             continue;
         count++;
@@ -129,6 +136,7 @@ static struct id_index index_new(const struct trace *trace, const struct id_choi
     for (uint32_t i = 0; i < trace->host_count; i++) {
         int64_t id = choice->id(&trace->host[i]);
 
+        rest_now_and_then(i);
         if (trace->host[i].kind == choice->kind && id != NO_ID)
             index_add(&index, id, i);
     }
@@ -159,6 +167,7 @@ static void link_launches(struct trace *trace)
         uint32_t launch =
             event->correlation == NO_ID ? NO_EVENT : index_find(&index, event->correlation);
 
+        rest_now_and_then(i);
         trace->launch[i] = launch;
         if (launch == NO_EVENT && is_from_before(&index, event))
             trace->read.earlier_device_events++;
@@ -170,24 +179,39 @@ static void link_launches(struct trace *trace)
     index_free(&index);
 }
 
-/* For each runtime call of one thread, the innermost operator open when it starts. `stack` has room
- * for all events. */
-static void find_enclosing(const struct trace *trace, const struct track *track, uint32_t *stack,
-                           uint32_t *operator_of)
+/* The operators open on a thread, outermost first. */
+struct open_operators {
+    uint32_t *events;
+    size_t capacity;
+};
+
+static void push(struct open_operators *open, size_t depth, uint32_t event)
 {
-    uint32_t depth = 0;
+    if (depth == open->capacity) {
+        open->events = large_array_grown(open->events, (depth + 1) * sizeof *open->events);
+        open->capacity = large_array_bytes(open->events) / sizeof *open->events;
+    }
+    open->events[depth] = event;
+}
+
+/* For each runtime call of one thread, the innermost operator open when it starts. */
+static void find_enclosing(const struct trace *trace, const struct track *track,
+                           struct open_operators *open, uint32_t *operator_of)
+{
+    size_t depth = 0;
 
     for (uint32_t i = track->first_event; i < track->first_event + track->event_count; i++) {
         const struct event *event = &trace->host[i];
 
+        rest_now_and_then(i);
         if (event->kind != EVENT_OPERATOR && event->kind != EVENT_RUNTIME_CALL)
             continue;
-        while (depth && event_end_ns(&trace->host[stack[depth - 1]]) <= event->start_ns)
+        while (depth && event_end_ns(&trace->host[open->events[depth - 1]]) <= event->start_ns)
             depth--;
         if (event->kind == EVENT_OPERATOR)
-            stack[depth++] = i;
+            push(open, depth++, i);
         else
-            operator_of[i] = depth ? stack[depth - 1] : NO_EVENT;
+            operator_of[i] = depth ? open->events[depth - 1] : NO_EVENT;
     }
 }
 
@@ -217,11 +241,11 @@ static void find_by_external_id(struct trace *trace)
 static uint32_t *find_all_enclosing(const struct trace *trace)
 {
     uint32_t *operator_of = large_array_new(trace->host_count * sizeof *operator_of);
-    uint32_t *stack = large_array_new(trace->host_count * sizeof *stack);
+    struct open_operators open = {0};
 
     for (uint32_t i = 0; i < trace->track_count; i++)
-        find_enclosing(trace, &trace->tracks[i], stack, operator_of);
-    large_array_free(stack);
+        find_enclosing(trace, &trace->tracks[i], &open, operator_of);
+    large_array_free(open.events);
     return operator_of;
 }
 

@@ -1,0 +1,43 @@
+/* Arrays that hold something for each event of a trace: memory while they are few, and beyond that
+ * files without a name, so that a trace that is larger than the memory of the machine can be read.
+ *
+ * A file is mapped: its bytes are used as any others. What was not touched for a while is taken out
+ * of the process's resident memory (the kernel keeps it in its page cache while it has room, and
+ * on disk when it has not). Such arrays should be walked in order, or nearly. */
+#ifndef FLOPLEDGER_BASE_LARGE_ARRAY_H
+#define FLOPLEDGER_BASE_LARGE_ARRAY_H
+
+#include <stddef.h>
+
+/* How many MiB of large arrays stay in memory; the environment variable of this name overrides it.
+ * Files are made in $TMPDIR, /var/tmp or /tmp, the first of them that is on a disk with room;
+ * where there is none, everything stays in memory. */
+#define LARGE_ARRAY_MEMORY_VARIABLE "FLOPLEDGER_MEMORY_MIB"
+enum { LARGE_ARRAY_MEMORY_MIB = 96 };
+
+/* Zeroed, aligned to 16 bytes, and given back to the system at once when freed. Aborts when memory
+ * ends. May be called by several threads. */
+void *large_array_new(size_t bytes);
+
+/* The array with room for `bytes` at least and for some more, moved if need be: what it held is
+ * kept, the rest is zeroed. NULL is an empty array. */
+void *large_array_grown(void *array, size_t bytes);
+
+/* For how much there is room: at least for what was asked for. 0 for NULL. */
+size_t large_array_bytes(void *array);
+
+/* One that is filled at once, of 64 KiB at least: in memory whatever else is there. */
+void *large_array_in_memory(size_t bytes);
+
+/* Its content is written to a file where there is more in memory than may be: for what was filled
+ * in memory. Returns where it now is. */
+void *large_array_put_aside(void *array);
+
+/* To be called by loops that do next to nothing for each element, every LARGE_ARRAY_REST elements
+ * or so: takes out of resident memory what has become too much, which another thread does else. */
+void large_array_rest(void);
+enum { LARGE_ARRAY_REST = 1 << 16 };
+
+void large_array_free(void *array);
+
+#endif
