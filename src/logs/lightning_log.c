@@ -19,10 +19,18 @@ enum {
     HAS_TOLD,    /* of steps, before: the first line stands for all that its bar counts */
 };
 
-/* "Epoch 3" */
-static bool take_epoch(struct log_text title, int64_t *epoch)
+/* "Epoch 3"; of "Epoch 70/500" with a bar to 500 the bar counts epochs, and goes on all the time.
+ */
+static bool take_epoch(const struct log_bar *bar, int64_t *epoch)
 {
-    return log_find_word(title, "Epoch ", &title) && log_take_integer(&title, false, epoch);
+    struct log_text title = bar->title;
+    int64_t last;
+
+    if (!log_find_word(title, "Epoch ", &title) || !log_take_integer(&title, false, epoch))
+        return false;
+    if (log_skip(&title, "/") && log_take_integer(&title, false, &last) && last == bar->total)
+        *epoch = 0;
+    return true;
 }
 
 static bool recognises_line(struct log_text line)
@@ -30,8 +38,7 @@ static bool recognises_line(struct log_text line)
     struct log_bar bar;
     int64_t epoch;
 
-    return (log_take_bar(line, &bar) && take_epoch(bar.title, &epoch)) ||
-           log_take_rich_bar(line, &bar);
+    return (log_take_bar(line, &bar) && take_epoch(&bar, &epoch)) || log_take_rich_bar(line, &bar);
 }
 
 static void begin_epoch(int64_t *memory, int64_t epoch, const struct log_bar *bar)
@@ -80,17 +87,17 @@ static enum log_line_use read_bar(struct log_reading *reading, struct log_text l
     int64_t *memory = reading->memory;
     int64_t epoch, length_ns, steps;
 
-    if (!take_epoch(bar->title, &epoch) || bar->total > 1000000000000 || epoch > 1000000)
+    if (!take_epoch(bar, &epoch) || bar->total > 1000000000000 || epoch > 1000000)
         return LOG_LINE_NONE;
     if (epoch != memory[EPOCH] || bar->done < memory[DONE] || bar->elapsed_ns < memory[ELAPSED_NS])
         begin_epoch(memory, epoch, bar);
-    memory[LAST_TOTAL] = bar->total;
+    memory[LAST_TOTAL] = bar->total > 0 ? bar->total : bar->done;
     event.step = memory[BATCHES] + bar->done;
     take_postfix(bar->rest, memory, &event);
     steps = steps_since(memory, &event, bar, had_global);
     length_ns = bar->elapsed_ns - memory[ELAPSED_NS] - memory[VALIDATE_NS];
     if (bar->done == memory[DONE] || steps == 0 ||
-        (bar->elapsed_ns == memory[ELAPSED_NS] && bar->done < bar->total))
+        (bar->elapsed_ns == memory[ELAPSED_NS] && bar->done != bar->total))
         return LOG_LINE_USED;
     if (steps > 0)
         event.each_ns = length_ns > 0 ? length_ns / steps : 0;
@@ -114,7 +121,9 @@ static enum log_line_use read_validation(struct log_reading *reading, struct log
 
     if (!log_find(bar->title, "Validat", &rest))
         return LOG_LINE_NONE;
-    if (bar->done != bar->total)
+    if (bar->total == 0) /* whether it is the last line of it is not known */
+        reading->memory[VALIDATE_NS] = bar->elapsed_ns;
+    if (bar->total == 0 || bar->done != bar->total)
         return LOG_LINE_USED;
     event.each_ns = bar->elapsed_ns;
     reading->memory[VALIDATE_NS] = bar->elapsed_ns;
@@ -130,7 +139,12 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     if (log_take_bar(line, &bar)) {
         enum log_line_use use = read_bar(reading, line, &bar);
 
-        return use == LOG_LINE_NONE ? read_validation(reading, line, &bar) : use;
+        if (use == LOG_LINE_NONE)
+            use = read_validation(reading, line, &bar);
+        if (log_find(bar.rest, "`Trainer.fit` stopped", &rest)) /* printed while the bar was there
+                                                                 */
+            log_tell(reading, line, JOB_END);
+        return use;
     }
     if (log_take_rich_bar(line, &bar))
         return read_bar(reading, line, &bar);

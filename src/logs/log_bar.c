@@ -38,10 +38,36 @@ static bool find_counts(struct log_text line, struct log_text *title, struct log
     return false;
 }
 
+/* "Epoch 0: : 129it [43:14, 20.11s/it, v_num=0]", where it is not known how many there will be. */
+static bool take_counter(struct log_text line, struct log_bar *bar)
+{
+    struct log_text rest, number;
+    const char *at;
+
+    if (!log_find(line, "it [", &rest))
+        return false;
+    at = rest.at - 4;
+    while (at > line.at && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    number = (struct log_text){at, rest.at - 4};
+    if (!log_take_integer(&number, false, &bar->done) || number.at != number.end ||
+        !log_take_clock(&rest, &bar->elapsed_ns) || !log_skip(&rest, ", "))
+        return false;
+    while (at > line.at && (at[-1] == ' ' || at[-1] == ':'))
+        at--;
+    bar->title = (struct log_text){line.at, at};
+    log_skip_spaces(&bar->title);
+    bar->total = 0;
+    bar->rest = rest;
+    return true;
+}
+
 bool log_take_bar(struct log_text line, struct log_bar *bar)
 {
     struct log_text rest;
 
+    if (take_counter(line, bar))
+        return true;
     if (!find_counts(line, &bar->title, &rest) || !take_percentage(&bar->title))
         return false;
     if (!log_take_integer(&rest, false, &bar->done) || !log_skip(&rest, "/") ||

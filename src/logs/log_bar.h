@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* total 0: not known, "Epoch 0: : 129it [43:14, 20.11s/it]" */
 struct log_bar {
     struct log_text title; /* before the percentage; empty without one */
     int64_t done;

@@ -5,6 +5,7 @@
  *     llm.c, main.log  s:19559 trl:3.2217 lr:0.0 norm:0.22
  *     modded-nanogpt   step:1489/1490 train_time:92715ms step_avg:62.27ms
  *     nanochat         step 00010/21400 (0.05%) | loss: 7.1 | ... | dt: 1234.5ms | ... | mfu: 48.1
+ *     build-nanogpt    step    10 | loss: 7.1 | ... | dt: 1234.56ms | tok/sec: 143130.26
  */
 #include "logs/log_format.h"
 
@@ -47,21 +48,35 @@ static bool number_before(struct log_text line, const char *words, struct log_te
         return false;
     at = rest.at - strlen(words);
     number->end = at;
-    while (at > line.at && ((at[-1] >= '0' && at[-1] <= '9') || at[-1] == '.'))
+    while (at > line.at && ((at[-1] >= '0' && at[-1] <= '9') || strchr(".-,", at[-1])))
         at--;
     number->at = at;
     return at < number->end;
 }
 
-/* llm.c's and nanochat's lines begin alike: "step  101/19560". */
+/* "step  101/19560 | ", "step 00010 (0.05%) | ": without the last step only where "dt: " follows.
+ */
+static bool take_head(struct log_text line, struct job_event *event, struct log_text *rest)
+{
+    struct log_text behind;
+
+    if (!log_find_word(line, "step ", rest) || !log_take_integer(rest, false, &event->step))
+        return false;
+    if (log_skip(rest, "/"))
+        return log_take_integer(rest, false, &event->last_step) &&
+               (log_skip(rest, " | ") || log_skip(rest, ":") || log_skip(rest, " ("));
+    return log_find(*rest, "dt: ", &behind) && log_find(*rest, "loss", &behind) &&
+           (log_skip(rest, " | ") || log_skip(rest, "| ") || log_skip(rest, ", ") ||
+            log_skip(rest, " ("));
+}
+
+/* llm.c's, nanochat's and build-nanogpt's lines begin alike. */
 static bool take_step_of_all(struct log_text line, struct job_event *event)
 {
     struct log_text rest, number;
     double real;
 
-    if (!log_find_word(line, "step ", &rest) || !log_take_integer(&rest, false, &event->step) ||
-        !log_skip(&rest, "/") || !log_take_integer(&rest, false, &event->last_step) ||
-        !(log_skip(&rest, " | ") || log_skip(&rest, ":") || log_skip(&rest, " (")))
+    if (!take_head(line, event, &rest))
         return false;
     if (log_find(rest, "loss", &number)) {
         (void)log_skip(&number, ":");
@@ -73,7 +88,7 @@ static bool take_step_of_all(struct log_text line, struct job_event *event)
          log_find(rest, "mfu: ", &number)) &&
         log_take_real(&number, false, &real) && real >= 0.0)
         event->mfu = real / 100.0;
-    if (number_before(rest, " tok/s", &number))
+    if (number_before(rest, " tok/s", &number) || log_find(rest, "tok/sec: ", &number))
         (void)log_take_real(&number, true, &event->tokens_per_second_of_job);
     return event->each_ns != JOB_NOT_KNOWN;
 }

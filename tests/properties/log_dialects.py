@@ -413,7 +413,77 @@ DIALECTS = [
         5005,
         8.0,
     ),
+    Dialect(
+        "nobody knows how many",
+        "Sanity Checking: 0it [00:00, ?it/s]\nEpoch 0: : 0it [00:00, ?it/s]\nValidation: 0it [00:00, ?it/s]\n"
+        + "\n".join(
+            f"Epoch 0: : {s}it [00:{s * 3:02d},  3.00s/it, v_num=0, train_loss=13.0]"
+            for s in range(1, 6)
+        ),
+        "lightning",
+        5,
+        5,
+        15.0,
+    ),
+    Dialect(
+        "a bar of epochs",
+        "\n".join(
+            bar(s, 20, s * 2, f"Epoch {s}/20: ", "v_num=1, train_loss_step=9.58e+3")
+            for s in range(1, 21)
+        )
+        + "`Trainer.fit` stopped: `max_epochs=20` reached.",
+        "lightning",
+        20,
+        20,
+        40.0,
+        more={"ending": "completed"},
+    ),
     # nanoGPT and its relatives
+    Dialect(
+        "build-nanogpt",
+        "\n".join(
+            f"step {s:4d} | loss: 9.22 | lr: 1.8000e-04 | norm: 5.6  | dt: 2000.00ms | tok/sec: 193208.23"
+            for s in range(3)
+        ),
+        "nanogpt",
+        3,
+        2,
+        6.0,
+    ),
+    Dialect(
+        "a bar before the fields",
+        "\n".join(
+            f"step {s:4d}| loss: 9.22 | norm: 5.6  | dt: 2000.00ms | tok/sec: 193,208"
+            for s in range(3)
+        ),
+        "nanogpt",
+        3,
+        2,
+        6.0,
+    ),
+    Dialect(
+        "per cent of a time budget",
+        "".join(
+            f"\rstep {s:05d} ({s}.0%) | loss: 4.12 | lrm: 0.04 | dt: 100ms | tok/sec: 4,429 | mfu: 41.2% | epoch: 1 |"
+            for s in range(9)
+        ),
+        "nanogpt",
+        9,
+        8,
+        0.9,
+    ),
+    Dialect(
+        "no MFU",
+        "\n".join(
+            f"step {s:4d}/74 | loss 4.28 (+nanz)| norm 13.0 (+nanz)| lr 3.00e-04 | 250.00 ms | -100.0% bf16 MFU | 11720 tok/s"
+            for s in range(1, 5)
+        ),
+        "nanogpt",
+        4,
+        4,
+        1.0,
+        more={"mfu": None},
+    ),
     Dialect(
         "an evaluation within an iteration",
         "\n".join(
@@ -559,6 +629,11 @@ def problems_of(dialect: Dialect, sections: dict[str, Any]) -> list[str]:
     rate = sections["job_rates"]["numbers"]["flops_per_second"]["value"]
     if "tflops" in dialect.more and not near(rate and rate / 1e12, dialect.more["tflops"]):
         problems.append(f"rate: {rate}")
+    if "mfu" in dialect.more and sections["job_rates"]["numbers"]["mfu"]["value"] is not None:
+        problems.append(f"MFU: {sections['job_rates']['numbers']['mfu']}")
+    attempts = sections["job_attempts"]["tables"]["attempts"]["rows"]
+    if "ending" in dialect.more and attempts[-1]["why_it_ended"] != dialect.more["ending"]:
+        problems.append(f"ending: {attempts[-1]['why_it_ended']}")
     if "evaluations" in dialect.more and not near(
         (rows["evaluations"] or 0) / 1e9, dialect.more["evaluations"]
     ):
