@@ -5,6 +5,7 @@
 #include "base/percentile.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What becomes of one id. */
 struct growing_row {
@@ -92,12 +93,21 @@ static void take_pieces(struct slack_sums *sums)
         take_host_pieces(sums);
 }
 
-static int longest_first(const void *left, const void *right)
+/* Whose rows are sorted. */
+struct slack_names {
+    const struct trace *trace; /* NULL: rows are of tracks */
+};
+
+/* Numbers of names depend on the order of the events in the file. */
+static int longest_first(const void *left, const void *right, void *context)
 {
     const struct slack_row *a = left, *b = right;
+    const struct slack_names *names = context;
 
     if (a->total_ns != b->total_ns)
         return a->total_ns > b->total_ns ? -1 : 1;
+    if (names->trace)
+        return strcmp(trace_text(names->trace, a->id), trace_text(names->trace, b->id));
     return (a->id > b->id) - (a->id < b->id);
 }
 
@@ -134,6 +144,8 @@ static void sort_slacks(struct slack_sums *sums, size_t id_count)
 static void fill_rows(struct slack_rows *rows, const struct slack_sums *sums,
                       const int64_t *path_ns, size_t id_count)
 {
+    struct slack_names names = {.trace = sums->is_by_name ? sums->path->graph->trace : NULL};
+
     rows->rows = require_memory(calloc(id_count + 1, sizeof *rows->rows));
     for (size_t id = 0; id < id_count; id++) {
         const struct growing_row *row = &sums->of_id[id];
@@ -148,7 +160,7 @@ static void fill_rows(struct slack_rows *rows, const struct slack_sums *sums,
                                    .least_ns = percentile_of(slacks_ns, row->count, 0),
                                    .median_ns = percentile_of(slacks_ns, row->count, 50)};
     }
-    qsort(rows->rows, rows->count, sizeof *rows->rows, longest_first);
+    qsort_r(rows->rows, rows->count, sizeof *rows->rows, longest_first, &names);
 }
 
 static void make_rows(struct slack_rows *rows, const struct steps_path *path, bool is_by_name)

@@ -19,7 +19,8 @@ struct slack_row {
 
 /* Zeroed is empty. */
 struct slack_rows {
-    struct slack_row *rows; /* [count]: the longest total first, of equal ones the lower id */
+    struct slack_row *rows; /* [count]: the longest total first, of equal ones by name, or by track
+                             */
     size_t count;
 };
 
