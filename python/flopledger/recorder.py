@@ -208,7 +208,7 @@ class Recorder:
         self.running.poll_at = now + POLL_NS
         self.running.memory_bytes = device_memory_high_water()
         self.record.check_clock()
-        self.hooks.watch_checkpoints()
+        self.hooks.watch_imported()
         if self.requests.current is None and self.requests.look() is not None:
             self.take_request()
 

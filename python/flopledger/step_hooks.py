@@ -5,6 +5,7 @@ What happens in each step is seen by the hooks of running_step.py, or of running
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
@@ -41,6 +42,15 @@ CHECKPOINTS = (
     ("megatron.training.training", "load_checkpoint", step_record.RESTORE),
 )
 
+# What is given numbers to log: a dictionary of them, or a name and a number.
+LOGS = (
+    ("transformers.trainer", "Trainer.log"),
+    ("torch.utils.tensorboard.writer", "SummaryWriter.add_scalar"),
+    ("lightning.fabric.loggers.csv_logs", "CSVLogger.log_metrics"),
+)
+WORDS_OF_A_TRAINING_LOSS = {"loss", "train", "training", "step", "batch", "lm", "total"}
+SUMMARY = "train_runtime"  # of Trainer: its loss is the mean of the whole run
+
 
 class StepHooks:
     """Puts hooks around torch's functions, and takes them away again."""
@@ -55,7 +65,7 @@ class StepHooks:
         self.running.end_false_evaluation = self.end_false_evaluation
         self.undo: list[Callable[[], None]] = []
         self.is_on = False
-        self.watched: set[tuple[str, str]] = set()  # of CHECKPOINTS
+        self.watched: set[tuple[str, str]] = set()  # of CHECKPOINTS and LOGS
         self.evaluated = 0  # id of the module whose eval() began it
         self.frozen: set[int] = set()  # modules that stay in eval() while others train
         self.undo_train: Callable[[], None] | None = None
@@ -82,24 +92,34 @@ class StepHooks:
         for module in (autograd, autograd.graph):
             if hasattr(module, "_engine_run_backward"):
                 self.replace(module, "_engine_run_backward", running.around_backward)
-        self.replace(torch.nn.Module, "eval", self.around_eval)
+        for kind in (torch.nn.Module, *subclasses_with(torch.nn.Module, "eval")):
+            self.replace(kind, "eval", self.around_eval)
         for name in ("item", "tolist", "__float__", "numpy"):
             self.replace(torch.Tensor, name, running.around_item)
         self.replace(torch.Tensor, "cpu", running.around_copy)
         self.replace(torch.amp.GradScaler, "scale", self.around_scale)
-        self.watch_checkpoints()
+        self.watch_imported()
 
-    def watch_checkpoints(self) -> None:
-        """Of what is imported by now: called again from time to time."""
+    def watch_imported(self) -> None:
+        """What saves checkpoints and logs, as far as it is imported: called again from time to time."""
         for module_name, path, kind in CHECKPOINTS:
-            module = sys.modules.get(module_name)
-            if module is None or (module_name, path) in self.watched:
-                continue
-            holder, _, name = path.rpartition(".")
-            owner: Any = getattr(module, holder, None) if holder else module
-            if callable(getattr(owner, name, None)):
-                self.watched.add((module_name, path))
+            owner, name = self.find(module_name, path)
+            if owner is not None:
                 self.watch_span(owner, name, kind)
+        for module_name, path in LOGS:
+            owner, name = self.find(module_name, path)
+            if owner is not None:
+                self.replace(owner, name, self.around_log)
+
+    def find(self, module_name: str, path: str) -> tuple[Any, str]:
+        """The module or class that has it, once; else None."""
+        module = sys.modules.get(module_name)
+        holder, _, name = path.rpartition(".")
+        owner: Any = getattr(module, holder, None) if holder else module
+        if (module_name, path) in self.watched or not callable(getattr(owner, name, None)):
+            return None, name
+        self.watched.add((module_name, path))
+        return owner, name
 
     def watch_span(self, owner: Any, name: str, kind: int) -> None:
         original = getattr(owner, name)
@@ -177,6 +197,23 @@ class StepHooks:
             return original(scaler, outputs)
 
         return scale
+
+    def around_log(self, original: Any) -> Any:
+        def log(*arguments: Any, **keywords: Any) -> Any:
+            if not self.is_other_thread():
+                value = logged_loss(*arguments[1:3], **keywords)
+                if value is not None:
+                    self.note_logged(value)
+            return original(*arguments, **keywords)
+
+        return log
+
+    def note_logged(self, value: float) -> None:
+        """Where the program read none of the tensor itself: what it logs may be a mean of some steps."""
+        running = self.running
+        step = running.step if running.backward != NOT_KNOWN else running.step - 1
+        if step > 0 and running.read_step < step:
+            running.tell_loss(value, step)
 
     # ------------------------------------------------------------------------------------------------------------------
     # Evaluation and checkpoints
@@ -269,6 +306,29 @@ class StepHooks:
 def vars_of(module: Any) -> dict[str, Any]:
     """Without asking a module that makes its attributes when they are asked for."""
     return module.__dict__ if isinstance(module, ModuleType) else {}
+
+
+def subclasses_with(kind: Any, name: str) -> list[Any]:
+    """Those that have a method `name` of their own, and need not call that of `kind`."""
+    found, to_see = set(), [kind]
+    while to_see:
+        for each in to_see.pop().__subclasses__():
+            if each not in found:
+                found.add(each)
+                to_see.append(each)
+    return [each for each in found if callable(vars(each).get(name))]
+
+
+def logged_loss(first: Any = None, second: Any = None, **keywords: Any) -> float | None:
+    """The loss in training among what is logged, if it is a number already: no tensor is read."""
+    logs = first if isinstance(first, dict) else {first: second}
+    for given in keywords.values():
+        logs = given if isinstance(given, dict) else logs
+    for name, value in logs.items():
+        words = set(re.findall("[a-z]+", name.lower())) if isinstance(name, str) else set()
+        if "loss" in words and words <= WORDS_OF_A_TRAINING_LOSS and SUMMARY not in logs:
+            return float(value) if isinstance(value, (int, float)) else None
+    return None
 
 
 def sizes_of(batch: Any) -> tuple[int, int]:

@@ -33,7 +33,7 @@ del sys.argv[1]
 
 from flopledger import step_record  # noqa: E402
 from flopledger.running_step import RunningStep  # noqa: E402
-from flopledger.step_hooks import StepHooks  # noqa: E402
+from flopledger.step_hooks import StepHooks, logged_loss  # noqa: E402
 
 KINDS: dict[str, Any] = {"Python": RunningStep}
 try:
@@ -323,6 +323,41 @@ class Sums(Both):
             if type(running) is not RunningStep:
                 self.assertTrue(running.ends_plain_step(self.optimizer))
                 self.assertEqual(running.step, 2)
+
+
+class Logged(Both):
+    def test_which_number_is_the_loss(self) -> None:
+        for arguments, expected in (
+            (({"loss": 0.5, "learning_rate": 1.0},), 0.5),
+            (({"train/loss_step": 2},), 2.0),
+            (({"loss": 0.5, "train_runtime": 9.0},), None),  # the mean of the whole run
+            (({"eval_loss": 0.5, "val_loss": 0.5, "loss_scale": 1.0},), None),
+            (("Loss/train", 0.5), 0.5),
+            (("Loss/val", 0.5), None),
+            (("loss", Tensor(())), None),  # which would have to be read
+            ((7,), None),
+            ((), None),
+        ):
+            self.assertEqual(logged_loss(*arguments), expected, arguments)
+        self.assertEqual(logged_loss(metrics={"lm loss": 0.5}), 0.5)
+
+    def test_it_is_of_the_step_it_is_logged_in(self) -> None:
+        for running in self.each():
+            Log = type("Log", (), {"log": lambda self, logs: None})
+            self.hooks.replace(Log, "log", self.hooks.around_log)
+            Log().log({"loss": 9.0})  # no step has ended
+            for number in range(3):
+                Engine.backward((Tensor((), "float", 64),))
+                if number == 1:
+                    Log().log({"loss": 1.0})
+                self.step()
+                if number != 1:
+                    Log().log({"loss": float(number)})
+            running.flush_loss()
+            losses = [(entry[2], entry[13]) for entry in self.writer.entries[1:]]
+            self.assertEqual(losses[-1], (3, 2.0))
+            self.assertEqual([entry[13] for entry in self.steps()[1:2]], [1.0])
+            self.assertEqual(self.writer.entries[1][:3], (step_record.LOSS, 0, 1))
 
 
 @unittest.skipUnless("C" in KINDS, "the extension was not built")

@@ -63,9 +63,18 @@ def evaluate(model: nn.Module) -> None:
     model.train()
 
 
+class Model(nn.Sequential):
+    """With an eval() of its own, as the models of transformers have."""
+
+    def eval(self) -> nn.Module:
+        return self.train(False)
+
+
 def train() -> None:
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Embedding(WORDS, 16), nn.Dropout(0.1), nn.Linear(16, WORDS))
+    model = (Model if KIND == "plain" else nn.Sequential)(
+        nn.Embedding(WORDS, 16), nn.Dropout(0.1), nn.Linear(16, WORDS)
+    )
     optimizer = torch.optim.AdamW(model.parameters())
     resumed = os.environ.get("RESUMED")
     if resumed:
