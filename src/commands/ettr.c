@@ -246,7 +246,7 @@ static bool print_job(char **paths, int count, const struct ettr_settings *setti
     SCOPED(job_accounts) accounts = {0};
     SCOPED(job_windows) windows = {0};
     SCOPED(results) results = {0};
-    struct kept_parts kept;
+    struct kept_parts kept = {0};
     struct job_reading reading;
     struct job_rates rates;
     struct job_step_times times;
@@ -287,7 +287,8 @@ static bool print_job(char **paths, int count, const struct ettr_settings *setti
     job_failures_fill(&failures, &job, &accounts);
     job_windows_read(&windows, &results, &job, &peaks);
     traced = job_windows_steps(&windows);
-    kept_parts_fill(&kept, &job, &accounts, &traced);
+    if (windows.is_of_records)
+        kept_parts_fill(&kept, &job, &accounts, &traced);
     fill_page(&page, count == 1 ? paths[0]
                                 : results_format(&results, "%s and %d more", paths[0], count - 1));
     return print_or_export(&results, settings, error) && judge_reading(&reading, error);

@@ -221,10 +221,22 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     return LOG_LINE_USED;
 }
 
+/* A line without any of these is none of the above. */
+static const char *const line_words[] = {"%|",
+                                         "% ",
+                                         "'epoch': ",
+                                         "\"step\": ",
+                                         "Continuing training from global step ",
+                                         "***** Running training",
+                                         "Saving model checkpoint to ",
+                                         "Training completed. Do not forget",
+                                         NULL};
+
 const struct log_format hf_trainer_log_format = {
     .name = "hf-trainer",
     .summary = "Hugging Face Trainer: {'loss': 2.1, ..., 'epoch': 0.1} and its progress bar",
     .recognises = recognises_line,
     .may_recognise = may_recognise_line,
     .read = read_line,
+    .words = line_words,
 };

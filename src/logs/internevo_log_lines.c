@@ -115,9 +115,19 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     return LOG_LINE_USED;
 }
 
+/* A line without any of these is none of the above. */
+static const char *const line_words[] = {"tgs (tokens/gpu/second)=",
+                                         "Distributed environment is initialized",
+                                         "Saving checkpoint to ",
+                                         "save ckpt use ",
+                                         "===Resume training from ",
+                                         "===New Run ",
+                                         NULL};
+
 const struct log_format internevo_log_lines_format = {
     .name = "internevo",
     .summary = "InternEvo, InternLM: 'tflops=63.2 step=0 loss=11.6 tgs (tokens/gpu/second)=...'",
     .recognises = recognises_line,
     .read = read_line,
+    .words = line_words,
 };

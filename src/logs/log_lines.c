@@ -31,7 +31,7 @@ static struct log_text without_escapes(struct log_lines *lines, struct log_text 
 {
     size_t length = log_text_length(line), used = 0;
 
-    if (!memchr(line.at, escape, length) && !memchr(line.at, '\0', length))
+    if (!lines->has_escapes || (!memchr(line.at, escape, length) && !memchr(line.at, '\0', length)))
         return line;
     if (lines->clean_bytes < length) {
         lines->clean = require_memory(realloc(lines->clean, length));
@@ -48,6 +48,16 @@ static struct log_text without_escapes(struct log_lines *lines, struct log_text 
     return (struct log_text){lines->clean, lines->clean + used};
 }
 
+/* Most logs have none of these: then no line need be searched for them. */
+static void look_over(struct log_lines *lines)
+{
+    const char *text = lines->window.text;
+    size_t length = lines->window.length;
+
+    lines->has_returns = length > 0 && memchr(text, '\r', length);
+    lines->has_escapes = length > 0 && (memchr(text, escape, length) || memchr(text, '\0', length));
+}
+
 /* More text behind what is left of the window; false at the end. */
 static bool read_on(struct log_lines *lines)
 {
@@ -57,14 +67,16 @@ static bool read_on(struct log_lines *lines)
         return false;
     lines->is_at_end = !input_stream_next(lines->input, left, &lines->window);
     lines->at = 0;
+    look_over(lines);
     return !lines->is_at_end;
 }
 
 /* The end of the line that begins at `from`; NULL: not in the window. */
-static const char *end_of_line(const char *from, size_t length)
+static const char *end_of_line(const struct log_lines *lines, const char *from, size_t length)
 {
     const char *feed = memchr(from, '\n', length);
-    const char *back = memchr(from, '\r', feed ? (size_t)(feed - from) : length);
+    const char *back =
+        lines->has_returns ? memchr(from, '\r', feed ? (size_t)(feed - from) : length) : NULL;
 
     return back ? back : feed;
 }
@@ -72,7 +84,8 @@ static const char *end_of_line(const char *from, size_t length)
 /* Drops what is left of a line that was cut; false where the end is not in the window. */
 static bool skip_line(struct log_lines *lines)
 {
-    const char *end = end_of_line(lines->window.text + lines->at, lines->window.length - lines->at);
+    const char *end =
+        end_of_line(lines, lines->window.text + lines->at, lines->window.length - lines->at);
 
     lines->at = end ? (size_t)(end - lines->window.text) + 1 : lines->window.length;
     lines->is_skipping = !end;
@@ -98,7 +111,7 @@ bool log_lines_next(struct log_lines *lines, struct log_text *line)
                 return false;
             continue;
         }
-        end = length ? end_of_line(from, length) : NULL;
+        end = length ? end_of_line(lines, from, length) : NULL;
         if (!end && length >= LOG_LINE_BYTES_MAX) {
             lines->long_lines++;
             lines->is_skipping = true;

@@ -19,6 +19,8 @@ struct log_lines {
     size_t at;        /* what is handed out of the window */
     bool is_skipping; /* what is left of a line that was cut */
     bool is_at_end;
+    bool has_returns; /* the window has carriage returns */
+    bool has_escapes; /* the window has escape sequences or zero bytes */
     int64_t long_lines;
     char *clean; /* the line without escape sequences; owned */
     size_t clean_bytes;

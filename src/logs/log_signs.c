@@ -81,10 +81,14 @@ static struct log_text without_rank(struct log_text line)
     return line;
 }
 
+/* What the names of exceptions end with. */
+static const char *const exception_endings[] = {"Error", "Exception", "Interrupt", "Timeout",
+                                                "Failure"};
+enum { EXCEPTION_ENDINGS = sizeof exception_endings / sizeof *exception_endings };
+
 /* Is it "torch.distributed.DistBackendError: ..."? The name of an exception, with its text. */
 static bool is_exception(struct log_text line)
 {
-    static const char *const endings[] = {"Error", "Exception", "Interrupt", "Timeout", "Failure"};
     const char *at = line.at;
     size_t length;
 
@@ -93,10 +97,10 @@ static bool is_exception(struct log_text line)
     length = (size_t)(at - line.at);
     if (length == 0 || !isalpha((unsigned char)*line.at) || (at < line.end && *at != ':'))
         return false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t ending = strlen(endings[i]);
+    for (size_t i = 0; i < EXCEPTION_ENDINGS; i++) {
+        size_t ending = strlen(exception_endings[i]);
 
-        if (length >= ending && memcmp(at - ending, endings[i], ending) == 0)
+        if (length >= ending && memcmp(at - ending, exception_endings[i], ending) == 0)
             return at < line.end || length > ending;
     }
     return false;
@@ -208,9 +212,25 @@ void log_signs_read(const struct log_signs *table, struct log_reading *reading,
         tell_ending(reading, line, JOB_CRASH, said);
         reading->is_in_traceback = false;
     } else {
-        struct job_event event = log_event(reading, line, JOB_SIGN_OF_LIFE);
-
-        if (event.time_ns != JOB_NOT_KNOWN)
-            job_add(reading->job, &event);
+        log_signs_read_time(reading, line);
     }
+}
+
+void log_signs_read_time(struct log_reading *reading, struct log_text line)
+{
+    struct job_event event;
+
+    if (!log_may_have_time(line))
+        return;
+    event = log_event(reading, line, JOB_SIGN_OF_LIFE);
+    if (event.time_ns != JOB_NOT_KNOWN)
+        job_add(reading->job, &event);
+}
+
+void log_signs_add_words(struct log_words *words)
+{
+    for (size_t i = 0; i < SIGN_COUNT; i++)
+        log_words_add(words, signs[i].words);
+    for (size_t i = 0; i < EXCEPTION_ENDINGS; i++)
+        log_words_add(words, exception_endings[i]);
 }

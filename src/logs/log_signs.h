@@ -4,6 +4,7 @@
 #define FLOPLEDGER_LOGS_LOG_SIGNS_H
 
 #include "logs/log_format.h"
+#include "logs/log_words.h"
 
 #include <stdint.h>
 
@@ -17,6 +18,11 @@ void log_signs_init(struct log_signs *signs);
 
 void log_signs_read(const struct log_signs *signs, struct log_reading *reading,
                     struct log_text line);
+
+/* Adds words to a table: a line with none of them is nothing to log_signs_read but perhaps a time,
+ * which log_signs_read_time takes. */
+void log_signs_add_words(struct log_words *words);
+void log_signs_read_time(struct log_reading *reading, struct log_text line);
 
 /* At the end of the file: a traceback of which the last line is missing. */
 void log_signs_finish(struct log_reading *reading);

@@ -9,6 +9,9 @@ static const int64_t ns_per_second = 1000000000;
 /* Behind so many characters of a line no time is looked for. */
 enum { TIME_WITHIN = 72 };
 
+/* A date before the time of day has no more. */
+enum { DATE_WITHIN = 128 };
+
 /* glog tells no year: this one has a 29th of February. */
 enum { YEAR_NOT_KNOWN = 1972 };
 
@@ -380,6 +383,20 @@ static bool is_writer(struct log_text line, const char *word, const char *end)
 static bool may_begin(struct log_text line, const char *at)
 {
     return at == line.at || strchr(" \t[(", at[-1]);
+}
+
+/* Each time has "23:41:1" in it. */
+bool log_may_have_time(struct log_text line)
+{
+    struct log_text text = line;
+
+    if (log_text_length(text) > TIME_WITHIN + DATE_WITHIN)
+        text.end = text.at + TIME_WITHIN + DATE_WITHIN;
+    while (log_skip_past(&text, ':'))
+        if (text.at - line.at > 2 && line.end - text.at > 3 && text.at[2] == ':' &&
+            is_digit(text.at[-2]) && is_digit(text.at[0]) && is_digit(text.at[1]))
+            return true;
+    return false;
 }
 
 bool log_find_time(struct log_text line, struct log_time *time, struct log_text *rest)

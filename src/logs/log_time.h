@@ -32,6 +32,9 @@ bool log_take_time(struct log_text *text, struct log_time *time);
 /* Seconds since 1970 with a fraction, as "1739210331.717398": moves behind them. */
 bool log_take_epoch(struct log_text *text, int64_t *ns);
 
+/* False: log_find_time finds none. True: it may. */
+bool log_may_have_time(struct log_text line);
+
 /* The time that stands before what a line says, behind ranks, levels and the like at most (one of
  * no known day only where the line begins with it); `rest` is what follows. */
 bool log_find_time(struct log_text line, struct log_time *time, struct log_text *rest);

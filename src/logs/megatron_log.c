@@ -322,48 +322,10 @@ static enum log_line_use read_mark(struct log_reading *reading, struct log_text 
     return LOG_LINE_NONE;
 }
 
-/* Can the line be any of the above? They all have one of few words; one look at each letter, since
- * most lines have none. */
-static bool may_tell(struct log_text line)
-{
-    for (; line.at < line.end; line.at++) {
-        struct log_text word = line;
-
-        switch (*line.at) {
-        case 'i':
-            if (log_skip(&word, "iteration"))
-                return true;
-            break;
-        case 'c':
-            if (log_skip(&word, "checkpoint"))
-                return true;
-            break;
-        case 'e':
-            if (log_skip(&word, "evaluate") || log_skip(&word, "exiting program"))
-                return true;
-            break;
-        case 'd':
-            if (log_skip(&word, "datetime: "))
-                return true;
-            break;
-        case 's':
-            if (log_skip(&word, "step="))
-                return true;
-            break;
-        default:
-            break;
-        }
-    }
-    return false;
-}
-
 static enum log_line_use read_line(struct log_reading *reading, struct log_text line)
 {
-    enum log_line_use use;
+    enum log_line_use use = read_iteration(reading, line);
 
-    if (!may_tell(line))
-        return LOG_LINE_NONE;
-    use = read_iteration(reading, line);
     if (use == LOG_LINE_NONE)
         use = read_timers(reading, line);
     if (use == LOG_LINE_NONE)
@@ -375,11 +337,26 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     return use;
 }
 
+/* A line without any of these is none of the above. */
+static const char *const line_words[] = {"iteration",
+                                         "evaluate",
+                                         "save-checkpoint",
+                                         "load-checkpoint",
+                                         "saved checkpoint",
+                                         "loading checkpoint",
+                                         "distributed checkpoint",
+                                         "loaded checkpoint",
+                                         "exiting program",
+                                         "] datetime: ",
+                                         "step=",
+                                         NULL};
+
 const struct log_format megatron_log_format = {
     .name = "megatron",
     .summary =
         "Megatron-LM, Megatron-DeepSpeed, Megatron-core, Primus: ' iteration 10/ 1000 | ...'",
     .recognises = recognises_line,
     .read = read_line,
+    .words = line_words,
     .goes_on = goes_on,
 };

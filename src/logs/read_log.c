@@ -7,6 +7,7 @@
 #include "logs/log_pattern.h"
 #include "logs/log_signs.h"
 #include "logs/log_time.h"
+#include "logs/log_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,9 @@ struct log_walk {
     struct log_reading reading;
     struct log_outcome *outcome;
     struct log_signs signs;
-    char wrapped[WRAPPED_BYTES_MAX]; /* the beginning of a line that goes on */
+    struct log_words words;                /* a line with none of them tells at most a time, */
+    const struct log_format *words_format; /* as long as this is the format; NULL: there are none */
+    char wrapped[WRAPPED_BYTES_MAX];       /* the beginning of a line that goes on */
     size_t wrapped_bytes;
     int wrapped_lines;
     bool is_format_weak; /* told by a line that several programs write */
@@ -202,6 +205,32 @@ static void settle_format(struct log_walk *walk, struct log_text line)
         walk->outcome->format = format;
 }
 
+/* Words of what any program writes, and those of the format. */
+static void settle_words(struct log_walk *walk)
+{
+    const struct log_format *format = walk->outcome->format;
+
+    if (walk->words_format == format)
+        return;
+    walk->words_format = format && format->words ? format : NULL;
+    if (!walk->words_format)
+        return;
+    memset(&walk->words, 0, sizeof walk->words);
+    log_signs_add_words(&walk->words);
+    for (const char *const *word = format->words; *word; word++)
+        log_words_add(&walk->words, *word);
+}
+
+/* Tells the line nothing but perhaps a time? Most lines of a log do. */
+static bool is_other_line(struct log_walk *walk, struct log_text line)
+{
+    if (!walk->outcome->format || walk->outcome->format->gives_way || walk->is_format_weak ||
+        walk->wrapped_bytes)
+        return false;
+    settle_words(walk);
+    return walk->words_format && !log_words_find_any(&walk->words, line);
+}
+
 static void read_line(struct log_walk *walk, struct log_text line)
 {
     enum log_line_use use = LOG_LINE_NONE;
@@ -210,6 +239,10 @@ static void read_line(struct log_walk *walk, struct log_text line)
         line.end--;
     if (line.at == line.end)
         return;
+    if (is_other_line(walk, line)) {
+        log_signs_read_time(&walk->reading, line);
+        return;
+    }
     settle_format(walk, line);
     if (walk->outcome->format)
         use = read_wrapped(walk, line);

@@ -153,9 +153,22 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     return read_training(reading, line) ? LOG_LINE_USED : read_mark(reading, line);
 }
 
+/* A line without any of these is none of the above. */
+static const char *const line_words[] = {"step:",
+                                         "device mesh with ",
+                                         "Training starts at step ",
+                                         "Training completed",
+                                         "Starting job: ",
+                                         "the checkpoint",
+                                         "full checkpoint",
+                                         "model only checkpoint",
+                                         "weights only checkpoint",
+                                         NULL};
+
 const struct log_format torchtitan_log_format = {
     .name = "torchtitan",
     .summary = "torchtitan: 'step: 10  loss: 10.7  memory: ...  tps: 7,034  tflops: ...'",
     .recognises = recognises_line,
     .read = read_line,
+    .words = line_words,
 };
