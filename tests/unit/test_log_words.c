@@ -43,7 +43,6 @@ static void words_are_found_wherever_they_stand(void **state)
         memset(line, 'x', sizeof line);
         for (size_t i = 0; i < strlen("step="); i++)
             line[place + i] = "step="[i];
-                                                         */
         assert_true(log_words_find_any(words, (struct log_text){line, line + 40}));
         assert_false(log_words_find_any(words, (struct log_text){line, line + place + 4}));
     }
