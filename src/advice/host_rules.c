@@ -38,7 +38,7 @@ bool check_data_loading(struct advice_case *advice, struct advice_claim *claim)
     claim->evidence = loader_evidence(advice);
     claim->try_this = "more or faster DataLoader workers (num_workers, prefetch_factor), a faster "
                       "decoder, data nearby";
-    if (name && strstr(name, "SingleProcess"))
+    if (name && makes_batches_itself(name))
         claim->try_this = "DataLoader(num_workers=4 or more, pin_memory=True): now num_workers=0, "
                           "and batches are made in the training process";
     claim->confidence = CONFIDENCE_HIGH;

@@ -3,6 +3,7 @@
 #include "analyses/chosen_events.h"
 #include "analyses/steps_study.h"
 #include "base/apportion.h"
+#include "replay/loader_cost.h"
 #include "replay/replay_study.h"
 
 #include <inttypes.h>
@@ -130,11 +131,10 @@ static void add_change(struct results *results, struct table *table,
         fill_unknown(cells, "a trace whose replay is within 2 % of the recording", has_ranges);
 }
 
-static bool has_ranges(const struct analysis_input *input)
+static bool has_ranges(const struct analysis_input *input, const struct replay_study *study)
 {
     for (size_t i = 0; i < input->options->scenario_count; i++)
-        if (scenario_has_word(&input->options->scenarios[i], SCENARIO_WORD_WORKERS,
-                              input->trace->facts.rank))
+        if (loader_moves(&study->graph, &input->options->scenarios[i]))
             return true;
     return false;
 }
@@ -151,16 +151,17 @@ static void add_changes(struct results *results, struct section *section,
         [LEAST_SPEEDUP] = {"least_speedup", "at least", UNIT_NUMBER, 0, false},
         [MOST_SPEEDUP] = {"most_speedup", "at most", UNIT_NUMBER, 0, false},
     };
-    bool with_ranges = has_ranges(input);
+    bool with_ranges = has_ranges(input, study);
     struct table *table =
         section_add_table(results, section, "changes", "Replayed with a change", columns,
                           with_ranges ? sizeof columns / sizeof *columns : (size_t)LEAST_SPEEDUP);
 
     table->note = with_ranges
                       ? "\"By removal alone\": the time is only taken out of its accounts, and "
-                        "nothing else moves. \"data=workers\": at least, if the workers share the "
-                        "core of the thread that launches; at most, if they have cores of their "
-                        "own; the trace does not tell, and the step is half-way."
+                        "nothing else moves. Where other processes load the data: at least, if "
+                        "they share the core of the thread that launches; at most, if they have "
+                        "cores of their own; the trace does not tell, and the step is what is had "
+                        "at least."
                       : "\"By removal alone\": the time is only taken out of its accounts, and "
                         "nothing else moves.";
     for (size_t i = 0; i < input->options->scenario_count; i++)

@@ -91,7 +91,7 @@ static const struct option report_options[] = {
      .parse = keep_what_if,
      .accepts = "at most 32 of them",
      .help = "replay the steps with this change and print how long they would take: data=0 (no "
-             "time in the data loader), data=workers (other processes load), host=graphs (as with "
+             "waiting for data), data=workers (other processes load), host=graphs (as with "
              "CUDA graphs), host=0, launch=0, sync=0, communication/2, copies=0, matrix*0.5, "
              "device/2, recompute=0, kernel:REGEX*0.7, of several ranks waiting=0, waiting@7=0 "
              "(nobody waits for rank 7), host@7*0.9 (rank 7 only), several at once with commas; "

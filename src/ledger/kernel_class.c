@@ -197,6 +197,11 @@ bool is_data_loading(const char *name)
     return is_hash_data_range(name);
 }
 
+bool makes_batches_itself(const char *name)
+{
+    return strstr(name, "_SingleProcessDataLoaderIter") != NULL;
+}
+
 /* The Optimizer.step ranges of all threads, in the order of trace->host: by track, then start. */
 struct optimizer_ranges {
     uint32_t *events; /* indices in trace->host */

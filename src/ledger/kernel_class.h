@@ -50,4 +50,7 @@ enum kernel_class kernel_class_of_name(const char *kernel_name);
 /* The host call or range is data loading: "enumerate(DataLoader)#...__next__" and the like. */
 bool is_data_loading(const char *name);
 
+/* Of such a name: the thread that asks for a batch makes it (num_workers=0). */
+bool makes_batches_itself(const char *name);
+
 #endif

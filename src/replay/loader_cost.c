@@ -13,13 +13,20 @@ static double loader_ns(const struct trace_graph *graph)
     return sum_ns;
 }
 
+bool loader_moves(const struct trace_graph *graph, const struct scenario *scenario)
+{
+    int64_t rank = graph->trace->facts.rank;
+
+    return scenario_has_word(scenario, SCENARIO_WORD_WORKERS, rank) ||
+           (graph->loads_itself && scenario_takes(scenario, TARGET_DATA, rank));
+}
+
 double loader_slowdown(const struct trace_graph *graph, const struct scenario *scenario,
                        double core_share)
 {
     double work_ns = loader_ns(graph) / SHARED_CORE_SPEED, slowdown = 1;
 
-    if (core_share <= 0 ||
-        !scenario_has_word(scenario, SCENARIO_WORD_WORKERS, graph->trace->facts.rank))
+    if (core_share <= 0 || !loader_moves(graph, scenario))
         return 1;
     for (int round = 0; round < ROUNDS; round++) {
         struct replay_terms terms = {.scenario = scenario, .host_slowdown = slowdown};

@@ -1,5 +1,5 @@
 /* What a data loader costs the threads that launch once other processes do its work
- * ("data=workers").
+ * ("data=workers", "data=0").
  *
  * A trace of a loader in the launching thread tells how much work that is, and not where it would
  * go. On a core of its own it costs nothing. On the other hardware thread of the launching thread's
@@ -16,14 +16,17 @@
 
 /* How much of its time the loader's work shares the core of the thread that launches. */
 #define CORE_SHARE_LEAST 0.0 /* there are free cores, and they are found */
-#define CORE_SHARE_USUAL 0.5 /* not known: half-way */
-#define CORE_SHARE_MOST  1.0 /* all of it */
+#define CORE_SHARE_MOST  1.0 /* all of it: what is gained at least */
+
+/* Whether the change gives the loader's work to other processes: data=workers, and data=0 where the
+ * trace's host threads do that work themselves, for somebody has to make the batches. */
+bool loader_moves(const struct trace_graph *graph, const struct scenario *scenario);
 
 /* How many times as long the host threads take for what they do, the loader's work gone from them.
  *
  * 1 / (1 - core_share * busy * (1 - SHARED_CORE_SPEED)), where the loader's processes are busy for
- * `busy` = min(1, loader's time / SHARED_CORE_SPEED / replayed length). 1 where the scenario has no
- * data=workers for the trace's rank. */
+ * `busy` = min(1, loader's time / SHARED_CORE_SPEED / replayed length). 1 where the loader's work
+ * does not move. */
 double loader_slowdown(const struct trace_graph *graph, const struct scenario *scenario,
                        double core_share);
 

@@ -66,7 +66,7 @@ static void take_durations(struct rank_course *course, const struct trace_graph 
         course->durations_ns[i + 1] = trace_graph_durations(
             graph, &(struct replay_terms){
                        .scenario = &scenarios[i],
-                       .host_slowdown = loader_slowdown(graph, &scenarios[i], CORE_SHARE_USUAL)});
+                       .host_slowdown = loader_slowdown(graph, &scenarios[i], CORE_SHARE_MOST)});
 }
 
 void rank_course_take(struct rank_course *course, const struct recorded_steps *steps,

@@ -49,16 +49,13 @@ bool replay_study_try(const struct replay_study *study, const struct scenario *s
 
     if (study->is_refused || scenario_has_target(scenario, TARGET_WAITING))
         return false;
-    share = share_left(study, scenario, CORE_SHARE_USUAL);
+    share = share_left(study, scenario, CORE_SHARE_MOST);
     estimate->step_ns =
         llround((double)ledger_total_ns(ledger) / (double)ledger->step_count * share);
     estimate->speedup = estimate->least_speedup = estimate->most_speedup = speedup_of(share);
-    estimate->is_range =
-        scenario_has_word(scenario, SCENARIO_WORD_WORKERS, study->graph.trace->facts.rank);
-    if (estimate->is_range) {
-        estimate->least_speedup = speedup_of(share_left(study, scenario, CORE_SHARE_MOST));
+    estimate->is_range = loader_moves(&study->graph, scenario);
+    if (estimate->is_range)
         estimate->most_speedup = speedup_of(share_left(study, scenario, CORE_SHARE_LEAST));
-    }
     return true;
 }
 

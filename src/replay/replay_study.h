@@ -24,9 +24,10 @@ struct replay_study {
 struct replay_estimate {
     int64_t step_ns;      /* mean */
     double speedup;       /* how many times as fast; 0: nothing is left of the step */
-    bool is_range;        /* the trace alone does not tell: "data=workers" */
-    double least_speedup; /* of a range; else speedup */
-    double most_speedup;
+    bool is_range;        /* the trace alone does not tell, and step and speedup are what is had at
+                             least: the data loader's work moves to other processes */
+    double least_speedup; /* = speedup */
+    double most_speedup;  /* of a range; else speedup */
 };
 
 /* `study` must be zeroed; trace and ledger must outlive it. The ledger must have a step, and device

@@ -95,6 +95,7 @@ static bool parse_factor(struct scenario_change *change, const struct piece *pie
     if (*sign == '/' && number <= 0)
         return refuse(piece->text, sign + 1, "nothing can be divided by 0; =0 takes time out",
                       error);
+    change->is_taken = *sign == '=';
     change->factor = *sign == '/' ? 1 / number : number;
     if (!(change->factor <= largest_factor))
         return refuse(piece->text, sign + 1, "time can be stretched up to 1000 times", error);
@@ -228,6 +229,15 @@ double scenario_kernel_factor(const struct scenario *scenario, const char *name,
             regexec(&scenario->changes[i].pattern, name, 0, NULL, 0) == 0)
             factor *= scenario->changes[i].factor;
     return factor;
+}
+
+bool scenario_takes(const struct scenario *scenario, enum scenario_target target, int64_t rank)
+{
+    for (size_t i = 0; scenario && i < scenario->change_count; i++)
+        if (scenario->changes[i].target == target && scenario->changes[i].is_taken &&
+            is_of_rank(&scenario->changes[i], rank))
+            return true;
+    return false;
 }
 
 bool scenario_has_word(const struct scenario *scenario, enum scenario_word word, int64_t rank)

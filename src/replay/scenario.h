@@ -34,6 +34,7 @@ struct scenario_change {
     enum scenario_target target;
     enum scenario_word word;
     double factor;   /* what becomes of its time: 0...; 1 leaves it */
+    bool is_taken;   /* "=0", not "*0" */
     int64_t rank;    /* the only one that is changed; -1: all */
     regex_t pattern; /* KERNEL: of its name */
 };
@@ -63,6 +64,8 @@ MUST_USE bool scenario_parse(struct scenario *scenario, const char *text, struct
 double scenario_factor(const struct scenario *scenario, enum scenario_target target, int64_t rank);
 /* Likewise of the changes of kernels whose pattern finds `name`. */
 double scenario_kernel_factor(const struct scenario *scenario, const char *name, int64_t rank);
+/* Whether "=0" takes the target's time away. */
+bool scenario_takes(const struct scenario *scenario, enum scenario_target target, int64_t rank);
 bool scenario_has_word(const struct scenario *scenario, enum scenario_word word, int64_t rank);
 
 /* Whether any rank's time of that target is changed. */

@@ -240,6 +240,25 @@ static void end_building(struct graph_building *building)
     host_activity_clear(&building->activity);
 }
 
+/* Names repeat: each is looked at where it differs from the one before it. */
+static bool loads_itself(const struct trace *trace)
+{
+    uint32_t looked_at = UINT32_MAX;
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+        const char *name = trace_text(trace, event->name);
+
+        if ((event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION) ||
+            event->name == looked_at)
+            continue;
+        if (makes_batches_itself(name) && is_data_loading(name))
+            return true;
+        looked_at = event->name;
+    }
+    return false;
+}
+
 void trace_graph_build(struct trace_graph *graph, const struct recorded_steps *steps)
 {
     const struct trace *trace = steps->trace;
@@ -249,6 +268,7 @@ void trace_graph_build(struct trace_graph *graph, const struct recorded_steps *s
 
     graph->trace = trace;
     graph->ledger = steps->ledger;
+    graph->loads_itself = loads_itself(trace);
     find_marked_time(&building.recomputing, trace, steps->is_recomputed);
     graph->measured =
         require_memory(calloc(trace->track_count + (size_t)2, sizeof *graph->measured));

@@ -62,7 +62,8 @@ struct trace_graph {
     int64_t recorded_ns;     /* from there to the end of the last step and of all its work */
     uint32_t *measured;      /* [measured_count]: tasks whose ends are the end */
     size_t measured_count;
-    bool is_circular; /* tasks wait for each other: nothing can be replayed */
+    bool loads_itself; /* its host threads do the data loader's work (num_workers=0) */
+    bool is_circular;  /* tasks wait for each other: nothing can be replayed */
 };
 
 /* `graph` must be zeroed; trace and ledger must outlive it. The ledger must have a step, and device

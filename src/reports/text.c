@@ -155,10 +155,11 @@ static const char *beside_replay(const struct page *page, const struct advice_pr
 
     text[0] = '\0';
     if (price->most_speedup > 0)
-        snprintf(text, SIZE,
-                 "; %s if the workers share the core of the thread that launches, %s if they have "
-                 "cores of their own",
-                 speedup_text(page, price->least_speedup), speedup_text(page, price->most_speedup));
+        snprintf(
+            text, SIZE,
+            " at least, if the loader's processes share the core of the thread that launches; %s "
+            "if they have cores of their own",
+            speedup_text(page, price->most_speedup));
     else if (removal_speedup > 0 && price->replayed_speedup > 1.005 * removal_speedup)
         snprintf(text, SIZE, ": more than this time alone (%s), for it takes hidden time, too",
                  speedup_text(page, removal_speedup));

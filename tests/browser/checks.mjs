@@ -312,7 +312,7 @@ export async function replays(page, report) {
     assert.ok(shown[i].startsWith(`replayed with ${finding.change}: `), shown[i]);
     if (finding.replayed_speedup === null) assert.match(shown[i], /not known, the replay is too far/);
     else assert.ok(shown[i].includes(`${speedup(finding.replayed_speedup)}×`), shown[i]);
-    assert.equal(/if the workers share the core/.test(shown[i]), finding.replayed_most_speedup !== undefined);
+    assert.equal(/processes share the core/.test(shown[i]), finding.replayed_most_speedup !== undefined);
     assert.ok(finding.replayed_speedup === null || finding.replayed_speedup <= finding.ceiling_speedup);
   }
   const changes = [

@@ -37,6 +37,9 @@ static void reads_ranks_and_words(void **state)
     assert_true(scenario_factor(&scenario, TARGET_DATA, 3) == 0);
     assert_true(scenario_factor(&scenario, TARGET_DATA, 4) == 1);
     assert_true(scenario_has_word(&scenario, SCENARIO_WORD_WORKERS, 3));
+    assert_false(scenario_takes(&scenario, TARGET_DATA, 3));
+    assert_true(scenario_takes(&scenario, TARGET_WAITING, 7));
+    assert_false(scenario_takes(&scenario, TARGET_WAITING, 6));
     assert_false(scenario_has_word(&scenario, SCENARIO_WORD_WORKERS, -1));
     assert_true(scenario_has_word(&scenario, SCENARIO_WORD_GRAPHS, -1));
     assert_true(scenario_factor(&scenario, TARGET_HOST, 0) == 1);

@@ -97,14 +97,14 @@ static void changes_bring_what_they_must(void **state)
         int64_t step_us;
     } cases[] = {
         {"data*1", 1000},   /* none: the replay is the recording */
-        {"data=0", 600},    /* nothing runs beside loading: all of it goes */
+        {"data*0", 600},    /* nothing runs beside loading: all of it goes */
         {"data*0.5", 800},  /* half of it */
         {"host=0", 717},    /* 400 of data, then the kernels and the sync's return */
         {"launch=0", 1000}, /* the host waits for the device anyway */
         {"device/2", 850},  /* three kernels, each 50 shorter */
         {"kernel:gemm*0.5", 950},
         {"kernel:^(first|gemm)$*0.5", 900},
-        {"matrix*0.5,data=0", 550},
+        {"matrix*0.5,data*0", 550},
         {"sync=0", 743}, /* 460, then what follows the sync until the step ends: 283 */
         {"communication=0", 1000},
         {"host=graphs", 1000}, /* as launch=0 */
@@ -146,7 +146,7 @@ static void threads_hand_over_to_each_other(void **state)
     add_kernel(&made, backward, 200, (struct made_event){"gemm", 205, 255});
     add_host(&made, first, EVENT_OPERATOR, (struct made_event){"aten::add_", 400, 500});
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
-    assert_int_equal(step_ns_with(&made, "data=0"), 940 * US);
+    assert_int_equal(step_ns_with(&made, "data*0"), 940 * US);
     assert_int_equal(step_ns_with(&made, "device*5"), 1000 * US);
     made_trace_clear(&made);
 }
@@ -301,9 +301,21 @@ static void a_graph_makes_launches_one(void **state)
     made_trace_clear(&made);
 }
 
-/* Workers cost nothing on cores of their own. Where they share the core for all of 400 / 0.65, or
- * for half of it, 600 of host time take as long as leaves 600 for the host at its speeds. */
-static void workers_slow_the_host_down(void **state)
+/* 400 us in the loader, then 600 of other host time and one short kernel. */
+static void make_loading_step(struct made_trace *made, uint32_t tracks[2], const char *loader)
+{
+    made_trace_init(made);
+    tracks[0] = made_thread(made, "1");
+    tracks[1] = made_stream(made, 0, 7);
+    add_steps(made, tracks[0], 1);
+    add_host(made, tracks[0], EVENT_ANNOTATION, (struct made_event){loader, 0, 400});
+    add_kernel(made, tracks, 500, (struct made_event){"gemm", 505, 506});
+    made_trace_finish(made, WINDOW_CHOICE_AUTO);
+}
+
+/* Workers cost nothing on cores of their own. Where they share the core for all of 400 / 0.65, 600
+ * of host time take as long as leaves 600 for the host at its speeds. */
+static void assert_workers_slow_the_host_down(const char *change)
 {
     SCOPED(replay_study) study = {.is_refused = false};
     SCOPED(scenario) scenario = {.text = NULL};
@@ -313,17 +325,8 @@ static void workers_slow_the_host_down(void **state)
     double busy, length_us;
     struct error error;
 
-    (void)state;
-    made_trace_init(&made);
-    tracks[0] = made_thread(&made, "1");
-    tracks[1] = made_stream(&made, 0, 7);
-    add_steps(&made, tracks[0], 1);
-    add_host(
-        &made, tracks[0], EVENT_ANNOTATION,
-        (struct made_event){"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 400});
-    add_kernel(&made, tracks, 500, (struct made_event){"gemm", 505, 506});
-    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
-    assert_true(scenario_parse(&scenario, "data=workers", &error));
+    make_loading_step(&made, tracks, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+    assert_true(scenario_parse(&scenario, change, &error));
     replay_study_begin(&study,
                        &(struct recorded_steps){.trace = &made.trace, .ledger = &made.ledger});
     assert_true(replay_study_try(&study, &scenario, &estimate));
@@ -332,9 +335,37 @@ static void workers_slow_the_host_down(void **state)
     length_us = 1000 / estimate.least_speedup;
     busy = 400 / 0.65 / length_us;
     assert_true(length_us * (1 - busy * 0.35) > 599.5 && length_us * (1 - busy * 0.35) < 600.5);
-    length_us = 1000 / estimate.speedup;
-    busy = 400 / 0.65 / length_us;
-    assert_true(length_us * (1 - busy * 0.175) > 599.5 && length_us * (1 - busy * 0.175) < 600.5);
+    assert_true(estimate.speedup == estimate.least_speedup);
+    made_trace_clear(&made);
+}
+
+/* The loader's own work does not vanish by data=0: others do it. */
+static void workers_slow_the_host_down(void **state)
+{
+    (void)state;
+    assert_workers_slow_the_host_down("data=workers");
+    assert_workers_slow_the_host_down("data=0");
+}
+
+/* Where workers load already, data=0 takes the wait for them away, and that is all. */
+static void without_waiting_for_workers(void **state)
+{
+    SCOPED(replay_study) study = {.is_refused = false};
+    SCOPED(scenario) scenario = {.text = NULL};
+    struct replay_estimate estimate;
+    struct made_trace made;
+    uint32_t tracks[2];
+    struct error error;
+
+    (void)state;
+    make_loading_step(&made, tracks,
+                      "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+    assert_true(scenario_parse(&scenario, "data=0", &error));
+    replay_study_begin(&study,
+                       &(struct recorded_steps){.trace = &made.trace, .ledger = &made.ledger});
+    assert_true(replay_study_try(&study, &scenario, &estimate));
+    assert_false(estimate.is_range);
+    assert_true(estimate.speedup > 1.666 && estimate.speedup < 1.667);
     made_trace_clear(&made);
 }
 
@@ -350,6 +381,7 @@ int main(void)
         cmocka_unit_test(recomputation_goes_on_host_and_device),
         cmocka_unit_test(a_graph_makes_launches_one),
         cmocka_unit_test(workers_slow_the_host_down),
+        cmocka_unit_test(without_waiting_for_workers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

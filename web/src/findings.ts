@@ -49,9 +49,9 @@ function priceOf(finding: Finding): HTMLElement | null {
 /* What the replayed step is beside: how sure it is, or why it is faster than without that time alone. */
 function besideReplay(finding: Finding): string {
   const removal = 1 / (1 - Math.min(finding.share_of_step ?? 0, 0.999999));
-  if (finding.replayed_least_speedup && finding.replayed_most_speedup) {
-    const [least, most] = [finding.replayed_least_speedup, finding.replayed_most_speedup].map(formatNumber);
-    return `; ${least}× if the workers share the core of the thread that launches, ${most}× if they have cores of their own`;
+  if (finding.replayed_most_speedup) {
+    const most = formatNumber(finding.replayed_most_speedup);
+    return ` at least, if the loader's processes share the core of the thread that launches; ${most}× if they have cores of their own`;
   }
   if ((finding.replayed_speedup ?? 0) > 1.005 * removal)
     return `: more than this time alone (${formatNumber(removal)}×), for it takes hidden time, too`;
