@@ -107,14 +107,15 @@ static int64_t *times_of_sums(const struct path_view *view)
     const struct steps_path *path = view->path;
     const struct trace *trace = view->input->trace;
     int64_t *times_ns = zeroed_array(path->sum_count, sizeof *times_ns);
+    uint32_t step = 0;
 
     for (size_t i = 0; i < trace->device_count; i++) {
         const struct event *event = &trace->device[i];
         uint32_t sum = steps_path_sum_of_event(path, (uint32_t)i);
 
         if (sum != NO_VALUE)
-            times_ns[sum] += time_in_steps_ns(view->input->ledger,
-                                              (int64_t[2]){event->start_ns, event_end_ns(event)});
+            times_ns[sum] += time_in_steps_ns(
+                view->input->ledger, (int64_t[2]){event->start_ns, event_end_ns(event)}, &step);
     }
     return times_ns;
 }

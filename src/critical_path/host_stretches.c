@@ -16,6 +16,7 @@ struct open_event {
 struct splitting {
     const struct host_stretches *stretches;
     size_t first;            /* those before have ended */
+    int64_t next_ns[2];      /* from when to when it is */
     int64_t reached_ns;      /* all before is given out */
     struct open_event *open; /* [depth] */
     size_t depth;
@@ -28,29 +29,41 @@ static const struct path_piece *piece_at(const struct host_stretches *stretches,
     return &stretches->pieces[stretches->chosen[at]];
 }
 
-static void give_out(struct splitting *splitting, const struct open_event *open, int64_t until_ns)
+/* The first stretch that ends after `time_ns` is the next one. */
+static void pass_stretches(struct splitting *splitting, int64_t time_ns)
 {
     const struct host_stretches *all = splitting->stretches;
+
+    while (splitting->first < all->count && splitting->next_ns[1] <= time_ns)
+        if (++splitting->first < all->count) {
+            splitting->next_ns[0] = all->base_ns + piece_at(all, splitting->first)->start_ns;
+            splitting->next_ns[1] = all->base_ns + piece_at(all, splitting->first)->end_ns;
+        }
+}
+
+static void give_out(struct splitting *splitting, const struct open_event *open, int64_t until_ns)
+{
     int64_t from_ns = splitting->reached_ns;
 
     if (until_ns <= from_ns)
         return;
     splitting->reached_ns = until_ns;
-    while (splitting->first < all->count &&
-           all->base_ns + piece_at(all, splitting->first)->end_ns <= from_ns)
-        splitting->first++;
-    for (size_t i = splitting->first;
-         i < all->count && all->base_ns + piece_at(all, i)->start_ns < until_ns; i++) {
-        int64_t start_ns = all->base_ns + piece_at(all, i)->start_ns;
-        int64_t end_ns = all->base_ns + piece_at(all, i)->end_ns;
-        struct host_part part = {.start_ns = from_ns > start_ns ? from_ns : start_ns,
-                                 .end_ns = until_ns < end_ns ? until_ns : end_ns,
-                                 .piece = all->chosen[i],
-                                 .event = open ? open->event : NO_EVENT,
-                                 .class = open ? open->class : HOST_NOTHING};
+    for (pass_stretches(splitting, from_ns);
+         splitting->first < splitting->stretches->count && splitting->next_ns[0] < until_ns;
+         pass_stretches(splitting, from_ns)) {
+        int64_t end_ns = until_ns < splitting->next_ns[1] ? until_ns : splitting->next_ns[1];
 
-        if (part.end_ns > part.start_ns)
-            splitting->visitor->visit(splitting->visitor->context, &part);
+        splitting->visitor->visit(
+            splitting->visitor->context,
+            &(struct host_part){.start_ns = from_ns > splitting->next_ns[0] ? from_ns
+                                                                            : splitting->next_ns[0],
+                                .end_ns = end_ns,
+                                .piece = splitting->stretches->chosen[splitting->first],
+                                .event = open ? open->event : NO_EVENT,
+                                .class = open ? open->class : HOST_NOTHING});
+        from_ns = end_ns;
+        if (end_ns == until_ns)
+            break;
     }
 }
 
@@ -97,16 +110,16 @@ void split_host_stretches(struct host_activity *activity, const struct host_stre
 
     if (stretches->count == 0)
         return;
-    splitting.reached_ns = stretches->base_ns + piece_at(stretches, 0)->start_ns;
+    splitting.next_ns[0] = stretches->base_ns + piece_at(stretches, 0)->start_ns;
+    splitting.next_ns[1] = stretches->base_ns + piece_at(stretches, 0)->end_ns;
+    splitting.reached_ns = splitting.next_ns[0];
     for (uint32_t i = 0; i < thread->event_count && splitting.first < stretches->count; i++) {
         uint32_t index = thread->first_event + i;
         const struct event *event = &trace->host[index];
 
         if (event->start_ns > splitting.reached_ns)
             go_on(&splitting, event->start_ns);
-        if (splitting.first < stretches->count &&
-            event_end_ns(event) >
-                stretches->base_ns + piece_at(stretches, splitting.first)->start_ns)
+        if (splitting.first < stretches->count && event_end_ns(event) > splitting.next_ns[0])
             open_event(&splitting, activity, index);
     }
     go_on(&splitting, stretches->base_ns + piece_at(stretches, stretches->count - 1)->end_ns);

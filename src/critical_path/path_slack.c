@@ -10,6 +10,7 @@
 /* What becomes of one id. */
 struct growing_row {
     int64_t total_ns;
+    int64_t least_ns;
     size_t count;
     size_t next; /* where its next slack goes */
 };
@@ -19,6 +20,7 @@ struct slack_sums {
     bool is_by_name;
     const int64_t *event_slacks_ns; /* [device_count] */
     struct growing_row *of_id;      /* [id_count] */
+    uint32_t step;                  /* where the last piece was */
     int64_t *slacks_ns;             /* of all pieces, by id; NULL while they are counted */
 };
 
@@ -45,7 +47,7 @@ static int64_t *slack_of_events(const struct steps_path *path)
 static void take_piece(struct slack_sums *sums, uint32_t id, int64_t slack_ns,
                        const int64_t range_ns[2])
 {
-    int64_t ns = time_in_steps_ns(sums->path->graph->ledger, range_ns);
+    int64_t ns = time_in_steps_ns(sums->path->graph->ledger, range_ns, &sums->step);
     struct growing_row *row = &sums->of_id[id];
 
     if (ns == 0)
@@ -55,7 +57,8 @@ static void take_piece(struct slack_sums *sums, uint32_t id, int64_t slack_ns,
         return;
     }
     row->total_ns += ns;
-    row->count++;
+    if (row->count++ == 0 || slack_ns < row->least_ns)
+        row->least_ns = slack_ns;
 }
 
 static void take_device_pieces(struct slack_sums *sums)
@@ -157,7 +160,7 @@ static void fill_rows(struct slack_rows *rows, const struct slack_sums *sums,
                                    .count = (int64_t)row->count,
                                    .total_ns = row->total_ns,
                                    .path_ns = path_ns[id],
-                                   .least_ns = percentile_of(slacks_ns, row->count, 0),
+                                   .least_ns = row->least_ns,
                                    .median_ns = percentile_of(slacks_ns, row->count, 50)};
     }
     qsort_r(rows->rows, rows->count, sizeof *rows->rows, longest_first, &names);

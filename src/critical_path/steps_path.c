@@ -10,22 +10,29 @@
  * are shorter; what is longer nothing explains. As in replay/device_links.c. */
 static const int64_t longest_hand_over_ns = 10000;
 
+enum { SUMS_SEEN = 1024 };
+
 struct finding_path {
     struct steps_path *path;
     const struct trace *trace;
     const struct ledger *ledger;
     struct host_activity activity;
-    uint32_t split_piece; /* the last one of a thread that was split */
-    int64_t longest_ns;   /* the longest part of it */
+    uint32_t split_piece;     /* the last one of a thread that was split */
+    int64_t longest_ns;       /* the longest part of it */
+    uint32_t step;            /* where the last stretch was booked */
+    uint32_t seen[SUMS_SEEN]; /* by a few bits of what they sum: their place in path->sums */
 };
 
 /* ---- sums ---- */
 
-/* The first step that ends after `time_ns`. */
-static uint32_t step_ending_after(const struct ledger *ledger, int64_t time_ns)
+/* The first step that ends after `time_ns`. `*last`: where the last question was answered. */
+static uint32_t step_ending_after(const struct ledger *ledger, int64_t time_ns, uint32_t *last)
 {
     uint32_t low = 0, high = ledger->step_count;
 
+    if (*last < high && ledger->steps[*last].window.end_ns > time_ns &&
+        (*last == 0 || ledger->steps[*last - 1].window.end_ns <= time_ns))
+        return *last;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
@@ -34,7 +41,14 @@ static uint32_t step_ending_after(const struct ledger *ledger, int64_t time_ns)
         else
             high = middle;
     }
+    *last = low;
     return low;
+}
+
+static bool is_inside(const struct ledger *ledger, uint32_t step, const int64_t range_ns[2])
+{
+    return step < ledger->step_count && ledger->steps[step].window.start_ns <= range_ns[0] &&
+           ledger->steps[step].window.end_ns >= range_ns[1];
 }
 
 static int64_t shared_ns(const struct step_window *window, const int64_t range_ns[2])
@@ -45,11 +59,13 @@ static int64_t shared_ns(const struct step_window *window, const int64_t range_n
     return end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
-int64_t time_in_steps_ns(const struct ledger *ledger, const int64_t range_ns[2])
+int64_t time_in_steps_ns(const struct ledger *ledger, const int64_t range_ns[2], uint32_t *last)
 {
     int64_t sum_ns = 0;
 
-    for (uint32_t step = step_ending_after(ledger, range_ns[0]);
+    if (is_inside(ledger, *last, range_ns))
+        return range_ns[1] - range_ns[0];
+    for (uint32_t step = step_ending_after(ledger, range_ns[0], last);
          step < ledger->step_count && ledger->steps[step].window.start_ns < range_ns[1]; step++)
         sum_ns += shared_ns(&ledger->steps[step].window, range_ns);
     return sum_ns;
@@ -87,26 +103,53 @@ static struct path_sum *sum_of(struct steps_path *path, enum path_kind kind, uin
     return &path->sums[place];
 }
 
-/* Books a stretch of the path to the steps that it lies in. */
-static void book(struct finding_path *finding, const struct path_link *link, uint32_t name)
+/* The same, without asking the map where the sum was used a short while ago. */
+static struct path_sum *seen_sum(struct finding_path *finding, enum path_kind kind, uint32_t name,
+                                 uint32_t track)
+{
+    struct steps_path *path = finding->path;
+    uint32_t *seen = &finding->seen[(name * PATH_KIND_COUNT + (uint32_t)kind + track) % SUMS_SEEN];
+    const struct path_sum *last = *seen < path->sum_count ? &path->sums[*seen] : NULL;
+
+    if (!last || last->name != name || last->track != track || last->kind != (uint8_t)kind)
+        *seen = (uint32_t)(sum_of(path, kind, name, track) - path->sums);
+    return &path->sums[*seen];
+}
+
+/* Books a stretch of the path to each step that it lies in. */
+static void book_in_parts(struct finding_path *finding, const struct path_link *link, uint32_t name)
 {
     const struct ledger *ledger = finding->ledger;
     const int64_t range_ns[2] = {link->start_ns, link->end_ns};
     struct path_sum *sum = NULL;
 
-    for (uint32_t step = step_ending_after(ledger, range_ns[0]);
+    for (uint32_t step = step_ending_after(ledger, range_ns[0], &finding->step);
          step < ledger->step_count && ledger->steps[step].window.start_ns < range_ns[1]; step++) {
         int64_t ns = shared_ns(&ledger->steps[step].window, range_ns);
 
         if (ns == 0)
             continue;
         if (!sum) {
-            sum = sum_of(finding->path, (enum path_kind)link->kind, name, link->track);
+            sum = seen_sum(finding, (enum path_kind)link->kind, name, link->track);
             sum->count++;
         }
         sum->total_ns += ns;
         finding->path->kinds_ns[step][link->kind] += ns;
     }
+}
+
+/* Books a stretch of the path to the steps that it lies in, most often one. */
+static void book(struct finding_path *finding, const struct path_link *link, uint32_t name)
+{
+    if (is_inside(finding->ledger, finding->step, (int64_t[2]){link->start_ns, link->end_ns})) {
+        struct path_sum *sum = seen_sum(finding, (enum path_kind)link->kind, name, link->track);
+
+        sum->count++;
+        sum->total_ns += link->end_ns - link->start_ns;
+        finding->path->kinds_ns[finding->step][link->kind] += link->end_ns - link->start_ns;
+        return;
+    }
+    book_in_parts(finding, link, name);
 }
 
 /* ---- links ---- */

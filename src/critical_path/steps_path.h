@@ -56,8 +56,9 @@ struct path_link steps_path_link(const struct steps_path *path, size_t index);
  * on the path. */
 uint32_t steps_path_sum_of_event(const struct steps_path *path, uint32_t event);
 
-/* How much of range_ns[0] to range_ns[1] lies inside the steps. */
-int64_t time_in_steps_ns(const struct ledger *ledger, const int64_t range_ns[2]);
+/* How much of range_ns[0] to range_ns[1] lies inside the steps. `*last`: 0 at first, then where the
+ * last question was answered, so that questions in order of time are cheap. */
+int64_t time_in_steps_ns(const struct ledger *ledger, const int64_t range_ns[2], uint32_t *last);
 
 void steps_path_clear(struct steps_path *path);
 
