@@ -12,13 +12,20 @@ static const int64_t longest_hand_over_ns = 10000;
 
 enum { SUMS_SEEN = 1024 };
 
+/* The piece of a thread that is split at the moment. */
+struct split_piece {
+    int64_t longest_ns; /* its longest part so far */
+    uint32_t index;     /* in path->pieces */
+    uint32_t track;
+    uint8_t task_kind; /* enum trace_task_kind */
+};
+
 struct finding_path {
     struct steps_path *path;
     const struct trace *trace;
     const struct ledger *ledger;
     struct host_activity activity;
-    uint32_t split_piece;     /* the last one of a thread that was split */
-    int64_t longest_ns;       /* the longest part of it */
+    struct split_piece split;
     uint32_t step;            /* where the last stretch was booked */
     uint32_t seen[SUMS_SEEN]; /* by a few bits of what they sum: their place in path->sums */
 };
@@ -116,40 +123,50 @@ static struct path_sum *seen_sum(struct finding_path *finding, enum path_kind ki
     return &path->sums[*seen];
 }
 
-/* Books a stretch of the path to each step that it lies in. */
-static void book_in_parts(struct finding_path *finding, const struct path_link *link, uint32_t name)
+/* A stretch of the path, and what it is booked to. */
+struct booking {
+    int64_t range_ns[2];
+    uint32_t name;
+    uint32_t track;
+    enum path_kind kind;
+};
+
+/* Books it to each step that it lies in. */
+static void book_in_parts(struct finding_path *finding, const struct booking *booking)
 {
     const struct ledger *ledger = finding->ledger;
-    const int64_t range_ns[2] = {link->start_ns, link->end_ns};
     struct path_sum *sum = NULL;
 
-    for (uint32_t step = step_ending_after(ledger, range_ns[0], &finding->step);
-         step < ledger->step_count && ledger->steps[step].window.start_ns < range_ns[1]; step++) {
-        int64_t ns = shared_ns(&ledger->steps[step].window, range_ns);
+    for (uint32_t step = step_ending_after(ledger, booking->range_ns[0], &finding->step);
+         step < ledger->step_count && ledger->steps[step].window.start_ns < booking->range_ns[1];
+         step++) {
+        int64_t ns = shared_ns(&ledger->steps[step].window, booking->range_ns);
 
         if (ns == 0)
             continue;
         if (!sum) {
-            sum = seen_sum(finding, (enum path_kind)link->kind, name, link->track);
+            sum = seen_sum(finding, booking->kind, booking->name, booking->track);
             sum->count++;
         }
         sum->total_ns += ns;
-        finding->path->kinds_ns[step][link->kind] += ns;
+        finding->path->kinds_ns[step][booking->kind] += ns;
     }
 }
 
-/* Books a stretch of the path to the steps that it lies in, most often one. */
-static void book(struct finding_path *finding, const struct path_link *link, uint32_t name)
+/* Books it to the steps that it lies in, most often one. */
+static void book(struct finding_path *finding, const struct booking *booking)
 {
-    if (is_inside(finding->ledger, finding->step, (int64_t[2]){link->start_ns, link->end_ns})) {
-        struct path_sum *sum = seen_sum(finding, (enum path_kind)link->kind, name, link->track);
+    int64_t ns = booking->range_ns[1] - booking->range_ns[0];
+    struct path_sum *sum;
 
-        sum->count++;
-        sum->total_ns += link->end_ns - link->start_ns;
-        finding->path->kinds_ns[finding->step][link->kind] += link->end_ns - link->start_ns;
+    if (!is_inside(finding->ledger, finding->step, booking->range_ns)) {
+        book_in_parts(finding, booking);
         return;
     }
-    book_in_parts(finding, link, name);
+    sum = seen_sum(finding, booking->kind, booking->name, booking->track);
+    sum->count++;
+    sum->total_ns += ns;
+    finding->path->kinds_ns[finding->step][booking->kind] += ns;
 }
 
 /* ---- links ---- */
@@ -227,41 +244,45 @@ static void book_links(struct finding_path *finding)
             continue;
         link = steps_path_link(path, i);
         is_named = piece->part == PIECE_WORK && path->graph->tasks[piece->task].event != NO_EVENT;
-        book(finding, &link, is_named ? finding->trace->device[link.event].name : 0);
+        book(finding,
+             &(struct booking){.range_ns = {link.start_ns, link.end_ns},
+                               .name = is_named ? finding->trace->device[link.event].name : 0,
+                               .track = link.track,
+                               .kind = (enum path_kind)link.kind});
     }
 }
 
 /* ---- links of threads ---- */
 
-static enum path_kind kind_of_part(const struct steps_path *path, const struct host_part *part)
+static enum path_kind kind_of_part(const struct split_piece *piece, enum host_class class)
 {
-    const struct trace_task *task = &path->graph->tasks[path->pieces.pieces[part->piece].task];
-
-    if (part->class == HOST_RUNTIME && task->kind == TASK_CALL)
+    if (class == HOST_RUNTIME && piece->task_kind == TASK_CALL)
         return PATH_LAUNCH_CALL;
-    if (part->class == HOST_RUNTIME && task->kind == TASK_SYNC)
+    if (class == HOST_RUNTIME && piece->task_kind == TASK_SYNC)
         return PATH_SYNC;
-    return path_kind_of_host(part->class);
+    return path_kind_of_host(class);
 }
 
 static void take_part(void *context, const struct host_part *part)
 {
     struct finding_path *finding = context;
-    struct steps_path *path = finding->path;
-    struct path_link link = {.start_ns = part->start_ns,
-                             .end_ns = part->end_ns,
-                             .track =
-                                 path->graph->tasks[path->pieces.pieces[part->piece].task].track,
-                             .event = NO_EVENT,
-                             .kind = (uint8_t)kind_of_part(path, part)};
+    struct split_piece *piece = &finding->split;
+    struct booking booking = {.range_ns = {part->start_ns, part->end_ns}};
 
-    book(finding, &link, part->event == NO_EVENT ? 0 : finding->trace->host[part->event].name);
-    if (part->piece != finding->split_piece)
-        finding->longest_ns = 0;
-    finding->split_piece = part->piece;
-    if (part->end_ns - part->start_ns > finding->longest_ns) {
-        finding->longest_ns = part->end_ns - part->start_ns;
-        path->pieces.pieces[part->piece].kind = link.kind;
+    if (part->piece != piece->index) {
+        const struct steps_path *path = finding->path;
+        const struct trace_task *task = &path->graph->tasks[path->pieces.pieces[part->piece].task];
+
+        *piece = (struct split_piece){
+            .index = part->piece, .track = task->track, .task_kind = task->kind};
+    }
+    booking.kind = kind_of_part(piece, part->class);
+    booking.track = piece->track;
+    booking.name = part->event == NO_EVENT ? 0 : finding->trace->host[part->event].name;
+    book(finding, &booking);
+    if (part->end_ns - part->start_ns > piece->longest_ns) {
+        piece->longest_ns = part->end_ns - part->start_ns;
+        finding->path->pieces.pieces[part->piece].kind = (uint8_t)booking.kind;
     }
 }
 
@@ -332,7 +353,7 @@ void find_steps_path(struct steps_path *path, const struct trace_graph *graph)
 {
     const struct ledger *ledger = graph->ledger;
     struct finding_path finding = {
-        .path = path, .trace = graph->trace, .ledger = ledger, .split_piece = UINT32_MAX};
+        .path = path, .trace = graph->trace, .ledger = ledger, .split = {.index = UINT32_MAX}};
     struct timed_tasks tasks;
 
     path->graph = graph;
