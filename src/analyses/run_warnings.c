@@ -78,6 +78,15 @@ static void warn_of_counts(struct results *results, struct section *section,
                 results, section,
                 results_format(results, "%" PRId64 " %s", rules[i].count, rules[i].what), NULL,
                 rules[i].try_this);
+    if (read->page_moves > 0)
+        section_add_note(
+            results, section,
+            results_format(results,
+                           "%" PRId64 " copies are pages of unified memory that were moved where "
+                           "they were touched: no call launched them; idle time before them is "
+                           "explained by the step's own thread",
+                           read->page_moves),
+            NULL, "cudaMemPrefetchAsync before the kernels moves them at once");
     if (read->device_step_copies > 0)
         section_add_note(
             results, section,

@@ -152,6 +152,7 @@ static void add_oddities(struct results *results, struct section *section,
         {read->replaced_names, "names with control characters or bytes that are not UTF-8"},
         {read->unlinked_device_events, "device events without a launch call"},
         {read->earlier_device_events, "device events launched before the recording began"},
+        {read->page_moves, "pages of unified memory moved without a call"},
         {read->early_device_events, "device events that start before their launch call"},
     };
 

@@ -44,6 +44,7 @@ struct read_account {
     int64_t device_step_copies;     /* ProfilerStep events on the device: not steps */
     int64_t unlinked_device_events; /* kernels, copies, memsets without a launch call, but for: */
     int64_t earlier_device_events;  /* those launched before the first call that was recorded */
+    int64_t page_moves;             /* those of unified memory, which page faults start */
     int64_t early_device_events;    /* device work that starts before its own launch call does */
 
     struct category_count categories[READ_CATEGORIES_MAX];

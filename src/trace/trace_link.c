@@ -156,6 +156,15 @@ static bool is_from_before(const struct id_index *calls, const struct event *eve
            calls->first_id != INT64_MAX;
 }
 
+/* Nsight Systems names so what a page fault of unified memory moved: no call launches it. */
+static bool is_page_move(const struct trace *trace, const struct event *event)
+{
+    static const char start[] = "Memcpy Unified ";
+
+    return event->kind == EVENT_MEMCPY &&
+           !strncmp(trace_text(trace, event->name), start, sizeof start - 1);
+}
+
 static void link_launches(struct trace *trace)
 {
     const struct id_choice calls = {EVENT_RUNTIME_CALL, correlation_of};
@@ -171,6 +180,8 @@ static void link_launches(struct trace *trace)
         trace->launch[i] = launch;
         if (launch == NO_EVENT && is_from_before(&index, event))
             trace->read.earlier_device_events++;
+        else if (launch == NO_EVENT && is_page_move(trace, event))
+            trace->read.page_moves++;
         else if (launch == NO_EVENT)
             trace->read.unlinked_device_events++;
         else if (event->start_ns < trace->host[launch].start_ns)

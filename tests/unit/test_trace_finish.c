@@ -68,6 +68,7 @@ static const struct note notes[] = {
     {EVENT_KERNEL, "k unlinked", 300, 5, 99, 1},
     {EVENT_MEMSET, "m nothing", 310, 5, NO_ID, NO_ID},
     {EVENT_MEMCPY, "c correlation", 320, 5, 2, 2},
+    {EVENT_MEMCPY, "Memcpy Unified DtoH (Unknown -> Unknown)", 330, 5, 0, NO_ID},
     {EVENT_DEVICE_ANNOTATION, "note", 20, 50, NO_ID, NO_ID},
 };
 
@@ -98,7 +99,7 @@ static void kernels_find_their_calls_and_operators(void **state)
     (void)state;
     make_trace(&trace, 1, 1);
     assert_int_equal(trace.host_count, 6);
-    assert_int_equal(trace.device_count, 6);
+    assert_int_equal(trace.device_count, 7);
     assert_int_equal(trace.device_note_count, 1);
     assert_int_equal(trace.host[trace.launch[0]].start_ns, 12);
     assert_string_equal(operator_name(&trace, 0), "inner");
@@ -113,6 +114,7 @@ static void kernels_find_their_calls_and_operators(void **state)
     assert_int_equal(trace.read.unlinked_device_events, 2);
     assert_int_equal(trace.read.earlier_device_events, 1); /* its number is below the first call's
                                                             */
+    assert_int_equal(trace.read.page_moves, 1);
     assert_int_equal(trace.read.early_device_events, 1);
 }
 
@@ -130,7 +132,7 @@ static void it_does_not_matter_who_read_what(void **state)
             assert_true(is_same_trace(&trace, &whole));
             assert_int_equal(trace.detail_count, whole.detail_count);
             assert_int_equal(trace.read.categories[0].events, NOTES);
-            assert_int_equal(trace.read.categories[0].last_end_ns, 325);
+            assert_int_equal(trace.read.categories[0].last_end_ns, 335);
         }
     }
 }
@@ -163,7 +165,7 @@ static void devices_are_listed_and_counted(void **state)
     trace_finish(&trace, &builder, 1, 1);
     assert_int_equal(trace.device_list_count, 2);
     assert_int_equal(trace.devices[0].number, 0);
-    assert_int_equal(trace.devices[0].event_count, 6);
+    assert_int_equal(trace.devices[0].event_count, 7);
     assert_int_equal(trace.devices[0].memory_bytes, -1);
     assert_int_equal(trace.devices[1].event_count, 0);
 }
