@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The step record holds what a program did, and survives what ends it: test_recorded_steps.py PROGRAM"""
 
+import json
 import math
 import os
 import random
@@ -112,6 +113,22 @@ class Fields(Recorded):
         )
         self.assertEqual([e["count"] for e in self.of_kind(entries, step_record.RESUMED)], [0])
         self.assertEqual((entries[-1]["kind"], entries[-1]["count"]), (step_record.END, 0))
+        self.check_kept_steps(steps)
+
+    def check_kept_steps(self, steps: list[dict[str, Any]]) -> None:
+        """What the three recorded steps show of the devices, scaled to all twenty."""
+        capture = self.records()[0].parents[1]
+        words = [str(PROGRAM), "ettr", "--json", "--peak", "1", str(capture)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+        section = json.loads(done.stdout)["ranks"][0]["sections"]["kept_steps"]
+        numbers = {key: number["value"] for key, number in section["numbers"].items()}
+        self.assertEqual((numbers["kept_steps"], numbers["traced_steps"]), (20, 3))
+        self.assertEqual(numbers["windows"], 3)
+        rows = section["tables"]["ledger"]["rows"]
+        self.assertEqual(sum(r["time"] for r in rows if r["depth"] == 1), rows[0]["time"])
+        waits = {row["key"]: row["time"] for row in rows}["idle_data"]
+        self.assertGreaterEqual(waits, 10_000_000)  # of step 6
+        self.assertLess(waits, sum(step["wait"] for step in steps) * 1.5)
 
     def test_losses_evaluations_and_checkpoints_by_other_names(self) -> None:
         """In a thread, which is known to train from the end of its first step on."""
