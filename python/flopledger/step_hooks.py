@@ -5,6 +5,7 @@ What happens in each step is seen by the hooks of running_step.py, or of running
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import threading
@@ -292,13 +293,16 @@ class StepHooks:
                 return original(*arguments, **keywords)
             running = self.running
             started = clock()
+            loaded = NOT_KNOWN
+            if kind == step_record.RESTORE and running.step == 1:
+                loaded = written_at([*arguments, *keywords.values()])
             running.is_inside = True
             try:
                 return original(*arguments, **keywords)
             finally:
                 running.is_inside = False
                 running.mark = clock()
-                self.record.append(kind, 0, running.step, started, running.mark)
+                self.record.append(kind, 0, running.step, started, running.mark, count=loaded)
 
         return span
 
@@ -317,6 +321,18 @@ def subclasses_with(kind: Any, name: str) -> list[Any]:
                 found.add(each)
                 to_see.append(each)
     return [each for each in found if callable(vars(each).get(name))]
+
+
+def written_at(given: list[Any]) -> int:
+    """When the file or folder among the arguments was last written, ns since 1970."""
+    for each in given:
+        each = getattr(each, "path", getattr(each, "name", each))
+        if isinstance(each, (str, os.PathLike)):
+            try:
+                return os.stat(each).st_mtime_ns
+            except (OSError, ValueError):
+                pass
+    return NOT_KNOWN
 
 
 def logged_loss(first: Any = None, second: Any = None, **keywords: Any) -> float | None:

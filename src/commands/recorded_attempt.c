@@ -2,14 +2,16 @@
 #include "commands/recorded_attempt.h"
 
 #include "base/attributes.h"
+#include "base/invariant.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    BEGINNING_ENTRIES = 256, /* among which what the optimizer counts stands */
-    SPANS_MAX = 256,         /* between two steps */
+    BEGINNING_ENTRIES = 256,  /* among which what the optimizer counts stands */
+    SPANS_MAX = 256,          /* between two steps */
+    FILE_CLOCK_NS = 20000000, /* file systems take the time of the last tick */
 };
 
 /* What the record tells between two steps. */
@@ -24,6 +26,7 @@ struct attempt_state {
     struct job *job;
     struct step_reader reader;
     struct attempt_outcome *outcome;
+    struct saved_checkpoints *saved;
     int64_t unix_offset_ns; /* unix time - monotonic time, one for the whole attempt */
     int64_t base;           /* steps of the job before this attempt's first */
     bool is_base_known;
@@ -45,12 +48,17 @@ bool recorded_attempt_look(struct recorded_attempt *attempt, const char *path, s
 {
     SCOPED(step_reader) reader = {0};
     struct step_entry entry;
+    bool has_steps = false;
 
     if (!step_reader_open(&reader, path, error))
         return false;
     *attempt =
         (struct recorded_attempt){.path = path, .header = reader.header, .resumed_after = -1};
     for (int i = 0; i < BEGINNING_ENTRIES && step_reader_next(&reader, &entry); i++) {
+        has_steps = has_steps || entry.kind == STEP_ENTRY_STEP;
+        if (entry.kind == STEP_ENTRY_RESTORE && entry.count > 0 && !has_steps &&
+            attempt->loaded_count < LOADED_MAX)
+            attempt->loaded_unix_ns[attempt->loaded_count++] = entry.count;
         if (entry.kind == STEP_ENTRY_RESUMED && entry.count >= 0) {
             attempt->resumed_after = entry.count;
             break;
@@ -70,6 +78,53 @@ static struct job_event event_at(const struct attempt_state *state, enum job_eve
     if (!__builtin_add_overflow(monotonic_ns, state->unix_offset_ns, &unix_ns))
         event.time_ns = unix_ns;
     return event;
+}
+
+void saved_checkpoints_clear(struct saved_checkpoints *saved)
+{
+    free(saved->list);
+    *saved = (struct saved_checkpoints){0};
+}
+
+static void note_saved(const struct attempt_state *state, const struct step_entry *entry)
+{
+    struct saved_checkpoints *saved = state->saved;
+    struct saved_checkpoint *place;
+
+    if (saved->count == saved->room) {
+        saved->room = saved->room ? 2 * saved->room : 64;
+        saved->list = require_memory(realloc(saved->list, saved->room * sizeof *saved->list));
+    }
+    place = &saved->list[saved->count];
+    if (__builtin_add_overflow(entry->start_ns, state->unix_offset_ns, &place->start_unix_ns) ||
+        __builtin_add_overflow(entry->end_ns, state->unix_offset_ns, &place->end_unix_ns))
+        return;
+    place->after_step = state->outcome->last_step;
+    saved->count++;
+}
+
+/* The step after which a file was saved that was written then; -1: by no checkpoint known. */
+static int64_t step_saved_at(const struct saved_checkpoints *saved, int64_t unix_ns)
+{
+    for (size_t i = saved->count; i > 0; i--) {
+        const struct saved_checkpoint *each = &saved->list[i - 1];
+
+        if (unix_ns <= each->end_unix_ns && unix_ns > each->start_unix_ns - FILE_CLOCK_NS)
+            return each->after_step;
+    }
+    return -1;
+}
+
+/* Steps of the job before the attempt, by the optimizer's count, else by the checkpoint that was
+ * loaded last of those that are known; -1: not known. */
+static int64_t steps_before(const struct recorded_attempt *attempt,
+                            const struct saved_checkpoints *saved)
+{
+    int64_t before = attempt->resumed_after;
+
+    for (int i = attempt->loaded_count; i > 0 && before < 0; i--)
+        before = step_saved_at(saved, attempt->loaded_unix_ns[i - 1]);
+    return before;
 }
 
 static void add_text(struct job *job, struct job_event event, const char *text)
@@ -214,6 +269,7 @@ static void add_entry(struct attempt_state *state, const struct step_entry *entr
         add_step(state, entry);
         break;
     case STEP_ENTRY_CHECKPOINT:
+        note_saved(state, entry);
         add_span(state, entry, JOB_CHECKPOINT_END, false);
         break;
     case STEP_ENTRY_RESTORE:
@@ -241,18 +297,22 @@ static void add_entry(struct attempt_state *state, const struct step_entry *entr
 }
 
 static void begin(struct attempt_state *state, const struct recorded_attempt *attempt,
-                  const struct recorded_attempt *first, int64_t reached)
+                  const struct attempt_before *before)
 {
+    int64_t base = steps_before(attempt, before->saved);
     const struct step_record_header *header = &attempt->header;
     const struct step_record_header *clock =
-        *header->boot_id && strcmp(header->boot_id, first->header.boot_id) == 0 ? &first->header
-                                                                                : header;
+        *header->boot_id && strcmp(header->boot_id, before->first->header.boot_id) == 0
+            ? &before->first->header
+            : header;
     struct job_event start;
 
     if (__builtin_sub_overflow(clock->opened_unix_ns, clock->opened_ns, &state->unix_offset_ns))
         state->unix_offset_ns = 0;
-    state->is_base_known = attempt->resumed_after >= 0;
-    state->base = state->is_base_known ? attempt->resumed_after : reached;
+    state->is_base_known = base >= 0;
+    state->base = state->is_base_known ? base : before->reached;
+    state->outcome->is_base_known = state->is_base_known;
+    state->outcome->last_step = state->base;
     start = event_at(state, JOB_START, header->process_start_ns);
     start.devices = header->world_size;
     job_add(state->job, &start);
@@ -262,13 +322,13 @@ bool recorded_attempt_add(struct job *job, const struct recorded_attempt *attemp
                           const struct attempt_before *before, struct attempt_outcome *outcome,
                           struct error *error)
 {
-    SCOPED(attempt_state) state = {.job = job, .outcome = outcome};
+    SCOPED(attempt_state) state = {.job = job, .outcome = outcome, .saved = before->saved};
     struct step_entry entry;
 
     *outcome = (struct attempt_outcome){.last_step = before->reached};
     if (!step_reader_open(&state.reader, attempt->path, error))
         return false;
-    begin(&state, attempt, before->first, before->reached);
+    begin(&state, attempt, before);
     while (step_reader_next(&state.reader, &entry)) {
         outcome->entries++;
         add_entry(&state, &entry);

@@ -7,17 +7,38 @@
 #include "job/job.h"
 #include "step_record/read_step_record.h"
 
+enum { LOADED_MAX = 8 }; /* checkpoints that one attempt may load before its first step */
+
 struct recorded_attempt {
     const char *path;
     struct step_record_header header;
     int64_t resumed_after; /* steps made before, as the optimizer counts; -1: not known */
+    int64_t loaded_unix_ns[LOADED_MAX]; /* when what it loaded at its start had been written */
+    int loaded_count;
 };
+
+/* One that an attempt has written. */
+struct saved_checkpoint {
+    int64_t start_unix_ns;
+    int64_t end_unix_ns;
+    int64_t after_step; /* of the job */
+};
+
+/* Zeroed: none. */
+struct saved_checkpoints {
+    struct saved_checkpoint *list; /* [count], in the order of time */
+    size_t count;
+    size_t room;
+};
+
+void saved_checkpoints_clear(struct saved_checkpoints *saved);
 
 struct attempt_outcome {
     int64_t entries;
     int64_t damaged;
     int64_t lost;
-    int64_t last_step; /* of the job, as far as it is known */
+    int64_t last_step;  /* of the job, as far as it is known */
+    bool is_base_known; /* at which step it went on */
 };
 
 /* Reads the header, and how the attempt began. `path` must live as long as it. */
@@ -31,6 +52,7 @@ struct attempt_before {
                                              the wall clock did */
     int64_t reached; /* the step that the attempt before came to: counts where this one does not
                         tell where it goes on */
+    struct saved_checkpoints *saved; /* by attempts before; takes in this one's */
 };
 
 /* Adds its events to the job, after job_begin_source. */

@@ -156,7 +156,8 @@ bool add_recorded_job(struct job *job, struct results *results, const char *path
                       struct recorded_job *read, struct error *error)
 {
     SCOPED(attempt_files) files = {0};
-    struct attempt_before before = {0};
+    SCOPED(saved_checkpoints) saved = {0};
+    struct attempt_before before = {.saved = &saved};
 
     *read = (struct recorded_job){0};
     find_files(&files, results, path);
@@ -182,12 +183,13 @@ bool add_recorded_job(struct job *job, struct results *results, const char *path
             add_problem(results,
                         results_format(results, "'%s': %s entries found no room on the disk",
                                        files.attempts[i].path, format_count(outcome.lost).text));
-        if (i > 0 && files.attempts[i].resumed_after < 0)
+        if (i > 0 && !outcome.is_base_known)
             add_problem(results,
                         results_format(results,
                                        "'%s' does not tell at which step it went on (its optimizer "
-                                       "does not count steps on the host): that no step was made "
-                                       "again is assumed",
+                                       "does not count steps on the host, and it loaded no "
+                                       "checkpoint that an attempt before is seen to save): that "
+                                       "no step was made again is assumed",
                                        files.attempts[i].path));
     }
     return true;

@@ -111,11 +111,11 @@ class TwoAttempts(unittest.TestCase):
         record.steps(12, 20, 123)
         record.close()
 
-    def second(self, path: Path, resumed: int | None = 10, **more: Any) -> None:
+    def second(self, path: Path, resumed: int | None = 10, loaded: int = -1, **more: Any) -> None:
         """Starts at 150, loads a checkpoint, 15 steps from 160 on, ends at 176."""
         record = Record(path, 150, **more)
         record.resumed = resumed
-        record.add(step_record.RESTORE, 1, 155, 157)
+        record.add(step_record.RESTORE, 1, 155, 157, loaded)
         record.steps(1, 15, 160)
         record.add(step_record.END, 0, 176, 176, 0)
         record.close()
@@ -163,6 +163,19 @@ class TwoAttempts(unittest.TestCase):
         _, report, _ = ettr(self.folder)
         self.check(report, 35, 0)
         self.assertIn("does not tell at which step it went on", json.dumps(report))
+
+    def test_the_checkpoint_that_was_loaded_tells_it(self) -> None:
+        """By when its file was written: within the checkpoint after step 10."""
+        for number, (written, kept, discarded) in enumerate(
+            ((121 * S, 25, 10), (120 * S - 9_000_000, 25, 10), (119 * S, 35, 0), (123 * S, 35, 0))
+        ):
+            steps = self.folder / str(number) / "steps"
+            self.first(steps / "rank0.steps")
+            self.second(steps / "rank0_2.steps", resumed=None, loaded=NOON + written)
+            _, report, _ = ettr(steps.parent)
+            self.check(report, kept, discarded)
+            text = "does not tell at which step it went on"
+            self.assertEqual(text in json.dumps(report), discarded == 0)
 
     def test_damage(self) -> None:
         path = self.folder / "steps" / "rank0.steps"
