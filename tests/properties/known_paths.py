@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Traces with a known critical path: `flopledger report` finds it, and the slack of what runs beside it, to the nanosecond.
+"""Traces with a known critical path: `flopledger report` finds it, and the slack of what runs beside it, to the nanosecond;
+and so it does through the ranks of a run that was made by a simulation.
 
     tests/properties/known_paths.py PROGRAM [--count N] [--seed S]
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -22,16 +24,27 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 
 from path_trace import PathTrace  # noqa: E402
+from queued_ranks import (  # noqa: E402
+    GAP,
+    LATENCY,
+    LAUNCH,
+    RETURN,
+    RankRun,
+    new_plan,
+    simulate,
+    with_straggler,
+    write_ranks,
+)
 
 
-def section_of(program: str, path: Path) -> dict[str, Any]:
+def report_of(program: str, paths: list[Path]) -> dict[str, Any]:
     done = subprocess.run(
-        [program, "report", "--json", "--top", "0", "--no-progress", str(path)],
+        [program, "report", "--json", "--top", "0", "--no-progress", *paths],
         capture_output=True,
         check=True,
     )
-    section: dict[str, Any] = json.loads(done.stdout)["ranks"][0]["sections"]["critical_path"]
-    return section
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
 
 
 def compare(what: str, found: dict[str, int], built: dict[str, int], off: int) -> Iterator[str]:
@@ -44,7 +57,7 @@ def problems_of(program: str, seed: int, folder: Path) -> Iterator[str]:
     trace = PathTrace(seed, 1 + seed % 5)
     path = folder / "trace.json"
     trace.write(path)
-    tables = section_of(program, path)["tables"]
+    tables = report_of(program, [path])["ranks"][0]["sections"]["critical_path"]["tables"]
     if not tables:
         yield "there is no path"
         return
@@ -67,6 +80,56 @@ def problems_of(program: str, seed: int, folder: Path) -> Iterator[str]:
             yield f"{name}: {row['critical_share']} of it is on the path"
 
 
+def walk_ranks(runs: list[RankRun]) -> Counter[str]:
+    """Back from the end, as the simulation knows what each piece waited for: "rank part" to nanoseconds."""
+    shares: Counter[str] = Counter()
+    rank = max(range(len(runs)), key=lambda number: (runs[number].spans[-1][1], -number))
+    step, at = len(runs[0].done) - 1, -1
+    while step >= 0:
+        if at < 0:  # the end of the step
+            shares[f"rank {rank} sync"] += RETURN
+            at = len(runs[rank].done[step]) - 1
+        done = runs[rank].done[step][at]
+        if done.work.meeting is not None:
+            places = [
+                (other.start, -number, place)
+                for number, run in enumerate(runs)
+                for place, other in enumerate(run.done[step])
+                if other.work.meeting == done.work.meeting
+            ]
+            start, number, at = max(places)
+            rank = -number
+            shares[f"rank {rank} transfer"] += done.end - start
+            shares[f"rank {rank} came_last"] += 1
+            done = runs[rank].done[step][at]
+        else:
+            shares[f"rank {rank} kernels"] += done.end - done.start
+        if at > 0 and done.start == runs[rank].done[step][at - 1].end + GAP:
+            shares[f"rank {rank} waits"] += GAP
+            at -= 1
+        else:
+            shares[f"rank {rank} launches"] += LATENCY + at * LAUNCH
+            step, at = step - 1, -1
+    return shares
+
+
+def problems_of_ranks(program: str, seed: int, folder: Path) -> Iterator[str]:
+    rng = random.Random(seed)
+    ranks = rng.randint(2, 6)
+    plan = new_plan(rng, ranks, rng.choice((0.0, 0.05, 0.4)))
+    runs = simulate(with_straggler(plan, rng.randrange(ranks), rng.randrange(20_000, 200_000)))
+    traces = write_ranks(folder, plan, runs)
+    rng.shuffle(traces)
+    overview = report_of(program, traces)["overview"]
+    keys = "kernels copies launches data sync host waits transfer communication_unknown came_last"
+    found = {
+        f"{row['rank']} {key}": row[key]
+        for row in overview["tables"]["critical_path"]["rows"]
+        for key in keys.split()
+    }
+    yield from compare("ranks", found, walk_ranks(runs), 0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -77,6 +140,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(arguments.seed, arguments.seed + arguments.count):
             problems = list(problems_of(arguments.program, seed, Path(folder)))
+            if seed % 2 == 0:
+                ranks = Path(folder) / f"ranks{seed}"
+                problems += problems_of_ranks(arguments.program, seed, ranks)
             failed += bool(problems)
             print("".join(f"seed {seed}: {problem}\n" for problem in problems), end="")
     print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
