@@ -1,5 +1,6 @@
 /* Critical paths of made traces, known to the nanosecond; and, of traces named on the command line,
  * what holds for all. */
+#include "analyses/make_timeline.h"
 #include "base/error.h"
 #include "critical_path/call_chains.h"
 #include "readers/open_trace.h"
@@ -113,6 +114,40 @@ static void every_nanosecond_of_a_step_has_its_link(void **state)
     assert_int_equal(time_of(section, "links", "aten::log", "mean"), 50);
     assert_true(
         is_close(table_cell(section_table(section, "links"), "gemm", "critical_share").real, 1));
+    made_trace_clear(&made);
+}
+
+/* On the timeline the links of the typical step follow each other, from thread to stream and back.
+ */
+static void the_path_is_on_the_timeline(void **state)
+{
+    static const struct analysis_options options = {.top = UINT32_MAX, .timeline_blocks = 1000};
+    struct analysis_input input;
+    struct made_trace made;
+    const struct timeline *timeline;
+    uint32_t tracks[2];
+    int64_t at_ns = 0;
+
+    (void)state;
+    made_trace_init(&made);
+    tracks[0] = made_thread(&made, "1");
+    tracks[1] = made_stream(&made, 0, 7);
+    add_step(&made, tracks[0], 0);
+    add_kernel(&made, tracks, 400, (struct made_event){"first", 405, 505});
+    add_kernel(&made, tracks, 420, (struct made_event){"second", 506, 606});
+    add_sync(&made, tracks[0], 460, 616);
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    input = made_input(&made, &options);
+    timeline = make_timeline(&made.results, &input, NULL, options.timeline_blocks);
+    assert_int_equal(timeline->path_step, 0);
+    assert_int_equal(timeline->path_count, 7);
+    for (size_t i = 0; i < timeline->path_count; i++) {
+        assert_int_equal(timeline->path[i].start_ns, at_ns);
+        assert_int_equal(timeline->lanes[timeline->path[i].lane].kind,
+                         i == 0 || i >= 5 ? TIMELINE_THREAD : TIMELINE_STREAM);
+        at_ns += timeline->path[i].duration_ns;
+    }
+    assert_int_equal(at_ns, STEP_US * US);
     made_trace_clear(&made);
 }
 
@@ -275,6 +310,7 @@ int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_nanosecond_of_a_step_has_its_link),
+        cmocka_unit_test(the_path_is_on_the_timeline),
         cmocka_unit_test(what_runs_beside_the_path_has_slack),
         cmocka_unit_test(the_path_crosses_threads),
         cmocka_unit_test(what_nothing_explains_is_named),
