@@ -52,7 +52,14 @@ static const struct option trace_options[] = {
     {0},
 };
 
-enum rank_state { RANK_SILENT, RANK_ACCEPTED, RANK_RECORDED, RANK_REFUSED, RANK_GONE };
+enum rank_state {
+    RANK_SILENT,
+    RANK_ACCEPTED,
+    RANK_RECORDED,
+    RANK_REFUSED,
+    RANK_GONE,
+    RANK_TAKEN, /* by another request, which came before it saw this one */
+};
 
 struct traced_rank {
     const struct job_record *record;
@@ -118,19 +125,26 @@ static bool find_ranks(struct trace_request *request, const struct trace_setting
     return true;
 }
 
+static char *request_path(const struct trace_request *request)
+{
+    char *path;
+
+    if (asprintf(&path, "%s/trace-request.json", request->capture) < 0)
+        abort();
+    return path;
+}
+
 static bool write_request(struct trace_request *request, struct error *error)
 {
     struct output_file file = {0};
     struct json_writer writer = {0};
     uint64_t number;
-    char *path;
+    char *path = request_path(request);
     bool is_open;
 
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = (uint64_t)monotonic_ns();
     snprintf(request->id, sizeof request->id, "%016" PRIx64, number);
-    if (asprintf(&path, "%s/trace-request.json", request->capture) < 0)
-        abort();
     is_open = output_file_open(&file, path, error);
     free(path);
     if (!is_open)
@@ -195,6 +209,39 @@ static size_t count_in(const struct trace_request *request, enum rank_state stat
     return count;
 }
 
+/* Whether the request's file is that of another by now. */
+static bool is_overtaken(const struct trace_request *request)
+{
+    SCOPED(arena) arena = {0};
+    char *path = request_path(request);
+    const struct json_node *newest = NULL;
+    struct error ignored;
+    bool is_missing;
+    size_t length = 0;
+    char *text = read_whole_file(path, &length, &is_missing, &ignored);
+    bool is_other;
+
+    if (text)
+        newest = json_tree_parse(&arena, text, length, &ignored);
+    is_other = newest && strcmp(json_text_of(newest, "id", request->id), request->id) != 0;
+    free(text);
+    free(path);
+    return is_other;
+}
+
+/* Ranks that have not answered will not, once they are asked for something else. */
+static void give_up_overtaken(struct trace_request *request)
+{
+    if (count_in(request, RANK_SILENT) == 0 || !is_overtaken(request))
+        return;
+    for (size_t i = 0; i < request->rank_count; i++) {
+        if (request->ranks[i].state == RANK_SILENT)
+            read_answer(request, &request->ranks[i]); /* it may have come in between */
+        if (request->ranks[i].state == RANK_SILENT)
+            request->ranks[i].state = RANK_TAKEN;
+    }
+}
+
 /* Until each rank has recorded, refused, or is gone; or until patience ends. */
 static void await_answers(struct trace_request *request, const struct trace_settings *settings)
 {
@@ -215,6 +262,7 @@ static void await_answers(struct trace_request *request, const struct trace_sett
                     request->ranks[i].state = RANK_GONE;
             }
         }
+        give_up_overtaken(request);
         if (count_in(request, RANK_SILENT) + count_in(request, RANK_ACCEPTED) == 0 || now > end ||
             (now > first_answer_by && count_in(request, RANK_ACCEPTED) == 0))
             return;
@@ -229,6 +277,9 @@ static const char *why_not(const struct traced_rank *rank)
         return rank->text;
     case RANK_GONE:
         return "the process ended before";
+    case RANK_TAKEN:
+        return "another 'flopledger trace' has asked for other steps just after: its window is "
+               "recorded; ask again after it";
     case RANK_ACCEPTED:
         return "it has not come so far yet: it records all the same when it does";
     case RANK_SILENT:

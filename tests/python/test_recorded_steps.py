@@ -304,6 +304,15 @@ class Requests(Recorded):
         self.assertEqual(done.returncode, 4)
         self.assertIn("no process writes to", done.stderr)
 
+    def test_of_two_requests_at_once_one_is_told_of_the_other(self) -> None:
+        self.start()
+        words = [str(PROGRAM), "trace", "--steps", "2"]
+        both = [subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]  # fmt: skip
+        said = [program.communicate(timeout=60) for program in both]
+        self.assertEqual(sorted(program.returncode for program in both), [0, 1], said)
+        failed = said[0 if both[0].returncode else 1][1]
+        self.assertRegex(failed, "another 'flopledger trace' has asked|runs already|being recorded")
+
     def test_two_ranks_record_the_same_steps(self) -> None:
         self.start("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
         done = self.trace("--steps", "2")
