@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from count_line import run_and_count
-from recorded_runs import environment_of, find_python
+from recorded_runs import environment_of, find_python, libraries_of
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 PYTHON = find_python()
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).resolve().parent / "training" / "recorded_steps.py"
+TRAINER = SCRIPT.with_name("recorded_trainer.py")
 sys.path.insert(0, str(ROOT / "python"))
 
 from flopledger import step_record  # noqa: E402
@@ -137,13 +138,40 @@ class Fields(Recorded):
         steps = self.of_kind(entries, step_record.STEP)
         self.assertEqual([e["tokens"] for e in steps], [-1] + [32] * 19)
         printed = dict(re.findall(r"^(\d+) (\S+)$", done.stdout, re.M))
+        self.assertEqual(
+            self.losses(entries), {step: printed[step] for step in printed if step != "1"}
+        )
+        self.check_spans(entries)
+
+    def test_trainer_of_transformers(self) -> None:
+        """Its models have an eval() of their own, its losses are means of what it never reads one by one."""
+        if not libraries_of(str(PYTHON))["transformers"]:
+            self.skipTest("needs transformers")
+        command = [word if word != str(SCRIPT) else str(TRAINER) for word in words()]
+        said = []
+        for given in (command, command[4:]):
+            done = subprocess.run(given, cwd=self.folder, env=environment_of(PROGRAM), capture_output=True, text=True, timeout=180)  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            said.append(re.findall(r"^(\d+) (\d\S+)$", done.stdout, re.M))
+        self.assertEqual(said[0], said[1])
+        self.assertEqual(len(said[0]), 6)
+        _, entries = read(self.records()[0])
+        self.assertEqual(self.losses(entries), dict(said[0]))
+        spans = [self.of_kind(entries, kind) for kind in (step_record.EVALUATION, step_record.CHECKPOINT)]  # fmt: skip
+        self.assertEqual([e["step"] for e in spans[0]], [5, 9, 13])
+        self.assertEqual([e["step"] for e in spans[1]], [5, 9, 13])
+        steps = self.of_kind(entries, step_record.STEP)
+        self.assertEqual({e["count"] for e in steps}, {2})
+        self.assertEqual({e["tokens"] for e in steps[1:4]}, {2 * 2 * 8})
+
+    def losses(self, entries: list[dict[str, Any]]) -> dict[str, str]:
+        """By step, as the program prints them."""
         known = {}
-        for e in steps + self.of_kind(entries, step_record.LOSS):
+        for e in entries:
             if not math.isnan(e["number"]):
                 before = e["flags"] & step_record.LOSS_OF_STEP_BEFORE
                 known[str(e["step"] - bool(before))] = repr(e["number"])
-        self.assertEqual(known, {step: printed[step] for step in printed if step != "1"})
-        self.check_spans(entries)
+        return known
 
     def check_spans(self, entries: list[dict[str, Any]]) -> None:
         for kind, least in ((step_record.EVALUATION, 30e6), (step_record.CHECKPOINT, 20e6)):
