@@ -303,6 +303,7 @@ class Recorder:
 
     def note_own_work(self, started: int) -> None:
         now = time.monotonic_ns()
+        self.running.mark = now  # it is no part of the next forward
         if now - started > WORTH_NOTING_NS:
             self.record.append(step_record.RECORDING, 0, self.step + 1, started, now)
 

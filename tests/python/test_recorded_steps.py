@@ -143,6 +143,16 @@ class Fields(Recorded):
         )
         self.check_spans(entries)
 
+    def test_without_a_loader_nothing_else_is_taken_for_forward(self) -> None:
+        self.run_recorded("listed")
+        _, entries = read(self.records()[0])
+        beside = (step_record.RECORDING, step_record.CHECKPOINT, step_record.EVALUATION)
+        for e in self.of_kind(entries, step_record.STEP)[1:]:
+            spans = [s["end"] - s["start"] for s in entries if s["kind"] in beside and s["step"] == e["step"]]  # fmt: skip
+            work = e["forward"] + e["backward"] + e["optimizer"]
+            self.assertLessEqual(work, e["end"] - e["start"] - max(spans, default=0), e)
+        self.assertGreater(len(self.of_kind(entries, step_record.RECORDING)), 1)
+
     def test_trainer_of_transformers(self) -> None:
         """Its models have an eval() of their own, its losses are means of what it never reads one by one."""
         if not libraries_of(str(PYTHON))["transformers"]:

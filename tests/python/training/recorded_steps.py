@@ -1,7 +1,8 @@
 """A training program whose steps, waits, checkpoints and evaluations are known: recorded_steps.py KIND [STEPS] [SECONDS]
 
 Kinds: plain; reads (in a thread of its own, reads its loss in many ways, evaluates without eval(), saves by a name of its own);
-whole (torch.compile of the whole step); fork (a child process trains, too); frozen (a part stays in eval()).
+listed (no loader while it trains); whole (torch.compile of the whole step); fork (a child process trains, too); frozen (a part
+stays in eval()).
 It prints `step LOSS`, to the last bit.
 """
 
@@ -86,7 +87,8 @@ def train() -> None:
         return nn.functional.cross_entropy(model(batch).flatten(0, 1), batch.flatten())
 
     calculate = torch.compile(loss_of, backend="eager") if KIND == "whole" else loss_of
-    for step, batch in enumerate(DataLoader(Words(), BATCH), 1):
+    loader = DataLoader(Words(), BATCH)
+    for step, batch in enumerate(list(loader) if KIND == "listed" else loader, 1):
         if KIND == "frozen":
             model[1].eval()
         loss = calculate(batch)
