@@ -102,6 +102,7 @@ def own_pages(folder: Path) -> list[Page]:
             [*steps, "rank_accounts", "rank_steps"],
             ["replays", "ranks"],
         ),
+        Page("rank_path", ["report", f"{GOLDEN}/two_ranks"], [*steps, "rank_path"]),
         Page("cpu", ["report", "examples/traces/train_gpt_cpu.json.gz"], steps, ["table"]),
         Page("memory", ["memory", f"{GOLDEN}/memory_run"], ["timeline", *memory], ["trees"]),
         Page("capture", ["report", f"{GOLDEN}/memory_run"], ["timeline", *memory], ["trees"]),

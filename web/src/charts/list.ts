@@ -6,6 +6,7 @@ import { difference } from "./difference.ts";
 import { kernelClasses } from "./kernel_classes.ts";
 import { memoryCharts } from "./memory_kinds.ts";
 import { rankAccounts } from "./rank_accounts.ts";
+import { rankPath } from "./rank_path.ts";
 import { rankSteps } from "./rank_steps.ts";
 import { roofline } from "./roofline.ts";
 import { stepAccounts } from "./step_accounts.ts";
@@ -22,6 +23,7 @@ export const charts: readonly Chart[] = [
   collectives,
   rankAccounts,
   rankSteps,
+  rankPath,
   ...memoryCharts,
   memoryMap,
   ...trees,
