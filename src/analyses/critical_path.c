@@ -62,7 +62,7 @@ static const char *composition_text(struct results *results, const int64_t *kind
 static void add_numbers(struct results *results, struct section *section,
                         const struct path_view *view)
 {
-    const struct ledger *ledger = view->input->ledger;
+    const struct ledger *ledger = view->ledger;
     const struct step_window *window = &ledger->steps[view->step].window;
     int64_t length_ns = window->end_ns - window->start_ns;
 
@@ -93,7 +93,7 @@ static void add_numbers(struct results *results, struct section *section,
 
 static void find_view(struct path_view *view)
 {
-    const struct ledger *ledger = view->input->ledger;
+    const struct ledger *ledger = view->ledger;
     struct step_spread spread = measure_step_spread(ledger);
 
     view->step = typical_step(&spread, ledger->step_count);
@@ -122,6 +122,7 @@ static struct section *follow_path(struct results *results, const struct analysi
         return section;
     }
     find_steps_path(&path, &input->study->graph);
+    view.ledger = input->study->graph.ledger;
     find_view(&view);
     add_numbers(results, section, &view);
     add_path_composition(results, section, &view);

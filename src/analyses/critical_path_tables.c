@@ -44,7 +44,7 @@ static size_t rank_kinds(const struct path_view *view, enum path_kind kinds[PATH
 void add_path_composition(struct results *results, struct section *section,
                           const struct path_view *view)
 {
-    const struct ledger *ledger = view->input->ledger;
+    const struct ledger *ledger = view->ledger;
     bool is_single = ledger->step_count == 1;
     const struct column columns[] = {
         {"kind", "link", UNIT_TEXT, 0, BAR_NONE},
@@ -115,7 +115,7 @@ static int64_t *times_of_sums(const struct path_view *view)
 
         if (sum != NO_VALUE)
             times_ns[sum] += time_in_steps_ns(
-                view->input->ledger, (int64_t[2]){event->start_ns, event_end_ns(event)}, &step);
+                view->ledger, (int64_t[2]){event->start_ns, event_end_ns(event)}, &step);
     }
     return times_ns;
 }
@@ -123,7 +123,7 @@ static int64_t *times_of_sums(const struct path_view *view)
 static void fill_link(struct results *results, struct value *cells, const struct path_view *view,
                       const struct ranked_sum *ranked, int64_t work_ns)
 {
-    const struct ledger *ledger = view->input->ledger;
+    const struct ledger *ledger = view->ledger;
     const struct path_sum *sum = ranked->sum;
     const struct path_kind_description *kind = &path_kinds[sum->kind];
 
@@ -141,7 +141,7 @@ static void fill_link(struct results *results, struct value *cells, const struct
 
 void add_path_links(struct results *results, struct section *section, const struct path_view *view)
 {
-    bool is_single = view->input->ledger->step_count == 1;
+    bool is_single = view->ledger->step_count == 1;
     const struct column columns[] = {
         {"name", "link", UNIT_TEXT, 0, BAR_NONE},
         {"kind", "what it is", UNIT_TEXT, 3, BAR_NONE},
@@ -189,7 +189,7 @@ static void fill_slack(struct value *cells, const struct slack_row *row, uint32_
 
 void add_path_slack(struct results *results, struct section *section, const struct path_view *view)
 {
-    bool is_single = view->input->ledger->step_count == 1;
+    bool is_single = view->ledger->step_count == 1;
     const struct column columns[] = {
         {"kernel", "kernel", UNIT_TEXT, 0, BAR_NONE},
         {"count", "times", UNIT_COUNT, 2, BAR_NONE},
@@ -214,7 +214,7 @@ void add_path_slack(struct results *results, struct section *section, const stru
 
         cells[0] =
             value_text(results_text(results, trace_text(view->input->trace, rows.rows[i].id)));
-        fill_slack(cells, &rows.rows[i], view->input->ledger->step_count);
+        fill_slack(cells, &rows.rows[i], view->ledger->step_count);
     }
     table->rows_in_all = rows.count;
     slack_rows_clear(&rows);
@@ -222,7 +222,7 @@ void add_path_slack(struct results *results, struct section *section, const stru
 
 void add_path_tracks(struct results *results, struct section *section, const struct path_view *view)
 {
-    bool is_single = view->input->ledger->step_count == 1;
+    bool is_single = view->ledger->step_count == 1;
     const struct column columns[] = {
         {"track", "where", UNIT_TEXT, 0, BAR_NONE},
         {"count", "pieces", UNIT_COUNT, 2, BAR_NONE},
@@ -244,7 +244,7 @@ void add_path_tracks(struct results *results, struct section *section, const str
         struct value *cells = table_add_row(results, table, 0);
 
         cells[0] = value_text(track_text(results, view->input->trace, rows.rows[i].id));
-        fill_slack(cells, &rows.rows[i], view->input->ledger->step_count);
+        fill_slack(cells, &rows.rows[i], view->ledger->step_count);
     }
     table->rows_in_all = rows.count;
     slack_rows_clear(&rows);
@@ -263,7 +263,7 @@ static int64_t group_ns(const struct path_view *view, int group)
 
 void add_path_steps(struct results *results, struct section *section, const struct path_view *view)
 {
-    const struct ledger *ledger = view->input->ledger;
+    const struct ledger *ledger = view->ledger;
     struct column columns[2 + PATH_GROUP_COUNT] = {
         {"step", "step", UNIT_COUNT, 0, BAR_NONE},
         {"length", "length", UNIT_TIME_NS, 0, BAR_NONE},

@@ -9,6 +9,7 @@
 
 struct path_view {
     const struct analysis_input *input;
+    const struct ledger *ledger; /* of the steps that the path was followed through */
     const struct steps_path *path;
     uint32_t step;                     /* the chosen one */
     int64_t kinds_ns[PATH_KIND_COUNT]; /* of all steps */

@@ -263,7 +263,7 @@ struct timeline *make_timeline(struct results *results, const struct analysis_in
     making.regions = plan_timeline(&making.counts, block_budget, making.favourites,
                                    making.favourite_count, &making.region_count);
     timeline = fill_timeline(&making);
-    timeline_add_path(results, timeline, input, making.lanes.lane_of_track, making.typical_step);
+    timeline_add_path(results, timeline, input, making.lanes.lane_of_track);
     making_clear(&making);
     return timeline;
 }

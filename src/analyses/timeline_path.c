@@ -2,6 +2,9 @@
 #include "analyses/timeline_path.h"
 
 #include "critical_path/steps_path.h"
+#include "ledger/step_outliers.h"
+
+#include <stdlib.h>
 
 enum { LINKS_MAX = 4000 }; /* about what a screen can show; more are merged */
 
@@ -75,16 +78,27 @@ static const char *const *kind_texts(struct results *results, bool is_key)
     return texts;
 }
 
-void timeline_add_path(struct results *results, struct timeline *timeline,
-                       const struct analysis_input *input, const uint32_t *lane_of_track,
-                       uint32_t step)
+/* The same as the section on the critical path chooses. */
+static const struct step_window *typical_window(const struct ledger *ledger)
 {
-    const struct step_window *window = &input->ledger->steps[step].window;
+    struct step_spread spread = measure_step_spread(ledger);
+    uint32_t step = typical_step(&spread, ledger->step_count);
+
+    free(spread.steps);
+    return &ledger->steps[step].window;
+}
+
+void timeline_add_path(struct results *results, struct timeline *timeline,
+                       const struct analysis_input *input, const uint32_t *lane_of_track)
+{
+    const struct step_window *window;
     SCOPED(steps_path) path = {.graph = NULL};
-    struct gathering gathering = {.shortest_ns = (window->end_ns - window->start_ns) / LINKS_MAX};
+    struct gathering gathering = {.count = 0};
 
     if (!input->study || input->study->is_refused)
         return;
+    window = typical_window(input->study->graph.ledger);
+    gathering.shortest_ns = (window->end_ns - window->start_ns) / LINKS_MAX;
     find_steps_path(&path, &input->study->graph);
     gathering.links =
         results_allocate(results, (count_links(&path, window) + 1) * sizeof *gathering.links);

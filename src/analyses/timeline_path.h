@@ -7,11 +7,10 @@
 
 #include <stdint.h>
 
-/* Adds the links of the path in `step` (an index in the ledger), short ones of one lane merged
- * where there are many. `lane_of_track`: NO_EVENT where a track is not drawn. Adds nothing where
- * the trace has no path. */
+/* Adds the links of the path in the typical one of the steps that it was followed through, short
+ * ones of one lane merged where there are many. `lane_of_track`: NO_EVENT where a track is not
+ * drawn. Adds nothing where the trace has no path. */
 void timeline_add_path(struct results *results, struct timeline *timeline,
-                       const struct analysis_input *input, const uint32_t *lane_of_track,
-                       uint32_t step);
+                       const struct analysis_input *input, const uint32_t *lane_of_track);
 
 #endif
