@@ -14,6 +14,10 @@ enum {
     FILE_CLOCK_NS = 20000000, /* file systems take the time of the last tick */
 };
 
+/* No clock of a machine shows more since it was started (32 years), and no job makes more steps: an
+ * entry beyond that is damaged, though its checksum holds. */
+static const int64_t LATEST_NS = INT64_C(1000000000000000000), STEPS_MAX = INT64_C(1000000000000);
+
 /* What the record tells between two steps. */
 struct attempt_span {
     enum job_event_kind kind; /* of its end */
@@ -59,7 +63,7 @@ bool recorded_attempt_look(struct recorded_attempt *attempt, const char *path, s
         if (entry.kind == STEP_ENTRY_RESTORE && entry.count > 0 && !has_steps &&
             attempt->loaded_count < LOADED_MAX)
             attempt->loaded_unix_ns[attempt->loaded_count++] = entry.count;
-        if (entry.kind == STEP_ENTRY_RESUMED && entry.count >= 0) {
+        if (entry.kind == STEP_ENTRY_RESUMED && entry.count >= 0 && entry.count <= STEPS_MAX) {
             attempt->resumed_after = entry.count;
             break;
         }
@@ -296,6 +300,12 @@ static void add_entry(struct attempt_state *state, const struct step_entry *entr
     }
 }
 
+static bool is_possible(const struct step_entry *entry)
+{
+    return entry->step >= 0 && entry->step <= STEPS_MAX && entry->start_ns >= 0 &&
+           entry->start_ns <= entry->end_ns && entry->end_ns <= LATEST_NS;
+}
+
 static void begin(struct attempt_state *state, const struct recorded_attempt *attempt,
                   const struct attempt_before *before)
 {
@@ -331,10 +341,13 @@ bool recorded_attempt_add(struct job *job, const struct recorded_attempt *attemp
     begin(&state, attempt, before);
     while (step_reader_next(&state.reader, &entry)) {
         outcome->entries++;
-        add_entry(&state, &entry);
+        if (is_possible(&entry))
+            add_entry(&state, &entry);
+        else
+            outcome->damaged++;
     }
     flush_step(&state);
-    outcome->damaged = state.reader.damaged_count;
+    outcome->damaged += state.reader.damaged_count;
     if (!state.has_ended && !step_reader_writer_lives(&state.reader))
         add_text(job, job_event_of(JOB_CRASH),
                  "its record stops: the process was killed, or its machine failed");

@@ -68,6 +68,16 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Stays at the largest or the smallest where a record holds nonsense. */
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return b > 0 ? INT64_MAX / 2 : INT64_MIN / 2;
+    return sum;
+}
+
 /* ---- the steps of an attempt ----------------------------------------------------------------- */
 
 /* The step with this number of the process's own count; NULL: none. */
@@ -157,7 +167,8 @@ static void measure_hidden_wait(struct attempt_walk *walk)
 
         if (view->windows == 0 || walk->attempt->steps[i].data_wait_ns == JOB_NOT_KNOWN)
             continue;
-        hidden_ns += walk->attempt->steps[i].data_wait_ns - view->measured_ns / view->windows;
+        hidden_ns = plus(hidden_ns, smaller(walk->attempt->steps[i].data_wait_ns, view->length_ns) -
+                                        view->measured_ns / view->windows);
         steps++;
     }
     walk->sum.hidden_ns = steps ? at_least_zero(hidden_ns / steps) : 0;
@@ -218,16 +229,16 @@ static int64_t measure_dilation(struct attempt_walk *walk, struct kept_parts *ke
         if (!view->is_traced || view->median_ns == 0 || view->length_ns == JOB_NOT_KNOWN)
             continue;
         steps++;
-        reference_ns += view->median_ns;
-        excess_ns += view->rest_ns - view->median_ns;
-        kept->compared_ns += view->rest_ns;
+        reference_ns = plus(reference_ns, view->median_ns);
+        excess_ns = plus(excess_ns, view->rest_ns - view->median_ns);
+        kept->compared_ns = plus(kept->compared_ns, view->rest_ns);
         if (view->is_kept) {
-            kept_excess_ns += view->rest_ns - view->median_ns;
-            kept_rest_ns += view->rest_ns;
+            kept_excess_ns = plus(kept_excess_ns, view->rest_ns - view->median_ns);
+            kept_rest_ns = plus(kept_rest_ns, view->rest_ns);
         }
     }
     kept->compared_steps += steps;
-    kept->reference_ns += reference_ns;
+    kept->reference_ns = plus(kept->reference_ns, reference_ns);
     walk->sum.plain_ns = steps ? (reference_ns + (excess_ns < 0 ? excess_ns : 0)) / steps : 0;
     walk->dilation_ns = excess_ns > 0 ? smaller(at_least_zero(kept_excess_ns), kept_rest_ns) : 0;
     return at_least_zero(excess_ns);

@@ -193,6 +193,24 @@ class TwoAttempts(unittest.TestCase):
         self.assertEqual(status, 4)
         self.assertIn("no step record can be read", errors)
 
+    def test_impossible_times(self) -> None:
+        """Their checksums hold, but no clock shows that: left out, and no account becomes negative."""
+        path = self.folder / "steps" / "rank0.steps"
+        record = Record(path, 100)
+        now = record.steps(1, 20, 110)
+        record.add(step_record.STEP, 21, now, now - 50)
+        record.add(step_record.STEP, 22, -7, now)
+        record.add(step_record.STEP, 2**62, now, now + 1)
+        record.add(step_record.CHECKPOINT, 21, now, 9_000_000_000)
+        record.steps(21, 25, now)
+        record.close()
+        status, report, _ = ettr(path)
+        self.assertEqual(status, 0)
+        self.assertIn("4 damaged entries are left out", json.dumps(report))
+        found = accounts(report)
+        self.assertEqual(found["kept steps"], 25, found)
+        self.assertGreaterEqual(min(found.values()), 0)
+
 
 if __name__ == "__main__":
     run_and_count()
