@@ -176,7 +176,9 @@ static bool take_scalar(struct json_parse *parse, struct json_node *node)
         node->text = take_string(parse);
         return node->text != NULL;
     }
-    if (take_word(parse, "null"))
+    /* the last three: not JSON, but Python writes them (a loss of NaN, a limit of Infinity) */
+    if (take_word(parse, "null") || take_word(parse, "NaN") || take_word(parse, "Infinity") ||
+        take_word(parse, "-Infinity"))
         return true;
     node->kind = JSON_BOOLEAN;
     node->integer = take_word(parse, "true");

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* NaN and Infinity, which Python writes, are JSON_NULL too. */
 enum json_kind { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 struct json_node {

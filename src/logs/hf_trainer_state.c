@@ -13,8 +13,10 @@ static const int64_t ns_per_second = 1000000000;
 struct history {
     int64_t train_ns;      /* of all of it; JOB_NOT_KNOWN */
     int64_t evaluation_ns; /* of it */
-    int64_t last_step;
-    int64_t first_step; /* of those with a loss; 0: none */
+    int64_t last_step;     /* that was made, */
+    int64_t last_logged;   /* and that has a loss; 0: none */
+    int64_t first_logged;  /* 0: none */
+    int64_t planned;       /* JOB_NOT_KNOWN */
 };
 
 static bool recognises_file(struct log_text head)
@@ -44,9 +46,14 @@ static int64_t length_of(const struct json_node *entry, const char *key)
                                            : JOB_NOT_KNOWN;
 }
 
-static struct history add_up(const struct json_node *entries)
+/* The steps since the last that has a loss stand in "global_step" only, and in the last entry. */
+static struct history add_up(const struct json_node *state, const struct json_node *entries)
 {
-    struct history history = {.train_ns = JOB_NOT_KNOWN};
+    struct history history = {
+        .train_ns = JOB_NOT_KNOWN,
+        .last_step = json_integer_of(state, "global_step", 0),
+        .planned = json_integer_of(state, "max_steps", JOB_NOT_KNOWN),
+    };
 
     for (const struct json_node *entry = entries; entry; entry = entry->next) {
         int64_t step = json_integer_of(entry, "step", 0);
@@ -57,8 +64,11 @@ static struct history add_up(const struct json_node *entries)
             history.train_ns = train_ns;
         if (evaluation_ns != JOB_NOT_KNOWN)
             history.evaluation_ns += evaluation_ns;
-        if (json_member(entry, "loss") && history.first_step == 0)
-            history.first_step = step;
+        if (json_member(entry, "loss")) {
+            if (history.first_logged == 0)
+                history.first_logged = step;
+            history.last_logged = step;
+        }
         if (step > history.last_step)
             history.last_step = step;
     }
@@ -74,26 +84,45 @@ static int64_t mean_step_ns(const struct history *history)
     return (history->train_ns - history->evaluation_ns) / history->last_step;
 }
 
-static void tell_entry(struct log_reading *reading, const struct json_node *entry,
-                       const struct history *history, int64_t last_step)
+static struct job_event step_of(const struct history *history, int64_t step)
 {
     struct job_event event = job_event_of(JOB_STEP);
 
-    event.step = json_integer_of(entry, "step", 0);
+    event.step = step;
+    event.each_ns = mean_step_ns(history);
+    event.last_step = history->planned;
+    return event;
+}
+
+static void tell_entry(struct log_reading *reading, const struct json_node *entry,
+                       const struct history *history)
+{
+    struct job_event event = step_of(history, json_integer_of(entry, "step", 0));
+
     if (json_member(entry, "loss")) {
         event.loss = real_of(entry, "loss", event.loss);
-        event.each_ns = mean_step_ns(history);
-        event.last_step = last_step;
+        if (event.step > 0 && event.step == history->first_logged)
+            event.count = event.step; /* the history goes back to step 1, over all restarts */
         if (event.step > 0)
             job_add(reading->job, &event);
     } else if (json_member(entry, "eval_runtime")) {
         event.kind = JOB_EVALUATION_END;
         event.each_ns = length_of(entry, "eval_runtime");
         job_add(reading->job, &event);
-    } else if (json_member(entry, "train_runtime")) {
-        event.kind = JOB_END;
-        job_add(reading->job, &event);
     }
+}
+
+static void tell_end(struct log_reading *reading, const struct history *history)
+{
+    struct job_event event = step_of(history, history->last_step);
+
+    if (history->last_logged == 0)
+        event.count = event.step;
+    if (history->last_step > history->last_logged)
+        job_add(reading->job, &event);
+    event = job_event_of(JOB_END);
+    if (history->train_ns != JOB_NOT_KNOWN)
+        job_add(reading->job, &event);
 }
 
 static bool read_file(struct log_reading *reading, struct log_text text, struct error *error)
@@ -110,9 +139,10 @@ static bool read_file(struct log_reading *reading, struct log_text text, struct 
         return error_set(error, ERROR_INPUT,
                          "a trainer_state.json without entries in \"log_history\": was it saved "
                          "before the first step was logged?");
-    history = add_up(entries);
+    history = add_up(state, entries);
     for (const struct json_node *entry = entries; entry; entry = entry->next)
-        tell_entry(reading, entry, &history, json_integer_of(state, "max_steps", JOB_NOT_KNOWN));
+        tell_entry(reading, entry, &history);
+    tell_end(reading, &history);
     return true;
 }
 

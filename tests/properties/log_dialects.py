@@ -307,6 +307,33 @@ DIALECTS = [
         1,
         273.0,
     ),
+    # trainer_state.json
+    Dialect(
+        "a state whose last steps have no loss",
+        '{"global_step": 45, "max_steps": 45, "log_history": [{"loss": 8.3, "step": 10}, {"loss": NaN, "step": 20}, '
+        '{"loss": 0.5, "step": 40}, {"step": 45, "train_loss": 2.4, "train_runtime": 450.0}]}\n',
+        "hf-trainer-state",
+        45,
+        45,
+        450.0,
+    ),
+    Dialect(
+        "a state with one loss",
+        '{"global_step": 12, "logging_steps": 10, "max_steps": 12, "log_history": [{"epoch": 2.5, "loss": 0.0, "step": 10}]}',
+        "hf-trainer-state",
+        12,
+        12,
+        None,
+    ),
+    Dialect(
+        "a state without a loss",
+        '{"global_step": 15, "logging_steps": 500, "max_steps": 15,'
+        ' "log_history": [{"step": 15, "train_loss": 2.4, "train_runtime": 30.0}]}',
+        "hf-trainer-state",
+        15,
+        15,
+        30.0,
+    ),
     Dialect(
         "objects with steps",
         "\n".join(f'{{"learning_rate": 4.8e-05, "loss": 0.5, "step": {s}}}' for s in (50, 100)),

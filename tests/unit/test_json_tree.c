@@ -48,12 +48,25 @@ static void values_of_every_kind(void **state)
     arena_clear(&arena);
 }
 
+static void what_python_writes_for_no_number_is_null(void **state)
+{
+    SCOPED(arena) arena = {0};
+    struct error error = {0};
+    const struct json_node *item =
+        json_items_of(parse(&arena, "{\"a\": [NaN, Infinity, -Infinity, -7]}", &error), "a");
+
+    (void)state;
+    for (int i = 0; i < 3; i++, item = item->next)
+        assert_int_equal(item->kind, JSON_NULL);
+    assert_int_equal(item->integer, -7);
+}
+
 static void what_is_no_json_is_refused(void **state)
 {
-    static const char *const bad[] = {"",        "{",           "[1",    "[1,]",       "[1 2]",
-                                      "{\"a\"}", "{\"a\":}",    "{a:1}", "nul",        "\"abc",
-                                      "\"\\x\"", "\"\\u12g4\"", "[1]]",  "{\"a\":1,}", "[}",
-                                      "-",       "[tru]",       "\"\\",  "1 2",        NULL};
+    static const char *const bad[] = {
+        "",      "{",      "[1",      "[1,]",        "[1 2]", "{\"a\"}",    "{\"a\":}", "{a:1}",
+        "nul",   "\"abc",  "\"\\x\"", "\"\\u12g4\"", "[1]]",  "{\"a\":1,}", "[}",       "-",
+        "[tru]", "[-Inf]", "[Nan]",   "\"\\",        "1 2",   NULL};
 
     (void)state;
     for (size_t i = 0; bad[i]; i++) {
@@ -85,6 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_of_every_kind),
+        cmocka_unit_test(what_python_writes_for_no_number_is_null),
         cmocka_unit_test(what_is_no_json_is_refused),
         cmocka_unit_test(deep_nesting_is_refused),
     };
