@@ -10,6 +10,8 @@ struct open_event {
     int64_t end_ns;
     uint32_t event; /* that the class is of: itself, or one around it */
     enum host_class class;
+    size_t owner;   /* the place in `open` of `event` */
+    bool has_parts; /* of `event`, where it is its own */
 };
 
 /* One thread while its events go by in the order of their starts. */
@@ -41,7 +43,7 @@ static void pass_stretches(struct splitting *splitting, int64_t time_ns)
         }
 }
 
-static void give_out(struct splitting *splitting, const struct open_event *open, int64_t until_ns)
+static void give_out(struct splitting *splitting, struct open_event *open, int64_t until_ns)
 {
     int64_t from_ns = splitting->reached_ns;
 
@@ -60,7 +62,10 @@ static void give_out(struct splitting *splitting, const struct open_event *open,
                                 .end_ns = end_ns,
                                 .piece = splitting->stretches->chosen[splitting->first],
                                 .event = open ? open->event : NO_EVENT,
-                                .class = open ? open->class : HOST_NOTHING});
+                                .class = open ? open->class : HOST_NOTHING,
+                                .is_first = !open || !open->has_parts});
+        if (open)
+            open->has_parts = true;
         from_ns = end_ns;
         if (end_ns == until_ns)
             break;
@@ -71,10 +76,11 @@ static void give_out(struct splitting *splitting, const struct open_event *open,
 static void go_on(struct splitting *splitting, int64_t until_ns)
 {
     while (splitting->depth > 0) {
-        struct open_event top = splitting->open[splitting->depth - 1];
+        const struct open_event *top = &splitting->open[splitting->depth - 1];
+        int64_t end_ns = top->end_ns;
 
-        give_out(splitting, &top, top.end_ns < until_ns ? top.end_ns : until_ns);
-        if (top.end_ns > until_ns)
+        give_out(splitting, &splitting->open[top->owner], end_ns < until_ns ? end_ns : until_ns);
+        if (end_ns > until_ns)
             return;
         splitting->depth--;
     }
@@ -85,13 +91,14 @@ static void open_event(struct splitting *splitting, struct host_activity *activi
 {
     const struct event *event = &activity->trace->host[index];
     enum host_class class = host_activity_class(activity, event);
-    struct open_event opened = {event_end_ns(event), index, class};
+    struct open_event opened = {
+        .end_ns = event_end_ns(event), .event = index, .class = class, .owner = splitting->depth};
 
     if (class == HOST_NOTHING)
         return;
     if (splitting->depth > 0 && splitting->open[splitting->depth - 1].class < class) {
         opened.class = splitting->open[splitting->depth - 1].class;
-        opened.event = splitting->open[splitting->depth - 1].event;
+        opened.owner = splitting->open[splitting->depth - 1].owner;
     }
     if (splitting->depth == splitting->capacity) {
         splitting->capacity = splitting->capacity ? 2 * splitting->capacity : 64;

@@ -6,6 +6,7 @@
 #include "critical_path/task_path.h"
 #include "ledger/host_activity.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct host_part {
     uint32_t piece;
     uint32_t event;
     enum host_class class;
+    bool is_first; /* of that event, or of where none is */
 };
 
 struct host_part_visitor {

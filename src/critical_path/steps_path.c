@@ -129,6 +129,7 @@ struct booking {
     uint32_t name;
     uint32_t track;
     enum path_kind kind;
+    bool is_counted; /* not a further part of what was counted */
 };
 
 /* Books it to each step that it lies in. */
@@ -146,7 +147,7 @@ static void book_in_parts(struct finding_path *finding, const struct booking *bo
             continue;
         if (!sum) {
             sum = seen_sum(finding, booking->kind, booking->name, booking->track);
-            sum->count++;
+            sum->count += booking->is_counted;
         }
         sum->total_ns += ns;
         finding->path->kinds_ns[step][booking->kind] += ns;
@@ -164,7 +165,7 @@ static void book(struct finding_path *finding, const struct booking *booking)
         return;
     }
     sum = seen_sum(finding, booking->kind, booking->name, booking->track);
-    sum->count++;
+    sum->count += booking->is_counted;
     sum->total_ns += ns;
     finding->path->kinds_ns[finding->step][booking->kind] += ns;
 }
@@ -248,7 +249,8 @@ static void book_links(struct finding_path *finding)
              &(struct booking){.range_ns = {link.start_ns, link.end_ns},
                                .name = is_named ? finding->trace->device[link.event].name : 0,
                                .track = link.track,
-                               .kind = (enum path_kind)link.kind});
+                               .kind = (enum path_kind)link.kind,
+                               .is_counted = true});
     }
 }
 
@@ -267,7 +269,8 @@ static void take_part(void *context, const struct host_part *part)
 {
     struct finding_path *finding = context;
     struct split_piece *piece = &finding->split;
-    struct booking booking = {.range_ns = {part->start_ns, part->end_ns}};
+    struct booking booking = {.range_ns = {part->start_ns, part->end_ns},
+                              .is_counted = part->is_first};
 
     if (part->piece != piece->index) {
         const struct steps_path *path = finding->path;

@@ -37,6 +37,8 @@ struct expected_part {
 static void check_parts(const struct taken *taken, const struct expected_part *expected,
                         size_t count)
 {
+    size_t events = 0;
+
     assert_int_equal(taken->count, count);
     for (size_t i = 0; i < count; i++) {
         const struct host_part *part = &taken->parts[i];
@@ -50,7 +52,9 @@ static void check_parts(const struct taken *taken, const struct expected_part *e
                                 expected[i].name);
         else
             assert_int_equal(part->event, NO_EVENT);
+        events += part->is_first && part->event != NO_EVENT;
     }
+    assert_int_equal(events, 6); /* each is counted once, however many parts it has */
 }
 
 /* An operator with another inside and a call in that, data loading around an operator, events that
