@@ -493,6 +493,7 @@ class Recorder:
         if not was_started:
             return
         if self.steps_in_window:
+            self.note_sizes()
             self.save_window(session, open_step)
         self.end_memory()
         self.window = self.settings.window_from(self.step + 2)
@@ -500,6 +501,13 @@ class Recorder:
         self.models = None
         if not is_cut:
             self.write_side_file("running")
+
+    def note_sizes(self) -> None:
+        """Where no data loader tells what a step trains on: where it was the same in all of the window."""
+        sizes = {(step["tokens"], step["samples"]) for step in self.steps_in_window}
+        tokens, samples = sizes.pop() if len(sizes) == 1 else (None, None)
+        self.running.window_tokens = step_record.NOT_KNOWN if tokens is None else tokens
+        self.running.window_samples = step_record.NOT_KNOWN if samples is None else samples
 
     def save_window(self, session: ProfilerSession, open_step: int | None) -> None:
         assert self.folder is not None

@@ -388,6 +388,11 @@ void running_step_end_step(struct running_step *running, int64_t now, unsigned f
                                .memory_bytes = running->memory_bytes,
                                .count = has_backward ? running->backwards : NOT_KNOWN};
 
+    if (running->data_wait == NOT_KNOWN && running->window_samples >= 0) {
+        entry.tokens = running->window_tokens;
+        entry.samples = running->window_samples;
+        flags |= STEP_FLAG_TOKENS_TRACED;
+    }
     running_step_end_optimizer(running, now);
     if (running->has_read_loss && running->read_step < running->step - 1)
         running_step_flush_loss(running);

@@ -37,6 +37,8 @@ struct running_step {
     long long optimizer_started;
     long long tokens;
     long long samples;
+    long long window_tokens;
+    long long window_samples;
     long long batches;
     long long backwards;
     long long evaluates_since;

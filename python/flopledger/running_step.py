@@ -41,6 +41,7 @@ class RunningStep:
         self.data_wait = self.backward = self.optimizer = NOT_KNOWN
         self.optimizer_started = NOT_KNOWN
         self.tokens = self.samples = NOT_KNOWN
+        self.window_tokens = self.window_samples = NOT_KNOWN  # of each step recorded in full
         self.forward = 0
         self.batches = 0
         self.backwards = 0
@@ -266,6 +267,10 @@ class RunningStep:
         self.has_read_loss = False
         if len(self.ended_at) < MAX_END_TIMES:
             self.ended_at.append(now)
+        tokens, samples = self.tokens, self.samples
+        if self.data_wait == NOT_KNOWN and self.window_samples >= 0:
+            tokens, samples = self.window_tokens, self.window_samples
+            flags |= step_record.TOKENS_OF_WINDOW
         has_backward = self.backward != NOT_KNOWN
         self.append_numbers(
             now,
@@ -278,8 +283,8 @@ class RunningStep:
             self.forward if has_backward else NOT_KNOWN,
             self.backward,
             self.optimizer,
-            self.tokens,
-            self.samples,
+            tokens,
+            samples,
             self.memory_bytes,
             self.backwards if has_backward else NOT_KNOWN,
             loss,

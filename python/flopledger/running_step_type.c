@@ -166,6 +166,8 @@ static PyMemberDef members[] = {
     NUMBER(optimizer_started),
     NUMBER(tokens),
     NUMBER(samples),
+    NUMBER(window_tokens),
+    NUMBER(window_samples),
     NUMBER(batches),
     NUMBER(backwards),
     NUMBER(evaluates_since),
@@ -212,6 +214,8 @@ static int initialize(PyObject *self, PyObject *arguments, PyObject *keywords)
     running->optimizer_started = NOT_KNOWN;
     running->tokens = NOT_KNOWN;
     running->samples = NOT_KNOWN;
+    running->window_tokens = NOT_KNOWN;
+    running->window_samples = NOT_KNOWN;
     return 0;
 }
 

@@ -65,6 +65,8 @@ enum step_entry_flag {
     STEP_FLAG_START_UNKNOWN = 4,    /* step 1: start_ns is when the optimizer was made */
     STEP_FLAG_MEMORY_IS_DEVICE = 8, /* memory_bytes is of the device's allocator, not of the host */
     STEP_FLAG_LOSS_BEFORE = 32,     /* `number` is the loss of the step before */
+    STEP_FLAG_TOKENS_TRACED = 64,   /* tokens and samples are those of each step recorded in full:
+                                     * no data loader tells them */
     STEP_FLAG_COMPILED = 16,        /* the optimizer's step was compiled: its start was not seen */
 };
 

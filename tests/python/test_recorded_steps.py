@@ -152,6 +152,10 @@ class Fields(Recorded):
             work = e["forward"] + e["backward"] + e["optimizer"]
             self.assertLessEqual(work, e["end"] - e["start"] - max(spans, default=0), e)
         self.assertGreater(len(self.of_kind(entries, step_record.RECORDING)), 1)
+        steps = self.of_kind(entries, step_record.STEP)
+        told = [bool(e["flags"] & step_record.TOKENS_OF_WINDOW) for e in steps]
+        self.assertEqual(told, [False] * 6 + [True] * 14)  # the window was of steps 4 to 6
+        self.assertEqual([e["tokens"] for e in steps], [-1] * 6 + [32] * 14)
 
     def test_trainer_of_transformers(self) -> None:
         """Its models have an eval() of their own, its losses are means of what it never reads one by one."""

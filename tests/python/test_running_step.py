@@ -132,6 +132,18 @@ class Sums(Both):
             self.assertEqual((entry[1], entry[5:11], entry[12]), (flags, (-1,) * 6, -1))
             self.assertNotEqual(entry[13], entry[13])
 
+    def test_sizes_of_a_window_stand_in_for_a_loader(self) -> None:
+        for running in self.each():
+            running.sizes_of = lambda batch: (4, 32)
+            running.window_tokens, running.window_samples = 64, 8
+            self.step()
+            next(Loader([(Tensor((4, 8)),)]))
+            self.step()
+            self.step()  # there is a loader: what it does not tell is not known
+            self.assertEqual([e[9:11] for e in self.steps()], [(64, 8), (32, 4), (-1, -1)])
+            traced = [bool(e[1] & step_record.TOKENS_OF_WINDOW) for e in self.steps()]
+            self.assertEqual(traced, [True, False, False])
+
     def test_batches(self) -> None:
         ids, floats = Tensor((4, 8)), Tensor((4, 8), "float")
         for _ in self.each():
