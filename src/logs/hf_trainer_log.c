@@ -223,6 +223,7 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
 
 /* A line without any of these is none of the above. */
 static const char *const line_words[] = {"%|",
+                                         "it [",
                                          "% ",
                                          "'epoch': ",
                                          "\"step\": ",

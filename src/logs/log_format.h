@@ -59,8 +59,9 @@ struct log_format {
     /* Of formats with lines so long that they are wrapped: may this be the rest of one? Else NULL.
      */
     bool (*goes_on)(struct log_text line);
-    /* `read` takes no line that has none of these (NULL-terminated): it need not be asked about
-     * others. NULL: it is asked about all. */
+    /* `read` takes no line that has none of these (NULL-terminated): it is not asked about others.
+     * What it learns to take needs its word here, and its line in tests/unit/test_log_words.c.
+     * NULL: it is asked about all. */
     const char *const *words;
     /* Of formats that are no lines: does the text begin a file of it, and reads all of it. NULL for
      * the others. */

@@ -66,9 +66,14 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     return LOG_LINE_USED;
 }
 
+/* A line without any of these is none of the above. */
+static const char *const line_words[] = {"step: ", "saved a checkpoint at step ", "EXIT_CODE=0",
+                                         NULL};
+
 const struct log_format maxtext_log_format = {
     .name = "maxtext",
     .summary = "MaxText: 'completed step: 5, seconds: 5.668, TFLOP/s/device: ...'",
     .recognises = recognises_line,
     .read = read_line,
+    .words = line_words,
 };

@@ -396,9 +396,13 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
     return LOG_LINE_USED;
 }
 
+/* A line without any of these is none of the above. */
+static const char *const line_words[] = {":::MLLOG ", NULL};
+
 const struct log_format mlperf_log_format = {
     .name = "mlperf",
     .summary = "MLPerf's ':::MLLOG {...}' lines, as NeMo and MaxText write them",
     .recognises = recognises_line,
     .read = read_line,
+    .words = line_words,
 };

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 extern const struct log_format megatron_log_format, torchtitan_log_format, hf_trainer_log_format,
-    internevo_log_lines_format;
+    internevo_log_lines_format, mlperf_log_format, maxtext_log_format;
 
 static struct log_text text_of(const char *text)
 {
@@ -128,6 +128,11 @@ static const struct {
     {&internevo_log_lines_format, "save ckpt use 12.5 s"},
     {&internevo_log_lines_format, "===Resume training from `x`"},
     {&internevo_log_lines_format, "===New Run x"},
+    {&mlperf_log_format, "0: :::MLLOG {\"time_ms\": 1, \"key\": \"run_start\", \"value\": null}"},
+    {&maxtext_log_format, "completed step: 3, seconds: 1.5, TFLOP/s/device: 300, loss: 2.5"},
+    {&maxtext_log_format, "eval metrics after step: 30, loss=2.5"},
+    {&maxtext_log_format, "saved a checkpoint at step 30"},
+    {&maxtext_log_format, "EXIT_CODE=0"},
 };
 
 /* Each line tells something: it has a word, or it would be passed over. */
