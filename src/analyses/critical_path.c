@@ -79,9 +79,13 @@ static void add_numbers(struct results *results, struct section *section,
                        (struct number){"step", "step chosen", value_count(window->number),
                                        "the one nearest the median"});
     section_add_number(results, section,
+                       (struct number){"steps_followed", "steps followed",
+                                       value_count((int64_t)ledger->step_count),
+                                       replayed_steps_text(results, view->input->study)});
+    section_add_number(results, section,
                        (struct number){"links", "links of the chain",
                                        value_count((int64_t)view->path->pieces.count),
-                                       "in all steps"});
+                                       "in all these steps"});
     section_add_number(
         results, section,
         (struct number){

@@ -144,7 +144,7 @@ void add_ranks_path_table(struct results *results, struct section *section,
                 value_not_known(results_format(
                     results,
                     "needs a trace of %s whose replay is within 2 %% of the recording, with "
-                    "at most 300,000 kernels and copies (--steps)",
+                    "at most 100,000 kernels and copies (--steps)",
                     rank_text(results, run, path.lacking))),
                 NULL});
 }

@@ -203,7 +203,8 @@ static void measure_unchanged(struct ranks_study *study)
 /* ---- all of it ---- */
 
 static const struct study_refusal of_courses = {
-    "of some ranks there are digests only, or no work of a device", "give the traces of all ranks"};
+    "of some ranks there are digests only, no work of a device, or more of it than is replayed",
+    "give the traces of all ranks, and of long ones some steps: --steps 10-20"};
 static const struct study_refusal of_circle = {
     "pieces of work seem to wait for each other in a circle",
     "see the change for each rank alone: --rank 0"};

@@ -3,6 +3,8 @@
 
 #include "base/large_array.h"
 
+#include <inttypes.h>
+
 bool study_steps(struct replay_study *study, const struct analysis_input *input)
 {
     uint8_t *is_recomputed;
@@ -17,11 +19,32 @@ bool study_steps(struct replay_study *study, const struct analysis_input *input)
     return true;
 }
 
+const char *replayed_steps_text(struct results *results, const struct replay_study *study)
+{
+    const struct ledger *part = &study->part.ledger;
+
+    if (study->part.is_all)
+        return NULL;
+    return results_format(results,
+                          "%" PRId64 " to %" PRId64 ", around the typical one of %" PRIu32
+                          ": more would need more memory than the trace",
+                          part->steps[0].window.number,
+                          part->steps[part->step_count - 1].window.number,
+                          study->ledger->step_count);
+}
+
 void tell_of_refused_replay(struct results *results, struct section *section,
                             const struct replay_study *study, const struct refused_words *words)
 {
     bool is_circular = study->graph.is_circular;
 
+    if (study->part.is_too_large) {
+        (words->is_warning ? section_add_warning : section_add_note)(
+            results, section, results_format(results, "%s: the window is too long", words->what),
+            "its graph would need more memory than the trace",
+            "mark the steps, or choose some of them: --steps 10-20");
+        return;
+    }
     (words->is_warning ? section_add_warning : section_add_note)(
         results, section,
         results_format(results, "%s: %s", words->what,

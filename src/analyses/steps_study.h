@@ -10,6 +10,9 @@
  * nothing ran on a device. */
 MUST_USE bool study_steps(struct replay_study *study, const struct analysis_input *input);
 
+/* NULL where all steps are replayed, else which are. */
+const char *replayed_steps_text(struct results *results, const struct replay_study *study);
+
 struct refused_words {
     const char *what; /* what there is none of: "no estimate" */
     bool is_warning;  /* the user asked for it */

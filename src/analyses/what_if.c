@@ -173,6 +173,8 @@ static void add_errors(struct results *results, struct section *section,
                        const struct replay_study *study)
 {
     const struct number numbers[] = {
+        {"replayed_steps", "steps replayed", value_count(study->part.ledger.step_count),
+         replayed_steps_text(results, study)},
         {"recorded", "recorded", value_time_ns(study->graph.recorded_ns), NULL},
         {"replayed", "replayed without a change", value_time_ns(study->unchanged.length_ns), NULL},
         {"replay_error", "error of the replay", value_fraction(study->length_error), NULL},
@@ -262,7 +264,8 @@ static struct section *replay_changes(struct results *results, const struct anal
                              .is_warning = true});
         return section;
     }
-    add_errors(results, section, study);
+    if (!study->part.is_too_large)
+        add_errors(results, section, study);
     if (study->is_refused)
         tell_of_refused_replay(results, section, study,
                                &(struct refused_words){"no estimate", true});

@@ -3,23 +3,9 @@
 
 #include "base/invariant.h"
 #include "critical_path/call_chains.h"
-#include "ledger/step_finder.h"
 #include "replay/replay_study.h"
 
 #include <string.h>
-
-enum { WORK_MAX = 300000 }; /* pieces of work: more would take too much memory */
-
-/* Of the device in its steps. */
-static size_t count_work(const struct trace *trace, const struct ledger *ledger)
-{
-    struct step_finder finder = {.ledger = ledger};
-    size_t count = 0;
-
-    for (uint32_t i = 0; i < trace->device_count; i++)
-        count += is_chosen_device_event(&finder, trace, i);
-    return count;
-}
 
 static void copy_chains(struct rank_digest *digest, const struct call_chains *chains,
                         int64_t base_ns)
@@ -44,7 +30,8 @@ void add_digest_chains(struct rank_digest *digest, const struct trace *trace,
     SCOPED(replay_study) study = {.is_refused = false};
     SCOPED(call_chains) chains = {.call_count = 0};
 
-    if (ledger->is_cpu_only || ledger->step_count == 0 || count_work(trace, ledger) > WORK_MAX)
+    if (ledger->is_cpu_only || ledger->step_count == 0 ||
+        !choose_replayed_part(trace, ledger, REPLAYED_WORK_MAX).is_all)
         return;
     replay_study_begin(&study, &(struct recorded_steps){.trace = trace, .ledger = ledger});
     if (study.is_refused)

@@ -7,7 +7,7 @@
 #include "trace/trace.h"
 
 /* Adds nothing where nothing ran on a device, where the replay is too far from the recording to
- * tell what waited for what, and where the steps hold more than 300,000 pieces of work. */
+ * tell what waited for what, and where the steps hold more than 100,000 pieces of work. */
 void add_digest_chains(struct rank_digest *digest, const struct trace *trace,
                        const struct ledger *ledger);
 

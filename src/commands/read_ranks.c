@@ -11,6 +11,7 @@
 #include "ranks/all_ranks.h"
 #include "ranks/digest_record.h"
 #include "ranks/make_digest.h"
+#include "replay/replayed_part.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -113,7 +114,8 @@ static void keep_course(struct rank_taker *taker, const struct trace *trace,
     uint8_t *is_recomputed;
     struct rank_course course = {0};
 
-    if (booked->ledger.is_cpu_only || booked->ledger.step_count == 0)
+    if (booked->ledger.is_cpu_only || booked->ledger.step_count == 0 ||
+        !choose_replayed_part(trace, &booked->ledger, REPLAYED_WORK_MAX).is_all)
         return;
     is_recomputed = find_recomputed(&booked->costs.contexts, trace);
     rank_course_take(&course,

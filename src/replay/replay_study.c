@@ -8,9 +8,18 @@
 
 void replay_study_begin(struct replay_study *study, const struct recorded_steps *steps)
 {
+    struct recorded_steps part = *steps;
     double recorded_ns;
 
-    trace_graph_build(&study->graph, steps);
+    study->ledger = steps->ledger;
+    study->part = choose_replayed_part(steps->trace, steps->ledger,
+                                       steps->work_max > 0 ? steps->work_max : REPLAYED_WORK_MAX);
+    study->graph.trace = steps->trace;
+    study->is_refused = study->part.is_too_large;
+    if (study->is_refused)
+        return;
+    part.ledger = &study->part.ledger;
+    trace_graph_build(&study->graph, &part);
     recorded_ns = (double)study->graph.recorded_ns;
     study->is_refused = study->graph.is_circular || recorded_ns <= 0;
     if (study->is_refused)
@@ -19,7 +28,7 @@ void replay_study_begin(struct replay_study *study, const struct recorded_steps 
         trace_graph_replay(&study->graph, &(struct replay_terms){.host_slowdown = 1});
     study->length_error = fabs((double)study->unchanged.length_ns - recorded_ns) / recorded_ns;
     study->start_error =
-        (double)study->unchanged.start_error_ns * (double)steps->ledger->step_count / recorded_ns;
+        (double)study->unchanged.start_error_ns * (double)part.ledger->step_count / recorded_ns;
     study->is_refused =
         study->length_error > REPLAY_ERROR_MAX || study->start_error > REPLAY_ERROR_MAX;
 }
@@ -44,7 +53,7 @@ static double speedup_of(double share)
 bool replay_study_try(const struct replay_study *study, const struct scenario *scenario,
                       struct replay_estimate *estimate)
 {
-    const struct ledger *ledger = study->graph.ledger;
+    const struct ledger *ledger = study->ledger;
     double share;
 
     if (study->is_refused || scenario_has_target(scenario, TARGET_WAITING))

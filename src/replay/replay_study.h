@@ -4,6 +4,7 @@
 #define FLOPLEDGER_REPLAY_REPLAY_STUDY_H
 
 #include "base/attributes.h"
+#include "replay/replayed_part.h"
 #include "replay/scenario.h"
 #include "replay/trace_graph.h"
 
@@ -14,11 +15,14 @@
 #define REPLAY_ERROR_MAX 0.02
 
 struct replay_study {
-    struct trace_graph graph;
+    const struct ledger *ledger; /* of all steps; not owned */
+    struct replayed_part part;   /* the steps in the graph */
+    struct trace_graph graph;    /* empty where the part is too large */
     struct trace_replay unchanged;
     double length_error; /* of the replay without a change, as a share of what was recorded */
     double start_error;  /* mean error of the device's starts, as a share of a step */
-    bool is_refused;     /* one of the two is above REPLAY_ERROR_MAX, or tasks wait in a circle */
+    bool is_refused;     /* one of the two is above REPLAY_ERROR_MAX, tasks wait in a circle, or
+                            the part is too large */
 };
 
 struct replay_estimate {
@@ -30,8 +34,8 @@ struct replay_estimate {
     double most_speedup;  /* of a range; else speedup */
 };
 
-/* `study` must be zeroed; trace and ledger must outlive it. The ledger must have a step, and device
- * work. */
+/* `study` must be zeroed, and stay where it is; trace and ledger must outlive it. The ledger must
+ * have a step, and device work. */
 void replay_study_begin(struct replay_study *study, const struct recorded_steps *steps);
 
 /* False where the study is refused, and where the change is about the other ranks ("waiting"). */
