@@ -30,8 +30,11 @@ static const char *remark_text(const struct ettr_page *page, const struct job_re
                               name, (long long)remark->line);
     case JOB_SOURCE_IS_COPY:
         return results_format(results,
-                              "'%s' tells the same steps as another file: one rank of several, and "
-                              "left out",
+                              page->job->sources[remark->source].is_history
+                                  ? "'%s' sums up steps that another file tells of, and was left "
+                                    "out"
+                                  : "'%s' tells the same steps as another file: one rank of "
+                                    "several, and left out",
                               name);
     case JOB_STEPS_MISSING:
         return results_format(results,

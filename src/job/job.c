@@ -161,6 +161,11 @@ void job_begin_source(struct job *job, const char *name)
     remember_nothing(job->building, SIZE_MAX);
 }
 
+void job_tells_history(struct job *job)
+{
+    job->sources[job->source_count - 1].is_history = true;
+}
+
 static struct job_attempt *begin_attempt(struct job *job, bool has_start)
 {
     settle_last_attempt(job);

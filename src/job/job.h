@@ -178,6 +178,7 @@ struct job_source {
     bool is_clock_settled; /* a step has told it */
     bool has_other_clock;  /* some of its times were left out: they are of the other kind */
     int64_t shift_ns;      /* what its clock went back by, so far */
+    bool is_history;       /* job_tells_history */
     bool is_copy;
 };
 
@@ -201,6 +202,10 @@ struct job {
 
 /* `name` is copied. */
 void job_begin_source(struct job *job, const char *name);
+
+/* The source newly begun is no log of a process: it sums up the steps of all of them. It goes where
+ * a log tells of steps, and where another one goes further. */
+void job_tells_history(struct job *job);
 
 /* After job_begin_source. Aborts when memory ends. */
 void job_add(struct job *job, const struct job_event *event);

@@ -163,7 +163,8 @@ static bool is_copied_source(const struct job *job, uint32_t source)
         for (size_t j = 0; j < job->attempt_count && !is_copied; j++) {
             const struct job_attempt *other = &job->attempts[j];
 
-            is_copied = !job->sources[other->source].is_copy && is_copy_of(attempt, other) &&
+            is_copied = !job->sources[other->source].is_copy &&
+                        !job->sources[other->source].is_history && is_copy_of(attempt, other) &&
                         (other->step_count > attempt->step_count || other->source < source ||
                          !is_copy_of(other, attempt));
         }
@@ -173,10 +174,59 @@ static bool is_copied_source(const struct job *job, uint32_t source)
     return has_steps;
 }
 
+/* Of two histories: does the other tell all that this one does? */
+static bool is_within(const struct job_attempt *attempt, const struct job_attempt *other)
+{
+    const struct job_step *last = &attempt->steps[attempt->step_count - 1];
+    const struct job_step *last_of_other = &other->steps[other->step_count - 1];
+
+    for (size_t i = 0; i < attempt->step_count; i++) {
+        const struct job_step *step = step_numbered(other, attempt->steps[i].step);
+
+        if (!isnan(attempt->steps[i].loss) && (!step || step->loss != attempt->steps[i].loss))
+            return false;
+    }
+    if (last->step != last_of_other->step)
+        return last->step < last_of_other->step;
+    if ((last->each_ns == JOB_NOT_KNOWN) != (last_of_other->each_ns == JOB_NOT_KNOWN))
+        return last->each_ns == JOB_NOT_KNOWN;
+    return other->source < attempt->source;
+}
+
+static bool is_told_elsewhere(const struct job *job, const struct job_attempt *attempt)
+{
+    for (size_t i = 0; i < job->attempt_count; i++) {
+        const struct job_attempt *other = &job->attempts[i];
+
+        if (other->source == attempt->source || !other->step_count)
+            continue;
+        if (!job->sources[other->source].is_history || is_within(attempt, other))
+            return true;
+    }
+    return false;
+}
+
+static bool is_history_told_elsewhere(const struct job *job, uint32_t source)
+{
+    bool has_steps = false;
+
+    for (size_t i = 0; i < job->attempt_count; i++) {
+        const struct job_attempt *attempt = &job->attempts[i];
+
+        if (attempt->source != source || !attempt->step_count)
+            continue;
+        has_steps = true;
+        if (!is_told_elsewhere(job, attempt))
+            return false;
+    }
+    return has_steps;
+}
+
 static void leave_out_copies(struct job *job)
 {
     for (uint32_t i = 0; job->source_count > 1 && i < job->source_count; i++) {
-        if (!is_copied_source(job, i))
+        if (!(job->sources[i].is_history ? is_history_told_elsewhere(job, i)
+                                         : is_copied_source(job, i)))
             continue;
         job->sources[i].is_copy = true;
         job_add_remark(job, (struct job_remark){.kind = JOB_SOURCE_IS_COPY, .source = i});

@@ -28,6 +28,7 @@ class Dialect:
     kept_s: float | None  # None: not told
     elapsed_s: float | None = None
     more: dict[str, Any] = field(default_factory=dict)
+    beside: list[str] = field(default_factory=list)  # what other files of the job say
 
 
 def megatron(
@@ -121,6 +122,16 @@ OPEN_BLOCKS = "\n".join(
         mllog(130_000, "run_stop"),
     ]
 )
+
+def state(step: int, runtime_s: float | None = None) -> str:
+    """A trainer_state.json of a job that logs each tenth step."""
+    history: list[dict[str, float]] = [
+        {"loss": 3 - s / 64, "step": s} for s in range(10, step + 1, 10)
+    ]
+    if runtime_s is not None:
+        history.append({"step": step, "train_loss": 2.5, "train_runtime": runtime_s})
+    return json.dumps({"global_step": step, "max_steps": 45, "log_history": history})
+
 
 DIALECTS = [
     # names of launchers and times before the line
@@ -333,6 +344,28 @@ DIALECTS = [
         15,
         15,
         30.0,
+    ),
+    Dialect(
+        "states of several checkpoints",
+        state(20),
+        "hf-trainer-state",
+        45,
+        45,
+        450.0,
+        beside=[state(45), state(45, 450.0)],
+    ),
+    Dialect(
+        "a log and the state of its end",
+        "\n".join(
+            bar(s, 45, s * 10) + (f"\n{{'loss': {3 - s / 64}, 'epoch': 1}}" if s % 10 == 0 else "")
+            for s in range(1, 46)
+        )
+        + "\n{'train_runtime': 450.0, 'train_loss': 2.5, 'epoch': 1.0}\n",
+        "hf-trainer, hf-trainer-state",
+        45,
+        45,
+        450.0,
+        beside=[state(45, 450.0)],
     ),
     Dialect(
         "objects with steps",
@@ -614,8 +647,8 @@ REFUSED = [
 ]
 
 
-def told(program: str, path: Path) -> dict[str, Any]:
-    done = subprocess.run([program, "ettr", "--json", path], capture_output=True, check=False)
+def told(program: str, paths: list[Path]) -> dict[str, Any]:
+    done = subprocess.run([program, "ettr", "--json", *paths], capture_output=True, check=False)
     if done.returncode != 0:
         raise AssertionError(f"exit {done.returncode}: {done.stderr.decode(errors='replace')}")
     return json.loads(done.stdout)["ranks"][0]["sections"]
@@ -674,10 +707,12 @@ def main() -> int:
     program, failed = sys.argv[1], 0
     with tempfile.TemporaryDirectory(prefix="flopledger-dialects-") as folder:
         for number, dialect in enumerate(DIALECTS):
-            path = Path(folder) / f"{number}.log"
-            path.write_bytes((dialect.text + "\n").encode(errors="surrogateescape"))
+            paths = []
+            for text in [dialect.text, *dialect.beside]:
+                paths.append(Path(folder) / f"{number}_{len(paths)}.log")
+                paths[-1].write_bytes((text + "\n").encode(errors="surrogateescape"))
             try:
-                problems = problems_of(dialect, told(program, path))
+                problems = problems_of(dialect, told(program, paths))
             except AssertionError as failure:
                 problems = [str(failure)]
             failed += bool(problems)
