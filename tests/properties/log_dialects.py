@@ -13,125 +13,24 @@ import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(HERE.parent / "generate")]
 
-@dataclass
-class Dialect:
-    name: str
-    text: str
-    format: str
-    made: int
-    last: int
-    kept_s: float | None  # None: not told
-    elapsed_s: float | None = None
-    more: dict[str, Any] = field(default_factory=dict)
-    beside: list[str] = field(default_factory=list)  # what other files of the job say
-
-
-def megatron(
-    step: int, head: str = " ", tail: str = "", unit: str = "ms", each: str = "2000.0"
-) -> str:
-    return (
-        f"{head}iteration {step:8d}/{50:8d} | consumed samples: {step * 8:12d} | elapsed time per iteration ({unit}): {each} |"
-        f" learning rate: 1.000000E-04 | global batch size:     8 | lm loss: 2.500000E+00 |{tail} loss scale: 1.0 |"
-        " grad norm: 1.000 | number of skipped iterations:   0 | number of nan iterations:   0 |"
-    )
-
-
-def stamped(before: str, after: str) -> str:
-    """Two steps of 2 s, the times between `before` and `after`."""
-    return "\n".join(megatron(s, f"{before}2025-03-05 09:00:{s * 2:02d}{after} ") for s in (1, 2))
-
-
-def mllog(ms: int, key: str, value: str = "null", **metadata: Any) -> str:
-    return (
-        f':::MLLOG {{"namespace": "", "time_ms": {1_741_165_200_000 + ms if ms >= 0 else 0}, "event_type": "X", '
-        f'"key": "{key}", "value": {value}, "metadata": {json.dumps(metadata)}}}'
-    )
-
-
-def bar(done: int, total: int, seconds: int, head: str = "", rest: str = "1.0it/s") -> str:
-    clock = f"{seconds // 60:02d}:{seconds % 60:02d}"
-    return f"{head}{done * 100 // total:3d}%|###   | {done}/{total} [{clock}<01:00,  {rest}]"
-
-
-NEOX = "\n".join(
-    f"[2023-07-25 21:03:{10 + 4 * s},500] [INFO] [logging.py:96:log_dist] [Rank 0] step={s}, skipped=0, lr=[1e-06]\n"
-    f"[2023-07-25 21:03:{10 + 4 * s},900] [INFO] [timer.py:215:stop] epoch=0/micro_step={4 * s}/global_step={s}, "
-    "RunningAvgSamplesPerSec=7.8, CurrSamplesPerSec=8.0\n"
-    f" samples/sec: 7.799 | iteration {s:8d}/   10000 | elapsed time per iteration (ms): 4000.0 | learning rate: 2.1E-06 |"
-    " approx flops per GPU: 112.9TFLOPS | lm_loss: 1.118665E+01 | number of skipped iterations:   0 |"
-    " number of nan iterations:   0 |\ntime (ms) | forward: 659.86 | backward: 2164.69"
-    for s in (1, 2, 3)
+from dialect_lines import (  # noqa: E402
+    BLOCKS,
+    MODDED_WARMUP,
+    NEOX,
+    OPEN_BLOCKS,
+    Dialect,
+    bar,
+    megatron,
+    stamped,
+    state,
 )
-
-MODDED_WARMUP = "\n".join(
-    [
-        "step:0/40 val_loss:16.0 train_time:278ms step_avg:nanms",
-        *(
-            f"step:{s}/40 train_loss:9.0 train_time:{30_000 + 100 * s}ms step_avg:nanms"
-            for s in range(1, 11)
-        ),
-        *(
-            f"step:{s}/40 train_loss:9.0 train_time:{(s - 10) * 100}ms step_avg:100.00ms"
-            for s in range(11, 21)
-        ),
-    ]
-)
-
-BLOCKS = "\n".join(
-    [
-        mllog(0, "init_start"),
-        mllog(1_000, "global_batch_size", "64"),
-        mllog(10_000, "run_start"),
-        mllog(10_000, "epoch_start", epoch_num=1),
-        mllog(110_000, "eval_start", epoch_num=1),
-        mllog(120_000, "eval_stop", epoch_num=1),
-        mllog(220_000, "eval_start", epoch_num=2),
-        mllog(230_000, "eval_stop", epoch_num=2),
-        mllog(230_001, "epoch_stop", epoch_num=2),
-        mllog(230_002, "run_stop"),
-    ]
-)
-
-TOKENS = 8 * 16  # of a step
-OPEN_BLOCKS = "\n".join(
-    [
-        mllog(-1, "cache_clear", "true"),
-        mllog(0, "init_start"),
-        mllog(1, "global_batch_size", "8"),
-        mllog(2, "max_sequence_length", "16"),
-        mllog(10_000, "run_start"),
-        mllog(40_000, "block_stop", first_epoch_num=0),
-        *(
-            line
-            for n in range(1, 4)
-            for line in (
-                mllog(
-                    10_000 + 30_000 * n,
-                    "block_start",
-                    epoch_count=10 * TOKENS,
-                    first_epoch_num=10 * TOKENS * n,
-                ),
-                mllog(40_000 + 30_000 * n, "block_stop", first_epoch_num=10 * TOKENS * n),
-            )
-        ),
-        mllog(130_000, "run_stop"),
-    ]
-)
-
-def state(step: int, runtime_s: float | None = None) -> str:
-    """A trainer_state.json of a job that logs each tenth step."""
-    history: list[dict[str, float]] = [
-        {"loss": 3 - s / 64, "step": s} for s in range(10, step + 1, 10)
-    ]
-    if runtime_s is not None:
-        history.append({"step": step, "train_loss": 2.5, "train_runtime": runtime_s})
-    return json.dumps({"global_step": step, "max_steps": 45, "log_history": history})
-
 
 DIALECTS = [
     # names of launchers and times before the line
