@@ -75,9 +75,10 @@ static void add_numbers(struct results *results, struct section *section,
                 : results_format(results, "longest chain of step %" PRId64, window->number),
             value_time_ns(length_ns),
             composition_text(results, view->path->kinds_ns[view->step], length_ns)});
-    section_add_number(results, section,
-                       (struct number){"step", "step chosen", value_count(window->number),
-                                       "the one nearest the median"});
+    if (ledger->source != WINDOW_WHOLE)
+        section_add_number(results, section,
+                           (struct number){"step", "step chosen", value_count(window->number),
+                                           "the one nearest the median"});
     section_add_number(results, section,
                        (struct number){"steps_followed", "steps followed",
                                        value_count((int64_t)ledger->step_count),
@@ -85,7 +86,7 @@ static void add_numbers(struct results *results, struct section *section,
     section_add_number(results, section,
                        (struct number){"links", "links of the chain",
                                        value_count((int64_t)view->path->pieces.count),
-                                       "in all these steps"});
+                                       ledger->step_count > 1 ? "in all these steps" : NULL});
     section_add_number(
         results, section,
         (struct number){
