@@ -44,17 +44,24 @@ static const size_t large_page_bytes = (size_t)2 << 20;
 /* Of those IN_MEMORY. */
 static atomic_size_t bytes_in_memory;
 
+/* There was an array in a file: this run is not one that fits into memory. From then on less of it
+ * is kept there, so that at its peak it does not need more than one that just fits. */
+static atomic_bool has_used_files;
+enum { SHARE_WITH_FILES = 3 };
+
 static size_t memory_allowed(void)
 {
     const char *wanted = getenv(LARGE_ARRAY_MEMORY_VARIABLE);
-    char *end;
-    unsigned long long number;
+    unsigned long long mib = LARGE_ARRAY_MEMORY_MIB;
 
-    if (!wanted || *wanted < '0' || *wanted > '9')
-        return LARGE_ARRAY_MEMORY_MIB * mebibyte;
-    number = strtoull(wanted, &end, 10);
-    return *end || number > SIZE_MAX / mebibyte ? LARGE_ARRAY_MEMORY_MIB * mebibyte
-                                                : (size_t)number * mebibyte;
+    if (wanted && *wanted >= '0' && *wanted <= '9') {
+        char *end;
+        unsigned long long number = strtoull(wanted, &end, 10);
+
+        if (!*end && number <= SIZE_MAX / mebibyte)
+            mib = number;
+    }
+    return (size_t)mib * mebibyte / (atomic_load(&has_used_files) ? SHARE_WITH_FILES : 1);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -289,6 +296,7 @@ static struct array_head *new_in_file(const struct file_array *wanted)
     head->place = IN_FILE;
     head->bytes = wanted->bytes;
     head->filed = note_filed(head, wanted->bytes, file);
+    atomic_store(&has_used_files, true);
     return head;
 }
 
@@ -364,30 +372,42 @@ size_t large_array_bytes(void *array)
     return array ? head_of(array)->bytes - HEAD_BYTES : 0;
 }
 
-/* Enough room that growing costs little: in memory, where it is copied, twice as much. */
-static size_t larger_bytes(size_t had_bytes, size_t bytes)
+/* Grows where it is, or where the kernel moves its pages to: nothing is copied. NULL where it
+ * cannot be so. */
+static struct array_head *grow_mapping(struct array_head *head, size_t bytes)
 {
-    size_t doubled = had_bytes < HEAP_BYTES_MAX / 2 ? HEAP_BYTES_MAX / 2 : 2 * had_bytes;
-    size_t wanted = is_over_budget(doubled) ? had_bytes + had_bytes / 8 : doubled;
+    size_t had_bytes = head->bytes;
+    void *memory;
 
-    return wanted > bytes ? wanted : bytes;
+    if (head->place == IN_FILE)
+        return head->filed->file < 0 ? NULL : grow_file(head, bytes);
+    if (head->place != IN_MEMORY || (bytes >= FILE_BYTES_MIN && is_over_budget(bytes - had_bytes)))
+        return NULL;
+    memory = mremap(head, had_bytes, bytes, MREMAP_MAYMOVE);
+    if (memory == MAP_FAILED)
+        return NULL;
+    atomic_fetch_add(&bytes_in_memory, bytes - had_bytes);
+    head = memory;
+    head->bytes = bytes;
+    return head;
 }
 
 void *large_array_grown(void *array, size_t bytes)
 {
     size_t had_bytes = large_array_bytes(array);
-    struct array_head *head = array ? head_of(array) : NULL;
+    size_t wanted = had_bytes < HEAP_BYTES_MAX ? 2 * had_bytes : had_bytes + had_bytes / 4;
     struct array_head *grown = NULL;
 
     if (array && bytes <= had_bytes)
         return array;
     require_invariant(bytes <= SIZE_MAX / 8, "that an array fits into memory");
-    bytes = larger_bytes(had_bytes, bytes);
-    if (head && head->place == IN_FILE && head->filed->file >= 0)
-        grown = grow_file(head, whole_pages(bytes + HEAD_BYTES));
+    if (bytes < wanted)
+        bytes = wanted;
+    if (array)
+        grown = grow_mapping(head_of(array), whole_pages(bytes + HEAD_BYTES));
     if (grown)
         return array_of(grown);
-    grown = new_array(bytes, true);
+    grown = new_array(bytes < 1024 ? 1024 : bytes, true);
     if (array)
         memcpy(array_of(grown), array, had_bytes);
     large_array_free(array);

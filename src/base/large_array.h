@@ -9,11 +9,12 @@
 
 #include <stddef.h>
 
-/* How many MiB of large arrays stay in memory; the environment variable of this name overrides it.
- * Files are made in $TMPDIR, /var/tmp or /tmp, the first of them that is on a disk with room;
- * where there is none, everything stays in memory. */
+/* Up to so many MiB of large arrays no file is made; once there are files, a third of it stays in
+ * memory. The environment variable of this name overrides it. Files are made in $TMPDIR, /var/tmp
+ * or /tmp, the first of them that is on a disk with room; where there is none, everything stays in
+ * memory. */
 #define LARGE_ARRAY_MEMORY_VARIABLE "FLOPLEDGER_MEMORY_MIB"
-enum { LARGE_ARRAY_MEMORY_MIB = 96 };
+enum { LARGE_ARRAY_MEMORY_MIB = 192 };
 
 /* Zeroed, aligned to 16 bytes, and given back to the system at once when freed. Aborts when memory
  * ends. May be called by several threads. */
@@ -33,10 +34,16 @@ void *large_array_in_memory(size_t bytes);
  * in memory. Returns where it now is. */
 void *large_array_put_aside(void *array);
 
-/* To be called by loops that do next to nothing for each element, every LARGE_ARRAY_REST elements
- * or so: takes out of resident memory what has become too much, which another thread does else. */
+/* Takes out of resident memory what has become too much; a thread of its own does that too, but
+ * not always in time for loops that do next to nothing for each element. */
 void large_array_rest(void);
-enum { LARGE_ARRAY_REST = 1 << 16 };
+
+/* For such loops: does so now and then. `index` counts the elements. */
+static inline void large_array_rest_at(size_t index)
+{
+    if (index % (1 << 16) == 0)
+        large_array_rest();
+}
 
 void large_array_free(void *array);
 

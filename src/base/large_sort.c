@@ -91,8 +91,7 @@ static void merge_two(const struct large_order *order, void *elements, size_t le
 
         memcpy(to, *next, bytes);
         *next += bytes;
-        if (++merged % LARGE_ARRAY_REST == 0)
-            large_array_rest();
+        large_array_rest_at(++merged);
     }
     copy_resting(to, first, (size_t)(first_end - first));
     large_array_free(copy);

@@ -1,7 +1,7 @@
 /* What each communication kernel of a rank came after. */
 #include "critical_path/call_chains.h"
 
-#include "base/invariant.h"
+#include "base/large_array.h"
 #include "critical_path/pinned_steps.h"
 
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static struct call_chain chain_until(const struct chaining *chaining, uint32_t t
 static int32_t *number_calls(struct call_chains *chains, const struct trace_graph *graph)
 {
     const struct trace *trace = graph->trace;
-    int32_t *numbers = require_memory(calloc(trace->device_count + (size_t)1, sizeof *numbers));
+    int32_t *numbers = large_array_new((trace->device_count + (size_t)1) * sizeof *numbers);
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
         bool is_one = graph->ledger->classes[i] == KERNEL_COMMUNICATION &&
@@ -107,7 +107,7 @@ static void fill_chains(struct call_chains *chains, const struct chaining *chain
 {
     const struct trace_graph *graph = chaining->graph;
 
-    chains->chains = require_memory(calloc(chains->call_count + 1, sizeof *chains->chains));
+    chains->chains = large_array_new((chains->call_count + 1) * sizeof *chains->chains);
     for (uint32_t i = 0; i < graph->trace->device_count; i++) {
         uint32_t task = graph->task_of_event[i], before;
         struct call_chain *chain = &chains->chains[call_of_event[i] < 0 ? 0 : call_of_event[i]];
@@ -134,21 +134,21 @@ void find_call_chains(struct call_chains *chains, const struct trace_graph *grap
 
     pin_steps(&pinned, graph);
     chaining.tasks = pinned_tasks(&pinned);
-    chaining.sums_ns = require_memory(malloc((count + 1) * sizeof *chaining.sums_ns));
-    chaining.last_call = require_memory(malloc((count + 1) * sizeof *chaining.last_call));
+    chaining.sums_ns = large_array_new((count + 1) * sizeof *chaining.sums_ns);
+    chaining.last_call = large_array_new((count + 1) * sizeof *chaining.last_call);
     for (size_t i = 0; i < count; i++)
         sum_task(&chaining, graph->graph.order[i]);
     fill_chains(chains, &chaining, call_of_event);
     chains->start_ns = graph->start_ns;
     chains->end_ns = graph->start_ns + timed_tasks_end_ns(&chaining.tasks);
-    free(chaining.sums_ns);
-    free(chaining.last_call);
-    free(call_of_event);
+    large_array_free(chaining.sums_ns);
+    large_array_free(chaining.last_call);
+    large_array_free(call_of_event);
     pinned_steps_clear(&pinned);
 }
 
 void call_chains_clear(struct call_chains *chains)
 {
-    free(chains->chains);
+    large_array_free(chains->chains);
     *chains = (struct call_chains){0};
 }

@@ -2,6 +2,7 @@
 #include "critical_path/path_slack.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "base/percentile.h"
 
 #include <stdlib.h>
@@ -25,12 +26,13 @@ struct slack_sums {
 };
 
 /* Of each of trace->device, the slack of its work: that of its own task, or of the task that stands
- * for it until it leaves room for others. INT64_MAX: not in the graph. free() it. */
+ * for it until it leaves room for others. INT64_MAX: not in the graph.
+ * large_array_free() it. */
 static int64_t *slack_of_events(const struct steps_path *path)
 {
     const struct trace_graph *graph = path->graph;
     uint32_t count = graph->trace->device_count;
-    int64_t *slacks_ns = require_memory(malloc((count + (size_t)1) * sizeof *slacks_ns));
+    int64_t *slacks_ns = large_array_new((count + (size_t)1) * sizeof *slacks_ns);
 
     for (uint32_t i = 0; i < count; i++)
         slacks_ns[i] = INT64_MAX;
@@ -131,7 +133,7 @@ static int64_t *path_time_of(const struct steps_path *path, bool is_by_name, siz
     return times_ns;
 }
 
-/* Puts the slacks of each id side by side; free() them. */
+/* Puts the slacks of each id side by side; large_array_free() them. */
 static void sort_slacks(struct slack_sums *sums, size_t id_count)
 {
     size_t place = 0;
@@ -140,7 +142,7 @@ static void sort_slacks(struct slack_sums *sums, size_t id_count)
         sums->of_id[id].next = place;
         place += sums->of_id[id].count;
     }
-    sums->slacks_ns = require_memory(malloc((place + 1) * sizeof *sums->slacks_ns));
+    sums->slacks_ns = large_array_new((place + 1) * sizeof *sums->slacks_ns);
     take_pieces(sums);
 }
 
@@ -180,9 +182,9 @@ static void make_rows(struct slack_rows *rows, const struct steps_path *path, bo
     take_pieces(&sums);
     sort_slacks(&sums, id_count);
     fill_rows(rows, &sums, path_ns, id_count);
-    free(sums.slacks_ns);
+    large_array_free(sums.slacks_ns);
     free(sums.of_id);
-    free(event_slacks_ns);
+    large_array_free(event_slacks_ns);
     free(path_ns);
 }
 

@@ -1,9 +1,7 @@
 /* The graph of recorded steps with each task where it was recorded. */
 #include "critical_path/pinned_steps.h"
 
-#include "base/invariant.h"
-
-#include <stdlib.h>
+#include "base/large_array.h"
 
 static int64_t recorded_start_ns(const struct trace_graph *graph, const struct trace_task *task)
 {
@@ -71,7 +69,7 @@ static void pin_task(struct pinned_steps *pinned, uint32_t at, int64_t ready_ns)
 
 static int64_t *array_of_tasks(const struct trace_graph *graph)
 {
-    return require_memory(malloc((graph->graph.task_count + 1) * sizeof(int64_t)));
+    return large_array_new((graph->graph.task_count + 1) * sizeof(int64_t));
 }
 
 void pin_steps(struct pinned_steps *pinned, const struct trace_graph *graph)
@@ -101,8 +99,8 @@ struct timed_tasks pinned_tasks(const struct pinned_steps *pinned)
 
 void pinned_steps_clear(struct pinned_steps *pinned)
 {
-    free(pinned->durations_ns);
-    free(pinned->delays_ns);
-    free(pinned->ends_ns);
+    large_array_free(pinned->durations_ns);
+    large_array_free(pinned->delays_ns);
+    large_array_free(pinned->ends_ns);
     *pinned = (struct pinned_steps){0};
 }

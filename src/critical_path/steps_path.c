@@ -2,6 +2,7 @@
 #include "critical_path/steps_path.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "critical_path/host_stretches.h"
 
 #include <stdlib.h>
@@ -361,7 +362,7 @@ void find_steps_path(struct steps_path *path, const struct trace_graph *graph)
 
     path->graph = graph;
     path->kinds_ns = require_memory(calloc(ledger->step_count + (size_t)1, sizeof *path->kinds_ns));
-    path->slacks_ns = require_memory(calloc(graph->graph.task_count + 1, sizeof *path->slacks_ns));
+    path->slacks_ns = large_array_new((graph->graph.task_count + 1) * sizeof *path->slacks_ns);
     pin_steps(&path->pinned, graph);
     tasks = pinned_tasks(&path->pinned);
     find_task_slack(path->slacks_ns, &tasks);
@@ -381,7 +382,7 @@ void steps_path_clear(struct steps_path *path)
     pinned_steps_clear(&path->pinned);
     task_path_clear(&path->pieces);
     hash_map_clear(&path->sum_of);
-    free(path->slacks_ns);
+    large_array_free(path->slacks_ns);
     free(path->kinds_ns);
     free(path->sums);
     *path = (struct steps_path){0};

@@ -1,7 +1,7 @@
 /* The chain of tasks that decides when a replay ends, and how much later the others could. */
 #include "critical_path/task_path.h"
 
-#include "base/invariant.h"
+#include "base/large_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +52,9 @@ static void add_piece(struct task_path *path, struct path_piece piece)
     if (piece.start_ns >= piece.end_ns)
         return;
     if (path->count == path->capacity) {
-        path->capacity = path->capacity ? 2 * path->capacity : 1024;
-        path->pieces = require_memory(realloc(path->pieces, path->capacity * sizeof *path->pieces));
+        path->pieces =
+            large_array_grown(path->pieces, (path->count + (size_t)1) * sizeof *path->pieces);
+        path->capacity = large_array_bytes(path->pieces) / sizeof *path->pieces;
     }
     path->pieces[path->count++] = piece;
 }
@@ -69,7 +70,8 @@ uint32_t task_waited_for(const struct timed_tasks *tasks, uint32_t task)
     return NO_TASK;
 }
 
-/* In which run of `graph->order` each task stands; NULL where each begins alone. free() it. */
+/* In which run of `graph->order` each task stands; NULL where each begins alone.
+ * large_array_free() it. */
 static size_t *find_runs(const struct task_graph *graph)
 {
     size_t *runs;
@@ -77,7 +79,7 @@ static size_t *find_runs(const struct task_graph *graph)
 
     if (graph->group_count == 0)
         return NULL;
-    runs = require_memory(calloc(graph->task_count + 1, sizeof *runs));
+    runs = large_array_new((graph->task_count + 1) * sizeof *runs);
     for (size_t run = 0; run < graph->order_count; run++)
         for (; at < graph->order_ends[run]; at++)
             runs[graph->order[at]] = run;
@@ -133,13 +135,13 @@ void find_task_path(struct task_path *path, const struct timed_tasks *tasks)
         waiting = task;
         task = before;
     }
-    free(runs);
+    large_array_free(runs);
     reverse(path);
 }
 
 void task_path_clear(struct task_path *path)
 {
-    free(path->pieces);
+    large_array_free(path->pieces);
     *path = (struct task_path){0};
 }
 

@@ -1,5 +1,6 @@
 /* The work of the device in the graph of a trace: what each kernel, copy and memset waited for. */
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "base/percentile.h"
 #include "replay/graph_building.h"
 
@@ -31,8 +32,8 @@ static uint32_t event_before(const struct graph_building *building, uint32_t eve
 static void find_usual_times(struct graph_building *building)
 {
     const struct trace *trace = building->trace;
-    int64_t *latencies = require_memory(calloc(trace->device_count + (size_t)1, sizeof *latencies));
-    int64_t *gaps = require_memory(calloc(trace->device_count + (size_t)1, sizeof *gaps));
+    int64_t *latencies = large_array_new((trace->device_count + (size_t)1) * sizeof *latencies);
+    int64_t *gaps = large_array_new((trace->device_count + (size_t)1) * sizeof *gaps);
     size_t latency_count = 0, gap_count = 0;
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
@@ -54,8 +55,8 @@ static void find_usual_times(struct graph_building *building)
     building->gap_ns = percentile_of(gaps, gap_count, 50);
     if (building->gap_ns > building->latency_ns)
         building->gap_ns = building->latency_ns;
-    free(latencies);
-    free(gaps);
+    large_array_free(latencies);
+    large_array_free(gaps);
 }
 
 /* ---- what each piece of work waits for ---- */

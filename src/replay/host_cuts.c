@@ -2,6 +2,7 @@
 #include "replay/host_cuts.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,8 @@ static const int64_t shortest_silence_ns = 20000;
 static void add_cut(struct host_cuts *cuts, struct host_cut cut)
 {
     if (cuts->count == cuts->capacity) {
-        cuts->capacity = cuts->capacity ? 2 * cuts->capacity : 1024;
-        cuts->cuts = require_memory(realloc(cuts->cuts, cuts->capacity * sizeof *cuts->cuts));
+        cuts->cuts = large_array_grown(cuts->cuts, (cuts->count + (size_t)1) * sizeof *cuts->cuts);
+        cuts->capacity = large_array_bytes(cuts->cuts) / sizeof *cuts->cuts;
     }
     cuts->cuts[cuts->count++] = cut;
 }
@@ -99,9 +100,9 @@ static void note_busy(void *context, enum host_class class, int64_t start_ns, in
         return;
     }
     if (thread->count == thread->capacity) {
-        thread->capacity = thread->capacity ? 2 * thread->capacity : 256;
-        thread->stretches = require_memory(
-            realloc(thread->stretches, thread->capacity * sizeof *thread->stretches));
+        thread->stretches = large_array_grown(thread->stretches, (thread->count + (size_t)1) *
+                                                                     sizeof *thread->stretches);
+        thread->capacity = large_array_bytes(thread->stretches) / sizeof *thread->stretches;
     }
     thread->stretches[thread->count++] = (struct busy_stretch){start_ns, end_ns};
 }
@@ -127,7 +128,7 @@ static void find_busy_threads(struct busy_threads *busy, const struct host_cuts 
 static void busy_threads_clear(struct busy_threads *busy)
 {
     for (size_t i = 0; i < busy->count; i++)
-        free(busy->threads[i].stretches);
+        large_array_free(busy->threads[i].stretches);
     free(busy->threads);
 }
 
@@ -224,7 +225,7 @@ static void join_partners(struct host_cuts *cuts)
 /* Of trace->host, whether it launched chosen work. */
 static uint8_t *find_launches(const struct trace *trace, const uint8_t *is_chosen)
 {
-    uint8_t *is_launch = require_memory(calloc(trace->host_count + (size_t)1, 1));
+    uint8_t *is_launch = large_array_new(trace->host_count + (size_t)1);
 
     for (uint32_t i = 0; i < trace->device_count; i++)
         if (is_chosen[i] && trace->launch[i] != NO_EVENT)
@@ -254,7 +255,7 @@ void find_host_cuts(struct host_cuts *cuts, const struct ledger *ledger,
 
     add_calls(cuts, activity, range_ns, is_launch);
     add_end(cuts, ledger);
-    free(is_launch);
+    large_array_free(is_launch);
     sort_cuts(cuts);
     find_busy_threads(&busy, cuts, activity, range_ns);
     add_hand_overs(cuts, &busy, range_ns[0]);
@@ -265,6 +266,6 @@ void find_host_cuts(struct host_cuts *cuts, const struct ledger *ledger,
 
 void host_cuts_clear(struct host_cuts *cuts)
 {
-    free(cuts->cuts);
+    large_array_free(cuts->cuts);
     *cuts = (struct host_cuts){0};
 }

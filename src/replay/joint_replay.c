@@ -2,6 +2,7 @@
 #include "replay/joint_replay.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static void join_calls_of_run(struct joint_replay *replay)
     const struct joint_run *run = replay->run;
 
     replay->call_of_task =
-        require_memory(malloc((replay->graph.task_count + 1) * sizeof *replay->call_of_task));
+        large_array_new((replay->graph.task_count + 1) * sizeof *replay->call_of_task);
     memset(replay->call_of_task, 0xff,
            (replay->graph.task_count + 1) * sizeof *replay->call_of_task);
     for (uint32_t i = 0; i < run->meeting_count; i++)
@@ -64,7 +65,7 @@ void joint_replay_clear(struct joint_replay *replay)
 {
     task_graph_clear(&replay->graph);
     free(replay->first_task);
-    free(replay->call_of_task);
+    large_array_free(replay->call_of_task);
     *replay = (struct joint_replay){0};
 }
 
@@ -78,7 +79,7 @@ struct joint_times {
 
 static int64_t *array_of(size_t count)
 {
-    return require_memory(calloc(count + 1, sizeof(int64_t)));
+    return large_array_new((count + 1) * sizeof(int64_t));
 }
 
 static bool is_not_awaited(const struct scenario *scenario, const struct rank_course *course)
@@ -135,11 +136,11 @@ static struct joint_times begin_times(const struct joint_replay *replay,
 
 static void joint_times_clear(struct joint_times *times)
 {
-    free(times->durations_ns);
-    free(times->delays_ns);
-    free(times->floors_ns);
-    free(times->starts_ns);
-    free(times->ends_ns);
+    large_array_free(times->durations_ns);
+    large_array_free(times->delays_ns);
+    large_array_free(times->floors_ns);
+    large_array_free(times->starts_ns);
+    large_array_free(times->ends_ns);
     free(times->is_not_awaited);
 }
 

@@ -2,6 +2,7 @@
 #include "replay/rank_course.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "ledger/step_finder.h"
 #include "replay/loader_cost.h"
 
@@ -29,10 +30,9 @@ static void take_tasks(struct rank_course *course, const struct trace_graph *gra
 {
     size_t count = graph->graph.task_count;
 
-    course->delays_ns = require_memory(calloc(count + 1, sizeof *course->delays_ns));
-    course->floors_ns = require_memory(calloc(count + 1, sizeof *course->floors_ns));
-    course->recorded_starts_ns =
-        require_memory(calloc(count + 1, sizeof *course->recorded_starts_ns));
+    course->delays_ns = large_array_new((count + 1) * sizeof *course->delays_ns);
+    course->floors_ns = large_array_new((count + 1) * sizeof *course->floors_ns);
+    course->recorded_starts_ns = large_array_new((count + 1) * sizeof *course->recorded_starts_ns);
     for (size_t i = 0; i < count; i++) {
         const struct trace_task *task = &graph->tasks[i];
 
@@ -48,7 +48,7 @@ static void take_calls(struct rank_course *course, const struct trace_graph *gra
 {
     const struct trace *trace = graph->trace;
 
-    course->calls = require_memory(calloc(trace->device_count + (size_t)1, sizeof *course->calls));
+    course->calls = large_array_new((trace->device_count + (size_t)1) * sizeof *course->calls);
     for (uint32_t i = 0; i < trace->device_count; i++)
         if (graph->ledger->classes[i] == KERNEL_COMMUNICATION &&
             trace->tracks[trace->device[i].track].device == graph->ledger->device)
@@ -91,14 +91,14 @@ void rank_course_take(struct rank_course *course, const struct recorded_steps *s
 void rank_course_clear(struct rank_course *course)
 {
     for (size_t i = 0; course->durations_ns && i <= course->scenario_count; i++)
-        free(course->durations_ns[i]);
+        large_array_free(course->durations_ns[i]);
     free(course->durations_ns);
     task_graph_clear(&course->graph);
     free(course->file);
-    free(course->delays_ns);
-    free(course->floors_ns);
-    free(course->recorded_starts_ns);
-    free(course->calls);
+    large_array_free(course->delays_ns);
+    large_array_free(course->floors_ns);
+    large_array_free(course->recorded_starts_ns);
+    large_array_free(course->calls);
     free(course->measured);
     *course = (struct rank_course){0};
 }

@@ -1,5 +1,6 @@
 /* Replays the steps of a trace, with changes. */
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "replay/trace_graph.h"
 
 #include <math.h>
@@ -71,7 +72,7 @@ static int64_t changed_duration(const struct trace_graph *graph, const struct sc
 
 static int64_t *array_of_tasks(const struct trace_graph *graph)
 {
-    return require_memory(calloc(graph->graph.task_count + 1, sizeof(int64_t)));
+    return large_array_new((graph->graph.task_count + 1) * sizeof(int64_t));
 }
 
 static struct factors find_factors(const struct trace_graph *graph,
@@ -149,10 +150,10 @@ struct trace_replay trace_graph_replay(const struct trace_graph *graph,
         if (ends_ns[graph->measured[i]] > result.length_ns)
             result.length_ns = ends_ns[graph->measured[i]];
     result.start_error_ns = mean_start_error_ns(graph, starts_ns);
-    free(durations_ns);
-    free(delays_ns);
-    free(floors_ns);
-    free(starts_ns);
-    free(ends_ns);
+    large_array_free(durations_ns);
+    large_array_free(delays_ns);
+    large_array_free(floors_ns);
+    large_array_free(starts_ns);
+    large_array_free(ends_ns);
     return result;
 }

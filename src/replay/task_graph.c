@@ -1,17 +1,16 @@
 /* Pieces of work that wait for each other, run again with other durations. */
 #include "replay/task_graph.h"
 
-#include "base/invariant.h"
+#include "base/large_array.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 uint32_t task_graph_add(struct task_graph *graph)
 {
     if (graph->task_count == graph->task_capacity) {
-        graph->task_capacity = graph->task_capacity ? 2 * graph->task_capacity : 256;
-        graph->groups =
-            require_memory(realloc(graph->groups, graph->task_capacity * sizeof *graph->groups));
+        graph->groups = large_array_grown(graph->groups,
+                                          (graph->task_count + (size_t)1) * sizeof *graph->groups);
+        graph->task_capacity = large_array_bytes(graph->groups) / sizeof *graph->groups;
     }
     graph->groups[graph->task_count] = NO_GROUP;
     return (uint32_t)graph->task_count++;
@@ -30,9 +29,9 @@ void task_graph_join(struct task_graph *graph, uint32_t task, uint32_t group)
 void task_graph_need(struct task_graph *graph, uint32_t task, uint32_t needed)
 {
     if (graph->edge_count == graph->edge_capacity) {
-        graph->edge_capacity = graph->edge_capacity ? 2 * graph->edge_capacity : 1024;
         graph->edges =
-            require_memory(realloc(graph->edges, graph->edge_capacity * sizeof *graph->edges));
+            large_array_grown(graph->edges, (graph->edge_count + (size_t)1) * sizeof *graph->edges);
+        graph->edge_capacity = large_array_bytes(graph->edges) / sizeof *graph->edges;
     }
     graph->edges[graph->edge_count++] = (struct task_edge){.before = needed, .after = task};
 }
@@ -65,18 +64,18 @@ static void counts_to_places(size_t *counts, size_t count)
 
 static void order_edges(struct task_graph *graph)
 {
-    struct task_edge *ordered = require_memory(calloc(graph->edge_count + 1, sizeof *ordered));
-    size_t *next = require_memory(calloc(graph->task_count + 1, sizeof *next));
+    struct task_edge *ordered = large_array_new((graph->edge_count + 1) * sizeof *ordered);
+    size_t *next = large_array_new((graph->task_count + 1) * sizeof *next);
 
-    graph->first_edge = require_memory(calloc(graph->task_count + 1, sizeof *graph->first_edge));
+    graph->first_edge = large_array_new((graph->task_count + 1) * sizeof *graph->first_edge);
     for (size_t i = 0; i < graph->edge_count; i++)
         graph->first_edge[graph->edges[i].after]++;
     counts_to_places(graph->first_edge, graph->task_count);
     memcpy(next, graph->first_edge, (graph->task_count + 1) * sizeof *next);
     for (size_t i = 0; i < graph->edge_count; i++)
         ordered[next[graph->edges[i].after]++] = graph->edges[i];
-    free(next);
-    free(graph->edges);
+    large_array_free(next);
+    large_array_free(graph->edges);
     graph->edges = ordered;
 }
 
@@ -84,35 +83,34 @@ static void tie_tasks(struct knots *knots, const struct task_graph *graph)
 {
     size_t *next;
 
-    knots->of_task = require_memory(calloc(graph->task_count + 1, sizeof *knots->of_task));
+    knots->of_task = large_array_new((graph->task_count + 1) * sizeof *knots->of_task);
     knots->count = graph->group_count;
     for (size_t i = 0; i < graph->task_count; i++)
         knots->of_task[i] =
             graph->groups[i] == NO_GROUP ? (uint32_t)knots->count++ : graph->groups[i];
-    knots->first_task = require_memory(calloc(knots->count + 1, sizeof *knots->first_task));
-    knots->tasks = require_memory(calloc(graph->task_count + 1, sizeof *knots->tasks));
+    knots->first_task = large_array_new((knots->count + 1) * sizeof *knots->first_task);
+    knots->tasks = large_array_new((graph->task_count + 1) * sizeof *knots->tasks);
     for (size_t i = 0; i < graph->task_count; i++)
         knots->first_task[knots->of_task[i]]++;
     counts_to_places(knots->first_task, knots->count);
-    next = require_memory(calloc(knots->count + 1, sizeof *next));
+    next = large_array_new((knots->count + 1) * sizeof *next);
     memcpy(next, knots->first_task, (knots->count + 1) * sizeof *next);
     for (size_t i = 0; i < graph->task_count; i++)
         knots->tasks[next[knots->of_task[i]]++] = (uint32_t)i;
-    free(next);
+    large_array_free(next);
 }
 
 static void link_knots(struct knots *knots, const struct task_graph *graph)
 {
     size_t *next;
 
-    knots->first_successor =
-        require_memory(calloc(knots->count + 1, sizeof *knots->first_successor));
-    knots->successors = require_memory(calloc(graph->edge_count + 1, sizeof *knots->successors));
-    knots->open_needs = require_memory(calloc(knots->count + 1, sizeof *knots->open_needs));
+    knots->first_successor = large_array_new((knots->count + 1) * sizeof *knots->first_successor);
+    knots->successors = large_array_new((graph->edge_count + 1) * sizeof *knots->successors);
+    knots->open_needs = large_array_new((knots->count + 1) * sizeof *knots->open_needs);
     for (size_t i = 0; i < graph->edge_count; i++)
         knots->first_successor[knots->of_task[graph->edges[i].before]]++;
     counts_to_places(knots->first_successor, knots->count);
-    next = require_memory(calloc(knots->count + 1, sizeof *next));
+    next = large_array_new((knots->count + 1) * sizeof *next);
     memcpy(next, knots->first_successor, (knots->count + 1) * sizeof *next);
     for (size_t i = 0; i < graph->edge_count; i++) {
         uint32_t after = knots->of_task[graph->edges[i].after];
@@ -120,17 +118,17 @@ static void link_knots(struct knots *knots, const struct task_graph *graph)
         knots->successors[next[knots->of_task[graph->edges[i].before]]++] = after;
         knots->open_needs[after]++;
     }
-    free(next);
+    large_array_free(next);
 }
 
 static void knots_clear(struct knots *knots)
 {
-    free(knots->of_task);
-    free(knots->tasks);
-    free(knots->first_task);
-    free(knots->successors);
-    free(knots->first_successor);
-    free(knots->open_needs);
+    large_array_free(knots->of_task);
+    large_array_free(knots->tasks);
+    large_array_free(knots->first_task);
+    large_array_free(knots->successors);
+    large_array_free(knots->first_successor);
+    large_array_free(knots->open_needs);
 }
 
 static void put_in_order(struct task_graph *graph, const struct knots *knots, size_t knot,
@@ -144,12 +142,12 @@ static void put_in_order(struct task_graph *graph, const struct knots *knots, si
 /* Kahn's way: a knot comes when all its needs have come. */
 static void find_order(struct task_graph *graph, struct knots *knots)
 {
-    uint32_t *queue = require_memory(calloc(knots->count + 1, sizeof *queue));
+    uint32_t *queue = large_array_new((knots->count + 1) * sizeof *queue);
     size_t queued = 0;
     size_t used = 0;
 
-    graph->order = require_memory(calloc(graph->task_count + 1, sizeof *graph->order));
-    graph->order_ends = require_memory(calloc(knots->count + 1, sizeof *graph->order_ends));
+    graph->order = large_array_new((graph->task_count + 1) * sizeof *graph->order);
+    graph->order_ends = large_array_new((knots->count + 1) * sizeof *graph->order_ends);
     for (size_t i = 0; i < knots->count; i++)
         if (knots->open_needs[i] == 0)
             queue[queued++] = (uint32_t)i;
@@ -161,7 +159,7 @@ static void find_order(struct task_graph *graph, struct knots *knots)
             if (--knots->open_needs[knots->successors[i]] == 0)
                 queue[queued++] = knots->successors[i];
     }
-    free(queue);
+    large_array_free(queue);
 }
 
 bool task_graph_finish(struct task_graph *graph, uint32_t *stuck)
@@ -225,10 +223,10 @@ void task_graph_replay(const struct task_graph *graph, struct replay *replay)
 
 void task_graph_clear(struct task_graph *graph)
 {
-    free(graph->groups);
-    free(graph->edges);
-    free(graph->first_edge);
-    free(graph->order);
-    free(graph->order_ends);
+    large_array_free(graph->groups);
+    large_array_free(graph->edges);
+    large_array_free(graph->first_edge);
+    large_array_free(graph->order);
+    large_array_free(graph->order_ends);
     memset(graph, 0, sizeof *graph);
 }

@@ -85,7 +85,8 @@ struct replay_terms {
 struct trace_replay trace_graph_replay(const struct trace_graph *graph,
                                        const struct replay_terms *terms);
 
-/* How long each task takes with the changes: [graph->graph.task_count], to be freed. */
+/* How long each task takes with the changes: [graph->graph.task_count];
+ * large_array_free() it. */
 int64_t *trace_graph_durations(const struct trace_graph *graph, const struct replay_terms *terms);
 
 void trace_graph_clear(struct trace_graph *graph);
