@@ -201,7 +201,7 @@ class Recorder:
         self.running.flush_loss()
         if self.step > 0:
             self.hooks.end_open_evaluation()
-        has_steps = self.step > self.record.lost
+        has_steps = self.step > 0 and self.record.writer.has_entries()
         self.record.close(time.monotonic_ns(), failed, is_kept=has_steps or failed)
 
     def poll(self, now: int) -> None:

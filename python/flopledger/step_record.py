@@ -77,6 +77,9 @@ class PythonWriter:
             data = data[written:]
             place += written
 
+    def has_entries(self) -> bool:
+        return self.place > HEADER_BYTES
+
     def close(self) -> None:
         self.forget()
 

@@ -87,6 +87,13 @@ static PyObject *append(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+static PyObject *has_entries(PyObject *self, PyObject *ignored)
+{
+    (void)self;
+    (void)ignored;
+    return PyBool_FromLong(process_record.writer.used_bytes > STEP_RECORD_HEADER_BYTES);
+}
+
 static PyObject *close_record(PyObject *self, PyObject *ignored)
 {
     (void)self;
@@ -107,6 +114,7 @@ static PyObject *forget(PyObject *self, PyObject *ignored)
 static PyMethodDef functions[] = {
     {"open", open_record, METH_VARARGS, "Makes a record."},
     {"append", append, METH_VARARGS, "Writes an entry."},
+    {"has_entries", has_entries, METH_NOARGS, "Whether any was written."},
     {"close", close_record, METH_NOARGS, "Ends the record."},
     {"forget", forget, METH_NOARGS, "Leaves the record to the parent process."},
     {NULL, NULL, 0, NULL},

@@ -7,6 +7,7 @@ It prints `step LOSS`, to the last bit.
 """
 
 import os
+import pickle
 import sys
 import tempfile
 import threading
@@ -96,6 +97,7 @@ def train() -> None:
         loss.backward()
         optimizer.step()
         print(step, repr(read(step, loss)), flush=True)
+        pickle.loads(pickle.dumps(batch))  # by torch.save, but no checkpoint
         time.sleep(SECONDS)
         if step % 10 == 0:
             evaluate(model)
