@@ -3,6 +3,7 @@
 
 #include "base/display_text.h"
 #include "base/prefix.h"
+#include "ledger/step_finder.h"
 #include "modules/module_tree.h"
 
 #include <stdbool.h>

@@ -4,25 +4,10 @@
 #include "base/invariant.h"
 #include "base/large_array.h"
 #include "ledger/host_activity.h"
+#include "ledger/step_finder.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-uint32_t first_step_after(const struct ledger *ledger, int64_t time_ns)
-{
-    uint32_t low = 0;
-    uint32_t high = ledger->step_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (ledger->steps[middle].window.end_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 static bool is_in_a_step(const struct ledger *ledger, const struct event *event)
 {

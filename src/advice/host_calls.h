@@ -39,7 +39,4 @@ void find_host_calls(struct host_calls *calls, const struct trace *trace,
                      const struct ledger *ledger, int64_t slow_ns);
 void host_calls_clear(struct host_calls *calls);
 
-/* Index of the first step that ends after `time_ns`; step_count where none does. */
-uint32_t first_step_after(const struct ledger *ledger, int64_t time_ns);
-
 #endif

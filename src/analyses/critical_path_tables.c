@@ -187,66 +187,78 @@ static void fill_slack(struct value *cells, const struct slack_row *row, uint32_
     cells[6] = value_time_ns(row->median_ns);
 }
 
-void add_path_slack(struct results *results, struct section *section, const struct path_view *view)
+/* What one of the tables says, beside the rows. */
+struct slack_table {
+    const char *key;
+    const char *title;
+    const char *row_key;
+    const char *row_title;
+    const char *count_title;
+    const char *note;
+};
+
+static struct table *add_slack_table(struct results *results, struct section *section,
+                                     const struct path_view *view, const struct slack_table *what,
+                                     const struct slack_rows *rows)
 {
     bool is_single = view->ledger->step_count == 1;
     const struct column columns[] = {
-        {"kernel", "kernel", UNIT_TEXT, 0, BAR_NONE},
-        {"count", "times", UNIT_COUNT, 2, BAR_NONE},
+        {what->row_key, what->row_title, UNIT_TEXT, 0, BAR_NONE},
+        {"count", what->count_title, UNIT_COUNT, 2, BAR_NONE},
         {"mean", is_single ? "time" : "mean per step", UNIT_TIME_NS, 1, BAR_NONE},
         {"critical_share", "on the path", UNIT_FRACTION, 0, BAR},
         {"off_path", "off the path", UNIT_TIME_NS, 1, BAR_NONE},
         {"least_slack", "least slack", UNIT_TIME_NS, 0, BAR_NONE},
         {"median_slack", "median slack", UNIT_TIME_NS, 0, BAR_NONE},
     };
+    struct table *table = section_add_table(results, section, what->key, what->title, columns,
+                                            sizeof columns / sizeof *columns);
+
+    table->note = what->note;
+    table->rows_in_all = rows->count;
+    return table;
+}
+
+void add_path_slack(struct results *results, struct section *section, const struct path_view *view)
+{
+    static const struct slack_table what = {
+        "slack",
+        "Slack of kernels and copies",
+        "kernel",
+        "kernel",
+        "times",
+        "Slack: how much longer one of them could take and nothing would end later. With none, it "
+        "is on the path, or a path as long."};
     struct slack_rows rows = {.count = 0};
     struct table *table;
-    size_t shown;
 
     slack_of_kernels(&rows, view->path);
-    shown = rows_to_show(view->input->options, rows.count);
-    table = section_add_table(results, section, "slack", "Slack of kernels and copies", columns,
-                              sizeof columns / sizeof *columns);
-    table->note = "Slack: how much longer one of them could take and nothing would end later. "
-                  "With none, it is on the path, or a path as long.";
-    for (size_t i = 0; i < shown; i++) {
+    table = add_slack_table(results, section, view, &what, &rows);
+    for (size_t i = 0; i < rows_to_show(view->input->options, rows.count); i++) {
         struct value *cells = table_add_row(results, table, 0);
 
         cells[0] =
             value_text(results_text(results, trace_text(view->input->trace, rows.rows[i].id)));
         fill_slack(cells, &rows.rows[i], view->ledger->step_count);
     }
-    table->rows_in_all = rows.count;
     slack_rows_clear(&rows);
 }
 
 void add_path_tracks(struct results *results, struct section *section, const struct path_view *view)
 {
-    bool is_single = view->ledger->step_count == 1;
-    const struct column columns[] = {
-        {"track", "where", UNIT_TEXT, 0, BAR_NONE},
-        {"count", "pieces", UNIT_COUNT, 2, BAR_NONE},
-        {"mean", is_single ? "time" : "mean per step", UNIT_TIME_NS, 1, BAR_NONE},
-        {"critical_share", "on the path", UNIT_FRACTION, 0, BAR},
-        {"off_path", "off the path", UNIT_TIME_NS, 1, BAR_NONE},
-        {"least_slack", "least slack", UNIT_TIME_NS, 0, BAR_NONE},
-        {"median_slack", "median slack", UNIT_TIME_NS, 0, BAR_NONE},
-    };
+    static const struct slack_table what = {
+        "tracks", "Slack of streams and threads", "track", "where", "pieces", NULL};
     struct slack_rows rows = {.count = 0};
     struct table *table;
-    size_t shown;
 
     slack_of_tracks(&rows, view->path);
-    shown = rows_to_show(view->input->options, rows.count);
-    table = section_add_table(results, section, "tracks", "Slack of streams and threads", columns,
-                              sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < shown; i++) {
+    table = add_slack_table(results, section, view, &what, &rows);
+    for (size_t i = 0; i < rows_to_show(view->input->options, rows.count); i++) {
         struct value *cells = table_add_row(results, table, 0);
 
         cells[0] = value_text(track_text(results, view->input->trace, rows.rows[i].id));
         fill_slack(cells, &rows.rows[i], view->ledger->step_count);
     }
-    table->rows_in_all = rows.count;
     slack_rows_clear(&rows);
 }
 

@@ -214,27 +214,19 @@ static void find_absent(struct results *results, struct section *section,
                         const struct all_ranks *run)
 {
     if (run->missing_in_all > 0)
-        section_add_finding(
+        section_add_warning(
             results, section,
-            (struct finding){
-                .what = results_format(
-                    results, "of %" PRId64 " of %" PRId64 " ranks there is no trace: %s",
-                    run->missing_in_all, run->world_size, missing_ranks(results, run)),
-                .evidence = "waiting for them counts as transfer, so that waiting is at least what "
-                            "is printed",
-                .try_this = "give their traces or digests too",
-                .cost_ns = -1,
-                .is_warning = true});
+            results_format(results, "of %" PRId64 " of %" PRId64 " ranks there is no trace: %s",
+                           run->missing_in_all, run->world_size, missing_ranks(results, run)),
+            "waiting for them counts as transfer, so that waiting is at least what "
+            "is printed",
+            "give their traces or digests too");
     for (uint32_t i = 0; i < run->double_count; i++)
-        section_add_finding(
+        section_add_warning(
             results, section,
-            (struct finding){.what = results_format(results,
-                                                    "rank %" PRId64
-                                                    " is here more than once: '%s' is left out",
-                                                    run->doubles[i]->rank, run->doubles[i]->file),
-                             .try_this = "give one trace of each rank",
-                             .cost_ns = -1,
-                             .is_warning = true});
+            results_format(results, "rank %" PRId64 " is here more than once: '%s' is left out",
+                           run->doubles[i]->rank, run->doubles[i]->file),
+            NULL, "give one trace of each rank");
 }
 
 struct section *compare_ranks(struct results *results, const struct all_ranks *run, uint32_t top,

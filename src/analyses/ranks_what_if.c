@@ -78,15 +78,11 @@ static void warn_of_ranks(const struct what_if_page *page)
             for (uint32_t k = 0; k < page->study->run->count && !is_there; k++)
                 is_there = page->study->run->ranks[k].digest->rank == scenario->changes[j].rank;
             if (!is_there)
-                section_add_finding(
+                section_add_warning(
                     page->results, page->section,
-                    (struct finding){
-                        .what = results_format(page->results,
-                                               "'%s' names a rank that is not among those given",
-                                               scenario->text),
-                        .try_this = "see the table of the ranks for their numbers",
-                        .cost_ns = -1,
-                        .is_warning = true});
+                    results_format(page->results, "'%s' names a rank that is not among those given",
+                                   scenario->text),
+                    NULL, "see the table of the ranks for their numbers");
         }
     }
 }

@@ -197,14 +197,11 @@ static void warn_of_patterns(struct results *results, struct section *section,
         for (size_t j = 0; j < scenario->change_count; j++)
             if (scenario->changes[j].target == TARGET_KERNEL &&
                 kernel_ns(input, &scenario->changes[j]) == 0)
-                section_add_finding(
-                    results, section,
-                    (struct finding){
-                        .what = results_format(results, "'%s' finds no kernel", scenario->text),
-                        .try_this = "see the section on kernels for their names; kernel:gemm|dgrad "
-                                    "finds both",
-                        .cost_ns = -1,
-                        .is_warning = true});
+                section_add_warning(results, section,
+                                    results_format(results, "'%s' finds no kernel", scenario->text),
+                                    NULL,
+                                    "see the section on kernels for their names; kernel:gemm|dgrad "
+                                    "finds both");
     }
 }
 
@@ -236,12 +233,9 @@ static void note_other_ranks(struct results *results, struct section *section,
         const char *what = what_is_elsewhere(results, input, &input->options->scenarios[i]);
 
         if (what)
-            section_add_finding(
-                results, section,
-                (struct finding){.what = what,
-                                 .try_this = "see \"All ranks\", from the traces of all ranks or "
-                                             "the folder they are in",
-                                 .cost_ns = -1});
+            section_add_note(results, section, what, NULL,
+                             "see \"All ranks\", from the traces of all ranks or "
+                             "the folder they are in");
     }
 }
 
@@ -256,12 +250,8 @@ static struct section *replay_changes(struct results *results, const struct anal
                           "The steps replayed: each thread, call and kernel starts when what it "
                           "waits for has ended; communication is as long as recorded.");
     if (!study) {
-        section_add_finding(
-            results, section,
-            (struct finding){.what = "no change can be replayed: nothing ran on a device",
-                             .try_this = "record with ProfilerActivity.CUDA",
-                             .cost_ns = -1,
-                             .is_warning = true});
+        section_add_warning(results, section, "no change can be replayed: nothing ran on a device",
+                            NULL, "record with ProfilerActivity.CUDA");
         return section;
     }
     if (!study->part.is_too_large)

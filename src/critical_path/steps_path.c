@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "base/large_array.h"
 #include "critical_path/host_stretches.h"
+#include "ledger/step_finder.h"
 
 #include <stdlib.h>
 
@@ -36,21 +37,10 @@ struct finding_path {
 /* The first step that ends after `time_ns`. `*last`: where the last question was answered. */
 static uint32_t step_ending_after(const struct ledger *ledger, int64_t time_ns, uint32_t *last)
 {
-    uint32_t low = 0, high = ledger->step_count;
-
-    if (*last < high && ledger->steps[*last].window.end_ns > time_ns &&
-        (*last == 0 || ledger->steps[*last - 1].window.end_ns <= time_ns))
-        return *last;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (ledger->steps[middle].window.end_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *last = low;
-    return low;
+    if (*last >= ledger->step_count || ledger->steps[*last].window.end_ns <= time_ns ||
+        (*last > 0 && ledger->steps[*last - 1].window.end_ns > time_ns))
+        *last = first_step_after(ledger, time_ns);
+    return *last;
 }
 
 static bool is_inside(const struct ledger *ledger, uint32_t step, const int64_t range_ns[2])

@@ -31,6 +31,22 @@ uint32_t step_finder_at(struct step_finder *finder, int64_t time_ns)
     return low - 1;
 }
 
+uint32_t first_step_after(const struct ledger *ledger, int64_t time_ns)
+{
+    uint32_t low = 0;
+    uint32_t high = ledger->step_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (ledger->steps[middle].window.end_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 bool is_chosen_device_event(struct step_finder *finder, const struct trace *trace, uint32_t index)
 {
     const struct event *event = &trace->device[index];

@@ -21,6 +21,9 @@ struct step_finder {
  * 0. */
 uint32_t step_finder_at(struct step_finder *finder, int64_t time_ns);
 
+/* Index of the first step that ends after `time_ns`; step_count where none does. */
+uint32_t first_step_after(const struct ledger *ledger, int64_t time_ns);
+
 /* trace->device[index] is on the ledger's device and starts inside a step. */
 bool is_chosen_device_event(struct step_finder *finder, const struct trace *trace, uint32_t index);
 
