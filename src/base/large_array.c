@@ -109,7 +109,7 @@ struct filed_array {
 };
 
 static const size_t resident_bytes_max = (size_t)48 << 20;
-static const struct timespec look_interval = {.tv_nsec = 2 * 1000 * 1000};
+static const struct timespec look_interval = {.tv_nsec = 2000000};
 
 static pthread_mutex_t filed_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t filed_appeared = PTHREAD_COND_INITIALIZER;
