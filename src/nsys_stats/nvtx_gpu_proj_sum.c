@@ -1,5 +1,6 @@
 /* NVTX ranges as the device saw them: from the first to the last work that was launched inside. */
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "nsys/nsys_ids.h"
 #include "nsys_stats/stats_groups.h"
 #include "nsys_stats/stats_launches.h"
@@ -73,7 +74,7 @@ static void project(void *context, uint32_t launch, uint32_t range)
 static void project_all(struct projecting *projecting)
 {
     uint32_t count = projecting->launches.count;
-    struct stats_span *spans = require_memory(malloc((count + (size_t)1) * sizeof *spans));
+    struct stats_span *spans = large_array_new((count + (size_t)1) * sizeof *spans);
     size_t span_count = 0;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -84,14 +85,14 @@ static void project_all(struct projecting *projecting)
                 (struct stats_span){launch->start_ns, launch->end_ns, launch->global_tid, i};
     }
     stats_ranges_around(&projecting->ranges, spans, span_count, project, projecting);
-    free(spans);
+    large_array_free(spans);
 }
 
-/* How many ranges are around each; free() it. */
+/* How many ranges are around each; large_array_free() it. */
 static int64_t *levels_of(const struct projecting *projecting, const uint32_t *parents)
 {
     uint32_t count = projecting->ranges.count;
-    int64_t *levels = require_memory(calloc(count + (size_t)1, sizeof *levels));
+    int64_t *levels = large_array_new((count + (size_t)1) * sizeof *levels);
 
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t around = parents[i]; around != UINT32_MAX && levels[i] <= count;
@@ -181,8 +182,8 @@ static void fill_rows(struct stats_table *table, struct projecting *projecting)
     stats_table_sort(table, compare_totals);
     free(groups);
     stats_groups_clear(&names);
-    free(levels);
-    free(parents);
+    large_array_free(levels);
+    large_array_free(parents);
 }
 
 static bool fill(struct stats_table *table, struct nsys_database *database,
@@ -213,16 +214,16 @@ static bool fill(struct stats_table *table, struct nsys_database *database,
     stats_ranges_read(&projecting.ranges, database, true);
     stats_launches_read(&projecting.launches, database);
     projecting.work =
-        require_memory(calloc(projecting.launches.count + (size_t)1, sizeof *projecting.work));
+        large_array_new((projecting.launches.count + (size_t)1) * sizeof *projecting.work);
     projecting.projections =
-        require_memory(calloc(projecting.ranges.count + (size_t)1, sizeof *projecting.projections));
+        large_array_new((projecting.ranges.count + (size_t)1) * sizeof *projecting.projections);
     add_work(&projecting, database, "CUPTI_ACTIVITY_KIND_KERNEL");
     add_work(&projecting, database, "CUPTI_ACTIVITY_KIND_MEMCPY");
     add_work(&projecting, database, "CUPTI_ACTIVITY_KIND_MEMSET");
     project_all(&projecting);
     fill_rows(table, &projecting);
-    free(projecting.work);
-    free(projecting.projections);
+    large_array_free(projecting.work);
+    large_array_free(projecting.projections);
     stats_launches_clear(&projecting.launches);
     stats_ranges_clear(&projecting.ranges);
     return true;

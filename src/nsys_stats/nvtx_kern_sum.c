@@ -1,5 +1,6 @@
 /* Which kernels were launched inside which NVTX ranges. */
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "nsys/nsys_ids.h"
 #include "nsys_stats/stats_groups.h"
 #include "nsys_stats/stats_launches.h"
@@ -27,23 +28,20 @@ struct pairing {
     const struct nsys_database *database;
     struct kernel_in_range *pairs;
     size_t count;
-    size_t capacity;
     /* kernels by launch: the first of each launch, and for each kernel the next */
     uint32_t *first_kernel;
     uint32_t *next_kernel;
     struct kernel_in_range *kernels; /* what is known of them without a range */
     uint32_t kernel_count;
-    uint32_t kernel_capacity;
     bool *has_range; /* by launch */
 };
 
 static void add_pair(struct pairing *pairing, const struct kernel_in_range *pair)
 {
-    if (pairing->count == pairing->capacity) {
-        pairing->capacity = pairing->capacity ? 2 * pairing->capacity : 1024;
-        pairing->pairs =
-            require_memory(realloc(pairing->pairs, pairing->capacity * sizeof *pairing->pairs));
-    }
+    size_t bytes = (pairing->count + (size_t)1) * sizeof *pairing->pairs;
+
+    if (bytes > large_array_bytes(pairing->pairs))
+        pairing->pairs = large_array_grown(pairing->pairs, bytes);
     pairing->pairs[pairing->count++] = *pair;
 }
 
@@ -73,13 +71,13 @@ static void pair_up(void *context, uint32_t launch, uint32_t range)
 static void add_kernel(struct pairing *pairing, const struct kernel_in_range *kernel,
                        uint32_t launch)
 {
-    if (pairing->kernel_count == pairing->kernel_capacity) {
-        pairing->kernel_capacity = pairing->kernel_capacity ? 2 * pairing->kernel_capacity : 1024;
-        pairing->kernels = require_memory(
-            realloc(pairing->kernels, pairing->kernel_capacity * sizeof *pairing->kernels));
-        pairing->next_kernel = require_memory(
-            realloc(pairing->next_kernel, pairing->kernel_capacity * sizeof *pairing->next_kernel));
-    }
+    size_t count = pairing->kernel_count + (size_t)1;
+
+    if (count * sizeof *pairing->kernels > large_array_bytes(pairing->kernels))
+        pairing->kernels = large_array_grown(pairing->kernels, count * sizeof *pairing->kernels);
+    if (count * sizeof *pairing->next_kernel > large_array_bytes(pairing->next_kernel))
+        pairing->next_kernel =
+            large_array_grown(pairing->next_kernel, count * sizeof *pairing->next_kernel);
     pairing->kernels[pairing->kernel_count] = *kernel;
     pairing->kernels[pairing->kernel_count].global_tid =
         pairing->launches.launches[launch].global_tid;
@@ -119,7 +117,7 @@ static void read_kernels(struct pairing *pairing, struct nsys_database *database
 static void pair_all(struct pairing *pairing)
 {
     uint32_t count = pairing->launches.count;
-    struct stats_span *spans = require_memory(malloc((count + (size_t)1) * sizeof *spans));
+    struct stats_span *spans = large_array_new((count + (size_t)1) * sizeof *spans);
     size_t span_count = 0;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -134,7 +132,7 @@ static void pair_all(struct pairing *pairing)
         if (!pairing->has_range[spans[i].id])
             add_kernels_of(pairing, spans[i].id, UINT32_MAX);
     }
-    free(spans);
+    large_array_free(spans);
 }
 
 /* ---- groups --------------------------------------------------------------------------------- */
@@ -263,10 +261,10 @@ static void fill_rows(struct stats_table *table, struct pairing *pairing)
 
 static void pairing_clear(struct pairing *pairing)
 {
-    free(pairing->pairs);
+    large_array_free(pairing->pairs);
     free(pairing->first_kernel);
-    free(pairing->next_kernel);
-    free(pairing->kernels);
+    large_array_free(pairing->next_kernel);
+    large_array_free(pairing->kernels);
     free(pairing->has_range);
     stats_launches_clear(&pairing->launches);
     stats_ranges_clear(&pairing->ranges);

@@ -2,6 +2,7 @@
 #include "nsys_stats/stats_launches.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "nsys/nsys_ids.h"
 
 #include <stdlib.h>
@@ -37,11 +38,10 @@ void stats_launches_read(struct stats_launches *launches, struct nsys_database *
 
     nsys_rows_open(&rows, database, "CUPTI_ACTIVITY_KIND_RUNTIME", columns);
     while (nsys_rows_next(&rows)) {
-        if (launches->count == launches->capacity) {
-            launches->capacity = launches->capacity ? 2 * launches->capacity : 1024;
-            launches->launches = require_memory(
-                realloc(launches->launches, launches->capacity * sizeof *launches->launches));
-        }
+        size_t bytes = (launches->count + (size_t)1) * sizeof *launches->launches;
+
+        if (bytes > large_array_bytes(launches->launches))
+            launches->launches = large_array_grown(launches->launches, bytes);
         launches->launches[launches->count] = (struct stats_launch){
             .start_ns = nsys_integer(&rows, 0, 0),
             .end_ns = nsys_integer(&rows, 1, 0),
@@ -70,7 +70,7 @@ void stats_launches_clear(struct stats_launches *launches)
 {
     if (!launches)
         return;
-    free(launches->launches);
+    large_array_free(launches->launches);
     hash_map_clear(&launches->processes);
     hash_map_clear(&launches->by_key);
     *launches = (struct stats_launches){0};

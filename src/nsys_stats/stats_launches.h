@@ -21,7 +21,6 @@ struct stats_launch {
 struct stats_launches {
     struct stats_launch *launches; /* [count], as they stand in the file */
     uint32_t count;
-    uint32_t capacity;
     struct hash_map processes; /* globalPid: number */
     struct hash_map by_key;    /* of process number and correlation: index of the first */
 };

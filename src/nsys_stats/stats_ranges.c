@@ -2,6 +2,7 @@
 #include "nsys_stats/stats_ranges.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 #include "nsys/nsys_ids.h"
 
 #include <stdio.h>
@@ -109,11 +110,10 @@ static uint32_t name_range(struct stats_ranges *ranges, const struct domains *do
 static void add_range(struct stats_ranges *ranges, const struct domains *domains,
                       struct nsys_database *database, const struct nsys_rows *rows)
 {
-    if (ranges->count == ranges->capacity) {
-        ranges->capacity = ranges->capacity ? 2 * ranges->capacity : 1024;
-        ranges->ranges =
-            require_memory(realloc(ranges->ranges, ranges->capacity * sizeof *ranges->ranges));
-    }
+    size_t bytes = ((size_t)ranges->count + 1) * sizeof *ranges->ranges;
+
+    if (bytes > large_array_bytes(ranges->ranges))
+        ranges->ranges = large_array_grown(ranges->ranges, bytes);
     ranges->ranges[ranges->count++] = (struct stats_range){
         .start_ns = nsys_integer(rows, 0, 0),
         .end_ns = nsys_integer(rows, 1, INT64_MAX),
@@ -168,7 +168,7 @@ void stats_ranges_clear(struct stats_ranges *ranges)
 {
     if (!ranges)
         return;
-    free(ranges->ranges);
+    large_array_free(ranges->ranges);
     string_pool_clear(&ranges->names);
     *ranges = (struct stats_ranges){0};
 }
@@ -190,10 +190,10 @@ static int compare_spans(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-/* Those that can enclose something, sorted; free() them. */
+/* Those that can enclose something, sorted; large_array_free() them. */
 static struct stats_span *sorted_ranges(const struct stats_ranges *ranges, size_t *count)
 {
-    struct stats_span *spans = require_memory(malloc((ranges->count + (size_t)1) * sizeof *spans));
+    struct stats_span *spans = large_array_new((ranges->count + (size_t)1) * sizeof *spans);
 
     *count = 0;
     for (uint32_t i = 0; i < ranges->count; i++) {
@@ -255,12 +255,12 @@ void stats_ranges_around(const struct stats_ranges *ranges, struct stats_span *s
         }
     }
     free(open.open);
-    free(sorted);
+    large_array_free(sorted);
 }
 
 uint32_t *stats_range_parents(const struct stats_ranges *ranges)
 {
-    uint32_t *parents = require_memory(malloc((ranges->count + (size_t)1) * sizeof *parents));
+    uint32_t *parents = large_array_new((ranges->count + (size_t)1) * sizeof *parents);
     size_t count;
     struct stats_span *sorted = sorted_ranges(ranges, &count);
     struct open_ranges open = {require_memory(malloc((count + 1) * sizeof *open.open)), 0};
@@ -281,6 +281,6 @@ uint32_t *stats_range_parents(const struct stats_ranges *ranges)
         open.open[open.count++] = sorted[i];
     }
     free(open.open);
-    free(sorted);
+    large_array_free(sorted);
     return parents;
 }

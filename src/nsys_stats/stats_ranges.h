@@ -21,9 +21,8 @@ struct stats_range {
 
 /* A zeroed one is empty. */
 struct stats_ranges {
-    struct stats_range *ranges; /* [count], as they stand in the file */
+    struct stats_range *ranges; /* [count], as they stand in the file; a large array */
     uint32_t count;
-    uint32_t capacity;
     struct string_pool names; /* "domain:text" */
 };
 
@@ -50,7 +49,8 @@ void stats_ranges_around(const struct stats_ranges *ranges, struct stats_span *s
                          void (*found)(void *context, uint32_t span, uint32_t range),
                          void *context);
 
-/* For each range the tightest that encloses it on its thread, or UINT32_MAX; free() it. */
+/* For each range the tightest that encloses it on its thread, or UINT32_MAX; large_array_free() it.
+ */
 uint32_t *stats_range_parents(const struct stats_ranges *ranges);
 
 #endif

@@ -2,8 +2,10 @@
 #include "nsys_stats/stats_table.h"
 
 #include "base/invariant.h"
+#include "base/large_array.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,16 +18,11 @@ void stats_table_init(struct stats_table *table, const char *const *columns)
 
 struct stats_cell *stats_table_add_row(struct stats_table *table)
 {
-    struct stats_cell *row;
+    size_t row_bytes = table->column_count * sizeof *table->cells;
 
-    if (table->row_count == table->row_capacity) {
-        table->row_capacity = table->row_capacity ? 2 * table->row_capacity : 64;
-        table->cells = require_memory(realloc(
-            table->cells, table->row_capacity * table->column_count * sizeof *table->cells));
-    }
-    row = &table->cells[table->row_count++ * table->column_count];
-    memset(row, 0, table->column_count * sizeof *row);
-    return row;
+    if ((table->row_count + 1) * row_bytes > large_array_bytes(table->cells))
+        table->cells = large_array_grown(table->cells, (table->row_count + 1) * row_bytes);
+    return &table->cells[table->row_count++ * table->column_count];
 }
 
 /* A row, and where it stood. */
@@ -43,6 +40,17 @@ static int compare_rows(const void *a, const void *b)
     return order ? order : (left->cells > right->cells) - (left->cells < right->cells);
 }
 
+static bool is_sorted(const struct stats_table *table,
+                      int (*compare)(const struct stats_cell *a, const struct stats_cell *b))
+{
+    const struct stats_cell *cells = table->cells;
+
+    for (size_t i = 1; i < table->row_count; i++, cells += table->column_count)
+        if (compare(cells, cells + table->column_count) > 0)
+            return false;
+    return true;
+}
+
 void stats_table_sort(struct stats_table *table,
                       int (*compare)(const struct stats_cell *a, const struct stats_cell *b))
 {
@@ -50,27 +58,26 @@ void stats_table_sort(struct stats_table *table,
     struct placed_row *rows;
     struct stats_cell *sorted;
 
-    if (table->row_count < 2)
+    if (is_sorted(table, compare))
         return;
     rows = require_memory(malloc(table->row_count * sizeof *rows));
-    sorted = require_memory(malloc(table->row_count * row_bytes));
+    sorted = large_array_new(table->row_count * row_bytes);
     for (size_t i = 0; i < table->row_count; i++)
         rows[i] = (struct placed_row){&table->cells[i * table->column_count], compare};
     qsort(rows, table->row_count, sizeof *rows, compare_rows);
     for (size_t i = 0; i < table->row_count; i++)
         memcpy(&sorted[i * table->column_count], rows[i].cells, row_bytes);
     free(rows);
-    free(table->cells);
+    large_array_free(table->cells);
     table->cells = sorted;
-    table->row_capacity = table->row_count;
 }
 
 void stats_table_clear(struct stats_table *table)
 {
     if (!table)
         return;
-    free(table->cells);
-    arena_clear(&table->arena);
+    large_array_free(table->cells);
+    string_pool_clear(&table->texts);
     *table = (struct stats_table){0};
 }
 
@@ -78,8 +85,10 @@ struct stats_cell stats_text(struct stats_table *table, const char *text)
 {
     if (!text)
         return (struct stats_cell){.kind = STATS_NONE};
-    return (struct stats_cell){.kind = STATS_TEXT,
-                               .text = arena_copy_text(&table->arena, text, strlen(text))};
+    return (struct stats_cell){
+        .kind = STATS_TEXT,
+        .text =
+            string_pool_text(&table->texts, string_pool_add(&table->texts, text, strlen(text)))};
 }
 
 struct stats_cell stats_integer(int64_t integer)

@@ -3,7 +3,7 @@
 #ifndef FLOPLEDGER_NSYS_STATS_STATS_TABLE_H
 #define FLOPLEDGER_NSYS_STATS_STATS_TABLE_H
 
-#include "base/arena.h"
+#include "base/string_pool.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,17 +21,16 @@ struct stats_cell {
     union {
         int64_t integer;
         double real;
-        const char *text; /* in the table's arena, or static */
+        const char *text; /* in the table's texts, or static */
     };
 };
 
 struct stats_table {
     const char *const *columns; /* NULL-terminated titles; static */
     size_t column_count;
-    struct stats_cell *cells; /* [row_count * column_count] */
+    struct stats_cell *cells; /* [row_count * column_count]; a large array */
     size_t row_count;
-    size_t row_capacity;
-    struct arena arena;
+    struct string_pool texts; /* names repeat: each is kept once */
 };
 
 /* `table` must be zeroed. */

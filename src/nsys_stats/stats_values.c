@@ -10,7 +10,7 @@
 void stats_values_add(struct stats_values *values, int64_t value)
 {
     if (values->count == values->capacity) {
-        values->capacity = values->capacity ? 2 * values->capacity : 8;
+        values->capacity = values->capacity ? 2 * values->capacity : 2; /* most groups are small */
         values->values =
             require_memory(realloc(values->values, values->capacity * sizeof *values->values));
     }

@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_WIDTH_WANTED = 36 };
+enum {
+    NAME_WIDTH_WANTED = 36,
+    ROWS_AT_ONCE = 100000, /* on the screen; a longer table goes on under its titles again */
+};
 
 /* Room for any number. */
 struct cell_text {
@@ -186,25 +189,26 @@ static size_t choose_columns(const struct stats_table *table, int width, struct 
     return count;
 }
 
-void stats_write_text(FILE *output, const struct stats_table *table, int width)
+/* Columns of the table that go on the screen. */
+struct screen_columns {
+    size_t *chosen; /* [count] */
+    struct text_column *columns;
+    size_t count;
+};
+
+static void write_rows(FILE *output, const struct stats_table *table,
+                       const struct screen_columns *screen, size_t first, size_t row_count,
+                       struct text_style style)
 {
     SCOPED(arena) arena = {0};
-    struct text_style style = {.width = width, .use_unicode = locale_is_utf8()};
-    size_t *chosen = arena_allocate(&arena, table->column_count * sizeof *chosen);
-    size_t count = choose_columns(table, width, &arena, chosen);
-    struct text_column *columns = arena_allocate(&arena, count * sizeof *columns);
-    struct text_cell *cells =
-        arena_allocate(&arena, (table->row_count * count + 1) * sizeof *cells);
+    size_t count = screen->count;
+    struct text_cell *cells = arena_allocate(&arena, (row_count * count + 1) * sizeof *cells);
     struct text_table text = {
-        .columns = columns, .column_count = count, .cells = cells, .row_count = table->row_count};
+        .columns = screen->columns, .column_count = count, .cells = cells, .row_count = row_count};
 
-    for (size_t i = 0; i < count; i++)
-        columns[i] = (struct text_column){
-            table->columns[chosen[i]],
-            is_name_column(table, chosen[i]) ? TEXT_COLUMN_NAME : TEXT_COLUMN_NUMBER, 0};
-    for (size_t i = 0; i < table->row_count * count; i++) {
+    for (size_t i = 0; i < row_count * count; i++) {
         const struct stats_cell *cell =
-            &table->cells[i / count * table->column_count + chosen[i % count]];
+            &table->cells[(first + i / count) * table->column_count + screen->chosen[i % count]];
         struct cell_text number = number_text(cell);
 
         if (cell->kind == STATS_TEXT)
@@ -213,4 +217,29 @@ void stats_write_text(FILE *output, const struct stats_table *table, int width)
             cells[i].text = arena_copy_text(&arena, number.text, strlen(number.text));
     }
     (void)text_table_write(&text, output, 2, style, &arena);
+}
+
+void stats_write_text(FILE *output, const struct stats_table *table, int width)
+{
+    SCOPED(arena) arena = {0};
+    struct text_style style = {.width = width, .use_unicode = locale_is_utf8()};
+    struct screen_columns screen = {
+        .chosen = arena_allocate(&arena, table->column_count * sizeof *screen.chosen)};
+    size_t first = 0;
+
+    screen.count = choose_columns(table, width, &arena, screen.chosen);
+    screen.columns = arena_allocate(&arena, screen.count * sizeof *screen.columns);
+    for (size_t i = 0; i < screen.count; i++)
+        screen.columns[i] = (struct text_column){
+            table->columns[screen.chosen[i]],
+            is_name_column(table, screen.chosen[i]) ? TEXT_COLUMN_NAME : TEXT_COLUMN_NUMBER, 0};
+    do {
+        size_t left = table->row_count - first;
+        size_t row_count = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
+
+        if (first > 0)
+            (void)fputc('\n', output);
+        write_rows(output, table, &screen, first, row_count, style);
+        first += row_count;
+    } while (first < table->row_count);
 }

@@ -15,7 +15,7 @@ void stats_write_csv(FILE *output, const struct stats_table *table);
 void stats_write_json(struct json_writer *writer, const char *key, const struct stats_table *table);
 
 /* For people: aligned; where `width` columns do not hold it all, names are shortened and what is
- * less important is left out. */
+ * less important is left out. Of more than 100,000 rows the titles come again. */
 void stats_write_text(FILE *output, const struct stats_table *table, int width);
 
 #endif
