@@ -112,6 +112,7 @@ OPEN_BLOCKS = "\n".join(
     ]
 )
 
+
 def state(step: int, runtime_s: float | None = None) -> str:
     """A trainer_state.json of a job that logs each tenth step."""
     history: list[dict[str, float]] = [
