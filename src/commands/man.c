@@ -1,4 +1,5 @@
 /* `flopledger man [COMMAND]`: the man page, made from the tables of commands and options. */
+#include "base/large_array.h"
 #include "commands/command.h"
 #include "commands/command_text.h"
 
@@ -129,6 +130,35 @@ static void write_command_page(FILE *output, const struct command *command)
     fputs(".SH \"SEE ALSO\"\n.BR flopledger (1)\n", output);
 }
 
+struct variable {
+    const char *name;
+    const char *meaning;
+};
+
+_Static_assert(LARGE_ARRAY_MEMORY_MIB == 192, "the page names it");
+
+static void write_environment(FILE *output)
+{
+    static const struct variable variables[] = {
+        {"FLOPLEDGER_MEMORY_MIB",
+         "how many MiB of what is kept for each event stay in memory (default: 192); the rest goes "
+         "to files without a name in $TMPDIR, /var/tmp or /tmp"},
+        {"FLOPLEDGER_PYTHON",
+         "the folder in which the recorder's Python package is looked for first"},
+        {"FLOPLEDGER_GPM", "0: 'top' and 'serve' leave GPM's activity counters to other tools"},
+        {"FLOPLEDGER_INFLATE", "zlib: gzip files are unpacked by zlib, not by ISA-L"},
+        {"NO_COLOR", "set: no colours"},
+        {"COLUMNS", "the width of the page"},
+    };
+
+    fputs(".SH ENVIRONMENT\n", output);
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        fprintf(output, ".TP\n\\fB%s\\fR\n", variables[i].name);
+        write_troff(output, variables[i].meaning);
+        fputc('\n', output);
+    }
+}
+
 static void write_program_page(FILE *output)
 {
     write_head(output, "flopledger", program_summary);
@@ -147,6 +177,7 @@ static void write_program_page(FILE *output)
     }
     fputs(".SH OPTIONS\n", output);
     write_options(output, program_options);
+    write_environment(output);
     write_exit_codes(output);
     fputs(".SH \"SEE ALSO\"\n", output);
     for (const struct command *const *command = all_commands(); *command; command++) {
