@@ -150,8 +150,8 @@ static struct pickle_value numbered(const struct pickle_tree *tree, struct pickl
     int64_t key;
 
     for (uint32_t i = 0; pickle_kind(dict) == PICKLE_DICT && i < items.count; i++)
-        if (pickle_integer(tree, items.cells[2 * i], &key) && key == number)
-            return items.cells[2 * i + 1];
+        if (pickle_integer(tree, items.cells[(size_t)2 * i], &key) && key == number)
+            return items.cells[(size_t)2 * i + 1];
     return other;
 }
 

@@ -189,16 +189,16 @@ static size_t choose_columns(const struct stats_table *table, int width, struct 
     return count;
 }
 
-/* Columns of the table that go on the screen. */
-struct screen_columns {
-    size_t *chosen; /* [count] */
+/* What of the table goes on the screen. */
+struct screen {
+    const struct stats_table *table;
+    size_t *chosen; /* [count]: its columns */
     struct text_column *columns;
     size_t count;
+    struct text_style style;
 };
 
-static void write_rows(FILE *output, const struct stats_table *table,
-                       const struct screen_columns *screen, size_t first, size_t row_count,
-                       struct text_style style)
+static void write_rows(FILE *output, const struct screen *screen, size_t first, size_t row_count)
 {
     SCOPED(arena) arena = {0};
     size_t count = screen->count;
@@ -208,22 +208,24 @@ static void write_rows(FILE *output, const struct stats_table *table,
 
     for (size_t i = 0; i < row_count * count; i++) {
         const struct stats_cell *cell =
-            &table->cells[(first + i / count) * table->column_count + screen->chosen[i % count]];
+            &screen->table->cells[(first + i / count) * screen->table->column_count +
+                                  screen->chosen[i % count]];
         struct cell_text number = number_text(cell);
 
         if (cell->kind == STATS_TEXT)
-            cells[i].text = display_text(&arena, cell->text, style.use_unicode);
+            cells[i].text = display_text(&arena, cell->text, screen->style.use_unicode);
         else
             cells[i].text = arena_copy_text(&arena, number.text, strlen(number.text));
     }
-    (void)text_table_write(&text, output, 2, style, &arena);
+    (void)text_table_write(&text, output, 2, screen->style, &arena);
 }
 
 void stats_write_text(FILE *output, const struct stats_table *table, int width)
 {
     SCOPED(arena) arena = {0};
-    struct text_style style = {.width = width, .use_unicode = locale_is_utf8()};
-    struct screen_columns screen = {
+    struct screen screen = {
+        .table = table,
+        .style = {.width = width, .use_unicode = locale_is_utf8()},
         .chosen = arena_allocate(&arena, table->column_count * sizeof *screen.chosen)};
     size_t first = 0;
 
@@ -239,7 +241,7 @@ void stats_write_text(FILE *output, const struct stats_table *table, int width)
 
         if (first > 0)
             (void)fputc('\n', output);
-        write_rows(output, table, &screen, first, row_count, style);
+        write_rows(output, &screen, first, row_count);
         first += row_count;
     } while (first < table->row_count);
 }
