@@ -42,8 +42,7 @@ struct analysis_input {
     const struct module_costs *costs;    /* of the ops in the ledger's steps */
     const struct efficiency *efficiency; /* what the matrix time is made of */
     const struct work_totals *work;      /* the device's work by operator, class and module */
-    const struct replay_study *study; /* of the steps, made by run_analyses; NULL: nothing ran on a
-                                         device */
+    const struct replay_study *study;    /* of the steps; NULL: nothing ran on a device */
     const struct model_description *description; /* of the model; zeroed where there is none */
     const struct analysis_options *options;
 };

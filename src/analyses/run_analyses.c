@@ -4,7 +4,6 @@
 #include "analyses/headline.h"
 #include "analyses/make_timeline.h"
 #include "analyses/ranks_overview.h"
-#include "analyses/steps_study.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -43,7 +42,7 @@ static const struct finding *find_dearest(const struct rank_results *rank)
     return dearest;
 }
 
-static void analyse_rank(struct results *results, const struct analysis_input *input)
+void run_analyses(struct results *results, const struct analysis_input *input)
 {
     struct rank_results *rank =
         results_add_rank(results, rank_label(results, input->trace),
@@ -59,13 +58,4 @@ static void analyse_rank(struct results *results, const struct analysis_input *i
     rank->headline = headline_of(results, input, find_dearest(rank));
     if (input->options->timeline_blocks > 0)
         rank->timeline = make_timeline(results, input, rank, input->options->timeline_blocks);
-}
-
-void run_analyses(struct results *results, const struct analysis_input *input)
-{
-    SCOPED(replay_study) study = {.is_refused = false};
-    struct analysis_input with_study = *input;
-
-    with_study.study = study_steps(&study, input) ? &study : NULL;
-    analyse_rank(results, &with_study);
 }

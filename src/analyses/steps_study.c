@@ -5,16 +5,17 @@
 
 #include <inttypes.h>
 
-bool study_steps(struct replay_study *study, const struct analysis_input *input)
+bool study_steps(struct replay_study *study, const struct trace *trace, const struct ledger *ledger,
+                 const struct module_costs *costs)
 {
     uint8_t *is_recomputed;
 
-    if (input->ledger->is_cpu_only || input->ledger->step_count == 0)
+    if (ledger->is_cpu_only || ledger->step_count == 0)
         return false;
-    is_recomputed = find_recomputed(&input->costs->contexts, input->trace);
-    replay_study_begin(study, &(struct recorded_steps){.trace = input->trace,
-                                                       .ledger = input->ledger,
-                                                       .is_recomputed = is_recomputed});
+    is_recomputed = find_recomputed(&costs->contexts, trace);
+    replay_study_begin(
+        study,
+        &(struct recorded_steps){.trace = trace, .ledger = ledger, .is_recomputed = is_recomputed});
     large_array_free(is_recomputed);
     return true;
 }

@@ -6,9 +6,10 @@
 #include "base/attributes.h"
 #include "replay/replay_study.h"
 
-/* For input->study. `study` must be zeroed. False where there is nothing to replay: no step, or
- * nothing ran on a device. */
-MUST_USE bool study_steps(struct replay_study *study, const struct analysis_input *input);
+/* For analysis_input.study: `costs` are of the trace's ops. `study` must be zeroed. False where
+ * there is nothing to replay: no step, or nothing ran on a device. */
+MUST_USE bool study_steps(struct replay_study *study, const struct trace *trace,
+                          const struct ledger *ledger, const struct module_costs *costs);
 
 /* NULL where all steps are replayed, else which are. */
 const char *replayed_steps_text(struct results *results, const struct replay_study *study);

@@ -25,14 +25,15 @@ static void add_memory(struct results *results, const struct trace *trace,
     results_add_failure(results, &error);
 }
 
-void analyse_trace(struct results *results, const struct trace *trace,
-                   const struct booked_trace *booked, const struct analysis_plan *plan)
+void analyse_trace(struct results *results, const struct trace *trace, struct booked_trace *booked,
+                   const struct analysis_plan *plan)
 {
     run_analyses(results, &(struct analysis_input){.trace = trace,
                                                    .ledger = &booked->ledger,
                                                    .costs = &booked->costs,
                                                    .efficiency = &booked->efficiency,
                                                    .work = &booked->work,
+                                                   .study = booked_trace_study(booked),
                                                    .description = &booked->description,
                                                    .options = &plan->analysis});
     if (plan->with_memory && trace->memory.count > 0)

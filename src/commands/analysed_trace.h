@@ -17,7 +17,7 @@ struct analysis_plan {
 };
 
 /* Adds a rank to `results` with all that is known of it; `booked` is the trace, booked. */
-void analyse_trace(struct results *results, const struct trace *trace,
-                   const struct booked_trace *booked, const struct analysis_plan *plan);
+void analyse_trace(struct results *results, const struct trace *trace, struct booked_trace *booked,
+                   const struct analysis_plan *plan);
 
 #endif

@@ -1,6 +1,7 @@
 /* A trace with its ledger, its modules' costs and its efficiency: what every analysis reads. */
 #include "commands/booked_trace.h"
 
+#include "analyses/steps_study.h"
 #include "base/attributes.h"
 #include "efficiency/step_costs.h"
 #include "ledger/step_window.h"
@@ -88,8 +89,17 @@ bool book_trace(struct booked_trace *booked, const struct trace *trace,
     return true;
 }
 
+struct replay_study *booked_trace_study(struct booked_trace *booked)
+{
+    if (!booked->has_study)
+        booked->has_study =
+            study_steps(&booked->study, booked->trace, &booked->ledger, &booked->costs);
+    return booked->has_study ? &booked->study : NULL;
+}
+
 void booked_trace_clear(struct booked_trace *booked)
 {
+    replay_study_clear(&booked->study);
     work_totals_clear(&booked->work);
     efficiency_clear(&booked->efficiency);
     module_costs_clear(&booked->costs);

@@ -24,18 +24,13 @@ static void copy_chains(struct rank_digest *digest, const struct call_chains *ch
     digest->path_end_ns = chains->end_ns + base_ns;
 }
 
-void add_digest_chains(struct rank_digest *digest, const struct trace *trace,
-                       const struct ledger *ledger)
+void add_digest_chains(struct rank_digest *digest, const struct replay_study *study)
 {
-    SCOPED(replay_study) study = {.is_refused = false};
     SCOPED(call_chains) chains = {.call_count = 0};
 
-    if (ledger->is_cpu_only || ledger->step_count == 0 ||
-        !choose_replayed_part(trace, ledger, REPLAYED_WORK_MAX).is_all)
+    if (!study || study->is_refused || !study->part.is_all)
         return;
-    replay_study_begin(&study, &(struct recorded_steps){.trace = trace, .ledger = ledger});
-    if (study.is_refused)
-        return;
-    find_call_chains(&chains, &study.graph);
-    copy_chains(digest, &chains, digest->steps[0].start_ns - ledger->steps[0].window.start_ns);
+    find_call_chains(&chains, &study->graph);
+    copy_chains(digest, &chains,
+                digest->steps[0].start_ns - study->ledger->steps[0].window.start_ns);
 }

@@ -2,13 +2,12 @@
 #ifndef FLOPLEDGER_COMMANDS_RANK_CHAINS_H
 #define FLOPLEDGER_COMMANDS_RANK_CHAINS_H
 
-#include "ledger/step_ledger.h"
 #include "ranks/rank_digest.h"
-#include "trace/trace.h"
+#include "replay/replay_study.h"
 
-/* Adds nothing where nothing ran on a device, where the replay is too far from the recording to
- * tell what waited for what, and where the steps hold more than 100,000 pieces of work. */
-void add_digest_chains(struct rank_digest *digest, const struct trace *trace,
-                       const struct ledger *ledger);
+/* Adds nothing where nothing ran on a device (NULL), where the replay is too far from the recording
+ * to tell what waited for what, and where not all steps are in its graph: more than 100,000 pieces
+ * of work. */
+void add_digest_chains(struct rank_digest *digest, const struct replay_study *study);
 
 #endif

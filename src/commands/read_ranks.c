@@ -3,7 +3,6 @@
 
 #include "analyses/ranks_overview.h"
 #include "base/invariant.h"
-#include "base/large_array.h"
 #include "base/whole_file.h"
 #include "commands/booked_trace.h"
 #include "commands/rank_chains.h"
@@ -11,7 +10,6 @@
 #include "ranks/all_ranks.h"
 #include "ranks/digest_record.h"
 #include "ranks/make_digest.h"
-#include "replay/replayed_part.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -92,13 +90,13 @@ static bool may_have_others(const struct rank_taker *taker, const struct trace *
 }
 
 static void keep_digest(struct rank_taker *taker, const struct trace *trace,
-                        const struct booked_trace *booked)
+                        struct booked_trace *booked)
 {
     SCOPED(rank_digest) digest = {0};
 
     make_digest(&digest, trace, &booked->ledger, &booked->efficiency, &booked->description);
     if (may_have_others(taker, trace))
-        add_digest_chains(&digest, trace, &booked->ledger);
+        add_digest_chains(&digest, booked_trace_study(booked));
     pthread_mutex_lock(&taker->lock);
     digest_set_add(taker->set, &digest);
     if (taker->tells_sources)
@@ -107,22 +105,16 @@ static void keep_digest(struct rank_taker *taker, const struct trace *trace,
     pthread_mutex_unlock(&taker->lock);
 }
 
-static void keep_course(struct rank_taker *taker, const struct trace *trace,
-                        const struct booked_trace *booked)
+/* What the booked trace knows of its graph is gone afterwards. */
+static void keep_course(struct rank_taker *taker, struct booked_trace *booked)
 {
     const struct analysis_options *options = &taker->reading->plan->analysis;
-    uint8_t *is_recomputed;
+    struct replay_study *study = booked_trace_study(booked);
     struct rank_course course = {0};
 
-    if (booked->ledger.is_cpu_only || booked->ledger.step_count == 0 ||
-        !choose_replayed_part(trace, &booked->ledger, REPLAYED_WORK_MAX).is_all)
+    if (!study || !study->part.is_all)
         return;
-    is_recomputed = find_recomputed(&booked->costs.contexts, trace);
-    rank_course_take(&course,
-                     &(struct recorded_steps){
-                         .trace = trace, .ledger = &booked->ledger, .is_recomputed = is_recomputed},
-                     options->scenarios, options->scenario_count);
-    large_array_free(is_recomputed);
+    rank_course_take(&course, &study->graph, options->scenarios, options->scenario_count);
     pthread_mutex_lock(&taker->lock);
     rank_courses_add(taker->reading->courses, &course);
     pthread_mutex_unlock(&taker->lock);
@@ -139,10 +131,10 @@ static bool take_trace(struct results *results, const struct trace *trace, const
         return false;
     if (taking->makes_digests)
         keep_digest(taking->taker, trace, &booked);
-    if (taking->makes_courses)
-        keep_course(taking->taker, trace, &booked);
     if (may_be_wanted(taking, trace))
         analyse_trace(results, trace, &booked, reading->plan);
+    if (taking->makes_courses)
+        keep_course(taking->taker, &booked);
     return true;
 }
 

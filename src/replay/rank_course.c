@@ -69,23 +69,19 @@ static void take_durations(struct rank_course *course, const struct trace_graph 
                        .host_slowdown = loader_slowdown(graph, &scenarios[i], CORE_SHARE_MOST)});
 }
 
-void rank_course_take(struct rank_course *course, const struct recorded_steps *steps,
+void rank_course_take(struct rank_course *course, struct trace_graph *graph,
                       const struct scenario *scenarios, size_t scenario_count)
 {
-    struct trace_graph graph = {0};
-
-    trace_graph_build(&graph, steps);
-    take_facts(course, &graph);
-    take_tasks(course, &graph);
-    take_calls(course, &graph);
-    course->scenario_count = graph.is_circular ? 0 : scenario_count;
-    take_durations(course, &graph, scenarios);
-    course->graph = graph.graph;
-    course->measured = graph.measured;
-    course->measured_count = graph.measured_count;
-    graph.graph = (struct task_graph){0};
-    graph.measured = NULL;
-    trace_graph_clear(&graph);
+    take_facts(course, graph);
+    take_tasks(course, graph);
+    take_calls(course, graph);
+    course->scenario_count = graph->is_circular ? 0 : scenario_count;
+    take_durations(course, graph, scenarios);
+    course->graph = graph->graph;
+    course->measured = graph->measured;
+    course->measured_count = graph->measured_count;
+    graph->graph = (struct task_graph){0};
+    graph->measured = NULL;
 }
 
 void rank_course_clear(struct rank_course *course)

@@ -36,9 +36,9 @@ struct rank_course {
     size_t measured_count;
 };
 
-/* `course` must be zeroed; it needs nothing of the others afterwards. The ledger must have a step,
- * and device work. */
-void rank_course_take(struct rank_course *course, const struct recorded_steps *steps,
+/* `course` must be zeroed; it needs nothing of the others afterwards. Moves the tasks out of the
+ * graph, which can only be cleared then. */
+void rank_course_take(struct rank_course *course, struct trace_graph *graph,
                       const struct scenario *scenarios, size_t scenario_count);
 
 void rank_course_clear(struct rank_course *course);

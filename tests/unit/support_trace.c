@@ -153,7 +153,8 @@ struct analysis_input made_input(struct made_trace *made, const struct analysis_
                                     .options = options};
     replay_study_clear(&made->study);
     made->study = (struct replay_study){.is_refused = false};
-    input.study = study_steps(&made->study, &input) ? &made->study : NULL;
+    input.study =
+        study_steps(&made->study, &made->trace, &made->ledger, &made->costs) ? &made->study : NULL;
     return input;
 }
 
