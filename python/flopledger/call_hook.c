@@ -38,17 +38,23 @@ static bool accumulates(PyObject *arguments, PyObject *keywords)
 {
     PyObject *given =
         keywords ? PyDict_GetItemWithError(keywords, known_names.accumulate_grad) : NULL;
+    int truth = given ? PyObject_IsTrue(given) : 1;
 
-    if (!given)
+    if (!given || truth < 0) /* what has no truth is the program's error: the call raises it */
         PyErr_Clear();
-    return PyTuple_Size(arguments) > 0 && (!given || PyObject_IsTrue(given) == 1);
+    return PyTuple_Size(arguments) > 0 && truth == 1;
 }
 
 /* While torch.compile or torch.export looks at the program. */
 static bool is_compiling(const struct running_step *running)
 {
-    return running->compiler &&
-           PyDict_GetItemWithError(running->compiler, known_names.is_compiling) == Py_True;
+    PyObject *flag = running->compiler
+                         ? PyDict_GetItemWithError(running->compiler, known_names.is_compiling)
+                         : NULL;
+
+    if (!flag)
+        PyErr_Clear();
+    return flag == Py_True;
 }
 
 static PyObject *backward(struct call_hook *hook, PyObject *arguments, PyObject *keywords)

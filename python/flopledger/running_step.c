@@ -64,16 +64,32 @@ static bool asks(PyObject *function)
     return is_true;
 }
 
+/* An exception that was raised before: no Python code may run while it is pending. */
+struct pending_exception {
+    PyObject *type;
+    PyObject *value;
+    PyObject *traceback;
+};
+
+static struct pending_exception set_aside(void)
+{
+    struct pending_exception pending = {0};
+
+    PyErr_Fetch(&pending.type, &pending.value, &pending.traceback);
+    return pending;
+}
+
+static void raise_again(struct pending_exception pending)
+{
+    PyErr_Restore(pending.type, pending.value, pending.traceback);
+}
+
 static bool is_grad_enabled(struct running_step *running)
 {
-    PyObject *type = NULL;
-    PyObject *value = NULL;
-    PyObject *traceback = NULL;
-    bool is_enabled;
+    struct pending_exception pending = set_aside(); /* the end of the data is one */
+    bool is_enabled = asks(running->is_grad_enabled);
 
-    PyErr_Fetch(&type, &value, &traceback); /* the end of the data is one */
-    is_enabled = asks(running->is_grad_enabled);
-    PyErr_Restore(type, value, traceback);
+    raise_again(pending);
     return is_enabled;
 }
 
@@ -83,6 +99,7 @@ static bool is_grad_enabled(struct running_step *running)
 /* By step_record.py, where the record could not take `entry` or was full before. */
 static void append_by_python(struct running_step *running, const struct step_entry *entry)
 {
+    struct pending_exception pending = set_aside();
     PyObject *done = PyObject_CallFunction(
         running->append_numbers, "LHHLLLLLLLLLLLd", entry->end_ns, entry->kind, entry->flags,
         entry->step, entry->start_ns, entry->end_ns, entry->data_wait_ns, entry->forward_ns,
@@ -92,6 +109,7 @@ static void append_by_python(struct running_step *running, const struct step_ent
     if (!done)
         PyErr_Clear();
     Py_XDECREF(done);
+    raise_again(pending);
 }
 
 static void append(struct running_step *running, struct step_entry *entry)

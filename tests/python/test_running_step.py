@@ -302,6 +302,65 @@ class Sums(Both):
             with self.assertRaises(StopIteration):
                 next(Loader([]))
 
+    def test_the_end_of_data_ends_an_evaluation_too(self) -> None:
+        """What writes the evaluation's entry is Python code, and runs while StopIteration is on its way."""
+
+        class NoTruth:
+            def __bool__(self) -> bool:
+                raise ZeroDivisionError
+
+        for running in self.each():
+            next(Loader([(Tensor((4, 8)),)]))
+            Modes.is_grad_on = False
+            next(Loader([(Tensor((4, 8)),)]))
+            Modes.is_grad_on = True
+            with self.assertRaises(StopIteration):
+                next(Loader([]))
+            kinds = [entry[0] for entry in self.writer.entries]
+            self.assertEqual(kinds, [step_record.EVALUATION])
+            if type(running) is not RunningStep:
+                seen = running.around_backward(lambda *_, **__: "called")
+                self.assertEqual(seen((Tensor(()),), accumulate_grad=NoTruth()), "called")
+
+    @unittest.skipUnless("C" in KINDS, "the extension is not built")
+    def test_the_end_of_data_passes_a_full_record(self) -> None:
+        program = """
+import signal, resource
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, resource.RLIM_INFINITY))
+record = step_record.StepRecord(sys.argv[2])
+record.open(0, 1, 0)
+hooks = StepHooks(record)
+install(hooks)
+hooks.running.ender = id(optimizer := object())
+hooks.running.poll_at = hooks.running.wakes_at = sys.maxsize
+train(5_000, optimizer, hooks)
+assert record.lost > 0, record.lost
+ended = 0
+for _ in range(3):
+    Modes.is_grad_on = False
+    next(Loader([(Tensor((4, 8)),)]))
+    Modes.is_grad_on = True
+    for batch in Loader([]):
+        raise AssertionError
+    ended += 1
+hooks.remove()
+print("ended", ended, record.lost > 3)
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            source = f"import sys\nsys.path.insert(0, {str(TRAINING)!r})\n"
+            source += (
+                "from stand_in_steps import *\nfrom stand_in_steps import StepHooks, step_record\n"
+            )
+            done = subprocess.run(
+                [sys.executable, "-c", source + program, str(PACKAGE), folder],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        self.assertEqual(done.stdout, "ended 3 True\n", done.stderr)
+        self.assertIn("the step record has gaps from here", done.stderr)
+
     def test_errors_of_ours_do_not(self) -> None:
         def fail(*_: Any) -> Any:
             raise ValueError("ours")
