@@ -3,6 +3,7 @@
 
     ./dev test                  all
     ./dev test unit golden      only these groups
+    ./dev test attack --long    the attacks for an hour instead of minutes; --table writes docs/security.md
     ./dev test --list           which groups there are
 
 One line a group; the output of a group is in build/log/GROUP.log, and shown where something failed. The last line counts
@@ -74,14 +75,14 @@ def run_command(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=900,
+            timeout=7200 if "--long" in command else 900,
             check=False,
         )
         status, output = done.returncode, done.stdout.decode(errors="replace")
     except subprocess.TimeoutExpired as late:
         status, output = (
             124,
-            (late.stdout or b"").decode(errors="replace") + "\nstopped after 900 s\n",
+            (late.stdout or b"").decode(errors="replace") + "\nstopped: it took too long\n",
         )
     except OSError as error:
         status, output = 127, str(error)
@@ -195,6 +196,12 @@ def meson_tests(folder: str, suite: str) -> Callable[[Path], Counts]:
         return counts
 
     return run
+
+
+def attack(log: Path) -> Counts:
+    """Minutes, or with --long an hour; --table writes what came out into docs/security.md."""
+    flags = [word for word in ("--long", "--table") if word in sys.argv]
+    return script("tests/attack/run", PROGRAM, *flags)(log)
 
 
 GROUPS = [
@@ -353,6 +360,13 @@ GROUPS = [
         script("tests/lint/check_add_an_analysis.py", PROGRAM),
         "build",
     ),
+    Group(
+        "attack",
+        "attacks: damaged and hostile input, outputs, full disks, killed processes",
+        attack,
+        "build",
+        alone=True,
+    ),
     Group("page-types", "types of the HTML page", script("tests/browser/check_types.py")),
     Group(
         "browser",
@@ -487,7 +501,7 @@ class SideBySide:
 def main() -> None:
     if sys.argv[1:] == ["--help"]:
         print(
-            "usage: ./dev test [--list] [GROUP...]\n\nWithout a group: all of them, in this order:\n"
+            "usage: ./dev test [--list] [--long] [--table] [GROUP...]\n\nWithout a group: all of them, in this order:\n"
         )
     if sys.argv[1:] in (["--list"], ["--help"]):
         print("\n".join(f"{group.name:<22}{group.title}" for group in GROUPS))
@@ -495,7 +509,7 @@ def main() -> None:
     LOGS.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     tests = SideBySide()
-    tests.run(choose_groups(sys.argv[1:]))
+    tests.run(choose_groups([word for word in sys.argv[1:] if word not in ("--long", "--table")]))
     print(f"\n{time.monotonic() - began:.0f} s")
     print(tests.total)
     sys.exit(1 if tests.total.failed else 0)
