@@ -172,11 +172,17 @@ static void add_changes(struct results *results, struct section *section,
 static void add_errors(struct results *results, struct section *section,
                        const struct replay_study *study)
 {
+    int64_t window_ns = ledger_total_ns(&study->part.ledger);
+    double recorded_ns = (double)study->graph.recorded_ns;
+    int64_t replayed_ns =
+        recorded_ns > 0
+            ? llround((double)window_ns * (double)study->unchanged.length_ns / recorded_ns)
+            : 0;
     const struct number numbers[] = {
         {"replayed_steps", "steps replayed", value_count(study->part.ledger.step_count),
          replayed_steps_text(results, study)},
-        {"recorded", "recorded", value_time_ns(study->graph.recorded_ns), NULL},
-        {"replayed", "replayed without a change", value_time_ns(study->unchanged.length_ns), NULL},
+        {"recorded", "recorded", value_time_ns(window_ns), NULL},
+        {"replayed", "replayed without a change", value_time_ns(replayed_ns), NULL},
         {"replay_error", "error of the replay", value_fraction(study->length_error), NULL},
         {"start_error", "mean error of the device's starts",
          value_time_ns(study->unchanged.start_error_ns),

@@ -159,12 +159,10 @@ static void need_all(struct graph_building *building, uint32_t task, const struc
             task_graph_need(&building->out->graph, task, all[i]);
 }
 
-/* The task that ends when `running`, which starts as recorded, leaves room for `event`. */
-static uint32_t add_room(struct graph_building *building, uint32_t running, uint32_t event)
+uint32_t add_room(struct graph_building *building, uint32_t running, int64_t until_ns)
 {
-    const struct event *device = building->trace->device;
     uint32_t room =
-        add_task(building, TASK_ROOM, device[event].start_ns - device[running].start_ns);
+        add_task(building, TASK_ROOM, until_ns - building->trace->device[running].start_ns);
     const struct trace_task *task = &building->out->tasks[building->out->task_of_event[running]];
 
     building->out->tasks[room].event = running;
@@ -191,7 +189,7 @@ static uint32_t what_held_up(struct graph_building *building, uint32_t event, in
     if (other == NO_EVENT)
         return NO_EVENT;
     *delay_ns = 0;
-    return add_room(building, other, event);
+    return add_room(building, other, device[event].start_ns);
 }
 
 /* What one piece of work waits for, and how long after it starts. */

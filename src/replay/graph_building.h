@@ -65,6 +65,10 @@ void add_device_tasks(struct graph_building *building);
  * tasks are there. */
 void link_device_tasks(struct graph_building *building);
 
+/* The task that starts with `running` and ends at `until_ns`, as long as that runs as recorded: it
+ * gets shorter as that does. Behind link_device_tasks. */
+uint32_t add_room(struct graph_building *building, uint32_t running, int64_t until_ns);
+
 /* Calls of the host that return only when work of the device has ended. Likewise. */
 void link_waiting_calls(struct graph_building *building);
 

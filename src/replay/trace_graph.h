@@ -27,7 +27,8 @@ enum trace_task_kind {
     TASK_WAIT,   /* "not before that work of the device": between it and a TASK_SYNC */
     TASK_DELAY,  /* from a call to its work's start, from one thread to the next */
     TASK_DEVICE, /* a kernel, copy or memset */
-    TASK_ROOM,   /* from a kernel's start until it leaves room for work of another stream */
+    TASK_ROOM,   /* from a kernel's or copy's start until it leaves room for work of another stream,
+                    or lets go of the call that makes it */
 };
 
 struct trace_task {

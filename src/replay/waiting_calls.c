@@ -1,6 +1,8 @@
 /* Calls of the host that wait for the device, in the graph of a trace. */
 #include "replay/graph_building.h"
 
+#include <string.h>
+
 /* A launching call this far ahead of its kernel may have waited for a place in the queue. */
 enum { FULL_QUEUE = 512 };
 static const int64_t shortest_blocked_launch_ns = 100000;
@@ -25,13 +27,18 @@ static uint32_t last_ended(const struct graph_building *building, const struct g
     return low == 0 ? NO_EVENT : stream->events[low - 1];
 }
 
-/* The cut's task returns after `event` has ended. */
-static void wait_for_event(struct graph_building *building, uint32_t task, uint32_t event)
+/* `task`, of a cut, returns after `done`, a task of the device, has ended. */
+static void wait_for_task(struct graph_building *building, uint32_t task, uint32_t done)
 {
     uint32_t wait = add_task(building, TASK_WAIT, 0);
 
-    task_graph_need(&building->out->graph, wait, building->out->task_of_event[event]);
+    task_graph_need(&building->out->graph, wait, done);
     task_graph_need(&building->out->graph, task, wait);
+}
+
+static void wait_for_event(struct graph_building *building, uint32_t task, uint32_t event)
+{
+    wait_for_task(building, task, building->out->task_of_event[event]);
 }
 
 static void link_sync(struct graph_building *building, size_t at)
@@ -72,6 +79,33 @@ static uint32_t event_waited_for(const struct graph_building *building, const st
                : NO_EVENT;
 }
 
+/* The call moves the bytes itself, piece by piece, while its copy runs: a plain copy, or one of
+ * pageable memory. The last piece may still be on its way when it returns. */
+static bool moves_bytes_itself(const struct trace *trace, uint32_t event)
+{
+    const char *call = trace_text(trace, trace->host[trace->launch[event]].name);
+
+    return trace->device[event].kind == EVENT_MEMCPY &&
+           ((strstr(call, "Memcpy") && !strstr(call, "Async")) ||
+            strstr(trace_text(trace, trace->device[event].name), "Pageable"));
+}
+
+/* A call that returned before its copy had ended, and waited for the part that had run by then;
+ * false where it did not. */
+static bool link_blocking_copy(struct graph_building *building, uint32_t cut, uint32_t event)
+{
+    const struct event *copy = &building->trace->device[event];
+    struct trace_task *task = &building->out->tasks[building->task_of_cut[cut]];
+    int64_t until_ns = building->cuts.cuts[cut].end_ns;
+
+    if (!moves_bytes_itself(building->trace, event) || until_ns <= copy->start_ns)
+        return false;
+    task->kind = TASK_SYNC;
+    task->duration_ns = 0;
+    wait_for_task(building, building->task_of_cut[cut], add_room(building, event, until_ns));
+    return true;
+}
+
 void link_waiting_calls(struct graph_building *building)
 {
     const struct trace *trace = building->trace;
@@ -89,8 +123,11 @@ void link_waiting_calls(struct graph_building *building)
         if (cut == NO_EVENT || cut == seen)
             continue;
         event = event_waited_for(building, &building->cuts.cuts[cut], i);
-        if (event == NO_EVENT)
+        if (event == NO_EVENT) {
+            if (link_blocking_copy(building, cut, i))
+                seen = cut;
             continue;
+        }
         seen = cut;
         task = building->task_of_cut[cut];
         building->out->tasks[task].kind = TASK_SYNC;

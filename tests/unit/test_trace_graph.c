@@ -240,6 +240,45 @@ static void a_blocking_copy_holds_the_host(void **state)
     made_trace_clear(&made);
 }
 
+/* The step with copies=0 where the host calls from 100 to `returns_us`, and the copy runs from 120
+ * to 515. */
+static int64_t step_us_without_copy(const char *call, const char *name, int64_t returns_us)
+{
+    struct made_trace made;
+    uint32_t tracks[2];
+    int64_t copy, step_ns;
+
+    made_trace_init(&made);
+    tracks[0] = made_thread(&made, "1");
+    tracks[1] = made_stream(&made, 0, 7);
+    add_steps(&made, tracks[0], 1);
+    copy = made_call(&made, tracks[0], (struct made_event){call, 100 * US, returns_us * US});
+    made_work(&made, tracks[1], EVENT_MEMCPY, (struct made_event){name, 120 * US, 515 * US}, copy,
+              NULL);
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(step_ns_with(&made, "device*1"), 1000 * US);
+    step_ns = step_ns_with(&made, "copies=0");
+    made_trace_clear(&made);
+    return step_ns / US;
+}
+
+/* A plain copy returns while its last piece is on its way: it waited for the others. A pinned copy
+ * that the host does not wait for takes nothing along. */
+static void a_copy_lets_go_before_its_end(void **state)
+{
+    (void)state;
+    assert_int_equal(step_us_without_copy("cudaMemcpy", "Memcpy HtoD (Pageable -> Device)", 500),
+                     620);
+    assert_int_equal(
+        step_us_without_copy("cudaMemcpyAsync", "Memcpy HtoD (Pageable -> Device)", 500), 620);
+    assert_int_equal(step_us_without_copy("cudaMemcpy", "Memcpy HtoD (Pinned -> Device)", 500),
+                     620);
+    assert_int_equal(step_us_without_copy("cudaMemcpyAsync", "Memcpy HtoD (Pinned -> Device)", 125),
+                     1000);
+    assert_int_equal(step_us_without_copy("cudaMemcpy", "Memcpy HtoD (Pinned -> Device)", 110),
+                     1000);
+}
+
 /* A backward that repeats an operator of the forward: its time goes on the host and on the device.
  */
 static void recomputation_goes_on_host_and_device(void **state)
@@ -378,6 +417,7 @@ int main(void)
         cmocka_unit_test(work_waits_for_room_on_the_device),
         cmocka_unit_test(what_is_not_explained_is_refused),
         cmocka_unit_test(a_blocking_copy_holds_the_host),
+        cmocka_unit_test(a_copy_lets_go_before_its_end),
         cmocka_unit_test(recomputation_goes_on_host_and_device),
         cmocka_unit_test(a_graph_makes_launches_one),
         cmocka_unit_test(workers_slow_the_host_down),
