@@ -1,4 +1,5 @@
 /* flopledger: finds the command in its table and runs it; the only place that prints an error. */
+#include "base/memory_limit.h"
 #include "base/terminal.h"
 #include "commands/command.h"
 #include "commands/command_text.h"
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
     bool is_done;
 
     give_memory_back();
+    memory_limit_set_usual();
     setlocale(LC_CTYPE, "");
     signal(SIGPIPE, SIG_DFL);
     is_done = run_command_line(argc - 1, argv + 1, &error);

@@ -6,6 +6,7 @@
 #include "analyses/tally.h"
 #include "base/hash_map.h"
 #include "base/large_array.h"
+#include "base/out_of_memory.h"
 #include "base/prefix.h"
 
 #include <stdlib.h>
@@ -72,7 +73,7 @@ static uint32_t new_group(struct operator_groups *groups, struct operator_group 
         groups->capacity = groups->capacity ? 2 * groups->capacity : 256;
         groups->groups = realloc(groups->groups, groups->capacity * sizeof *groups->groups);
         if (!groups->groups)
-            abort();
+            end_out_of_memory();
     }
     groups->groups[groups->count] = group;
     return groups->count++;

@@ -1,6 +1,8 @@
 /* Rows of a table "by name", and their order. */
 #include "analyses/tally.h"
 
+#include "base/out_of_memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +88,6 @@ void *zeroed_array(size_t count, size_t element_bytes)
     void *array = calloc(count ? count : 1, element_bytes);
 
     if (!array)
-        abort();
+        end_out_of_memory();
     return array;
 }

@@ -54,7 +54,7 @@ void rank_rows(struct ranked_row *rows, size_t count, enum sort_order order);
 /* How many of `count` rows --top leaves. */
 size_t rows_to_show(const struct analysis_options *options, size_t count);
 
-/* calloc that aborts when memory ends; for at least one element. free() it. */
+/* calloc that ends the program when memory is out; for at least one element. free() it. */
 void *zeroed_array(size_t count, size_t element_bytes);
 
 #endif

@@ -1,6 +1,8 @@
 /* Memory that is handed out piece by piece and given back all at once. */
 #include "base/arena.h"
 
+#include "base/out_of_memory.h"
+
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +25,7 @@ static struct arena_block *block_new(size_t bytes)
     if (size <= SIZE_MAX - sizeof *block)
         block = calloc(1, sizeof *block + size);
     if (!block)
-        abort();
+        end_out_of_memory();
     block->size = size;
     return block;
 }
@@ -35,7 +37,7 @@ void *arena_allocate(struct arena *arena, size_t bytes)
     void *result;
 
     if (bytes > SIZE_MAX - alignment)
-        abort();
+        end_out_of_memory();
     bytes = (bytes + alignment - 1) / alignment * alignment;
     if (!block || block->size - block->used < bytes) {
         block = block_new(bytes);
@@ -52,7 +54,7 @@ char *arena_copy_text(struct arena *arena, const char *text, size_t length)
     char *copy;
 
     if (length == SIZE_MAX)
-        abort();
+        end_out_of_memory();
     copy = arena_allocate(arena, length + 1);
     if (length > 0)
         memcpy(copy, text, length);

@@ -9,7 +9,8 @@ struct arena {
     struct arena_block *blocks; /* the newest first */
 };
 
-/* Zeroed memory, aligned for any type, that lives until arena_clear. Aborts when memory ends. */
+/* Zeroed memory, aligned for any type, that lives until arena_clear. Ends the program when memory
+ * is out. */
 void *arena_allocate(struct arena *arena, size_t bytes);
 
 /* A copy of `length` bytes with a NUL behind them. */

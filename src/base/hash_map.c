@@ -1,6 +1,8 @@
 /* From 64-bit keys to 32-bit values: open addressing with linear probing, at most half full. */
 #include "base/hash_map.h"
 
+#include "base/out_of_memory.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@ static void grow(struct hash_map *map)
 
     bigger.slots = malloc(bigger.slot_count * sizeof *bigger.slots);
     if (!bigger.slots)
-        abort();
+        end_out_of_memory();
     for (size_t i = 0; i < bigger.slot_count; i++)
         bigger.slots[i] = (struct hash_map_slot){.value = NO_VALUE};
     for (size_t i = 0; i < map->slot_count; i++)

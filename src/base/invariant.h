@@ -2,6 +2,8 @@
 #ifndef FLOPLEDGER_BASE_INVARIANT_H
 #define FLOPLEDGER_BASE_INVARIANT_H
 
+#include "base/out_of_memory.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +18,11 @@ static inline void require_invariant(bool holds, const char *statement)
     abort();
 }
 
-/* `memory` as malloc, calloc or realloc returned it: aborts where it is NULL. */
+/* `memory` as malloc, calloc or realloc returned it: ends the program where it is NULL. */
 static inline void *require_memory(void *memory)
 {
-    if (!memory) {
-        (void)fputs("flopledger: out of memory\n", stderr);
-        abort();
-    }
+    if (!memory)
+        end_out_of_memory();
     return memory;
 }
 

@@ -3,6 +3,7 @@
 #include "base/large_array.h"
 
 #include "base/invariant.h"
+#include "base/memory_limit.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -53,6 +54,8 @@ static size_t memory_allowed(void)
 {
     const char *wanted = getenv(LARGE_ARRAY_MEMORY_VARIABLE);
     unsigned long long mib = LARGE_ARRAY_MEMORY_MIB;
+    /* a quarter: there are texts, too, and what the analyses make */
+    unsigned long long limit = (unsigned long long)memory_limit_bytes() / mebibyte / 4;
 
     if (wanted && *wanted >= '0' && *wanted <= '9') {
         char *end;
@@ -61,6 +64,8 @@ static size_t memory_allowed(void)
         if (!*end && number <= SIZE_MAX / mebibyte)
             mib = number;
     }
+    if (limit > 0 && mib > limit)
+        mib = limit;
     return (size_t)mib * mebibyte / (atomic_load(&has_used_files) ? SHARE_WITH_FILES : 1);
 }
 

@@ -2,6 +2,8 @@
  * renamed. */
 #include "base/output_file.h"
 
+#include "base/out_of_memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,7 +36,7 @@ static char *final_path(const char *path)
     char *result = resolved ? resolved : strdup(path);
 
     if (!result)
-        abort();
+        end_out_of_memory();
     return result;
 }
 
@@ -43,7 +45,7 @@ static bool open_temporary(struct output_file *file, mode_t mode, struct error *
     int descriptor;
 
     if (asprintf(&file->temporary_path, "%s.%ld.part", file->path, (long)getpid()) < 0)
-        abort();
+        end_out_of_memory();
     descriptor = open(file->temporary_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor < 0) {
         cannot("create", file->path, error);
@@ -53,7 +55,7 @@ static bool open_temporary(struct output_file *file, mode_t mode, struct error *
     }
     file->stream = fdopen(descriptor, "w");
     if (!file->stream)
-        abort();
+        end_out_of_memory();
     return true;
 }
 

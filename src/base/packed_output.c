@@ -2,6 +2,7 @@
 #include "base/packed_output.h"
 
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,6 @@ FILE *packed_output_open(FILE *target)
     packing->target = target;
     if (deflateInit2(&packing->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
                      MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
-        abort();
+        end_out_of_memory();
     return require_memory(fopencookie(packing, "w", functions));
 }

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Aborts when memory ends. `target` stays open when the stream is closed, by fclose: that writes
- * what waits, and tells by EOF where `target` did not take it. */
+/* Ends the program when memory is out. `target` stays open when the stream is closed, by fclose:
+ * that writes what waits, and tells by EOF where `target` did not take it. */
 MUST_USE FILE *packed_output_open(FILE *target);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/progress.h"
 
 #include "base/format.h"
+#include "base/out_of_memory.h"
 #include "base/terminal.h"
 
 #include <pthread.h>
@@ -38,7 +39,7 @@ struct progress *progress_new(const char *title, int64_t total_bytes, bool is_wa
         return NULL;
     progress = calloc(1, sizeof *progress);
     if (!progress)
-        abort();
+        end_out_of_memory();
     pthread_mutex_init(&progress->drawing, NULL);
     progress->total_bytes = total_bytes;
     progress_title(progress, title);

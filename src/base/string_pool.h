@@ -22,7 +22,7 @@ struct string_pool_entry {
 };
 
 /* The id of the string, which is copied into the pool when it is new. Ids count up from 0 in the
- * order of first sight. Aborts when memory ends. */
+ * order of first sight. Ends the program when memory is out. */
 uint32_t string_pool_add(struct string_pool *pool, const char *text, size_t length);
 
 /* The id, or UINT32_MAX where the pool does not hold it. */

@@ -30,7 +30,7 @@ enum unpacker_result {
     UNPACKER_DAMAGED,  /* see unpacker_problem; what was unpacked before it is good */
 };
 
-/* Aborts when memory ends. */
+/* Ends the program when memory is out. */
 struct unpacker *unpacker_new(enum unpacker_kind kind);
 
 /* Unpacks until the input or the room for output ends. Members and frames that follow each other

@@ -2,6 +2,7 @@
 #include "commands/capture_run.h"
 
 #include "base/folders.h"
+#include "base/out_of_memory.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -20,7 +21,7 @@ static const char *keep(struct arena *arena, char *text)
     const char *kept;
 
     if (!text)
-        abort();
+        end_out_of_memory();
     kept = arena_copy_text(arena, text, strlen(text));
     free(text);
     return kept;
@@ -52,7 +53,7 @@ static char *make_start_folder(const char *parent)
         if (number > 1)
             snprintf(ending, sizeof ending, "_%d", number);
         if (asprintf(&path, "%s/%s%s", parent, stamp, ending) < 0)
-            abort();
+            end_out_of_memory();
         if (mkdir(path, 0777) == 0) {
             full = realpath(path, NULL);
             free(path);
@@ -73,10 +74,10 @@ const char *make_capture_folder(struct arena *arena, const char *output, const c
     char *folder = NULL;
 
     if (!clean)
-        abort();
+        end_out_of_memory();
     clean_name(clean);
     if (asprintf(&parent, "%s/%s", output, clean) < 0)
-        abort();
+        end_out_of_memory();
     free(clean);
     if (make_folders(parent))
         folder = make_start_folder(parent);
@@ -108,7 +109,7 @@ static char *escape_pattern(const char *text)
     char *to = escaped;
 
     if (!escaped)
-        abort();
+        end_out_of_memory();
     for (; *text; text++) {
         if (strchr("*?[\\", *text))
             *to++ = '\\';
@@ -124,7 +125,7 @@ static void find_paths(glob_t *found, const char *folder, const char *pattern)
     char *whole;
 
     if (asprintf(&whole, "%s/%s", escaped, pattern) < 0)
-        abort();
+        end_out_of_memory();
     if (glob(whole, 0, NULL, found) != 0)
         found->gl_pathc = 0;
     free(whole);
@@ -204,7 +205,7 @@ static const char *package_in(struct arena *arena, const char *folder, const cha
     char *pattern;
 
     if (asprintf(&pattern, "%s/start/sitecustomize.py", place) < 0)
-        abort();
+        end_out_of_memory();
     find_paths(&found, folder, pattern);
     if (found.gl_pathc > 0) {
         char *path = realpath(found.gl_pathv[found.gl_pathc - 1], NULL);

@@ -3,6 +3,7 @@
 
 #include "base/input_stream.h"
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 #include "flight_recorder/read_flight_dump.h"
 
 #include <dirent.h>
@@ -50,7 +51,7 @@ static bool add_folder(struct dump_files *files, const char *folder, struct erro
         char *path;
 
         if (asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
-            abort();
+            end_out_of_memory();
         if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_dump(path))
             add_file(files, path, status.st_size);
         else

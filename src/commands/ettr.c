@@ -116,6 +116,7 @@ static const struct option ettr_options[] = {
      .kind = OPTION_NEGATED,
      FIELD(shows_progress),
      .help = "no progress bar (there is one on a terminal, for work over a second)"},
+    MEMORY_LIMIT_OPTION,
     {0},
 };
 

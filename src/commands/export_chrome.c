@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/input_stream.h"
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "base/packed_output.h"
 #include "base/utf8.h"
@@ -359,7 +360,7 @@ static bool write_content(FILE *output, const struct input_files *files,
     file->trailer = require_memory(open_memstream(&file->trailer_text, &file->trailer_size));
     is_done = write_traces(file, files, plan, error);
     if (fclose(file->trailer) != 0)
-        abort();
+        end_out_of_memory();
     free(file->trailer_text);
     arena_clear(&file->arena);
     return is_done;

@@ -2,6 +2,7 @@
 #include "commands/exported_results.h"
 
 #include "base/folders.h"
+#include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "commands/page_options.h"
 #include "commands/printed_report.h"
@@ -51,7 +52,7 @@ static bool write_folder(const char *path, const struct export_format *format,
     bool is_done;
 
     if (!folder)
-        abort();
+        end_out_of_memory();
     is_done = make_folders(folder) ||
               error_set(error, ERROR_FAILURE, "cannot make '%s': %s", path, strerror(errno));
     is_done = is_done && format->write_folder(folder, content, &file_count, error);

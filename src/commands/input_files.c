@@ -4,6 +4,7 @@
 #include "base/attributes.h"
 #include "base/input_stream.h"
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 #include "ranks/digest_set.h"
 #include "ranks/numbered_paths.h"
 #include "ranks/rank_layout.h"
@@ -27,7 +28,7 @@ static void add_file(struct input_files *files, char *path, int64_t bytes)
         struct input_file *larger = realloc(files->files, (2 * files->count + 1) * sizeof *larger);
 
         if (!larger)
-            abort();
+            end_out_of_memory();
         files->files = larger;
     }
     files->files[files->count++] = (struct input_file){.path = path, .bytes = bytes, .rank = -1};
@@ -106,7 +107,7 @@ static void add_from_folder(struct input_files *files, const char *folder, const
     char *path;
 
     if (asprintf(&path, "%s%s%s", folder, has_slash ? "" : "/", name) < 0)
-        abort();
+        end_out_of_memory();
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
         files->folders_passed_over++;
     } else if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_wanted(path, name)) {
@@ -129,7 +130,7 @@ static void add_newest_trace(struct input_files *files, const char *rank_folder)
     char *path;
 
     if (asprintf(&pattern, "%s/*.pt.trace.json.gz", rank_folder) < 0)
-        abort();
+        end_out_of_memory();
     (void)glob(pattern, 0, NULL, &traces);
     for (size_t i = 0; i < traces.gl_pathc; i++) {
         struct stat status;
@@ -144,7 +145,7 @@ static void add_newest_trace(struct input_files *files, const char *rank_folder)
     }
     path = chosen ? strdup(chosen) : NULL;
     if (chosen && !path)
-        abort();
+        end_out_of_memory();
     if (path)
         add_file(files, path, newest.st_size);
     globfree(&traces);
@@ -162,7 +163,7 @@ static bool add_capture(struct input_files *files, const char *folder)
         char *pattern;
 
         if (asprintf(&pattern, "%s/%s", folder, patterns[i]) < 0)
-            abort();
+            end_out_of_memory();
         (void)glob(pattern, GLOB_ONLYDIR, NULL, &ranks);
         for (size_t k = 0; k < ranks.gl_pathc; k++)
             add_newest_trace(files, ranks.gl_pathv[k]);
@@ -215,7 +216,7 @@ static void add_sub_folders(struct input_files *files, const char *folder,
 
         if (asprintf(&path, "%s%s%s", folder, ends_with(folder, "/") ? "" : "/",
                      entries[i]->d_name) < 0)
-            abort();
+            end_out_of_memory();
         (void)add_files_of(files, path);
         if (files->count > here && found->with_traces++ == 0)
             snprintf(found->first, sizeof found->first, "%s", entries[i]->d_name);
@@ -276,7 +277,7 @@ static bool add_operand(struct input_files *files, const char *operand, struct e
     }
     path = strdup(operand);
     if (!path)
-        abort();
+        end_out_of_memory();
     add_file(files, path, S_ISREG(status.st_mode) ? status.st_size : -1);
     return true;
 }

@@ -1,5 +1,6 @@
 /* What `flopledger inspect` says of threads and streams, and of the time in which none of them
  * recorded anything. */
+#include "base/out_of_memory.h"
 #include "commands/inspect_sections.h"
 
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static struct track_summary *summarise_tracks(const struct trace *trace)
     uint32_t note = 0;
 
     if (!summaries)
-        abort();
+        end_out_of_memory();
     for (uint32_t i = 0; i < trace->track_count; i++)
         summaries[i].track = i;
     for (uint32_t i = 0; i < trace->host_count; i++)
@@ -142,7 +143,7 @@ static void add_stretch(struct stretch_list *list, int64_t start_ns, int64_t end
         list->capacity = list->capacity == 0 ? 1024 : 2 * list->capacity;
         list->stretches = realloc(list->stretches, list->capacity * sizeof *list->stretches);
         if (!list->stretches)
-            abort();
+            end_out_of_memory();
     }
     list->stretches[list->count++] = (struct stretch){start_ns, end_ns};
 }

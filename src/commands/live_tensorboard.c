@@ -3,6 +3,7 @@
 
 #include "base/folders.h"
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 #include "commands/analysed_trace.h"
 #include "commands/printed_report.h"
 #include "exports/event_file.h"
@@ -73,7 +74,7 @@ static FILE *open_run(struct live_tensorboard *live, int64_t rank)
                              : asprintf(&folder, "%s/rank%" PRId64, live->logs, rank)) < 0 ||
         asprintf(&path, "%s/events.out.tfevents.%010lld.flopledger.%d", folder,
                  (long long)now.tv_sec, (int)getpid()) < 0)
-        abort();
+        end_out_of_memory();
     if (make_folders(folder))
         output = fopen(path, "w");
     if (output) {
@@ -261,7 +262,7 @@ static bool is_complete(const char *trace)
     bool is_there;
 
     if (asprintf(&side, "%.*s/capture.json", (int)(slash - trace), trace) < 0)
-        abort();
+        end_out_of_memory();
     is_there = stat(trace, &of_trace) == 0 && stat(side, &of_side) == 0 &&
                (of_side.st_mtim.tv_sec > of_trace.st_mtim.tv_sec ||
                 (of_side.st_mtim.tv_sec == of_trace.st_mtim.tv_sec &&
@@ -320,7 +321,7 @@ static glob_t files_like(const struct live_tensorboard *live, const char *patter
     char *path;
 
     if (asprintf(&path, "%s/%s", live->capture, pattern) < 0)
-        abort();
+        end_out_of_memory();
     (void)glob(path, 0, NULL, &found);
     free(path);
     return found;

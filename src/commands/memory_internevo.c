@@ -2,6 +2,7 @@
 #include "commands/memory_internevo.h"
 
 #include "base/folders.h"
+#include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "commands/input_files.h"
 #include "commands/read_files.h"
@@ -31,7 +32,7 @@ static bool write_file(const struct folder_writing *writing, int page, struct er
     bool is_open;
 
     if (asprintf(&path, "%s/%s", writing->path, name) < 0)
-        abort();
+        end_out_of_memory();
     is_open = output_file_open(&file, path, error);
     free(path);
     if (!is_open)
@@ -56,7 +57,7 @@ static char *name_folder(const struct memory_settings *settings, const struct me
                  settings->page.output ? settings->page.output : ".",
                  (long long)or_zero(batch->rank), (long long)or_zero(batch->data_rank),
                  (long long)or_zero(batch->tensor_rank)) < 0)
-        abort();
+        end_out_of_memory();
     return path;
 }
 

@@ -3,6 +3,7 @@
 #include "base/output_file.h"
 #include "base/terminal.h"
 #include "commands/command.h"
+#include "commands/page_options.h"
 #include "nsys_stats/stats_report.h"
 #include "nsys_stats/stats_writer.h"
 #include "readers/nsys_report_export.h"
@@ -49,6 +50,7 @@ static const struct option nsys_stats_options[] = {
      .minimum = 40,
      .maximum = 10000,
      .help = "columns of a table (default: those of the terminal, 80 without one)"},
+    MEMORY_LIMIT_OPTION,
     {0},
 };
 

@@ -1,8 +1,11 @@
 /* The settings of a page, and how it is printed. */
 #include "commands/page_options.h"
 
+#include "base/memory_limit.h"
+#include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "base/terminal.h"
+#include "commands/byte_size.h"
 #include "reports/write_report.h"
 
 #include <errno.h>
@@ -32,6 +35,20 @@ bool parse_html_output(const char *text, void *field)
             settings->format = i;
     }
     settings->output = text;
+    return true;
+}
+
+const char memory_limit_accepted[] = "a size of at least 64 MiB with its unit: 2GiB, 512MiB";
+
+bool parse_memory_limit(const char *text, void *unused)
+{
+    const int64_t bytes_min = 64 << 20;
+    int64_t bytes = 0;
+
+    (void)unused;
+    if (!parse_byte_size(text, &bytes) || bytes < bytes_min)
+        return false;
+    memory_limit_set(bytes);
     return true;
 }
 
@@ -118,7 +135,7 @@ bool check_output(const struct page_settings *settings, struct error *error)
     folder =
         slash ? strndup(settings->output, (size_t)(slash - settings->output) + 1) : strdup(".");
     if (!folder)
-        abort();
+        end_out_of_memory();
     is_writable = access(folder, W_OK) == 0;
     free(folder);
     if (is_writable || access(settings->output, W_OK) == 0)

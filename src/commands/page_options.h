@@ -69,6 +69,17 @@ extern const char html_output_accepted[];
         .help = "auto (on a terminal and without NO_COLOR, the default), always or never"        \
     }
 
+/* For all commands that read files; sets the limit at once. */
+#define MEMORY_LIMIT_OPTION                                                                  \
+    {                                                                                        \
+        .name = "memory-limit", .kind = OPTION_PARSED, .metavar = "SIZE",                    \
+        .parse = parse_memory_limit, .accepts = memory_limit_accepted,                       \
+        .help = "end with a message rather than take more memory (default: 90 % of what is " \
+                "available)"                                                                 \
+    }
+bool parse_memory_limit(const char *text, void *unused);
+extern const char memory_limit_accepted[];
+
 /* Likewise for settings that have an int64_t `threads` and a bool `shows_progress`: how traces are
  * read. */
 #define READING_OPTIONS(type)                                                                    \
@@ -80,6 +91,7 @@ extern const char html_output_accepted[];
      .minimum = 1,                                                                               \
      .maximum = 1024,                                                                            \
      .help = "threads to read with (default: one for each processor core)"},                     \
+        MEMORY_LIMIT_OPTION,                                                                     \
     {                                                                                            \
         .name = "no-progress", .kind = OPTION_NEGATED, .offset = offsetof(type, shows_progress), \
         .help = "no progress bar (there is one on a terminal, for work over a second)"           \

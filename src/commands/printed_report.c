@@ -2,6 +2,7 @@
 #include "commands/printed_report.h"
 
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 #include "reports/write_report.h"
 
 #include <stdio.h>
@@ -20,7 +21,7 @@ const char *print_rank_report(struct results *results, size_t index, struct erro
     bool is_done = all_reports()[0]->write(stream, &alone, &options, error);
 
     if (fclose(stream) != 0)
-        abort();
+        end_out_of_memory();
     if (is_done)
         kept = results_text(results, text);
     free(text);

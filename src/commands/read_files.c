@@ -3,6 +3,7 @@
 
 #include "base/attributes.h"
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 #include "base/progress.h"
 #include "readers/open_trace.h"
 
@@ -73,7 +74,7 @@ static void work_in_parallel(struct job_list *list, unsigned workers)
     unsigned started = 0;
 
     if (!threads)
-        abort();
+        end_out_of_memory();
     while (started + 1 < workers &&
            pthread_create(&threads[started], NULL, work_through, list) == 0)
         started++;
@@ -124,7 +125,7 @@ static void gather(struct files_read *outcome, struct results *results, struct j
     size_t used_count = 0;
 
     if (!sorted)
-        abort();
+        end_out_of_memory();
     for (size_t i = 0; i < list->count; i++) {
         account_for(outcome, results, &list->jobs[i], list->reading);
         if (list->jobs[i].is_used)

@@ -4,6 +4,7 @@
 #include "base/attributes.h"
 #include "base/format.h"
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 #include "commands/recorded_attempt.h"
 #include "commands/running_capture.h"
 #include "step_record/read_step_record.h"
@@ -73,7 +74,7 @@ static void add_matching(struct attempt_files *files, struct results *results, c
     char *whole;
 
     if (asprintf(&whole, "%s/%s", folder, pattern) < 0)
-        abort();
+        end_out_of_memory();
     if (glob(whole, 0, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++)
             add_file(files, results, found.gl_pathv[i]);

@@ -1,6 +1,8 @@
 /* Starts a program and waits for it, while signals go through. */
 #include "commands/recorded_program.h"
 
+#include "base/memory_limit.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -35,7 +37,9 @@ static int start(pid_t *child, char *const *words, const sigset_t *signals)
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&attributes, signals);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
+    memory_limit_suspend();
     failure = posix_spawnp(child, words[0], NULL, &attributes, words, environ);
+    memory_limit_resume();
     posix_spawnattr_destroy(&attributes);
     return failure;
 }

@@ -1,5 +1,6 @@
 /* `flopledger run -- COMMAND`: records a training program without any change to it. */
 #include "base/attributes.h"
+#include "base/out_of_memory.h"
 #include "commands/capture_run.h"
 #include "commands/command.h"
 #include "commands/live_tensorboard.h"
@@ -194,7 +195,7 @@ static const char *name_of(struct arena *arena, char **command)
 static void set_variable(const char *name, const char *value)
 {
     if (setenv(name, value, 1) != 0)
-        abort();
+        end_out_of_memory();
 }
 
 /* What the recorder reads: python/flopledger/settings.py. */

@@ -2,6 +2,7 @@
 #include "commands/run_settings.h"
 
 #include "base/input_stream.h"
+#include "base/out_of_memory.h"
 #include "base/spelling.h"
 #include "readers/json_scan.h"
 
@@ -271,7 +272,7 @@ static char *read_whole(const char *path, size_t *length, struct error *error)
     }
     text = calloc(1, CONFIG_BYTES_MAX + INPUT_PADDING);
     if (!text)
-        abort();
+        end_out_of_memory();
     *length = fread(text, 1, CONFIG_BYTES_MAX, file);
     fclose(file);
     return text;

@@ -3,6 +3,7 @@
 #include "commands/running_capture.h"
 
 #include "base/attributes.h"
+#include "base/out_of_memory.h"
 #include "base/whole_file.h"
 #include "step_record/job_records.h"
 
@@ -36,7 +37,7 @@ static bool consider(struct newest *newest, const char *path)
     if (!has_step_records(path))
         return false;
     if (asprintf(&steps, "%s/steps", path) < 0)
-        abort();
+        end_out_of_memory();
     if (stat(steps, &about) == 0 && (!newest->path || is_later(about.st_mtim, newest->changed))) {
         free(newest->path);
         newest->path = strdup(path);
@@ -61,7 +62,7 @@ static void look_below(struct newest *newest, const char *path, int depth)
         if (file->d_name[0] == '.' || (file->d_type != DT_DIR && file->d_type != DT_UNKNOWN))
             continue;
         if (asprintf(&below, "%s/%s", path, file->d_name) < 0)
-            abort();
+            end_out_of_memory();
         look_below(newest, below, depth - 1);
         free(below);
     }

@@ -1,5 +1,6 @@
 /* `flopledger top [CAPTURE]`: a running job, live in the terminal. */
 #include "base/attributes.h"
+#include "base/out_of_memory.h"
 #include "base/terminal.h"
 #include "commands/command.h"
 #include "commands/top_page.h"
@@ -151,7 +152,7 @@ static char *make_page(const struct watched_job *job, const struct live_samples 
     FILE *memory = open_memstream(&page, &length);
 
     if (!memory)
-        abort();
+        end_out_of_memory();
     write_top_page(memory, &view);
     fclose(memory);
     return page;

@@ -1,6 +1,7 @@
 /* `flopledger trace PID|CAPTURE`: has a running program record a window now. */
 #include "base/json_tree.h"
 #include "base/json_writer.h"
+#include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "base/whole_file.h"
 #include "commands/command.h"
@@ -130,7 +131,7 @@ static char *request_path(const struct trace_request *request)
     char *path;
 
     if (asprintf(&path, "%s/trace-request.json", request->capture) < 0)
-        abort();
+        end_out_of_memory();
     return path;
 }
 
@@ -179,7 +180,7 @@ static void read_answer(struct trace_request *request, struct traced_rank *rank)
 
     if (asprintf(&path, "%s/trace-answers/%s.rank%d.json", request->capture, request->id,
                  rank->record->progress.reader.header.rank) < 0)
-        abort();
+        end_out_of_memory();
     text = read_whole_file(path, &length, &is_missing, &ignored);
     if (text)
         answer = json_tree_parse(&arena, text, length, &ignored);

@@ -2,6 +2,7 @@
 #include "exports/chrome_tracks.h"
 
 #include "base/json_writer.h"
+#include "base/out_of_memory.h"
 #include "exports/chrome_modules.h"
 #include "ledger/account_pieces.h"
 
@@ -43,7 +44,7 @@ static void write_name(const struct writing *work, const char *what, int64_t tid
     char *both;
 
     if (asprintf(&both, "%s%s", prefix, name) < 0)
-        abort();
+        end_out_of_memory();
     (void)fprintf(output,
                   ",\n{\"ph\": \"M\", \"cat\": \"%s\", \"name\": \"%s\", \"pid\": %" PRId64
                   ", \"tid\": %" PRId64 ", \"args\": {\"name\": ",

@@ -1,6 +1,7 @@
 /* A folder of CSV files, one a table: RFC 4180, in UTF-8. */
 #include "base/csv_field.h"
 #include "base/exact_real.h"
+#include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "exports/export_format.h"
 #include "exports/flat_tables.h"
@@ -42,7 +43,7 @@ static bool write_file(const char *folder, const struct flat_table *table, struc
     bool is_open;
 
     if (asprintf(&path, "%s/%s.csv", folder, table->name) < 0)
-        abort();
+        end_out_of_memory();
     is_open = output_file_open(&file, path, error);
     free(path);
     if (!is_open)

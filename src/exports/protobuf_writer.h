@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A message, as bytes. Zeroed is empty. Aborts when memory ends. */
+/* A message, as bytes. Zeroed is empty. Ends the program when memory is out. */
 struct protobuf {
     unsigned char *bytes; /* [length] */
     size_t length;

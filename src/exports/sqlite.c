@@ -1,5 +1,6 @@
 /* One SQLite database with a table for each table of the results. */
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 #include "exports/export_format.h"
 #include "exports/flat_tables.h"
 
@@ -83,7 +84,7 @@ static struct table_statements statements_of(const struct flat_table *table)
     (void)fputs(")", create);
     (void)fputs(")", insert);
     if (fclose(create) != 0 || fclose(insert) != 0)
-        abort();
+        end_out_of_memory();
     return statements;
 }
 

@@ -1,6 +1,7 @@
 /* Event files of TensorBoard, a folder for each rank where there are several. */
 #include "base/attributes.h"
 #include "base/folders.h"
+#include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "exports/event_file.h"
 #include "exports/export_format.h"
@@ -27,7 +28,7 @@ static char *run_folder(const char *folder, const struct results *results, size_
     else
         length = asprintf(&path, "%s/%zu_%s", folder, index, rank->label);
     if (length < 0)
-        abort();
+        end_out_of_memory();
     for (char *at = path + strlen(folder) + 1; results->rank_count > 1 && *at; at++)
         if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
             *at = '_';
@@ -44,7 +45,7 @@ static char *event_path(const char *folder, const struct rank_results *rank)
     if (asprintf(&path, "%s/events.out.tfevents.%010lld.flopledger.step%lld", folder,
                  (long long)tensorboard_run_start(rank),
                  value_is_number(&number) ? (long long)number.integer : 0) < 0)
-        abort();
+        end_out_of_memory();
     return path;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/attributes.h"
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 #include "base/utf8.h"
 #include "exports/event_file.h"
 #include "exports/step_scalars.h"
@@ -124,7 +125,7 @@ static void add_as_code(struct protobuf *summary, const char *tag, const char *t
         line += length + (line[length] == '\n');
     }
     if (fclose(stream) != 0)
-        abort();
+        end_out_of_memory();
     summary_add_text(summary, tag, markdown);
     free(markdown);
     arena_clear(&arena);
@@ -188,7 +189,7 @@ static void add_advice(struct protobuf *summary, const struct rank_results *rank
     }
     write_advice(stream, section);
     if (fclose(stream) != 0)
-        abort();
+        end_out_of_memory();
     summary_add_text(summary, "advice", markdown);
     free(markdown);
 }

@@ -207,7 +207,7 @@ void job_begin_source(struct job *job, const char *name);
  * a log tells of steps, and where another one goes further. */
 void job_tells_history(struct job *job);
 
-/* After job_begin_source. Aborts when memory ends. */
+/* After job_begin_source. Ends the program when memory is out. */
 void job_add(struct job *job, const struct job_event *event);
 
 /* One more entry of a diary; `what` is copied. Valid until the next call. */

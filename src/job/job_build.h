@@ -35,7 +35,7 @@ struct job_building {
     int64_t returns; /* how often a file went back to an attempt that another had followed */
 };
 
-/* `items` with room for one more. Aborts when memory ends. */
+/* `items` with room for one more. Ends the program when memory is out. */
 void *job_grow(void *items, size_t count, size_t *capacity, size_t item_bytes);
 
 void job_add_remark(struct job *job, struct job_remark remark);

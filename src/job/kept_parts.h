@@ -70,7 +70,7 @@ struct kept_parts {
     int64_t other_tokens;
 };
 
-/* `accounts` are those of `job`. Aborts when memory ends. */
+/* `accounts` are those of `job`. Ends the program when memory is out. */
 void kept_parts_fill(struct kept_parts *kept, const struct job *job,
                      const struct job_accounts *accounts, const struct traced_steps *traced);
 

@@ -1,5 +1,6 @@
 /* What the disks of the machine read and write. */
 #include "base/attributes.h"
+#include "base/out_of_memory.h"
 #include "live/kernel_file.h"
 #include "live/live_source.h"
 
@@ -29,7 +30,7 @@ static bool is_disk(const char *root, const char *name)
             return false;
     }
     if (asprintf(&path, "%s/sys/block/%s", root, name) < 0)
-        abort();
+        end_out_of_memory();
     is_there = access(path, F_OK) == 0;
     free(path);
     return is_there;

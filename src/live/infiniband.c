@@ -1,4 +1,5 @@
 /* The counters of InfiniBand (and RoCE) ports. */
+#include "base/out_of_memory.h"
 #include "live/kernel_file.h"
 #include "live/live_source.h"
 
@@ -31,7 +32,7 @@ static int64_t counter(const char *root, const char *folder, const char *name)
     int64_t value;
 
     if (asprintf(&path, "%s/counters/%s", folder, name) < 0)
-        abort();
+        end_out_of_memory();
     value = kernel_number(root, path);
     free(path);
     return value;
@@ -49,7 +50,7 @@ static void sample_port(const char *root, const char *device, const char *port,
     char *folder;
 
     if (asprintf(&folder, "%s/%s/ports/%s", ports_folder, device, port) < 0)
-        abort();
+        end_out_of_memory();
     words = counter(root, folder, "port_rcv_data");
     if (words >= 0)
         live_add(samples, &received, (double)words * WORD_BYTES, device_label, port_label);
@@ -75,7 +76,7 @@ static void sample_device(const char *root, const char *device, struct live_samp
     char *path;
 
     if (asprintf(&path, "%s%s/%s/ports", root, ports_folder, device) < 0)
-        abort();
+        end_out_of_memory();
     ports = opendir(path);
     free(path);
     while (ports && (port = readdir(ports))) {
@@ -94,7 +95,7 @@ static void sample_infiniband(void *state, const char *root, struct live_samples
 
     (void)state;
     if (asprintf(&path, "%s%s", root, ports_folder) < 0)
-        abort();
+        end_out_of_memory();
     devices = opendir(path);
     free(path);
     while (devices && (device = readdir(devices))) {

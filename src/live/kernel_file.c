@@ -2,6 +2,7 @@
 #include "live/kernel_file.h"
 
 #include "base/attributes.h"
+#include "base/out_of_memory.h"
 #include "base/whole_file.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@ bool kernel_file_read(struct kernel_file *file, const char *root, const char *pa
 
     *file = (struct kernel_file){0};
     if (asprintf(&whole, "%s%s", root, path) < 0)
-        abort();
+        end_out_of_memory();
     file->text = read_whole_file(whole, &length, &is_missing, &ignored);
     if (file->text)
         file->text[length] = '\0'; /* there is room */

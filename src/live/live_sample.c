@@ -1,6 +1,8 @@
 /* What is measured of a running job and of its machine. */
 #include "live/live_sample.h"
 
+#include "base/out_of_memory.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +23,7 @@ void live_add(struct live_samples *samples, const struct live_family *family, do
         samples->capacity = samples->capacity > 0 ? 2 * samples->capacity : 64;
         samples->samples = realloc(samples->samples, samples->capacity * sizeof *samples->samples);
         if (!samples->samples)
-            abort();
+            end_out_of_memory();
     }
     samples->samples[samples->count++] = (struct live_sample){
         .family = family,

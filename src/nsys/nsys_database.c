@@ -2,6 +2,7 @@
 #include "nsys/nsys_database.h"
 
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +84,7 @@ static bool has_companion(const char *path, const char *suffix)
     bool is_there;
 
     if (asprintf(&companion, "%s%s", path, suffix) < 0)
-        abort();
+        end_out_of_memory();
     is_there = stat(companion, &status) == 0 && status.st_size > 0;
     free(companion);
     return is_there;
@@ -272,7 +273,7 @@ static bool open_connection(struct nsys_database *database, const char *path,
 
     free(uri);
     if (!database->connection)
-        abort();
+        end_out_of_memory();
     if (result != SQLITE_OK)
         return refuse(database, state, error);
     sqlite3_busy_timeout(database->connection, BUSY_WAIT_MS);

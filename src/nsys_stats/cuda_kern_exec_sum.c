@@ -1,6 +1,7 @@
 /* How long kernels took from the call that launched them: in the call, in the queue, in the device.
  */
 #include "base/invariant.h"
+#include "base/out_of_memory.h"
 #include "nsys/nsys_ids.h"
 #include "nsys_stats/stats_groups.h"
 #include "nsys_stats/stats_launches.h"
@@ -49,7 +50,7 @@ static struct launch_group *find_group(struct launch_groups *groups, struct laun
                  like.device, like.call ? like.call : "\n", like.kernel ? like.kernel : "\n");
 
     if (length < 0)
-        abort();
+        end_out_of_memory();
     index = hash_map_add(&groups->by_key, string_pool_add(&groups->keys, key, (size_t)length),
                          groups->count);
     free(key);

@@ -3,6 +3,7 @@
 
 #include "base/invariant.h"
 #include "base/large_array.h"
+#include "base/out_of_memory.h"
 #include "nsys/nsys_ids.h"
 
 #include <stdio.h>
@@ -101,7 +102,7 @@ static uint32_t name_range(struct stats_ranges *ranges, const struct domains *do
         return string_pool_add(&ranges->names, text, strlen(text));
     if (asprintf(&full, "%s:%s", string_pool_text(&ranges->names, domains->names[domain]), text) <
         0)
-        abort();
+        end_out_of_memory();
     id = string_pool_add(&ranges->names, full, strlen(full));
     free(full);
     return id;

@@ -2,6 +2,8 @@
 #include "readers/nsys_report_export.h"
 
 #include "base/invariant.h"
+#include "base/memory_limit.h"
+#include "base/out_of_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +39,7 @@ static char *find_beside(const char *path)
     char *beside;
 
     if (asprintf(&beside, "%.*s.sqlite", (int)(strrchr(path, '.') - path), path) < 0)
-        abort();
+        end_out_of_memory();
     if (stat(path, &report) == 0 && stat(beside, &database) == 0 && S_ISREG(database.st_mode) &&
         database.st_size > 0 && access(beside, R_OK) == 0 &&
         (database.st_mtim.tv_sec > report.st_mtim.tv_sec ||
@@ -55,7 +57,7 @@ static char *new_folder(struct error *error)
     char *folder;
 
     if (asprintf(&folder, "%s/flopledger-nsys-XXXXXX", parent && *parent ? parent : "/tmp") < 0)
-        abort();
+        end_out_of_memory();
     if (mkdtemp(folder))
         return folder;
     (void)error_set(error, ERROR_FAILURE,
@@ -97,7 +99,9 @@ static int run_program(char *const *arguments, char *said, size_t size)
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    memory_limit_suspend();
     problem = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+    memory_limit_resume();
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     while (problem == 0 && (length = read(ends[0], said + used, size - 1 - used)) > 0) {
@@ -177,7 +181,7 @@ bool nsys_report_export(struct nsys_export *made, const char *path, struct error
     if (!folder)
         return false;
     if (asprintf(&made->database, "%s/report.sqlite", folder) < 0)
-        abort();
+        end_out_of_memory();
     free(folder);
     if (export_to(path, made->database, error))
         return true;

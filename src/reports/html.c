@@ -2,6 +2,7 @@
  * page itself is written in web/; here only the data is put into it.
  */
 #include "base/attributes.h"
+#include "base/invariant.h"
 #include "reports/html_page.h"
 #include "reports/html_timeline.h"
 #include "reports/report.h"
@@ -26,14 +27,14 @@ static bool can_write_html(bool is_terminal, struct error *error)
 /* The whole page, unpacked; free() it. */
 static unsigned char *unpack_page(void)
 {
-    unsigned char *page = malloc(html_page_bytes);
+    unsigned char *page = require_memory(malloc(html_page_bytes));
     uLongf length = html_page_bytes;
+    int status = uncompress(page, &length, html_page_compressed, html_page_compressed_bytes);
 
-    if (!page)
-        abort();
-    if (uncompress(page, &length, html_page_compressed, html_page_compressed_bytes) != Z_OK ||
-        length != html_page_bytes)
-        abort(); /* what the build wrote is not what it said */
+    if (status == Z_MEM_ERROR)
+        end_out_of_memory();
+    require_invariant(status == Z_OK && length == html_page_bytes,
+                      "that the page is what the build wrote");
     return page;
 }
 

@@ -2,6 +2,7 @@
 #include "results/results.h"
 
 #include "base/arena.h"
+#include "base/out_of_memory.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -13,7 +14,7 @@ void results_init(struct results *results)
 {
     results->arena = calloc(1, sizeof *results->arena);
     if (!results->arena)
-        abort();
+        end_out_of_memory();
 }
 
 void results_clear(struct results *results)

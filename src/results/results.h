@@ -128,7 +128,7 @@ struct results {
 void results_init(struct results *results);
 void results_clear(struct results *results);
 
-/* Memory that lives as long as the results. Aborts when memory ends. */
+/* Memory that lives as long as the results. Ends the program when memory is out. */
 void *results_allocate(struct results *results, size_t bytes);
 /* A copy of the text that lives as long as the results; results_format as printf. */
 const char *results_text(struct results *results, const char *text);

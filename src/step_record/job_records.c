@@ -1,6 +1,8 @@
 /* All step records of a capture: one for each process that trained, in the order of ranks. */
 #include "step_record/job_records.h"
 
+#include "base/out_of_memory.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@ static DIR *open_folder(const char *capture)
     DIR *opened;
 
     if (asprintf(&folder, "%s/steps", capture) < 0)
-        abort();
+        end_out_of_memory();
     opened = opendir(folder);
     free(folder);
     return opened;
@@ -52,7 +54,7 @@ static void *grow(void *array, size_t count)
     void *grown = realloc(array, (count + 1) * sizeof(void *));
 
     if (!grown)
-        abort();
+        end_out_of_memory();
     return grown;
 }
 
@@ -73,11 +75,11 @@ static void add_record(struct job_records *records, const char *name)
     char *path;
 
     if (asprintf(&path, "%s/steps/%s", records->capture, name) < 0)
-        abort();
+        end_out_of_memory();
     if (!is_known(records, path)) {
         record = calloc(1, sizeof *record);
         if (!record)
-            abort();
+            end_out_of_memory();
         if (rank_progress_open(&record->progress, path, &error)) {
             record->path = arena_copy_text(&records->arena, path, strlen(path));
             records->records = grow(records->records, records->count);

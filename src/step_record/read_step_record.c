@@ -1,6 +1,7 @@
 /* Reads a step record, while it is written or after its writer was killed. */
 #include "step_record/read_step_record.h"
 
+#include "base/out_of_memory.h"
 #include "step_record/write_step_record.h"
 
 #include <errno.h>
@@ -76,7 +77,7 @@ static void add_clock(struct step_reader *reader, int64_t from_ns, int64_t unix_
     int64_t offset;
 
     if (!clocks)
-        abort();
+        end_out_of_memory();
     if (__builtin_sub_overflow(unix_ns, from_ns, &offset))
         offset = 0;
     clocks[reader->clock_count++] = (struct clock_offset){from_ns, offset};

@@ -33,7 +33,7 @@ struct memory_list {
 /* No time of an event is further from zero: differences fit into 64 bits. */
 #define MEMORY_TIME_NS_MAX ((int64_t)1 << 61)
 
-/* Aborts when memory ends. */
+/* Ends the program when memory is out. */
 void memory_list_add(struct memory_list *list, const struct memory_event *event);
 
 /* By time; events of one time keep their order. */

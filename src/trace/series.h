@@ -40,7 +40,7 @@ struct series_list {
 };
 
 /* Index of the counter with this kind, name, unit, device and number; added without samples where
- * it is not there yet. Aborts when memory ends. */
+ * it is not there yet. Ends the program when memory is out. */
 uint32_t series_list_find(struct series_list *list, const struct series *series);
 
 void series_add(struct series *series, const struct series_sample *sample);
