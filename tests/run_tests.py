@@ -252,6 +252,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "mlperf-runs",
+        "properties: MLPerf's logs of runs with known accounts",
+        script("tests/properties/mlperf_runs.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "log-dialects",
         "properties: lines of steps as versions and launchers write them",
         script("tests/properties/log_dialects.py", PROGRAM),

@@ -98,16 +98,28 @@ static bool has_untold_spans(const struct job *job, enum job_span_kind kind)
     return false;
 }
 
+static bool is_a_startup_known(const struct job_accounts *accounts)
+{
+    for (size_t i = 0; i < accounts->attempt_count; i++)
+        if (accounts->attempts[i].is_startup_known)
+            return true;
+    return false;
+}
+
 /* What is missing for this account; NULL: nothing. */
 static const char *what_account_needs(const struct ettr_page *page, enum job_account account)
 {
-    if (page->accounts->ns[account] > 0 || page->accounts->is_complete)
+    if (page->accounts->ns[account] > 0)
         return NULL;
     if (account == JOB_CHECKPOINTS || account == JOB_EVALUATIONS)
         return has_untold_spans(page->job, account == JOB_CHECKPOINTS ? JOB_SPAN_CHECKPOINT
                                                                       : JOB_SPAN_EVALUATION)
                    ? "needs their length in the log"
                    : NULL;
+    if (account == JOB_STARTUP && !is_a_startup_known(page->accounts))
+        return needs_times;
+    if (page->accounts->is_complete)
+        return NULL;
     return account == JOB_KEPT || account == JOB_SKIPPED || account == JOB_DISCARDED ? NULL
                                                                                      : needs_times;
 }

@@ -453,10 +453,17 @@ static void take_step(struct job *job, struct job_event *event)
     add_step(job, attempt, event);
 }
 
+static bool has_begun(const struct job_attempt *attempt)
+{
+    return attempt->has_start || attempt->step_count || attempt->span_count;
+}
+
 static void take_ending(struct job *job, const struct job_event *event, enum job_ending ending)
 {
     struct job_attempt *attempt = current_attempt(job);
 
+    if (event->is_weak && (!attempt || !has_begun(attempt)))
+        return;
     if (!attempt)
         attempt = begin_attempt(job, false);
     widen(job, event);
@@ -483,7 +490,12 @@ static void take_span(struct job *job, const struct job_event *event, enum job_s
 
 static void take_start(struct job *job, struct job_event *event)
 {
-    (void)attempt_that_starts(job, event);
+    const struct job_attempt *attempt = current_attempt(job);
+
+    if (event->is_weak && attempt && attempt->step_count > 0)
+        event->devices = 0; /* of processes that train nothing */
+    else
+        (void)attempt_that_starts(job, event);
     widen(job, event);
 }
 

@@ -55,15 +55,20 @@ enum job_clock {
 struct job_event {
     enum job_event_kind kind;
     enum job_clock clock;
-    int64_t time_ns;      /* when (of steps, checkpoints: their end) */
-    int64_t step;         /* as above */
-    int64_t count;        /* JOB_STEP: how many steps it stands for; not known: since the event
-                             before */
-    int64_t each_ns;      /* JOB_STEP: mean length of one of them; the ends of checkpoints and
-                             evaluations: for how long training stood still */
-    int64_t last_step;    /* number of the last step that the job is to make */
-    int64_t skipped;      /* JOB_STEP: how many of them updated nothing; 0 */
-    int64_t devices;      /* of the attempt; 0: not told */
+    int64_t time_ns;   /* when (of steps, checkpoints: their end) */
+    int64_t step;      /* as above */
+    int64_t count;     /* JOB_STEP: how many steps it stands for; not known: since the event
+                          before */
+    int64_t each_ns;   /* JOB_STEP: mean length of one of them; the ends of checkpoints and
+                          evaluations: for how long training stood still */
+    int64_t last_step; /* number of the last step that the job is to make */
+    int64_t skipped;   /* JOB_STEP: how many of them updated nothing; 0 */
+    int64_t devices;   /* of the attempt; 0: not told */
+    bool is_weak;      /* JOB_START, JOB_CRASH, JOB_STOP: any program writes that line, and others
+                          of the file tell of starts, too: it begins no attempt behind steps, and
+                          ends none that has not begun */
+    bool is_in_steps;  /* the ends of evaluations: lengths of steps hold it, and nothing tells
+                          how much of them */
     bool is_length_loose; /* JOB_STEP: each_ns was not measured between the moments that times tell
                              (of the launch, or told a step late): no proof that a clock went back
                            */
@@ -105,6 +110,7 @@ enum job_span_kind { JOB_SPAN_RESTORE, JOB_SPAN_CHECKPOINT, JOB_SPAN_EVALUATION 
 struct job_span {
     enum job_span_kind kind;
     bool is_in_background; /* steps went on meanwhile: not time lost */
+    bool is_in_steps;      /* its length is not known: it is in those of steps */
     int64_t step;          /* of the weights; JOB_NOT_KNOWN */
     int64_t end_ns;        /* JOB_NOT_KNOWN: no time */
     int64_t duration_ns;   /* for which training stood still; JOB_NOT_KNOWN */

@@ -103,7 +103,7 @@ static struct stretch_times times_told(const struct account_walk *walk)
         const struct job_span *span = &attempt->spans[i];
 
         if (span->duration_ns == JOB_NOT_KNOWN)
-            times.untold_kinds |= 1U << span->kind;
+            times.untold_kinds |= span->is_in_steps ? 0U : 1U << span->kind;
         else
             times.spans_ns[span->kind] =
                 smaller(times.spans_ns[span->kind] + span->duration_ns, INT64_MAX / 8);

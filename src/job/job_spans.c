@@ -78,6 +78,7 @@ void job_end_span(struct job_building *building, struct job_attempt *attempt,
                             .step = event->step,
                             .end_ns = event->time_ns,
                             .duration_ns = event->each_ns,
+                            .is_in_steps = event->is_in_steps,
                             .after = attempt->step_count};
     struct job_span *before;
 

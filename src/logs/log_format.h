@@ -32,6 +32,7 @@ struct log_reading {
     int64_t day_ns;
     int64_t last_time_of_day_ns;
     bool has_dated_times;
+    bool tells_starts; /* that of the format */
     /* log_signs */
     bool is_in_traceback;
 };
@@ -54,6 +55,9 @@ struct log_format {
     /* Programs of other formats are built around the one that writes it: lines of these count more.
      */
     bool gives_way;
+    /* Its own lines tell when processes start: those of any program begin no attempt behind steps.
+     */
+    bool tells_starts;
     /* Hands what the line tells to job_add. */
     enum log_line_use (*read)(struct log_reading *reading, struct log_text line);
     /* Of formats with lines so long that they are wrapped: may this be the rest of one? Else NULL.

@@ -111,15 +111,25 @@ static void tell_ending(struct log_reading *reading, struct log_text line, enum 
 {
     struct job_event event = log_event(reading, line, kind);
 
+    event.is_weak = reading->tells_starts;
     event.text = why.at;
     event.text_length = log_text_length(why) < WHY_BYTES ? log_text_length(why) : WHY_BYTES;
     job_add(reading->job, &event);
 }
 
+/* A line as any program that starts writes it. */
+static struct job_event start_event(struct log_reading *reading, struct log_text line)
+{
+    struct job_event event = log_event(reading, line, JOB_START);
+
+    event.is_weak = reading->tells_starts;
+    return event;
+}
+
 static void tell_devices(struct log_reading *reading, struct log_text line, struct log_text rest,
                          bool are_processes)
 {
-    struct job_event event = log_event(reading, line, JOB_START);
+    struct job_event event = start_event(reading, line);
     int64_t devices;
 
     if (!log_take_integer(&rest, false, &devices) || devices < 1 || devices > 10000000 ||
@@ -168,6 +178,7 @@ static void tell_sign(struct log_reading *reading, const struct sign *sign, stru
                       struct log_text rest)
 {
     struct log_text why = {sign->why, sign->why ? sign->why + strlen(sign->why) : NULL};
+    struct job_event event;
 
     if (!sign->why)
         why = without_rank(line);
@@ -175,7 +186,8 @@ static void tell_sign(struct log_reading *reading, const struct sign *sign, stru
         log_signs_finish(reading);
     switch (sign->kind) {
     case SIGN_START:
-        log_tell(reading, line, JOB_START);
+        event = start_event(reading, line);
+        job_add(reading->job, &event);
         break;
     case SIGN_DEVICES:
     case SIGN_PROCESSES:

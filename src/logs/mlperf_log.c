@@ -11,27 +11,40 @@ static const int64_t time_max_ms = INT64_C(4102444800000); /* 2100-01-01 */
 
 /* Places of reading->memory. */
 enum {
-    STARTS,    /* init_start lines of this attempt: one a rank in some programs */
-    BATCH,     /* samples a step; 0: not told */
-    SEQUENCE,  /* tokens a sample */
-    UNIT,      /* of the numbers that tell where training is, one step is so many; 0: not settled */
-    LAST_STEP, /* number of the step told last */
-    BLOCK_AT,  /* where the current block began, and how far it goes, in those numbers */
+    STARTS,      /* init_start lines of this attempt: one a rank in some programs */
+    BATCH,       /* samples a step; 0: not told */
+    SEQUENCE,    /* tokens a sample */
+    UNIT,        /* of counts whose name does not tell, one step is so many; 0: not settled */
+    STEPS,       /* of this run, told so far */
+    FLAGS,       /* as below */
+    TRAINS_FROM, /* when the stretch of training that goes on began; 0: none does */
+    UNTOLD_NS,   /* training that ended, and that no line has told the steps of yet */
+    ENDED_AT,    /* when the last of that ended */
+    BLOCK_AT,    /* where the current block began, and how far it goes, in what it counts by */
     BLOCK_LONG,
-    HAS_EVALUATION, /* of this block: eval_start came */
-    VALIDATION_NS,  /* of this block: steps of validation */
-    HAS_STEPS,      /* lines tell of steps, not of blocks only */
-    IS_NUMBERED,    /* the current block tells which steps it has */
-    STRETCH,        /* what began the stretch of training that goes on; 0: none does */
-    STRETCH_AT_NS,  /* when */
-    STRETCHES,      /* how many have counted as a step each */
-    STRETCH_NS,     /* length of the last of them */
-    HAS_UNTOLD,     /* a block has ended of which only the start of the next one will tell steps */
+    BLOCK_STEPS,   /* of the blocks that were told as one piece, where all had as many; 0: none yet,
+                      negative: they differ */
+    BLOCK_NS,      /* length of the last of them */
+    VALIDATION_NS, /* steps of validation that were told */
+    STRETCHES,     /* how many have counted as a step each */
+    STRETCH_NS,    /* length of the last of them */
 };
-_Static_assert((int)HAS_UNTOLD < (int)LOG_MEMORY, "places of reading->memory");
+_Static_assert((int)STRETCH_NS < (int)LOG_MEMORY, "places of reading->memory");
 
-/* What begins a stretch of training. */
-enum { BY_START = 1, BY_END_OF_EVALUATION };
+/* What is known of the run: bits of memory[FLAGS]. */
+enum {
+    HAS_BLOCKS = 1,
+    IN_BLOCK = 2,
+    HAS_EPOCHS = 4,
+    IN_EPOCH = 8,
+    HAS_EVALUATIONS = 16, /* eval_start came */
+    IN_EVALUATION = 32,
+    IS_NUMBERED = 64,        /* lines tell how many steps, samples or tokens it has come to */
+    IS_BLOCK_NUMBERED = 128, /* the current block's numbers are samples or tokens, no epochs */
+    AFTER_EVALUATION = 256,  /* an evaluation began the stretch that goes on, by its end */
+    IS_START_KNOWN = 1024,   /* a block has told how many steps there were before */
+    IS_LENGTH_LOST = 512,    /* some of the training that is not told yet has no times */
+};
 
 /* One line. */
 struct mlperf_line {
@@ -113,9 +126,21 @@ static bool take_member(struct log_text object, const char *name, int64_t *numbe
     return true;
 }
 
-/* The step that a count of tokens, samples or steps stands for. The first one tells which it is:
+static bool has_flag(const struct log_reading *reading, int flag)
+{
+    return (reading->memory[FLAGS] & flag) != 0;
+}
+
+static void set_flag(struct log_reading *reading, int flag, bool is_set)
+{
+    int64_t *flags = &reading->memory[FLAGS];
+
+    *flags = is_set ? *flags | flag : *flags & ~(int64_t)flag;
+}
+
+/* The steps that a count of tokens, samples or steps stands for. The first one tells which it is:
  * what one step of it divides. */
-static int64_t step_at(struct log_reading *reading, int64_t count)
+static int64_t steps_of_count(struct log_reading *reading, int64_t count)
 {
     int64_t batch = reading->memory[BATCH], tokens = batch * reading->memory[SEQUENCE];
 
@@ -126,13 +151,79 @@ static int64_t step_at(struct log_reading *reading, int64_t count)
     return reading->memory[UNIT] > 0 ? count / reading->memory[UNIT] : 0;
 }
 
-static void tell_step(struct log_reading *reading, struct job_event *event)
+/* How many steps had been made by then; false: the line does not tell. */
+static bool take_steps(struct log_reading *reading, const struct mlperf_line *line, int64_t *steps)
 {
-    if (event->step <= 0)
+    int64_t batch = reading->memory[BATCH];
+    bool is_told = take_member(line->metadata, "\"step_num\": ", steps);
+
+    if (!is_told && batch > 0 && take_member(line->metadata, "\"samples_count\": ", steps)) {
+        *steps /= batch;
+        is_told = true;
+    }
+    if (!is_told && has_flag(reading, IS_BLOCK_NUMBERED) &&
+        (take_member(line->metadata, "\"epoch_num\": ", steps) ||
+         take_member(line->metadata, "\"first_epoch_num\": ", steps))) {
+        *steps = steps_of_count(reading, *steps);
+        is_told = true;
+    }
+    if (is_told)
+        set_flag(reading, IS_NUMBERED, true);
+    return is_told;
+}
+
+/* No line has told of them as steps so far: what counted as such does so no more. */
+static void forget_stretches(struct log_reading *reading)
+{
+    struct job_event event = job_event_of(JOB_STEPS_ANEW);
+
+    if (reading->memory[STRETCHES] == 0)
         return;
-    if (event->step != reading->memory[LAST_STEP] + 1)
-        event->each_ns = JOB_NOT_KNOWN; /* it is that of the last of them only */
-    reading->memory[LAST_STEP] = event->step;
+    reading->memory[STRETCHES] = 0;
+    set_flag(reading, IS_LENGTH_LOST, true);
+    job_add(reading->job, &event);
+}
+
+/* A block that one line told of in one piece: its steps, or those told before were of others. */
+static void note_block(struct log_reading *reading, int64_t count, int64_t length_ns)
+{
+    int64_t *memory = reading->memory;
+
+    memory[BLOCK_STEPS] = memory[BLOCK_STEPS] == 0 || memory[BLOCK_STEPS] == count ? count : -1;
+    memory[BLOCK_NS] = length_ns;
+}
+
+/* So many steps had been made by then; lines that tell no more than is known count for nothing:
+ * blocks name the steps that they began with, too, and evaluations may come long after. `event`
+ * holds what the line tells of one step. */
+static void tell_steps(struct log_reading *reading, struct job_event *event, int64_t steps)
+{
+    int64_t *memory = reading->memory;
+    bool goes_on = memory[TRAINS_FROM] > 0;
+    int64_t length_ns = memory[UNTOLD_NS];
+
+    if (steps <= memory[STEPS])
+        return;
+    forget_stretches(reading);
+    event->step = steps;
+    event->is_length_loose = true;
+    if (memory[STEPS] > 0 || has_flag(reading, IS_START_KNOWN) || event->each_ns == JOB_NOT_KNOWN)
+        event->count = steps - memory[STEPS];
+    if (goes_on && event->time_ns != JOB_NOT_KNOWN && event->time_ns > memory[TRAINS_FROM])
+        length_ns += event->time_ns - memory[TRAINS_FROM];
+    if (!goes_on && memory[ENDED_AT] > 0)
+        event->time_ns = memory[ENDED_AT];
+    if (!goes_on && length_ns > 0)
+        note_block(reading, event->count, length_ns);
+    if (event->count > 1 || (event->count == 1 && event->each_ns == JOB_NOT_KNOWN))
+        event->each_ns = length_ns > 0 && !has_flag(reading, IS_LENGTH_LOST)
+                             ? length_ns / event->count
+                             : JOB_NOT_KNOWN;
+    memory[STEPS] = steps;
+    memory[UNTOLD_NS] = 0;
+    set_flag(reading, IS_LENGTH_LOST, false);
+    if (goes_on)
+        memory[TRAINS_FROM] = event->time_ns == JOB_NOT_KNOWN ? 0 : event->time_ns;
     job_add(reading->job, event);
 }
 
@@ -141,24 +232,28 @@ static void read_stats(struct log_reading *reading, const struct mlperf_line *li
 {
     struct job_event event = event_of(reading, line, JOB_STEP);
     struct log_text rest;
-    int64_t count, length_ns;
+    int64_t steps, length_ns;
 
     if (log_find(line->value, "\"validation_step_time\": ", &rest) &&
         log_take_length(&rest, ns_per_second, &length_ns)) {
         reading->memory[VALIDATION_NS] += length_ns;
+        tell(reading, line, JOB_SIGN_OF_LIFE);
         return;
     }
     if (!log_find(line->value, "\"train_step_timing in s\": ", &rest) &&
-        !log_find(line->value, "\"train_step_time\": ", &rest))
+        !log_find(line->value, "\"train_step_time\": ", &rest)) {
+        tell(reading, line, JOB_SIGN_OF_LIFE);
         return;
+    }
     (void)log_take_length(&rest, ns_per_second, &event.each_ns);
-    event.is_length_loose = true;
     if (log_find(line->value, "loss\": ", &rest))
         (void)log_take_real(&rest, false, &event.loss);
-    event.step = take_member(line->metadata, "\"step\": ", &count) ? step_at(reading, count)
-                                                                   : reading->memory[LAST_STEP] + 1;
-    reading->memory[HAS_STEPS] = 1;
-    tell_step(reading, &event);
+    if (take_member(line->metadata, "\"step\": ", &steps))
+        steps = steps_of_count(reading, steps);
+    else if (!take_steps(reading, line, &steps))
+        steps = reading->memory[STEPS] + 1;
+    set_flag(reading, IS_NUMBERED, true);
+    tell_steps(reading, &event, steps);
 }
 
 /* "train_loss" after so many samples. */
@@ -166,36 +261,49 @@ static void read_loss(struct log_reading *reading, const struct mlperf_line *lin
 {
     struct job_event event = event_of(reading, line, JOB_STEP);
     struct log_text value = line->value;
-    int64_t count;
+    int64_t steps;
 
-    if (!take_member(line->metadata, "\"samples_count\": ", &count))
-        return;
     (void)log_take_real(&value, false, &event.loss);
-    event.step = step_at(reading, count);
-    reading->memory[HAS_STEPS] = 1;
-    tell_step(reading, &event);
+    if (take_steps(reading, line, &steps))
+        tell_steps(reading, &event, steps);
 }
 
-static void begin_stretch(struct log_reading *reading, const struct mlperf_line *line, int by)
+static void start_stretch(struct log_reading *reading, const struct mlperf_line *line)
 {
-    reading->memory[STRETCH] = line->time_ns > 0 ? by : 0;
-    reading->memory[STRETCH_AT_NS] = line->time_ns;
+    reading->memory[TRAINS_FROM] = line->time_ns;
+    set_flag(reading, AFTER_EVALUATION, false);
+    if (line->time_ns == 0)
+        set_flag(reading, IS_LENGTH_LOST, true);
+}
+
+static void stop_stretch(struct log_reading *reading, const struct mlperf_line *line)
+{
+    int64_t *memory = reading->memory;
+
+    if (memory[TRAINS_FROM] == 0)
+        return;
+    if (line->time_ns == 0)
+        set_flag(reading, IS_LENGTH_LOST, true);
+    else if (line->time_ns > memory[TRAINS_FROM])
+        memory[UNTOLD_NS] += line->time_ns - memory[TRAINS_FROM];
+    memory[ENDED_AT] = line->time_ns;
+    memory[TRAINS_FROM] = 0;
 }
 
 /* Where no line tells which steps were made, a stretch of training between evaluations, or the ends
  * of blocks or epochs, counts as one. What little lies between the last evaluation and the end of
  * its block is none. */
-static void end_stretch(struct log_reading *reading, const struct mlperf_line *line,
-                        bool is_evaluation)
+static void count_stretch(struct log_reading *reading, const struct mlperf_line *line,
+                          bool is_evaluation)
 {
     struct job_event event = event_of(reading, line, JOB_STEP);
     int64_t *memory = reading->memory;
-    int64_t length_ns = line->time_ns - memory[STRETCH_AT_NS];
-    int64_t by = memory[STRETCH];
+    int64_t length_ns = memory[UNTOLD_NS];
+    bool is_rest = has_flag(reading, AFTER_EVALUATION) && !is_evaluation &&
+                   length_ns < memory[STRETCH_NS] / 20;
 
-    memory[STRETCH] = 0;
-    if (!by || memory[HAS_STEPS] || memory[IS_NUMBERED] || length_ns <= 0 ||
-        (by == BY_END_OF_EVALUATION && !is_evaluation && length_ns < memory[STRETCH_NS] / 20))
+    memory[UNTOLD_NS] = 0;
+    if (length_ns == 0 || has_flag(reading, IS_LENGTH_LOST) || is_rest)
         return;
     if (memory[STRETCHES] == 0) {
         event.kind = JOB_UNNUMBERED;
@@ -205,101 +313,195 @@ static void end_stretch(struct log_reading *reading, const struct mlperf_line *l
     event.step = ++memory[STRETCHES];
     event.count = 1;
     event.each_ns = memory[STRETCH_NS] = length_ns;
+    event.is_length_loose = true;
     job_add(reading->job, &event);
 }
 
-/* Does the block count in samples or tokens, and not in epochs? */
-static bool is_numbered(const int64_t *memory, const struct mlperf_line *line)
-{
-    int64_t batch = memory[BATCH], count;
-
-    if (memory[UNIT] > 1 || take_member(line->metadata, "\"samples_count\": ", &count))
-        return batch > 0;
-    return batch > 1 && memory[BLOCK_LONG] >= batch && memory[BLOCK_LONG] % batch == 0 &&
-           memory[BLOCK_AT] % batch == 0;
-}
-
-/* So many samples or tokens had been trained on by then. */
-static void tell_steps_until(struct log_reading *reading, const struct mlperf_line *line,
-                             int64_t count)
+/* Training that no line will tell the steps of any more. That of the last block, where each one
+ * before it had as many steps, and the last took about as long; else what lies behind the block's
+ * last step. */
+static void tell_last_block(struct log_reading *reading, const struct mlperf_line *line)
 {
     struct job_event event = event_of(reading, line, JOB_STEP);
     int64_t *memory = reading->memory;
+    int64_t tolerance_ns = memory[BLOCK_NS] / 10;
 
-    event.step = step_at(reading, count);
-    if (memory[HAS_STEPS] || event.step <= memory[LAST_STEP])
+    if (memory[BLOCK_STEPS] > 0 && !has_flag(reading, IS_LENGTH_LOST) &&
+        memory[UNTOLD_NS] >= memory[BLOCK_NS] - tolerance_ns &&
+        memory[UNTOLD_NS] <= memory[BLOCK_NS] + tolerance_ns)
+        tell_steps(reading, &event, memory[STEPS] + memory[BLOCK_STEPS]);
+    memory[UNTOLD_NS] = 0;
+}
+
+/* Training stands still here. */
+static void read_pause(struct log_reading *reading, const struct mlperf_line *line,
+                       bool is_evaluation)
+{
+    struct job_event event = event_of(reading, line, JOB_STEP);
+    int64_t steps;
+    bool is_told = take_steps(reading, line, &steps);
+
+    stop_stretch(reading, line);
+    if (is_told && steps > reading->memory[STEPS])
+        tell_steps(reading, &event, steps);
+    else if (!has_flag(reading, IS_NUMBERED))
+        count_stretch(reading, line, is_evaluation);
+}
+
+/* Training goes on: an evaluation that has not ended yet holds it up no longer. */
+static void end_open_evaluation(struct log_reading *reading, const struct mlperf_line *line)
+{
+    if (!has_flag(reading, IN_EVALUATION))
         return;
-    if (memory[LAST_STEP] == 0)
-        event.count = event.step;
-    tell_step(reading, &event);
+    set_flag(reading, IN_EVALUATION, false);
+    tell(reading, line, JOB_EVALUATION_END);
+}
+
+/* Does the block count in samples or tokens, and not in epochs? */
+static bool is_block_numbered(const int64_t *memory)
+{
+    int64_t batch = memory[BATCH];
+
+    return memory[UNIT] > 1 || (batch > 1 && memory[BLOCK_LONG] >= batch &&
+                                memory[BLOCK_LONG] % batch == 0 && memory[BLOCK_AT] % batch == 0);
+}
+
+/* The run goes on from a checkpoint: so many steps are in it. */
+static void tell_restored(struct log_reading *reading, const struct mlperf_line *line,
+                          int64_t steps)
+{
+    struct job_event event = event_of(reading, line, JOB_TRAINING);
+
+    event.time_ns = JOB_NOT_KNOWN; /* run_start told it */
+    event.step = steps;
+    reading->memory[STEPS] = steps;
+    job_add(reading->job, &event);
 }
 
 static void read_block_start(struct log_reading *reading, const struct mlperf_line *line)
 {
+    struct job_event event = event_of(reading, line, JOB_STEP);
     int64_t *memory = reading->memory;
+    bool is_first = !has_flag(reading, HAS_BLOCKS) && memory[STEPS] == 0 && memory[ENDED_AT] == 0;
+    int64_t steps;
 
     tell(reading, line, JOB_SIGN_OF_LIFE);
-    memory[HAS_EVALUATION] = memory[VALIDATION_NS] = memory[BLOCK_LONG] = 0;
+    end_open_evaluation(reading, line);
+    if (has_flag(reading, IN_BLOCK))
+        stop_stretch(reading, line);
+    memory[VALIDATION_NS] = memory[BLOCK_AT] = memory[BLOCK_LONG] = 0;
     (void)take_member(line->metadata, "\"first_epoch_num\": ", &memory[BLOCK_AT]);
     (void)take_member(line->metadata, "\"epoch_count\": ", &memory[BLOCK_LONG]);
-    (void)take_member(line->metadata, "\"samples_count\": ", &memory[BLOCK_AT]);
-    memory[IS_NUMBERED] = is_numbered(memory, line);
-    if (memory[HAS_UNTOLD] && memory[IS_NUMBERED])
-        tell_steps_until(reading, line, memory[BLOCK_AT]);
-    memory[HAS_UNTOLD] = 0;
-    begin_stretch(reading, line, BY_START);
+    set_flag(reading, IS_BLOCK_NUMBERED, is_block_numbered(memory));
+    if (has_flag(reading, IS_BLOCK_NUMBERED) && memory[BLOCK_LONG] > 0)
+        (void)steps_of_count(reading, memory[BLOCK_LONG]);
+    if (take_steps(reading, line, &steps)) {
+        if (is_first && steps > 0)
+            tell_restored(reading, line, steps);
+        else if (!is_first)
+            tell_steps(reading, &event, steps);
+        set_flag(reading, IS_START_KNOWN, true);
+    }
+    set_flag(reading, HAS_BLOCKS | IN_BLOCK, true);
+    start_stretch(reading, line);
 }
 
-/* What of the block no line has told of as a step. */
 static void read_block_stop(struct log_reading *reading, const struct mlperf_line *line)
 {
     struct job_event event = event_of(reading, line, JOB_STEP);
-    int64_t *memory = reading->memory;
-    int64_t count = memory[BLOCK_AT] + memory[BLOCK_LONG];
-    bool has_samples = take_member(line->metadata, "\"samples_count\": ", &count);
+    const int64_t *memory = reading->memory;
+    int64_t begin;
 
-    event.step = 0;
-    if (!memory[HAS_STEPS] && !has_samples && memory[BLOCK_LONG] == 0 &&
-        take_member(line->metadata, "\"first_epoch_num\": ", &count)) {
-        memory[HAS_UNTOLD] = 1;
-        memory[STRETCH] = 0;
-        tell(reading, line, JOB_SIGN_OF_LIFE);
-        return;
-    }
-    if (memory[HAS_STEPS])
-        event.step = has_samples && memory[UNIT] ? count / memory[UNIT] : 0;
-    else if (memory[IS_NUMBERED])
-        event.step = step_at(reading, count);
-    if (event.step > memory[LAST_STEP]) {
-        if (memory[LAST_STEP] == 0 && memory[IS_NUMBERED])
-            event.count = event.step - memory[BLOCK_AT] / memory[UNIT];
-        tell_step(reading, &event);
-    }
-    end_stretch(reading, line, false);
+    if (memory[BLOCK_LONG] == 0 && take_member(line->metadata, "\"first_epoch_num\": ", &begin))
+        stop_stretch(reading, line); /* the next block will tell what it came to */
+    else
+        read_pause(reading, line, false);
+    if (has_flag(reading, IS_BLOCK_NUMBERED) && memory[BLOCK_LONG] > 0)
+        tell_steps(reading, &event, steps_of_count(reading, memory[BLOCK_AT] + memory[BLOCK_LONG]));
+    set_flag(reading, IN_BLOCK, false);
     tell(reading, line, JOB_SIGN_OF_LIFE);
 }
 
 static void read_epoch_start(struct log_reading *reading, const struct mlperf_line *line)
 {
     tell(reading, line, JOB_SIGN_OF_LIFE);
-    begin_stretch(reading, line, BY_START);
+    end_open_evaluation(reading, line);
+    set_flag(reading, HAS_EPOCHS | IN_EPOCH, true);
+    if (!has_flag(reading, IN_BLOCK))
+        start_stretch(reading, line);
 }
 
 static void read_epoch_stop(struct log_reading *reading, const struct mlperf_line *line)
 {
-    end_stretch(reading, line, false);
+    if (!has_flag(reading, IN_BLOCK))
+        read_pause(reading, line, false);
+    set_flag(reading, IN_EPOCH, false);
     tell(reading, line, JOB_SIGN_OF_LIFE);
+}
+
+static void read_evaluation_start(struct log_reading *reading, const struct mlperf_line *line)
+{
+    if (has_flag(reading, IN_EVALUATION))
+        return; /* another rank says so too */
+    read_pause(reading, line, true);
+    if (!has_flag(reading, IN_BLOCK))
+        tell_last_block(reading, line);
+    set_flag(reading, HAS_EVALUATIONS | IN_EVALUATION, true);
+    tell(reading, line, JOB_EVALUATION_BEGIN);
+}
+
+/* An evaluation whose length no line tells: the block or stretch around it holds that. */
+static void tell_untold_evaluation(struct log_reading *reading, const struct mlperf_line *line)
+{
+    struct job_event event = event_of(reading, line, JOB_EVALUATION_END);
+
+    event.is_in_steps = true;
+    job_add(reading->job, &event);
+}
+
+/* An evaluation of which no line told the start: its length is that of its steps, if those are
+ * told. */
+static void read_lone_evaluation_end(struct log_reading *reading, const struct mlperf_line *line)
+{
+    struct job_event event = event_of(reading, line, JOB_EVALUATION_END);
+    int64_t *memory = reading->memory;
+
+    if (has_flag(reading, HAS_EVALUATIONS))
+        return; /* another rank has said so */
+    if (memory[VALIDATION_NS] == 0) {
+        tell_untold_evaluation(reading, line);
+        return;
+    }
+    event.each_ns = memory[VALIDATION_NS];
+    if (memory[TRAINS_FROM] > 0)
+        memory[TRAINS_FROM] += memory[VALIDATION_NS];
+    memory[VALIDATION_NS] = 0;
+    job_add(reading->job, &event);
 }
 
 static void read_evaluation_end(struct log_reading *reading, const struct mlperf_line *line)
 {
-    struct job_event event = event_of(reading, line, JOB_EVALUATION_END);
+    bool has_blocks = has_flag(reading, HAS_BLOCKS), has_epochs = has_flag(reading, HAS_EPOCHS);
 
-    if (!reading->memory[HAS_EVALUATION] && reading->memory[VALIDATION_NS] > 0)
-        event.each_ns = reading->memory[VALIDATION_NS];
-    reading->memory[VALIDATION_NS] = reading->memory[HAS_EVALUATION] = 0;
-    job_add(reading->job, &event);
-    begin_stretch(reading, line, BY_END_OF_EVALUATION);
+    if (!has_flag(reading, IN_EVALUATION)) {
+        read_lone_evaluation_end(reading, line);
+        return;
+    }
+    end_open_evaluation(reading, line);
+    if (has_blocks ? has_flag(reading, IN_BLOCK) : !has_epochs || has_flag(reading, IN_EPOCH)) {
+        start_stretch(reading, line);
+        set_flag(reading, AFTER_EVALUATION, true);
+    }
+}
+
+/* "eval_accuracy": where no line tells of evaluations but this one, it ends one whose length is not
+ * known. */
+static void read_accuracy(struct log_reading *reading, const struct mlperf_line *line)
+{
+    if (has_flag(reading, HAS_EVALUATIONS) || reading->memory[VALIDATION_NS] > 0)
+        tell(reading, line, JOB_SIGN_OF_LIFE);
+    else
+        tell_untold_evaluation(reading, line);
 }
 
 static void read_run_stop(struct log_reading *reading, const struct mlperf_line *line)
@@ -307,7 +509,8 @@ static void read_run_stop(struct log_reading *reading, const struct mlperf_line 
     struct job_event event = event_of(reading, line, JOB_END);
     struct log_text rest;
 
-    end_stretch(reading, line, false);
+    read_pause(reading, line, false);
+    tell_last_block(reading, line);
     if (log_find(line->metadata, "\"aborted\"", &rest)) {
         event.kind = JOB_STOP;
         event.text = "run_stop: aborted";
@@ -325,24 +528,15 @@ static void read_start(struct log_reading *reading, const struct mlperf_line *li
 static void read_run_start(struct log_reading *reading, const struct mlperf_line *line)
 {
     struct job_event event = event_of(reading, line, JOB_TRAINING);
+    int64_t *memory = reading->memory;
 
-    if (reading->memory[STARTS] > 1)
-        event.devices = reading->memory[STARTS];
-    reading->memory[STARTS] = reading->memory[LAST_STEP] = 0;
-    reading->memory[STRETCHES] = reading->memory[IS_NUMBERED] = 0;
+    if (memory[STARTS] > 1)
+        event.devices = memory[STARTS];
+    for (int place = 0; place < LOG_MEMORY; place++)
+        if (place != BATCH && place != SEQUENCE)
+            memory[place] = 0;
     job_add(reading->job, &event);
-    begin_stretch(reading, line, BY_START);
-}
-
-static void read_evaluation_start(struct log_reading *reading, const struct mlperf_line *line)
-{
-    int64_t count;
-
-    reading->memory[HAS_EVALUATION] = 1;
-    if (reading->memory[IS_NUMBERED] && take_member(line->metadata, "\"epoch_num\": ", &count))
-        tell_steps_until(reading, line, count);
-    end_stretch(reading, line, true);
-    tell(reading, line, JOB_EVALUATION_BEGIN);
+    start_stretch(reading, line);
 }
 
 static void read_batch(struct log_reading *reading, const struct mlperf_line *line)
@@ -373,6 +567,7 @@ static const struct {
     {"epoch_stop", read_epoch_stop},
     {"eval_start", read_evaluation_start},
     {"eval_stop", read_evaluation_end},
+    {"eval_accuracy", read_accuracy},
     {"run_stop", read_run_stop},
     {"global_batch_size", read_batch},
     {"max_sequence_length", read_sequence},
@@ -403,6 +598,7 @@ const struct log_format mlperf_log_format = {
     .name = "mlperf",
     .summary = "MLPerf's ':::MLLOG {...}' lines, as NeMo and MaxText write them",
     .recognises = recognises_line,
+    .tells_starts = true,
     .read = read_line,
     .words = line_words,
 };

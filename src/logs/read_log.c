@@ -244,6 +244,7 @@ static void read_line(struct log_walk *walk, struct log_text line)
         return;
     }
     settle_format(walk, line);
+    walk->reading.tells_starts = walk->outcome->format && walk->outcome->format->tells_starts;
     if (walk->outcome->format)
         use = read_wrapped(walk, line);
     if (use == LOG_LINE_NONE)
