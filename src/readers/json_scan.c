@@ -64,7 +64,21 @@ const char *scan_escaped_string(struct json_scan *scan, const char *start, const
     return at + 1;
 }
 
-/* `at` is behind a ','. Whether a key and its ':' follow; keys of profilers are not long. */
+enum { LONGEST_BARE_KEY = 16 };
+
+/* Behind the word that a key without its opening quote is; `at` itself where there is no word. */
+static const char *bare_key_end(const char *at, const char *limit)
+{
+    const char *start = at;
+
+    while (at < limit && at - start < LONGEST_BARE_KEY &&
+           ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == '_'))
+        at++;
+    return at;
+}
+
+/* `at` is behind a ','. Whether a key and its ':' follow; keys of profilers are not long. Of a
+ * short one the opening quote may be missing. */
 static enum json_sight sight_key(const char *at, const char *limit)
 {
     const char *end;
@@ -72,8 +86,12 @@ static enum json_sight sight_key(const char *at, const char *limit)
     at = scan_space(at);
     if (at >= limit)
         return SIGHT_CUT;
-    if (*at != '"')
-        return SIGHT_NO;
+    if (*at != '"') {
+        end = bare_key_end(at, limit);
+        if (limit - end < 2)
+            return SIGHT_CUT;
+        return end > at && end[0] == '"' && end[1] == ':' ? SIGHT_YES : SIGHT_NO;
+    }
     for (end = at + 1; end < limit && end - at < 64 && *end != '"'; end++)
         ;
     if (end >= limit)
@@ -122,7 +140,6 @@ static const char *scan_tolerant_string(struct json_scan *scan, const char *star
             break;
         if (sight == SIGHT_YES) {
             *slice = (struct json_slice){start, (uint32_t)(at - start), true, false};
-            scan->used_tolerance = true;
             return at + 1;
         }
     }
@@ -169,6 +186,33 @@ static const char *scan_word(struct json_scan *scan, const char *at, struct json
     return at;
 }
 
+/* What stands in the place of a value, without quotes, up to what looks like its end: a number or
+ * word, also a text with spaces, a number with a decimal comma, or nothing. */
+static const char *scan_bare_text(struct json_scan *scan, const char *at, struct json_slice *slice)
+{
+    const char *start = at;
+    const char *end = at; /* of the text without the spaces behind it */
+
+    for (; at < scan->limit && *at != '"' && *at != '{'; at++) {
+        enum json_sight sight = SIGHT_NO;
+
+        if (*at == ',' || *at == '}')
+            sight = sight_value_end(at, scan->limit);
+        if (sight == SIGHT_CUT)
+            return scan_fail(scan, scan->limit, "the end of a value");
+        if (sight == SIGHT_YES) {
+            *slice = (struct json_slice){.text = start, .length = (uint32_t)(end - start)};
+            for (; start < end && *start != ',' && (unsigned char)*start > ' '; start++)
+                ;
+            scan->filled_hole |= start < end || slice->length == 0;
+            return at;
+        }
+        if ((unsigned char)*at > ' ')
+            end = at + 1;
+    }
+    return scan_fail(scan, at, "a value");
+}
+
 /* The next bracket, brace or quote at or behind `at`; at or past the limit where there is none. */
 static inline const char *find_bracket_or_quote(const char *at, const char *limit)
 {
@@ -196,6 +240,29 @@ static inline const char *find_bracket_or_quote(const char *at, const char *limi
     return at;
 }
 
+/* Whether the text behind a quote looks as it does behind a string in an array. */
+static bool ends_element(const char *at)
+{
+    at = scan_space(at);
+    if (*at != ']' && *at != '}')
+        return *at == ',' || *at == ':';
+    at = scan_space(at + 1);
+    return *at == ',' || *at == ']' || *at == '}';
+}
+
+/* A string inside an array, whatever quotes and backslashes are in it; `at` is behind the opening
+ * quote. */
+static const char *scan_tolerant_element(struct json_scan *scan, const char *at)
+{
+    for (; at < scan->limit; at++) {
+        if (*at == '"' && at[-1] != '\\' && ends_element(at + 1))
+            return at + 1;
+        if (*at == '{' && json_event_start(at, scan->limit) == SIGHT_YES)
+            return scan_fail(scan, at, "the end of a string");
+    }
+    return scan_fail(scan, scan->limit, "the end of a string");
+}
+
 static const char *scan_nested(struct json_scan *scan, const char *at, struct json_slice *slice)
 {
     const char *start = at;
@@ -208,7 +275,8 @@ static const char *scan_nested(struct json_scan *scan, const char *at, struct js
         if (at >= scan->limit)
             return scan_fail(scan, scan->limit, "the end of an array or object");
         if (*at == '"') {
-            at = scan_string(scan, at + 1, &inner);
+            at = scan->is_tolerant ? scan_tolerant_element(scan, at + 1)
+                                   : scan_string(scan, at + 1, &inner);
             if (!at)
                 return NULL;
             continue;
@@ -230,7 +298,19 @@ const char *scan_value(struct json_scan *scan, const char *at, struct json_slice
                                  : scan_string(scan, at + 1, slice);
     if (*at == '{' || *at == '[')
         return scan_nested(scan, at, slice);
-    return scan_word(scan, at, slice);
+    return scan->is_tolerant ? scan_bare_text(scan, at, slice) : scan_word(scan, at, slice);
+}
+
+const char *scan_bare_key(struct json_scan *scan, const char *at, struct json_slice *key)
+{
+    const char *end = bare_key_end(at, scan->limit);
+    bool is_missing = *at == ',' || *at == '}'; /* a comma too many: its value is missing, too */
+
+    *key = (struct json_slice){.text = at, .length = (uint32_t)(end - at)};
+    if (!scan->is_tolerant || (!is_missing && (end == at || end[0] != '"' || end[1] != ':')))
+        return scan_fail(scan, at, "a key in quotes");
+    scan->filled_hole = true;
+    return is_missing ? at : scan_space(end + 2);
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -340,6 +420,21 @@ bool slice_fraction(const struct json_slice *slice, double *value)
     text[slice->length] = '\0';
     *value = strtod(text, NULL);
     return true;
+}
+
+bool slice_comma_fraction(const struct json_slice *slice, double *value)
+{
+    char text[64];
+    struct json_slice dotted = {.text = text, .length = slice->length};
+    char *comma;
+
+    if (slice->length >= sizeof text)
+        return false;
+    memcpy(text, slice->text, slice->length);
+    comma = memchr(text, ',', slice->length);
+    if (comma)
+        *comma = '.';
+    return slice_fraction(&dotted, value);
 }
 
 /* ---- strings -------------------------------------------------------------------------------- */

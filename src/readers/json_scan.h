@@ -23,11 +23,14 @@ struct json_scan {
     const char *limit;
     const char *failed_at;
     const char *expected;
-    bool is_tolerant; /* a value may be a string with quotes and backslashes that are not escaped */
-    bool used_tolerance; /* set where there was such a string */
+    /* A string may have quotes and backslashes that nobody escaped, and a value may be missing, be
+     * text without quotes, or have a comma for its decimal point. */
+    bool is_tolerant;
+    bool filled_hole; /* set where one of the latter was so */
 };
 
-/* A piece of the text: a string without its quotes, or a number or word as written. */
+/* A piece of the text: a string without its quotes, or a number or word as written. A missing value
+ * (tolerant only) is no string and has no length. */
 struct json_slice {
     const char *text;
     uint32_t length;
@@ -95,11 +98,14 @@ static inline const char *scan_string(struct json_scan *scan, const char *at,
  * first character. */
 const char *scan_value(struct json_scan *scan, const char *at, struct json_slice *slice);
 
+/* A key that does not begin with a quote, for scan_key: fails where that is not allowed. */
+const char *scan_bare_key(struct json_scan *scan, const char *at, struct json_slice *key);
+
 /* `{ "key": ` and `, "key": `: the place of the value. `at` is at the opening quote of the key. */
 static inline const char *scan_key(struct json_scan *scan, const char *at, struct json_slice *key)
 {
     if (*at != '"')
-        return scan_fail(scan, at, "a key in quotes");
+        return scan_bare_key(scan, at, key);
     at = scan_string(scan, at + 1, key);
     if (!at)
         return NULL;
@@ -187,6 +193,15 @@ bool slice_nanoseconds(const struct json_slice *slice, int64_t *nanoseconds);
 
 /* As strtod. */
 bool slice_fraction(const struct json_slice *slice, double *value);
+
+/* The same, where a comma may stand for the decimal point. */
+bool slice_comma_fraction(const struct json_slice *slice, double *value);
+
+/* True for the missing value of a tolerant scan. */
+static inline bool slice_is_missing(const struct json_slice *slice)
+{
+    return slice->length == 0 && !slice->is_string;
+}
 
 /* Writes the string with its escapes resolved to `to` ([length] bytes are enough); returns how long
  * it is. */

@@ -100,8 +100,8 @@ bool copy_trace_text(const char *path, const struct trace_text_sink *sink,
     copying.store.builder = &copying.builder;
     json_window_init(&copying.window, &input, 0);
     copy_text(&copying);
-    loss->damaged_events =
-        copying.builder.read.damaged_events + copying.builder.read.replaced_names;
+    loss->damaged_events = copying.builder.read.damaged_events +
+                           copying.builder.read.replaced_names + copying.builder.read.mended_events;
     torch_store_clear(&copying.store);
     trace_builder_clear(&copying.builder);
     return copying.has_events ||

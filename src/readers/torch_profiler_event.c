@@ -104,7 +104,8 @@ static inline const char *skip_value(struct json_scan *scan, const char *at)
     unsigned count;
     const char *end = scan_digits(at, &value, &count);
 
-    return count && is_number_end(*end) ? end : scan_value(scan, at, &ignored);
+    return count && is_number_end(*end) && !scan->is_tolerant ? end
+                                                              : scan_value(scan, at, &ignored);
 }
 
 /* An integer; `is_one` tells whether the value is one that fits. */
@@ -179,9 +180,10 @@ static const char *scan_fraction(struct json_scan *scan, const char *at, struct 
                  powers[decimals];
         end += 1 + decimals;
     }
-    if (!count || count > 7 || !is_number_end(*end)) { /* 7 and 8 digits are exact in a double */
+    /* 7 and 8 digits are exact in a double */
+    if (!count || count > 7 || !is_number_end(*end) || scan->is_tolerant) {
         end = scan_value(scan, at, &slice);
-        if (!end || !slice_fraction(&slice, &number))
+        if (!end || !slice_comma_fraction(&slice, &number))
             return end;
     }
     event->fractions[arg - ARG_OCCUPANCY] = (float)number;
@@ -234,9 +236,12 @@ static inline const char *scan_arg(struct json_scan *scan, const char *at,
     event->has_args &= ~((uint32_t)1 << arg);
     if (arg < ARG_OCCUPANCY)
         at = scan_integer(scan, at, &event->numbers[arg], &is_one);
-    else if (arg >= ARG_INPUT_DIMS)
-        at = scan_value(scan, at, &event->texts[arg - ARG_INPUT_DIMS]);
-    else if (arg >= ARG_GRID)
+    else if (arg >= ARG_INPUT_DIMS) {
+        struct json_slice *text = &event->texts[arg - ARG_INPUT_DIMS];
+
+        at = scan_value(scan, at, text);
+        is_one = at && !slice_is_missing(text);
+    } else if (arg >= ARG_GRID)
         return scan_triple(scan, at, event, arg);
     else
         return scan_fraction(scan, at, event, arg);
@@ -295,12 +300,14 @@ static inline const char *scan_phase(struct json_scan *scan, const char *at,
     return at;
 }
 
-/* A number or text, kept as written. */
+/* A number or text, kept as written; `bit` of the event says that there is one. */
 static inline const char *scan_text(struct json_scan *scan, const char *at,
-                                    struct json_slice *slice)
+                                    struct torch_event *event, struct json_slice *slice,
+                                    uint32_t bit)
 {
     unsigned digits;
 
+    event->has |= bit;
     if (*at == '"' && !scan->is_tolerant)
         return scan_string(scan, at + 1, slice);
     digits = count_digits(load_8_bytes(at));
@@ -308,7 +315,10 @@ static inline const char *scan_text(struct json_scan *scan, const char *at,
         *slice = (struct json_slice){.text = at, .length = digits};
         return at + digits;
     }
-    return scan_value(scan, at, slice);
+    at = scan_value(scan, at, slice);
+    if (at && slice_is_missing(slice))
+        event->has &= ~bit;
+    return at;
 }
 
 static inline const char *scan_field(struct json_scan *scan, const char *at,
@@ -318,17 +328,13 @@ static inline const char *scan_field(struct json_scan *scan, const char *at,
     case FIELD_PHASE:
         return scan_phase(scan, at, event);
     case FIELD_CATEGORY:
-        event->has |= HAS_CATEGORY;
-        return scan_text(scan, at, &event->category);
+        return scan_text(scan, at, event, &event->category, HAS_CATEGORY);
     case FIELD_NAME:
-        event->has |= HAS_NAME;
-        return scan_text(scan, at, &event->name);
+        return scan_text(scan, at, event, &event->name, HAS_NAME);
     case FIELD_PID:
-        event->has |= HAS_PID;
-        return scan_text(scan, at, &event->pid);
+        return scan_text(scan, at, event, &event->pid, HAS_PID);
     case FIELD_TID:
-        event->has |= HAS_TID;
-        return scan_text(scan, at, &event->tid);
+        return scan_text(scan, at, event, &event->tid, HAS_TID);
     case FIELD_TS:
         event->has &= ~(uint32_t)HAS_START_OVERFLOW;
         return scan_time(scan, at, &event->start_ns, &event->has, HAS_START);

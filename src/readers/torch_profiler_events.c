@@ -1,8 +1,8 @@
 /* The array of events of a trace, or a piece of it: one after the other, past what is damaged.
  *
  * An event that is no JSON is read again by a more tolerant rule (profilers write names with quotes
- * and backslashes that nobody escaped). If that does not help, either, the text up to the next
- * place where an event seems to begin is skipped, counted and noted. */
+ * and backslashes that nobody escaped, and keys without a value). If that does not help, either,
+ * the text up to the next place where an event seems to begin is skipped, counted and noted. */
 #include "readers/torch_profiler_events.h"
 
 #include <stdio.h>
@@ -205,6 +205,7 @@ static enum event_result judge_incomplete(struct json_window *window)
 /* An event that is no JSON, by the tolerant rule; the strict one has said what is wrong. */
 static enum event_result read_tolerantly(struct json_window *window, struct torch_store *store)
 {
+    struct read_account *read = &store->builder->read;
     struct json_scan *scan = &window->scan;
     int64_t failed_byte = json_window_byte(window, scan->failed_at);
     const char *expected = scan->expected;
@@ -212,10 +213,14 @@ static enum event_result read_tolerantly(struct json_window *window, struct torc
     const char *behind;
 
     scan->is_tolerant = true;
+    scan->filled_hole = false;
     behind = torch_event_scan(scan, window->at, &event);
     scan->is_tolerant = false;
     if (behind) {
-        store->builder->read.replaced_names++;
+        if (scan->filled_hole)
+            read->mended_events++;
+        else
+            read->replaced_names++;
         if (!store->tap)
             torch_store_event(store, &event);
         window->at = behind;

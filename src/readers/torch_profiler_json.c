@@ -56,8 +56,10 @@ static void set_cut(struct parse *parse, const char *what)
                        (long long)json_window_byte(window, window->scan.limit), what);
 }
 
-/* What stands beside the events is no JSON. Before them: goes on at the events; false where there
- * are none. */
+/* What stands beside the events is no JSON (Kineto's own log, with quotes that nobody escaped).
+ * Goes on at the events, or behind them at the keys that Kineto writes last; false where there are
+ * none.
+ */
 static bool skip_bad_header(struct parse *parse)
 {
     struct json_window *window = window_of(parse);
@@ -69,7 +71,7 @@ static bool skip_bad_header(struct parse *parse)
                    window->scan.expected);
     if (window->at < window->scan.limit)
         window->at++;
-    is_found = !parse->has_array && json_window_find(window, "\"traceEvents\"");
+    is_found = json_window_find(window, parse->has_array ? "\"traceName\"" : "\"traceEvents\"");
     damage.length = json_window_byte(window, window->at) - start;
     trace_builder_damage(&torch_pieces_last(&parse->pieces)->builder, &damage);
     return is_found;

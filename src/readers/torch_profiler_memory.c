@@ -50,13 +50,14 @@ static void take_arg(struct memory_args *args, const struct json_slice *key,
     }
 }
 
-/* The text was scanned once and is an object, and so no place in it fails. */
-static void read_args(struct memory_args *args, const struct json_slice *text)
+/* False where the text is no JSON. The event goes on behind it: with its end, or another key. */
+static bool read_members(struct memory_args *args, const struct json_slice *text, bool is_tolerant)
 {
-    struct json_scan scan = {.limit = text->text + text->length};
-    const char *at = text->length ? scan_space(text->text + 1) : NULL;
+    const char *behind = scan_space(text->text + text->length);
+    struct json_scan scan = {.limit = behind + 1, .is_tolerant = is_tolerant};
+    const char *at = scan_space(text->text + 1);
 
-    while (at && at < scan.limit && *at == '"') {
+    while (*at != '}') {
         struct json_slice key;
         struct json_slice value;
 
@@ -64,12 +65,25 @@ static void read_args(struct memory_args *args, const struct json_slice *text)
         if (at)
             at = scan_value(&scan, at, &value);
         if (!at)
-            return;
+            return false;
         take_arg(args, &key, &value);
         at = scan_space(at);
-        if (*at == ',')
-            at = scan_space(at + 1);
+        if (*at != ',')
+            break;
+        at = scan_space(at + 1);
     }
+    return *at == '}';
+}
+
+static void read_args(struct memory_args *args, const struct json_slice *text)
+{
+    const struct memory_args none = *args;
+
+    if (text->length == 0 || *text->text != '{' || read_members(args, text, false))
+        return;
+    *args = none;
+    if (!read_members(args, text, true))
+        *args = none;
 }
 
 bool torch_memory_event_read(struct memory_event *memory, const struct torch_event *event)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Real traces with their events in another order, and cut off: the order does not matter, and what is whole is kept.
+"""Real traces with their events in another order, with holes, and cut off: what is whole is kept.
 
     check_rewritten_traces.py PROGRAM
 
-The report of a shuffled file must be the same, byte for byte; a cut file, plain or gzip, must give the ledger of its complete
+The report of a shuffled file must be the same, byte for byte, and so must that of events with holes as Kineto leaves
+them; a cut file, plain or gzip, must give the ledger of its complete
 events. Needs the folder of other people's traces: FLOPLEDGER_SHARED, or ../shared beside the checkout; skips without it.
 """
 
@@ -29,7 +30,7 @@ from program_report import (  # noqa: E402
     compare_steps,
     run_report,
 )
-from rewritten_text import PACKINGS, complete_events, shuffled  # noqa: E402
+from rewritten_text import PACKINGS, complete_events, shuffled, with_holes  # noqa: E402
 from write_trace import TraceText  # noqa: E402
 
 TRACES = [
@@ -88,6 +89,11 @@ class Rewriting:
         other = self.report(encoded(shuffled(self.text, self.rng)))
         compare_output(built, other, "events in another order")
 
+    def check_holes(self) -> None:
+        built = self.report(encoded(self.text))
+        other = self.report(encoded(with_holes(self.text, self.rng)))
+        compare_output(built, other, "events with holes")
+
     def check_cut(self, packing: str) -> None:
         data = PACKINGS[packing].pack(encoded(self.text))
         cut = self.rng.randrange(len(data) // 50, len(data) - 20)
@@ -115,7 +121,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="flopledger-oracle-") as folder:
             rewriting = Rewriting(program, name, Path(folder))
             found = Outcome(name)
-            checks = [rewriting.check_order]
+            checks = [rewriting.check_order, rewriting.check_holes]
             checks += [
                 lambda: rewriting.check_cut("plain"),
                 lambda: rewriting.check_cut("gzip"),

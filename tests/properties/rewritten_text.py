@@ -61,6 +61,30 @@ def respaced(text: TraceText, rng: random.Random) -> TraceText:
     return TraceText(text.head, events, text.tail)
 
 
+# What is put behind the beginning of an event's arguments: keys that have no value, or no JSON for one.
+HOLES = (
+    '"Process Group Description": , ',
+    '"Process Group Description": mesh of 2 [0]: tp, ',
+    '"Process Group Ranks of all": "["[0, 1, ...]"]", ',
+    '"GB/s": 7,757576, ',
+    '"Hole": [ "a "b", c"],',
+    ", ",
+)
+
+
+def with_holes(text: TraceText, rng: random.Random) -> TraceText:
+    """A third of the events that have arguments get a hole, as Kineto leaves them."""
+    events = [
+        (
+            re.sub(r'("args"\s*:\s*\{)(?=\s*")', lambda m: m[1] + rng.choice(HOLES), event, count=1)
+            if rng.random() < 1 / 3
+            else event
+        )
+        for event in text.events
+    ]
+    return TraceText(text.head, events, text.tail)
+
+
 def several_members(data: bytes, rng: random.Random) -> bytes:
     """A gzip file of several members, as concatenation makes."""
     cuts = sorted(rng.randrange(len(data) + 1) for _ in range(rng.randint(1, 4)))

@@ -38,6 +38,7 @@ from rewritten_text import (
     respaced,
     several_members,
     shuffled,
+    with_holes,
     strange_event,
     with_bare_words,
     zstd_text,
@@ -140,6 +141,13 @@ def spelling_does_not_matter(case: Case) -> None:
     other = case.report("respaced", encoded(respaced(case.text, case.rng)))
     compare_ledger(other, case.trace.ledger)
     compare_output(built, other, "keys in another order, other white space")
+
+
+def holes_cost_only_their_keys(case: Case) -> None:
+    built = case.report("built", case.data)
+    other = case.report("with_holes", encoded(with_holes(case.text, case.rng)))
+    compare_ledger(other, case.trace.ledger)
+    compare_output(built, other, "events with holes")
 
 
 def compression_does_not_matter(case: Case) -> None:
@@ -438,6 +446,7 @@ Property = Callable[[Case], None]
 OTHERS: list[Property] = [
     order_does_not_matter,
     spelling_does_not_matter,
+    holes_cost_only_their_keys,
     compression_does_not_matter,
     a_pipe_is_read_as_a_file,
     threads_do_not_matter,

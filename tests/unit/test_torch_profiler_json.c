@@ -242,6 +242,75 @@ static void names_are_kept_whatever_is_in_them(void **state)
     assert_int_equal(trace.read.damaged_events, 0);
 }
 
+/* What Kineto and its forerunner wrote that is no JSON, one event each: nothing else of it is lost.
+ */
+static void what_is_missing_costs_only_its_key(void **state)
+{
+    SCOPED(trace) trace = {0};
+    const struct event_detail *detail;
+
+    (void)state;
+    read_events(
+        &trace,
+        "{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"name\":\"a\",\"args\":{\"External id\":7,"
+        "\"Collective name\": , \"Process Group Ranks\": \"[\"[0, 1, ...]\"]\","
+        "\"Call stack\": }},"
+        "{\"ph\":\"X\",\"ts\":2,\"dur\":1,\"name\":\"b\",\"args\":{"
+        "\"Process Group Description\": mesh, rank [1]: the tp one , \"External id\": 8}},"
+        "{\"name\":\"c\",\"ph\":\"X\",\"ts\":3.5,\"dur\":1,tid\": 0,\"pid\":\"CUDA\"},"
+        "{\"ph\":\"X\",\"ts\":4,\"dur\":1,\"name\": ,\"args\":{ , \"External id\": 9, }, },"
+        "{\"ph\":\"X\",\"ts\":5,\"dur\":1,\"name\":\"e\",\"args\":{\"Input Dims\": ,"
+        "\"Concrete Inputs\": [\"a \"b\", c\", \"C:\\x\"], \"External id\": 10}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"ts\":6,\"dur\":1,\"name\":\"k\",\"args\":{"
+        "\"blocks per SM\": 7,757576, \"warps per SM\": 31,5, \"GB/s\": 1,5,\"stream\": 3}}");
+    assert_int_equal(trace.read.damaged_events, 0);
+    assert_int_equal(trace.read.mended_events, 6);
+    assert_int_equal(trace.read.replaced_names, 0);
+    assert_int_equal(trace.host_count, 5);
+    assert_int_equal(trace.host[0].external_id, 7);
+    detail = &trace.details[trace.host[0].detail];
+    assert_int_equal(detail->call_stack, 0);
+    assert_string_equal(trace_text(&trace, detail->group_ranks), "[\"[0, 1, ...]\"]");
+    assert_int_equal(trace.host[1].external_id, 8);
+    assert_string_equal(host_name(&trace, 2), "");
+    assert_int_equal(trace.host[2].external_id, 9);
+    assert_int_equal(trace.host[3].external_id, 10);
+    assert_string_equal(trace_text(&trace, trace.details[trace.host[3].detail].concrete_inputs),
+                        "[\"a \"b\", c\", \"C:\\x\"]");
+    assert_string_equal(host_name(&trace, 4), "c"); /* of another thread */
+    assert_int_equal(trace.host[4].start_ns, 3500);
+    assert_int_equal(trace.device_count, 1);
+    assert_true(trace.details[trace.device[0].detail].blocks_per_sm > 7.757F);
+    assert_true(trace.details[trace.device[0].detail].warps_per_sm == 31.5F);
+}
+
+/* Kineto's own log has stood before the events and behind them. */
+static void a_log_with_quotes_costs_no_fact_behind_it(void **state)
+{
+    static const char *const log = "\"INFO\":[\"a \"x\" ] b\"]";
+    SCOPED(trace) before = {0};
+    SCOPED(trace) behind = {0};
+    char text[512];
+
+    (void)state;
+    (void)snprintf(text, sizeof text,
+                   "{%s,\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1}],"
+                   "\"traceName\":\"n\",\"baseTimeNanoseconds\":5}",
+                   log);
+    read_good_text(&before, text);
+    (void)snprintf(text, sizeof text,
+                   "{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1}],%s,"
+                   "\"traceName\":\"n\",\"baseTimeNanoseconds\":5}",
+                   log);
+    read_good_text(&behind, text);
+    assert_int_equal(before.host_count, 1);
+    assert_int_equal(behind.host_count, 1);
+    assert_int_equal(before.facts.base_time_ns, 5);
+    assert_int_equal(behind.facts.base_time_ns, 5);
+    assert_string_equal(trace_text(&behind, behind.facts.trace_name), "n");
+    assert_false(behind.read.is_truncated);
+}
+
 static void one_bad_event_costs_only_itself(void **state)
 {
     SCOPED(trace) trace = {0};
@@ -495,6 +564,8 @@ int main(void)
         cmocka_unit_test(begin_and_end_make_an_event),
         cmocka_unit_test(impossible_times_are_set_aside),
         cmocka_unit_test(names_are_kept_whatever_is_in_them),
+        cmocka_unit_test(what_is_missing_costs_only_its_key),
+        cmocka_unit_test(a_log_with_quotes_costs_no_fact_behind_it),
         cmocka_unit_test(one_bad_event_costs_only_itself),
         cmocka_unit_test(a_name_with_a_bracket_does_not_end_the_events),
         cmocka_unit_test(the_header_says_what_the_run_was),
