@@ -336,7 +336,7 @@ struct section *describe_memory_growth(struct results *results, const struct mem
     struct number number = {.key = "growth_per_step", .title = "growth per step"};
 
     if (run->step_count < 2) {
-        number.value = value_not_known("needs two recorded steps: 'flopledger run --steps 4-6'");
+        number.value = value_not_known("needs two recorded steps: 'flopledger run --steps 4-8'");
     } else {
         const struct memory_step *first = &run->steps[0];
         const struct memory_step *last = &run->steps[run->step_count - 1];

@@ -210,7 +210,7 @@ static void take_steps(struct live_tensorboard *live, struct watched_file *file)
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* "…/traces/rank3_dp3_tp0_pp0/steps4-6.pt.trace.json.gz" */
+/* "…/traces/rank3_dp3_tp0_pp0/steps4-8.pt.trace.json.gz" */
 static int64_t rank_of_path(const char *path)
 {
     const char *at = strstr(path, "/traces/rank");

@@ -26,7 +26,7 @@ static const struct option run_options[] = {
      FIELD(steps),
      .parse = parse_step_window,
      .accepts = step_window_accepted,
-     .help = "the steps to record, numbered from 1: 10 or 10-12 (default: 4-6)"},
+     .help = "the steps to record, numbered from 1: 10 or 10-12 (default: 4-8)"},
     {.name = "every",
      .letter = 'e',
      .kind = OPTION_INTEGER,
@@ -373,11 +373,11 @@ const struct command run_command = {
         "a file capture.json beside them. At the end the report of them is printed, and the exit "
         "code is that of the program.",
     .examples = "flopledger run -- python train.py --epochs 1\n"
-                "    record steps 4 to 6\n"
+                "    record steps 4 to 8\n"
                 "flopledger run --steps 10-12 -- torchrun --nproc-per-node 2 train.py\n"
                 "    record steps 10 to 12 of two ranks\n"
                 "flopledger run --every 1000 -m pkg.train\n"
-                "    three steps out of each thousand",
+                "    five steps out of each thousand",
     .options = run_options,
     .run = run_run,
 };

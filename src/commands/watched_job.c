@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const char needs_window[] =
-    "needs a recorded window (steps 4 to 6 are the first one; 'flopledger trace' asks for another)";
+    "needs a recorded window (steps 4 to 8 are the first one; 'flopledger trace' asks for another)";
 static const char needs_peak[] =
     "needs the FLOPs of the recorded steps and the device's peak: 'flopledger report' of the "
     "capture says what is missing; --peak gives the peak";

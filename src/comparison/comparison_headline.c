@@ -135,6 +135,7 @@ const char *comparison_headline(struct results *results, const struct run_compar
 {
     const struct change *step = find_change(comparison, MEASURE_STEP, "step_time");
     const char *times;
+    size_t more;
 
     if (!step || step->mean_a <= 0 || step->mean_b <= 0)
         return "Nothing to compare: the steps have no length.";
@@ -149,6 +150,13 @@ const char *comparison_headline(struct results *results, const struct run_compar
                               times, largest_part(results, comparison));
     case CHANGE_SAME:
     case CHANGE_NOISE:
+        more = steps_that_would_tell(comparison, step);
+        if (more > 0)
+            return results_format(results,
+                                  "No significant change yet: %s, within the noise of so few steps "
+                                  "(%u and %u): record more steps, %zu or more of each run.",
+                                  times, comparison->a->step_count, comparison->b->step_count,
+                                  more);
         return results_format(results, "No significant change: %s, within the noise; %s.", times,
                               other_changes(results, comparison));
     case CHANGE_SMALL:

@@ -55,6 +55,7 @@ static struct section *describe_operators(struct results *results,
 
     add_changes_of_kind(results, section, comparison, view, MEASURE_OPERATOR);
     add_changes_of_kind(results, section, comparison, view, MEASURE_HOST_OPERATOR);
+    add_changes_of_kind(results, section, comparison, view, MEASURE_MATMUL);
     return section->table_count > 0 ? section : NULL;
 }
 

@@ -214,7 +214,7 @@ static void add_alike(struct results *results, struct section *section,
     const struct change *step = find_change(comparison, MEASURE_STEP, "step_time");
     struct changed_alike alike = measure_changed_alike(comparison);
 
-    if (!alike.is_alike || !step || !change_is_significant(step))
+    if (!alike.is_alike || compiled_run(comparison) || !step || !change_is_significant(step))
         return;
     section_add_warning(
         results, section, "nearly everything changed alike",

@@ -2,10 +2,14 @@
 #include "comparison/profile_trace.h"
 
 #include "base/invariant.h"
+#include "base/prefix.h"
+#include "flops/saturating.h"
 #include "ledger/step_finder.h"
+#include "modules/counted_ops.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Steps whose end was recorded; all where none is. */
 static uint32_t *choose_steps(struct run_profile *profile, const struct ledger *ledger)
@@ -142,6 +146,34 @@ static const char *text_of(struct run_profile *profile, const struct trace *trac
     return string ? profile_text(profile, trace_text(trace, string)) : NULL;
 }
 
+/* Of all models, on this rank; -1 where capture.json does not say. */
+static int64_t count_parameters(const struct model_description *description)
+{
+    int64_t sum = 0;
+
+    if (!description || description->count == 0)
+        return -1;
+    for (uint32_t i = 0; i < description->count; i++) {
+        const struct described_module *module = &description->modules[i];
+
+        if (strcmp(module->name, module->root) == 0)
+            sum = plus(sum, module->parameters);
+    }
+    return sum;
+}
+
+/* Ranges that torch puts around what torch.compile made. */
+static bool has_compiled_code(const struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const char *name = trace_text(trace, trace->host[i].name);
+
+        if (is_compiled_code(name) || has_prefix(name, "Torch-Compiled Region"))
+            return true;
+    }
+    return false;
+}
+
 static void take_facts(struct run_profile *profile, const struct profile_source *source)
 {
     const struct trace *trace = source->trace;
@@ -150,6 +182,8 @@ static void take_facts(struct run_profile *profile, const struct profile_source 
     profile->file = profile_text(profile, trace_text(trace, trace->path));
     profile->torch_version = text_of(profile, trace, trace->facts.torch_version);
     profile->world_size = trace->facts.world_size;
+    profile->parameters = count_parameters(source->description);
+    profile->is_compiled = has_compiled_code(trace);
     profile->window = window_source_text(source->ledger->source);
     profile->is_whole = source->ledger->source == WINDOW_WHOLE;
     profile->is_cpu_only = source->ledger->is_cpu_only;
@@ -188,6 +222,7 @@ void profile_trace(struct run_profile *profile, const struct profile_source *sou
         add_batch(profile, source, &ledger->steps[i], rows[i]);
     }
     profile_work(profile, source, rows);
+    profile_matmuls(profile, source, rows);
     profile_modules(profile, source, rows);
     if (source->memory)
         profile_memory(profile, source);

@@ -26,10 +26,12 @@ struct profile_source {
  * cuts is left out, unless it is the only one. */
 void profile_trace(struct run_profile *profile, const struct profile_source *source);
 
-/* The parts of it: what device and host did, by name; by module; what memory held. `row_of_step`:
- * for each step of the ledger its place in the profile, or NO_STEP. */
+/* The parts of it: what device and host did, by name; products by size; by module; what memory
+ * held. `row_of_step`: for each step of the ledger its place in the profile, or NO_STEP. */
 void profile_work(struct run_profile *profile, const struct profile_source *source,
                   const uint32_t *row_of_step);
+void profile_matmuls(struct run_profile *profile, const struct profile_source *source,
+                     const uint32_t *row_of_step);
 void profile_modules(struct run_profile *profile, const struct profile_source *source,
                      const uint32_t *row_of_step);
 void profile_memory(struct run_profile *profile, const struct profile_source *source);

@@ -21,10 +21,13 @@ static const enum row_family family_of[MEASURE_KIND_COUNT] = {
     [MEASURE_GROUP] = FAMILY_ACCOUNTS,      [MEASURE_WORK] = FAMILY_ACCOUNTS,
     [MEASURE_CLASS] = FAMILY_NAMES,         [MEASURE_KERNEL] = FAMILY_NAMES,
     [MEASURE_RENAMED] = FAMILY_NAMES,       [MEASURE_OPERATOR] = FAMILY_NAMES,
-    [MEASURE_HOST_OPERATOR] = FAMILY_NAMES, [MEASURE_MODULE] = FAMILY_NAMES,
-    [MEASURE_MEMORY] = FAMILY_ACCOUNTS};
+    [MEASURE_HOST_OPERATOR] = FAMILY_NAMES, [MEASURE_MATMUL] = FAMILY_NAMES,
+    [MEASURE_MODULE] = FAMILY_NAMES,        [MEASURE_MEMORY] = FAMILY_ACCOUNTS};
 
 enum { LIMIT_PER_CENT = 5 };
+
+/* More steps are asked for where so many times as many, but no more than the second, would do. */
+enum { STEPS_ASKED_FACTOR = 3, STEPS_ASKED_MAX = 30 };
 
 /* ---- one row ---- */
 
@@ -81,6 +84,21 @@ static bool is_zero(const struct run_profile *profile, const struct measure *mea
     return true;
 }
 
+const char *compiled_run(const struct run_comparison *comparison)
+{
+    if (comparison->a->is_compiled == comparison->b->is_compiled)
+        return NULL;
+    return comparison->a->is_compiled ? "A" : "B";
+}
+
+/* What stands inside of compiled code has no marks, and is not gone. */
+static bool is_hidden_by_compiler(const struct run_comparison *comparison, const struct measure *a,
+                                  const struct measure *b)
+{
+    return (!a && comparison->a->is_compiled && !comparison->b->is_compiled) ||
+           (!b && comparison->b->is_compiled && !comparison->a->is_compiled);
+}
+
 static bool is_comparable(const struct run_comparison *comparison, const struct measure *a,
                           const struct measure *b)
 {
@@ -90,6 +108,10 @@ static bool is_comparable(const struct run_comparison *comparison, const struct 
         return false;
     if ((!a || !b) && !absent_is_zero(kind))
         return false;
+    if (kind == MEASURE_MODULE && is_hidden_by_compiler(comparison, a, b))
+        return false;
+    if (kind == MEASURE_MATMUL && !compiled_run(comparison))
+        return false; /* operators by shape say more */
     return !is_zero(comparison->a, a) || !is_zero(comparison->b, b);
 }
 
@@ -188,6 +210,25 @@ static enum change_verdict judge(const struct run_comparison *comparison,
     if (is_zero(comparison->b, change->b))
         return CHANGE_GONE;
     return change->mean_b < change->mean_a ? CHANGE_LESS : CHANGE_MORE;
+}
+
+size_t steps_that_would_tell(const struct run_comparison *comparison, const struct change *step)
+{
+    uint32_t most = comparison->a->step_count > comparison->b->step_count
+                        ? comparison->a->step_count
+                        : comparison->b->step_count;
+    double *room;
+    struct step_sample first, second;
+
+    if (step->verdict != CHANGE_NOISE || !is_large_enough(comparison, step))
+        return 0;
+    room = require_memory(calloc(most + (size_t)1, sizeof *room));
+    first = sample_of(comparison->a, step->a, room);
+    second = sample_of(comparison->b, step->b, room);
+    free(room);
+    return steps_to_be_sure(&first, &second,
+                            STEPS_ASKED_FACTOR * most < STEPS_ASKED_MAX ? STEPS_ASKED_FACTOR * most
+                                                                        : STEPS_ASKED_MAX);
 }
 
 static int compare_changes(const void *left, const void *right)

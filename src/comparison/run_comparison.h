@@ -68,6 +68,13 @@ static inline const struct measure *change_measure(const struct change *change)
     return change->a ? change->a : change->b;
 }
 
+/* How many steps of each run would make this change of the step time sure; 0: it is sure, is too
+ * small to count, or so many that the count is not what decides. */
+size_t steps_that_would_tell(const struct run_comparison *comparison, const struct change *step);
+
+/* torch.compile made the code of one run alone: "A" or "B"; NULL: of both or of none. */
+const char *compiled_run(const struct run_comparison *comparison);
+
 bool change_is_significant(const struct change *change);
 
 /* "less", "more", "new", "gone", "within noise", "small", "the same", "noise not known" */

@@ -1,4 +1,5 @@
 /* What each run is, and in what the two differ before anything is measured. */
+#include "base/format.h"
 #include "comparison/comparison_sections.h"
 
 #include <inttypes.h>
@@ -59,6 +60,12 @@ static struct value mean_of(const struct run_profile *run, const char *name)
                                : "needs capture.json beside the trace");
 }
 
+static struct value parameters_of(const struct run_profile *run)
+{
+    return run->parameters >= 0 ? value_count(run->parameters)
+                                : value_not_known("needs capture.json beside the trace");
+}
+
 static void add_rows(const struct runs_table *runs, const struct run_profile *a,
                      const struct run_profile *b)
 {
@@ -77,6 +84,11 @@ static void add_rows(const struct runs_table *runs, const struct run_profile *a,
     add_row(runs, "PyTorch", "torch_version",
             text_or(results, a->torch_version, "not in the trace"),
             text_or(results, b->torch_version, "not in the trace"));
+    if (a->parameters >= 0 || b->parameters >= 0)
+        add_row(runs, "parameters", "parameters", parameters_of(a), parameters_of(b));
+    if (a->is_compiled || b->is_compiled)
+        add_row(runs, "torch.compile", "compiled", value_text(a->is_compiled ? "yes" : "no"),
+                value_text(b->is_compiled ? "yes" : "no"));
     add_row(runs, "model FLOPs of a step", "model_flops", mean_of(a, "model_flops"),
             mean_of(b, "model_flops"));
     add_row(runs, "samples of a step", "samples", mean_of(a, "samples"), mean_of(b, "samples"));
@@ -161,17 +173,59 @@ static void warn_of_steps(const struct runs_table *runs, const struct run_profil
              "they are cut by the end of the file, or not on all ranks");
 }
 
+/* The same number of parameters; where one run does not say, the same work and no other modules. */
+static bool is_same_model(const struct run_profile *plain, const struct run_profile *compiled)
+{
+    if (plain->parameters >= 0 && compiled->parameters >= 0)
+        return plain->parameters == compiled->parameters;
+    return profile_find(plain, MEASURE_WORK, "model_flops", "") &&
+           profile_find(compiled, MEASURE_WORK, "model_flops", "") &&
+           !means_differ(plain, compiled, "model_flops") &&
+           (plain->needs_modules || modules_missing(compiled, plain) == 0);
+}
+
+/* False: the runs do not differ by that, or not by that alone. */
+static bool warn_of_compiler(const struct runs_table *runs, const struct run_comparison *comparison)
+{
+    struct results *results = runs->results;
+    const char *which = compiled_run(comparison);
+    const struct run_profile *compiled, *plain;
+    const char *same;
+
+    if (!which)
+        return false;
+    compiled = comparison->a->is_compiled ? comparison->a : comparison->b;
+    plain = compiled == comparison->a ? comparison->b : comparison->a;
+    if (!is_same_model(plain, compiled))
+        return false;
+    same = plain->parameters >= 0 && compiled->parameters >= 0
+               ? results_format(results, "both have %s parameters",
+                                format_count(plain->parameters).text)
+               : "both do the same model FLOPs per step";
+    warn(runs, results_format(results, "%s is compiled", which),
+         results_format(results, "%s, and only %s runs code that torch.compile made", same, which),
+         "matrix products are compared by their sizes; the rest of a compiled region is one "
+         "operator, and modules inside of it are not told apart");
+    return true;
+}
+
 static void warn_of_model(const struct runs_table *runs, const struct run_profile *a,
                           const struct run_profile *b)
 {
     struct results *results = runs->results;
+    bool tell_parameters = a->parameters >= 0 && b->parameters >= 0;
     uint32_t gone = 0, added = 0;
 
     if (!a->needs_modules && !b->needs_modules) {
         gone = modules_missing(a, b);
         added = modules_missing(b, a);
     }
-    if (gone > 0 || added > 0)
+    if (tell_parameters && a->parameters != b->parameters)
+        warn(runs, "the runs train different models",
+             results_format(results, "parameters of A: %s, of B: %s",
+                            format_count(a->parameters).text, format_count(b->parameters).text),
+             "differences are of the models, too");
+    else if (gone > 0 || added > 0)
         warn(runs, "the runs train different models",
              results_format(results, "modules that only A has: %" PRIu32 ", only B: %" PRIu32, gone,
                             added),
@@ -201,6 +255,7 @@ struct section *describe_runs(struct results *results, const struct run_comparis
     add_rows(&runs, comparison->a, comparison->b);
     warn_of_devices(&runs, comparison->a, comparison->b);
     warn_of_steps(&runs, comparison->a, comparison->b);
-    warn_of_model(&runs, comparison->a, comparison->b);
+    if (!warn_of_compiler(&runs, comparison))
+        warn_of_model(&runs, comparison->a, comparison->b);
     return runs.section;
 }

@@ -188,8 +188,10 @@ static void take_facts(struct run_profile *run, struct run_profile *const *ranks
     run->needs_modules = text_or_null(run, first->needs_modules);
     run->torch_version = text_or_null(run, first->torch_version);
     run->world_size = first->world_size;
+    run->parameters = first->parameters;
     run->is_whole = first->is_whole;
     run->is_cpu_only = first->is_cpu_only;
+    run->is_compiled = first->is_compiled;
     for (size_t r = 0; r < count; r++) {
         run->rank_count += ranks[r]->rank_count;
         run->device_count += ranks[r]->device_count;

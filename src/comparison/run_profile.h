@@ -22,6 +22,7 @@ enum measure_kind {
     MEASURE_RENAMED,       /* see renamed_kernels.h */
     MEASURE_OPERATOR,      /* device time by operator and input shapes */
     MEASURE_HOST_OPERATOR, /* host time in the operator itself */
+    MEASURE_MATMUL,        /* time of matrix products by their sizes, whatever computes them */
     MEASURE_MODULE,        /* device time (CPU only: host time) of a module and those in it */
     MEASURE_MEMORY,        /* most bytes in a step, and what they were for */
 };
@@ -52,9 +53,11 @@ struct run_profile {
     const char *needs_modules;
     const char *torch_version; /* NULL: not told */
     int64_t world_size;        /* -1: not told */
+    int64_t parameters;        /* of all models, on this rank; -1: not told */
     uint32_t device_count;     /* in all ranks: devices that worked; 0: CPU only */
     bool is_whole;             /* one window instead of steps */
     bool is_cpu_only;
+    bool is_compiled; /* torch.compile made code that ran */
     uint32_t rank_count;
     uint32_t steps_left_out; /* cut by the end of a file, or not on all ranks */
     int64_t *numbers;        /* [step_count] of the steps */

@@ -180,6 +180,37 @@ struct noise_verdict compare_step_samples(const struct step_sample *a, const str
     return verdict;
 }
 
+static size_t kept_of(size_t count)
+{
+    return count - 2 * (count / TRIMMED_OF);
+}
+
+static struct step_sample with_steps(const struct step_sample *sample, size_t count)
+{
+    struct step_sample longer = *sample;
+
+    longer.count = count;
+    longer.freedom = (double)kept_of(count) - 1;
+    longer.standard_error *= sqrt((double)kept_of(sample->count) / (double)kept_of(count));
+    return longer;
+}
+
+size_t steps_to_be_sure(const struct step_sample *a, const struct step_sample *b, size_t most)
+{
+    size_t count = a->count > b->count ? a->count : b->count;
+
+    if (a->freedom <= 0 || b->freedom <= 0)
+        return 0;
+    while (++count <= most) {
+        struct step_sample first = with_steps(a, count);
+        struct step_sample second = with_steps(b, count);
+
+        if (compare_step_samples(&first, &second).chance <= 0.05)
+            return count;
+    }
+    return 0;
+}
+
 struct ranked_chance {
     double chance;
     size_t row;

@@ -32,6 +32,11 @@ struct noise_verdict {
  * or not at all. */
 struct noise_verdict compare_step_samples(const struct step_sample *a, const struct step_sample *b);
 
+/* How many steps of each run would make a difference as large, with steps that differ as much,
+ * sure: more than the larger run has, up to `most`; 0 where that is not enough, or nothing is known
+ * of the noise. */
+size_t steps_to_be_sure(const struct step_sample *a, const struct step_sample *b, size_t most);
+
 /* Two-sided tail of Student's t: the chance of |t| or more. freedom > 0. */
 double student_tail(double t, double freedom);
 

@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LOOPS = Path(__file__).resolve().parent / "training" / "loops.py"
 SECONDS = 180
+DEFAULT_STEPS = [4, 5, 6, 7, 8]  # recorded where --steps is not given
 
 
 def find_python() -> str | None:

@@ -77,14 +77,14 @@ class Demo(unittest.TestCase):
         if not has_torch():
             self.skipTest("needs PyTorch in build/venv")
         script = [PYTHON_WITH_TORCH, ROOT / "examples/train_gpt.py", "--device", "cpu"]
-        plain = run(*script, "--steps", "6")
+        plain = run(*script, "--steps", "8")
         self.assertRegex(plain, r"step   5  loss \d")
         with tempfile.TemporaryDirectory() as folder:
-            said = run(PROGRAM, "run", "--output", folder, "--", *script, "--steps", "6")
+            said = run(PROGRAM, "run", "--output", folder, "--", *script, "--steps", "8")
             self.assertIn(plain, said)
             (trace,) = Path(folder).glob("train_gpt/*/traces/rank0_dp0_tp0_pp0/*.json.gz")
             self.check_report(trace)
-            self.assertEqual(set(steps_in(trace)), {4, 5, 6})
+            self.assertEqual(set(steps_in(trace)), {4, 5, 6, 7, 8})
 
     def test_example_has_nothing_about_profiling(self) -> None:
         text = (ROOT / "examples/train_gpt.py").read_text().split('"""')

@@ -16,13 +16,13 @@ import unittest
 from pathlib import Path
 
 from count_line import run_and_count
-from recorded_runs import Run, Runner, find_python
+from recorded_runs import DEFAULT_STEPS, Run, Runner, find_python
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 PYTHON = find_python()
 TRAINING = Path(__file__).resolve().parent / "training"
 WAYS = ("plain", "checkpoint", "reentrant", "tied", "accumulate", "lstm", "zero late", "leak")
-STEPS, BATCH = 6, 4
+STEPS, BATCH = 8, 4
 
 # memory.log as InternEvo's SimpleMemoryProfiler writes it.
 AMOUNT = r"\d+\.\d\d MB"
@@ -109,7 +109,7 @@ class Memory(unittest.TestCase):
                 memory = memory_of(run)
                 steps = rows(memory["memory"], "steps")
                 self.assertEqual(
-                    [s["step"] for s in steps], [2, 3] if way == "early" else [4, 5, 6]
+                    [s["step"] for s in steps], [2, 3] if way == "early" else DEFAULT_STEPS
                 )
                 for step in steps:
                     self.assertEqual(step["peak"], truth[step["step"]]["peak"])
@@ -164,7 +164,7 @@ class Memory(unittest.TestCase):
         growth = memory_of(self.run_of("leak"))["memory_growth"]
         self.assertEqual(growth["numbers"]["growth_per_step"]["value"], 4000)
         largest = rows(growth, "growth")[0]
-        self.assertEqual((largest["bytes"], largest["blocks"], largest["steps"]), (8000, 2, 2))
+        self.assertEqual((largest["bytes"], largest["blocks"], largest["steps"]), (16000, 4, 4))
         none = memory_of(self.run_of("plain"))["memory_growth"]
         self.assertEqual(none["numbers"]["growth_per_step"]["value"], 0)
         self.assertNotIn("growth", none["tables"])
@@ -175,7 +175,7 @@ class Memory(unittest.TestCase):
         side = json.loads(next(run.captures.glob("**/*.memory.json")).read_text())
         points = [mark["point"] for mark in side["marks"]]
         step = ["forward start", "forward end", "backward end", "step end"]
-        self.assertEqual(points, ["start", *step * 3])
+        self.assertEqual(points, ["start", *step * len(DEFAULT_STEPS)])
         self.assertEqual(len(side["tensors"]), len({tuple(t) for t in side["tensors"]}))
         self.assertEqual(side["marks"][2]["live"], [])  # nothing new at the forward's end
         trace = run.texts()[0]
@@ -207,7 +207,7 @@ class InternEvo(unittest.TestCase):
         done = subprocess.run([*words, str(run.traces[0])], capture_output=True, text=True)
         self.assertEqual(done.stdout, f"{out}/memory_trace/rank0_dp0_tp0\n", done.stderr)
         log = self.check_folder(out / "memory_trace" / "rank0_dp0_tp0")
-        self.assertEqual(log.count("Memory State:"), 1 + 3 * 3)  # of each step: 2, and its end
+        self.assertEqual(log.count("Memory State:"), 1 + 5 * 3)  # of each step: 2, and its end
         kinds = {row["kind"]: row for row in rows(memory_of(run)["memory"], "kinds")}
         peak = f"activation_memory: {kinds['activations']['forward_end'] / 2**20:.2f} MB"
         self.assertIn(peak, log)

@@ -11,7 +11,15 @@ import unittest
 from pathlib import Path
 
 from count_line import run_and_count
-from recorded_runs import LOOPS, Run, Runner, environment_of, find_python, libraries_of
+from recorded_runs import (
+    DEFAULT_STEPS,
+    LOOPS,
+    Run,
+    Runner,
+    environment_of,
+    find_python,
+    libraries_of,
+)
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 PYTHON = find_python()
@@ -114,8 +122,8 @@ class Launchers(LauncherCase):
         run = self.recorded(name)
         self.assertEqual(self.folders(run), ["rank0_dp0_tp0_pp0", "rank1_dp1_tp0_pp0"])
         for rank in range(2):
-            self.assertEqual(run.steps(rank), [4, 5, 6])
-            self.assertEqual(run.counts_of_modules(rank)["blocks.1.layer"], 3)
+            self.assertEqual(run.steps(rank), DEFAULT_STEPS)
+            self.assertEqual(run.counts_of_modules(rank)["blocks.1.layer"], 5)
             self.assertEqual(
                 run.side_files[rank]["models"][0]["wrappers"], ["DistributedDataParallel"]
             )
@@ -157,7 +165,7 @@ class Launchers(LauncherCase):
         run = self.recorded("twice")
         self.assertEqual(self.folders(run), ["rank0_dp0_tp0_pp0", "rank0_dp0_tp0_pp0_2"])
         for i in range(2):
-            self.assertEqual(run.steps(i), [4, 5, 6])
+            self.assertEqual(run.steps(i), DEFAULT_STEPS)
             self.assertEqual(run.side_files[i]["state"], "complete")
 
 
@@ -168,9 +176,9 @@ class Trouble(LauncherCase):
         self.assertEqual(run.output, runner.get("plain raises").output)
         self.assertTrue(run.output.endswith("True OrderedDict()\n"))
         counts = run.counts_of_modules()
-        self.assertEqual((counts["Failing"], counts["blocks.0"], counts["blocks.1"]), (4, 4, 4))
-        self.assertEqual((counts["blocks.1.layer"], counts["logits"]), (3, 3))
-        self.assertEqual(run.steps(), [4, 5, 6])
+        self.assertEqual((counts["Failing"], counts["blocks.0"], counts["blocks.1"]), (6, 6, 6))
+        self.assertEqual((counts["blocks.1.layer"], counts["logits"]), (5, 5))
+        self.assertEqual(run.steps(), DEFAULT_STEPS)
 
     def test_unknown_operators_are_listed(self) -> None:
         run = self.recorded("unknown_op")

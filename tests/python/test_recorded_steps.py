@@ -100,7 +100,9 @@ class Fields(Recorded):
             parts = [entry[name] for name in ("wait", "forward", "backward", "optimizer")]
             self.assertTrue(all(part > 0 for part in parts), entry)
             self.assertLessEqual(sum(parts), entry["end"] - entry["start"])
-        self.assertEqual([e["step"] for e in steps if e["flags"] & step_record.PROFILED], [4, 5, 6])
+        self.assertEqual(
+            [e["step"] for e in steps if e["flags"] & step_record.PROFILED], [4, 5, 6, 7, 8]
+        )
         self.assertGreaterEqual(steps[5]["wait"], 10_000_000)
         self.check_spans(entries)
         losses = {e["step"]: e["number"] for e in self.of_kind(entries, step_record.LOSS)}
@@ -117,14 +119,14 @@ class Fields(Recorded):
         self.check_kept_steps(steps)
 
     def check_kept_steps(self, steps: list[dict[str, Any]]) -> None:
-        """What the three recorded steps show of the devices, scaled to all twenty."""
+        """What the five recorded steps show of the devices, scaled to all twenty."""
         capture = self.records()[0].parents[1]
         words = [str(PROGRAM), "ettr", "--json", "--peak", "1", str(capture)]
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
         section = json.loads(done.stdout)["ranks"][0]["sections"]["kept_steps"]
         numbers = {key: number["value"] for key, number in section["numbers"].items()}
-        self.assertEqual((numbers["kept_steps"], numbers["traced_steps"]), (20, 3))
-        self.assertEqual(numbers["windows"], 3)
+        self.assertEqual((numbers["kept_steps"], numbers["traced_steps"]), (20, 5))
+        self.assertEqual(numbers["windows"], 5)
         rows = section["tables"]["ledger"]["rows"]
         self.assertEqual(sum(r["time"] for r in rows if r["depth"] == 1), rows[0]["time"])
         waits = {row["key"]: row["time"] for row in rows}["idle_data"]
@@ -154,8 +156,8 @@ class Fields(Recorded):
         self.assertGreater(len(self.of_kind(entries, step_record.RECORDING)), 1)
         steps = self.of_kind(entries, step_record.STEP)
         told = [bool(e["flags"] & step_record.TOKENS_OF_WINDOW) for e in steps]
-        self.assertEqual(told, [False] * 6 + [True] * 14)  # the window was of steps 4 to 6
-        self.assertEqual([e["tokens"] for e in steps], [-1] * 6 + [32] * 14)
+        self.assertEqual(told, [False] * 8 + [True] * 12)  # the window was of steps 4 to 8
+        self.assertEqual([e["tokens"] for e in steps], [-1] * 8 + [32] * 12)
 
     def test_trainer_of_transformers(self) -> None:
         """Its models have an eval() of their own, its losses are means of what it never reads one by one."""

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from count_line import run_and_count
-from recorded_runs import Run, Runner, find_python, libraries_of
+from recorded_runs import DEFAULT_STEPS, Run, Runner, find_python, libraries_of
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 PYTHON = find_python()
@@ -93,8 +93,8 @@ class RecorderCase(unittest.TestCase):
 class PlainLoops(RecorderCase):
     def test_steps_modules_and_report(self) -> None:
         run = self.recorded("plain")
-        self.assertEqual(run.steps(), [4, 5, 6])
-        self.assert_marks(run, {name: 3 for name in LANGUAGE})
+        self.assertEqual(run.steps(), DEFAULT_STEPS)
+        self.assert_marks(run, {name: len(DEFAULT_STEPS) for name in LANGUAGE})
         self.assertIn("Step ledger", run.output)
         self.assertIn("recorded in", run.errors)
 
@@ -108,7 +108,7 @@ class PlainLoops(RecorderCase):
         path = run.traces[0].relative_to(run.captures).as_posix()
         self.assertRegex(
             path,
-            r"^loops/\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d/traces/rank0_dp0_tp0_pp0/steps4-6\.pt\.trace\.json\.gz$",
+            r"^loops/\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d/traces/rank0_dp0_tp0_pp0/steps4-8\.pt\.trace\.json\.gz$",
         )
 
     def test_side_file(self) -> None:
@@ -161,20 +161,20 @@ class PlainLoops(RecorderCase):
 
     def test_without_the_extension(self) -> None:
         run = self.recorded("slow")
-        self.assert_marks(run, {name: 3 for name in LANGUAGE})
+        self.assert_marks(run, {name: len(DEFAULT_STEPS) for name in LANGUAGE})
         self.assertEqual(run.output, runner.get("plain plain").output)
 
     def test_data_loader_with_workers(self) -> None:
         run = self.recorded("workers")
-        self.assertEqual(run.steps(), [4, 5, 6])
+        self.assertEqual(run.steps(), DEFAULT_STEPS)
         waits = [name for name in run.names() if name.startswith("enumerate(DataLoader)")]
-        self.assertEqual(len(waits), 3)
+        self.assertEqual(len(waits), 5)
         self.assertEqual(len(run.side_files), 1)
 
     def test_gradient_accumulation(self) -> None:
         run = self.recorded("accumulation")
         self.assert_same_losses("accumulation")
-        self.assertEqual(run.steps(), [4, 5, 6])
+        self.assertEqual(run.steps(), DEFAULT_STEPS)
         for step in run.side_files[0]["recorded"][0]["steps"]:
             self.assertEqual((step["micro_batches"], step["samples"], step["tokens"]), (3, 12, 96))
 
@@ -182,21 +182,21 @@ class PlainLoops(RecorderCase):
         run = self.recorded("scaler")
         self.assert_same_losses("scaler")
         self.assertEqual(run.side_files[0]["steps"]["count"], 9)
-        self.assertEqual(run.steps(), [4, 5, 6])
-        self.assertEqual(run.names().count("Optimizer.step#SGD.step"), 2)  # 4 and 6, not 5
+        self.assertEqual(run.steps(), DEFAULT_STEPS)
+        self.assertEqual(run.names().count("Optimizer.step#SGD.step"), 4)  # 4 and 6 to 8, not 5
         self.assertEqual(run.side_files[0]["precision"]["autocast"], "bfloat16")
 
     def test_two_optimizers(self) -> None:
         run = self.recorded("two_optimizers")
-        self.assertEqual(run.steps(), [4, 5, 6])
+        self.assertEqual(run.steps(), DEFAULT_STEPS)
         counts = run.counts_of_modules()
-        self.assertEqual((counts["Language"], counts["Critic"], counts["Critic.0"]), (9, 9, 9))
-        self.assertEqual(run.names().count("Optimizer.step#SGD.step"), 9)
+        self.assertEqual((counts["Language"], counts["Critic"], counts["Critic.0"]), (15, 15, 15))
+        self.assertEqual(run.names().count("Optimizer.step#SGD.step"), 15)
 
     def test_recomputed_modules_are_marked_again(self) -> None:
         run = self.recorded("checkpointed")
         counts = run.counts_of_modules()
-        self.assertEqual((counts["Saving"], counts["blocks.0.layer"]), (3, 6))
+        self.assertEqual((counts["Saving"], counts["blocks.0.layer"]), (5, 10))
         self.assertEqual(run.side_files[0]["recorded"][0]["steps"][0]["micro_batches"], 1)
 
 
@@ -247,14 +247,14 @@ class Compiled(RecorderCase):
         graphs, operators, breaks = run.output.split()[-3:]
         self.assertGreater(int(graphs), 2)
         self.assertGreater(int(breaks), 0)
-        self.assertEqual(run.counts_of_modules(), {"Language": 3, "Broken": 3})
+        self.assertEqual(run.counts_of_modules(), {"Language": 5, "Broken": 5})
 
     def test_steps_of_a_compiled_optimizer(self) -> None:
         """Are found all the same, and compiled as without us."""
         for kind in ("compiled_optimizer", "compiled_update"):
             run = self.recorded(kind)
             self.assertEqual(run.output, runner.get(f"plain {kind}").output)
-            self.assertEqual(run.steps(), [4, 5, 6])
+            self.assertEqual(run.steps(), DEFAULT_STEPS)
             self.assertEqual(run.side_files[0]["steps"]["count"], 9)
             self.assertEqual(run.side_files[0]["optimizers"][0]["class"], "AdamW")
 
@@ -265,8 +265,8 @@ class SeveralRanks(RecorderCase):
         folders = [trace.parent.name for trace in run.traces]
         self.assertEqual(folders, ["rank0_dp0_tp0_pp0", "rank1_dp1_tp0_pp0"])
         for rank in range(2):
-            self.assertEqual(run.steps(rank), [4, 5, 6])
-            self.assert_marks(run, {name: 3 for name in LANGUAGE}, rank)
+            self.assertEqual(run.steps(rank), DEFAULT_STEPS)
+            self.assert_marks(run, {name: len(DEFAULT_STEPS) for name in LANGUAGE}, rank)
             parallel = run.side_files[rank]["parallel"]
             self.assertEqual((parallel["rank"], parallel["world_size"]), (rank, 2))
             self.assertIn("gloo", parallel["backend"])
@@ -301,10 +301,10 @@ class Frameworks(RecorderCase):
             for each in (run, runner.get("plain trainer"))
         ]
         self.assertEqual(losses[0], losses[1])
-        self.assertEqual(run.steps(), [4, 5, 6])
+        self.assertEqual(run.steps(), DEFAULT_STEPS)
         counts = run.counts_of_modules()
-        self.assertEqual(counts["LlamaForCausalLM"], 6)  # two micro-batches a step
-        self.assertEqual(counts["model.layers.1.self_attn.q_proj"], 6)
+        self.assertEqual(counts["LlamaForCausalLM"], 10)  # two micro-batches a step
+        self.assertEqual(counts["model.layers.1.self_attn.q_proj"], 10)
         self.assertEqual(run.side_files[0]["recorded"][0]["steps"][0]["tokens"], 64)
 
     def test_lightning(self) -> None:
@@ -312,8 +312,8 @@ class Frameworks(RecorderCase):
             self.skipTest("needs lightning")
         run = self.recorded("lightning")
         self.assertEqual(run.output, runner.get("plain lightning").output)
-        self.assertEqual(run.steps(), [4, 5, 6])
-        self.assertEqual(run.counts_of_modules()["model.blocks.1.layer"], 3)
+        self.assertEqual(run.steps(), DEFAULT_STEPS)
+        self.assertEqual(run.counts_of_modules()["model.blocks.1.layer"], 5)
 
 
 class Trouble(RecorderCase):
@@ -344,7 +344,7 @@ class Trouble(RecorderCase):
     def test_no_module_of_that_name(self) -> None:
         run = self.recorded("nowhere_named")
         self.assertIn("no module has a name like x.*: they are Language, embedding, ", run.errors)
-        self.assertEqual((run.steps(), run.counts_of_modules()), ([4, 5, 6], {}))
+        self.assertEqual((run.steps(), run.counts_of_modules()), (DEFAULT_STEPS, {}))
 
     def test_a_script_that_never_steps(self) -> None:
         run = self.recorded("never_steps")
@@ -372,7 +372,7 @@ class Trouble(RecorderCase):
     def test_own_profiler_that_was_first(self) -> None:
         run = self.recorded("profiles_itself_first")
         self.assertIn("recording waits until it ends", run.errors)
-        self.assertEqual(run.steps(), [7, 8, 9])
+        self.assertEqual(run.steps(), [7, 8, 9, 10, 11])
         self.assertEqual(run.output.splitlines()[-1], "True False")
 
 

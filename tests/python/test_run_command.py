@@ -202,7 +202,7 @@ class Parts(unittest.TestCase):
         from flopledger.settings import read_settings
 
         once = read_settings({"FLOPLEDGER_CAPTURE": "x"})
-        self.assertEqual([once.window_from(step) for step in (2, 4, 5)], [(4, 6), (4, 6), None])
+        self.assertEqual([once.window_from(step) for step in (2, 4, 5)], [(4, 8), (4, 8), None])
         again = read_settings(
             {
                 "FLOPLEDGER_CAPTURE": "x",

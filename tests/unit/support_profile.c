@@ -10,6 +10,7 @@ void made_profile(struct run_profile *profile, uint32_t steps)
     profile->step_count = steps;
     profile->rank_count = 1;
     profile->world_size = -1;
+    profile->parameters = -1;
     profile->file = "made.json";
     profile->window = "steps";
     profile->needs_memory = "needs memory";

@@ -234,6 +234,68 @@ static void what_differs_is_said_first(void **state)
     clear(&made);
 }
 
+/* The same model; B's modules are inside of compiled code. `parameters`: of B. */
+static void compile_one(struct fixture *made, int64_t parameters)
+{
+    made_profile(&made->a, 6);
+    made_profile(&made->b, 6);
+    made->a.needs_modules = made->b.needs_modules = NULL;
+    made->a.parameters = 1000;
+    made->b.parameters = parameters;
+    made->b.is_compiled = true;
+    made_step(&made->a, 1000000, 0, 1000);
+    made_step(&made->b, 500000, 0, 1000);
+    (void)made_measure(&made->a, MEASURE_MODULE, "model", 900000, 1000);
+    (void)made_measure(&made->b, MEASURE_MODULE, "model", 400000, 1000);
+    (void)made_measure(&made->a, MEASURE_MODULE, "model.layer", 900000, 1000);
+    (void)made_measure(&made->a, MEASURE_MATMUL, "[2, 3] by [3, 4]", 800000, 1000);
+    (void)made_measure(&made->b, MEASURE_MATMUL, "[2, 3] by [3, 4]", 300000, 1000);
+    (void)made_kernel_of(&made->a, "gemm", "aten::mm", 800000);
+    (void)made_kernel_of(&made->b, "gemm", "aten::mm", 400000);
+    compare(made);
+}
+
+static void a_compiled_run_is_no_other_model(void **state)
+{
+    struct fixture made = {0};
+    const struct section *runs;
+
+    (void)state;
+    compile_one(&made, 1000);
+    runs = section_of(&made, "runs");
+    assert_int_equal(count_findings(runs, "B is compiled"), 1);
+    assert_int_equal(count_findings(runs, "different models"), 0);
+    assert_int_equal(count_findings(section_of(&made, "difference"), "changed alike"), 0);
+    assert_null(find_change(&made.comparison, MEASURE_MODULE, "model.layer"));
+    assert_int_equal(find_change(&made.comparison, MEASURE_MATMUL, "[2, 3] by [3, 4]")->verdict,
+                     CHANGE_LESS);
+    clear(&made);
+
+    made = (struct fixture){0};
+    compile_one(&made, 2000);
+    runs = section_of(&made, "runs");
+    assert_int_equal(count_findings(runs, "B is compiled"), 0);
+    assert_int_equal(count_findings(runs, "different models"), 1);
+    clear(&made);
+}
+
+static void more_steps_are_asked_for_where_they_would_tell(void **state)
+{
+    struct fixture made = {0};
+
+    (void)state;
+    made_profile(&made.a, 3);
+    made_profile(&made.b, 3);
+    made_step(&made.a, 2290000, 500000, 1200000);
+    made_step(&made.b, 1000000, 500000, 600000);
+    compare(&made);
+    assert_int_equal(find_change(&made.comparison, MEASURE_STEP, "step_time")->verdict,
+                     CHANGE_NOISE);
+    assert_non_null(strstr(made.rank->headline, "so few steps (3 and 3): record more steps, 7 or "
+                                                "more of each run"));
+    clear(&made);
+}
+
 static void ranks_are_joined_by_the_numbers_of_steps(void **state)
 {
     struct run_profile first = {0}, second = {0}, run = {0};
@@ -291,6 +353,8 @@ int main(void)
         cmocka_unit_test(renamed_kernels_stand_together),
         cmocka_unit_test(a_slower_machine_is_suspected),
         cmocka_unit_test(what_differs_is_said_first),
+        cmocka_unit_test(a_compiled_run_is_no_other_model),
+        cmocka_unit_test(more_steps_are_asked_for_where_they_would_tell),
         cmocka_unit_test(ranks_are_joined_by_the_numbers_of_steps),
         cmocka_unit_test(ranks_without_a_common_number_are_joined_by_order),
     };
