@@ -44,7 +44,10 @@ const char *useful_share_text(struct results *results, const struct efficiency *
 
     if (!efficiency_has_model(efficiency))
         return NULL;
-    return results_format(results, "%s%s", matrix->unpriced_ns > 0 ? "at least " : "",
+    return results_format(results, "%s%s",
+                          matrix->unpriced_ns > 0                       ? "at least "
+                          : efficiency->peaks.match.kind == DEVICE_NEAR ? "about "
+                                                                        : "",
                           format_fraction(fraction_of(matrix->model_ns, total_ns)).text);
 }
 

@@ -36,16 +36,64 @@ static double per_second(double amount, int64_t ns)
     return ns > 0 ? amount / ((double)ns / 1e9) : 0;
 }
 
+/* The number format of most FLOPs; PEAK_TYPE_COUNT where none are known. */
+static enum peak_type main_format(const struct efficiency *efficiency)
+{
+    enum peak_type most = PEAK_TYPE_COUNT;
+    double most_flops = 0;
+
+    for (int type = 0; type < PEAK_TYPE_COUNT; type++) {
+        if (efficiency->precisions[type].executed > most_flops) {
+            most = (enum peak_type)type;
+            most_flops = efficiency->precisions[type].executed;
+        }
+    }
+    return most;
+}
+
+/* Of a device that is near to several, the peak it may have at least; 0 where there is one peak. */
+static double lowest_peak(const struct efficiency *efficiency, enum peak_type type)
+{
+    const struct device_peak *slowest = efficiency->peaks.match.slowest;
+
+    if (type == PEAK_TYPE_COUNT || efficiency->peaks.is_by_user[type] ||
+        !efficiency->peaks.device || !slowest || device_peak_state(slowest, type) != PEAK_KNOWN ||
+        slowest->peaks[type] >= efficiency->peaks.peaks[type])
+        return 0;
+    return slowest->peaks[type];
+}
+
+/* "approximate: 3.4 % to 3.8 %, the device is near to several" */
+static const char *remark_on_near_device(const struct utilization *work)
+{
+    const struct efficiency *efficiency = work->efficiency;
+    enum peak_type type = main_format(efficiency);
+    double lowest = lowest_peak(efficiency, type);
+    double mfu = fraction_of(efficiency->total.time.model_ns, work->total_ns);
+
+    if (lowest <= 0)
+        return "approximate: by the peak of the device that its own is near to";
+    return results_format(work->results, "approximate: %s to %s, by which device it is",
+                          format_fraction(mfu).text,
+                          format_fraction(mfu * efficiency->peaks.peaks[type] / lowest).text);
+}
+
 /* "at least: 12.3 % of the matrix work has no FLOPs or no peak" */
 static const char *remark_on_mfu(const struct utilization *work)
 {
+    const struct peak_choice *peaks = &work->efficiency->peaks;
     int64_t matrix_ns = ledger_account_ns(work->input->ledger, ACCOUNT_MATRIX);
     int64_t unpriced_ns = work->efficiency->total.time.unpriced_ns;
 
+    if (peaks->device && peaks->match.kind == DEVICE_NEAR && unpriced_ns == 0)
+        return remark_on_near_device(work);
     if (unpriced_ns == 0)
         return "the model's FLOPs at the peak, of the steps' time; masked pairs left out";
-    return results_format(work->results, "at least: %s of the matrix work is without FLOPs or peak",
-                          format_fraction(fraction_of(unpriced_ns, matrix_ns)).text);
+    return results_format(
+        work->results, "at least: %s of the matrix work is without FLOPs or peak%s%s",
+        format_fraction(fraction_of(unpriced_ns, matrix_ns)).text,
+        peaks->device && peaks->match.kind == DEVICE_NEAR ? "; " : "",
+        peaks->device && peaks->match.kind == DEVICE_NEAR ? remark_on_near_device(work) : "");
 }
 
 static void add_shares(const struct utilization *work)
@@ -123,22 +171,16 @@ static const char *source_of_peak(const struct utilization *work, enum peak_type
 
     if (peaks->is_by_user[type])
         return "--peak";
-    return results_format(work->results, "%s, dense: %s", peaks->device->name,
-                          peaks->device->source);
+    return results_format(work->results, "%s%s, dense: %s",
+                          device_is_approximate(&peaks->match) ? "approximate: " : "",
+                          peaks->device->name, peaks->device->source);
 }
 
 static void add_peak(const struct utilization *work)
 {
     const struct peak_choice *peaks = &work->efficiency->peaks;
-    enum peak_type most = PEAK_TYPE_COUNT;
-    double most_flops = 0;
+    enum peak_type most = main_format(work->efficiency);
 
-    for (int type = 0; type < PEAK_TYPE_COUNT; type++) {
-        if (work->efficiency->precisions[type].executed > most_flops) {
-            most = (enum peak_type)type;
-            most_flops = work->efficiency->precisions[type].executed;
-        }
-    }
     if (most < PEAK_TYPE_COUNT && peaks->peaks[most] > 0)
         add_number(work, "peak", results_format(work->results, "peak, %s", peak_type_name(most)),
                    value_flops_per_second(peaks->peaks[most]), source_of_peak(work, most));

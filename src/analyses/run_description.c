@@ -2,6 +2,7 @@
 #include "analyses/analysis.h"
 #include "analyses/chosen_events.h"
 #include "analyses/run_warnings.h"
+#include "efficiency/peak_choice.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -96,12 +97,56 @@ static void add_extent(struct results *results, struct section *section,
              window_source_text(input->ledger->source));
 }
 
+static bool lists_devices(const struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->device_list_count; i++)
+        if (trace->devices[i].entry == DEVICE_ENTRY_OWN)
+            return true;
+    return false;
+}
+
+/* What would name the device; only what files of this format may hold. */
+static struct value unnamed_device(const struct trace *trace, const struct device *device)
+{
+    if (strcmp(trace->read.format, "nsight-systems") == 0)
+        return value_not_known("needs the table TARGET_INFO_GPU in the export");
+    if (strcmp(trace->read.format, "torch-profiler") != 0)
+        return value_none();
+    if (device->entry != DEVICE_ENTRY_NONE)
+        return value_not_known("needs a name in deviceProperties: it is empty there, and its sizes "
+                               "are those of no device known");
+    return value_not_known(lists_devices(trace) ? "needs an entry of its number in deviceProperties"
+                                                : "needs deviceProperties in the trace");
+}
+
+/* The name, as the trace gives it or inferred, and who tells it where that is not its own entry. */
+static void fill_device_name(struct results *results, struct value *name, struct value *told_by,
+                             const struct trace *trace, const struct device *device)
+{
+    struct device_match match;
+    char names[256];
+
+    *told_by = value_none();
+    if (device->name) {
+        *name = value_text(results_text(results, trace_text(trace, device->name)));
+        if (device->entry == DEVICE_ENTRY_ONLY)
+            *told_by = value_text("the only device that the trace lists");
+        else if (device->entry == DEVICE_ENTRY_SHARED)
+            *told_by = value_text("all devices that the trace lists are of this name");
+    } else if (device->entry != DEVICE_ENTRY_NONE && find_peak_of_device(trace, device, &match)) {
+        list_device_candidates(&match, names, sizeof names);
+        *name = value_text(results_format(results, "%s (inferred)", names));
+        *told_by = value_text("memory, multiprocessors and compute capability: it has no name");
+    } else {
+        *name = unnamed_device(trace, device);
+    }
+}
+
 static void fill_device_row(struct results *results, struct value *cells, const struct trace *trace,
                             const struct device *device)
 {
     cells[0] = value_count(device->number);
-    cells[1] = device->name ? value_text(results_text(results, trace_text(trace, device->name)))
-                            : value_not_known("needs deviceProperties in the trace");
+    fill_device_name(results, &cells[1], &cells[7], trace, device);
     cells[2] = device->memory_bytes > 0 ? value_bytes(device->memory_bytes) : value_none();
     cells[3] = device->multiprocessors > 0 ? value_count(device->multiprocessors) : value_none();
     cells[4] =
@@ -124,6 +169,7 @@ static void add_devices(struct results *results, struct section *section,
         {"compute_capability", "compute capability", UNIT_TEXT, 3, false},
         {"events", "events", UNIT_COUNT, 1, false},
         {"is_reported", "in this report", UNIT_TEXT, 2, false},
+        {"told_by", "name told by", UNIT_TEXT, 5, false},
     };
     const struct trace *trace = input->trace;
     struct table *table;

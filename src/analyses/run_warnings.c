@@ -173,7 +173,7 @@ static bool is_cut_before_kernels(const struct trace *trace, const struct record
     if (!trace->read.is_truncated)
         return false;
     for (uint32_t i = 0; i < trace->device_list_count; i++) {
-        if (trace->devices[i].is_in_properties)
+        if (trace->devices[i].entry == DEVICE_ENTRY_OWN)
             return true;
     }
     return recorded->kinds[EVENT_RUNTIME_CALL] > 0;

@@ -154,9 +154,23 @@ struct short_text format_count(int64_t count)
     return grouped(count < 0, magnitude(count), "");
 }
 
+int percent_decimals(double fraction)
+{
+    double percent = fabs(fraction) * 100;
+    int decimals = 1;
+
+    while (percent > 0 && percent < 0.0995 && decimals < 7) {
+        percent *= 10;
+        decimals++;
+    }
+    return decimals > 1 ? decimals + 1 : 1;
+}
+
 struct short_text format_fraction(double fraction)
 {
-    return with_unit(format_scaled(fraction * 100, (struct unit_scale){"%", 1, 1}), "%");
+    return with_unit(
+        format_scaled(fraction * 100, (struct unit_scale){"%", 1, percent_decimals(fraction)}),
+        "%");
 }
 
 struct short_text format_number(double number)

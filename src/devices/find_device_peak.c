@@ -2,6 +2,7 @@
 #include "devices/find_device_peak.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -163,28 +164,6 @@ static const struct name_rule *find_rule(const struct name_words *words)
     return NULL;
 }
 
-/* Drivers keep some of the memory to themselves: 79.2 GiB of 80. */
-static bool memory_fits(int64_t row_bytes, int64_t bytes)
-{
-    return bytes >= row_bytes - row_bytes / 16 && bytes <= row_bytes + row_bytes / 32;
-}
-
-/* What the hints say against the device; NULL: nothing. */
-static const char *contradiction(const struct device_peak *device, const struct device_hints *hints)
-{
-    if (hints->multiprocessors > 0 && device->multiprocessors > 0 &&
-        hints->multiprocessors != device->multiprocessors)
-        return "multiprocessors";
-    if (hints->memory_bytes > 0 && device->memory_bytes > 0 &&
-        !memory_fits(device->memory_bytes, hints->memory_bytes))
-        return "memory";
-    if (hints->compute_major > 0 && device->compute_major > 0 &&
-        (hints->compute_major != device->compute_major ||
-         hints->compute_minor != device->compute_minor))
-        return "compute capability";
-    return NULL;
-}
-
 /* The words of a name that tell devices apart have a digit: "h100", not "blackwell" or "2". */
 static bool shares_model_word(const struct device_peak *device, const struct name_words *words)
 {
@@ -214,8 +193,7 @@ static void add_candidate(struct device_match *match, const struct device_peak *
         }
 }
 
-/* "A, B or C" */
-static void list_candidates(const struct device_match *match, char *text, size_t size)
+void list_device_candidates(const struct device_match *match, char *text, size_t size)
 {
     size_t used = 0;
 
@@ -231,17 +209,136 @@ static void list_candidates(const struct device_match *match, char *text, size_t
     }
 }
 
-static const struct device_peak *unknown(const struct name_words *words, struct device_match *match)
+/* FLOP/s of 16-bit products: by which candidates are compared. */
+static double rate_of(const struct device_peak *device)
+{
+    return device->peaks[PEAK_FP16] > device->peaks[PEAK_BF16] ? device->peaks[PEAK_FP16]
+                                                               : device->peaks[PEAK_BF16];
+}
+
+/* The fastest of the candidates, so that no share of its peak is too high. */
+static const struct device_peak *settle_candidates(struct device_match *match)
+{
+    const struct device_peak *fastest = match->candidates[0];
+    const struct device_peak *slowest = match->candidates[0];
+
+    for (size_t i = 1; i < DEVICE_CANDIDATES_MAX && match->candidates[i]; i++) {
+        const struct device_peak *device = match->candidates[i];
+
+        if (rate_of(device) > rate_of(fastest))
+            fastest = device;
+        if (rate_of(device) < rate_of(slowest))
+            slowest = device;
+    }
+    match->slowest = rate_of(slowest) < rate_of(fastest) ? slowest : NULL;
+    return fastest;
+}
+
+/* A name that tools print where they know none. */
+static bool says_nothing(const struct name_words *words)
+{
+    static const char *const rules_of_none[] = {"radeon? graphics device?", "graphics? device",
+                                                "unknown|n?"};
+
+    for (size_t i = 0; i < sizeof rules_of_none / sizeof rules_of_none[0]; i++)
+        if (rule_takes(rules_of_none[i], words))
+            return true;
+    return words->count == 0;
+}
+
+/* Without a name: all that is known of it must be that of the row. */
+static bool is_inferred(const struct device_peak *device, const struct device_hints *hints)
+{
+    return hints->compute_major > 0 && device_fits_memory(device, hints) &&
+           device_computes_alike(device, hints);
+}
+
+static const struct device_peak *infer(const struct device_hints *hints, struct device_match *match)
 {
     size_t count;
     const struct device_peak *devices = all_device_peaks(&count);
+    char names[256];
+
+    for (size_t i = 0; i < count; i++)
+        if (is_inferred(&devices[i], hints))
+            add_candidate(match, &devices[i]);
+    if (!match->candidates[0])
+        return NULL;
+    match->kind = DEVICE_INFERRED;
+    list_device_candidates(match, names, sizeof names);
+    snprintf(
+        match->how, sizeof match->how,
+        "inferred, for its name tells nothing: %.1f GiB, %d multiprocessors and compute capability "
+        "%d.%d are those of %s",
+        (double)hints->memory_bytes / 0x1p30, (int)hints->multiprocessors,
+        (int)hints->compute_major, (int)hints->compute_minor, names);
+    return settle_candidates(match);
+}
+
+/* Shares a word of the name, and computes as much in a clock. */
+static bool is_near(const struct device_peak *device, const struct name_words *words,
+                    const struct device_hints *hints)
+{
+    return device_computes_alike(device, hints) && rate_of(device) > 0.0 &&
+           shares_model_word(device, words);
+}
+
+static bool has_candidate_as_fast(const struct device_match *match,
+                                  const struct device_peak *device)
+{
+    for (size_t i = 0; i < DEVICE_CANDIDATES_MAX && match->candidates[i]; i++)
+        if (fabs(rate_of(match->candidates[i]) / rate_of(device) - 1.0) < 0.001)
+            return true;
+    return false;
+}
+
+/* Those of its memory first; others where they are faster or slower: memory changes nothing of what
+ * a device computes. */
+static const struct device_peak *find_near(const struct name_words *words,
+                                           const struct device_hints *hints,
+                                           struct device_match *match)
+{
+    struct device_match near = {.kind = DEVICE_NEAR};
+    size_t count;
+    const struct device_peak *devices = all_device_peaks(&count);
+    const struct device_peak *fastest;
+    char names[256];
+
+    for (size_t i = 0; i < count; i++)
+        if (is_near(&devices[i], words, hints) && device_fits_memory(&devices[i], hints))
+            add_candidate(&near, &devices[i]);
+    for (size_t i = 0; i < count; i++)
+        if (is_near(&devices[i], words, hints) && !has_candidate_as_fast(&near, &devices[i]))
+            add_candidate(&near, &devices[i]);
+    if (!near.candidates[0])
+        return NULL;
+    fastest = settle_candidates(&near);
+    list_device_candidates(&near, names, sizeof names);
+    snprintf(
+        near.how, sizeof near.how,
+        "approximate: no device has this whole name; of its name and %d multiprocessors are %s",
+        (int)hints->multiprocessors, names);
+    *match = near;
+    return fastest;
+}
+
+static const struct device_peak *unknown(const struct name_words *words,
+                                         const struct device_hints *hints,
+                                         struct device_match *match)
+{
+    size_t count;
+    const struct device_peak *devices = all_device_peaks(&count);
+    const struct device_peak *found;
     char names[320];
 
     match->kind = DEVICE_UNKNOWN;
+    found = says_nothing(words) ? infer(hints, match) : find_near(words, hints, match);
+    if (found)
+        return found;
     for (size_t i = 0; i < count; i++)
         if (shares_model_word(&devices[i], words))
             add_candidate(match, &devices[i]);
-    list_candidates(match, names, sizeof names);
+    list_device_candidates(match, names, sizeof names);
     if (names[0])
         snprintf(match->how, sizeof match->how,
                  "no device has this whole name; it is near to %s, but is none of them for sure",
@@ -306,21 +403,21 @@ static const struct device_peak *choose(const struct name_rule *rule,
     for (size_t i = 0; rule->devices[i] != NOTHING; i++) {
         const struct device_peak *device = &devices[rule->devices[i]];
 
-        if (contradiction(device, hints))
+        if (device_contradiction(device, hints))
             continue;
         left = device;
         left_count++;
         add_candidate(match, device);
     }
     if (left_count == 0)
-        return refuse(&devices[rule->devices[0]], contradiction(&devices[rule->devices[0]], hints),
-                      hints, match);
+        return refuse(&devices[rule->devices[0]],
+                      device_contradiction(&devices[rule->devices[0]], hints), hints, match);
     if (left_count == 1 && (hints->memory_bytes > 0 || hints->multiprocessors > 0))
         return accept(left, DEVICE_BY_HINTS, match);
     if (otherwise)
         return accept(otherwise, DEVICE_BY_NAME, match);
     match->kind = DEVICE_AMBIGUOUS;
-    list_candidates(match, names, sizeof names);
+    list_device_candidates(match, names, sizeof names);
     snprintf(match->how, sizeof match->how,
              "the name '%s' is that of %s: the whole name, or memory and multiprocessors, would "
              "tell",
@@ -348,12 +445,12 @@ const struct device_peak *find_device_peak(const char *name, const struct device
             rule = find_rule(&words);
     }
     if (!rule)
-        return unknown(&words, match);
+        return unknown(&words, hints, match);
     match->rule = rule->words;
     if (rule->devices[1] != NOTHING)
         return choose(rule, hints, match);
     device = &all_device_peaks(&count)[rule->devices[0]];
-    if (contradiction(device, hints))
-        return refuse(device, contradiction(device, hints), hints, match);
+    if (device_contradiction(device, hints))
+        return refuse(device, device_contradiction(device, hints), hints, match);
     return accept(device, DEVICE_BY_NAME, match);
 }

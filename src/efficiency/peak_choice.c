@@ -11,21 +11,32 @@ static const struct device *device_of(const struct trace *trace, int32_t number)
     return NULL;
 }
 
+const struct device_peak *find_peak_of_device(const struct trace *trace,
+                                              const struct device *device,
+                                              struct device_match *match)
+{
+    struct device_hints hints = {.memory_bytes = device->memory_bytes,
+                                 .multiprocessors = device->multiprocessors,
+                                 .compute_major = device->compute_major,
+                                 .compute_minor = device->compute_minor};
+
+    return find_device_peak(trace_text(trace, device->name), &hints, match);
+}
+
 /* The user's name stands alone: what the trace says of memory and SMs belongs to another device. */
 static void find_device(struct peak_choice *choice, const struct trace *trace, int32_t number)
 {
     const struct device *device = device_of(trace, number);
-    struct device_hints hints = {0};
 
-    if (!choice->name && device && device->name) {
-        choice->name = trace_text(trace, device->name);
-        hints = (struct device_hints){.memory_bytes = device->memory_bytes,
-                                      .multiprocessors = device->multiprocessors,
-                                      .compute_major = device->compute_major,
-                                      .compute_minor = device->compute_minor};
+    if (choice->name) {
+        choice->device = find_device_peak(choice->name, NULL, &choice->match);
+    } else if (device && device->entry != DEVICE_ENTRY_NONE) {
+        choice->device = find_peak_of_device(trace, device, &choice->match);
+        if (device->name)
+            choice->name = trace_text(trace, device->name);
+        else if (choice->device)
+            choice->name = choice->device->name;
     }
-    if (choice->name)
-        choice->device = find_device_peak(choice->name, &hints, &choice->match);
 }
 
 void choose_peaks(struct peak_choice *choice, const struct trace *trace, int32_t device,

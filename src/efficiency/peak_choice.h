@@ -19,7 +19,7 @@ struct peak_settings {
 };
 
 struct peak_choice {
-    const char *name;                 /* as the trace or the user says; NULL: neither does */
+    const char *name;                 /* as the trace or the user says, or inferred; NULL: none */
     const struct device_peak *device; /* NULL: not in the table */
     struct device_match match;        /* how the name was matched; of no meaning without a name */
     double peaks[PEAK_TYPE_COUNT];    /* FLOP/s to measure against; 0: not known */
@@ -29,6 +29,12 @@ struct peak_choice {
     bool has_precision; /* as in the settings */
     enum peak_type precision;
 };
+
+/* The row of the table that a device of the trace is, by its name and what else the trace says of
+ * it; NULL where none is. */
+const struct device_peak *find_peak_of_device(const struct trace *trace,
+                                              const struct device *device,
+                                              struct device_match *match);
 
 /* `device`: the number of the device that the ledger books; -1 for a trace without device work,
  * whose peak only the user can tell. `settings` may be NULL. Texts live as long as the trace and

@@ -43,7 +43,7 @@ static void read_devices(struct nsys_reading *reading)
             .multiprocessors = small(nsys_integer(&rows, 3, -1)),
             .compute_major = small(nsys_integer(&rows, 4, -1)),
             .compute_minor = small(nsys_integer(&rows, 5, -1)),
-            .is_in_properties = true,
+            .entry = DEVICE_ENTRY_OWN,
         };
 
         if (device.number >= 0)

@@ -58,7 +58,7 @@ static void take_device(struct torch_store *store, const struct json_slice *prop
         .compute_major = -1,
         .compute_minor = -1,
         .multiprocessors = -1,
-        .is_in_properties = true,
+        .entry = DEVICE_ENTRY_OWN,
     };
     struct walk walk = walk_begin(properties, '{');
     struct json_slice key;

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DECIMALS_OF_PERCENT = 1 };
-
 static const char *copy(struct arena *arena, struct short_text text)
 {
     return arena_copy_text(arena, text.text, strlen(text.text));
@@ -57,6 +55,9 @@ const char *column_needs(const struct table *table, size_t column)
     }
     return NULL;
 }
+
+/* Less than this is "0.0 %": a column that would be all of that gets more decimals. */
+static const double NOTHING_TO_SEE = 0.0005;
 
 /* It is for people, and something stands in it that is not "not known". */
 static bool holds_something(const struct table *table, size_t column)
@@ -142,7 +143,8 @@ static struct column_scale scale_of(const struct table *table, size_t column)
     case UNIT_TIME_NS:
         return (struct column_scale){unit, time_scale_of(table, column, largest)};
     case UNIT_FRACTION:
-        return (struct column_scale){unit, {"%", 0.01, DECIMALS_OF_PERCENT}};
+        return (struct column_scale){
+            unit, {"%", 0.01, largest < NOTHING_TO_SEE ? percent_decimals(largest) : 1}};
     case UNIT_NUMBER:
         return (struct column_scale){unit, {"", 1, decimals_of_numbers(table, column)}};
     case UNIT_BYTES_PER_SECOND:

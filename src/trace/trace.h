@@ -27,6 +27,14 @@ struct track {
     uint32_t event_count;
 };
 
+/* Who says what a device is. */
+enum device_entry {
+    DEVICE_ENTRY_NONE, /* only its events tell of it */
+    DEVICE_ENTRY_OWN,  /* an entry of its own number */
+    DEVICE_ENTRY_ONLY, /* the file lists one device, of another number: ROCm writes such numbers */
+    DEVICE_ENTRY_SHARED, /* all that the file lists are of one name, none of this number */
+};
+
 /* One entry of deviceProperties, or a device that only its events tell of (name 0). Not given: -1,
  * 0 for names. */
 struct device {
@@ -36,7 +44,7 @@ struct device {
     int32_t compute_major;
     int32_t compute_minor;
     int32_t multiprocessors; /* numSms */
-    bool is_in_properties;
+    enum device_entry entry;
     uint32_t event_count; /* kernels, copies and memsets on it */
 };
 

@@ -468,22 +468,66 @@ static void sort_devices(struct trace *trace)
         qsort(trace->devices, trace->device_list_count, sizeof *trace->devices, compare_devices);
 }
 
+/* What all `count` entries, which are of one name, agree on. */
+static struct device common_entry(const struct device *entries, uint32_t count)
+{
+    struct device common = entries[0];
+
+    for (uint32_t i = 1; i < count; i++) {
+        const struct device *other = &entries[i];
+
+        if (other->memory_bytes != common.memory_bytes)
+            common.memory_bytes = -1;
+        if (other->multiprocessors != common.multiprocessors)
+            common.multiprocessors = -1;
+        if (other->compute_major != common.compute_major ||
+            other->compute_minor != common.compute_minor)
+            common.compute_major = common.compute_minor = -1;
+    }
+    return common;
+}
+
+/* Devices behind the first `count` have no entry of their own: they are what the file lists, where
+ * that is one device or all are of one name, be it none: numbers of ROCm's kernels are not those of
+ * the list. */
+static void complete_devices(struct trace *trace, uint32_t count)
+{
+    struct device common;
+
+    for (uint32_t i = 1; i < count; i++)
+        if (trace->devices[i].name != trace->devices[0].name)
+            return;
+    if (count == 0)
+        return;
+    common = common_entry(trace->devices, count);
+    for (uint32_t i = count; i < trace->device_list_count; i++) {
+        struct device *device = &trace->devices[i];
+
+        common.number = device->number;
+        common.event_count = device->event_count;
+        common.entry = count == 1 ? DEVICE_ENTRY_ONLY : DEVICE_ENTRY_SHARED;
+        *device = common;
+    }
+}
+
 static void list_devices(struct trace *trace, struct trace_builder *first)
 {
     uint32_t *events = new_map(trace->track_count);
+    uint32_t known = first->device_count;
 
     trace->devices = first->devices;
-    trace->device_list_count = first->device_count;
+    trace->device_list_count = known;
     first->devices = NULL;
     first->device_count = 0;
     make_room_for_device(trace);
     sort_devices(trace);
     for (uint32_t i = 0; i < trace->device_count; i++)
         events[trace->device[i].track]++;
-    for (uint32_t i = 0, known = trace->device_list_count; i < trace->track_count; i++) {
+    for (uint32_t i = 0; i < trace->track_count; i++) {
         if (events[i])
             find_device(trace, known, trace->tracks[i].device)->event_count += events[i];
     }
+    complete_devices(trace, known);
     sort_devices(trace);
     free(events);
 }

@@ -571,7 +571,7 @@ static const struct section *advice_without_rates(struct scene *scene, int32_t c
                             .compute_major = compute_major,
                             .compute_minor = 0,
                             .multiprocessors = -1,
-                            .is_in_properties = true};
+                            .entry = DEVICE_ENTRY_OWN};
 
     begin(scene, STEPS);
     trace_builder_add_device(&scene->made.builder, &device);

@@ -353,6 +353,74 @@ static void hints_that_contradict_the_name_count(void **state)
     }
 }
 
+static void sizes_alone_infer_a_device(void **state)
+{
+    static const struct {
+        const char *name;
+        struct device_hints hints;
+        const char *names; /* of the candidates; NULL: not known */
+    } cases[] = {
+        {"", {206141652992, 304, 9, 4}, "AMD Instinct MI300X"},
+        {NULL, {206141652992, 304, 9, 4}, "AMD Instinct MI300X"},
+        {"AMD Radeon Graphics",
+         {68702699520, 104, 9, 0},
+         "AMD Instinct MI210 or AMD Instinct MI250, one die"},
+        {"", {206141652992, 304, 9, 5}, NULL},
+        {"", {206141652992, 152, 9, 4}, NULL},
+        {"", {103070826496, 304, 9, 4}, NULL},
+        {"", {0, 304, 9, 4}, NULL},
+        {"", {206141652992, 0, 9, 4}, NULL},
+        {"", {206141652992, 304, 0, 0}, NULL},
+        {"AMD Instinct MI399X VF", {206141652992, 304, 9, 4}, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct device_match match;
+        const struct device_peak *device = find_device_peak(cases[i].name, &cases[i].hints, &match);
+        char names[256];
+
+        assert_int_equal(device != NULL, cases[i].names != NULL);
+        if (!device)
+            continue;
+        list_device_candidates(&match, names, sizeof names);
+        assert_int_equal(match.kind, DEVICE_INFERRED);
+        assert_true(device_is_approximate(&match));
+        assert_string_equal(names, cases[i].names);
+        assert_non_null(strstr(match.how, "inferred"));
+        assert_null(match.slowest); /* those of one size compute alike */
+    }
+}
+
+/* A name of no rule, with the multiprocessors and the capability of devices that share a word of
+ * it: the fastest, and how slow it may be. */
+static void near_devices_bound_the_peak(void **state)
+{
+    static const struct device_hints dgx_station = {34084028416, 80, 7, 0};
+    static const struct device_hints half_of_it = {17179869184, 40, 7, 0};
+    static const struct device_hints other_capability = {34084028416, 80, 7, 2};
+    static const struct device_hints laptop = {17171480576, 76, 8, 9};
+    static const struct device_hints h100_of_96 = {102005473280, 132, 9, 0};
+    struct device_match match;
+    const struct device_peak *device =
+        find_device_peak("Tesla V100-DGXS-32GB", &dgx_station, &match);
+
+    (void)state;
+    assert_int_equal(match.kind, DEVICE_NEAR);
+    assert_string_equal(device->name, "NVIDIA V100 SXM2 32GB");
+    assert_string_equal(match.slowest->name, "NVIDIA V100 PCIe 32GB");
+    assert_null(match.candidates[2]);
+    assert_non_null(strstr(match.how, "approximate"));
+    device = find_device_peak("NVIDIA H100 96GB HBM3", &h100_of_96, &match);
+    assert_string_equal(device->name, "NVIDIA H100 SXM5");
+    assert_string_equal(match.slowest->name, "NVIDIA H100 NVL");
+    assert_null(find_device_peak("Tesla V100-DGXS-32GB", NULL, &match));
+    assert_null(find_device_peak("Tesla V100-DGXS-32GB", &half_of_it, &match));
+    assert_null(find_device_peak("Tesla V100-DGXS-32GB", &other_capability, &match));
+    assert_null(find_device_peak("NVIDIA GeForce RTX 4090 Laptop GPU", &laptop, &match));
+    assert_int_equal(match.kind, DEVICE_UNKNOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +431,8 @@ int main(void)
         cmocka_unit_test(near_devices_are_named),
         cmocka_unit_test(hints_tell_devices_of_one_name_apart),
         cmocka_unit_test(hints_that_contradict_the_name_count),
+        cmocka_unit_test(sizes_alone_infer_a_device),
+        cmocka_unit_test(near_devices_bound_the_peak),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,12 @@ static void fractions_and_numbers(void **state)
     (void)state;
     assert_string_equal(format_fraction(0.1234).text, "12.3 %");
     assert_string_equal(format_fraction(1).text, "100.0 %");
-    assert_string_equal(format_fraction(-0.0001).text, "0.0 %");
+    assert_string_equal(format_fraction(0).text, "0.0 %");
+    assert_string_equal(format_fraction(0.001).text, "0.1 %");
+    assert_string_equal(format_fraction(0.000987).text, "0.099 %");
+    assert_string_equal(format_fraction(0.00034).text, "0.034 %");
+    assert_string_equal(format_fraction(-0.0001).text, "-0.010 %");
+    assert_string_equal(format_fraction(0.0000015).text, "0.00015 %");
     assert_string_equal(format_number(40).text, "40");
     assert_string_equal(format_number(40.114).text, "40.11");
     assert_string_equal(format_number(0.25).text, "0.250");

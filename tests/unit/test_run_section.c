@@ -18,7 +18,7 @@ static void facts_are_told_where_they_are_known(void **state)
                                   .compute_major = 8,
                                   .compute_minor = 0,
                                   .multiprocessors = 108,
-                                  .is_in_properties = true};
+                                  .entry = DEVICE_ENTRY_OWN};
     struct made_trace made;
     struct device named = device;
     const struct section *section;

@@ -30,7 +30,7 @@ static void begin(struct scene *scene)
                             .memory_bytes = 85014478848,
                             .compute_major = 9,
                             .multiprocessors = 132,
-                            .is_in_properties = true};
+                            .entry = DEVICE_ENTRY_OWN};
     static const char name[] = "NVIDIA H100 80GB HBM3";
 
     made_trace_init(&scene->made);

@@ -155,7 +155,7 @@ static void devices_are_listed_and_counted(void **state)
 {
     SCOPED(trace) trace = {0};
     struct trace_builder builder;
-    const struct device other = {.number = 3, .is_in_properties = true};
+    const struct device other = {.number = 3, .entry = DEVICE_ENTRY_OWN};
 
     (void)state;
     trace_builder_init(&builder);
@@ -166,8 +166,49 @@ static void devices_are_listed_and_counted(void **state)
     assert_int_equal(trace.device_list_count, 2);
     assert_int_equal(trace.devices[0].number, 0);
     assert_int_equal(trace.devices[0].event_count, 7);
-    assert_int_equal(trace.devices[0].memory_bytes, -1);
     assert_int_equal(trace.devices[1].event_count, 0);
+}
+
+/* Work runs on device 0, which has no entry of its own; `names` are those of the entries 3, 4, ...
+ */
+static void check_entry(const char *const *names, enum device_entry entry, const char *name,
+                        int32_t multiprocessors)
+{
+    SCOPED(trace) trace = {0};
+    struct trace_builder builder;
+
+    trace_builder_init(&builder);
+    for (int32_t i = 0; names[i]; i++) {
+        const struct device other = {.number = 3 + i,
+                                     .name = string_of(&builder, names[i]),
+                                     .memory_bytes = (int64_t)1 << 34,
+                                     .compute_major = 9,
+                                     .compute_minor = 4,
+                                     .multiprocessors = 300 + (i > 0),
+                                     .entry = DEVICE_ENTRY_OWN};
+
+        trace_builder_add_device(&builder, &other);
+    }
+    for (size_t i = 0; i < NOTES; i++)
+        add(&builder, &notes[i]);
+    trace_finish(&trace, &builder, 1, 1);
+    assert_int_equal(trace.devices[0].number, 0);
+    assert_int_equal(trace.devices[0].event_count, 7);
+    assert_int_equal(trace.devices[0].entry, entry);
+    assert_string_equal(trace_text(&trace, trace.devices[0].name), name);
+    assert_int_equal(trace.devices[0].multiprocessors, multiprocessors);
+    assert_int_equal(trace.devices[1].entry, DEVICE_ENTRY_OWN);
+    assert_int_equal(trace.devices[1].event_count, 0);
+}
+
+static void a_device_without_an_entry_is_what_all_entries_are(void **state)
+{
+    (void)state;
+    check_entry((const char *const[]){"A", NULL}, DEVICE_ENTRY_ONLY, "A", 300);
+    check_entry((const char *const[]){"A", "A", NULL}, DEVICE_ENTRY_SHARED, "A", -1);
+    check_entry((const char *const[]){"", NULL}, DEVICE_ENTRY_ONLY, "", 300);
+    check_entry((const char *const[]){"A", "B", NULL}, DEVICE_ENTRY_NONE, "", -1);
+    check_entry((const char *const[]){"A", "", NULL}, DEVICE_ENTRY_NONE, "", -1);
 }
 
 /* As many threads, devices and names as a broken file may have: all of it in no time. */
@@ -261,6 +302,7 @@ int main(void)
         cmocka_unit_test(it_does_not_matter_who_read_what),
         cmocka_unit_test(nothing_at_all_is_a_trace),
         cmocka_unit_test(devices_are_listed_and_counted),
+        cmocka_unit_test(a_device_without_an_entry_is_what_all_entries_are),
         cmocka_unit_test(many_tracks_take_no_time),
         cmocka_unit_test(any_times_are_sorted),
     };
