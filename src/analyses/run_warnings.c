@@ -22,6 +22,21 @@ static void warn_of_truncation(struct results *results, struct section *section,
                         recorder_words_for(trace)->cut);
 }
 
+static void warn_of_ending(struct results *results, struct section *section,
+                           const struct read_account *read)
+{
+    if (read->ending == ENDING_DAMAGED)
+        section_add_warning(results, section,
+                            results_format(results, "%s: numbers read before it may be wrong, too",
+                                           read->ending_message),
+                            NULL, "copy the file once more from where it was written");
+    else if (read->ending == ENDING_FOLLOWED)
+        section_add_warning(results, section,
+                            results_format(results, "behind the end of the trace stands more: %s",
+                                           read->ending_message),
+                            NULL, "were two files put together? Give them one by one");
+}
+
 static void warn_of_damage(struct results *results, struct section *section,
                            const struct read_account *read)
 {
@@ -120,6 +135,7 @@ void add_damage_findings(struct results *results, struct section *section,
                          const struct analysis_input *input)
 {
     warn_of_truncation(results, section, input->trace);
+    warn_of_ending(results, section, &input->trace->read);
     warn_of_damage(results, section, &input->trace->read);
     warn_of_counts(results, section, input->trace);
     warn_of_steps(results, section, input->ledger);

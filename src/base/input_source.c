@@ -115,6 +115,10 @@ static bool unpack_some(struct input_source *source, struct unpacker_buffers *bu
         set_breakage(source, what);
         return false;
     }
+    if (result == UNPACKER_TRAILING) {
+        set_breakage(source, "ends, and something else follows it, which is not read,");
+        source->is_followed = true;
+    }
     return result != UNPACKER_TRAILING;
 }
 

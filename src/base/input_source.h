@@ -34,6 +34,7 @@ struct input_source {
     struct unpacker *unpacker; /* NULL: not packed */
     const char *packing;       /* "gzip" */
     bool is_between;           /* the packed text may end here */
+    bool is_followed;          /* it ended well, and something else stands behind its end */
     char breakage[256];        /* why reading ended too early; empty where it did not */
 
     /* the window that the stream gives */

@@ -213,7 +213,8 @@ bool input_stream_next(struct input_stream *stream, size_t keep, struct input_wi
     stream->text_bytes += (int64_t)got;
     *window = (struct input_window){source->window_text, source->window_length};
     if (got == 0 && source->breakage[0]) {
-        stream->is_broken = true;
+        stream->is_broken = !source->is_followed;
+        stream->is_followed = source->is_followed;
         memcpy(stream->breakage, source->breakage, sizeof stream->breakage);
     }
     return got > 0;

@@ -30,7 +30,8 @@ struct input_stream {
     int64_t text_bytes;           /* unpacked, handed out so far (without what was kept) */
     enum compression compression; /* told by the first bytes, never by the name */
     bool is_broken;     /* the input ended before its end: all that could be read was handed out */
-    char breakage[256]; /* why, and the byte of the file */
+    bool is_followed;   /* it is whole, and what stands behind its end was not read */
+    char breakage[256]; /* why either is so, and the byte of the file */
     struct progress *progress;   /* not owned; may be NULL; set it before the first window */
     struct input_source *source; /* private */
     bool is_peeked;              /* private */

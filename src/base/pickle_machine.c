@@ -228,6 +228,11 @@ bool pickle_tree_read(struct pickle_tree *tree, struct input_stream *input, stru
 
     (void)string_pool_add(&tree->strings, "", 0);
     is_read = run(&machine);
+    if (is_read)
+        tree->rest = input_read_rest(
+            input, (struct input_left){(const char *)machine.bytes + machine.at,
+                                       machine.length - machine.at,
+                                       machine.window_offset + (int64_t)machine.at});
     pickle_machine_clear(&machine);
     if (is_read)
         return true;

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/attributes.h"
 #include "base/error.h"
+#include "base/input_rest.h"
 #include "base/string_pool.h"
 
 #include <stdbool.h>
@@ -45,7 +46,8 @@ struct pickle_tree {
     uint64_t *wide_numbers; /* [wide_count]: doubles, and integers of more than 60 bits */
     size_t wide_count;
     size_t wide_capacity;
-    struct arena arena; /* what the sequences hold */
+    struct arena arena;     /* what the sequences hold */
+    struct input_rest rest; /* what stands behind it in the file */
 };
 
 /* Items of a list, tuple or set; of a dict its keys and values in turn. */

@@ -26,7 +26,7 @@ enum unpacker_result {
     UNPACKER_MORE,     /* all input was taken, or the output is full */
     UNPACKER_BETWEEN,  /* as MORE, and a member (gzip) or frame (zstd) has just ended: the input may
                           end here */
-    UNPACKER_TRAILING, /* what follows the last member is no member: ignored as gzip does */
+    UNPACKER_TRAILING, /* what follows the last member is no member */
     UNPACKER_DAMAGED,  /* see unpacker_problem; what was unpacked before it is good */
 };
 

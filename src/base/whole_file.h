@@ -16,8 +16,8 @@ MUST_USE char *read_whole_file(const char *path, size_t *length, bool *is_missin
 
 struct input_stream; /* base/input_stream.h */
 
-/* All that is left of the stream, unpacked; free() it. NULL with `error` set (ERROR_INPUT) where it
- * is broken. */
-MUST_USE char *read_whole_stream(struct input_stream *stream, size_t *length, struct error *error);
+/* All that is left of the stream, unpacked; free() it. stream->is_broken and is_followed tell
+ * whether that is all of it. */
+char *read_whole_stream(struct input_stream *stream, size_t *length);
 
 #endif

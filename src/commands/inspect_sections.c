@@ -130,6 +130,12 @@ static void add_damage(struct results *results, struct section *section, const s
         section_add_warning(results, section,
                             "the file is cut: what is printed is of its complete events",
                             results_text(results, read->truncation), NULL);
+    if (read->ending != ENDING_CLEAN)
+        section_add_warning(results, section,
+                            read->ending == ENDING_FOLLOWED
+                                ? "something else stands behind the end of the trace"
+                                : "the file is damaged behind its last event",
+                            results_text(results, read->ending_message), NULL);
     for (uint32_t i = 0; i < read->damage_count; i++)
         section_add_warning(results, section,
                             results_format(results, "byte %lld: damaged, bytes skipped: %lld",

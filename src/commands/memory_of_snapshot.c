@@ -6,6 +6,7 @@
 #include "analyses/snapshot_timeline.h"
 #include "base/input_stream.h"
 #include "base/progress.h"
+#include "commands/file_rest.h"
 #include "readers/cuda_memory_snapshot.h"
 
 #include <string.h>
@@ -142,7 +143,8 @@ static bool fail_without_device(const struct memory_snapshot *snapshot, const ch
 
 /* Adds what the file says to `results`. */
 static bool describe_file(struct results *results, const char *path,
-                          const struct memory_settings *settings, struct error *error)
+                          const struct memory_settings *settings, bool *is_damaged,
+                          struct error *error)
 {
     SCOPED(memory_snapshot) snapshot = {0};
     size_t ranks_before = results->rank_count;
@@ -150,6 +152,7 @@ static bool describe_file(struct results *results, const char *path,
     if (!read_file(&snapshot, path, settings, error))
         return false;
     describe_devices(results, &snapshot, path, settings);
+    *is_damaged = note_file_rest(results, path, &snapshot.rest);
     return results->rank_count > ranks_before ||
            fail_without_device(&snapshot, path, settings, error);
 }
@@ -188,6 +191,7 @@ static bool print_comparison(const char *path, const struct memory_settings *set
     SCOPED(memory_snapshot) before = {0};
     SCOPED(memory_snapshot) after = {0};
     SCOPED(results) results = {0};
+    bool is_damaged;
 
     results_init(&results);
     results.detailed_rank = ALL_RANKS;
@@ -195,11 +199,17 @@ static bool print_comparison(const char *path, const struct memory_settings *set
         !read_file(&after, path, settings, error))
         return false;
     compare_devices(&results, &before, &after, path, settings);
+    is_damaged = note_file_rest(&results, settings->compare, &before.rest);
+    is_damaged = note_file_rest(&results, path, &after.rest) || is_damaged;
     if (results.rank_count == 0)
         return error_set(error, ERROR_NO_DATA,
                          "'%s' and '%s' have no device in common that held memory", path,
                          settings->compare);
-    return print_page(&results, &settings->page, error);
+    if (!print_page(&results, &settings->page, error))
+        return false;
+    return !is_damaged || error_set(error, ERROR_PARTIAL,
+                                    "part of the input is cut or damaged: the comparison is of "
+                                    "the rest");
 }
 
 bool print_memory_of_snapshots(char **paths, int count, const struct memory_settings *settings,
@@ -208,6 +218,7 @@ bool print_memory_of_snapshots(char **paths, int count, const struct memory_sett
     SCOPED(results) results = {0};
     struct error first_error = {0};
     int read_count = 0;
+    int damaged_count = 0;
 
     if (settings->compare && count != 1)
         return error_set(error, ERROR_USAGE,
@@ -219,9 +230,11 @@ bool print_memory_of_snapshots(char **paths, int count, const struct memory_sett
     results.detailed_rank = ALL_RANKS;
     for (int i = 0; i < count; i++) {
         struct error failure = {0};
+        bool is_damaged = false;
 
-        if (describe_file(&results, paths[i], settings, &failure)) {
+        if (describe_file(&results, paths[i], settings, &is_damaged, &failure)) {
             read_count++;
+            damaged_count += is_damaged;
             continue;
         }
         if (first_error.class == ERROR_NONE)
@@ -234,6 +247,10 @@ bool print_memory_of_snapshots(char **paths, int count, const struct memory_sett
     }
     if (!print_page(&results, &settings->page, error))
         return false;
-    return read_count == count || error_set(error, ERROR_PARTIAL, "%d of %d files cannot be read",
-                                            count - read_count, count);
+    if (read_count < count)
+        return error_set(error, ERROR_PARTIAL, "%d of %d files cannot be read", count - read_count,
+                         count);
+    return damaged_count == 0 || error_set(error, ERROR_PARTIAL,
+                                           "part of the input is cut or damaged: the report is of "
+                                           "the rest");
 }

@@ -3,6 +3,7 @@
 
 #include "analyses/pipeline_sections.h"
 #include "base/input_stream.h"
+#include "commands/file_rest.h"
 #include "replay/pipeline_gaps.h"
 
 #include <string.h>
@@ -36,6 +37,7 @@ bool print_pipeline_report(const char *path, const struct pipeline_report *wante
     SCOPED(results) results = {0};
     struct rank_results *rank;
     struct section *stragglers, *path_section;
+    bool is_damaged;
 
     if (!read_pipeline_timeline(&job, path, error))
         return false;
@@ -58,5 +60,8 @@ bool print_pipeline_report(const char *path, const struct pipeline_report *wante
     path_section = describe_pipeline_path(&results, &study, &costs, rows_of(wanted->top));
     if (path_section)
         rank_add_section(&results, rank, path_section);
-    return print_page(&results, wanted->page, error);
+    is_damaged = note_file_rest(&results, path, &job.rest);
+    if (!print_page(&results, wanted->page, error))
+        return false;
+    return !is_damaged || error_set(error, ERROR_PARTIAL, "'%s': %s", path, job.rest.message);
 }

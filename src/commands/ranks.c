@@ -6,6 +6,7 @@
 #include "base/worker_threads.h"
 #include "commands/command.h"
 #include "commands/dump_files.h"
+#include "commands/file_rest.h"
 #include "commands/page_options.h"
 #include "commands/read_files.h"
 #include "flight_recorder/read_flight_dump.h"
@@ -58,6 +59,7 @@ static void read_one(void *argument, size_t index)
 /* What became of the files. */
 struct dumps_read {
     size_t failed_count;
+    size_t damaged_count;
     struct error first_error;
 };
 
@@ -90,6 +92,8 @@ static void take_dump(struct flight_dumps *dumps, struct read_dump *read, struct
         is_taken = add_flight_dump(dumps, &read->tree, read->path, rank, &read->error);
     if (!is_taken)
         note_failure(results, outcome, &read->error);
+    else
+        outcome->damaged_count += note_file_rest(results, read->path, &read->tree.rest);
     pickle_tree_clear(&read->tree);
 }
 
@@ -173,9 +177,12 @@ static bool run_ranks(int count, char **arguments, struct error *error)
     describe_job(&results, &dumps, &settings);
     if (!print_page(&results, &settings.page, error))
         return false;
-    return outcome.failed_count == 0 ||
-           error_set(error, ERROR_PARTIAL, "%zu of %zu dumps cannot be used", outcome.failed_count,
-                     files.count);
+    if (outcome.failed_count > 0)
+        return error_set(error, ERROR_PARTIAL, "%zu of %zu dumps cannot be used",
+                         outcome.failed_count, files.count);
+    return outcome.damaged_count == 0 ||
+           error_set(error, ERROR_PARTIAL, "%zu of %zu dumps are damaged behind their end",
+                     outcome.damaged_count, files.count);
 }
 
 const struct command ranks_command = {

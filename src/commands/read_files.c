@@ -50,7 +50,7 @@ static void do_job(struct file_job *job, const struct job_list *list)
     if (trace.facts.rank < 0)
         trace.facts.rank = job->file->rank;
     job->rank = trace.facts.rank;
-    job->is_damaged = trace.read.is_truncated || trace.read.damaged_events > 0;
+    job->is_damaged = read_is_partial(&trace.read);
     job->is_used = list->reading->use(&job->results, &trace, list->reading->context, &job->error);
 }
 

@@ -78,11 +78,12 @@ bool flight_rank_of_name(const char *path, uint32_t *rank)
 static bool read_json(struct pickle_tree *tree, struct input_stream *input, struct error *error)
 {
     size_t length = 0;
-    char *text = read_whole_stream(input, &length, error);
-    bool is_read = text && pickle_tree_from_json(tree, text, length, error);
+    char *text = read_whole_stream(input, &length);
+    bool is_read = pickle_tree_from_json(tree, text, length, error);
 
     free(text);
-    return is_read;
+    tree->rest = input_read_rest(input, (struct input_left){"", 0, (int64_t)length});
+    return is_read || !input->is_broken || error_set(error, ERROR_INPUT, "%s", input->breakage);
 }
 
 bool read_flight_tree(struct pickle_tree *tree, const char *path, struct error *error)

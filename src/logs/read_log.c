@@ -276,7 +276,7 @@ static bool read_whole(struct log_walk *walk, struct input_stream *input, struct
                                                     (struct log_text){text, text + length}, error);
 
     free(text);
-    walk->outcome->is_broken = input->is_broken;
+    walk->outcome->is_broken = input->is_broken || input->is_followed;
     return is_read;
 }
 
@@ -344,7 +344,7 @@ static void read_lines(struct log_walk *walk, struct input_stream *input)
         (void)take_wrapped(walk);
     log_signs_finish(&walk->reading);
     walk->outcome->long_lines = lines.long_lines;
-    walk->outcome->is_broken = input->is_broken;
+    walk->outcome->is_broken = input->is_broken || input->is_followed;
     log_lines_clear(&lines);
 }
 

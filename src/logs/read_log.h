@@ -26,7 +26,7 @@ struct log_outcome {
     int64_t lines;
     int64_t step_lines; /* that tell of steps, checkpoints and the like in this format */
     int64_t long_lines; /* cut behind so many bytes that no log line has them */
-    bool is_broken;     /* packed text that ends too early */
+    bool is_broken;     /* packed text that ends too early, or with something else behind it */
 };
 
 /* NULL-terminated, in the order of list.def. */

@@ -3,6 +3,7 @@
 #ifndef FLOPLEDGER_MEMORY_MEMORY_SNAPSHOT_H
 #define FLOPLEDGER_MEMORY_MEMORY_SNAPSHOT_H
 
+#include "base/input_rest.h"
 #include "base/string_pool.h"
 
 #include <stdbool.h>
@@ -120,6 +121,7 @@ struct memory_snapshot {
     uint32_t setting_count;
     uint32_t unknown_action;  /* the text of the first of them */
     bool has_requested_sizes; /* blocks say what was asked for */
+    struct input_rest rest;   /* what stands behind it in the file */
 };
 
 /* "alloc" */

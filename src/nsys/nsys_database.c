@@ -296,6 +296,8 @@ bool nsys_database_open(struct nsys_database *database, const char *path, struct
     database->file_bytes = state.bytes;
     if (state.expected_bytes > state.bytes)
         database->missing_bytes = state.expected_bytes - state.bytes;
+    else if (state.expected_bytes > 0)
+        database->surplus_bytes = state.bytes - state.expected_bytes;
     if (!open_connection(database, path, &state, error)) {
         nsys_database_clear(database);
         return false;

@@ -19,6 +19,7 @@ struct nsys_database {
     struct sqlite3 *connection;
     int64_t file_bytes;
     int64_t missing_bytes;      /* by which the file is shorter than its header says; 0: complete */
+    int64_t surplus_bytes;      /* by which it is longer */
     char schema[32];            /* EXPORT_SCHEMA_VERSION: "3.25.0"; empty where not said */
     char product[64];           /* "2026.2.1.210"; empty where not said */
     struct string_pool strings; /* the values of StringIds */

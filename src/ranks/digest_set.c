@@ -269,5 +269,9 @@ bool digest_set_decode(struct digest_set *set, const void *bytes, size_t length,
             return true;
         done += taken;
     }
+    if (done < length)
+        return error_set(error, ERROR_INPUT,
+                         "'%s': %zu bytes stand behind its last record, and are not read", file,
+                         length - done);
     return true;
 }

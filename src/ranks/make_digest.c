@@ -61,7 +61,7 @@ static void take_facts(struct digest_maker *maker, const struct efficiency *effi
             digest->memory_bytes = trace->devices[i].memory_bytes;
     digest->between_steps_ns = maker->ledger->between_steps_ns;
     digest->damaged_events = (int64_t)trace->read.damaged_events;
-    digest->is_truncated = trace->read.is_truncated;
+    digest->is_truncated = trace->read.is_truncated || trace->read.ending != ENDING_CLEAN;
 }
 
 static void take_memory(struct digest_maker *maker)

@@ -426,6 +426,7 @@ bool read_memory_snapshot(struct memory_snapshot *snapshot, struct input_stream 
 
     if (!pickle_tree_read(&tree, input, error))
         return false;
+    snapshot->rest = tree.rest;
     snapshot_reading_begin(&reading);
     is_read = read_tree(&reading, &tree);
     snapshot_reading_end(&reading);

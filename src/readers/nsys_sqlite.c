@@ -133,7 +133,13 @@ static void tell_of_damage(struct read_account *read, const struct nsys_database
                        "the database is cut: %" PRId64 " bytes are missing (%.120s)",
                        database->missing_bytes,
                        database->damage[0] ? database->damage : "what is left could be read");
-    } else if (database->damage[0]) {
+    } else if (database->surplus_bytes > 0) {
+        read->ending = ENDING_FOLLOWED;
+        (void)snprintf(read->ending_message, sizeof read->ending_message,
+                       "%" PRId64 " bytes behind the last page of the database are not read",
+                       database->surplus_bytes);
+    }
+    if (database->missing_bytes == 0 && database->damage[0]) {
         struct damage *damage = &read->damages[0];
 
         read->damage_count = 1;

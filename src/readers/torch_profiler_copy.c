@@ -2,6 +2,7 @@
 #include "readers/torch_profiler_copy.h"
 
 #include "base/arena.h"
+#include "base/input_rest.h"
 #include "base/input_stream.h"
 #include "readers/torch_profiler_events.h"
 
@@ -87,6 +88,20 @@ static void copy_text(struct copying *copying)
         copy_object(copying);
 }
 
+/* What is damaged behind the last event, or more than a trace, is told as what is cut. */
+static void check_rest(struct copying *copying)
+{
+    struct json_window *window = &copying->window;
+    struct input_rest rest;
+
+    if (window->at < window->scan.limit && (*window->at == '}' || *window->at == ']'))
+        window->at++;
+    rest = input_read_rest(
+        window->input,
+        (struct input_left){window->at, (size_t)(window->scan.limit - window->at), 0});
+    copying->loss->is_cut = rest.kind != REST_NOTHING;
+}
+
 bool copy_trace_text(const char *path, const struct trace_text_sink *sink,
                      struct trace_text_loss *loss, struct error *error)
 {
@@ -100,6 +115,8 @@ bool copy_trace_text(const char *path, const struct trace_text_sink *sink,
     copying.store.builder = &copying.builder;
     json_window_init(&copying.window, &input, 0);
     copy_text(&copying);
+    if (!loss->is_cut)
+        check_rest(&copying);
     loss->damaged_events = copying.builder.read.damaged_events +
                            copying.builder.read.replaced_names + copying.builder.read.mended_events;
     torch_store_clear(&copying.store);

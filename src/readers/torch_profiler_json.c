@@ -1,5 +1,6 @@
 /* Reads what torch.profiler (Kineto) writes: JSON in the format of Chrome's trace viewer. */
 #include "base/error.h"
+#include "base/input_rest.h"
 #include "base/input_stream.h"
 #include "readers/json_window.h"
 #include "readers/reader.h"
@@ -15,6 +16,7 @@ enum { KEYS_SHOWN_BYTES = 200 };
 struct parse {
     struct torch_pieces pieces;
     const struct read_options *options;
+    int64_t end_byte;                 /* of the text, where it was read to its end */
     bool has_array;                   /* the events were found, be they any or none */
     char keys_seen[KEYS_SHOWN_BYTES]; /* of the outermost object, for a message */
 };
@@ -141,8 +143,23 @@ static bool parse_member(struct parse *parse)
     return parse_value(parse, &key);
 }
 
-/* From behind '{' on. What stands behind the object is left alone: some versions write their log
- * there. */
+/* The text is complete: reads the rest of the file, which should be empty. */
+static void read_behind(struct parse *parse)
+{
+    struct json_window *window = window_of(parse);
+    struct read_account *read = &torch_pieces_last(&parse->pieces)->builder.read;
+    struct input_rest rest = input_read_rest(
+        window->input, (struct input_left){window->at, (size_t)(window->scan.limit - window->at),
+                                           json_window_byte(window, window->at)});
+
+    parse->end_byte = rest.end_byte;
+    if (rest.kind == REST_NOTHING)
+        return;
+    read->ending = rest.kind == REST_BROKEN ? ENDING_DAMAGED : ENDING_FOLLOWED;
+    (void)snprintf(read->ending_message, sizeof read->ending_message, "%s", rest.message);
+}
+
+/* From behind '{' on. */
 static void parse_object(struct parse *parse)
 {
     bool goes_on = true;
@@ -151,8 +168,11 @@ static void parse_object(struct parse *parse)
         struct json_window *window = window_of(parse);
         char c = json_window_peek(window);
 
-        if (c == '}')
+        if (c == '}') {
+            window->at++;
+            read_behind(parse);
             return;
+        }
         if (c == ',')
             window->at++;
         else
@@ -179,8 +199,8 @@ static void parse_text(struct parse *parse)
         c = json_window_peek(window);
     if (window->at < window->scan.limit)
         window->at++;
-    if (c == '[')
-        parse_events(parse);
+    if (c == '[' && parse_events(parse))
+        read_behind(parse);
     else if (c == '{')
         parse_object(parse);
 }
@@ -233,7 +253,9 @@ static bool read_trace(struct trace *trace, struct input_stream *input,
     input->progress = options->progress;
     torch_pieces_init(&parse.pieces, input, options->keeps_memory);
     parse_text(&parse);
-    text_bytes = json_window_byte(window_of(&parse), window_of(&parse)->scan.limit);
+    text_bytes = parse.end_byte > 0
+                     ? parse.end_byte
+                     : json_window_byte(window_of(&parse), window_of(&parse)->scan.limit);
     is_trace = check_content(&parse, error);
     if (is_trace) {
         torch_pieces_finish(&parse.pieces, trace, options->threads);

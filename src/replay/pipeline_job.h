@@ -9,6 +9,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "base/input_rest.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,6 +49,7 @@ struct pipeline_job {
     int64_t gap_step;          /* the number of the first of them, */
     uint32_t gap_rank;         /* and a data-parallel rank that lacks some */
     bool are_gaps_dropped;     /* they are not among `steps` */
+    struct input_rest rest;    /* what stands behind it in the file */
 };
 
 /* The name in timelines, and the words for it; two kinds may share their words. */

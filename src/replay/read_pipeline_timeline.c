@@ -276,9 +276,12 @@ bool read_pipeline_timeline(struct pipeline_job *job, const char *path, struct e
 
     if (!input_stream_open(&input, path, false, error))
         return false;
-    text = read_whole_stream(&input, &length, error);
-    root = text ? json_tree_parse(&arena, text, length, error) : NULL;
+    text = read_whole_stream(&input, &length);
+    root = json_tree_parse(&arena, text, length, error);
     free(text);
+    job->rest = input_read_rest(&input, (struct input_left){"", 0, (int64_t)length});
+    if (!root && input.is_broken)
+        (void)error_set(error, ERROR_INPUT, "%s", input.breakage);
     if (!root)
         return error_in(error, "'%s'", path);
     take_events(job, root->kind == JSON_ARRAY ? root->first : json_items_of(root, "traceEvents"));

@@ -24,13 +24,22 @@ struct damage {
     char message[160]; /* what was expected, and what is there */
 };
 
+/* What stands behind the end of a file's content. */
+enum read_ending {
+    ENDING_CLEAN,    /* nothing, or it is cut, see is_truncated */
+    ENDING_FOLLOWED, /* something else, which is not read */
+    ENDING_DAMAGED,  /* a checksum or length that is wrong: all before it may be wrong, too */
+};
+
 struct read_account {
     int64_t file_bytes;     /* as stored; -1 for a pipe */
     int64_t text_bytes;     /* uncompressed, read */
     int64_t events;         /* all complete events, whatever kind or phase */
     int64_t damaged_events; /* pieces of text skipped because they are no event */
     bool is_truncated; /* the file ends before the JSON does, or the compressed stream breaks off */
-    char truncation[256];                    /* why: "gzip stream ends in the middle", ... */
+    char truncation[256]; /* why: "gzip stream ends in the middle", ... */
+    enum read_ending ending;
+    char ending_message[320];                /* what is wrong behind the last event, and where */
     struct damage damages[READ_DAMAGES_MAX]; /* the first ones */
     uint32_t damage_count;
 
@@ -55,5 +64,11 @@ struct read_account {
     char compression[8]; /* "gzip", "zstd", "none" */
     char format[32];     /* the reader's name */
 };
+
+/* Part of the file is not in the trace, or may be wrong. */
+static inline bool read_is_partial(const struct read_account *read)
+{
+    return read->is_truncated || read->damaged_events > 0 || read->ending != ENDING_CLEAN;
+}
 
 #endif

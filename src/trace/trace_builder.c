@@ -321,6 +321,10 @@ void read_account_add(struct read_account *to, const struct read_account *from,
     to->mended_events += from->mended_events;
     to->device_step_copies += from->device_step_copies;
     to->uncategorised_events += from->uncategorised_events;
+    if (from->ending != ENDING_CLEAN) {
+        to->ending = from->ending;
+        memcpy(to->ending_message, from->ending_message, sizeof to->ending_message);
+    }
     if (from->is_truncated) {
         to->is_truncated = true;
         memcpy(to->truncation, from->truncation, sizeof to->truncation);
