@@ -171,6 +171,32 @@ static const struct name_form forms[] = {
     {"TPU v6 lite", "Google TPU v6e"},
     {"TPU v6e", "Google TPU v6e"},
     {"TPU7x", "Google TPU v7x, one die"},
+    {"Ironwood", "Google TPU v7x, one die"},
+    {"TPU Ironwood", "Google TPU v7x, one die"},
+    {"Google TPU Trillium", "Google TPU v6e"},
+    {"Trillium", "Google TPU v6e"},
+    {"trn3.48xlarge", "AWS Trainium 3"},
+    {"Trainium3", "AWS Trainium 3"},
+    {"Ascend910C", "Huawei Ascend 910C, one die"},
+    {"Huawei Ascend 910C", "Huawei Ascend 910C, one die"},
+    {"Intel(R) Data Center GPU Max 1550", "Intel Data Center GPU Max 1550, one stack"},
+    {"NVIDIA A10G", "NVIDIA A10G"},
+    {"NVIDIA A30", "NVIDIA A30"},
+    {"NVIDIA A800 80GB PCIe", "NVIDIA A800 PCIe 80GB"},
+    {"NVIDIA RTX 6000 Ada Generation", "NVIDIA RTX 6000 Ada Generation"},
+    {"AD102GL [RTX 6000 Ada Generation]", "NVIDIA RTX 6000 Ada Generation"},
+    {"NVIDIA GeForce RTX 2080 Ti", "NVIDIA GeForce RTX 2080 Ti"},
+    {"NVIDIA GeForce RTX 3080", "NVIDIA GeForce RTX 3080"},
+    {"NVIDIA GeForce RTX 4080", "NVIDIA GeForce RTX 4080"},
+    {"NVIDIA GeForce RTX 5080", "NVIDIA GeForce RTX 5080"},
+    {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "NVIDIA RTX PRO 6000 Blackwell Server"},
+    {"NVIDIA B100", "NVIDIA B100 SXM"},
+    {"NVIDIA GB10", "NVIDIA GB10"},
+    {"NVIDIA R200", "NVIDIA Rubin"},
+    {"NVIDIA Vera Rubin", "NVIDIA Rubin"},
+    {"AMD Instinct MI308X", "AMD Instinct MI308X"},
+    {"AMD Instinct MI430X", "AMD Instinct MI430X"},
+    {"AMD Instinct MI455X", "AMD Instinct MI455X"},
 };
 
 static void names_of_all_tools_are_found(void **state)
@@ -220,7 +246,6 @@ static const char *const other_products[] = {
     "NVIDIA A100X",
     "NVIDIA A800 40GB Active",
     "NVIDIA A40-48Q",
-    "NVIDIA A10G",
     "NVIDIA A10M",
     "NVIDIA A1000",
     "NVIDIA L40G",
@@ -234,13 +259,9 @@ static const char *const other_products[] = {
     "NVIDIA GeForce RTX 5090 D",
     "NVIDIA GeForce RTX 5090 Laptop GPU",
     "NVIDIA RTX A6000 Laptop GPU",
-    "NVIDIA RTX 6000 Ada Generation",
     "Quadro RTX 6000",
-    "NVIDIA RTX PRO 6000 Blackwell Server Edition",
     "NVIDIA RTX PRO 6000 Blackwell",
     "NVIDIA RTX PRO 5000 Blackwell",
-    "NVIDIA B100",
-    "NVIDIA GB10",
     "NVIDIA GB2000",
     "NVIDIA B200A",
     "NVIDIA H200 SXM MIG 1g.18gb",
@@ -252,7 +273,6 @@ static const char *const other_products[] = {
     "Tesla V100-FHHL-16GB",
     "Tesla P100-SXM2-16GB",
     "AMD Instinct MI300",
-    "AMD Instinct MI308X",
     "AMD Instinct MI300XY",
     "AMD Radeon Graphics",
     "Device 74a9",
@@ -324,6 +344,122 @@ static void hints_tell_devices_of_one_name_apart(void **state)
         if (!device)
             fail_msg("'%s': %s", cases[i].name, match.how);
         assert_string_equal(device->name, cases[i].device);
+    }
+}
+
+/* Names and memory (MiB) as nvidia-smi and torch.cuda print them, ECC on where the board has it. */
+static const struct {
+    const char *name;
+    int64_t memory_mib;
+    int32_t multiprocessors;
+    int32_t major;
+    int32_t minor;
+    const char *device;
+} reported[] = {
+    {"Tesla V100-SXM2-16GB", 16160, 80, 7, 0, "NVIDIA V100 SXM2 16GB"},
+    {"Tesla V100-SXM2-32GB", 32480, 80, 7, 0, "NVIDIA V100 SXM2 32GB"},
+    {"Tesla V100-PCIE-16GB", 16130, 80, 7, 0, "NVIDIA V100 PCIe 16GB"},
+    {"Tesla V100-PCIE-32GB", 32510, 80, 7, 0, "NVIDIA V100 PCIe 32GB"},
+    {"Tesla T4", 15360, 40, 7, 5, "NVIDIA T4"},
+    {"Tesla T4", 14914, 40, 7, 5, "NVIDIA T4"},
+    {"NVIDIA GeForce RTX 2080 Ti", 11019, 68, 7, 5, "NVIDIA GeForce RTX 2080 Ti"},
+    {"NVIDIA A10", 23028, 72, 8, 6, "NVIDIA A10"},
+    {"NVIDIA A10", 22503, 72, 8, 6, "NVIDIA A10"},
+    {"NVIDIA A10G", 23028, 80, 8, 6, "NVIDIA A10G"},
+    {"NVIDIA A10G", 22503, 80, 8, 6, "NVIDIA A10G"},
+    {"NVIDIA A30", 24576, 56, 8, 0, "NVIDIA A30"},
+    {"NVIDIA A40", 46068, 84, 8, 6, "NVIDIA A40"},
+    {"NVIDIA A40", 45416, 84, 8, 6, "NVIDIA A40"},
+    {"NVIDIA RTX A6000", 49140, 84, 8, 6, "NVIDIA RTX A6000"},
+    {"NVIDIA RTX A6000", 46068, 84, 8, 6, "NVIDIA RTX A6000"},
+    {"NVIDIA A100-SXM4-40GB", 40960, 108, 8, 0, "NVIDIA A100 SXM4 40GB"},
+    {"NVIDIA A100-SXM4-80GB", 81920, 108, 8, 0, "NVIDIA A100 SXM4 80GB"},
+    {"NVIDIA A100-PCIE-40GB", 40960, 108, 8, 0, "NVIDIA A100 PCIe 40GB"},
+    {"NVIDIA A100 80GB PCIe", 81920, 108, 8, 0, "NVIDIA A100 PCIe 80GB"},
+    {"NVIDIA A800-SXM4-80GB", 81920, 108, 8, 0, "NVIDIA A800 SXM4 80GB"},
+    {"NVIDIA A800 80GB PCIe", 81920, 108, 8, 0, "NVIDIA A800 PCIe 80GB"},
+    {"NVIDIA GeForce RTX 3080", 10240, 68, 8, 6, "NVIDIA GeForce RTX 3080"},
+    {"NVIDIA GeForce RTX 3090", 24576, 82, 8, 6, "NVIDIA GeForce RTX 3090"},
+    {"NVIDIA L4", 23034, 58, 8, 9, "NVIDIA L4"},
+    {"NVIDIA L4", 22491, 58, 8, 9, "NVIDIA L4"},
+    {"NVIDIA L20", 46068, 92, 8, 9, "NVIDIA L20"},
+    {"NVIDIA L40", 46068, 142, 8, 9, "NVIDIA L40"},
+    {"NVIDIA L40", 45487, 142, 8, 9, "NVIDIA L40"},
+    {"NVIDIA L40S", 46068, 142, 8, 9, "NVIDIA L40S"},
+    {"NVIDIA L40S", 45457, 142, 8, 9, "NVIDIA L40S"},
+    {"NVIDIA RTX 6000 Ada Generation", 49140, 142, 8, 9, "NVIDIA RTX 6000 Ada Generation"},
+    {"NVIDIA RTX 6000 Ada Generation", 46068, 142, 8, 9, "NVIDIA RTX 6000 Ada Generation"},
+    {"NVIDIA GeForce RTX 4080", 16376, 76, 8, 9, "NVIDIA GeForce RTX 4080"},
+    {"NVIDIA GeForce RTX 4090", 24564, 128, 8, 9, "NVIDIA GeForce RTX 4090"},
+    {"NVIDIA H100 80GB HBM3", 81559, 132, 9, 0, "NVIDIA H100 SXM5"},
+    {"NVIDIA H100 PCIe", 81559, 114, 9, 0, "NVIDIA H100 PCIe"},
+    {"NVIDIA H100 NVL", 95830, 132, 9, 0, "NVIDIA H100 NVL"},
+    {"NVIDIA GH200 480GB", 97871, 132, 9, 0, "NVIDIA GH200 96GB"},
+    {"NVIDIA GH200 144G HBM3e", 146831, 132, 9, 0, "NVIDIA GH200 144GB"},
+    {"NVIDIA H200", 143771, 132, 9, 0, "NVIDIA H200 SXM"},
+    {"NVIDIA H200 NVL", 143771, 132, 9, 0, "NVIDIA H200 NVL"},
+    {"NVIDIA H800", 81559, 132, 9, 0, "NVIDIA H800 SXM"},
+    {"NVIDIA H800 PCIe", 81559, 114, 9, 0, "NVIDIA H800 PCIe"},
+    {"NVIDIA H20", 97871, 78, 9, 0, "NVIDIA H20 96GB"},
+    {"NVIDIA H20-3e", 143771, 78, 9, 0, "NVIDIA H20 141GB"},
+    {"NVIDIA GeForce RTX 5080", 16303, 84, 12, 0, "NVIDIA GeForce RTX 5080"},
+    {"NVIDIA GeForce RTX 5090", 32607, 170, 12, 0, "NVIDIA GeForce RTX 5090"},
+    {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 97887, 188, 12, 0,
+     "NVIDIA RTX PRO 6000 Blackwell Workstation"},
+    {"NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", 97887, 188, 12, 0,
+     "NVIDIA RTX PRO 6000 Blackwell Max-Q"},
+    {"NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, 188, 12, 0,
+     "NVIDIA RTX PRO 6000 Blackwell Server"},
+    {"NVIDIA GB10", 122570, 48, 12, 1, "NVIDIA GB10"},
+    {"NVIDIA B200", 183359, 148, 10, 0, "NVIDIA B200 SXM"},
+    {"NVIDIA B300 SXM6 AC", 275040, 148, 10, 3, "NVIDIA B300 SXM"},
+    {"NVIDIA GB200", 189471, 152, 10, 0, "NVIDIA GB200"},
+    {"NVIDIA GB300", 284208, 152, 10, 3, "NVIDIA GB300"},
+    {"AMD Instinct MI210", 65520, 104, 9, 0, "AMD Instinct MI210"},
+    {"AMD Instinct MI250X", 65520, 110, 9, 0, "AMD Instinct MI250X, one die"},
+    {"AMD Instinct MI300X", 196592, 304, 9, 4, "AMD Instinct MI300X"},
+    {"AMD Instinct MI308X", 196592, 80, 9, 4, "AMD Instinct MI308X"},
+    {"AMD Instinct MI325X", 262128, 304, 9, 4, "AMD Instinct MI325X"},
+    {"AMD Instinct MI355X", 294896, 256, 9, 5, "AMD Instinct MI355X"},
+};
+
+static void devices_are_found_with_what_is_reported(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof reported / sizeof reported[0]; i++) {
+        struct device_hints hints = {reported[i].memory_mib << 20, reported[i].multiprocessors,
+                                     reported[i].major, reported[i].minor};
+        struct device_match match;
+        const struct device_peak *device = find_device_peak(reported[i].name, &hints, &match);
+
+        if (!device)
+            fail_msg("'%s': %s", reported[i].name, match.how);
+        assert_string_equal(device->name, reported[i].device);
+        assert_false(device_is_approximate(&match));
+    }
+}
+
+/* Each row of the table, with 9 % of its memory taken, and none; a fifth less is another device. */
+static void every_row_allows_for_taken_memory(void **state)
+{
+    size_t count;
+    const struct device_peak *devices = all_device_peaks(&count);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        const struct device_peak *row = &devices[i];
+        struct device_hints hints = {row->memory_bytes / 100 * 91, row->multiprocessors,
+                                     row->compute_major, row->compute_minor};
+        struct device_match match;
+
+        if (row->memory_bytes == 0)
+            continue;
+        assert_ptr_equal(find_device_peak(row->name, &hints, &match), row);
+        hints.memory_bytes = row->memory_bytes;
+        assert_ptr_equal(find_device_peak(row->name, &hints, &match), row);
+        hints.memory_bytes = row->memory_bytes / 5 * 4;
+        assert_true(find_device_peak(row->name, &hints, &match) != row ||
+                    device_is_approximate(&match));
     }
 }
 
@@ -430,6 +566,8 @@ int main(void)
         cmocka_unit_test(other_products_are_not_known),
         cmocka_unit_test(near_devices_are_named),
         cmocka_unit_test(hints_tell_devices_of_one_name_apart),
+        cmocka_unit_test(devices_are_found_with_what_is_reported),
+        cmocka_unit_test(every_row_allows_for_taken_memory),
         cmocka_unit_test(hints_that_contradict_the_name_count),
         cmocka_unit_test(sizes_alone_infer_a_device),
         cmocka_unit_test(near_devices_bound_the_peak),
