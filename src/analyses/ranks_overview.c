@@ -2,6 +2,7 @@
  * digests of the ranks, not their traces. */
 #include "analyses/ranks_overview.h"
 
+#include "analyses/ranks_culprit.h"
 #include "analyses/ranks_tables.h"
 #include "analyses/tally.h"
 #include "base/format.h"
@@ -153,31 +154,47 @@ static void add_skew_numbers(struct results *results, struct section *section,
 
 /* ---- findings ------------------------------------------------------------------------------- */
 
+/* What is known of the ranks together. */
+struct ranks_findings {
+    const struct ranks_spread *spread;
+    const struct ranks_culprit *culprit;
+    const struct ranks_study *study;
+};
+
 static void find_straggler(struct results *results, struct section *section,
-                           const struct all_ranks *run, const struct ranks_spread *spread,
-                           const struct ranks_study *study)
+                           const struct all_ranks *run, const struct ranks_findings *facts)
 {
+    const struct ranks_spread *spread = facts->spread;
     const struct rank_in_run *rank = &run->ranks[spread->straggler];
     const struct rank_communication *communication = &rank->communication;
 
     section_add_finding(
         results, section,
         (struct finding){
-            .what = results_format(results, "the others wait for %s",
-                                   rank_text(results, run, spread->straggler)),
+            .what = results_format(results, "%s for %s%s",
+                                   run->count == 2 ? "the other rank waits" : "the others wait",
+                                   rank_text(results, run, spread->straggler),
+                                   culprit_cause(results, run, facts->culprit, spread->straggler)),
             .evidence = results_format(
                 results, "last to come in %u of %u collectives; %s of %s waited in all%s",
                 communication->late_count, communication->joined_count,
                 format_time(communication->caused_ns).text, format_time(spread->waiting_ns).text,
-                told_without_waiting(results, study, spread->straggler)),
-            .try_this = "compare its compute, data loading and clocks with another rank's (--rank)",
+                told_without_waiting(results, facts->study, spread->straggler)),
+            .try_this = culprit_advice(facts->culprit, spread->straggler),
             .cost_ns = rank_mean_ns(rank, communication->caused_exposed_ns) /
                        (run->count > 1 ? (int64_t)run->count - 1 : 1)});
 }
 
-static void find_least_waiting(struct results *results, struct section *section,
-                               const struct all_ranks *run, const struct ranks_spread *spread)
+/* What the rank is compared with. */
+static const char *others_text(const struct all_ranks *run)
 {
+    return run->count == 2 ? "the other rank" : "the median rank";
+}
+
+static void find_least_waiting(struct results *results, struct section *section,
+                               const struct all_ranks *run, const struct ranks_findings *facts)
+{
+    const struct ranks_spread *spread = facts->spread;
     const struct rank_in_run *rank = &run->ranks[spread->least_waiting];
     int64_t exposed_ns = rank_mean_ns(rank, digest_account_ns(rank->digest, ACCOUNT_COMMUNICATION));
 
@@ -185,29 +202,33 @@ static void find_least_waiting(struct results *results, struct section *section,
         results, section,
         (struct finding){
             .what = results_format(
-                results, "%s waits least in communication: the others probably wait for it",
-                rank_text(results, run, spread->least_waiting)),
-            .evidence = results_format(
-                results, "exposed communication per step: %s, the median rank %s",
-                format_time(exposed_ns).text, format_time(spread->median_exposed_ns).text),
-            .try_this = "compare its compute, data loading and clocks with another rank's (--rank)",
+                results, "%s waits least in communication, the others probably for it%s",
+                rank_text(results, run, spread->least_waiting),
+                culprit_cause(results, run, facts->culprit, spread->least_waiting)),
+            .evidence = results_format(results, "exposed communication per step: %s, %s %s",
+                                       format_time(exposed_ns).text, others_text(run),
+                                       format_time(spread->median_exposed_ns).text),
+            .try_this = culprit_advice(facts->culprit, spread->least_waiting),
             .cost_ns = spread->median_exposed_ns - exposed_ns});
 }
 
 static void find_slowest(struct results *results, struct section *section,
-                         const struct all_ranks *run, const struct ranks_spread *spread)
+                         const struct all_ranks *run, const struct ranks_findings *facts)
 {
+    const struct ranks_spread *spread = facts->spread;
     int64_t step_ns = rank_mean_step_ns(&run->ranks[spread->slowest]);
+    bool is_first = spread->straggler == SIZE_MAX && spread->least_waiting == SIZE_MAX;
 
     section_add_finding(
         results, section,
-        (struct finding){.what = results_format(results, "%s has the longest steps",
-                                                rank_text(results, run, spread->slowest)),
-                         .evidence = results_format(results, "%s on average, the median rank %s",
-                                                    format_time(step_ns).text,
-                                                    format_time(spread->median_step_ns).text),
-                         .try_this = "look at it alone: --rank",
-                         .cost_ns = step_ns - spread->median_step_ns});
+        (struct finding){
+            .what = results_format(
+                results, "%s has the longest steps%s", rank_text(results, run, spread->slowest),
+                is_first ? culprit_cause(results, run, facts->culprit, spread->slowest) : ""),
+            .evidence = results_format(results, "%s on average, %s %s", format_time(step_ns).text,
+                                       others_text(run), format_time(spread->median_step_ns).text),
+            .try_this = "look at it alone: --rank",
+            .cost_ns = step_ns - spread->median_step_ns});
 }
 
 static void find_absent(struct results *results, struct section *section,
@@ -229,14 +250,45 @@ static void find_absent(struct results *results, struct section *section,
             NULL, "give one trace of each rank");
 }
 
+/* Traces that are not ranks of one run stand side by side, and nothing is said of them together. */
+static struct section *list_runs(struct results *results, const struct all_ranks *run, uint32_t top)
+{
+    struct section *section = section_new(results, "overview", "Several traces",
+                                          "Shares are of each trace's own step time.");
+    struct ranks_spread none = {
+        .slowest = SIZE_MAX, .least_waiting = SIZE_MAX, .straggler = SIZE_MAX};
+
+    section_add_number(
+        results, section,
+        (struct number){"traces", "traces", value_count(run->count + run->double_count), NULL});
+    add_ranks_table(results, section, run, &none, top);
+    section_add_warning(
+        results, section,
+        results_format(results, "these traces are not ranks of one run: %s", run->other_runs),
+        "so nothing is said of waiting, missing ranks or stragglers",
+        "`flopledger compare A B` for two runs; for one run, give the traces of its ranks only, "
+        "named rank0..., rank1... where they do not say it themselves");
+    results->headline = results_format(results, "%u traces, not ranks of one run: %s.",
+                                       run->count + run->double_count, run->other_runs);
+    return section;
+}
+
 struct section *compare_ranks(struct results *results, const struct all_ranks *run, uint32_t top,
                               const struct ranks_changes *changes)
 {
-    struct section *section =
-        section_new(results, "overview", "All ranks", "Shares are of each rank's own step time.");
-    struct ranks_spread spread = measure_ranks_spread(run);
+    struct section *section;
+    struct ranks_spread spread;
+    struct ranks_culprit culprit;
     SCOPED(ranks_study) study = {.run = NULL};
+    const struct ranks_findings facts = {&spread, &culprit, &study};
 
+    if (run->other_runs)
+        return list_runs(results, run, top);
+    section =
+        section_new(results, "overview", "All ranks", "Shares are of each rank's own step time.");
+    spread = measure_ranks_spread(run);
+    culprit = find_ranks_culprit(run, &spread);
+    results->headline = job_headline(results, run, &spread, &culprit);
     if (changes->courses && run->count > 1)
         ranks_study_begin(&study, run, changes->courses);
     add_ranks_number(results, section, run);
@@ -253,11 +305,11 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     add_rank_steps_table(results, section, run);
     find_absent(results, section, run);
     if (spread.straggler != SIZE_MAX)
-        find_straggler(results, section, run, &spread, &study);
+        find_straggler(results, section, run, &facts);
     if (spread.least_waiting != SIZE_MAX)
-        find_least_waiting(results, section, run, &spread);
+        find_least_waiting(results, section, run, &facts);
     if (spread.slowest != SIZE_MAX)
-        find_slowest(results, section, run, &spread);
+        find_slowest(results, section, run, &facts);
     add_ranks_what_if(results, section, &study, changes);
     return section;
 }

@@ -31,7 +31,7 @@ const char *rank_text(struct results *results, const struct all_ranks *run, size
 static void find_straggler(struct ranks_spread *spread, const struct all_ranks *run)
 {
     int64_t most_ns = 0;
-    double times_average;
+    double others_ns; /* what each of the other ranks causes, on average */
 
     spread->straggler = SIZE_MAX;
     for (uint32_t i = 0; i < run->count; i++) {
@@ -43,9 +43,11 @@ static void find_straggler(struct ranks_spread *spread, const struct all_ranks *
             spread->straggler = i;
         }
     }
-    times_average =
-        spread->waiting_ns ? (double)most_ns * run->count / (double)spread->waiting_ns : 0;
-    if (times_average <= 2 || (times_average <= 10 && most_ns <= spread->waiting_ns / 5))
+    if (run->count < 2 || most_ns == 0)
+        return;
+    others_ns = (double)(spread->waiting_ns - most_ns) / (run->count - 1);
+    if ((double)most_ns <= 2 * others_ns ||
+        ((double)most_ns <= 10 * others_ns && most_ns <= spread->waiting_ns / 5))
         spread->straggler = SIZE_MAX;
 }
 
@@ -68,8 +70,10 @@ struct ranks_spread measure_ranks_spread(const struct all_ranks *run)
     }
     slowest_ns = steps[spread.slowest];
     least_ns = exposed[spread.least_waiting];
-    spread.median_step_ns = median_of(steps, run->count);
-    spread.median_exposed_ns = median_of(exposed, run->count);
+    spread.median_step_ns =
+        run->count == 2 ? steps[1 - spread.slowest] : median_of(steps, run->count);
+    spread.median_exposed_ns =
+        run->count == 2 ? exposed[1 - spread.least_waiting] : median_of(exposed, run->count);
     find_straggler(&spread, run);
     if ((double)slowest_ns <= 1.02 * (double)spread.median_step_ns)
         spread.slowest = SIZE_MAX;

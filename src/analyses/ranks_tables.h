@@ -12,8 +12,9 @@ struct ranks_spread {
     size_t slowest;       /* the longest mean step, by more than 2 % of the median rank's */
     size_t least_waiting; /* where calls do not join: the least exposed communication, by more than
                              5 % of a step */
-    size_t straggler;     /* others wait for it most: more than twice as much as for the average
-                             rank, and more than a fifth of all waiting or ten times the average */
+    size_t straggler;     /* others wait for it most: more than twice as much as for each other
+                             rank, and more than a fifth of all waiting or ten times as much */
+    /* Of two ranks, what the other one than the slowest or the least waiting has. */
     int64_t median_step_ns;
     int64_t median_exposed_ns;
     int64_t waiting_ns; /* of all ranks, for whom it is known */

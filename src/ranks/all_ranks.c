@@ -89,6 +89,89 @@ static void place_ranks(struct all_ranks *run)
     }
 }
 
+/* ---- whether they are of one run ------------------------------------------------------------ */
+
+/* Ranks of one run are profiled at the same time, by clocks that are not further apart. */
+static const int64_t together_ns = INT64_C(60) * 1000 * 1000 * 1000;
+/* Times since 1970 are later (2001), times since a start are not. */
+static const int64_t dated_ns = INT64_C(1000) * 1000 * 1000 * 1000 * 1000 * 1000;
+
+/* Whether a minute or more lies between two ranks, by what their dates say. */
+static bool are_apart(const struct all_ranks *run)
+{
+    int64_t last_start_ns = INT64_MIN, first_end_ns = INT64_MAX;
+
+    for (uint32_t i = 0; i < run->count; i++) {
+        const struct rank_digest *digest = run->digest_list[i];
+        int64_t start_ns = digest->step_count ? digest->steps[0].start_ns : 0;
+
+        if (start_ns < dated_ns)
+            continue;
+        if (start_ns > last_start_ns)
+            last_start_ns = start_ns;
+        if (digest->steps[digest->step_count - 1].end_ns < first_end_ns)
+            first_end_ns = digest->steps[digest->step_count - 1].end_ns;
+    }
+    return last_start_ns > first_end_ns && last_start_ns - first_end_ns > together_ns;
+}
+
+static bool have_several_worlds(const struct all_ranks *run)
+{
+    int64_t world_size = -1;
+
+    for (uint32_t i = 0; i < run->count; i++) {
+        int64_t here = run->digest_list[i]->world_size;
+
+        if (here >= 0 && world_size >= 0 && here != world_size)
+            return true;
+        if (here >= 0)
+            world_size = here;
+    }
+    return false;
+}
+
+/* Whether all ranks without a number take part in a collective with another rank. */
+static bool are_numbered_or_joined(const struct all_ranks *run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        bool is_joined = run->digest_list[i]->rank >= 0;
+
+        for (uint32_t k = 0; k < run->digest_list[i]->call_count && !is_joined; k++)
+            is_joined = run->joins.join_of[i][k] != NO_JOIN;
+        if (!is_joined)
+            return false;
+    }
+    return true;
+}
+
+/* Ranks of one database of Nsight Systems were recorded by one session. */
+static bool are_of_one_session(const struct all_ranks *run)
+{
+    const char *ending = strrchr(run->digest_list[0]->file, '.');
+
+    for (uint32_t i = 1; i < run->count; i++)
+        if (strcmp(run->digest_list[i]->file, run->digest_list[0]->file) != 0)
+            return false;
+    return ending && (strcmp(ending, ".sqlite") == 0 || strcmp(ending, ".nsys-rep") == 0);
+}
+
+static const char *sign_of_other_runs(const struct all_ranks *run)
+{
+    if (run->count + run->double_count < 2 || run->layout.is_given)
+        return NULL;
+    if (run->count == 1)
+        return "all say that they are of the same rank";
+    if (are_of_one_session(run))
+        return NULL;
+    if (have_several_worlds(run))
+        return "they tell of runs of different sizes";
+    if (are_apart(run))
+        return "more than a minute lies between them";
+    if (!are_numbered_or_joined(run))
+        return "nothing says which ranks they are, and no collective joins them";
+    return NULL;
+}
+
 /* ---- what they waited for ------------------------------------------------------------------- */
 
 static void add_call(struct all_ranks *run, uint32_t index, uint32_t call_index)
@@ -146,6 +229,9 @@ void all_ranks_init(struct all_ranks *run, struct digest_set *set, const struct 
     find_missing(run);
     place_ranks(run);
     join_calls(&run->joins, run->digest_list, run->count);
+    run->other_runs = sign_of_other_runs(run);
+    if (run->other_runs)
+        run->missing_in_all = run->missing_count = 0;
     align_clocks(&run->clocks, run->digest_list, &run->joins);
     for (uint32_t i = 0; i < run->count; i++)
         split_rank(run, i);
@@ -173,7 +259,7 @@ const char *all_ranks_label(const struct all_ranks *run, uint32_t index,
 {
     const struct rank_digest *digest = run->ranks[index].digest;
 
-    if (digest->rank >= 0)
+    if (digest->rank >= 0 && !run->other_runs)
         (void)snprintf(label, RANK_LABEL_BYTES, "rank %" PRId64, digest->rank);
     else
         (void)snprintf(label, RANK_LABEL_BYTES, "%s", digest->file);

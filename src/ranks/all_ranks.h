@@ -45,6 +45,7 @@ struct all_ranks {
     const struct rank_digest **doubles; /* digests of a rank that another digest is of, too */
     uint32_t double_count;
     struct call_joins joins;
+    const char *other_runs; /* why these are not ranks of one run; NULL: nothing is against it */
     struct rank_clocks clocks;
 };
 

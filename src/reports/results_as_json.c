@@ -225,6 +225,8 @@ void write_results_as_json(struct json_writer *json, const struct results *resul
     json_integer(json, "schema_version", SCHEMA_VERSION);
     json_text(json, "flopledger_version", FLOPLEDGER_VERSION);
     write_findings(json, "problems", results->problems, results->problem_count);
+    if (results->headline)
+        json_text(json, "headline", results->headline);
     if (results->overview)
         write_section(json, "overview", results->overview);
     else

@@ -580,6 +580,10 @@ static bool write_text(FILE *output, const struct results *results,
                                      .use_unicode = options->use_unicode};
     page.has_begun = results->problem_count > 0;
     write_findings(&page, results->problems, results->problem_count);
+    if (results->headline) {
+        part(&page);
+        write_prose(&page, "", 0, results->headline, STRONG);
+    }
     if (results->overview)
         write_section(&page, results->overview);
     write_ranks(&page, results);

@@ -104,6 +104,8 @@ void results_take(struct results *results, struct results *from)
     }
     for (size_t i = 0; i < from->problem_count; i++)
         results_add_problem(results, from->problems[i]);
+    if (!results->headline)
+        results->headline = from->headline;
     if (!results->overview)
         results->overview = from->overview;
     arena_adopt(results->arena, from->arena);

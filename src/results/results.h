@@ -112,6 +112,7 @@ struct rank_results {
 };
 
 struct results {
+    const char *headline;     /* of all ranks: what the report of the job comes to; NULL for one */
     struct section *overview; /* of all ranks; NULL for one rank */
     struct rank_results *ranks;
     size_t rank_count;

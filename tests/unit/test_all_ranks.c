@@ -151,6 +151,49 @@ static void missing_ranks_and_doubles_are_named(void **state)
     all_ranks_clear(&run);
 }
 
+/* What is there of two ranks, and whether that speaks against one run. */
+static void ranks_of_one_run_are_told_from_other_traces(void **state)
+{
+    const int64_t now_ns = INT64_C(1760000000) * 1000 * 1000 * 1000;
+    const int64_t minute_ns = INT64_C(60) * 1000 * 1000 * 1000;
+    const struct {
+        int64_t ranks[2];
+        int64_t worlds[2];
+        int64_t apart_ns;
+        bool is_joined;
+        bool is_one_run;
+    } cases[] = {
+        {{0, 1}, {2, 2}, 1000, false, true},
+        {{0, 1}, {-1, -1}, minute_ns / 2, false, true},
+        {{0, 1}, {2, 2}, 2 * minute_ns, true, false},
+        {{0, 1}, {2, 4}, 0, true, false},
+        {{0, -1}, {8, -1}, 0, false, false},
+        {{-1, -1}, {-1, -1}, 1, false, false},
+        {{-1, -1}, {-1, -1}, 1, true, true},
+        {{3, 3}, {8, 8}, 1, false, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rank_digest digests[2];
+        struct all_ranks run;
+
+        for (size_t rank = 0; rank < 2; rank++) {
+            made_digest_init(&digests[rank], cases[i].ranks[rank], 1000);
+            digests[rank].world_size = cases[i].worlds[rank];
+            if (cases[i].is_joined)
+                made_call_add(&digests[rank], made_group(&digests[rank], "0", "[0, 1]", 2), 10, 20,
+                              1);
+            made_digest_shift(&digests[rank], now_ns + (rank ? cases[i].apart_ns : 0));
+        }
+        gather(&run, digests, 2, NULL);
+        if ((run.other_runs == NULL) != cases[i].is_one_run)
+            fail_msg("case %zu: %s", i, run.other_runs ? run.other_runs : "one run");
+        assert_true(!run.other_runs || run.missing_in_all == 0);
+        all_ranks_clear(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +202,7 @@ int main(void)
         cmocka_unit_test(a_rank_alone_tells_no_waiting),
         cmocka_unit_test(a_receive_that_waits_is_a_bubble),
         cmocka_unit_test(missing_ranks_and_doubles_are_named),
+        cmocka_unit_test(ranks_of_one_run_are_told_from_other_traces),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,11 +117,33 @@ static void every_analysis_has_a_name_of_its_own(void **state)
     }
 }
 
+/* The other of two ranks is what one of them is compared with, not the mean of both. */
+static void of_two_ranks_the_late_one_is_told_with_its_cause(void **state)
+{
+    struct results results = {0};
+    struct digest_set set = {0};
+    const struct section *section;
+
+    (void)state;
+    add_rank(&set, 0, 5000);
+    add_rank(&set, 1, 9000);
+    section = overview_of(&results, &set);
+    assert_string_equal(
+        results.headline,
+        "The job waits for rank 1: it spends 9 us per step on matrix work, the other rank "
+        "5 us.");
+    assert_int_equal(section->findings[0].cost_ns, 4000);
+    assert_string_equal(section->findings[0].evidence,
+                        "last to come in 1 of 1 collectives; 4 us of 4 us waited in all");
+    results_clear(&results);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rank_the_others_wait_for_is_named),
         cmocka_unit_test(waiting_is_not_known_of_one_rank),
+        cmocka_unit_test(of_two_ranks_the_late_one_is_told_with_its_cause),
         cmocka_unit_test(every_analysis_has_a_name_of_its_own),
     };
 

@@ -64,6 +64,18 @@ function lossTile(finding: Finding): HTMLElement {
   );
 }
 
+/* What the job comes to, and the first thing that was found of its ranks together. */
+export function jobHeadlineOf(report: Report): HTMLElement | null {
+  if (!report.headline) return null;
+  const first = report.overview?.findings.find((finding) => !finding.is_warning) ?? null;
+  return el(
+    "header",
+    { class: "headline", id: "job" },
+    el("h1", {}, report.headline),
+    first && el("p", {}, first.evidence ?? ""),
+  );
+}
+
 export function headlineOf(report: Report, rank: Rank): HTMLElement {
   const tiles = LARGE.flatMap(([section, key, label]) => {
     const number = numberOf(rank, section, key);
@@ -74,7 +86,9 @@ export function headlineOf(report: Report, rank: Rank): HTMLElement {
   return el(
     "header",
     { class: "headline", id: "headline" },
-    el("h1", {}, rank.headline ?? rank.label),
+    report.headline
+      ? el("h2", {}, `${rank.label}: ${rank.headline ?? rank.file}`)
+      : el("h1", {}, rank.headline ?? rank.label),
     (tiles.length > 0 || loss) && el("dl", { class: "tiles" }, ...tiles, loss ? lossTile(loss) : null),
     findingList(null, report.problems),
   );

@@ -2,7 +2,7 @@
 import { append, el, replace } from "./dom.ts";
 import { clearFilter, currentFilter, forgetSectionListeners, keepListeners, onFilterChange } from "./filter.ts";
 import { drawAllFigures, removeFigures, startFigures } from "./figure.ts";
-import { headlineOf } from "./headline.ts";
+import { headlineOf, jobHeadlineOf } from "./headline.ts";
 import { Rank, readBlock, Report } from "./report.ts";
 import { SectionView } from "./section.ts";
 import { startTheme, switchTheme } from "./theme.ts";
@@ -10,6 +10,7 @@ import { timelineSection } from "./timeline/section.ts";
 
 /* The sections that come first, in this order; all others follow as the report has them. */
 const FIRST = [
+  "overview",
   "difference",
   "step_ledger",
   "timeline",
@@ -20,7 +21,6 @@ const FIRST = [
   "kernels",
   "operators",
   "collectives",
-  "overview",
 ];
 const LAST = ["conventions", "run", "runs"];
 
@@ -39,6 +39,13 @@ function sectionsOf(report: Report, rank: Rank): SectionView[] {
   return Object.entries(sections)
     .sort(([a], [b]) => place(a) - place(b))
     .map(([key, section]) => new SectionView(report, rank, key, section));
+}
+
+/* The section of all ranks stands between what the job comes to and what the chosen rank does. */
+function overviewFirst(views: SectionView[], headline: HTMLElement): Element[] {
+  const ofJob = views.filter((view) => view.key === "overview").map((view) => view.element);
+  const ofRank = views.filter((view) => view.key !== "overview").map((view) => view.element);
+  return [...ofJob, headline, ...ofRank];
 }
 
 /* The list of contents, where the section on the screen is marked. */
@@ -113,7 +120,7 @@ function show(report: Report, index: number): void {
       el("button", { class: "quiet theme", onclick: switchTheme, title: "Light or dark", "aria-label": "Switch between light and dark" }, "◐"),
     ),
     contentsOf(views),
-    el("main", { id: "content", tabindex: "-1" }, headlineOf(report, rank), ...views.map((view) => view.element)),
+    el("main", { id: "content", tabindex: "-1" }, jobHeadlineOf(report), ...overviewFirst(views, headlineOf(report, rank))),
   );
 }
 

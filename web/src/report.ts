@@ -75,6 +75,7 @@ export interface Report {
   schema_version: number;
   flopledger_version: string;
   problems: Finding[];
+  headline?: string; /* of several ranks: what the report of the job comes to */
   overview: Section | null;
   ranks: Rank[];
 }
