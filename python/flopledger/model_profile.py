@@ -39,6 +39,33 @@ def is_in_backward() -> bool:
     return torch._C._current_graph_task_id() != -1
 
 
+class RecordingBackwards:
+    """Ops of backward passes that record gradients: of a backward pass with create_graph=True all do; of any other only those
+    that a checkpointed function computes again. Which one it is shows with its first op that does not.
+    """
+
+    def __init__(self) -> None:
+        self.waiting: dict[int, OpCost] = {}  # by graph task
+        self.plain: set[int] = set()  # graph tasks in which an op recorded none
+
+    def take(self, cost: OpCost, recomputed: OpCost) -> None:
+        task = torch._C._current_graph_task_id()
+        (recomputed if task in self.plain else self.waiting.setdefault(task, OpCost())).add(cost)
+
+    def is_plain(self, recomputed: OpCost) -> None:
+        task = torch._C._current_graph_task_id()
+        self.plain.add(task)
+        if task in self.waiting:
+            recomputed.add(self.waiting.pop(task))
+
+    def total(self) -> OpCost:
+        """Of passes in which all ops did."""
+        total = OpCost()
+        for cost in self.waiting.values():
+            total.add(cost)
+        return total
+
+
 def run_uncompiled() -> contextlib.ExitStack:
     """Until it is closed, what torch.compile made runs op by op: compiled code hides its ops, and cannot be made while they
     are counted."""
@@ -70,6 +97,8 @@ class FlopsProfiler:
         self.backward = OpCost()
         self.by_op: dict[str, OpCost] = {}  # of the forward pass
         self.outside = OpCost()  # forward ops while no module of the model ran
+        self.recomputed_outside = OpCost()  # by a checkpointed function, while none ran
+        self.recording = RecordingBackwards()
         self.inside: list[tuple[nn.Module, float]] = []  # modules that run now, and since when
         self.hooks: list[Any] = []
         self.counter: OpCounter | None = None
@@ -93,7 +122,7 @@ class FlopsProfiler:
             lambda name, cost: None
         ):  # torch loads what it needs for this with the first op
             torch.ones(1).add(1)
-        self.counter = OpCounter(self.take)
+        self.counter = OpCounter(self.take, self.see)
         self.running = run_uncompiled()
         self.counter.__enter__()
         self.started = True
@@ -113,6 +142,8 @@ class FlopsProfiler:
         self.backward = OpCost()
         self.by_op = {}
         self.outside = OpCost()
+        self.recomputed_outside = OpCost()
+        self.recording = RecordingBackwards()
 
     def end_profile(self) -> None:
         """Forgets what was counted."""
@@ -139,8 +170,14 @@ class FlopsProfiler:
             self.by_op.setdefault(name, OpCost()).add(cost)
         elif self.inside:
             self.costs[self.inside[-1][0]].recomputed.add(cost)
+        elif torch.is_grad_enabled():
+            self.recording.take(cost, self.recomputed_outside)
         else:
             self.backward.add(cost)
+
+    def see(self) -> None:
+        if is_in_backward() and not torch.is_grad_enabled():
+            self.recording.is_plain(self.recomputed_outside)
 
     # ------------------------------------------------------------------------------------------------------------------
 
@@ -185,10 +222,12 @@ class FlopsProfiler:
 
     def get_total_backward_flops(self, as_string: bool = False) -> Any:
         """Of backward passes since start_profile(), without what was computed once more for them."""
-        return number_to_string(self.backward.flops) if as_string else self.backward.flops
+        flops = self.backward.flops + self.recording.total().flops
+        return number_to_string(flops) if as_string else flops
 
     def get_total_recomputed_flops(self, as_string: bool = False) -> Any:
         flops = sum(cost.recomputed.flops for cost in self.costs.values())
+        flops += self.recomputed_outside.flops
         return number_to_string(flops) if as_string else flops
 
     def is_expert_tensor_parallelism_enabled(self) -> bool:

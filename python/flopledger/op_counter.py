@@ -66,8 +66,12 @@ def is_made_of_others(types: Any) -> bool:
 class OpCounter(TorchDispatchMode):
     """While it is entered, `take(name, cost)` is called with each op that has a cost; others are in `not_counted`."""
 
-    def __init__(self, take: Callable[[str, OpCost], None]) -> None:
+    def __init__(
+        self, take: Callable[[str, OpCost], None], see: Callable[[], None] = lambda: None
+    ) -> None:
+        """`see` is called with every op, whether it costs anything or not."""
         super().__init__()
+        self.see = see
         self.formulas = load_formulas()
         self.take = take
         self.not_counted: dict[str, tuple[int, str]] = {}  # calls, and why
@@ -87,6 +91,7 @@ class OpCounter(TorchDispatchMode):
         if isinstance(func, torch._ops.HigherOrderOperator) and func.name() in CALLING:
             return func(*(self.counting(each) for each in args), **keywords)
         result = func(*args, **keywords)
+        self.see()
         try:
             self.count(func, args, keywords)
         except Exception as error:  # never the program's concern

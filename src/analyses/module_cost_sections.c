@@ -204,6 +204,22 @@ static void add_doubt(struct results *results, struct section *section,
             NULL);
 }
 
+/* They count as backward. */
+static void add_undecided(struct results *results, struct section *section,
+                          const struct module_costs *costs)
+{
+    if (costs->undecided_calls > 0)
+        section_add_warning(
+            results, section,
+            results_format(results,
+                           "whether %" PRId64 " products of %s FLOPs in compiled code are computed "
+                           "again is not known",
+                           costs->undecided_calls, format_count(costs->undecided_flops).text),
+            "they count as backward: some gradients are not there (frozen weights), or the forward "
+            "was not recorded, so that sizes do not tell gradients from products of the forward",
+            NULL);
+}
+
 static void add_cost_findings(struct results *results, struct section *section,
                               const struct module_cost_view *view)
 {
@@ -217,6 +233,7 @@ static void add_cost_findings(struct results *results, struct section *section,
         section_add_warning(results, section,
                             "the trace has no marks of modules: ops are listed, but not by module",
                             NULL, words->modules);
+    add_undecided(results, section, view->costs);
     add_doubt(results, section, costs);
 }
 

@@ -194,6 +194,11 @@ static uint32_t *find_last_recomputed(const struct counted_ops *ops, const struc
     return last;
 }
 
+static bool is_dispatch_mode(const struct trace *trace, uint32_t event)
+{
+    return strcmp(trace_text(trace, trace->host[event].name), "PythonDispatchMode") == 0;
+}
+
 /* Inside of it nothing ran but the saving of its inputs. */
 static bool has_only_saved_inputs(const struct trace *trace, const uint32_t *parents, uint32_t op)
 {
@@ -204,7 +209,7 @@ static bool has_only_saved_inputs(const struct trace *trace, const uint32_t *par
             above = parents[above];
         if (above != op)
             return true;
-        if (trace->host[i].kind == EVENT_OPERATOR &&
+        if (trace->host[i].kind == EVENT_OPERATOR && !is_dispatch_mode(trace, i) &&
             !strstr(trace_text(trace, trace->host[i].name), "detach"))
             return false;
     }
@@ -229,25 +234,54 @@ static bool *find_launching(const struct trace *trace, const uint32_t *parents)
     return launches;
 }
 
+static bool *find_parents(const struct trace *trace, const uint32_t *parents)
+{
+    bool *has_children = large_array_new((trace->host_count + (size_t)1) * sizeof *has_children);
+
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        if (parents[i] != NO_EVENT)
+            has_children[parents[i]] = true;
+    return has_children;
+}
+
+/* Selective checkpointing keeps the results of some ops: in the recomputation its dispatch mode
+ * answers for such an op, and does not call it. The profiler has recorded the op, and in it the
+ * mode with nothing inside; where an op is carried out, it stands in the mode once more. */
+static void leave_out_cached(struct counted_ops *ops, const struct trace *trace,
+                             const struct host_contexts *contexts, const bool *launches)
+{
+    bool *has_children = find_parents(trace, contexts->parents);
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        uint32_t op = contexts->parents[i];
+
+        if (op != NO_EVENT && !has_children[i] && ops->states[op] == OP_COUNTED && !launches[op] &&
+            contexts->backward_node[op] != NO_EVENT && is_dispatch_mode(trace, i))
+            ops->states[op] = OP_NO_OP;
+    }
+    large_array_free(has_children);
+}
+
 /* Checkpointing without reentry recomputes until the last tensor that is needed has been saved, and
  * breaks off inside that op, before its work. The profiler has recorded the op all the same.
  * Reentrant checkpointing (CheckpointFunctionBackward) never breaks off. */
 static void mark_doubtful(struct counted_ops *ops, const struct trace *trace,
-                          const struct host_contexts *contexts)
+                          const struct host_contexts *contexts, const bool *launches)
 {
     uint32_t *last = find_last_recomputed(ops, trace, contexts);
-    bool *launches = find_launching(trace, contexts->parents);
 
     for (uint32_t node = 0; node < trace->host_count; node++) {
         uint32_t op = last[node];
+        uint32_t caller = op == NO_EVENT ? NO_EVENT : contexts->parents[op];
 
+        if (caller != NO_EVENT && is_dispatch_mode(trace, caller))
+            continue; /* the mode called it once its inputs had been saved */
         if (op == NO_EVENT || ops->states[op] != OP_COUNTED || launches[op] ||
             strstr(trace_text(trace, trace->host[node].name), "CheckpointFunctionBackward"))
             continue;
         if (has_only_saved_inputs(trace, contexts->parents, op))
             ops->states[op] = OP_DOUBTFUL;
     }
-    large_array_free(launches);
     large_array_free(last);
 }
 
@@ -256,6 +290,7 @@ void count_ops(struct counted_ops *ops, const struct trace *trace,
 {
     size_t count = trace->host_count ? trace->host_count : 1;
     struct known_results results = {0};
+    bool *launches;
 
     ops->cost_of = large_array_new(count * sizeof *ops->cost_of);
     ops->states = large_array_new(count);
@@ -263,7 +298,10 @@ void count_ops(struct counted_ops *ops, const struct trace *trace,
     look_up_costs(ops, trace, &results, user);
     known_results_clear(&results);
     choose_ops(ops, trace, contexts->parents);
-    mark_doubtful(ops, trace, contexts);
+    launches = find_launching(trace, contexts->parents);
+    leave_out_cached(ops, trace, contexts, launches);
+    mark_doubtful(ops, trace, contexts, launches);
+    large_array_free(launches);
 }
 
 void counted_ops_clear(struct counted_ops *ops)

@@ -5,6 +5,7 @@
 #include "base/large_array.h"
 #include "base/prefix.h"
 #include "flops/saturating.h"
+#include "modules/compiled_recompute.h"
 #include "modules/host_nesting.h"
 #include "modules/op_totals.h"
 
@@ -227,22 +228,38 @@ static void sum_all(struct module_costs *costs)
                       "device times of all modules sum to that of the trace");
 }
 
+static void sum_undecided(const struct measurement *work, const bool *is_undecided)
+{
+    struct module_costs *costs = work->costs;
+
+    for (uint32_t i = 0; is_undecided && i < work->trace->host_count; i++) {
+        if (!is_undecided[i] || !work->is_chosen[i])
+            continue;
+        costs->undecided_calls++;
+        costs->undecided_flops =
+            plus(costs->undecided_flops, costs->counted.costs[costs->counted.cost_of[i]].flops);
+    }
+}
+
 void measure_module_costs(struct module_costs *costs, const struct trace *trace,
                           const struct module_cost_options *options)
 {
     struct measurement work = {.costs = costs, .trace = trace, .options = options};
     uint32_t *parents = find_host_parents(trace);
     size_t count = trace->host_count ? trace->host_count : 1;
+    bool *is_undecided;
 
     module_tree_build(&costs->tree, trace, parents, options->description);
     find_host_contexts(&costs->contexts, trace, &costs->tree, parents);
     count_ops(&costs->counted, trace, &costs->contexts, options->user);
+    is_undecided = find_compiled_recompute(&costs->contexts, trace, &costs->counted);
     costs->modules = require_memory(calloc(costs->tree.count + (size_t)1, sizeof *costs->modules));
     work.own_ns = measure_own_times(trace, parents);
     work.device_ns = large_array_new(count * sizeof *work.device_ns);
     work.is_chosen = large_array_new(count * sizeof *work.is_chosen);
     add_host_events(&work);
     add_device_events(&work);
+    sum_undecided(&work, is_undecided);
     sum_modules(costs);
     sum_all(costs);
     list_ops(costs, &(struct op_survey){.trace = trace,
@@ -253,6 +270,7 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
                                         .is_chosen = work.is_chosen,
                                         .unlaunched_kernels = work.unlaunched_kernels,
                                         .unlaunched_ns = work.unlaunched_ns});
+    large_array_free(is_undecided);
     large_array_free(work.is_chosen);
     large_array_free(work.device_ns);
     large_array_free(work.own_ns);

@@ -92,6 +92,8 @@ struct module_costs {
     uint32_t uncounted_count;
     struct doubtful_op *doubtful;
     uint32_t doubtful_count;
+    int64_t undecided_calls; /* products of compiled backwards: gradients, or computed again */
+    int64_t undecided_flops;
     bool has_shapes;         /* some op has recorded shapes */
     bool has_device;         /* the trace has device work */
     int64_t optimizer_steps; /* Optimizer.step ranges in the windows */

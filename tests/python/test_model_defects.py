@@ -453,6 +453,40 @@ class OfFlopCounterMode(DefectCase):
         self.assertEqual(profiler.get_total_recomputed_flops(), one)  # the second is not run again
         self.assertEqual(profiler.backward.matrix_flops, 4 * one)
 
+    def test_checkpointed_functions(self) -> None:
+        """Recomputation outside of any module: once more what the forward did; of both ways to checkpoint."""
+        from flopledger import FlopsProfiler
+        from torch.utils.checkpoint import checkpoint
+
+        first = torch.ones(64, 64, requires_grad=True)
+        second = torch.ones(64, 64, requires_grad=True)
+        one = 2 * 8 * 64 * 64
+        for is_reentrant in (False, True):
+            with self.subTest(is_reentrant=is_reentrant):
+                profiler = FlopsProfiler(nn.Identity())
+                profiler.start_profile()
+                x = torch.ones(8, 64, requires_grad=True)
+                checkpoint(
+                    lambda x: x @ first @ second, x, use_reentrant=is_reentrant
+                ).sum().backward()
+                profiler.stop_profile()
+                again = 2 * one if is_reentrant else one  # else the second is not run again
+                self.assertEqual(profiler.get_total_recomputed_flops(), again)
+                self.assertEqual(profiler.backward.matrix_flops, 4 * one)
+
+    def test_backward_of_backward_is_not_recomputed(self) -> None:
+        """With create_graph=True all ops of the backward record gradients."""
+        from flopledger import FlopsProfiler
+
+        weight = torch.ones(64, 64, requires_grad=True)
+        profiler = FlopsProfiler(nn.Identity())
+        profiler.start_profile()
+        x = torch.ones(8, 64, requires_grad=True)
+        torch.autograd.grad((x @ weight).sum(), [x, weight], create_graph=True)
+        profiler.stop_profile()
+        self.assertEqual(profiler.get_total_recomputed_flops(), 0)
+        self.assertEqual(profiler.get_total_backward_flops(), 2 * 2 * 8 * 64 * 64)
+
 
 if __name__ == "__main__":
     run_and_count()

@@ -222,6 +222,102 @@ static void an_op_broken_off_is_doubtful(void **state)
     assert_int_equal(doubtful, 0);
 }
 
+/* Selective checkpointing answers for the first product of the recomputation with what it kept:
+ * `inner` is what the mode called, "" for nothing. */
+static int64_t selectively_recomputed_flops(const char *inner)
+{
+    struct made_trace made;
+    struct module_costs costs = {0};
+    uint32_t main;
+    int64_t flops;
+
+    made_trace_init(&made);
+    main = made_thread(&made, "1");
+    add_range(&made, main, (struct made_event){"nn:a", 10, 40});
+    add_op(&made, main, (struct made_event){"aten::mm", 20, 30}, "[[1, 1], [1, 1]]", 1);
+    add_op(&made, main, (struct made_event){BACKWARD "MmBackward0", 200, 400}, NULL, 1);
+    add_range(&made, main, (struct made_event){"nn:a", 210, 240});
+    add_op(&made, main, (struct made_event){"aten::mm", 220, 230}, "[[1, 1], [1, 1]]", 5);
+    add_op(&made, main, (struct made_event){"PythonDispatchMode", 222, 229}, "[[1, 1], [1, 1]]",
+           NO_ID);
+    if (inner[0])
+        add_op(&made, main, (struct made_event){inner, 223, 228}, "[[1, 1], [1, 1]]", NO_ID);
+    add_op(&made, main, (struct made_event){"aten::mm", 300, 320}, "[[1, 4], [4, 1]]", NO_ID);
+    measure(&costs, &made);
+    flops = cost_named(&costs, "a")->own[PHASE_RECOMPUTE].flops;
+    assert_int_equal(cost_named(&costs, "a")->own[PHASE_BACKWARD].flops, 8);
+    assert_int_equal(costs.doubtful_count, 0);
+    module_costs_clear(&costs);
+    made_trace_clear(&made);
+    return flops;
+}
+
+static void a_kept_result_is_not_computed_again(void **state)
+{
+    (void)state;
+    assert_int_equal(selectively_recomputed_flops(""), 0);
+    assert_int_equal(selectively_recomputed_flops("aten::mm"), 2);
+}
+
+/* A compiled layer [2, 3] by [3, 5], and its backward: `again` and the gradients asked for. */
+struct compiled_case {
+    bool again;
+    bool of_input;
+    bool of_weight;
+    bool has_forward;
+    const char *shapes; /* of the product; square ones: all gradients are of its own sizes */
+};
+
+static struct module_costs compiled_costs(struct made_trace *made, struct compiled_case given)
+{
+    struct module_costs costs = {0};
+    uint32_t main;
+
+    made_trace_init(made);
+    main = made_thread(made, "1");
+    if (given.has_forward) {
+        add_op(made, main, (struct made_event){"CompiledFunction", 10, 40}, NULL, 7);
+        add_op(made, main, (struct made_event){"aten::mm", 20, 30}, given.shapes, NO_ID);
+    }
+    add_op(made, main, (struct made_event){BACKWARD "CompiledFunctionBackward", 100, 200}, NULL, 7);
+    add_op(made, main, (struct made_event){"CompiledFunctionBackward", 101, 199}, NULL, 7);
+    if (given.again)
+        add_op(made, main, (struct made_event){"aten::mm", 110, 120}, given.shapes, NO_ID);
+    if (given.of_input)
+        add_op(made, main, (struct made_event){"aten::mm", 130, 140}, "[[2, 5], [5, 3]]", NO_ID);
+    if (given.of_weight) /* the other way round */
+        add_op(made, main, (struct made_event){"aten::mm", 150, 160}, "[[5, 2], [2, 3]]", NO_ID);
+    measure(&costs, made);
+    return costs;
+}
+
+static void compiled_code_computes_again(void **state)
+{
+    static const struct {
+        struct compiled_case given;
+        int64_t recomputed, backward, undecided;
+    } cases[] = {
+        {{true, true, true, true, "[[2, 3], [3, 5]]"}, 60, 120, 0},
+        {{false, true, true, true, "[[2, 3], [3, 5]]"}, 0, 120, 0},
+        {{true, false, true, true, "[[2, 3], [3, 5]]"}, 60, 60, 0}, /* no gradient is like it */
+        {{true, true, true, false, "[[2, 3], [3, 5]]"}, 0, 180, 3},
+        /* equal to its gradients in size, which are not there: it may be one of them */
+        {{true, false, false, true, "[[2, 2], [2, 2]]"}, 0, 16, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made_trace made;
+        struct module_costs costs = compiled_costs(&made, cases[i].given);
+
+        assert_int_equal(costs.total[PHASE_RECOMPUTE].flops, cases[i].recomputed);
+        assert_int_equal(costs.total[PHASE_BACKWARD].flops, cases[i].backward);
+        assert_int_equal(costs.undecided_calls, cases[i].undecided);
+        module_costs_clear(&costs);
+        made_trace_clear(&made);
+    }
+}
+
 static void device_time_belongs_to_modules(void **state)
 {
     struct made_trace made;
@@ -326,6 +422,8 @@ int main(void)
         cmocka_unit_test(each_flop_has_its_module_and_phase),
         cmocka_unit_test(reentrant_recomputation),
         cmocka_unit_test(an_op_broken_off_is_doubtful),
+        cmocka_unit_test(a_kept_result_is_not_computed_again),
+        cmocka_unit_test(compiled_code_computes_again),
         cmocka_unit_test(device_time_belongs_to_modules),
         cmocka_unit_test(only_what_starts_in_a_window_counts),
         cmocka_unit_test(odd_marks),
