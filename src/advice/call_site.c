@@ -48,14 +48,15 @@ static void note_operation(struct call_site *site, const struct event *event, co
 /* The range that told the step: "iteration 7" is no place, and each step has another. */
 static bool is_step(const struct ledger *ledger, const struct event *event)
 {
-    uint32_t step = first_step_after(ledger, event->start_ns);
+    struct step_finder finder = {.ledger = ledger};
+    uint32_t step = step_finder_of_host(&finder, event->start_ns);
     const struct step_window *window;
 
-    if (step == ledger->step_count)
+    if (step == NO_STEP)
         return false;
     window = &ledger->steps[step].window;
-    return window->track == event->track && window->start_ns == event->start_ns &&
-           window->end_ns == event_end_ns(event);
+    return window->track == event->track && window->mark_start_ns == event->start_ns &&
+           window->mark_end_ns == event_end_ns(event);
 }
 
 static void note_event(struct call_site *site, const struct advice_case *advice,

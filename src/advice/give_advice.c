@@ -120,6 +120,13 @@ static void note_confidence(struct results *results, struct advice_price *price,
     price->confidence = confidence_keys[confidence];
 }
 
+/* How fast a step is without what one step or window lost says little where little is left of it.
+ */
+static bool is_told_by_one(const struct ledger *ledger, double speedup)
+{
+    return ledger->step_count == 1 && speedup > ADVICE_ONE_STEP_SPEEDUP_MAX;
+}
+
 /* Fills in the finding of a claim; false where it costs too little. */
 static bool price_claim(const struct advice_case *advice, const struct advice_rule *rule,
                         const struct advice_claim *claim, struct finding *finding)
@@ -136,6 +143,8 @@ static bool price_claim(const struct advice_case *advice, const struct advice_ru
             return false;
         if (cost_ns < whole_ns)
             price->ceiling_speedup = (double)whole_ns / (double)(whole_ns - cost_ns);
+        if (is_told_by_one(ledger, price->ceiling_speedup))
+            price->ceiling_speedup = 0;
     }
     require_invariant(claim->evidence && claim->try_this && claim->reason,
                       "advice comes with what shows it");

@@ -36,7 +36,8 @@ static void add_price(struct results *results, const struct replay_study *study,
     *price = *finding->price;
     price->change = change;
     price->replayed_step_ns = -1;
-    if (replay_study_try(study, &scenario, &estimate)) {
+    if (replay_study_try(study, &scenario, &estimate) &&
+        (study->ledger->step_count > 1 || estimate.speedup <= ADVICE_ONE_STEP_SPEEDUP_MAX)) {
         price->replayed_step_ns = estimate.step_ns;
         price->replayed_speedup = estimate.speedup;
         if (estimate.is_range) {

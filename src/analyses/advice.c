@@ -2,14 +2,20 @@
 #include "advice/give_advice.h"
 #include "analyses/analysis.h"
 #include "analyses/chosen_events.h"
+#include "analyses/clock_numbers.h"
 
 static struct section *advise(struct results *results, const struct analysis_input *input)
 {
     struct advice_findings advice;
     struct section *section;
+    const char *why;
 
     if (input->ledger->step_count == 0)
         return NULL;
+    why = why_windows_mislead(results, input->ledger);
+    if (why)
+        return section_new(results, "advice", "Advice",
+                           results_format(results, "No advice: %s.", why));
     advice = give_advice(results, input->efficiency, input->study);
     section = section_new(
         results, "advice", "Advice",

@@ -2,6 +2,7 @@
 #include "analyses/headline.h"
 
 #include "analyses/chosen_events.h"
+#include "analyses/clock_numbers.h"
 #include "analyses/tally.h"
 #include "base/apportion.h"
 #include "base/format.h"
@@ -93,8 +94,13 @@ const char *headline_of(struct results *results, const struct analysis_input *in
     const char *useful = useful_share_text(results, input->efficiency);
     const char *first, *loss;
 
+    const char *why;
+
     if (input->ledger->step_count == 0)
         return NULL;
+    why = why_windows_mislead(results, input->ledger);
+    if (why)
+        return results_format(results, "What costs most is not known: %s.", why);
     first = useful ? results_format(results, "%c%s of the peak does useful work",
                                     useful[0] == 'a' ? 'A' : useful[0], useful + 1)
                    : unknown_share(results, input);

@@ -94,7 +94,7 @@ static void collect(struct launch_statistics *statistics)
             add_device_event(statistics, i);
     for (uint32_t i = 0; i < trace->host_count; i++)
         if (trace->host[i].kind == EVENT_RUNTIME_CALL &&
-            step_finder_at(&finder, trace->host[i].start_ns) != NO_STEP)
+            step_finder_of_host(&finder, trace->host[i].start_ns) != NO_STEP)
             add_call(statistics, i);
 }
 

@@ -181,7 +181,7 @@ static void add_stretch(struct operator_groups *groups, struct thread_walk *walk
         close_calls(groups, walk, call->parent);
         walk->top = i;
         if (events[i].kind == EVENT_RUNTIME_CALL ||
-            step_finder_at(&groups->finder, events[i].start_ns) == NO_STEP)
+            step_finder_of_host(&groups->finder, events[i].start_ns) == NO_STEP)
             continue;
         walk->group_of[i] = find_group(groups, &events[i]);
         count_call(groups, call, walk->group_of[i], events[i].duration_ns);

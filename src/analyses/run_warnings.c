@@ -2,6 +2,7 @@
 #include "analyses/run_warnings.h"
 
 #include "advice/recorder_words.h"
+#include "analyses/clock_numbers.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -114,11 +115,27 @@ static void warn_of_counts(struct results *results, struct section *section,
             NULL, NULL);
 }
 
+static void warn_of_clock(struct results *results, struct section *section,
+                          const struct ledger *ledger)
+{
+    bool is_device = ledger->clocks.clock == STEP_CLOCK_DEVICE;
+    const char *why = why_windows_mislead(results, ledger);
+
+    if (why)
+        section_add_warning(
+            results, section, "the steps' windows do not hold their work: no advice", why,
+            is_device ? "try --clock host, or mark whole steps and synchronize at "
+                        "their ends while recording"
+                      : "try --clock device, or mark whole steps and synchronize at "
+                        "their ends while recording");
+}
+
 static void warn_of_steps(struct results *results, struct section *section,
                           const struct ledger *ledger)
 {
     if (ledger->step_count == 0)
         return;
+    warn_of_clock(results, section, ledger);
     if (ledger->steps[ledger->step_count - 1].window.is_cut)
         section_add_warning(
             results, section,

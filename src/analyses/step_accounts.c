@@ -1,6 +1,7 @@
 /* Where did the steps go? The accounts of Level B, per step and on average; they add up exactly. */
 #include "analyses/analysis.h"
 #include "analyses/chosen_events.h"
+#include "analyses/clock_numbers.h"
 #include "analyses/ledger_table.h"
 #include "analyses/tally.h"
 #include "analyses/trained_batch.h"
@@ -180,6 +181,7 @@ static void add_numbers(struct results *results, struct section *section,
         (struct number){"device_busy", ledger->is_cpu_only ? "threads in operators" : "device busy",
                         value_fraction(fraction_of(busy_ns, total_ns)),
                         ledger->source == WINDOW_WHOLE ? "of the window" : "of the steps' time"});
+    add_clock_numbers(results, section, ledger);
     if (ledger->step_count > 1)
         section_add_number(
             results, section,

@@ -2,6 +2,7 @@
 #include "commands/booking_options.h"
 
 const char *const window_names[] = {"auto", "steps", "optimizer", "ranges", "whole", NULL};
+const char *const clock_names[] = {"auto", "host", "device", NULL};
 
 bool booking_settle(struct booking_settings *settings, struct error *error)
 {
@@ -20,11 +21,15 @@ struct booking_plan booking_plan_of(const struct booking_settings *settings)
                                                         WINDOW_CHOICE_OPTIMIZER,
                                                         WINDOW_CHOICE_RANGES, WINDOW_CHOICE_WHOLE};
 
+    static const enum step_clock_choice clock_choices[] = {CLOCK_CHOICE_AUTO, CLOCK_CHOICE_HOST,
+                                                           CLOCK_CHOICE_DEVICE};
+
     return (struct booking_plan){
         .ledger = {.choice = window_choices[settings->window],
                    .first_step = settings->steps.first,
                    .last_step = settings->steps.last,
                    .device = (int32_t)settings->device.number,
+                   .clock = clock_choices[settings->clock],
                    .step_pattern = settings->pattern.is_set ? &settings->pattern.regex : NULL},
         .peaks = settings->peaks,
     };

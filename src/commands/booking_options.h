@@ -11,6 +11,7 @@
 struct booking_settings {
     struct step_range steps;
     int window; /* index in window_names */
+    int clock;  /* index in clock_names */
     const char *step_range;
     struct step_pattern pattern; /* of step_range */
     struct device_option device;
@@ -26,6 +27,8 @@ struct booking_settings {
 
 /* NULL-terminated: auto, steps, optimizer, ranges, whole. */
 extern const char *const window_names[];
+/* NULL-terminated: auto, host, device. */
+extern const char *const clock_names[];
 
 /* Lines of an option table for a struct of settings `type` that has a struct booking_settings
  * `booking`. */
@@ -47,6 +50,14 @@ extern const char *const window_names[];
          .offset = offsetof(type, booking.step_range),                                             \
          .help = "the ranges (NVTX or record_function) that are the steps: those whose names the " \
                  "extended regular expression matches (default: see --window)"},                   \
+        {.name = "clock",                                                                          \
+         .kind = OPTION_CHOICE,                                                                    \
+         .metavar = "WHOSE",                                                                       \
+         .choices = clock_names,                                                                   \
+         .offset = offsetof(type, booking.clock),                                                  \
+         .help = "by whose clock steps begin and end: host (its marks), device (from the first "   \
+                 "to the last work launched in them) or auto, the host's unless it runs so far "   \
+                 "ahead that its marks do not hold the steps' work (default)"},                    \
         {.name = "device",                                                                         \
          .kind = OPTION_PARSED,                                                                    \
          .metavar = "N|NAME",                                                                      \

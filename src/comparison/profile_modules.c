@@ -16,11 +16,10 @@ struct module_walk {
     uint32_t *measure_of; /* [tree.count]: index in profile->measures + 1 */
 };
 
-/* To the module and to those that it is in. */
-static void add_time(struct module_walk *walk, uint32_t module, int64_t start_ns, int64_t time_ns)
+/* To the module and to those that it is in. `step`: where the time lies, or NO_STEP. */
+static void add_time(struct module_walk *walk, uint32_t module, uint32_t step, int64_t time_ns)
 {
     const struct module_tree *tree = &walk->source->costs->tree;
-    uint32_t step = step_finder_at(&walk->finder, start_ns);
 
     if (step == NO_STEP || walk->rows[step] == NO_STEP)
         return;
@@ -47,8 +46,8 @@ static void add_device_time(struct module_walk *walk)
             trace->launch[i] != NO_EVENT ? trace->launch[i] : trace_operator_of(trace, i);
 
         if (from != NO_EVENT && trace->tracks[event->track].device == walk->source->ledger->device)
-            add_time(walk, walk->source->costs->contexts.modules[from], event->start_ns,
-                     event->duration_ns);
+            add_time(walk, walk->source->costs->contexts.modules[from],
+                     step_finder_at(&walk->finder, event->start_ns), event->duration_ns);
     }
 }
 
@@ -58,8 +57,8 @@ static void add_host_time(struct module_walk *walk)
     int64_t *own_ns = measure_own_times(trace, walk->source->costs->contexts.parents);
 
     for (uint32_t i = 0; i < trace->host_count; i++)
-        add_time(walk, walk->source->costs->contexts.modules[i], trace->host[i].start_ns,
-                 own_ns[i]);
+        add_time(walk, walk->source->costs->contexts.modules[i],
+                 step_finder_of_host(&walk->finder, trace->host[i].start_ns), own_ns[i]);
     large_array_free(own_ns);
 }
 

@@ -48,10 +48,9 @@ static void add_amount(struct work_walk *walk, const struct amount *what, uint32
     measure->values[row] = plus(measure->values[row], amount);
 }
 
-static uint32_t row_at(struct work_walk *walk, int64_t time_ns)
+/* The row of a step, as a finder tells it. */
+static uint32_t row_of(const struct work_walk *walk, uint32_t step)
 {
-    uint32_t step = step_finder_at(&walk->finder, time_ns);
-
     return step == NO_STEP ? NO_STEP : walk->rows[step];
 }
 
@@ -119,7 +118,7 @@ static void add_device_events(struct work_walk *walk)
 
         if (trace->tracks[event->track].device != ledger->device)
             continue;
-        row = row_at(walk, event->start_ns);
+        row = row_of(walk, step_finder_at(&walk->finder, event->start_ns));
         if (row == NO_STEP)
             continue;
         add_launch(walk, i, row);
@@ -150,7 +149,7 @@ static void add_host_events(struct work_walk *walk)
 
         if (event->kind != EVENT_OPERATOR || is_step_mark(trace, event))
             continue;
-        row = row_at(walk, event->start_ns);
+        row = row_of(walk, step_finder_of_host(&walk->finder, event->start_ns));
         if (row == NO_STEP)
             continue;
         shapes = trace_text(trace, trace->details[event->detail].input_shapes);

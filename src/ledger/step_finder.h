@@ -21,6 +21,10 @@ struct step_finder {
  * 0. */
 uint32_t step_finder_at(struct step_finder *finder, int64_t time_ns);
 
+/* Index of the step in whose mark the host does what it does at `time_ns`, or NO_STEP. By the
+ * host's clock the same as step_finder_at. */
+uint32_t step_finder_of_host(struct step_finder *finder, int64_t time_ns);
+
 /* Index of the first step that ends after `time_ns`; step_count where none does. */
 uint32_t first_step_after(const struct ledger *ledger, int64_t time_ns);
 

@@ -249,6 +249,7 @@ void book_ledger(struct ledger *ledger, const struct trace *trace,
         find_steps_by_pattern(&windows, trace, options->step_pattern);
     else
         find_step_windows(&windows, trace, options->choice, ledger->device);
+    ledger->clocks = choose_step_clock(&windows, trace, ledger->device, options->clock);
     choose_steps(ledger, &windows, options);
     host_activity_init(&booking.activity, trace);
     if (windows.source == WINDOW_RANGES)

@@ -5,6 +5,7 @@
 #include "ledger/account.h"
 #include "ledger/class_timeline.h"
 #include "ledger/kernel_class.h"
+#include "ledger/step_clock.h"
 #include "ledger/step_window.h"
 #include "trace/trace.h"
 
@@ -63,6 +64,7 @@ struct ledger {
     bool is_cpu_only; /* no device work: the "device" is the threads that execute operators */
     int32_t device;   /* the device number booked here; -1 for CPU only */
     enum window_source source;
+    struct step_clocks clocks; /* whose windows the steps have; of all steps of the trace */
     struct step_ledger *steps; /* [step_count], sorted by start */
     uint32_t step_count;
     int64_t between_steps_ns;       /* between the windows, from the first to the last */
@@ -79,7 +81,8 @@ struct ledger_options {
     int64_t first_step; /* only steps with first_step <= number <= last_step; INT64_MIN and
                            INT64_MAX for all */
     int64_t last_step;
-    int32_t device;              /* -1: the device with the most events */
+    int32_t device; /* -1: the device with the most events */
+    enum step_clock_choice clock;
     const regex_t *step_pattern; /* ranges whose names match are the steps; NULL: see choice */
 };
 

@@ -11,6 +11,7 @@
 
 static void add_window(struct step_windows *result, struct step_window window)
 {
+    window.lead_ns = -1;
     result->windows = room_for_one(result->windows, result->count, sizeof *result->windows);
     result->windows[result->count++] = window;
 }
@@ -181,14 +182,14 @@ static void find_optimizer_steps(struct step_windows *result, const struct trace
 
 /* ---- ranges that the program named ---------------------------------------------------------- */
 
-/* Where the numbers in the names do not count up, steps are numbered from 0. */
+/* A number in a name is that of the step only where it counts up by one from range to range: else
+ * it may be of tokens, or of a batch's size, and steps are numbered from 0. */
 static void number_ranges(struct step_windows *result)
 {
-    bool counts_up = true;
+    bool counts_up = result->count > 1 && result->windows[0].number >= 0;
 
-    for (uint32_t i = 0; i < result->count; i++)
-        counts_up =
-            counts_up && result->windows[i].number > (i ? result->windows[i - 1].number : -1);
+    for (uint32_t i = 1; i < result->count; i++)
+        counts_up = counts_up && result->windows[i].number - 1 == result->windows[i - 1].number;
     for (uint32_t i = 0; i < result->count && !counts_up; i++)
         result->windows[i].number = i;
 }
@@ -253,6 +254,17 @@ static void find_named_steps(struct step_windows *result, const struct trace *tr
     free(word_of);
 }
 
+/* What is common to all windows, once they are found. */
+static void finish_windows(struct step_windows *result, const struct trace *trace)
+{
+    for (uint32_t i = 0; i < result->count; i++) {
+        result->windows[i].mark_start_ns = result->windows[i].start_ns;
+        result->windows[i].mark_end_ns = result->windows[i].end_ns;
+    }
+    if (result->count && trace->read.is_truncated)
+        result->windows[result->count - 1].is_cut = true;
+}
+
 void find_steps_by_pattern(struct step_windows *result, const struct trace *trace,
                            const regex_t *pattern)
 {
@@ -263,8 +275,7 @@ void find_steps_by_pattern(struct step_windows *result, const struct trace *trac
         is_step[id] = regexec(pattern, trace_text(trace, (uint32_t)id), 0, NULL, 0) == 0;
     take_ranges(result, trace, is_step);
     free(is_step);
-    if (result->count && trace->read.is_truncated)
-        result->windows[result->count - 1].is_cut = true;
+    finish_windows(result, trace);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -300,8 +311,7 @@ void find_step_windows(struct step_windows *result, const struct trace *trace,
         find_named_steps(result, trace);
     if (!result->count && (choice == WINDOW_CHOICE_AUTO || choice == WINDOW_CHOICE_WHOLE))
         find_whole(result, trace, device);
-    if (result->count && trace->read.is_truncated)
-        result->windows[result->count - 1].is_cut = true;
+    finish_windows(result, trace);
 }
 
 void step_windows_clear(struct step_windows *windows)

@@ -16,13 +16,18 @@ enum window_source {
 };
 
 struct step_window {
-    int64_t start_ns;
+    int64_t start_ns; /* what is booked to the step: by the host's clock its mark; else see
+                         step_clock.h */
     int64_t end_ns;
-    int64_t number; /* the n of ProfilerStep#n or "iteration n"; else counted from 0 */
-    uint32_t name;  /* in trace.strings; 0 for windows that no event names */
-    uint32_t track; /* host thread of the mark; NO_EVENT for WINDOW_WHOLE */
-    bool is_cut;    /* the file was truncated and this is its last step: it may go on past what was
-                       recorded */
+    int64_t mark_start_ns; /* the host's mark: what the host does in it, it does for this step */
+    int64_t mark_end_ns;
+    int64_t lead_ns; /* from the end of the mark to the end of the last work that was launched in
+                        it; 0 where that ended before, -1 where none is seen */
+    int64_t number;  /* the n of ProfilerStep#n or "iteration n"; else counted from 0 */
+    uint32_t name;   /* in trace.strings; 0 for windows that no event names */
+    uint32_t track;  /* host thread of the mark; NO_EVENT for WINDOW_WHOLE */
+    bool is_cut;     /* the file was truncated and this is its last step: it may go on past what was
+                        recorded */
 };
 
 struct step_windows {

@@ -51,22 +51,22 @@ struct phase_cost sum_of_phases(const struct phase_cost phases[PHASE_COUNT])
     return sum;
 }
 
-static bool is_in_windows(const struct module_cost_options *options, int64_t time_ns)
+static bool is_in_windows(const struct time_window *windows, uint32_t count, int64_t time_ns)
 {
     uint32_t low = 0;
-    uint32_t high = options->window_count;
+    uint32_t high = count;
 
     if (high == 0)
         return true;
     while (low < high) { /* the first window that ends behind the time */
         uint32_t middle = low + (high - low) / 2;
 
-        if (options->windows[middle].end_ns <= time_ns)
+        if (windows[middle].end_ns <= time_ns)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < options->window_count && options->windows[low].start_ns <= time_ns;
+    return low < count && windows[low].start_ns <= time_ns;
 }
 
 static struct module_cost *cost_of_module(struct measurement *work, uint32_t module)
@@ -146,7 +146,8 @@ static void add_host_events(struct measurement *work)
         const struct event *event = &trace->host[i];
         struct phase_cost *to = phase_cost_of(work, i);
 
-        work->is_chosen[i] = is_in_windows(work->options, event->start_ns);
+        work->is_chosen[i] =
+            is_in_windows(work->options->windows, work->options->window_count, event->start_ns);
         if (!work->is_chosen[i])
             continue;
         if (is_recorded_work(event))
@@ -168,6 +169,8 @@ static void add_host_events(struct measurement *work)
 static void add_device_events(struct measurement *work)
 {
     const struct trace *trace = work->trace;
+    const struct time_window *windows =
+        work->options->device_windows ? work->options->device_windows : work->options->windows;
 
     work->costs->has_device = trace->device_count > 0;
     for (uint32_t i = 0; i < trace->device_count; i++) {
@@ -176,7 +179,7 @@ static void add_device_events(struct measurement *work)
         uint32_t from = trace->launch[i] != NO_EVENT ? trace->launch[i] : operator_event;
         struct phase_cost *to = phase_cost_of(work, from);
 
-        if (!is_in_windows(work->options, event->start_ns))
+        if (!is_in_windows(windows, work->options->window_count, event->start_ns))
             continue;
         to->device_ns += event->duration_ns;
         to->device_events++;

@@ -73,6 +73,8 @@ struct time_window {
 
 struct module_cost_options {
     const struct time_window *windows; /* sorted; only what starts in one counts; count 0: all */
+    const struct time_window *device_windows; /* likewise, for what the device does; NULL: the same
+                                               */
     uint32_t window_count;
     const struct user_formulas *user;            /* may be NULL */
     const struct model_description *description; /* may be NULL */

@@ -90,7 +90,7 @@ static void find_look_ups(struct look_ups *look_ups, const struct trace *trace,
         if (event->kind != EVENT_OPERATOR || !event->detail ||
             strcmp(trace_text(trace, event->name), "aten::embedding") != 0)
             continue;
-        step = step_finder_at(&finder, event->start_ns);
+        step = step_finder_of_host(&finder, event->start_ns);
         indices =
             embedded_indices(trace_text(trace, trace->details[event->detail].input_shapes), &table);
         if (step != NO_STEP && indices > 0)

@@ -39,7 +39,7 @@ static bool enters_step(struct capture *capture, const struct host_cut *cut)
     uint32_t before = capture->next_step;
 
     while (capture->next_step < ledger->step_count &&
-           ledger->steps[capture->next_step].window.start_ns <= cut->start_ns)
+           ledger->steps[capture->next_step].window.mark_start_ns <= cut->start_ns)
         capture->next_step++;
     return capture->next_step > before;
 }

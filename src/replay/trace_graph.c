@@ -48,7 +48,8 @@ static void find_range(struct graph_building *building)
     const struct step_window *first = &ledger->steps[0].window;
     const struct trace *trace = building->trace;
 
-    building->range_ns[0] = first->start_ns;
+    building->range_ns[0] =
+        first->mark_start_ns < first->start_ns ? first->mark_start_ns : first->start_ns;
     building->range_ns[1] = ledger->steps[ledger->step_count - 1].window.end_ns;
     for (uint32_t i = 0; i < trace->device_count && first->track == NO_EVENT; i++)
         if (trace->tracks[trace->device[i].track].device == ledger->device &&

@@ -3,7 +3,8 @@
 
     check_golden.py PROGRAM [NAME...]
 
-Each trace is booked a third time by reference_ledger.py, from the decimal digits of the file. The program must agree with
+The golden files book steps as the host marks them; where the program chooses the device's windows, these are compared with
+the reference, too. Each trace is booked a third time by reference_ledger.py, from the decimal digits of the file. The program must agree with
 that to the nanosecond; where the golden file differs by more than 1 us (its oracle held times as doubles), the event that
 proves it wrong is printed. Also the identities with other tools' right answers. Needs the folder of other people's traces:
 FLOPLEDGER_SHARED, or ../shared beside the checkout; skips without it.
@@ -179,7 +180,7 @@ def check(program: Path, path: Path) -> Outcome:
         return outcome
     is_whole = golden["steps"][0]["step"] == "whole-GPU-span"
     arguments = ["--window", "whole"] if is_whole else []
-    report, message = report_of(program, trace, arguments)
+    report, message = report_of(program, trace, [*arguments, "--clock", "host"])
     if report is None:
         outcome.check(False, message)
         return outcome
@@ -196,7 +197,34 @@ def check(program: Path, path: Path) -> Outcome:
             f"{key}: golden {golden[key]}, reference {reference.totals[count]}",
         )
     check_links(outcome, report, reference)
+    for clock in ("auto", "device"):
+        compare_clock(outcome, program, trace, [*arguments, "--clock", clock], events)
     return outcome
+
+
+def compare_clock(
+    outcome: Outcome,
+    program: Path,
+    trace: Path,
+    arguments: list[str],
+    events: list[dict[str, Any]],
+) -> None:
+    """The same windows as the reference finds, and the same accounts in them."""
+    clock = arguments[-1]
+    reference = reference_ledger.book(events, "whole" if "whole" in arguments else "auto", clock)
+    report, message = report_of(program, trace, arguments)
+    if report is None:
+        outcome.check(not reference.steps, f"--clock {clock}: {message}")
+        return
+    numbers = report["ranks"][0]["sections"]["step_ledger"]["numbers"]
+    told = numbers["clock"]["value"] if "clock" in numbers else "host"
+    outcome.check(told == reference.clock, f"--clock {clock}: {told}, not {reference.clock}")
+    steps = program_steps(report)
+    outcome.check(
+        len(steps) == len(reference.steps),
+        f"--clock {clock}: {len(steps)} steps, {len(reference.steps)} in the reference",
+    )
+    compare_exactly(outcome, steps, reference)
 
 
 def check_without_device(outcome: Outcome, program: Path, trace: Path, steps: int) -> None:

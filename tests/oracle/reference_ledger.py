@@ -134,6 +134,7 @@ class Ledger:
     device: Any
     work: list[Work]
     totals: Counter[str]
+    clock: str = "host"
 
 
 def changes_of(intervals: Iterable[tuple[int, int, int]]) -> Changes:
@@ -172,7 +173,7 @@ def lowest_bit(mask: int) -> int:
 
 
 class Booking:
-    def __init__(self, events: list[dict[str, Any]], window: str) -> None:
+    def __init__(self, events: list[dict[str, Any]], window: str, clock: str) -> None:
         self.work: list[Work] = []
         self.calls: dict[Any, Call] = {}
         self.steps: list[Step] = []
@@ -188,6 +189,9 @@ class Booking:
             end = max((work.end for work in self.work), default=0)
             self.steps = [Step("whole", self.work[0].start, end, None)] if self.work else []
         self.steps.sort(key=lambda step: step.start)
+        self.clock = "host"
+        if self.steps and self.steps[0].thread is not None and clock != "host":
+            self.take_clock(clock)
         self.host_changes: dict[Any, Changes] = {}
         self.starts = [work.start for work in self.work]
 
@@ -253,6 +257,48 @@ class Booking:
                 work.is_in_graph = id(work.launch) in seen
                 seen.add(id(work.launch))
         self.main_thread = threads.most_common(1)[0][0] if threads else None
+
+    def take_clock(self, clock: str) -> None:
+        """Steps in the device's windows, where the marks do not hold half of what was launched in them."""
+        marks = [(step.start, step.end) for step in self.steps]
+        work: list[list[Work]] = [[] for _ in marks]
+        for event in self.work:
+            for i, (start, end) in enumerate(marks):
+                if event.launch and start <= event.launch.start < end:
+                    work[i].append(event)
+        windows = self.device_windows(marks, work)
+        launched = sum(event.end - event.start for events in work for event in events)
+        running = sum(inside(event, mark) for event in self.work for mark in marks)
+        in_marks = sum(inside(e, mark) for mark, events in zip(marks, work) for e in events)
+        in_windows = sum(inside(e, window) for window, events in zip(windows, work) for e in events)
+        fits = (
+            2 * launched >= running and 2 * in_marks < launched and 2 * in_windows >= launched > 0
+        )
+        if clock == "device" or (fits and all(start < end for start, end in windows)):
+            self.clock = "device"
+            for step, (start, end) in zip(self.steps, windows):
+                step.start, step.end = start, end
+            self.steps = [step for step in self.steps if step.start < step.end]
+
+    def device_windows(
+        self, marks: list[tuple[int, int]], work: list[list[Work]]
+    ) -> list[tuple[int, int]]:
+        windows = []
+        reached = 0
+        for i, events in enumerate(work):
+            if not events or max(event.end for event in events) <= reached:
+                windows.append((reached, reached))
+                continue
+            start = max(reached, min(event.start for event in events))
+            end = max(event.end for event in events)
+            if i + 1 < len(work) and work[i + 1]:
+                following = min(event.start for event in work[i + 1])
+                gap = marks[i + 1][0] - marks[i][1]
+                if following > end and gap <= (marks[i][1] - marks[i][0]) // 100:
+                    end = following
+            windows.append((start, end))
+            reached = end
+        return windows
 
     def changes_of_host(self, thread: Any, step_thread: Any) -> Changes:
         key = (thread, step_thread)
@@ -333,8 +379,12 @@ class Booking:
             all_device_events=self.all_device_events,
             all_linked=self.all_linked,
         )
-        return Ledger(self.steps, self.device, self.work, totals)
+        return Ledger(self.steps, self.device, self.work, totals, self.clock)
 
 
-def book(events: list[dict[str, Any]], window: str = "auto") -> Ledger:
-    return Booking(events, window).book()
+def inside(event: Work, window: tuple[int, int]) -> int:
+    return max(0, min(event.end, window[1]) - max(event.start, window[0]))
+
+
+def book(events: list[dict[str, Any]], window: str = "auto", clock: str = "host") -> Ledger:
+    return Booking(events, window, clock).book()

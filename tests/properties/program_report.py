@@ -52,8 +52,12 @@ def run_report(
     data: bytes = b"",
     command: str = "report",
 ) -> Report:
-    """Runs in the file's folder, so that the report names the file without it. `data` is given to standard input."""
-    words = [str(program), command, "--json", "--no-progress", *arguments, source.name]
+    """Runs in the file's folder, so that the report names the file without it. `data` is given to standard input.
+
+    Made traces have marks wherever they like: their steps are the marks, unless `arguments` name a clock.
+    """
+    clock = ("--clock", "host") if command == "report" and "--clock" not in arguments else ()
+    words = [str(program), command, "--json", "--no-progress", *clock, *arguments, source.name]
     try:
         done = subprocess.run(
             words,

@@ -20,6 +20,7 @@ from nsys_writer import NSYS_STYLE, SCHEMAS
 from program_report import (
     DAMAGED,
     DOCUMENTED_CODES,
+    FACTS,
     SECONDS_MAX,
     Failure,
     Report,
@@ -118,6 +119,25 @@ def ledger_comes_out_as_built(case: Case) -> None:
     others = sum(int(count) for count in re.findall(told, report.warnings))
     if others < unlinked:
         raise Failure(f"{others} events without a launch are told, {unlinked} were built")
+
+
+def windows_of_the_device_hold_its_work(case: Case) -> None:
+    """By the device's clock: no step overlaps another, its accounts sum to it, and none holds more than it has."""
+    report = case.report("by_device", case.data, ("--clock", "device"))
+    numbers = report.sections.get("step_ledger", {}).get("numbers", {})
+    if "clock" not in numbers:
+        return  # one window, or no device, or no step launched anything (code 4)
+    if numbers["clock"]["value"] != "device":
+        raise Failure(f"--clock device, but the clock is {numbers['clock']['value']}")
+    reached = 0
+    for row in report.steps:
+        accounts = sum(value for key, value in row.items() if key not in FACTS)
+        if row["start"] < reached or row["duration"] <= 0 or accounts != row["duration"]:
+            raise Failure(f"step {row['step']}: {row}, the one before ends at {reached}")
+        reached = row["start"] + row["duration"]
+    inside = numbers.get("work_in_windows", {}).get("value", 0)
+    if not 0 <= inside <= 1:
+        raise Failure(f"{inside} of the work of the steps is inside their windows")
 
 
 def order_does_not_matter(case: Case) -> None:
@@ -444,6 +464,7 @@ Property = Callable[[Case], None]
 
 # The first holds for every trace, of the others one in turn.
 OTHERS: list[Property] = [
+    windows_of_the_device_hold_its_work,
     order_does_not_matter,
     spelling_does_not_matter,
     holes_cost_only_their_keys,

@@ -126,8 +126,11 @@ void made_kernel(struct made_trace *made, uint32_t thread, uint32_t stream, stru
 
 void made_trace_finish(struct made_trace *made, enum window_choice choice)
 {
-    struct ledger_options options = {
-        .choice = choice, .first_step = INT64_MIN, .last_step = INT64_MAX, .device = -1};
+    struct ledger_options options = {.choice = choice,
+                                     .first_step = INT64_MIN,
+                                     .last_step = INT64_MAX,
+                                     .device = -1,
+                                     .clock = made->clock};
 
     trace_finish(&made->trace, &made->builder, 1, 1);
     book_ledger(&made->ledger, &made->trace, &options);

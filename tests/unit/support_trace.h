@@ -8,8 +8,9 @@
 
 struct made_trace {
     struct trace_builder builder;
-    struct trace trace;   /* from made_trace_finish on */
-    struct ledger ledger; /* likewise */
+    struct trace trace;           /* from made_trace_finish on */
+    struct ledger ledger;         /* likewise */
+    enum step_clock_choice clock; /* set it before made_trace_finish */
     struct model_description description;
     struct peak_settings peaks;   /* what the user says; set it before made_section */
     struct module_costs costs;    /* from the first made_section on */

@@ -37,11 +37,16 @@ static void begin(struct scene *scene, int steps)
     }
 }
 
-/* A product of which no number format is known, launched long before it starts. */
+/* A product of which no number format is known, launched long before it starts, but in its own
+ * step.
+ */
 static void add_queued(struct scene *scene, const char *name, int64_t start_ns, int64_t end_ns)
 {
+    int64_t step_ns = start_ns / STEP_NS * STEP_NS;
+    int64_t call_ns = start_ns - 50 * US > step_ns ? start_ns - 50 * US : step_ns;
+
     made_kernel(&scene->made, scene->thread, scene->stream,
-                (struct made_event){"cudaLaunchKernel", start_ns - 50 * US, start_ns - 49 * US},
+                (struct made_event){"cudaLaunchKernel", call_ns, call_ns + 1 * US},
                 (struct made_event){name, start_ns, end_ns});
 }
 
@@ -424,7 +429,7 @@ static void make_queue(struct scene *scene, const char *call, int64_t gap_ns)
     begin(scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         int64_t correlation =
-            made_call(&scene->made, scene->thread, (struct made_event){call, at - US, at - 500});
+            made_call(&scene->made, scene->thread, (struct made_event){call, at, at + 500});
 
         made_work(&scene->made, scene->stream, EVENT_KERNEL,
                   (struct made_event){"gemm", at, at + 300 * US}, correlation, NULL);
@@ -527,8 +532,8 @@ static void make_product(struct scene *scene, const char *types, const char *ker
     scene->made.peaks.peaks[PEAK_BF16] = 100e12;
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         made_operator(&scene->made, scene->thread,
-                      (struct made_event){"aten::mm", at - 60 * US, at - 40 * US},
-                      "[[128, 256], [256, 64]]", types);
+                      (struct made_event){"aten::mm", at, at + 20 * US}, "[[128, 256], [256, 64]]",
+                      types);
         add_queued(scene, kernel, at, at + STEP_NS);
     }
 }
@@ -607,7 +612,7 @@ static void make_shapes(struct scene *scene, const char *shapes)
     scene->made.peaks.peaks[PEAK_BF16] = 100e12;
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         made_operator(&scene->made, scene->thread,
-                      (struct made_event){"aten::mm", at - 60 * US, at - 45 * US},
+                      (struct made_event){"aten::mm", at, at + 15 * US},
                       "[[1024, 512], [512, 1024]]", types);
         add_queued(scene, kernel, at, at + 200 * US);
         made_operator(&scene->made, scene->thread,

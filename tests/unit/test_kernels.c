@@ -90,6 +90,7 @@ static void only_kernels_that_start_in_a_step_count(void **state)
                 (struct made_event){"short", 1500, 1510});
     made_kernel(&made, thread, stream, (struct made_event){"cudaLaunchKernel", 1930, 1940},
                 (struct made_event){"after", 2000, 2100});
+    made.clock = CLOCK_CHOICE_HOST;
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
     table = section_table(made_section(&made, &kernels_analysis), "by_name");
     assert_int_equal(table->row_count, 3);
