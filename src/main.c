@@ -3,6 +3,7 @@
 #include "base/terminal.h"
 #include "commands/command.h"
 #include "commands/command_text.h"
+#include "commands/file_kind.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -54,7 +55,10 @@ static bool run_command_line(int count, char **arguments, struct error *error)
         write_command_help(stdout, command, terminal_width(stdout));
         return true;
     }
-    return command->run(count - 1, arguments + 1, error);
+    if (command->run(count - 1, arguments + 1, error))
+        return true;
+    (void)explain_arguments(count - 1, arguments + 1, command->name, error);
+    return false;
 }
 
 /* What was printed may still wait in a buffer, and the disk may be full. */

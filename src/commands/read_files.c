@@ -5,6 +5,7 @@
 #include "base/invariant.h"
 #include "base/out_of_memory.h"
 #include "base/progress.h"
+#include "commands/file_kind.h"
 #include "readers/open_trace.h"
 
 #include <pthread.h>
@@ -45,8 +46,10 @@ static void do_job(struct file_job *job, const struct job_list *list)
 
     if (job->error.class != ERROR_NONE) /* its file could not even be looked into */
         return;
-    if (!open_trace_part(&trace, job->source, &options, &job->error))
+    if (!open_trace_part(&trace, job->source, &options, &job->error)) {
+        (void)explain_file_kind(job->source->path, "report", &job->error);
         return;
+    }
     if (trace.facts.rank < 0)
         trace.facts.rank = job->file->rank;
     job->rank = trace.facts.rank;

@@ -41,8 +41,10 @@ def samples(folder: Path) -> list[Sample]:
             [sys.executable, MAKE / str(command[0]), *words], check=True, capture_output=True
         )
     dump = sorted((TRACES / "golden" / "flight" / "stopped").glob("*0*"))[0]
-    log = b"".join(b" iteration %8d/ 100 | elapsed time per iteration (ms): 2%d.5 |\n" % (i, i)
-                   for i in range(1, 100))
+    log = b"".join(
+        b" iteration %8d/ 100 | elapsed time per iteration (ms): 2%d.5 |\n" % (i, i)
+        for i in range(1, 100)
+    )
     return [
         Sample("trace", (made / "trace.json").read_bytes(), "t.json", ["report"]),
         Sample("snapshot", (made / "snapshot.pickle").read_bytes(), "s.pickle", ["memory"]),
