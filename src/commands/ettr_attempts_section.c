@@ -111,8 +111,11 @@ struct section *describe_attempts(const struct ettr_page *page)
     size_t count = page->job->attempt_count;
     size_t shown = page->top > 0 && (size_t)page->top < count ? (size_t)page->top : count;
 
-    table->note = "Restart time: from the last step before to the first one after (hang, down and "
-                  "startup).";
+    table->note = are_job_times_utc(page->job)
+                      ? "Restart time: from the last step before to the first one after (hang, "
+                        "down and startup). Times are UTC."
+                      : "Restart time: from the last step before to the first one after (hang, "
+                        "down and startup).";
     table->rows_in_all = count;
     for (size_t i = 0; i < shown; i++)
         fill_row(page, table_add_row(page->results, table, 0), i);

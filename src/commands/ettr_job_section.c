@@ -8,6 +8,20 @@
 static const char needs_devices[] = "needs --devices";
 static const char needs_times[] = "needs time stamps in the log";
 
+bool are_job_times_utc(const struct job *job)
+{
+    bool is_any = false;
+
+    for (size_t i = 0; i < job->source_count; i++) {
+        if (job->sources[i].first_ns == JOB_NOT_KNOWN)
+            continue;
+        if (job->sources[i].clock != JOB_CLOCK_UTC)
+            return false;
+        is_any = true;
+    }
+    return is_any;
+}
+
 const char *job_time_text(const struct ettr_page *page, int64_t time_ns)
 {
     time_t seconds = (time_t)(time_ns / 1000000000);
@@ -43,8 +57,11 @@ static void add(const struct ettr_page *page, struct section *section, const cha
 
 static struct value time_value(const struct ettr_page *page, int64_t time_ns)
 {
-    return time_ns == JOB_NOT_KNOWN ? value_not_known(needs_times)
-                                    : value_text(job_time_text(page, time_ns));
+    if (time_ns == JOB_NOT_KNOWN)
+        return value_not_known(needs_times);
+    return value_text(are_job_times_utc(page->job)
+                          ? results_format(page->results, "%s UTC", job_time_text(page, time_ns))
+                          : job_time_text(page, time_ns));
 }
 
 /* The share of an account, by device-hours where devices are known. */
@@ -111,15 +128,13 @@ static const char *what_account_needs(const struct ettr_page *page, enum job_acc
 {
     if (page->accounts->ns[account] > 0)
         return NULL;
-    if (account == JOB_CHECKPOINTS || account == JOB_EVALUATIONS)
-        return has_untold_spans(page->job, account == JOB_CHECKPOINTS ? JOB_SPAN_CHECKPOINT
-                                                                      : JOB_SPAN_EVALUATION)
-                   ? "needs their length in the log"
-                   : NULL;
-    if (account == JOB_STARTUP && !is_a_startup_known(page->accounts))
-        return needs_times;
+    if ((account == JOB_CHECKPOINTS && has_untold_spans(page->job, JOB_SPAN_CHECKPOINT)) ||
+        (account == JOB_EVALUATIONS && has_untold_spans(page->job, JOB_SPAN_EVALUATION)))
+        return "needs their length in the log";
     if (page->accounts->is_complete)
-        return NULL;
+        return account == JOB_STARTUP && !is_a_startup_known(page->accounts)
+                   ? "needs a line with a time before its first step"
+                   : NULL;
     return account == JOB_KEPT || account == JOB_SKIPPED || account == JOB_DISCARDED ? NULL
                                                                                      : needs_times;
 }
@@ -197,6 +212,15 @@ static void add_accounts(const struct ettr_page *page, struct section *section)
     }
     if (!page->accounts->is_complete)
         table->note = "Not all of the job's time is told: shares are of what is.";
+}
+
+static int64_t runs_of(const struct job_accounts *accounts)
+{
+    int64_t runs = 1;
+
+    for (size_t i = 0; i < accounts->attempt_count; i++)
+        runs += accounts->attempts[i].begins_run;
+    return runs;
 }
 
 /* Steps that count: made, and kept. */
@@ -277,6 +301,9 @@ struct section *describe_job(const struct ettr_page *page)
     add(page, section, "format", "format", value_text(page->reading->formats));
     add(page, section, "files", "files", value_count((int64_t)page->reading->used_count));
     add(page, section, "attempts", "attempts", value_count((int64_t)page->job->attempt_count));
+    if (runs_of(page->accounts) > 1)
+        add(page, section, "runs", "runs from the first step, one after another",
+            value_count(runs_of(page->accounts)));
     add_step_counts(page, section);
     add(page, section, "devices", "devices", devices_value(page));
     add_span_of_time(page, section);

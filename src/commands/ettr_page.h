@@ -50,6 +50,10 @@ struct section *describe_diary(const struct ettr_page *page);
 /* What a reader of the log should know: clocks, holes, copies, missing times. */
 void add_job_remarks(const struct ettr_page *page, struct section *section);
 
+/* Do all files with times tell the zone of theirs? Times without one are told as they are
+ * written. */
+bool are_job_times_utc(const struct job *job);
+
 /* "2025-04-13 23:41:12"; "" where the time is not known. */
 const char *job_time_text(const struct ettr_page *page, int64_t time_ns);
 

@@ -424,6 +424,20 @@ static void take_first_step(struct job *job, struct job_attempt *attempt, struct
     add_step(job, attempt, event);
 }
 
+/* Does the line tell rates or a loss of the last step, which the line that told the step did not?
+ * Takes them. */
+static bool completes_step(struct job_step *last, const struct job_event *event)
+{
+    if (event->step != last->step || event->each_ns != JOB_NOT_KNOWN ||
+        event->count != JOB_NOT_KNOWN || !isnan(last->flops_per_second) || !isnan(last->loss) ||
+        (isnan(event->flops_per_second) && isnan(event->loss)))
+        return false;
+    last->flops_per_second = event->flops_per_second;
+    last->loss = (float)event->loss;
+    last->skipped = (int32_t)(event->skipped < last->count ? event->skipped : last->count);
+    return true;
+}
+
 static void take_step(struct job *job, struct job_event *event)
 {
     struct job_attempt *attempt = current_attempt(job);
@@ -436,6 +450,10 @@ static void take_step(struct job *job, struct job_event *event)
         return;
     }
     before = &attempt->steps[attempt->step_count - 1];
+    if (completes_step(&attempt->steps[attempt->step_count - 1], event)) {
+        widen(job, event);
+        return;
+    }
     if (event->step <= before->step) {
         if (is_repeated(attempt, event)) {
             job->repeated_lines++;

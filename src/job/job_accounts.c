@@ -259,7 +259,7 @@ static void book_startup(struct account_walk *walk)
         return;
     if (until_ns < walk->at_ns)
         until_ns = walk->at_ns;
-    accounts->is_startup_known = true;
+    accounts->is_startup_known = until_ns > walk->at_ns;
     take_startup_spans(walk);
     times = times_told(walk);
     accounts->restore_ns = smaller(times.spans_ns[JOB_SPAN_RESTORE], until_ns - walk->at_ns);
@@ -330,14 +330,30 @@ static void book_attempt(struct attempt_accounts *accounts, const struct job *jo
     book_end(&walk, job_attempt_failed(job, index));
 }
 
-/* Fate decides: a step is kept unless an attempt that follows makes it again. */
+/* Runs one after another: the attempt begins with the first step, though all were made before. */
+static bool begins_run(const struct job *job, size_t attempt)
+{
+    size_t before = attempt;
+
+    if (!job->attempts[attempt].step_count || job_first_step(&job->attempts[attempt]) > 1)
+        return false;
+    while (before-- > 0)
+        if (job->attempts[before].step_count)
+            return job->attempts[before].ending == JOB_ENDING_COMPLETED;
+    return false;
+}
+
+/* Fate decides: a step is kept unless an attempt of the run that follows makes it again. */
 static void decide_fates(struct attempt_accounts *accounts, const struct job *job)
 {
     int64_t kept_until = INT64_MAX;
 
     for (size_t i = job->attempt_count; i-- > 0;) {
         accounts[i].kept_until = kept_until;
-        if (job->attempts[i].step_count && job_first_step(&job->attempts[i]) - 1 < kept_until)
+        accounts[i].begins_run = begins_run(job, i);
+        if (accounts[i].begins_run)
+            kept_until = INT64_MAX;
+        else if (job->attempts[i].step_count && job_first_step(&job->attempts[i]) - 1 < kept_until)
             kept_until = job_first_step(&job->attempts[i]) - 1;
     }
 }

@@ -31,9 +31,11 @@ struct attempt_accounts {
     bool is_down_known;            /* of the first: true, it has none */
     bool is_timed; /* the parts are all the time from its start to its end; false: some of it is not
                       told */
-    bool is_hang_in_other; /* its steps have no times: what came after the last is in
-                              JOB_OTHER */
-    bool is_startup_known;
+    bool is_hang_in_other;       /* its steps have no times: what came after the last is in
+                                    JOB_OTHER */
+    bool is_startup_known;       /* false: no line tells of a time before its first step */
+    bool begins_run;             /* another run behind one that had completed: takes none of its
+                                    steps back */
     bool is_first_step_in_start; /* its first entry's length is not told: it is in JOB_STARTUP */
     int64_t untimed_steps;       /* whose length nothing tells: in no account */
     int64_t devices;             /* 0: not known */

@@ -29,7 +29,8 @@ static bool recognises_line(struct log_text line)
     struct log_text rest;
 
     return log_find(line, "] [#", &rest) &&
-           (log_find(rest, "] [BEGIN] {", &line) || log_find(rest, "] [END] {", &line)) &&
+           (log_find(rest, "] [BEGIN] {", &line) || log_find(rest, "] [END] {", &line) ||
+            log_find(rest, "] [INSTANT] {", &line)) &&
            log_find(line, "\"global_step\": ", &rest);
 }
 
@@ -65,6 +66,41 @@ static void read_step(struct log_reading *reading, struct log_text line, bool is
     job_add(reading->job, &event);
 }
 
+/* A checkpoint of weights proves that their steps were made, though no line told of them. */
+static void read_proof(struct log_reading *reading, struct log_text line)
+{
+    struct job_event event = log_event(reading, line, JOB_STEP);
+    int64_t *memory = reading->memory;
+
+    take_step_number(line, &event);
+    if (!memory[HAS_TRAINED] || event.step <= memory[LAST_STEP])
+        return;
+    event.count = event.step - memory[LAST_STEP];
+    memory[LAST_STEP] = event.step;
+    memory[HAS_BEGUN] = 0;
+    job_add(reading->job, &event);
+}
+
+/* "logs" of the step that was made last: its rates. */
+static void read_rates(struct log_reading *reading, struct log_text line)
+{
+    const double flops_per_tflop = 1e12;
+    struct job_event event = log_event(reading, line, JOB_STEP);
+    struct log_text rest;
+
+    take_step_number(line, &event);
+    if (event.step != reading->memory[LAST_STEP] || !log_find(line, "\"logs\": {", &line))
+        return;
+    if (log_find(line, "\"TFLOPS\": ", &rest) &&
+        log_take_real(&rest, false, &event.flops_per_second))
+        event.flops_per_second *= flops_per_tflop;
+    if (log_find(line, "\"lm loss\": ", &rest) || log_find(line, "\"loss\": ", &rest))
+        (void)log_take_real(&rest, false, &event.loss);
+    if (log_find(line, "\"number of skipped iterations\": ", &rest))
+        (void)log_take_integer(&rest, false, &event.skipped);
+    job_add(reading->job, &event);
+}
+
 static enum log_line_use read_line(struct log_reading *reading, struct log_text line)
 {
     struct log_text rest;
@@ -77,11 +113,17 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
         read_step(reading, line, is_end);
         return LOG_LINE_USED;
     }
+    if (log_find(line, "[#log] [INSTANT]", &rest)) {
+        read_rates(reading, line);
+        return LOG_LINE_USED;
+    }
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
         struct job_event event;
 
         if (!log_find(line, spans[i].name, &rest))
             continue;
+        if (spans[i].begin == JOB_CHECKPOINT_BEGIN && !is_end)
+            read_proof(reading, line);
         event = log_event(reading, line, is_end ? spans[i].end : spans[i].begin);
         take_step_number(line, &event);
         job_add(reading->job, &event);

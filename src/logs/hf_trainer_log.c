@@ -17,6 +17,7 @@ enum {
     EVALUATION_NS, /* of it, since then */
     RESUMED,       /* the step that this start goes on from */
     LINES,         /* dictionaries of losses, where there is no bar */
+    SKIPPED,       /* steps without an update, since the last step that was told */
 };
 
 /* The number behind "'name': ", which newer versions write as a text ('2.1'). */
@@ -72,18 +73,71 @@ static bool has_bar(const struct log_reading *reading)
     return reading->memory[TOTAL] > 0;
 }
 
+/* The steps made in `runtime_ns`, of their rate, which is told in thousandths a second: where only
+ * one number of them has that rate. 0: it does not tell. */
+static int64_t steps_of_rate(struct log_text line, int64_t runtime_ns)
+{
+    const double half_of_last_digit = 0.0005;
+    double rate, seconds = (double)runtime_ns / (double)ns_per_second;
+    int64_t least, most;
+
+    if (!take_member(line, "'train_steps_per_second': ", &line) ||
+        !log_take_real(&line, false, &rate) || !(rate >= half_of_last_digit && rate < 1e6))
+        return 0;
+    least = (int64_t)ceil((rate - half_of_last_digit) * seconds);
+    most = (int64_t)floor((rate + half_of_last_digit) * seconds);
+    return least == most ? least : 0;
+}
+
+/* Steps of which an engine said that they updated nothing are among those that the event tells. */
+static void tell_steps(struct log_reading *reading, struct job_event *event)
+{
+    int64_t *skipped = &reading->memory[SKIPPED];
+
+    event->skipped =
+        event->count != JOB_NOT_KNOWN && *skipped > event->count ? event->count : *skipped;
+    *skipped = 0;
+    job_add(reading->job, event);
+}
+
 /* Nothing else tells of steps than how long all of them took. */
 static void tell_all_training(struct log_reading *reading, struct job_event event,
-                              struct log_text value)
+                              struct log_text line, struct log_text value)
 {
+    int64_t steps;
+
     if (!log_take_length(&value, ns_per_second, &event.each_ns))
         return;
-    event.kind = JOB_UNNUMBERED;
-    job_add(reading->job, &event);
+    steps = steps_of_rate(line, event.each_ns);
+    if (steps == 0) {
+        event.kind = JOB_UNNUMBERED;
+        job_add(reading->job, &event);
+    }
     event.kind = JOB_STEP;
-    event.step = reading->memory[LINES] = 1;
-    event.count = 1;
-    job_add(reading->job, &event);
+    event.step = event.count = steps > 0 ? steps : 1;
+    event.each_ns /= event.count;
+    reading->memory[LINES] = 1;
+    tell_steps(reading, &event);
+}
+
+/* Behind "'eval_runtime': ", "'predict_runtime': ", whatever the program says before it. */
+static bool take_evaluation(struct log_text line, struct log_text *value)
+{
+    static const char train[] = "'train";
+    const size_t train_bytes = sizeof train - 1;
+    struct log_text rest = line;
+
+    while (take_member(rest, "_runtime': ", value)) {
+        const char *name = value->at;
+
+        while (name > rest.at && *name != '_')
+            name--;
+        if ((size_t)(name - rest.at) < train_bytes ||
+            memcmp(name - train_bytes, train, train_bytes) != 0)
+            return true;
+        rest = *value;
+    }
+    return false;
 }
 
 static enum log_line_use read_dictionary(struct log_reading *reading, struct log_text line)
@@ -91,14 +145,14 @@ static enum log_line_use read_dictionary(struct log_reading *reading, struct log
     struct job_event event = log_event(reading, line, JOB_STEP);
     struct log_text value;
 
-    if (take_member(line, "'eval_runtime': ", &value)) {
+    if (take_evaluation(line, &value)) {
         event.kind = JOB_EVALUATION_END;
         if (log_take_length(&value, ns_per_second, &event.each_ns))
             reading->memory[EVALUATION_NS] += event.each_ns;
         job_add(reading->job, &event);
     } else if (take_member(line, "'train_runtime': ", &value)) {
         if (!has_bar(reading) && reading->memory[LINES] == 0)
-            tell_all_training(reading, event, value);
+            tell_all_training(reading, event, line, value);
         event.kind = JOB_END;
         job_add(reading->job, &event);
     } else if (take_member(line, "{'loss': ", &value) && !has_bar(reading)) {
@@ -106,7 +160,7 @@ static enum log_line_use read_dictionary(struct log_reading *reading, struct log
             log_tell(reading, line, JOB_UNNUMBERED);
         (void)log_take_real(&value, false, &event.loss);
         event.step = ++reading->memory[LINES];
-        job_add(reading->job, &event);
+        tell_steps(reading, &event);
     }
     return LOG_LINE_USED;
 }
@@ -168,7 +222,7 @@ static enum log_line_use read_bar(struct log_reading *reading, struct log_text l
     memory[DONE] = bar->done;
     memory[ELAPSED_NS] = bar->elapsed_ns;
     memory[EVALUATION_NS] = 0;
-    job_add(reading->job, &event);
+    tell_steps(reading, &event);
     return LOG_LINE_USED;
 }
 
@@ -207,7 +261,12 @@ static enum log_line_use read_line(struct log_reading *reading, struct log_text 
         read_resumption(reading, line, rest);
     } else if (log_find(line, "***** Running training *****", &rest)) {
         memset(reading->memory, 0, sizeof reading->memory);
-        log_tell(reading, line, JOB_START);
+        log_tell(reading, line, JOB_TRAINING);
+    } else if (log_find(line, "] [Rank 0] step=0, skipped=0, lr=", &rest)) {
+        log_tell(reading, line, JOB_TRAINING); /* DeepSpeed's engine is ready */
+    } else if (log_find(line, "] OVERFLOW! ", &rest) && log_find(rest, "kipping step", &rest)) {
+        reading->memory[SKIPPED]++;
+        log_tell(reading, line, JOB_SIGN_OF_LIFE);
     } else if (log_find(line, "Saving model checkpoint to ", &rest)) {
         event = log_event(reading, line, JOB_CHECKPOINT_END);
         if (log_find(rest, "checkpoint-", &rest))
@@ -231,6 +290,8 @@ static const char *const line_words[] = {"%|",
                                          "***** Running training",
                                          "Saving model checkpoint to ",
                                          "Training completed. Do not forget",
+                                         "step=0, skipped=0, lr=",
+                                         "OVERFLOW! ",
                                          NULL};
 
 const struct log_format hf_trainer_log_format = {

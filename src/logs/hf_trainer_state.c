@@ -6,13 +6,14 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const int64_t ns_per_second = 1000000000;
 
 /* What the log history adds up to. */
 struct history {
     int64_t train_ns;      /* of all of it; JOB_NOT_KNOWN */
-    int64_t evaluation_ns; /* of it */
+    int64_t evaluation_ns; /* of it: evaluations and predictions */
     int64_t last_step;     /* that was made, */
     int64_t last_logged;   /* and that has a loss; 0: none */
     int64_t first_logged;  /* 0: none */
@@ -40,10 +41,27 @@ static double real_of(const struct json_node *entry, const char *key, double oth
 
 static int64_t length_of(const struct json_node *entry, const char *key)
 {
-    double seconds = real_of(entry, key, -1.0);
+    double seconds = key ? real_of(entry, key, -1.0) : -1.0;
 
     return seconds >= 0.0 && seconds < 1e7 ? (int64_t)(seconds * (double)ns_per_second)
                                            : JOB_NOT_KNOWN;
+}
+
+/* What an evaluation or prediction calls its length: "eval_runtime", "predict_runtime", whatever
+ * the program says before it; NULL: the entry is of none. */
+static const char *evaluation_key(const struct json_node *entry)
+{
+    static const char ending[] = "_runtime";
+    const size_t ending_bytes = sizeof ending - 1;
+
+    for (const struct json_node *member = entry->first; member; member = member->next) {
+        size_t length = member->key ? strlen(member->key) : 0;
+
+        if (length > ending_bytes && strcmp(member->key + length - ending_bytes, ending) == 0 &&
+            strcmp(member->key, "train_runtime") != 0)
+            return member->key;
+    }
+    return NULL;
 }
 
 /* The steps since the last that has a loss stand in "global_step" only, and in the last entry. */
@@ -55,15 +73,20 @@ static struct history add_up(const struct json_node *state, const struct json_no
         .planned = json_integer_of(state, "max_steps", JOB_NOT_KNOWN),
     };
 
+    int64_t evaluations_ns = 0; /* those behind the end of training are none of its time */
+
     for (const struct json_node *entry = entries; entry; entry = entry->next) {
         int64_t step = json_integer_of(entry, "step", 0);
-        int64_t evaluation_ns = length_of(entry, "eval_runtime");
+        int64_t evaluation_ns = length_of(entry, evaluation_key(entry));
         int64_t train_ns = length_of(entry, "train_runtime");
 
-        if (train_ns != JOB_NOT_KNOWN)
-            history.train_ns = train_ns;
         if (evaluation_ns != JOB_NOT_KNOWN)
-            history.evaluation_ns += evaluation_ns;
+            evaluations_ns += evaluation_ns;
+        if (train_ns != JOB_NOT_KNOWN) {
+            history.train_ns =
+                train_ns + (history.train_ns == JOB_NOT_KNOWN ? 0 : history.train_ns);
+            history.evaluation_ns = evaluations_ns;
+        }
         if (json_member(entry, "loss")) {
             if (history.first_logged == 0)
                 history.first_logged = step;
@@ -105,9 +128,9 @@ static void tell_entry(struct log_reading *reading, const struct json_node *entr
             event.count = event.step; /* the history goes back to step 1, over all restarts */
         if (event.step > 0)
             job_add(reading->job, &event);
-    } else if (json_member(entry, "eval_runtime")) {
+    } else if (evaluation_key(entry)) {
         event.kind = JOB_EVALUATION_END;
-        event.each_ns = length_of(entry, "eval_runtime");
+        event.each_ns = length_of(entry, evaluation_key(entry));
         job_add(reading->job, &event);
     }
 }

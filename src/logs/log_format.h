@@ -34,7 +34,7 @@ struct log_reading {
     bool has_dated_times;
     bool tells_starts; /* that of the format */
     /* log_signs */
-    bool is_in_traceback;
+    const char *pending_ending; /* a process broke; a later line may tell why better. NULL: none */
 };
 
 enum log_line_use {

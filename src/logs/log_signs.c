@@ -12,7 +12,7 @@ enum sign_kind {
     SIGN_DEVICES,   /* a start; the number of devices follows */
     SIGN_PROCESSES, /* a start; their number and " processes" follow */
     SIGN_CRASH,
-    SIGN_TRACEBACK, /* a crash, of which a later line tells more */
+    SIGN_PENDING, /* a crash, of which a later line may tell more */
     SIGN_STOP,
     SIGN_CANCELLED, /* a stop; the time, and sometimes why, follow */
 };
@@ -162,16 +162,16 @@ static void tell_cancelled(struct log_reading *reading, struct log_text rest)
 
 void log_signs_finish(struct log_reading *reading)
 {
-    static const char why[] = "an exception in Python";
     struct job_event event = job_event_of(JOB_CRASH);
 
-    if (!reading->is_in_traceback)
+    if (!reading->pending_ending)
         return;
     event.line = reading->line;
-    event.text = why;
-    event.text_length = sizeof why - 1;
+    event.is_weak = reading->tells_starts;
+    event.text = reading->pending_ending;
+    event.text_length = strlen(event.text);
     job_add(reading->job, &event);
-    reading->is_in_traceback = false;
+    reading->pending_ending = NULL;
 }
 
 static void tell_sign(struct log_reading *reading, const struct sign *sign, struct log_text line,
@@ -182,7 +182,7 @@ static void tell_sign(struct log_reading *reading, const struct sign *sign, stru
 
     if (!sign->why)
         why = without_rank(line);
-    if (reading->is_in_traceback && sign->kind <= SIGN_PROCESSES)
+    if (reading->pending_ending && sign->kind <= SIGN_PROCESSES)
         log_signs_finish(reading);
     switch (sign->kind) {
     case SIGN_START:
@@ -193,7 +193,7 @@ static void tell_sign(struct log_reading *reading, const struct sign *sign, stru
     case SIGN_PROCESSES:
         tell_devices(reading, line, rest, sign->kind == SIGN_PROCESSES);
         break;
-    case SIGN_TRACEBACK:
+    case SIGN_PENDING:
         log_tell(reading, line, JOB_SIGN_OF_LIFE);
         break;
     case SIGN_CRASH:
@@ -219,10 +219,10 @@ void log_signs_read(const struct log_signs *table, struct log_reading *reading,
     sign = find_sign(table, searched, &rest);
     if (sign) {
         tell_sign(reading, sign, line, rest);
-        reading->is_in_traceback = sign->kind == SIGN_TRACEBACK;
+        reading->pending_ending = sign->kind == SIGN_PENDING ? sign->why : NULL;
     } else if (is_exception(said)) {
         tell_ending(reading, line, JOB_CRASH, said);
-        reading->is_in_traceback = false;
+        reading->pending_ending = NULL;
     } else {
         log_signs_read_time(reading, line);
     }

@@ -525,6 +525,13 @@ static void read_start(struct log_reading *reading, const struct mlperf_line *li
     tell(reading, line, JOB_START);
 }
 
+/* The first line of a run, where its launcher empties the file system's cache; some files have it
+ * behind the run, with its time. */
+static void read_cache_clear(struct log_reading *reading, const struct mlperf_line *line)
+{
+    tell(reading, line, line->time_ns > reading->memory[ENDED_AT] ? JOB_START : JOB_SIGN_OF_LIFE);
+}
+
 static void read_run_start(struct log_reading *reading, const struct mlperf_line *line)
 {
     struct job_event event = event_of(reading, line, JOB_TRAINING);
@@ -559,6 +566,7 @@ static const struct {
 } keys[] = {
     {"tracked_stats", read_stats},
     {"train_loss", read_loss},
+    {"cache_clear", read_cache_clear},
     {"init_start", read_start},
     {"run_start", read_run_start},
     {"block_start", read_block_start},

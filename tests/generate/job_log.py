@@ -7,6 +7,7 @@ completes, breaks, or hangs and is then killed. The next attempt goes on from a 
 
 from __future__ import annotations
 
+import copy
 import random
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -87,17 +88,23 @@ class Job:
                 times["hang and detection"] += attempt.end_ms - last.end_ms
             else:
                 times["other between steps"] += attempt.end_ms - last.end_ms - over
-            kept_until = min(kept_until, attempt.restored_step)
+            kept_until = self.kept_before(index, kept_until)
         return times
+
+    def kept_before(self, index: int, kept_until: int) -> int:
+        """Of the attempts before this one, which steps it does not make again: all, where they were another run's."""
+        if index > 0 and self.attempts[index - 1].ending == "completed":
+            return self.last_step
+        return min(kept_until, self.attempts[index].restored_step)
 
     def steps_made(self) -> int:
         return sum(interval.count for attempt in self.attempts for interval in attempt.intervals)
 
     def steps_discarded(self) -> int:
         total, kept_until = 0, self.last_step
-        for attempt in reversed(self.attempts):
+        for index, attempt in reversed(list(enumerate(self.attempts))):
             total += sum(i.count for i in attempt.intervals if i.last_step > kept_until)
-            kept_until = min(kept_until, attempt.restored_step)
+            kept_until = self.kept_before(index, kept_until)
         return total
 
 
@@ -147,6 +154,22 @@ def make_job(seed: int, max_attempts: int = 5, per_lines: tuple[int, ...] = (1, 
             start_ms = attempt.end_ms + rng.randrange(1000, 7_200_000)
         else:
             break
+    return job
+
+
+def make_runs(seed: int, max_attempts: int, per_lines: tuple[int, ...]) -> Job:
+    """Complete runs, one after another: each makes all steps, and takes nothing of those before."""
+    job = make_job(seed, max_attempts, per_lines)
+    run, rng = list(job.attempts), random.Random(seed)
+    for _ in range(rng.randrange(1, 4)):
+        shift_ms = job.attempts[-1].end_ms - run[0].start_ms + rng.randrange(1000, 90_000_000)
+        for attempt in copy.deepcopy(run):
+            attempt.start_ms += shift_ms
+            attempt.training_ms += shift_ms
+            attempt.end_ms += shift_ms
+            for interval in attempt.intervals:
+                interval.end_ms += shift_ms
+            job.attempts.append(attempt)
     return job
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from shared_traces import SHARED, Outcome, program_of, skip_without
 
 LOGS = SHARED / "logs"
+REGRESSIONS = SHARED / "regressions"
 
 # name of the file: what is expected of the sections of its report. Accounts are in seconds, "~" allows a part in 1,000: in
 # those logs lengths of steps are measured a little longer than the time between their lines.
@@ -124,6 +125,51 @@ EXPECTED: dict[str, dict[str, Any]] = {
     },
     # steps 0 to 5, from 11:49:58.225 to 11:50:18.442; data parallel 8
     "internevo_7B_demo.rst": {"steps_made": 6, "attempts": 1, "devices": 8, "kept steps": 20.217},
+    # "train_runtime": 64358.151; sums of "eval_runtime" and of "predict_runtime": 30625.526 and 30633.303 s
+    "hf_trainer_state_with_prediction.json": {
+        "steps_made": 5490,
+        "attempts": 1,
+        "~kept steps": 3099.322,
+        "~evaluations": 61258.829,
+        "startup": None,
+        "checkpoints": None,
+    },
+    # the first time 06:37:48.000, "***** Running training *****" of the last rank at 06:38:26,360; its bar: 16/16 [15:19
+    "bs_hf_ds_gpt2_base_n4-1832555.out": {
+        "steps_made": 16,
+        "attempts": 1,
+        "startup": 38.36,
+        "kept steps": 919.0,
+        "elapsed": 957.862,
+    },
+    # three launches, of which two were killed; the third makes 2 steps (0.007 a second in 273.0148 s), one OVERFLOW
+    "bs_hf_ds_gpt2_perf_n16_bs4-mbs8.out": {
+        "steps_made": 2,
+        "steps_skipped": 1,
+        "attempts": 3,
+        "kept steps": 136.5074,
+        "skipped updates": 136.5074,
+    },
+    # [#save] of 177413 behind the begin of step 177018; 91.609161 + 91.014546 s of saves; "TFLOPS": 2.5173714360382524
+    "dlrover_events_0.log": {
+        "steps_made": 395,
+        "last_step": 177413,
+        "attempts": 1,
+        "~checkpoints": 182.623707,
+        "startup": None,
+        "~rate": 2.5173714360382524e12,
+    },
+    # 20 lines of step:3350/3350; the sum of their train_time: 9857.429 s
+    "modded_nanogpt_twenty_runs.txt": {
+        "steps_made": 67000,
+        "steps_kept": 67000,
+        "attempts": 20,
+        "runs": 20,
+        "kept steps": 9857.429,
+        "discarded steps": 0.0,
+        "evaluations": None,
+        "checkpoints": None,
+    },
     # grep -cE '^## 20[0-9]{2}[-.]': 31 entries; grep -cE '^ *- glm-130B-2022': 32 lines, 2 of them before the
     # first entry and 1 entry with two; "restart from 4000 step", "7300", "15400", ...
     "glm130b_main-log-en.md": {
@@ -160,7 +206,7 @@ def told_of(name: str, sections: dict[str, Any]) -> Any:
     bare = name.removeprefix("~")
     if bare == "diary":
         return {key: number["value"] for key, number in sections["job_diary"]["numbers"].items()}
-    if bare in ("restarts", "runs"):
+    if bare in ("restarts", "runs") and "job_diary" in sections:
         column = {"restarts": "restart_step", "runs": "run_began"}[bare]
         return {
             row["date"]: row[column] for row in sections["job_diary"]["tables"]["entries"]["rows"]
@@ -169,7 +215,7 @@ def told_of(name: str, sections: dict[str, Any]) -> Any:
         row["account"]: row["time"] for row in sections["job"]["tables"]["accounts"]["rows"]
     }
     if bare in accounts:
-        return accounts[bare] / 1e9
+        return None if accounts[bare] is None else accounts[bare] / 1e9
     if bare == "kept + skipped":
         return (accounts["kept steps"] + accounts["skipped updates"]) / 1e9
     if bare == "why":
@@ -228,8 +274,9 @@ def main() -> None:
     skip_without(LOGS)
     total = Outcome("job logs")
     for name, expected in EXPECTED.items():
-        if (LOGS / name).exists():
-            total.add(check_file(program, LOGS / name, expected))
+        path = next((f / name for f in (LOGS, REGRESSIONS) if (f / name).exists()), None)
+        if path:
+            total.add(check_file(program, path, expected))
         else:
             total.skipped += 1
     for path in sorted(LOGS.iterdir()):

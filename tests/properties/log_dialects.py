@@ -25,6 +25,7 @@ from dialect_lines import (  # noqa: E402
     MODDED_WARMUP,
     NEOX,
     OPEN_BLOCKS,
+    WHAT_LOGS_CANNOT_TELL,
     Dialect,
     bar,
     megatron,
@@ -244,6 +245,7 @@ DIALECTS = [
         15,
         30.0,
     ),
+    *WHAT_LOGS_CANNOT_TELL,
     Dialect(
         "states of several checkpoints",
         state(20),
@@ -566,7 +568,7 @@ def problems_of(dialect: Dialect, sections: dict[str, Any]) -> list[str]:
     wanted = {
         "format": dialect.format,
         "steps_made": dialect.made,
-        "steps_kept": dialect.made,
+        "steps_kept": dialect.more.get("kept", dialect.made),
         "last_step": dialect.last,
     }
     problems = [
@@ -593,10 +595,15 @@ def problems_of(dialect: Dialect, sections: dict[str, Any]) -> list[str]:
     attempts = sections["job_attempts"]["tables"]["attempts"]["rows"]
     if "ending" in dialect.more and attempts[-1]["why_it_ended"] != dialect.more["ending"]:
         problems.append(f"ending: {attempts[-1]['why_it_ended']}")
-    if "evaluations" in dialect.more and not near(
-        (rows["evaluations"] or 0) / 1e9, dialect.more["evaluations"]
-    ):
-        problems.append(f"evaluations: {rows['evaluations']} ns")
+    if numbers["begins"] != dialect.more.get("begins", numbers["begins"]):
+        problems.append(f"begins: {numbers['begins']}")
+    for account in set(rows) & set(dialect.more):
+        told_ns, wanted_s = rows[account], dialect.more[account]
+        if wanted_s is None or told_ns is None:
+            if told_ns != wanted_s:
+                problems.append(f"{account}: {told_ns} ns, not {wanted_s} s")
+        elif not near(told_ns / 1e9, wanted_s):
+            problems.append(f"{account}: {told_ns} ns, not {wanted_s} s")
     if any("clock went back" in x["what"] for x in sections["job"]["findings"]):
         problems.append("the clock is said to have gone back")
     return problems
