@@ -1,5 +1,6 @@
 /* flopledger: finds the command in its table and runs it; the only place that prints an error. */
 #include "base/memory_limit.h"
+#include "base/output_file.h"
 #include "base/terminal.h"
 #include "commands/command.h"
 #include "commands/command_text.h"
@@ -64,11 +65,10 @@ static bool run_command_line(int count, char **arguments, struct error *error)
 /* What was printed may still wait in a buffer, and the disk may be full. */
 static bool finish_output(struct error *error)
 {
-    bool had_error = ferror(stdout) != 0;
-
-    if (fclose(stdout) == 0 && !had_error)
-        return true;
-    return error_set(error, ERROR_FAILURE, "cannot write to standard output: %s", strerror(errno));
+    if (!stream_has_arrived(stdout, NULL, error))
+        return false;
+    return fclose(stdout) == 0 ||
+           error_set(error, ERROR_FAILURE, "cannot write to standard output: %s", strerror(errno));
 }
 
 /* Large arrays each get memory of their own, and give it back when they are freed. Left to itself,
@@ -90,6 +90,7 @@ int main(int argc, char **argv)
     memory_limit_set_usual();
     setlocale(LC_CTYPE, "");
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of a write, with words */
     is_done = run_command_line(argc - 1, argv + 1, &error);
     if (!finish_output(&error))
         is_done = false;

@@ -2,6 +2,7 @@
  * renamed. */
 #include "base/output_file.h"
 
+#include "base/invariant.h"
 #include "base/out_of_memory.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void hold_signals(struct output_file *file)
+void output_hold_signals(sigset_t *old)
 {
     sigset_t ending;
 
@@ -21,7 +22,7 @@ static void hold_signals(struct output_file *file)
     sigaddset(&ending, SIGTERM);
     sigaddset(&ending, SIGHUP);
     sigaddset(&ending, SIGQUIT);
-    pthread_sigmask(SIG_BLOCK, &ending, &file->old_signals);
+    pthread_sigmask(SIG_BLOCK, &ending, old);
 }
 
 static bool cannot(const char *what, const char *path, struct error *error)
@@ -40,15 +41,47 @@ static char *final_path(const char *path)
     return result;
 }
 
+/* The folder of `path`, with its '/'; free() it. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+    return require_memory(folder);
+}
+
+bool output_file_check(const char *path, struct error *error)
+{
+    char *final = final_path(path);
+    char *folder = folder_of(final);
+    bool is_writable;
+    struct stat status;
+
+    if (stat(final, &status) == 0 && S_ISDIR(status.st_mode)) {
+        errno = EISDIR;
+        is_writable = false;
+    } else if (stat(final, &status) == 0 && !S_ISREG(status.st_mode)) {
+        is_writable = access(final, W_OK) == 0;
+    } else {
+        is_writable = access(folder, W_OK | X_OK) == 0;
+    }
+    if (!is_writable)
+        (void)cannot("write", path, error);
+    free(folder);
+    free(final);
+    return is_writable;
+}
+
 static bool open_temporary(struct output_file *file, mode_t mode, struct error *error)
 {
     int descriptor;
 
     if (asprintf(&file->temporary_path, "%s.%ld.part", file->path, (long)getpid()) < 0)
         end_out_of_memory();
+    (void)unlink(file->temporary_path); /* of a process of this number that was killed */
     descriptor = open(file->temporary_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor < 0) {
-        cannot("create", file->path, error);
+        cannot("write", file->name, error);
         free(file->temporary_path);
         file->temporary_path = NULL;
         return false;
@@ -66,14 +99,15 @@ bool output_file_open(struct output_file *file, const char *path, struct error *
     bool is_open;
 
     file->path = final_path(path);
-    hold_signals(file);
+    file->name = require_memory(strdup(path));
+    output_hold_signals(&file->old_signals);
     if (stat(file->path, &status) == 0) {
         if (S_ISDIR(status.st_mode)) {
             errno = EISDIR;
-            is_open = cannot("write", file->path, error);
+            is_open = cannot("write", path, error);
         } else if (!S_ISREG(status.st_mode)) {
             file->stream = fopen(file->path, "we");
-            is_open = file->stream || cannot("write", file->path, error);
+            is_open = file->stream || cannot("write", path, error);
         } else {
             mode = status.st_mode & 0777;
             is_open = open_temporary(file, mode, error);
@@ -86,18 +120,40 @@ bool output_file_open(struct output_file *file, const char *path, struct error *
     return is_open;
 }
 
+/* What went wrong before is no longer known, but goes wrong again. */
+static int reason_of_failure(FILE *stream)
+{
+    errno = 0;
+    if (fputc('\n', stream) != EOF)
+        (void)fflush(stream);
+    return errno ? errno : EIO;
+}
+
+bool stream_has_arrived(FILE *stream, const char *path, struct error *error)
+{
+    int reason;
+
+    if (!ferror(stream) && fflush(stream) == 0)
+        return true;
+    reason = reason_of_failure(stream);
+    if (!path)
+        return error_set(error, ERROR_FAILURE, "cannot write to standard output: %s",
+                         strerror(reason));
+    return error_set(error, ERROR_FAILURE, "cannot write '%s': %s", path, strerror(reason));
+}
+
 bool output_file_close(struct output_file *file, struct error *error)
 {
-    bool had_error = ferror(file->stream) != 0;
+    bool has_arrived = stream_has_arrived(file->stream, file->name, error);
     bool is_done;
 
-    if (fclose(file->stream) != 0)
-        had_error = true;
+    if (fclose(file->stream) != 0 && has_arrived)
+        has_arrived = cannot("write", file->name, error);
     file->stream = NULL;
-    if (had_error)
-        is_done = cannot("write", file->path, error);
+    if (!has_arrived)
+        is_done = false;
     else if (file->temporary_path && rename(file->temporary_path, file->path) != 0)
-        is_done = cannot("write", file->path, error);
+        is_done = cannot("write", file->name, error);
     else
         is_done = true;
     if (is_done) {
@@ -118,6 +174,7 @@ void output_file_clear(struct output_file *file)
         unlink(file->temporary_path);
     free(file->temporary_path);
     free(file->path);
+    free(file->name);
     pthread_sigmask(SIG_SETMASK, &file->old_signals, NULL);
     memset(file, 0, sizeof *file);
 }

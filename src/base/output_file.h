@@ -14,15 +14,27 @@
 struct output_file {
     FILE *stream;
     char *path;           /* where the file is to stand */
+    char *name;           /* what messages call it */
     char *temporary_path; /* NULL: written directly */
     sigset_t old_signals;
 };
+
+/* Signals that end the program (Ctrl-C) wait from now on; pthread_sigmask(SIG_SETMASK, old) lets
+ * them come again. */
+void output_hold_signals(sigset_t *old);
+
+/* Fails (ERROR_FAILURE) where output_file_open would: before the work is done. */
+MUST_USE bool output_file_check(const char *path, struct error *error);
 
 /* `file` must be zeroed. */
 MUST_USE bool output_file_open(struct output_file *file, const char *path, struct error *error);
 
 /* Writes what waits, and puts the file in its place. */
 MUST_USE bool output_file_close(struct output_file *file, struct error *error);
+
+/* True where all that was written to the stream has arrived; else `error` says why not. What still
+ * waits in it is written. `path`: for the message; NULL: it is standard output. */
+MUST_USE bool stream_has_arrived(FILE *stream, const char *path, struct error *error);
 
 /* Gives up: removes the temporary file. Does nothing after output_file_close. */
 void output_file_clear(struct output_file *file);

@@ -198,7 +198,8 @@ static bool run_with(struct compare_settings *settings, char **operands, struct 
     for (size_t i = 0; i < settings->fail_if.count; i++)
         if (!condition_parse(&condition, settings->fail_if.texts[i], error))
             return false;
-    return booking_settle(&settings->booking, error) && check_output(&settings->page, error) &&
+    return booking_settle(&settings->booking, error) &&
+           check_output(&settings->page, &(struct output_inputs){operands, 2, {NULL}}, error) &&
            compare(operands, settings, error);
 }
 

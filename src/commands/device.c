@@ -66,7 +66,7 @@ static bool run_device(int count, char **arguments, struct error *error)
 
     if (!parse_options(device_options, &settings, arguments, &count, error))
         return false;
-    if (!check_output(&settings.page, error))
+    if (!check_output(&settings.page, &(struct output_inputs){arguments, count, {NULL}}, error))
         return false;
     if (strcmp(report_names[settings.page.format], "deepspeed") == 0)
         return error_set(

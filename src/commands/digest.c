@@ -6,6 +6,7 @@
 #include "commands/command.h"
 #include "commands/input_files.h"
 #include "commands/mpi_world.h"
+#include "commands/output_place.h"
 #include "commands/page_options.h"
 #include "commands/read_files.h"
 #include "commands/read_ranks.h"
@@ -17,6 +18,7 @@
 struct digest_settings {
     struct booking_settings booking;
     const char *output;
+    bool is_forced;
     int64_t threads;
     bool shows_progress;
 };
@@ -29,6 +31,7 @@ static const struct option digest_options[] = {
      .offset = offsetof(struct digest_settings, output),
      .help = "write to FILE, which appears whole or not at all: rank7.fld (needed; '-': standard "
              "output)"},
+    FORCE_OPTION(struct digest_settings, is_forced),
     BOOKING_OPTIONS(struct digest_settings),
     READING_OPTIONS(struct digest_settings),
     {0},
@@ -40,11 +43,10 @@ static bool write_bytes(const struct digest_writer *writer, const char *path, st
 
     if (strcmp(path, "-") == 0)
         return fwrite(writer->bytes, 1, writer->length, stdout) == writer->length ||
-               error_set(error, ERROR_FAILURE, "cannot write to standard output");
+               stream_has_arrived(stdout, NULL, error);
     if (!output_file_open(&file, path, error))
         return false;
-    if (fwrite(writer->bytes, 1, writer->length, file.stream) != writer->length)
-        return error_set(error, ERROR_FAILURE, "cannot write '%s': is the disk full?", path);
+    (void)fwrite(writer->bytes, 1, writer->length, file.stream);
     return output_file_close(&file, error);
 }
 
@@ -69,12 +71,18 @@ static bool digest_with(struct digest_settings *settings, char **operands, int c
     struct rank_reading reading = {
         .in_full = NO_RANK_IN_FULL, .rank = -1, .plan = &plan, .world = &world};
 
+    struct output_place place = {.path = settings->output,
+                                 .option = "--output",
+                                 .what = "digest",
+                                 .is_forced = settings->is_forced,
+                                 .replaces = CONTENT_DIGEST};
+
     if (!settings->output)
         return error_set(error, ERROR_USAGE,
                          "no --output given: name the file to write, -o "
                          "rank7.fld");
     if (!booking_settle(&settings->booking, error) ||
-        !check_output(&(struct page_settings){.output = settings->output}, error) ||
+        !check_output_place(&place, &(struct output_inputs){operands, count, {NULL}}, error) ||
         !find_input_files(&files, operands, count, error) || !mpi_world_join(&world, error))
         return false;
     plan.booking = booking_plan_of(&settings->booking);

@@ -221,23 +221,30 @@ static bool judge_reading(const struct job_reading *reading, struct error *error
 }
 
 /* The format of --export, where it is given. */
-static bool find_exporter(struct ettr_settings *settings, struct error *error)
+static bool find_exporter(struct ettr_settings *settings, const struct output_inputs *inputs,
+                          struct error *error)
 {
+    struct output_place place;
+
     if (settings->export < 0)
         return true;
     for (const struct export_format *const *format = all_exports(); *format; format++)
         if (strcmp((*format)->name, export_names[settings->export]) == 0)
             settings->exporter = *format;
     assert(settings->exporter);
-    return check_export_place(settings->exporter, settings->page.output, error);
+    place = place_of_page(&settings->page, "export");
+    if (settings->exporter->place == EXPORT_FILE)
+        place.replaces = CONTENT_EXPORTED_DATABASE;
+    return check_export_place(settings->exporter, &place, inputs, error);
 }
 
 static bool print_or_export(struct results *results, const struct ettr_settings *settings,
                             struct error *error)
 {
-    return settings->exporter
-               ? export_results(results, settings->exporter, settings->page.output, error)
-               : print_page(results, &settings->page, error);
+    struct output_place place = place_of_page(&settings->page, "export");
+
+    return settings->exporter ? export_results(results, settings->exporter, &place, error)
+                              : print_page(results, &settings->page, error);
 }
 
 static bool print_job(char **paths, int count, const struct ettr_settings *settings,
@@ -299,6 +306,7 @@ static bool run_ettr(int count, char **arguments, struct error *error)
 {
     struct ettr_settings settings = {.top = 50, .export = -1, .shows_progress = true};
     SCOPED(log_pattern) pattern = {0};
+    struct output_inputs inputs;
 
     if (!parse_options(ettr_options, &settings, arguments, &count, error))
         return false;
@@ -306,8 +314,9 @@ static bool run_ettr(int count, char **arguments, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "no log given: name the files that the job's output went to, those of all "
                          "its attempts");
-    if (!find_exporter(&settings, error) ||
-        (!settings.exporter && !check_output(&settings.page, error)))
+    inputs = (struct output_inputs){arguments, count, {NULL}};
+    if (!find_exporter(&settings, &inputs, error) ||
+        (!settings.exporter && !check_output(&settings.page, &inputs, error)))
         return false;
     if (strcmp(report_names[settings.page.format], "deepspeed") == 0)
         return error_set(error, ERROR_USAGE,

@@ -19,6 +19,7 @@ struct export_settings {
     struct booking_settings booking;
     int64_t rank;
     const char *output;
+    bool is_forced;
     int64_t threads;
     bool shows_progress;
 };
@@ -37,6 +38,7 @@ static const struct option export_options[] = {
      .metavar = "FOLDER",
      FIELD(output),
      .help = "the same as --output, as TensorBoard calls it"},
+    FORCE_OPTION(struct export_settings, is_forced),
     BOOKING_OPTIONS(struct export_settings),
     {.name = "rank",
      .letter = 'r',
@@ -87,6 +89,24 @@ static const struct export_format *find_format(const char *name, struct error *e
 
 /* ---- from the command line ------------------------------------------------------------------- */
 
+/* What it writes, where that is data. */
+static enum file_content replaced_by(const struct export_format *format)
+{
+    return format->place == EXPORT_TRACE  ? CONTENT_EXPORTED_TRACE
+           : format->place == EXPORT_FILE ? CONTENT_EXPORTED_DATABASE
+                                          : CONTENT_OTHER;
+}
+
+static struct output_place place_of(const struct export_format *format,
+                                    const struct export_settings *settings)
+{
+    return (struct output_place){.path = settings->output,
+                                 .option = "--output",
+                                 .what = "export",
+                                 .is_forced = settings->is_forced,
+                                 .replaces = replaced_by(format)};
+}
+
 static bool export_files(const struct input_files *files, const struct export_format *format,
                          const struct export_settings *settings, struct error *error)
 {
@@ -96,6 +116,7 @@ static bool export_files(const struct input_files *files, const struct export_fo
         .with_memory = true,
     };
     struct mpi_world alone = {0};
+    struct output_place place = place_of(format, settings);
     struct rank_reading reading = {
         .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
         .shows_progress = settings->shows_progress,
@@ -109,8 +130,7 @@ static bool export_files(const struct input_files *files, const struct export_fo
 
     results_init(&results);
     return read_run(&set, &results, files, &reading, error) &&
-           export_results(&results, format, settings->output, error) &&
-           judge_ranks_read(&set, error);
+           export_results(&results, format, &place, error) && judge_ranks_read(&set, error);
 }
 
 static bool export_traces(const struct input_files *files, const struct export_settings *settings,
@@ -130,9 +150,14 @@ static bool run_with(struct export_settings *settings, char **operands, int coun
 {
     SCOPED(input_files) files = {0};
     const struct export_format *format = find_format(count > 0 ? operands[0] : NULL, error);
+    struct output_place place;
+    struct output_inputs inputs = {operands + 1, count > 0 ? count - 1 : 0, {NULL}};
 
-    return format && booking_settle(&settings->booking, error) &&
-           check_export_place(format, settings->output, error) &&
+    if (!format)
+        return false;
+    place = place_of(format, settings);
+    return booking_settle(&settings->booking, error) &&
+           check_export_place(format, &place, &inputs, error) &&
            find_input_files(&files, operands + 1, count - 1, error) &&
            (format->place == EXPORT_TRACE ? export_traces(&files, settings, error)
                                           : export_files(&files, format, settings, error));

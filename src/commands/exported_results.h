@@ -5,17 +5,19 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "commands/output_place.h"
 #include "exports/export_format.h"
 #include "results/results.h"
 
 #include <stdbool.h>
 
-/* Whether `output` (NULL: the user names none) is a place for this format. */
-MUST_USE bool check_export_place(const struct export_format *format, const char *output,
-                                 struct error *error);
+/* Whether `place` is one for this format, and holds nothing that must not be replaced. */
+MUST_USE bool check_export_place(const struct export_format *format,
+                                 const struct output_place *place,
+                                 const struct output_inputs *inputs, struct error *error);
 
-/* To the file or folder `output`, or to standard output. */
+/* To the file or folder `place`, or to standard output. */
 MUST_USE bool export_results(struct results *results, const struct export_format *format,
-                             const char *output, struct error *error);
+                             const struct output_place *place, struct error *error);
 
 #endif

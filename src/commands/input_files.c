@@ -5,10 +5,10 @@
 #include "base/input_stream.h"
 #include "base/invariant.h"
 #include "base/out_of_memory.h"
+#include "commands/file_content.h"
 #include "ranks/digest_set.h"
 #include "ranks/numbered_paths.h"
 #include "ranks/rank_layout.h"
-#include "readers/open_trace.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,10 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum {
-    HEAD_BYTES = 65536
-}; /* what a reader gets to see when it is asked whether it knows a file */
 
 static void add_file(struct input_files *files, char *path, int64_t bytes)
 {
@@ -42,18 +38,6 @@ static bool ends_with(const char *text, const char *end)
     return length > end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-static bool has_trace_name(const char *name)
-{
-    return ends_with(name, ".json") || ends_with(name, ".json.gz") || ends_with(name, ".json.zst");
-}
-
-/* JSON that holds no event this early is something else: settings, a summary. */
-static bool may_hold_events(const char *head, size_t length)
-{
-    return (head[0] != '{' && head[0] != '[') || memmem(head, length, "\"traceEvents\"", 13) ||
-           memmem(head, length, "\"ph\"", 4) || memmem(head, length, "\"fwd_start\"", 11);
-}
-
 enum folder_file {
     IS_TRACE,      /* or a digest of one */
     IS_UNREADABLE, /* or empty */
@@ -65,7 +49,6 @@ static enum folder_file look_into(const char *path)
 {
     SCOPED(input_stream) stream = {0};
     struct input_window window;
-    const struct reader *const *reader;
 
     if (!input_stream_open(&stream, path, false, NULL))
         return IS_UNREADABLE;
@@ -73,12 +56,7 @@ static enum folder_file look_into(const char *path)
         return IS_UNREADABLE;
     if (digest_set_recognises(window.text, window.length))
         return IS_TRACE;
-    for (reader = all_readers(); *reader; reader++) {
-        if ((*reader)->recognises(window.text,
-                                  window.length < HEAD_BYTES ? window.length : HEAD_BYTES))
-            return may_hold_events(window.text, window.length) ? IS_TRACE : IS_OTHER;
-    }
-    return IS_OTHER;
+    return is_trace_head(window.text, window.length) ? IS_TRACE : IS_OTHER;
 }
 
 /* A trace, or what was to be one: that a file with a trace's name is empty shall be told. */

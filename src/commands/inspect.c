@@ -60,7 +60,7 @@ static bool run_inspect(int count, char **arguments, struct error *error)
 
     if (!parse_options(inspect_options, &settings, arguments, &count, error))
         return false;
-    if (!check_output(&settings.page, error))
+    if (!check_output(&settings.page, &(struct output_inputs){arguments, count, {NULL}}, error))
         return false;
     settings.top = rows_of_page(&settings.page, settings.top, (size_t)count);
     if (!find_input_files(&files, arguments, count, error))

@@ -76,7 +76,7 @@ static FILE *open_run(struct live_tensorboard *live, int64_t rank)
                  (long long)now.tv_sec, (int)getpid()) < 0)
         end_out_of_memory();
     if (make_folders(folder))
-        output = fopen(path, "w");
+        output = fopen(path, "wxe");
     if (output) {
         event_file_begin(output, (double)now.tv_sec + (double)now.tv_nsec / 1e9);
     } else {
@@ -404,8 +404,8 @@ void live_tensorboard_finish(struct live_tensorboard *live)
         bool is_broken = live->runs[i].output && ferror(live->runs[i].output);
 
         if (live->runs[i].output && (fclose(live->runs[i].output) != 0 || is_broken)) {
-            error_set(&error, ERROR_FAILURE, "cannot write below '%s': is the disk full?",
-                      live->logs);
+            error_set(&error, ERROR_FAILURE, "cannot write below '%s': %s", live->logs,
+                      strerror(errno));
             keep_error(live, &error);
         }
     }

@@ -115,7 +115,8 @@ static bool run_memory(int count, char **arguments, struct error *error)
                          "recorded, or a snapshot that torch.cuda.memory._dump_snapshot wrote");
     if (settings.page.format == INTERNEVO_FORMAT)
         return write_internevo_folders(arguments, count, &settings, error);
-    if (!check_output(&settings.page, error))
+    if (!check_output(&settings.page, &(struct output_inputs){arguments, count, {settings.compare}},
+                      error))
         return false;
     settings.top = rows_of_page(&settings.page, settings.top, (size_t)count);
     if (is_about_snapshots(arguments, count, &settings))

@@ -1,41 +1,35 @@
 /* `flopledger memory --format internevo`: the files of InternEvo's SimpleMemoryProfiler. */
 #include "commands/memory_internevo.h"
 
-#include "base/folders.h"
 #include "base/out_of_memory.h"
 #include "base/output_file.h"
+#include "base/output_folder.h"
 #include "commands/input_files.h"
+#include "commands/output_place.h"
 #include "commands/read_files.h"
 #include "commands/recorded_memory.h"
 #include "memory/internevo_log.h"
 #include "memory/internevo_page.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A folder, and what goes there. */
 struct folder_writing {
-    const char *path;
+    struct output_folder *folder;
     const struct memory_run *run;
     int32_t device;
 };
 
 /* Page number `page`, or the log where it is INTERNEVO_PAGE_COUNT. */
-static bool write_file(const struct folder_writing *writing, int page, struct error *error)
+static bool write_file(struct folder_writing *writing, int page, struct error *error)
 {
     SCOPED(output_file) file = {0};
     bool is_log = page == INTERNEVO_PAGE_COUNT;
     const char *name = is_log ? "memory.log" : internevo_page_file((enum internevo_page)page);
-    char *path;
-    bool is_open;
 
-    if (asprintf(&path, "%s/%s", writing->path, name) < 0)
-        end_out_of_memory();
-    is_open = output_file_open(&file, path, error);
-    free(path);
-    if (!is_open)
+    if (!output_folder_add(writing->folder, &file, name, error))
         return false;
     if (is_log)
         internevo_log_write(file.stream, writing->run, writing->device);
@@ -66,7 +60,8 @@ static bool write_folder(struct results *results, const struct trace *trace, con
 {
     const struct memory_settings *settings = context;
     SCOPED(recorded_memory) memory = {.run = {.trace = NULL}};
-    struct folder_writing writing = {.run = &memory.run};
+    SCOPED(output_folder) folder = {0};
+    struct folder_writing writing = {.folder = &folder, .run = &memory.run};
     char *path;
     bool is_written;
 
@@ -79,11 +74,11 @@ static bool write_folder(struct results *results, const struct trace *trace, con
                          "--memory'",
                          trace_text(trace, trace->path));
     path = name_folder(settings, &memory.batch);
-    writing.path = path;
-    is_written = make_folders(path) ||
-                 error_set(error, ERROR_FAILURE, "cannot make '%s': %s", path, strerror(errno));
+    is_written = output_folder_open(&folder, path, error);
+    folder.data_in_file = settings->page.is_forced ? NULL : data_in_file;
     for (int page = 0; page <= INTERNEVO_PAGE_COUNT && is_written; page++)
         is_written = write_file(&writing, page, error);
+    is_written = is_written && output_folder_close(&folder, error);
     if (is_written)
         results_add_rank(results, "", results_text(results, path), memory.batch.rank);
     free(path);

@@ -3,6 +3,7 @@
 #include "base/output_file.h"
 #include "base/terminal.h"
 #include "commands/command.h"
+#include "commands/output_place.h"
 #include "commands/page_options.h"
 #include "nsys_stats/stats_report.h"
 #include "nsys_stats/stats_writer.h"
@@ -19,6 +20,7 @@ static const char *const format_names[] = {"table", "csv", "json", NULL};
 struct nsys_stats_settings {
     int format;
     const char *output;
+    bool is_forced;
     int64_t width;
 };
 
@@ -43,6 +45,7 @@ static const struct option nsys_stats_options[] = {
      .metavar = "FILE",
      FIELD(output),
      .help = "write to FILE, which appears whole or not at all (default: standard output)"},
+    FORCE_OPTION(struct nsys_stats_settings, is_forced),
     {.name = "width",
      .kind = OPTION_INTEGER,
      .metavar = "N",
@@ -224,7 +227,8 @@ static bool report_on(const char *path, const struct chosen_reports *chosen,
         return error_in(error, "'%s'", path);
     if (nsys_database_open(&database, exported.database ? exported.database : path, error))
         is_done = print_reports(&database, chosen, settings, error);
-    if (!is_done && error->class != ERROR_USAGE && error->class != ERROR_PARTIAL)
+    if (!is_done && error->class != ERROR_USAGE && error->class != ERROR_PARTIAL &&
+        error->class != ERROR_FAILURE)
         (void)error_in(error, "'%s'", path);
     return is_done;
 }
@@ -233,6 +237,7 @@ static bool run_nsys_stats(int count, char **arguments, struct error *error)
 {
     struct nsys_stats_settings settings = {0};
     struct chosen_reports chosen = {0};
+    struct output_place place;
 
     if (!parse_options(nsys_stats_options, &settings, arguments, &count, error))
         return false;
@@ -240,6 +245,12 @@ static bool run_nsys_stats(int count, char **arguments, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "no profile given: name the .sqlite file that 'nsys export --type sqlite' "
                          "wrote, then the reports");
+    place = (struct output_place){.path = settings.output,
+                                  .option = "--output",
+                                  .what = "report",
+                                  .is_forced = settings.is_forced};
+    if (!check_output_place(&place, &(struct output_inputs){arguments, 1, {NULL}}, error))
+        return false;
     if (!choose_reports(&chosen, arguments + 1, count - 1, error))
         return false;
     return report_on(arguments[0], &chosen, &settings, error);

@@ -8,7 +8,6 @@
 #include "commands/byte_size.h"
 #include "reports/write_report.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +34,7 @@ bool parse_html_output(const char *text, void *field)
             settings->format = i;
     }
     settings->output = text;
+    settings->output_option = "--html";
     return true;
 }
 
@@ -119,27 +119,24 @@ bool print_page(const struct results *results, const struct page_settings *setti
     return output_file_close(&file, error);
 }
 
-bool check_output(const struct page_settings *settings, struct error *error)
+struct output_place place_of_page(const struct page_settings *settings, const char *what)
+{
+    return (struct output_place){
+        .path = settings->output,
+        .option = settings->output_option ? settings->output_option : "--output",
+        .what = what,
+        .is_forced = settings->is_forced,
+    };
+}
+
+bool check_output(const struct page_settings *settings, const struct output_inputs *inputs,
+                  struct error *error)
 {
     const struct report *report = all_reports()[settings->format];
-    const char *slash;
-    char *folder;
-    bool is_writable;
+    struct output_place place = place_of_page(settings, "page");
 
     if (report->can_write &&
         !report->can_write(is_standard_output(settings) && isatty(STDOUT_FILENO), error))
         return false;
-    if (is_standard_output(settings))
-        return true;
-    slash = strrchr(settings->output, '/');
-    folder =
-        slash ? strndup(settings->output, (size_t)(slash - settings->output) + 1) : strdup(".");
-    if (!folder)
-        end_out_of_memory();
-    is_writable = access(folder, W_OK) == 0;
-    free(folder);
-    if (is_writable || access(settings->output, W_OK) == 0)
-        return true;
-    return error_set(error, ERROR_FAILURE, "cannot write '%s': %s", settings->output,
-                     strerror(errno));
+    return check_output_place(&place, inputs, error);
 }

@@ -4,6 +4,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "commands/output_place.h"
 #include "results/results.h"
 
 #include <stdbool.h>
@@ -12,8 +13,10 @@
 struct page_settings {
     int format; /* index in report_names */
     const char *output;
-    int64_t width; /* 0: the terminal's */
-    int color;     /* index in color_names */
+    const char *output_option; /* that named it, where that is not --output */
+    bool is_forced;            /* --force */
+    int64_t width;             /* 0: the terminal's */
+    int color;                 /* index in color_names */
 };
 
 /* NULL-terminated: auto, always, never. */
@@ -56,6 +59,7 @@ extern const char html_output_accepted[];
          .metavar = "FILE",                                                                      \
          .offset = offsetof(type, page.output),                                                  \
          .help = "write to FILE, which appears whole or not at all (default: standard output)"}, \
+        FORCE_OPTION(type, page.is_forced),                                                      \
         {.name = "width",                                                                        \
          .kind = OPTION_INTEGER,                                                                 \
          .metavar = "N",                                                                         \
@@ -132,7 +136,12 @@ int64_t rows_of_page(const struct page_settings *settings, int64_t top, size_t f
 /* Blocks that the timeline of each of `files` may have; 0 where the page draws none. */
 int64_t timeline_blocks_of_page(const struct page_settings *settings, size_t files);
 
-/* Fails early where `output` or the format cannot be written, before the work is done. */
-MUST_USE bool check_output(const struct page_settings *settings, struct error *error);
+/* Fails early where `output` or the format cannot be written, before the work is done, and where
+ * what stands there must not be replaced. */
+MUST_USE bool check_output(const struct page_settings *settings, const struct output_inputs *inputs,
+                           struct error *error);
+
+/* Where the page goes; `what` it is: "page". */
+struct output_place place_of_page(const struct page_settings *settings, const char *what);
 
 #endif

@@ -165,7 +165,8 @@ static bool run_ranks(int count, char **arguments, struct error *error)
     struct dumps_read outcome = {0};
 
     if (!parse_options(ranks_options, &settings, arguments, &count, error) ||
-        !check_output(&settings.page, error) || !find_dump_files(&files, arguments, count, error))
+        !check_output(&settings.page, &(struct output_inputs){arguments, count, {NULL}}, error) ||
+        !find_dump_files(&files, arguments, count, error))
         return false;
     results_init(&results);
     results.detailed_rank = ALL_RANKS;

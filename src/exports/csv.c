@@ -2,7 +2,6 @@
 #include "base/csv_field.h"
 #include "base/exact_real.h"
 #include "base/out_of_memory.h"
-#include "base/output_file.h"
 #include "exports/export_format.h"
 #include "exports/flat_tables.h"
 
@@ -36,33 +35,32 @@ static void write_table(FILE *output, const struct flat_table *table)
     }
 }
 
-static bool write_file(const char *folder, const struct flat_table *table, struct error *error)
+static bool write_file(struct output_folder *folder, const struct flat_table *table,
+                       struct error *error)
 {
     SCOPED(output_file) file = {0};
-    char *path;
+    char *name;
     bool is_open;
 
-    if (asprintf(&path, "%s/%s.csv", folder, table->name) < 0)
+    if (asprintf(&name, "%s.csv", table->name) < 0)
         end_out_of_memory();
-    is_open = output_file_open(&file, path, error);
-    free(path);
+    is_open = output_folder_add(folder, &file, name, error);
+    free(name);
     if (!is_open)
         return false;
     write_table(file.stream, table);
     return output_file_close(&file, error);
 }
 
-static bool write_csv(const char *folder, const struct export_content *content, size_t *file_count,
+static bool write_csv(struct output_folder *folder, const struct export_content *content,
                       struct error *error)
 {
     SCOPED(flat_tables) flat = {0};
 
     flatten_results(&flat, content->results);
-    for (size_t i = 0; i < flat.count; i++) {
+    for (size_t i = 0; i < flat.count; i++)
         if (!write_file(folder, &flat.tables[i], error))
             return false;
-        ++*file_count;
-    }
     return true;
 }
 

@@ -7,10 +7,17 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "base/output_folder.h"
 #include "results/results.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+
+/* What a trace that is exported says at its beginning, and a database in its header ("FLDG"): so an
+ * export may take the place of an earlier one. */
+#define EXPORT_MARK           "flopledgerExport"
+#define EXPORT_APPLICATION_ID UINT32_C(0x464c4447)
 
 enum export_place {
     EXPORT_TEXT,   /* a file, or standard output where the user names none */
@@ -33,9 +40,9 @@ struct export_format {
     bool wants_reports;
     /* For EXPORT_TEXT and EXPORT_FILE. */
     bool (*write)(FILE *output, const struct export_content *content, struct error *error);
-    /* For EXPORT_FOLDER: the folder is there. Adds to *file_count. */
-    bool (*write_folder)(const char *folder, const struct export_content *content,
-                         size_t *file_count, struct error *error);
+    /* For EXPORT_FOLDER. */
+    bool (*write_folder)(struct output_folder *folder, const struct export_content *content,
+                         struct error *error);
 };
 
 /* NULL-terminated, in the order of list.def. */

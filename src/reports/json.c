@@ -9,9 +9,8 @@ static bool write_json(FILE *output, const struct results *results,
     struct json_writer json = {.output = output};
 
     (void)options;
+    (void)error;
     write_results_as_json(&json, results);
-    if (ferror(output))
-        return error_set(error, ERROR_FAILURE, "cannot write the report: is the disk full?");
     return true;
 }
 

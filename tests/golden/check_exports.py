@@ -451,6 +451,7 @@ def check_chrome(
             original = {"traceEvents": original}
         checker.check(others == original.pop("traceEvents"), f"{name}: other events")
         del exported["traceEvents"]
+        checker.check(exported.pop("flopledgerExport", "") != "", f"{name}: who wrote it")
         checker.check(exported == original, f"{name}: other members beside the events")
     sections = own["ranks"][0]["sections"]
     for row in sections["step_ledger"]["tables"]["steps"]["rows"]:
