@@ -141,8 +141,7 @@ static void what_cannot_be_written_is_told(void **state)
     assert_int_equal(error.class, ERROR_FAILURE);
     assert_non_null(strstr(error.message, folder));
     assert_false(output_file_open(&file, "/nowhere/at/all", &error));
-    assert_string_equal(error.message,
-                        "cannot create '/nowhere/at/all': No such file or directory");
+    assert_string_equal(error.message, "cannot write '/nowhere/at/all': No such file or directory");
     assert_null(file.path);
 }
 

@@ -1,5 +1,6 @@
 /* The report for people. */
 #include "base/display_text.h"
+#include "base/output_file.h"
 #include "reports/report.h"
 #include "support_output.h"
 #include "support_results.h"
@@ -156,8 +157,10 @@ static void a_full_disk_is_told(void **state)
         skip();
     setbuf(full, NULL);
     make_results(&results, 1);
-    assert_false(text_report.write(full, &results, &options, &error));
+    assert_true(text_report.write(full, &results, &options, &error));
+    assert_false(stream_has_arrived(full, "a page", &error));
     assert_int_equal(error.class, ERROR_FAILURE);
+    assert_string_equal(error.message, "cannot write 'a page': No space left on device");
     fclose(full);
     results_clear(&results);
 }
