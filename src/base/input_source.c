@@ -32,6 +32,28 @@ static size_t read_memory(struct input_source *source, void *to, size_t size)
     return got;
 }
 
+/* What was already read of a pipe, when it was only looked at. */
+static ssize_t read_kept(struct input_source *source, void *to, size_t size)
+{
+    size_t left = source->pipe->length - source->pipe_used;
+    size_t got = size < left ? size : left;
+
+    memcpy(to, source->pipe->bytes + source->pipe_used, got);
+    source->pipe_used += got;
+    return (ssize_t)got;
+}
+
+static ssize_t read_pipe(struct input_source *source, void *to, size_t size)
+{
+    ssize_t count = read(source->file, to, size);
+
+    if (count > 0 && source->pipe) {
+        input_pipe_keep(source->pipe, to, (size_t)count);
+        source->pipe_used = source->pipe->length;
+    }
+    return count;
+}
+
 /* Up to `size` bytes as stored; fewer only at the end. */
 static size_t read_raw(struct input_source *source, void *to, size_t size)
 {
@@ -41,12 +63,14 @@ static size_t read_raw(struct input_source *source, void *to, size_t size)
         char *at = (char *)to + got;
         ssize_t count;
 
-        if (source->memory)
+        if (source->pipe && source->pipe_used < source->pipe->length)
+            count = read_kept(source, at, size - got);
+        else if (source->memory)
             count = (ssize_t)read_memory(source, at, size - got);
         else if (source->is_seekable)
             count = pread(source->file, at, size - got, (off_t)source->offset);
         else
-            count = read(source->file, at, size - got);
+            count = read_pipe(source, at, size - got);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
@@ -150,8 +174,12 @@ void input_source_free(struct input_source *source)
 {
     if (!source)
         return;
-    if (source->is_file_owned)
+    if (source->pipe) {
+        input_pipe_put(source->pipe);
+        free(source->pipe);
+    } else if (source->is_file_owned) {
         close(source->file);
+    }
     unpacker_free(source->unpacker);
     free(source->raw);
     free(source->window);

@@ -3,6 +3,7 @@
 #ifndef FLOPLEDGER_BASE_INPUT_SOURCE_H
 #define FLOPLEDGER_BASE_INPUT_SOURCE_H
 
+#include "base/input_pipe.h"
 #include "base/unpacker.h"
 
 #include <stdbool.h>
@@ -20,6 +21,8 @@ struct input_source {
     /* the input */
     int file; /* -1: none */
     bool is_file_owned;
+    struct input_pipe *pipe; /* NULL: no pipe */
+    size_t pipe_used;        /* of what was kept of it */
     bool is_seekable;
     const char *memory; /* not owned; NULL for a file */
     int64_t file_bytes; /* -1: not known */

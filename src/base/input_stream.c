@@ -43,11 +43,43 @@ const char *compression_name(enum compression compression)
     return "none";
 }
 
+/* A pipe that was looked at before goes on from its beginning. False where more of it was read. */
+static bool take_pipe(struct input_source *source, const char *path, bool *is_taken,
+                      struct error *error)
+{
+    bool is_standard_input = strcmp(path, "-") == 0;
+    struct stat facts;
+    struct input_pipe pipe;
+
+    *is_taken = false;
+    if ((is_standard_input ? fstat(STDIN_FILENO, &facts) : stat(path, &facts)) != 0 ||
+        (S_ISREG(facts.st_mode) && !is_standard_input) ||
+        !input_pipe_take(&pipe, facts.st_dev, facts.st_ino))
+        return true;
+    if (pipe.is_lost)
+        return error_set(error, ERROR_INPUT,
+                         "'%s' is a pipe, and was read already: its bytes come only once; write "
+                         "them to a file, and name that",
+                         path);
+    source->pipe = require_memory(malloc(sizeof *source->pipe));
+    *source->pipe = pipe;
+    source->file = pipe.file;
+    source->is_file_owned = pipe.is_file_owned;
+    source->file_bytes = -1;
+    *is_taken = true;
+    return true;
+}
+
 /* Opens the file and learns what it is; false with `error` set where it cannot be read at all. */
 static bool open_file(struct input_source *source, const char *path, struct error *error)
 {
     struct stat facts;
+    bool is_taken;
 
+    if (!take_pipe(source, path, &is_taken, error))
+        return false;
+    if (is_taken)
+        return true;
     source->file = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (source->file < 0 && errno == ENOENT)
         return error_set(error, ERROR_INPUT, "'%s': no such file, check the path", path);
@@ -62,6 +94,13 @@ static bool open_file(struct input_source *source, const char *path, struct erro
     source->is_seekable =
         S_ISREG(facts.st_mode) && (source->is_file_owned || lseek(source->file, 0, SEEK_CUR) == 0);
     source->file_bytes = source->is_seekable ? (int64_t)facts.st_size : -1;
+    if (!source->is_seekable) {
+        source->pipe = require_memory(calloc(1, sizeof *source->pipe));
+        *source->pipe = (struct input_pipe){.device = facts.st_dev,
+                                            .inode = facts.st_ino,
+                                            .file = source->file,
+                                            .is_file_owned = source->is_file_owned};
+    }
     return true;
 }
 

@@ -270,9 +270,10 @@ static bool is_chrome_trace(const struct trace *trace, struct error *error)
 {
     const char *path = trace_text(trace, trace->path);
 
-    if (strcmp(path, "-") == 0)
+    if (trace->read.file_bytes < 0)
         return error_set(error, ERROR_USAGE,
-                         "export chrome reads each trace twice: name files, not standard input");
+                         "export chrome reads each trace twice: name files, not standard input "
+                         "nor a pipe");
     return strcmp(trace->read.format, "torch-profiler") == 0 ||
            error_set(error, ERROR_INPUT,
                      "'%s' is no trace of torch.profiler: only these can be exported as one", path);

@@ -290,7 +290,11 @@ static void take_ranks_from_names(struct input_files *files)
 
     for (size_t i = 0; i < files->count; i++) {
         files->files[i].place = i;
-        paths[i] = files->files[i].path;
+        /* /dev/fd/63 is a pipe of the shell's, and no rank */
+        paths[i] = strncmp(files->files[i].path, "/dev/", 5) == 0 ||
+                           strncmp(files->files[i].path, "/proc/", 6) == 0
+                       ? "-"
+                       : files->files[i].path;
         ranks[i] = rank_in_path(paths[i]);
     }
     is_told =

@@ -16,7 +16,7 @@ bool is_snapshot_file(const char *path)
     SCOPED(input_stream) input = {0};
     struct input_window head;
 
-    if (strcmp(path, "-") == 0 || !input_stream_open(&input, path, false, NULL))
+    if (!input_stream_open(&input, path, false, NULL))
         return false;
     head = input_stream_peek(&input);
     return looks_like_memory_snapshot(head.text, head.length);

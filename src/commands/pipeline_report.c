@@ -15,7 +15,7 @@ bool is_pipeline_timeline(const char *path)
     SCOPED(input_stream) input = {0};
     struct input_window head;
 
-    if (strcmp(path, "-") == 0 || !input_stream_open(&input, path, false, NULL))
+    if (!input_stream_open(&input, path, false, NULL))
         return false;
     head = input_stream_peek(&input);
     return looks_like_pipeline_timeline(head.text, head.length < 65536 ? head.length : 65536);

@@ -2,6 +2,7 @@
 #include "commands/read_ranks.h"
 
 #include "analyses/ranks_overview.h"
+#include "base/input_stream.h"
 #include "base/invariant.h"
 #include "base/whole_file.h"
 #include "commands/booked_trace.h"
@@ -171,24 +172,28 @@ static void read_traces(struct results *results, const struct input_files *files
 
 static bool is_digest_file(const struct input_file *file)
 {
-    unsigned char head[16];
-    FILE *stream = file->bytes < 0 ? NULL : fopen(file->path, "rb");
-    size_t length = stream ? fread(head, 1, sizeof head, stream) : 0;
+    SCOPED(input_stream) input = {0};
+    struct input_window head;
 
-    if (stream)
-        (void)fclose(stream);
-    return digest_set_recognises(head, length);
+    if (!input_stream_open(&input, file->path, false, NULL))
+        return false;
+    head = input_stream_peek(&input);
+    return digest_set_recognises(head.text, head.length);
 }
 
 static void read_digests(struct digest_set *set, const struct input_file *file)
 {
     struct error error = {0};
     size_t count_before = set->count;
-    bool is_missing;
-    size_t length;
-    char *bytes = read_whole_file(file->path, &length, &is_missing, &error);
+    SCOPED(input_stream) input = {0};
+    bool is_open = input_stream_open(&input, file->path, false, &error);
+    size_t length = 0;
+    char *bytes = is_open ? read_whole_stream(&input, &length) : NULL;
+    bool is_read = bytes && digest_set_decode(set, bytes, length, file->path, &error);
 
-    if (!bytes || !digest_set_decode(set, bytes, length, file->path, &error))
+    if (is_read && (input.is_broken || input.is_followed))
+        is_read = error_set(&error, ERROR_INPUT, "'%s': %s", file->path, input.breakage);
+    if (!is_read)
         digest_set_add_problem(set, &(struct digest_problem){.file = file->path,
                                                              .place = (int64_t)file->place,
                                                              .message = error.message,

@@ -54,6 +54,8 @@ bool flight_rank_of_name(const char *path, uint32_t *rank)
     const char *begin = behind_rank(name);
     unsigned long number;
 
+    if (strncmp(path, "/dev/", 5) == 0) /* the number of a pipe of the shell's is no rank */
+        return false;
     if (begin) {
         errno = 0;
         number = strtoul(begin, NULL, 10);

@@ -51,12 +51,16 @@ static bool read_header(struct file_state *state, const char *path, struct error
             close(file);
         return error_set(error, ERROR_INPUT, "cannot be opened: %s", strerror(problem));
     }
-    length = read(file, header, sizeof header);
+    length = S_ISREG(status.st_mode) ? read(file, header, sizeof header) : 0;
     close(file);
     if (S_ISDIR(status.st_mode))
         return error_set(error, ERROR_INPUT,
                          "a folder, where a database of Nsight Systems was "
                          "expected");
+    if (!S_ISREG(status.st_mode))
+        return error_set(error, ERROR_INPUT,
+                         "a pipe, where a database of Nsight Systems was expected: it is read at "
+                         "many places, write it to a file and name that");
     if (length == 0)
         return error_set(error, ERROR_INPUT,
                          "empty: was 'nsys export' stopped before it had written anything?");

@@ -144,8 +144,6 @@ static bool count_parts(struct trace_source *source, const char *path, struct er
 bool trace_source_open(struct trace_source *source, const char *path, struct error *error)
 {
     *source = (struct trace_source){.path = require_memory(strdup(path)), .part_count = 1};
-    if (strcmp(path, "-") == 0) /* what a pipe gives can be looked at only once */
-        return true;
     if (is_nsys_report(path)) {
         if (!nsys_report_export(&source->exported, path, error)) {
             trace_source_clear(source);
