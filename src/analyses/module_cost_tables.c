@@ -365,7 +365,7 @@ struct module_groups {
 
 static struct module_group *group_of(struct module_groups *groups, uint32_t depth, const char *name)
 {
-    uint32_t id = string_pool_add(&groups->names, name, strlen(name));
+    uint32_t id = string_pool_add(&groups->names, name, strlen(name)); /* which may be in there */
     uint32_t index = hash_map_add(&groups->by_key, pair_key(depth, id), groups->count);
 
     if (index == groups->count)
@@ -385,6 +385,22 @@ static int compare_groups(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
+/* The class of a module of which nothing is described: of the profiler's frames the name without
+ * the number. */
+static const char *class_by_name(struct module_groups *groups, const struct module_cost_view *view,
+                                 const char *name)
+{
+    size_t length = strlen(name);
+    uint32_t id;
+
+    while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9')
+        length--;
+    if (!view->costs->tree.is_of_frames || length < 2 || name[length - 1] != '_')
+        return name;
+    id = string_pool_add(&groups->names, name, length - 1);
+    return string_pool_text(&groups->names, id);
+}
+
 static void group_modules(struct module_groups *groups, const struct module_cost_view *view)
 {
     for (uint32_t i = 0; i < view->costs->tree.count; i++) {
@@ -396,8 +412,9 @@ static void group_modules(struct module_groups *groups, const struct module_cost
         if (!is_shown(view, index))
             continue;
         group = group_of(groups, module->depth,
-                         described && *described->class_name ? described->class_name
-                                                             : module->own_name);
+                         described && *described->class_name
+                             ? described->class_name
+                             : class_by_name(groups, view, module->own_name));
         group->modules++;
         group->parameters += described ? described->parameters : 0;
         if (!described)

@@ -151,6 +151,58 @@ static bool add_capture(struct input_files *files, const char *folder)
     return files->count > count_before;
 }
 
+/* The newest trace below a rank's folder decides which run is the newest; of the same moment the
+ * later name. */
+struct newest_run {
+    char *folder; /* owned */
+    struct timespec changed;
+};
+
+static void consider_run(struct newest_run *newest, const char *rank_folder)
+{
+    struct input_files traces = {0};
+    size_t length = strlen(rank_folder);
+    struct stat status;
+
+    add_newest_trace(&traces, rank_folder);
+    if (traces.count && stat(traces.files[0].path, &status) == 0 &&
+        (!newest->folder || status.st_mtim.tv_sec > newest->changed.tv_sec ||
+         (status.st_mtim.tv_sec == newest->changed.tv_sec &&
+          status.st_mtim.tv_nsec >= newest->changed.tv_nsec))) {
+        for (int slashes = 0; slashes < 2; slashes += rank_folder[length] == '/')
+            length--; /* past "/traces/rank0" */
+        free(newest->folder);
+        newest->folder = require_memory(strndup(rank_folder, length));
+        newest->changed = status.st_mtim;
+    }
+    input_files_clear(&traces);
+}
+
+/* captures/NAME and captures, as `flopledger run` lays them out, stand for the newest run in there.
+ */
+static bool add_newest_run(struct input_files *files, const char *folder)
+{
+    static const char *const patterns[] = {"*/traces/rank*", "*/*/traces/rank*"};
+    struct newest_run newest = {0};
+    bool is_added;
+
+    for (size_t i = 0; i < 2; i++) {
+        glob_t ranks = {0};
+        char *pattern;
+
+        if (asprintf(&pattern, "%s/%s", folder, patterns[i]) < 0)
+            end_out_of_memory();
+        (void)glob(pattern, GLOB_ONLYDIR, NULL, &ranks);
+        for (size_t k = 0; k < ranks.gl_pathc; k++)
+            consider_run(&newest, ranks.gl_pathv[k]);
+        globfree(&ranks);
+        free(pattern);
+    }
+    is_added = newest.folder && add_capture(files, newest.folder);
+    free(newest.folder);
+    return is_added;
+}
+
 /* Adds the traces right in the folder; false where it cannot be read. */
 static bool add_files_of(struct input_files *files, const char *folder)
 {
@@ -219,6 +271,10 @@ static bool add_folder(struct input_files *files, const char *folder, struct err
     if (!add_files_of(files, folder))
         return error_set(error, ERROR_INPUT, "cannot read the folder '%s': %s", folder,
                          strerror(errno));
+    if (files->count == count_before && add_newest_run(files, folder)) {
+        files->folders_passed_over = files->passed_over = 0;
+        return true;
+    }
     if (files->count == count_before && files->folders_passed_over > 0) {
         size_t folders = files->folders_passed_over;
 

@@ -28,8 +28,9 @@ struct input_files {
 /* `files` must be zeroed. Files given by name are taken as they are, whether they exist or not; of
  * a folder those that a reader recognises, digests of ranks, and those with a trace's name (.json,
  * .json.gz, .json.zst) that are empty or cannot be read (so that their loss is told); of the folder
- * of a recorded run the newest trace of each rank. Errors: no operand (ERROR_USAGE), "-" twice, a
- * folder that cannot be read or holds no trace. */
+ * of a recorded run the newest trace of each rank, and of captures/NAME or captures the newest run
+ * in there. Errors: no operand (ERROR_USAGE), "-" twice, a folder that cannot be read or holds no
+ * trace. */
 MUST_USE bool find_input_files(struct input_files *files, char **operands, int count,
                                struct error *error);
 

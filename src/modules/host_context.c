@@ -98,6 +98,8 @@ static enum name_role role_of(const struct context_search *search, uint32_t i)
 {
     const struct event *event = &search->trace->host[i];
 
+    if (event->kind == EVENT_PYTHON_FUNCTION) /* nn.Module: Linear_0 */
+        return search->roles[event->name] == ROLE_MODULE ? ROLE_MODULE : ROLE_NONE;
     if (event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION)
         return ROLE_NONE;
     return search->roles[event->name];

@@ -154,7 +154,7 @@ static void add_host_events(struct measurement *work)
             to->host_ns += work->own_ns[i];
         if (work->costs->counted.states[i] == OP_COUNTED)
             add_op(to, &work->costs->counted.costs[work->costs->counted.cost_of[i]]);
-        if (is_module_mark(trace, event))
+        if (module_of_mark(&work->costs->tree, trace, event) != NO_MODULE)
             add_call(work, i);
         else if (event->kind == EVENT_ANNOTATION &&
                  has_prefix(trace_text(trace, event->name), "Optimizer.step#"))

@@ -13,12 +13,30 @@
 enum { NESTING_MAX = 2000, LEVELS_MAX = 64 };
 
 static const char mark_prefix[] = "nn:";
+/* The Python frames that the profiler writes with stacks or modules: class and number, no path. */
+static const char frame_prefix[] = "nn.Module: ";
 static const char backward_prefix[] = "autograd::engine::evaluate_function";
 
 bool is_module_mark(const struct trace *trace, const struct event *event)
 {
     return (event->kind == EVENT_OPERATOR || event->kind == EVENT_ANNOTATION) &&
            has_prefix(trace_text(trace, event->name), mark_prefix);
+}
+
+static bool is_module_frame(const struct trace *trace, const struct event *event)
+{
+    return event->kind == EVENT_PYTHON_FUNCTION &&
+           has_prefix(trace_text(trace, event->name), frame_prefix);
+}
+
+uint32_t module_of_mark(const struct module_tree *tree, const struct trace *trace,
+                        const struct event *event)
+{
+    uint32_t module = tree->by_event_name[event->name];
+
+    if (module == NO_MODULE)
+        return NO_MODULE;
+    return is_module_mark(trace, event) || is_module_frame(trace, event) ? module : NO_MODULE;
 }
 
 /* The module of a dotted name, new where there is none; its parent is still to be set. */
@@ -64,8 +82,9 @@ static uint32_t add_dotted_parents(struct module_tree *tree, uint32_t module)
     return module;
 }
 
-/* The module of the outermost mark around event `i` in the forward; NO_MODULE where there is none,
- * or where the call is made by a backward (a recomputation says nothing of its place). */
+/* The module of the outermost mark around event `i` in the forward, of frames of the innermost one;
+ * NO_MODULE where there is none, or where the call is made by a backward (a recomputation says
+ * nothing of its place). */
 static uint32_t outermost_around(const struct module_tree *tree, const struct trace *trace,
                                  const uint32_t *parents, uint32_t i)
 {
@@ -74,9 +93,10 @@ static uint32_t outermost_around(const struct module_tree *tree, const struct tr
     i = parents[i];
     for (int depth = 0; i != NO_EVENT && depth < NESTING_MAX; depth++, i = parents[i]) {
         const struct event *event = &trace->host[i];
+        uint32_t module = module_of_mark(tree, trace, event);
 
-        if (tree->by_event_name[event->name] != NO_MODULE && is_module_mark(trace, event))
-            outermost = tree->by_event_name[event->name];
+        if (module != NO_MODULE && (outermost == NO_MODULE || !tree->is_of_frames))
+            outermost = module;
         if (has_prefix(trace_text(trace, event->name), backward_prefix))
             return NO_MODULE;
     }
@@ -125,14 +145,16 @@ static int compare_marks(const void *a, const void *b)
     return left->event < right->event ? -1 : left->event > right->event;
 }
 
-static struct mark *find_marks(const struct trace *trace, uint32_t *count)
+static struct mark *find_marks(const struct trace *trace, uint32_t *count,
+                               bool (*is_wanted)(const struct trace *trace,
+                                                 const struct event *event))
 {
     struct mark *marks = NULL;
     uint32_t capacity = 0;
 
     *count = 0;
     for (uint32_t i = 0; i < trace->host_count; i++) {
-        if (!is_module_mark(trace, &trace->host[i]))
+        if (!is_wanted(trace, &trace->host[i]))
             continue;
         if (*count == capacity) {
             capacity = capacity ? 2 * capacity : 256;
@@ -150,7 +172,8 @@ static void add_marked_modules(struct module_tree *tree, const struct trace *tra
 {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t string = trace->host[marks[i].event].name;
-        const char *name = trace_text(trace, string) + sizeof mark_prefix - 1;
+        const char *name = trace_text(trace, string) +
+                           (tree->is_of_frames ? sizeof frame_prefix - 1 : sizeof mark_prefix - 1);
 
         if (*name == '\0' || tree->by_event_name[string] != NO_MODULE)
             continue;
@@ -233,8 +256,13 @@ void module_tree_build(struct module_tree *tree, const struct trace *trace, cons
 {
     size_t strings = string_pool_count(&trace->strings);
     uint32_t mark_count;
-    struct mark *marks = find_marks(trace, &mark_count);
+    struct mark *marks = find_marks(trace, &mark_count, is_module_mark);
 
+    if (mark_count == 0) {
+        free(marks);
+        marks = find_marks(trace, &mark_count, is_module_frame);
+        tree->is_of_frames = mark_count > 0;
+    }
     tree->by_event_name = require_memory(malloc((strings + 1) * sizeof *tree->by_event_name));
     for (size_t i = 0; i <= strings; i++)
         tree->by_event_name[i] = NO_MODULE;

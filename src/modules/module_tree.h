@@ -33,16 +33,22 @@ struct module_tree {
     uint32_t *by_event_name; /* [string_count]: for each of trace->strings: the module that a range
                                 of this name is, or NO_MODULE */
     struct string_pool names;
+    bool is_of_frames; /* modules are the profiler's Python frames, "Linear_0", for want of marks */
 };
 
 /* True for a range that marks a module: operators and annotations named "nn:...". */
 bool is_module_mark(const struct trace *trace, const struct event *event);
 
+/* The module whose call the event is: a mark, or in a trace without any a frame "nn.Module: ...";
+ * NO_MODULE for all other events. */
+uint32_t module_of_mark(const struct module_tree *tree, const struct trace *trace,
+                        const struct event *event);
+
 /* `tree` must be zeroed; it is left empty where the trace has no marks. `parents` as
  * find_host_parents gives it. Modules that are described (may be NULL) stand in that order, called
  * or not, if one of them is called. Of nested marks without a common beginning ("model" inside
- * "LlamaForCausalLM") the inner module is a child of the outermost. Texts live as long as the
- * trace and the tree. */
+ * "LlamaForCausalLM") the inner module is a child of the outermost; frames, whose names have no
+ * path, are children of the frame around them. Texts live as long as the trace and the tree. */
 void module_tree_build(struct module_tree *tree, const struct trace *trace, const uint32_t *parents,
                        const struct model_description *description);
 

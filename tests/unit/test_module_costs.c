@@ -105,6 +105,35 @@ static void modules_form_a_tree(void **state)
     made_trace_clear(&made);
 }
 
+/* Without marks the profiler's Python frames are the modules, by how they nest. */
+static void frames_are_modules_where_there_are_no_marks(void **state)
+{
+    static const char *const names[] = {"nn.Module: Net_0", "nn.Module: Block_0", "f.py(3): g",
+                                        "nn.Module: Linear_0"};
+    struct made_trace made;
+    struct module_costs costs = {0};
+    uint32_t thread;
+
+    (void)state;
+    made_trace_init(&made);
+    thread = made_thread(&made, "1");
+    for (int i = 0; i < 4; i++)
+        made_host_event(&made, thread, EVENT_PYTHON_FUNCTION,
+                        (struct made_event){names[i], 100 * i, 1000 - 100 * i});
+    add_op(&made, thread, (struct made_event){"aten::mm", 400, 500}, "[[4, 2], [2, 3]]", 2);
+    measure(&costs, &made);
+    assert_true(costs.tree.is_of_frames);
+    assert_int_equal(costs.tree.count, 3);
+    assert_int_equal(module_named(&costs, "Linear_0")->depth, 2);
+    assert_int_equal(module_named(&costs, "Linear_0")->parent,
+                     module_tree_find(&costs.tree, "Block_0"));
+    assert_int_equal(cost_named(&costs, "Linear_0")->calls, 1);
+    assert_int_equal(cost_named(&costs, "Linear_0")->own[PHASE_FORWARD].flops, 48);
+    assert_int_equal(cost_named(&costs, "Net_0")->total[PHASE_FORWARD].flops, 48);
+    module_costs_clear(&costs);
+    made_trace_clear(&made);
+}
+
 static void each_flop_has_its_module_and_phase(void **state)
 {
     struct made_trace made;
@@ -419,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modules_form_a_tree),
+        cmocka_unit_test(frames_are_modules_where_there_are_no_marks),
         cmocka_unit_test(each_flop_has_its_module_and_phase),
         cmocka_unit_test(reentrant_recomputation),
         cmocka_unit_test(an_op_broken_off_is_doubtful),
