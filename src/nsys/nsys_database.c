@@ -132,6 +132,8 @@ static char *uri_of(const char *path, bool is_immutable)
 
 static void note_damage(struct nsys_database *database, const char *table)
 {
+    if ((sqlite3_errcode(database->connection) & 0xff) == SQLITE_NOMEM)
+        end_out_of_memory();
     if (!database->damage[0])
         (void)snprintf(database->damage, sizeof database->damage, "%s: %s", table,
                        sqlite3_errmsg(database->connection));
@@ -141,6 +143,8 @@ static bool refuse(struct nsys_database *database, const struct file_state *stat
                    struct error *error)
 {
     switch (sqlite3_errcode(database->connection) & 0xff) {
+    case SQLITE_NOMEM:
+        end_out_of_memory();
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return error_set(error, ERROR_INPUT,
@@ -283,7 +287,9 @@ static bool open_connection(struct nsys_database *database, const char *path,
     sqlite3_busy_timeout(database->connection, BUSY_WAIT_MS);
     if (database->missing_bytes > 0)
         accept_cut_file(database);
-    sqlite3_exec(database->connection, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
+    nsys_guard(database->connection, &database->work, state->bytes);
+    if (database->missing_bytes > 0)
+        sqlite3_db_config(database->connection, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     if (sqlite3_exec(database->connection, "SELECT count(*) FROM sqlite_master", NULL, NULL,
                      NULL) != SQLITE_OK)
         return refuse(database, state, error);
@@ -369,8 +375,8 @@ static void find_latest_form(struct nsys_database *database, const char *name, c
     long latest = 0;
 
     if (sqlite3_prepare_v2(database->connection,
-                           "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')", -1,
-                           &statement, NULL) != SQLITE_OK)
+                           "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0",
+                           -1, &statement, NULL) != SQLITE_OK)
         return;
     while (sqlite3_step(statement) == SQLITE_ROW) {
         const char *table = (const char *)sqlite3_column_text(statement, 0);
@@ -388,10 +394,17 @@ bool nsys_find_table(struct nsys_database *database, const char *name, char *to)
 {
     to[0] = '\0';
     if (query_has_row(database,
-                      "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = "
-                      "?1 COLLATE NOCASE",
+                      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name "
+                      "= ?1 COLLATE NOCASE",
                       name, NULL))
         (void)snprintf(to, NSYS_TABLE_NAME_MAX, "%s", name);
+    else if (!database->damage[0] &&
+             query_has_row(database,
+                           "SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND (type = "
+                           "'view' OR type = 'table')",
+                           name, NULL))
+        (void)snprintf(database->damage, sizeof database->damage,
+                       "%s: a view or a virtual table, and only tables are read", name);
     else
         find_latest_form(database, name, to);
     return *to;
@@ -416,6 +429,17 @@ bool nsys_has_column(struct nsys_database *database, const char *table, const ch
     char found[NSYS_TABLE_NAME_MAX];
 
     return nsys_find_table(database, table, found) && has_column(database, found, column);
+}
+
+/* A column without a type keeps numbers as the text that they were written as. */
+static bool is_number(const char *text)
+{
+    char *end;
+
+    if (!text || !*text)
+        return false;
+    (void)strtod(text, &end);
+    return !*end;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -481,14 +505,30 @@ bool nsys_is_null(const struct nsys_rows *rows, int column)
     return sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
 }
 
+/* NULL, or no number: that is damage. */
+static bool is_no_number(const struct nsys_rows *rows, int column)
+{
+    struct nsys_database *database = rows->database;
+    int type = sqlite3_column_type(rows->statement, column);
+
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
+        return type == SQLITE_NULL;
+    if (type == SQLITE_TEXT && is_number(nsys_text(rows, column)))
+        return false;
+    if (!database->damage[0])
+        (void)snprintf(database->damage, sizeof database->damage,
+                       "%s: text or bytes where a number was expected", rows->table);
+    return true;
+}
+
 int64_t nsys_integer(const struct nsys_rows *rows, int column, int64_t if_null)
 {
-    return nsys_is_null(rows, column) ? if_null : sqlite3_column_int64(rows->statement, column);
+    return is_no_number(rows, column) ? if_null : sqlite3_column_int64(rows->statement, column);
 }
 
 double nsys_real(const struct nsys_rows *rows, int column, double if_null)
 {
-    return nsys_is_null(rows, column) ? if_null : sqlite3_column_double(rows->statement, column);
+    return is_no_number(rows, column) ? if_null : sqlite3_column_double(rows->statement, column);
 }
 
 const char *nsys_text(const struct nsys_rows *rows, int column)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash_map.h"
 #include "base/string_pool.h"
+#include "nsys/nsys_guard.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +27,7 @@ struct nsys_database {
     struct hash_map string_ids; /* id in StringIds: id in `strings` */
     bool has_strings;           /* StringIds was there and could be read to its end */
     char damage[256];           /* the first thing that could not be read; empty: none */
+    struct nsys_work work;      /* done by SQLite; private */
 };
 
 /* Nothing is written beside the file, whatever its state. Errors (ERROR_INPUT): not there, empty,
@@ -38,7 +40,8 @@ void nsys_database_clear(struct nsys_database *database);
 enum { NSYS_TABLE_NAME_MAX = 128 };
 
 /* The table's name as the file has it: `name`, else its latest form (NAME_V3 before NAME_V2). False
- * where there is none; `to` (NSYS_TABLE_NAME_MAX bytes) is then empty. */
+ * where there is none; `to` (NSYS_TABLE_NAME_MAX bytes) is then empty. A view or virtual table is
+ * none: what it does is the file's own program. */
 bool nsys_find_table(struct nsys_database *database, const char *name, char *to);
 bool nsys_has_table(struct nsys_database *database, const char *name);
 /* `table` as for nsys_find_table. */
@@ -77,6 +80,7 @@ void nsys_rows_open_where(struct nsys_rows *rows, struct nsys_database *database
 /* False at the end, and where the file cannot be read on (see database->damage). */
 bool nsys_rows_next(struct nsys_rows *rows);
 bool nsys_is_null(const struct nsys_rows *rows, int column);
+/* Text or bytes where a number should be are told in database->damage, and read as NULL. */
 int64_t nsys_integer(const struct nsys_rows *rows, int column, int64_t if_null);
 double nsys_real(const struct nsys_rows *rows, int column, double if_null);
 /* NULL for NULL; valid until the next row. */

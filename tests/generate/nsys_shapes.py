@@ -29,12 +29,6 @@ def later_tables(database: sqlite3.Connection, rng: random.Random) -> None:
         database.execute(f"CREATE TABLE {table}_VIEWED (start, end)")
 
 
-def views(database: sqlite3.Connection, rng: random.Random) -> None:
-    for table in DATA:
-        database.execute(f"ALTER TABLE {table} RENAME TO stored_{table}")
-        database.execute(f"CREATE VIEW {table} AS SELECT * FROM stored_{table}")
-
-
 def columns_nobody_knows(database: sqlite3.Connection, rng: random.Random) -> None:
     for table in DATA:
         database.execute(f"ALTER TABLE {table} ADD COLUMN \"order\" TEXT DEFAULT 'select'")
@@ -127,7 +121,6 @@ def ranks_of_mpi(database: sqlite3.Connection, rng: random.Random) -> None:
 
 SHAPES: tuple[Shape, ...] = (
     later_tables,
-    views,
     columns_nobody_knows,
     rows_in_another_order,
     ends_on_its_own_thread,
@@ -143,7 +136,6 @@ SHAPES: tuple[Shape, ...] = (
 # shows ids, nests ranges that start at once by the order of rows, and leaves out ranges with an end on a thread.
 SAME_STATS = (
     later_tables,
-    views,
     columns_nobody_knows,
     texts_by_id,
     texts_as_they_are,
