@@ -330,6 +330,8 @@ void running_step_end_backward(struct running_step *running, int64_t started)
     running->mark = clock_ns();
     add(&running->backward, running->mark - started);
     running->backwards++;
+    if (running->optimizer_started != NOT_KNOWN) /* a closure: only what follows is its own */
+        running->optimizer_started = running->mark;
 }
 
 void running_step_end_optimizer(struct running_step *running, int64_t now)

@@ -166,6 +166,8 @@ class RunningStep:
                 self.mark = clock()
                 self.backward = max(0, self.backward) + self.mark - started
                 self.backwards += 1
+                if self.optimizer_started != NOT_KNOWN:  # a closure: only what follows is its own
+                    self.optimizer_started = self.mark
 
         return _engine_run_backward
 

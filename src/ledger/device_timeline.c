@@ -5,6 +5,7 @@
 #include "base/prefix.h"
 #include "ledger/kernel_class.h"
 #include "ledger/step_ledger.h"
+#include "trace/optimizer_time.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -132,11 +133,11 @@ static unsigned cpu_class(const struct trace *trace, const struct event *event, 
     return class;
 }
 
-static void cut_thread(const struct trace *trace, uint32_t thread, struct stretches *stretches)
+static void cut_thread(const struct trace *trace, uint32_t thread,
+                       const struct optimizer_time *optimizer, struct stretches *stretches)
 {
     const struct track *track = &trace->tracks[thread];
     struct open_operators open = {.reached_ns = INT64_MIN};
-    int64_t optimizer_until_ns = INT64_MIN;
 
     for (uint32_t i = 0; i < track->event_count; i++) {
         const struct event *event = &trace->host[track->first_event + i];
@@ -146,14 +147,11 @@ static void cut_thread(const struct trace *trace, uint32_t thread, struct stretc
         advance(&open, event->start_ns, stretches);
         if (open.depth)
             inside = open.class[open.depth - 1];
-        if (event->kind == EVENT_ANNOTATION &&
-            has_prefix(trace_text(trace, event->name), "Optimizer.step"))
-            optimizer_until_ns = event_end_ns(event);
         class = cpu_class(trace, event, inside);
         if (class == NO_WORK || open.depth == OPEN_OPERATORS_MAX)
             continue;
-        if (event->start_ns < optimizer_until_ns && class < KERNEL_COMMUNICATION &&
-            !kernel_class_is_matrix((enum kernel_class) class))
+        if (class < KERNEL_COMMUNICATION && !kernel_class_is_matrix((enum kernel_class) class) &&
+            is_optimizer_time(optimizer, thread, event->start_ns))
             class = KERNEL_OPTIMIZER;
         open.end_ns[open.depth] = event_end_ns(event);
         open.class[open.depth++] = class;
@@ -174,11 +172,14 @@ static int compare_stretches(const void *left, const void *right)
 void build_cpu_timeline(struct class_timeline *timeline, const struct trace *trace)
 {
     struct stretches stretches = {0};
+    struct optimizer_time optimizer = {0};
 
+    find_optimizer_time(&optimizer, trace);
     for (uint32_t i = 0; i < trace->track_count; i++) {
         if (!trace->tracks[i].is_device)
-            cut_thread(trace, i, &stretches);
+            cut_thread(trace, i, &optimizer, &stretches);
     }
+    optimizer_time_clear(&optimizer);
     if (stretches.count)
         qsort(stretches.items, stretches.count, sizeof(*stretches.items), compare_stretches);
     for (size_t i = 0; i < stretches.count; i++)

@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "base/large_array.h"
 #include "base/prefix.h"
+#include "trace/optimizer_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -202,61 +203,6 @@ bool makes_batches_itself(const char *name)
     return strstr(name, "_SingleProcessDataLoaderIter") != NULL;
 }
 
-/* The Optimizer.step ranges of all threads, in the order of trace->host: by track, then start. */
-struct optimizer_ranges {
-    uint32_t *events; /* indices in trace->host */
-    size_t count;
-};
-
-static bool is_optimizer_step(const struct trace *trace, const struct event *event)
-{
-    return event->kind == EVENT_ANNOTATION &&
-           has_prefix(trace_text(trace, event->name), "Optimizer.step");
-}
-
-static struct optimizer_ranges find_optimizer_ranges(const struct trace *trace)
-{
-    struct optimizer_ranges ranges = {0};
-    size_t capacity = 0;
-
-    for (uint32_t i = 0; i < trace->host_count; i++) {
-        if (!is_optimizer_step(trace, &trace->host[i]))
-            continue;
-        if (ranges.count == capacity) {
-            capacity = capacity ? capacity * 2 : 64;
-            ranges.events =
-                require_memory(realloc(ranges.events, capacity * sizeof(*ranges.events)));
-        }
-        ranges.events[ranges.count++] = i;
-    }
-    return ranges;
-}
-
-/* Ranges of one track do not overlap, so the last one that starts before the launch decides. */
-static bool is_in_optimizer(const struct optimizer_ranges *ranges, const struct trace *trace,
-                            uint32_t launch)
-{
-    const struct event *range;
-    size_t low = 0;
-    size_t high = ranges->count;
-
-    if (launch == NO_EVENT || !ranges->count)
-        return false;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (ranges->events[middle] <= launch)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low)
-        return false;
-    range = &trace->host[ranges->events[low - 1]];
-    return range->track == trace->host[launch].track &&
-           trace->host[launch].start_ns < event_end_ns(range);
-}
-
 struct class_cache {
     uint8_t *kernels;   /* by name id */
     uint8_t *operators; /* by name id */
@@ -293,11 +239,12 @@ static enum kernel_class classify_kernel(const struct trace *trace, uint32_t ind
 uint8_t *classify_device_events(const struct trace *trace)
 {
     size_t names = string_pool_count(&trace->strings);
-    struct optimizer_ranges ranges = find_optimizer_ranges(trace);
+    struct optimizer_time optimizer = {0};
     struct class_cache cache = {.kernels = require_memory(malloc(names)),
                                 .operators = require_memory(malloc(names))};
     uint8_t *classes = large_array_new((size_t)trace->device_count + 1);
 
+    find_optimizer_time(&optimizer, trace);
     memset(cache.kernels, CLASS_NOT_LOOKED_UP, names);
     memset(cache.operators, CLASS_NOT_LOOKED_UP, names);
     for (uint32_t i = 0; i < trace->device_count; i++) {
@@ -308,12 +255,14 @@ uint8_t *classify_device_events(const struct trace *trace)
         else if (trace->device[i].kind == EVENT_KERNEL)
             class = classify_kernel(trace, i, &cache);
         if (kernel_class_is_compute(class) && !kernel_class_is_matrix(class) &&
-            is_in_optimizer(&ranges, trace, trace->launch[i]))
+            trace->launch[i] != NO_EVENT &&
+            is_optimizer_time(&optimizer, trace->host[trace->launch[i]].track,
+                              trace->host[trace->launch[i]].start_ns))
             class = KERNEL_OPTIMIZER;
         classes[i] = (uint8_t) class;
     }
     free(cache.kernels);
     free(cache.operators);
-    free(ranges.events);
+    optimizer_time_clear(&optimizer);
     return classes;
 }

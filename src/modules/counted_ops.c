@@ -6,6 +6,7 @@
 #include "base/large_array.h"
 #include "base/prefix.h"
 #include "modules/known_result.h"
+#include "trace/optimizer_time.h"
 
 #include <stdlib.h>
 #include <string.h>

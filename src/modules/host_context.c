@@ -5,8 +5,8 @@
 #include "base/large_array.h"
 #include "base/large_sort.h"
 #include "base/prefix.h"
+#include "trace/optimizer_time.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +45,7 @@ struct context_search {
     struct forward_op *ops; /* sorted by sequence number, then start */
     size_t op_count;
     size_t op_capacity;
+    struct optimizer_time optimizer; /* without closures */
 };
 
 const char *training_phase_key(enum training_phase phase)
@@ -52,15 +53,6 @@ const char *training_phase_key(enum training_phase phase)
     static const char *const keys[PHASE_COUNT] = {"forward", "backward", "recompute", "optimizer"};
 
     return keys[phase];
-}
-
-bool is_autograd_node(const char *name)
-{
-    size_t length = strlen(name);
-
-    while (length > 0 && isdigit((unsigned char)name[length - 1]))
-        length--;
-    return length > 8 && memcmp(name + length - 8, "Backward", 8) == 0 && !strstr(name, "::");
 }
 
 /* Traces of PyTorch before 1.10 have the nodes and no evaluate_function around them. */
@@ -105,6 +97,23 @@ static enum name_role role_of(const struct context_search *search, uint32_t i)
     return search->roles[event->name];
 }
 
+/* In a closure that Optimizer.step was given; zero_grad is the optimizer's wherever it is called.
+ */
+static bool is_in_closure(const struct context_search *search, uint32_t i)
+{
+    const struct event *event = &search->trace->host[i];
+    uint32_t around = search->contexts->parents[i];
+
+    if (role_of(search, i) == ROLE_OPTIMIZER ||
+        is_optimizer_time(&search->optimizer, event->track, event->start_ns))
+        return false;
+    while (around != NO_EVENT && role_of(search, around) != ROLE_OPTIMIZER)
+        around = search->contexts->parents[around];
+    return around != NO_EVENT &&
+           has_prefix(trace_text(search->trace, search->trace->host[around].name),
+                      "Optimizer.step");
+}
+
 /* Phase and innermost node from the event's own name and its parent's context. */
 static void set_phase(struct context_search *search, uint32_t i)
 {
@@ -134,6 +143,8 @@ static void set_phase(struct context_search *search, uint32_t i)
             phase = PHASE_RECOMPUTE;
         break;
     }
+    if (phase == PHASE_OPTIMIZER && is_in_closure(search, i))
+        phase = PHASE_FORWARD;
     contexts->phases[i] = phase;
 }
 
@@ -274,12 +285,14 @@ void find_host_contexts(struct host_contexts *contexts, const struct trace *trac
     contexts->backward_node = large_array_new(count * sizeof *contexts->backward_node);
     contexts->phases = large_array_new(count);
     find_roles(&search);
+    find_optimizer_time(&search.optimizer, trace);
     set_marked_modules(&search);
     sort_large(
         search.ops, search.op_count,
         &(struct large_order){.element_bytes = sizeof *search.ops, .compare = compare_forward_ops});
     set_backward_modules(&search);
     large_array_free(search.ops);
+    optimizer_time_clear(&search.optimizer);
     free(search.roles);
 }
 

@@ -48,10 +48,6 @@ struct device_context {
 struct device_context find_device_context(const struct host_contexts *contexts,
                                           const struct trace *trace, uint32_t index);
 
-/* MmBackward0, CompiledFunctionBackward: what autograd calls, in older traces without a range of
- * the engine around it. */
-bool is_autograd_node(const char *name);
-
 void host_contexts_clear(struct host_contexts *contexts);
 
 #endif

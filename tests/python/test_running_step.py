@@ -201,6 +201,19 @@ class Sums(Both):
             Tensor((), "float", 64).item()  # of its first element
             self.assertFalse(self.running.has_read_loss)
 
+    def test_a_backward_in_a_closure_is_not_the_optimizers(self) -> None:
+        for running in self.each():
+            running.begin_optimizer()
+            time.sleep(0.02)  # the forward
+            Engine.backward((Tensor((), "float", 64),))
+            running.end_step(time.monotonic_ns(), 0)
+            running.begin_optimizer()
+            time.sleep(0.02)  # an optimizer without a closure
+            running.end_step(time.monotonic_ns(), 0)
+            optimizer = [entry[8] for entry in self.steps()]
+            self.assertLess(optimizer[0], 15_000_000)
+            self.assertGreaterEqual(optimizer[1], 20_000_000)
+
     def test_the_loss_is_not_kept_alive(self) -> None:
         for _ in self.each():
             loss = Tensor((), "float", 64)

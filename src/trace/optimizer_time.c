@@ -1,0 +1,257 @@
+/* When a thread is in its optimizer. */
+#include "trace/optimizer_time.h"
+
+#include "base/growth.h"
+#include "base/invariant.h"
+#include "base/prefix.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum name_kind { NAME_OTHER, NAME_OPTIMIZER_STEP, NAME_BACKWARD, NAME_MODULE };
+
+/* A backward node, whichever thread runs it. */
+struct node_time {
+    int64_t start_ns;
+    int64_t end_ns; /* of it or of one that began before */
+};
+
+struct closure_search {
+    const struct trace *trace;
+    struct optimizer_time *time;
+    uint8_t *kinds;          /* by name: enum name_kind */
+    struct node_time *nodes; /* by start; ends never fall */
+    size_t node_count;
+};
+
+bool is_autograd_node(const char *name)
+{
+    size_t length = strlen(name);
+
+    while (length > 0 && isdigit((unsigned char)name[length - 1]))
+        length--;
+    return length > 8 && memcmp(name + length - 8, "Backward", 8) == 0 && !strstr(name, "::");
+}
+
+static enum name_kind kind_of_name(const char *name)
+{
+    if (has_prefix(name, "Optimizer.step"))
+        return NAME_OPTIMIZER_STEP;
+    if (has_prefix(name, "autograd::engine::evaluate_function") || is_autograd_node(name))
+        return NAME_BACKWARD;
+    return has_prefix(name, "nn.Module: ") || has_prefix(name, "nn:") ? NAME_MODULE : NAME_OTHER;
+}
+
+static enum name_kind kind_of(const struct closure_search *search, const struct event *event)
+{
+    enum name_kind kind = (enum name_kind)search->kinds[event->name];
+
+    if (kind == NAME_OPTIMIZER_STEP && event->kind != EVENT_ANNOTATION)
+        return NAME_OTHER;
+    if (kind == NAME_BACKWARD && event->kind == EVENT_PYTHON_FUNCTION)
+        return NAME_OTHER;
+    return kind;
+}
+
+static int compare_nodes(const void *left, const void *right)
+{
+    const struct node_time *a = left;
+    const struct node_time *b = right;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
+}
+
+static void find_nodes(struct closure_search *search)
+{
+    const struct trace *trace = search->trace;
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        if (kind_of(search, &trace->host[i]) != NAME_BACKWARD)
+            continue;
+        search->nodes = room_for_one(search->nodes, search->node_count, sizeof *search->nodes);
+        search->nodes[search->node_count++] =
+            (struct node_time){trace->host[i].start_ns, event_end_ns(&trace->host[i])};
+    }
+    if (search->node_count)
+        qsort(search->nodes, search->node_count, sizeof *search->nodes, compare_nodes);
+    for (size_t i = 1; i < search->node_count; i++)
+        if (search->nodes[i].end_ns < search->nodes[i - 1].end_ns)
+            search->nodes[i].end_ns = search->nodes[i - 1].end_ns;
+}
+
+/* How many nodes start before `time_ns`. */
+static size_t nodes_before(const struct closure_search *search, int64_t time_ns)
+{
+    size_t low = 0;
+    size_t high = search->node_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (search->nodes[middle].start_ns < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A backward starts in [start_ns, end_ns). */
+static bool has_backward(const struct closure_search *search, int64_t start_ns, int64_t end_ns)
+{
+    return nodes_before(search, start_ns) < nodes_before(search, end_ns);
+}
+
+static void add_stretch(struct closure_search *search, struct optimizer_stretch stretch)
+{
+    struct optimizer_time *time = search->time;
+
+    if (stretch.start_ns >= stretch.end_ns)
+        return;
+    time->stretches = room_for_one(time->stretches, time->count, sizeof *time->stretches);
+    time->stretches[time->count++] = stretch;
+}
+
+/* The closure while the events of one range are walked over. */
+struct closure {
+    bool is_open;
+    int64_t start_ns;
+    int64_t reached_ns; /* the end of what is known to be part of it */
+};
+
+static int64_t earlier_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The end of the backward that began in the closure before `time_ns`; INT64_MIN where none did. */
+static int64_t backward_end_ns(const struct closure_search *search, const struct closure *closure,
+                               int64_t time_ns)
+{
+    size_t count = nodes_before(search, time_ns);
+
+    return count > nodes_before(search, closure->start_ns) ? search->nodes[count - 1].end_ns
+                                                           : INT64_MIN;
+}
+
+/* Books the optimizer's own time up to the closure, and goes on behind it. */
+static void close_closure(struct closure_search *search, struct closure *closure,
+                          struct optimizer_stretch *own, int64_t until_ns)
+{
+    int64_t end_ns = backward_end_ns(search, closure, until_ns);
+
+    if (end_ns < closure->reached_ns)
+        end_ns = closure->reached_ns;
+    add_stretch(search, (struct optimizer_stretch){own->track, own->start_ns,
+                                                   earlier_of(closure->start_ns, own->end_ns)});
+    own->start_ns = earlier_of(end_ns, own->end_ns);
+    closure->is_open = false;
+}
+
+/* Forward or backward: what only a closure does in an optimizer. */
+static bool is_of_closure(const struct closure_search *search, const struct event *event,
+                          int64_t range_end_ns)
+{
+    enum name_kind kind = kind_of(search, event);
+
+    if (kind == NAME_BACKWARD || kind == NAME_MODULE)
+        return true;
+    return event->kind == EVENT_OPERATOR && event->sequence_number != NO_ID &&
+           has_backward(search, event->start_ns, range_end_ns);
+}
+
+static void take_event(struct closure_search *search, struct closure *closure,
+                       struct optimizer_stretch *own, const struct event *event)
+{
+    bool is_inside = closure->is_open && event->start_ns < closure->reached_ns;
+
+    if (is_of_closure(search, event, own->end_ns)) {
+        if (!closure->is_open)
+            *closure = (struct closure){true, event->start_ns, event->start_ns};
+        if (event_end_ns(event) > closure->reached_ns)
+            closure->reached_ns = event_end_ns(event);
+        return;
+    }
+    if (!closure->is_open || is_inside || event->kind != EVENT_OPERATOR)
+        return;
+    /* behind the backward the optimizer goes on; before it, this is part of the forward */
+    if (backward_end_ns(search, closure, event->start_ns) != INT64_MIN ||
+        !has_backward(search, event->start_ns, own->end_ns))
+        close_closure(search, closure, own, event->start_ns);
+}
+
+/* `first`: the range's place in trace->host. */
+static void take_range(struct closure_search *search, uint32_t first)
+{
+    const struct trace *trace = search->trace;
+    const struct event *range = &trace->host[first];
+    struct optimizer_stretch own = {range->track, range->start_ns, event_end_ns(range)};
+    struct closure closure = {0};
+
+    for (uint32_t i = first + 1; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+
+        if (event->track != range->track || event->start_ns >= event_end_ns(range))
+            break;
+        take_event(search, &closure, &own, event);
+    }
+    if (closure.is_open)
+        close_closure(search, &closure, &own, own.end_ns);
+    add_stretch(search, own);
+}
+
+void find_optimizer_time(struct optimizer_time *time, const struct trace *trace)
+{
+    struct closure_search search = {.trace = trace, .time = time};
+    size_t names = string_pool_count(&trace->strings);
+    int64_t reached_ns = INT64_MIN;
+    uint32_t track = NO_EVENT;
+    bool has_optimizer = false;
+
+    search.kinds = require_memory(calloc(names + 1, 1));
+    for (size_t i = 0; i < names; i++) {
+        search.kinds[i] = (uint8_t)kind_of_name(trace_text(trace, (uint32_t)i));
+        has_optimizer = has_optimizer || search.kinds[i] == NAME_OPTIMIZER_STEP;
+    }
+    if (has_optimizer)
+        find_nodes(&search);
+    for (uint32_t i = 0; has_optimizer && i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+
+        if (kind_of(&search, event) != NAME_OPTIMIZER_STEP ||
+            (event->track == track && event->start_ns < reached_ns))
+            continue; /* a range inside a range is the same time */
+        take_range(&search, i);
+        track = event->track;
+        reached_ns = event_end_ns(event);
+    }
+    free(search.nodes);
+    free(search.kinds);
+}
+
+void optimizer_time_clear(struct optimizer_time *time)
+{
+    free(time->stretches);
+    *time = (struct optimizer_time){0};
+}
+
+bool is_optimizer_time(const struct optimizer_time *time, uint32_t track, int64_t time_ns)
+{
+    size_t low = 0;
+    size_t high = time->count;
+
+    while (low < high) { /* the first stretch that starts behind it */
+        size_t middle = low + (high - low) / 2;
+        const struct optimizer_stretch *stretch = &time->stretches[middle];
+
+        if (stretch->track < track || (stretch->track == track && stretch->start_ns <= time_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && time->stretches[low - 1].track == track &&
+           time_ns < time->stretches[low - 1].end_ns;
+}
