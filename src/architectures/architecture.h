@@ -11,6 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Which keys a query of a layer sees. */
+enum attention_mask {
+    MASK_OF_MODEL, /* as the architecture's is_causal says */
+    MASK_CAUSAL,
+    MASK_NONE,
+};
+
 /* Layers that are all alike. Weights are numbers of parameters of one layer; "matrix" weights take
  * part in a matrix product with every token, 2 FLOPs each in the forward. */
 struct layer_kind {
@@ -22,14 +29,19 @@ struct layer_kind {
     int64_t key_size;   /* of one head: of queries and keys */
     int64_t value_size; /* of one head */
     int64_t window;     /* keys a query sees at most, itself included; 0: no window */
+    int64_t chunk;      /* tokens that see one another only among themselves; 0: no chunks */
+    enum attention_mask mask;
+    int64_t index_heads; /* of an indexer, which scores all keys before a few are attended */
+    int64_t index_size;  /* of one of its heads */
 
     /* state space; 0 where there is none */
     int64_t scan_channels;
     int64_t state_size;
     int64_t convolution_weights;
 
-    int64_t mixer_matrix; /* projections of attention, or of the state space */
-    int64_t mixer_other;  /* their biases and norms; A, D and the like */
+    int64_t mixer_matrix;   /* projections of attention, or of the state space */
+    int64_t mixer_other;    /* their biases and norms; A, D and the like */
+    int64_t mixer_products; /* multiply-adds of a token that have no weights of their own */
 
     int64_t feed_matrix; /* a dense feed-forward */
     int64_t feed_other;
@@ -37,8 +49,10 @@ struct layer_kind {
     int64_t experts; /* 0: the feed-forward is dense */
     int64_t experts_per_token;
     int64_t expert_matrix; /* of one expert */
+    int64_t expert_other;  /* its biases */
     int64_t shared_matrix; /* of all experts that see every token, with their gate */
     int64_t router_matrix;
+    int64_t router_other;
 
     int64_t norms; /* those of the layer itself */
 };
@@ -49,6 +63,7 @@ struct architecture {
     const char *model_type; /* "llama"; static */
     const char *note;       /* what was taken for granted or left out; NULL: nothing; static */
     bool is_causal;         /* a token sees only those before it */
+    bool has_defaults;      /* values that the file leaves out are the defaults of its class */
     bool is_gated;          /* feed-forwards have three matrices, not two */
     bool is_tied;           /* the logits use the embedding's matrix */
 

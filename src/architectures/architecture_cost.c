@@ -27,9 +27,17 @@ double attended_keys(const struct architecture *architecture, const struct layer
 {
     double length = (double)sequence;
     double window = (double)kind->window;
+    bool is_causal =
+        kind->mask == MASK_OF_MODEL ? architecture->is_causal : kind->mask == MASK_CAUSAL;
 
-    if (!architecture->is_causal)
+    if (!is_causal)
         return length;
+    if (kind->chunk > 0 && kind->chunk < sequence) {
+        double chunk = (double)kind->chunk;
+        double last = (double)(sequence % kind->chunk);
+
+        return ((length - last) * (chunk + 1) / 2 + last * (last + 1) / 2) / length;
+    }
     if (kind->window == 0 || kind->window >= sequence)
         return (length + 1) / 2;
     return (window * (window + 1) / 2 + (length - window) * window) / length;
@@ -61,9 +69,13 @@ static void add_scores(struct architecture_cost *cost, const struct architecture
     double of_one_key =
         2.0 * (double)(kind->count * kind->heads) * (double)(kind->key_size + kind->value_size);
 
+    struct layer_kind indexer = {.mask = kind->mask};
+    double of_index = 2.0 * (double)(kind->count * kind->index_heads) * (double)kind->index_size;
+
     cost->parts[PART_SCORES].forward_flops +=
-        of_one_key * attended_keys(architecture, kind, sequence);
-    cost->parts[PART_SCORES].unmasked_flops += of_one_key * (double)sequence;
+        of_one_key * attended_keys(architecture, kind, sequence) +
+        of_index * attended_keys(architecture, &indexer, sequence);
+    cost->parts[PART_SCORES].unmasked_flops += (of_one_key + of_index) * (double)sequence;
 }
 
 static void add_layers(struct architecture_cost *cost, const struct architecture *architecture,
@@ -71,20 +83,23 @@ static void add_layers(struct architecture_cost *cost, const struct architecture
 {
     enum model_part mixer = kind->heads > 0 ? PART_PROJECTIONS : PART_STATE_SPACE;
     int64_t count = kind->count;
-    int64_t routed = count * kind->experts * kind->expert_matrix;
-    int64_t active = count * kind->experts_per_token * kind->expert_matrix;
+    int64_t expert = kind->expert_matrix + kind->expert_other;
+    int64_t routed = count * kind->experts * expert;
+    int64_t active = count * kind->experts_per_token * expert;
     double scan = 2.0 * (double)kind->convolution_weights +
                   (double)SCAN_FLOPS * (double)kind->scan_channels * (double)kind->state_size;
 
     add_matrix(cost, mixer, count, kind->mixer_matrix, kind->mixer_other);
-    add(cost, mixer, count * kind->convolution_weights, count * kind->convolution_weights,
-        (double)count * scan);
+    add(cost, mixer, 0, 0, 2.0 * (double)count * (double)kind->mixer_products);
+    add(cost, PART_STATE_SPACE, count * kind->convolution_weights,
+        count * kind->convolution_weights, (double)count * scan);
     add_scores(cost, architecture, kind, sequence);
     add_matrix(cost, PART_FEED_FORWARD, count, kind->feed_matrix, kind->feed_other);
-    add(cost, PART_EXPERTS, routed, active, 2.0 * (double)active);
-    cost->sharded_matrices += routed;
+    add(cost, PART_EXPERTS, routed, active,
+        2.0 * (double)(count * kind->experts_per_token * kind->expert_matrix));
+    cost->sharded_matrices += count * kind->experts * kind->expert_matrix;
     add_matrix(cost, PART_SHARED_EXPERTS, count, kind->shared_matrix, 0);
-    add_matrix(cost, PART_ROUTER, count, kind->router_matrix, 0);
+    add_matrix(cost, PART_ROUTER, count, kind->router_matrix, kind->router_other);
     add(cost, PART_NORMS, count * kind->norms, count * kind->norms, 0.0);
 }
 

@@ -11,8 +11,11 @@
 #include <stdint.h>
 
 struct config_keys {
-    const struct json_node *root; /* an object */
-    const char *path;             /* for messages: the file */
+    const struct json_node *root;  /* an object: what the keys are read from */
+    const struct json_node *whole; /* the whole file, which has the class */
+    bool is_nested;                /* root is text_config, which may leave anything out */
+    bool has_defaults;             /* a value came from default_list.def */
+    const char *path;              /* for messages: the file */
     const char *model_type;
     struct error *error;
     bool has_failed;
@@ -50,6 +53,14 @@ const char *config_class(const struct config_keys *config);
 
 /* How many labels a classifier has: num_labels, the members of id2label, or 2. */
 int64_t config_labels(struct config_keys *config);
+
+/* What the class of this model_type in transformers takes where `key` is left out: its default, or
+ * `otherwise`. */
+int64_t config_default_or(struct config_keys *config, const char *key, int64_t otherwise);
+
+/* Is layer `index` of this type by layer_types? `otherwise` without that list, whose types must be
+ * two of those known: "full_attention", and `type`. */
+bool config_layer_is(struct config_keys *config, int64_t index, const char *type, bool otherwise);
 
 /* How many of `layers` have "sliding_attention" in layer_types; `otherwise` without that list. */
 int64_t config_sliding_layers(struct config_keys *config, int64_t layers, int64_t otherwise);

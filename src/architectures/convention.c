@@ -212,9 +212,10 @@ static double count_megatron_deepspeed(const struct architecture *architecture,
     const struct layer_kind *last = &architecture->kinds[architecture->kind_count - 1];
     double experts = last->experts > 0 ? (double)last->experts_per_token : 1.0;
     double core = 2.0 * hidden * (double)setting.sequence;
-    double block =
-        (double)(2 + keys_and_values) * hidden * hidden + core +
-        (architecture->is_gated ? 3.0 : 2.0) * (double)architecture->feed_size * hidden * experts;
+    double block = (double)(2 + keys_and_values) * hidden * hidden + core +
+                   (last->experts > 0 ? (double)last->expert_matrix * experts
+                                      : (architecture->is_gated ? 3.0 : 2.0) *
+                                            (double)architecture->feed_size * hidden);
     double products =
         (double)architecture->layers * block + (double)architecture->vocabulary * hidden;
     double passes = setting.recompute == RECOMPUTE_FULL ? 4.0 : 3.0;
@@ -265,48 +266,52 @@ static const struct convention conventions[] = {
      count_full},
     {"megatron", "megatron", "Megatron-LM",
      "attention halved for the causal mask, windows not regarded; logits of the padded vocabulary; "
-     "no router; active experts; no recomputation",
+     "no router; active experts; no recomputation (2026-08; so do Megatron-Bridge and NeMo from "
+     "25.09)",
      false, count_megatron},
     {"maxtext", "maxtext", "MaxText",
      "attention halved for the causal mask (since 2025-07; before that full); router and active "
      "experts; no recomputation",
      false, count_maxtext},
     {"nemo", "nemo", "NeMo, formula of the model",
-     "attention halved for the causal mask; grouped keys; no recomputation; for dense gated models",
+     "attention halved for the causal mask; grouped keys; no recomputation; for dense gated models "
+     "(2026-08; NeMo's tables of 24.07 count full attention)",
      false, count_nemo},
     {"nemo-default", "nemo_default", "NeMo, transformer()",
-     "full attention; takes two matrices for each feed-forward, gated or not", false,
+     "full attention; takes two matrices for each feed-forward, gated or not (2026-08)", false,
      count_nemo_default},
     {"torchtitan", "torchtitan", "torchtitan",
      "6 for each active parameter but the embedding's (which is not taken off where it is tied), "
-     "full attention",
+     "full attention (2026-08)",
      false, count_torchtitan},
     {"olmo-core", "olmo_core", "OLMo-core",
-     "6 for each parameter of the layers and of the logits, full attention within windows", false,
-     count_olmo},
-    {"nanotron", "nanotron", "nanotron", "every matrix product, full attention", false, count_full},
-    {"deepspeed", "deepspeed", "DeepSpeed's profiler x 3",
-     "the measured forward times 3, full attention, real experts; no recomputation", false,
+     "6 for each parameter of the layers and of the logits, full attention within windows (2026-08)",
+     false, count_olmo},
+    {"nanotron", "nanotron", "nanotron", "every matrix product, full attention (2026-08)", false,
      count_full},
+    {"deepspeed", "deepspeed", "DeepSpeed's profiler x 3",
+     "the measured forward times 3, full attention, real experts; no recomputation (2026-08)",
+     false, count_full},
     {"palm", "palm", "PaLM, appendix B",
-     "6 for each parameter, embedding and all experts too; full attention", false, count_palm},
+     "6 for each parameter, embedding and all experts too; full attention (2022)", false,
+     count_palm},
     {"nanogpt", "nanogpt", "nanoGPT",
-     "as PaLM, without learned positions; divides by 312 TFLOP/s whatever the device", false,
-     count_nanogpt},
+     "as PaLM, without learned positions; divides by 312 TFLOP/s whatever the device (2026-08)",
+     false, count_nanogpt},
     {"llm-foundry", "llm_foundry", "llm-foundry",
-     "as PaLM, with the hidden size for heads by their size", false, count_llm_foundry},
+     "as PaLM, with the hidden size for heads by their size (2024-04)", false, count_llm_foundry},
     {"internevo", "internevo", "InternEvo",
      "takes as many keys as queries, and full attention; 4 passes instead of 3 with full "
-     "recomputation (not of the logits): then it is what the device computes",
+     "recomputation (not of the logits): then it is what the device computes (2026-08)",
      true, count_internevo},
     {"megatron-sc21", "megatron_sc21", "Megatron-LM, SC'21 paper",
      "4 passes, whether recomputed or not; feed-forwards of 4 hidden sizes, as many keys as "
-     "queries, full attention",
+     "queries, full attention (2021; BLOOM in 2022)",
      true, count_sc21},
     {"megatron-deepspeed", "megatron_deepspeed", "Megatron-DeepSpeed",
      "full attention; none of the keys' and values' products where more than 2 queries share a key "
-     "(an integer division); active experts in all layers; with recomputation what is computed "
-     "again, too",
+     "(an integer division); active experts of their own size in all layers, shared ones "
+     "not; with recomputation what is computed again, too (2026-08)",
      true, count_megatron_deepspeed},
     {"6n-active", "six_n_active", "6 x active parameters", "no attention; embedding too", false,
      count_six_active},

@@ -11,6 +11,36 @@ bool is_bare_model(const char *class_name)
            !strstr(class_name, "LMHeadModel");
 }
 
+/* Classifiers of decoders are a product of every token, though one token of a sample counts. */
+static bool read_classifier(struct architecture *architecture, struct config_keys *config)
+{
+    const char *name = config_class(config);
+    bool is_of_samples = name && strstr(name, "ForSequenceClassification");
+    bool is_of_tokens = name && strstr(name, "ForTokenClassification");
+    bool finds_answers = name && strstr(name, "ForQuestionAnswering");
+    int64_t labels = finds_answers ? 2 : config_labels(config);
+
+    if (!is_of_samples && !is_of_tokens && !finds_answers)
+        return false;
+    architecture->output_matrix = labels * architecture->hidden_size;
+    architecture->output_other = is_of_samples ? 0 : labels;
+    architecture->note = "its class has a classifier of each token instead of logits";
+    return true;
+}
+
+void read_output_layer(struct architecture *architecture, struct config_keys *config,
+                       bool is_tied_by_default)
+{
+    if (read_classifier(architecture, config))
+        return;
+    if (is_bare_model(config_class(config))) {
+        architecture->note = "its class has no output layer: no logits are counted";
+        return;
+    }
+    architecture->is_tied = config_flag_or(config, "tie_word_embeddings", is_tied_by_default);
+    architecture->output_matrix = architecture->vocabulary * architecture->hidden_size;
+}
+
 void read_decoder_sizes(struct architecture *architecture, struct config_keys *config,
                         bool is_tied_by_default)
 {
@@ -22,15 +52,9 @@ void read_decoder_sizes(struct architecture *architecture, struct config_keys *c
         config_size_or(config, "num_key_value_heads", architecture->heads, SIZE_MAX_HEADS);
     architecture->feed_size = config_size(config, "intermediate_size", SIZE_MAX_FEED);
     architecture->vocabulary = config_size(config, "vocab_size", SIZE_MAX_VOCABULARY);
-    architecture->is_tied = config_flag_or(config, "tie_word_embeddings", is_tied_by_default);
     architecture->token_embedding = architecture->vocabulary * architecture->hidden_size;
     architecture->final_norm = architecture->hidden_size;
-    architecture->output_matrix = architecture->token_embedding;
-    if (is_bare_model(config_class(config))) {
-        architecture->output_matrix = 0;
-        architecture->is_tied = false;
-        architecture->note = "its class has no output layer: no logits are counted";
-    }
+    read_output_layer(architecture, config, is_tied_by_default);
 }
 
 int64_t head_size_of(struct config_keys *config, const struct architecture *architecture)

@@ -4,6 +4,12 @@
 
 #include "architectures/architecture.h"
 
+/* What stands behind the layers, by the class: logits, which `is_tied_by_default` ties where
+ * tie_word_embeddings is missing; a classifier of each token; or nothing. Needs hidden_size and
+ * vocabulary. */
+void read_output_layer(struct architecture *architecture, struct config_keys *config,
+                       bool is_tied_by_default);
+
 /* Reads hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads (else as many as
  * heads), intermediate_size, vocab_size and the class: embedding, final norm and logits, which
  * `is_tied_by_default` ties where tie_word_embeddings is missing. */

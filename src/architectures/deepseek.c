@@ -1,4 +1,5 @@
-/* DeepSeek V2 and V3: latent attention (MLA), routed and shared experts, dense first layers. */
+/* DeepSeek V2, V3 and V3.2, and Kimi K2: latent attention (MLA), routed and shared experts, dense
+ * first layers. */
 #include "architectures/decoder_layers.h"
 
 #include <string.h>
@@ -33,6 +34,21 @@ static struct layer_kind latent_attention(const struct architecture *architectur
     return kind;
 }
 
+/* Sparse attention: an indexer scores all keys, and the best `index_topk` of them are attended. */
+static void read_indexer(struct layer_kind *kind, const struct architecture *architecture,
+                         struct config_keys *config)
+{
+    int64_t heads = config_size_or(config, "index_n_heads", 64, SIZE_MAX_HEADS);
+    int64_t size = config_size_or(config, "index_head_dim", 128, SIZE_MAX_HEAD);
+    int64_t query_rank = config_size(config, "q_lora_rank", SIZE_MAX_HIDDEN);
+
+    kind->window = config_size_or(config, "index_topk", 2048, INT32_MAX);
+    kind->index_heads = heads;
+    kind->index_size = size;
+    kind->mixer_matrix += query_rank * heads * size + architecture->hidden_size * (size + heads);
+    kind->mixer_other += 2 * size; /* the norm of keys, with biases */
+}
+
 static void read_deepseek(struct architecture *architecture, struct config_keys *config)
 {
     struct layer_kind kind;
@@ -43,8 +59,10 @@ static void read_deepseek(struct architecture *architecture, struct config_keys 
     read_decoder_sizes(architecture, config, false);
     architecture->is_gated = true;
     kind = latent_attention(architecture, config);
+    if (strcmp(architecture->model_type, "deepseek_v32") == 0)
+        read_indexer(&kind, architecture, config);
     dense = config_count_or(config, "first_k_dense_replace",
-                            strcmp(architecture->model_type, "deepseek_v3") == 0 ? 3 : 0,
+                            strncmp(architecture->model_type, "deepseek_v3", 11) == 0 ? 3 : 0,
                             architecture->layers);
     if (config_size_or(config, "moe_layer_freq", 1, SIZE_MAX_LAYERS) != 1)
         config_fail(config, "'moe_layer_freq' is not 1: this is not counted");
@@ -63,6 +81,7 @@ static void read_deepseek(struct architecture *architecture, struct config_keys 
         config_count_or(config, "num_nextn_predict_layers", 0, SIZE_MAX_LAYERS);
 }
 
-static const char *const deepseek_types[] = {"deepseek_v2", "deepseek_v3", NULL};
+static const char *const deepseek_types[] = {"deepseek_v2", "deepseek_v3", "deepseek_v32",
+                                             "kimi_k2", NULL};
 
 const struct model_family deepseek_family = {.model_types = deepseek_types, .read = read_deepseek};

@@ -20,14 +20,9 @@ static void read_gemma(struct architecture *architecture, struct config_keys *co
 {
     bool is_first = strcmp(architecture->model_type, "gemma") == 0;
     bool is_third = strncmp(architecture->model_type, "gemma3", 6) == 0;
-    const struct json_node *text = json_member(config->root, "text_config");
     struct layer_kind kind;
     int64_t sliding;
 
-    if (text && text->kind == JSON_OBJECT) {
-        config->root = text;
-        architecture->note = "only the model of text (text_config) is counted, not that of images";
-    }
     read_decoder_sizes(architecture, config, true);
     architecture->is_gated = true;
     kind = attention_layer(architecture, config_size(config, "head_dim", SIZE_MAX_HEAD));

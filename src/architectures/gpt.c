@@ -27,17 +27,11 @@ static void read_gpt2(struct architecture *architecture, struct config_keys *con
     architecture->feed_size =
         config_size_or(config, "n_inner", 4 * architecture->hidden_size, SIZE_MAX_FEED);
     architecture->vocabulary = config_size(config, "vocab_size", SIZE_MAX_VOCABULARY);
-    architecture->is_tied = config_flag_or(config, "tie_word_embeddings", true);
     architecture->token_embedding = architecture->vocabulary * architecture->hidden_size;
     architecture->position_embedding =
         config_size(config, "n_positions", SIZE_MAX_VOCABULARY) * architecture->hidden_size;
     architecture->final_norm = 2 * architecture->hidden_size;
-    architecture->output_matrix = architecture->token_embedding;
-    if (is_bare_model(config_class(config))) {
-        architecture->output_matrix = 0;
-        architecture->is_tied = false;
-        architecture->note = "its class has no output layer: no logits are counted";
-    }
+    read_output_layer(architecture, config, true);
     kind = gpt_layer(architecture, config);
     kind.mixer_other = qkv_biases(&kind) + architecture->hidden_size;
     architecture_add_layers(architecture, kind, architecture->layers);

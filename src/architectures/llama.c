@@ -1,7 +1,13 @@
-/* Dense decoders with gated feed-forwards: Llama, Mistral, Qwen 2 and 3. */
+/* Dense decoders with gated feed-forwards: Llama, Mistral, Qwen 2 and 3, Phi 3, OLMo 2, SmolLM 3.
+ */
 #include "architectures/decoder_layers.h"
 
 #include <string.h>
+
+static bool is_of(const struct architecture *architecture, const char *family)
+{
+    return strncmp(architecture->model_type, family, strlen(family)) == 0;
+}
 
 /* Qwen slides in the layers from max_window_layers on, where it slides at all. */
 static int64_t sliding_layers(const struct architecture *architecture, struct config_keys *config,
@@ -10,11 +16,13 @@ static int64_t sliding_layers(const struct architecture *architecture, struct co
     int64_t first;
 
     *window = 0;
-    if (strcmp(architecture->model_type, "mistral") == 0) {
-        *window = config_window(config, "sliding_window", 4096);
+    if (is_of(architecture, "mistral") || is_of(architecture, "ministral3") ||
+        is_of(architecture, "phi3")) {
+        *window =
+            config_window(config, "sliding_window", is_of(architecture, "mistral") ? 4096 : 0);
         return *window > 0 ? architecture->layers : 0;
     }
-    if (strcmp(architecture->model_type, "llama") == 0 ||
+    if (is_of(architecture, "llama") || is_of(architecture, "olmo2") ||
         !config_flag_or(config, "use_sliding_window", false))
         return 0;
     *window = config_window(config, "sliding_window", 4096);
@@ -25,27 +33,39 @@ static int64_t sliding_layers(const struct architecture *architecture, struct co
                                  first < architecture->layers ? architecture->layers - first : 0);
 }
 
+/* Biases of projections, and norms of queries and keys. */
+static void read_projections(struct layer_kind *kind, const struct architecture *architecture,
+                             struct config_keys *config)
+{
+    bool has_option = is_of(architecture, "llama") || is_of(architecture, "qwen3") ||
+                      is_of(architecture, "olmo2") || is_of(architecture, "smollm3");
+
+    if (is_of(architecture, "qwen2"))
+        kind->mixer_other = qkv_biases(kind);
+    else if (has_option && config_flag_or(config, "attention_bias", false))
+        kind->mixer_other = qkv_biases(kind) + architecture->hidden_size;
+    if (is_of(architecture, "qwen3")) /* of each head */
+        kind->mixer_other += 2 * kind->key_size;
+    if (is_of(architecture, "olmo2")) /* of all heads together */
+        kind->mixer_other += (kind->heads + kind->key_heads) * kind->key_size;
+}
+
 static void read_llama(struct architecture *architecture, struct config_keys *config)
 {
-    const char *type = architecture->model_type;
-    bool is_qwen3 = strcmp(type, "qwen3") == 0;
     struct layer_kind kind;
     int64_t sliding;
     int64_t window;
 
-    read_decoder_sizes(architecture, config, false);
+    read_decoder_sizes(architecture, config, is_of(architecture, "smollm3"));
     architecture->is_gated = true;
-    kind = attention_layer(architecture,
-                           is_qwen3 ? config_size_or(config, "head_dim", 128, SIZE_MAX_HEAD)
-                                    : head_size_of(config, architecture));
+    kind =
+        attention_layer(architecture, is_of(architecture, "qwen3")
+                                          ? config_size_or(config, "head_dim", 128, SIZE_MAX_HEAD)
+                                          : head_size_of(config, architecture));
     kind.feed_matrix = feed_forward_weights(architecture, architecture->feed_size);
-    if (strcmp(type, "qwen2") == 0)
-        kind.mixer_other = qkv_biases(&kind);
-    else if (strcmp(type, "mistral") != 0 && config_flag_or(config, "attention_bias", false))
-        kind.mixer_other = qkv_biases(&kind) + architecture->hidden_size;
-    if (is_qwen3)
-        kind.mixer_other += 2 * kind.key_size; /* norms of queries and keys */
-    if (strcmp(type, "llama") == 0 && config_flag_or(config, "mlp_bias", false))
+    read_projections(&kind, architecture, config);
+    if ((is_of(architecture, "llama") || is_of(architecture, "smollm3")) &&
+        config_flag_or(config, "mlp_bias", false))
         kind.feed_other = 2 * architecture->feed_size + architecture->hidden_size;
     sliding = sliding_layers(architecture, config, &window);
     architecture_add_layers(architecture, kind, architecture->layers - sliding);
@@ -53,6 +73,9 @@ static void read_llama(struct architecture *architecture, struct config_keys *co
     architecture_add_layers(architecture, kind, sliding);
 }
 
-static const char *const llama_types[] = {"llama", "mistral", "qwen2", "qwen3", NULL};
+static const char *const llama_types[] = {
+    "llama",         "mistral",    "ministral3",      "qwen2", "qwen2_vl",
+    "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text", "qwen3", "qwen3_vl_text",
+    "phi3",          "olmo2",      "smollm3",         NULL};
 
 const struct model_family llama_family = {.model_types = llama_types, .read = read_llama};

@@ -69,15 +69,9 @@ static void read_mamba(struct architecture *architecture, struct config_keys *co
     architecture->hidden_size = hidden;
     architecture->layers = config_size(config, "num_hidden_layers", SIZE_MAX_LAYERS);
     architecture->vocabulary = config_size(config, "vocab_size", SIZE_MAX_VOCABULARY);
-    architecture->is_tied = config_flag_or(config, "tie_word_embeddings", !is_second);
     architecture->token_embedding = architecture->vocabulary * hidden;
     architecture->final_norm = hidden;
-    architecture->output_matrix = architecture->token_embedding;
-    if (is_bare_model(config_class(config))) {
-        architecture->output_matrix = 0;
-        architecture->is_tied = false;
-        architecture->note = "its class has no output layer: no logits are counted";
-    }
+    read_output_layer(architecture, config, !is_second);
     architecture_add_layers(architecture,
                             is_second ? mamba2_layer(config, hidden, inner)
                                       : mamba1_layer(config, hidden, inner),

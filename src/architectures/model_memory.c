@@ -45,16 +45,16 @@ bool model_layout_check(const struct architecture *architecture, const struct mo
 static int64_t layer_parameters(const struct layer_kind *kind)
 {
     return kind->mixer_matrix + kind->mixer_other + kind->convolution_weights + kind->feed_matrix +
-           kind->feed_other + kind->shared_matrix + kind->router_matrix + kind->norms +
-           kind->experts * kind->expert_matrix;
+           kind->feed_other + kind->shared_matrix + kind->router_matrix + kind->router_other +
+           kind->norms + kind->experts * (kind->expert_matrix + kind->expert_other);
 }
 
 static void add_layers(struct stage_parameters *stage, const struct layer_kind *kind, int64_t count)
 {
     stage->matrices += count * (kind->mixer_matrix + kind->feed_matrix + kind->shared_matrix);
-    stage->experts += count * kind->experts * kind->expert_matrix;
+    stage->experts += count * kind->experts * (kind->expert_matrix + kind->expert_other);
     stage->others += count * (kind->mixer_other + kind->convolution_weights + kind->feed_other +
-                              kind->router_matrix + kind->norms);
+                              kind->router_matrix + kind->router_other + kind->norms);
 }
 
 /* The heaviest layers first, as many as a stage has at most. */

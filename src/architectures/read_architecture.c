@@ -45,7 +45,7 @@ void list_model_types(char *text, size_t size)
 
 static bool no_such_type(const char *where, const char *model_type, struct error *error)
 {
-    char known[512];
+    char known[1024];
 
     list_model_types(known, sizeof known);
     if (!model_type)
@@ -75,12 +75,52 @@ static const struct json_node *config_in(const struct json_node *root, const cha
     return NULL;
 }
 
+/* The model of text inside a model of images and text; its type where the file leaves it out. */
+static const struct json_node *text_config_in(const struct json_node *config,
+                                              const char **model_type)
+{
+    static const char *const keys[] = {"text_config", "llm_config", "language_config"};
+    static const char *const types[][2] = {
+        {"gemma3", "gemma3_text"},
+        {"gemma3n", "gemma3n_text"},
+        {"llama4", "llama4_text"},
+        {"mistral3", "mistral"},
+        {"qwen2_vl", "qwen2_vl_text"},
+        {"qwen2_5_vl", "qwen2_5_vl_text"},
+        {"qwen3_vl", "qwen3_vl_text"},
+        {"qwen3_vl_moe", "qwen3_vl_moe_text"},
+        {"llava", "llama"},
+        {"llava_next", "llama"},
+        {"paligemma", "gemma"},
+        {"idefics3", "llama"},
+        {"kimi_k25", "kimi_k2"},
+        {"internvl", "qwen2"},
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const struct json_node *text = json_member(config, keys[i]);
+        const char *type;
+
+        if (!text || text->kind != JSON_OBJECT)
+            continue;
+        type = json_text_of(text, "model_type", NULL);
+        for (size_t j = 0; !type && j < sizeof types / sizeof types[0]; j++)
+            if (strcmp(types[j][0], *model_type) == 0)
+                type = types[j][1];
+        if (type)
+            *model_type = type;
+        return text;
+    }
+    return NULL;
+}
+
 bool architecture_from_config(struct architecture *architecture, const struct json_node *config,
                               const char *where, struct error *error)
 {
     struct architecture read = {0};
-    struct config_keys keys = {.root = config, .path = where, .error = error};
+    struct config_keys keys = {.root = config, .whole = config, .path = where, .error = error};
     const char *model_type = json_text_of(config, "model_type", NULL);
+    const struct json_node *text = model_type ? text_config_in(config, &model_type) : NULL;
     const struct model_family *family =
         model_type ? find_family(model_type, &read.model_type) : NULL;
 
@@ -90,9 +130,14 @@ bool architecture_from_config(struct architecture *architecture, const struct js
     if (!family)
         return no_such_type(where, model_type, error);
     keys.model_type = read.model_type;
+    keys.is_nested = text != NULL;
+    keys.root = text ? text : config;
     family->read(&read, &keys);
     if (keys.has_failed)
         return false;
+    read.has_defaults = keys.has_defaults;
+    if (text)
+        read.note = "only the model of text (text_config) is counted, not that of images";
     *architecture = read;
     return true;
 }

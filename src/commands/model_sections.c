@@ -76,6 +76,9 @@ static void add_sizes(struct results *results, struct section *section,
     add(results, section, "model_type", "model type", value_text(architecture->model_type));
     if (architecture->note)
         add(results, section, "note", "note", value_text(architecture->note));
+    if (architecture->has_defaults)
+        add(results, section, "defaults", "left out of the file",
+            value_text("taken from the defaults of its class in transformers"));
     add(results, section, "layers", "layers", value_count(architecture->layers));
     add(results, section, "hidden_size", "hidden size", value_count(architecture->hidden_size));
 }
