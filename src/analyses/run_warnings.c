@@ -212,6 +212,37 @@ static bool is_cut_before_kernels(const struct trace *trace, const struct record
     return recorded->kinds[EVENT_RUNTIME_CALL] > 0;
 }
 
+/* Ascend's trace_view.json has its device as a process of that name, whose threads are streams, and
+ * no category says so. */
+static bool warn_of_ascend(struct results *results, struct section *section,
+                           const struct trace *trace)
+{
+    const char *stream = NULL;
+    int64_t tasks = 0;
+
+    for (uint32_t i = 0; i < trace->track_count; i++) {
+        const struct track *track = &trace->tracks[i];
+
+        if (strcmp(trace_text(trace, track->process_name), "Ascend Hardware") != 0 ||
+            track->event_count == 0)
+            continue;
+        tasks += track->event_count;
+        if (!stream)
+            stream = trace_text(trace, track->thread_name ? track->thread_name : track->thread);
+    }
+    if (tasks == 0)
+        return false;
+    section_add_warning(
+        results, section,
+        results_format(results,
+                       "a trace of Ascend's profiler: its device ran %" PRId64
+                       " tasks (the first on %s), and they are not read",
+                       tasks, stream),
+        "what is printed is of the host's threads alone, and nothing of it is the device's",
+        "for the device's time see kernel_details.csv and step_trace_time.csv beside the trace");
+    return true;
+}
+
 static void note_missing_device(struct results *results, struct section *section,
                                 const struct trace *trace, const struct recorded *recorded)
 {
@@ -245,7 +276,7 @@ void add_missing_findings(struct results *results, struct section *section,
     struct recorded recorded = look_at_events(input->trace, input->ledger);
     const struct recorder_words *words = recorder_words_for(input->trace);
 
-    if (input->trace->device_count == 0)
+    if (input->trace->device_count == 0 && !warn_of_ascend(results, section, input->trace))
         note_missing_device(results, section, input->trace, &recorded);
     if (input->trace->device_count > 0 && recorded.kinds[EVENT_OPERATOR] == 0)
         section_add_note(results, section, "no operators: what launched the kernels is not known",
