@@ -133,6 +133,23 @@ static unsigned cpu_class(const struct trace *trace, const struct event *event, 
     return class;
 }
 
+/* A range that is called like a collective and holds other operators is of the program. */
+static bool holds_operators(const struct trace *trace, uint32_t thread, uint32_t range)
+{
+    const struct track *track = &trace->tracks[thread];
+    int64_t end_ns = event_end_ns(&trace->host[track->first_event + range]);
+
+    for (uint32_t i = range + 1; i < track->event_count; i++) {
+        const struct event *event = &trace->host[track->first_event + i];
+
+        if (event->start_ns >= end_ns)
+            break;
+        if (event->kind == EVENT_OPERATOR)
+            return operator_class(trace_text(trace, event->name)) != KERNEL_COMMUNICATION;
+    }
+    return false;
+}
+
 static void cut_thread(const struct trace *trace, uint32_t thread,
                        const struct optimizer_time *optimizer, struct stretches *stretches)
 {
@@ -148,6 +165,9 @@ static void cut_thread(const struct trace *trace, uint32_t thread,
         if (open.depth)
             inside = open.class[open.depth - 1];
         class = cpu_class(trace, event, inside);
+        if (event->kind == EVENT_ANNOTATION && class == KERNEL_COMMUNICATION &&
+            holds_operators(trace, thread, i))
+            continue;
         if (class == NO_WORK || open.depth == OPEN_OPERATORS_MAX)
             continue;
         if (class < KERNEL_COMMUNICATION && !kernel_class_is_matrix((enum kernel_class) class) &&

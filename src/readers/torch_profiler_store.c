@@ -95,7 +95,13 @@ static uint32_t field_string(struct torch_store *store, const struct torch_event
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* Bits of torch_store.name_facts. */
-enum { NAME_IS_LOOKED_AT = 1, NAME_IS_STEP = 2, NAME_IS_HIP = 4 };
+enum {
+    NAME_IS_LOOKED_AT = 1,
+    NAME_IS_STEP = 2,
+    NAME_IS_HIP = 4,
+    NAME_IS_DMA = 8,
+    NAME_IS_WAIT = 16
+};
 
 static bool is_clean(const char *text, size_t length)
 {
@@ -127,6 +133,10 @@ static uint8_t look_at_name(struct torch_store *store, uint32_t name)
         facts |= NAME_IS_STEP;
     if (strncmp(text, "hip", 3) == 0)
         facts |= NAME_IS_HIP;
+    if (strcmp(text, "dma_request") == 0)
+        facts |= NAME_IS_DMA;
+    if (strcmp(text, "event_wait") == 0 || strcmp(text, "event_record") == 0)
+        facts |= NAME_IS_WAIT;
     if (!is_clean(text, length))
         store->builder->read.replaced_names++;
     store->name_facts[name] = facts;
@@ -308,6 +318,11 @@ static struct event event_of(struct torch_store *store, const struct torch_event
         store->builder->read.device_step_copies++;
     if (facts & NAME_IS_HIP && kind == EVENT_RUNTIME_CALL)
         store->builder->facts.is_rocm = 1;
+    /* MTIA has one category for all that its processors do */
+    if (facts & NAME_IS_DMA && kind == EVENT_KERNEL)
+        event.kind = EVENT_MEMCPY;
+    if (facts & NAME_IS_WAIT && kind == EVENT_KERNEL)
+        event.kind = EVENT_DEVICE_SYNC;
     event.track = track_of(store, text, kind);
     event.correlation = number_or(text, id, NO_ID);
     event.external_id = number_or(text, ARG_EXTERNAL_ID, NO_ID);

@@ -306,6 +306,26 @@ static void without_a_device_the_threads_in_operators_are_the_device(void **stat
     made_trace_clear(&test.made);
 }
 
+/* "hccl:all_reduce" around the operators of a step is a range of the program. */
+static void a_range_around_operators_is_no_collective(void **state)
+{
+    struct made_trace made;
+    uint32_t thread;
+
+    (void)state;
+    made_trace_init(&made);
+    thread = made_thread(&made, "1");
+    made_host_event(&made, thread, EVENT_ANNOTATION, (struct made_event){"ProfilerStep#1", 0, 100});
+    made_host_event(&made, thread, EVENT_ANNOTATION, (struct made_event){"nccl:all_reduce", 0, 60});
+    made_host_event(&made, thread, EVENT_OPERATOR, (struct made_event){"aten::mm", 10, 50});
+    made_host_event(&made, thread, EVENT_ANNOTATION,
+                    (struct made_event){"nccl:all_reduce", 70, 90});
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(made.ledger.steps[0].account_ns[ACCOUNT_MATRIX], 40);
+    assert_int_equal(made.ledger.steps[0].account_ns[ACCOUNT_COMMUNICATION], 20);
+    made_trace_clear(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +338,7 @@ int main(void)
         cmocka_unit_test(a_copy_launched_while_data_is_loaded_is_input_data),
         cmocka_unit_test(an_unlinked_kernel_keeps_its_time_and_the_step_explains_the_gap),
         cmocka_unit_test(without_a_device_the_threads_in_operators_are_the_device),
+        cmocka_unit_test(a_range_around_operators_is_no_collective),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,7 @@ static void categories_of_all_generations_are_known(void **state)
     assert_int_equal(kind_of("overhead"), EVENT_OVERHEAD);
     assert_int_equal(kind_of("kernel"), EVENT_KERNEL);
     assert_int_equal(kind_of("Kernel"), EVENT_KERNEL);
+    assert_int_equal(kind_of("mtia_ccp_events"), EVENT_KERNEL);
     assert_int_equal(kind_of("gpu_memcpy"), EVENT_MEMCPY);
     assert_int_equal(kind_of("Memset"), EVENT_MEMSET);
     assert_int_equal(kind_of("gpu_user_annotation"), EVENT_DEVICE_ANNOTATION);
@@ -405,6 +406,27 @@ static void a_bare_array_is_a_trace(void **state)
     assert_false(trace.read.is_truncated);
 }
 
+/* One category for all that an MTIA's processors do. */
+static void work_of_an_mtia_is_work_of_a_device(void **state)
+{
+    SCOPED(trace) trace = {0};
+
+    (void)state;
+    read_events(
+        &trace,
+        "{\"ph\": \"X\", \"cat\": \"mtia_ccp_events\", \"name\": \"fc-dtype_Float\", \"pid\": 9, "
+        "\"tid\": 4, \"ts\": 5, \"dur\": 3},"
+        "{\"ph\": \"X\", \"cat\": \"mtia_ccp_events\", \"name\": \"dma_request\", \"pid\": 9, "
+        "\"tid\": 4, \"ts\": 9, \"dur\": 3},"
+        "{\"ph\": \"X\", \"cat\": \"mtia_ccp_events\", \"name\": \"event_wait\", \"pid\": 9, "
+        "\"tid\": 4, \"ts\": 13, \"dur\": 3}");
+    assert_int_equal(trace.device_count, 2);
+    assert_int_equal(trace.device[0].kind, EVENT_KERNEL);
+    assert_int_equal(trace.device[1].kind, EVENT_MEMCPY);
+    assert_int_equal(trace.device_note_count, 1);
+    assert_int_equal(trace.tracks[trace.device[0].track].device, 9);
+}
+
 static void a_byte_order_mark_is_skipped(void **state)
 {
     const char text[] = "\xef\xbb\xbf[{\"ph\":\"X\",\"ts\":1,\"dur\":1}]";
@@ -571,6 +593,7 @@ int main(void)
         cmocka_unit_test(the_header_says_what_the_run_was),
         cmocka_unit_test(a_bad_header_does_not_cost_the_events),
         cmocka_unit_test(a_bare_array_is_a_trace),
+        cmocka_unit_test(work_of_an_mtia_is_work_of_a_device),
         cmocka_unit_test(a_byte_order_mark_is_skipped),
         cmocka_unit_test(what_is_no_trace_is_refused),
         cmocka_unit_test(cut_anywhere_all_complete_events_are_there),
