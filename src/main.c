@@ -1,4 +1,5 @@
 /* flopledger: finds the command in its table and runs it; the only place that prints an error. */
+#include "base/display_text.h"
 #include "base/memory_limit.h"
 #include "base/output_file.h"
 #include "base/terminal.h"
@@ -96,6 +97,6 @@ int main(int argc, char **argv)
         is_done = false;
     if (is_done)
         return 0;
-    fprintf(stderr, "flopledger: %s\n", error.message);
+    fprintf(stderr, "flopledger: %s\n", show_text(error.message).text);
     return (int)error.class;
 }

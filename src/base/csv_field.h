@@ -4,7 +4,9 @@
 
 #include <stdio.h>
 
-/* The text as one field: in quotes where it holds a comma, a quote or a line end. */
+/* The text as one field: in quotes where it holds a comma, a quote or a line end; behind a ' where
+ * a spreadsheet would take it for a formula (it begins with = + - @ and is no number); with \x1b
+ * for control characters. */
 void csv_write_text(FILE *output, const char *text);
 
 #endif

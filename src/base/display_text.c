@@ -1,6 +1,7 @@
 /* Text from a trace made fit for a terminal. */
 #include "base/display_text.h"
 
+#include "base/terminal.h"
 #include "base/utf8.h"
 
 #include <stdint.h>
@@ -8,17 +9,9 @@
 #include <string.h>
 
 /* A longer name is only cut in its middle: taking it apart would take too long. */
-enum { CPP_NAME_MAX = 8192 };
+enum { CPP_NAME_MAX = 8192, ESCAPED_BYTES_MAX = 12 };
 
-/* Characters that change the order or shape of a line without being seen. */
-static bool is_invisible_control(uint32_t code)
-{
-    return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-           (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF ||
-           (code >= 0xFFF9 && code <= 0xFFFB);
-}
-
-/* Writes what stands for the character; at most 8 bytes. */
+/* Writes what stands for the character; at most ESCAPED_BYTES_MAX. */
 static int escape(char *output, const char *bytes, struct utf8_character c, bool use_unicode)
 {
     if (!c.is_valid)
@@ -27,10 +20,8 @@ static int escape(char *output, const char *bytes, struct utf8_character c, bool
         return sprintf(output, "\\n");
     if (c.code == '\t')
         return sprintf(output, "\\t");
-    if (c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0))
-        return sprintf(output, "\\x%02x", (unsigned)c.code);
-    if (is_invisible_control(c.code))
-        return sprintf(output, "\\u%04x", (unsigned)c.code);
+    if (utf8_is_control(c.code))
+        return sprintf(output, c.code < 0xA0 ? "\\x%02x" : "\\u%04x", (unsigned)c.code);
     if (c.code >= 0x80 && !use_unicode)
         return sprintf(output, "?");
     memcpy(output, bytes, c.length);
@@ -52,6 +43,23 @@ const char *display_text(struct arena *arena, const char *text, bool use_unicode
     }
     copy[used] = '\0';
     return copy;
+}
+
+struct shown_text show_text(const char *text)
+{
+    struct shown_text shown;
+    const char *end = text + strlen(text);
+    bool use_unicode = locale_is_utf8();
+    size_t used = 0;
+
+    while (text < end && used + ESCAPED_BYTES_MAX + sizeof "..." < sizeof shown.text) {
+        struct utf8_character c = utf8_decode(text, (size_t)(end - text));
+
+        used += (size_t)escape(shown.text + used, text, c, use_unicode);
+        text += c.length;
+    }
+    strcpy(shown.text + used, text < end ? "..." : "");
+    return shown;
 }
 
 int display_columns(const char *text)

@@ -12,6 +12,15 @@
  * `use_unicode` all else that is not ASCII a '?'. */
 const char *display_text(struct arena *arena, const char *text, bool use_unicode);
 
+/* Text that may be of a file, or the name of one, for a line of words on a terminal. */
+struct shown_text {
+    char text[2200];
+};
+
+/* The same for a line that printf writes, as the locale allows: cut where it is too long for any
+ * line, "..." behind it. */
+struct shown_text show_text(const char *text);
+
 /* Columns of a terminal that the text, made by display_text, takes. */
 int display_columns(const char *text);
 

@@ -37,7 +37,7 @@ static void write_string(struct json_writer *writer, const char *text)
             fputs("\\n", output);
         else if (c.code == '\t')
             fputs("\\t", output);
-        else if (c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0) ||
+        else if ((utf8_is_control(c.code) && c.code <= 0xFFFF) ||
                  (writer->is_in_markup && (c.code == '<' || c.code == '>' || c.code == '&')))
             fprintf(output, "\\u%04x", (unsigned)c.code);
         else

@@ -2,6 +2,7 @@
  * it; the one that finds the next picture due draws it. */
 #include "base/progress.h"
 
+#include "base/display_text.h"
 #include "base/format.h"
 #include "base/out_of_memory.h"
 #include "base/terminal.h"
@@ -92,7 +93,8 @@ void progress_title(struct progress *progress, const char *title)
     if (!progress)
         return;
     pthread_mutex_lock(&progress->drawing);
-    snprintf(progress->title, sizeof progress->title, "%s", title);
+    snprintf(progress->title, sizeof progress->title, "%.*s", (int)sizeof progress->title - 1,
+             show_text(title).text);
     pthread_mutex_unlock(&progress->drawing);
 }
 

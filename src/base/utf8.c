@@ -81,6 +81,17 @@ static bool is_in(uint32_t code, const struct code_range *ranges, size_t count)
     return false;
 }
 
+bool utf8_is_control(uint32_t code)
+{
+    static const struct code_range controls[] = {
+        {0x0000, 0x001F}, {0x007F, 0x009F}, {0x061C, 0x061C}, {0x200B, 0x200F},   {0x2028, 0x202E},
+        {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
+    };
+
+    return code < 0x80 ? code < 0x20 || code == 0x7F
+                       : is_in(code, controls, sizeof controls / sizeof controls[0]);
+}
+
 int utf8_columns(uint32_t code)
 {
     static const struct code_range combining[] = {

@@ -22,6 +22,10 @@ struct utf8_character utf8_decode(const char *text, size_t length);
  * else a copy in `arena`. */
 const char *utf8_repaired(struct arena *arena, const char *text);
 
+/* Does the character move the cursor, or change a line's order or shape, without being seen: C0,
+ * C1, marks of direction, characters without width? */
+bool utf8_is_control(uint32_t code);
+
 /* Columns of a terminal the character takes: 0 (combining), 1 or 2 (CJK, emoji). */
 int utf8_columns(uint32_t code);
 

@@ -1,6 +1,7 @@
 /* Writes results for another program. */
 #include "commands/exported_results.h"
 
+#include "base/display_text.h"
 #include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "base/output_folder.h"
@@ -46,7 +47,7 @@ static bool write_folder(const struct output_place *place, const struct export_f
     count = folder.count;
     if (!output_folder_close(&folder, error))
         return false;
-    (void)printf("%zu file%s in %s\n", count, count == 1 ? "" : "s", place->path);
+    (void)printf("%zu file%s in %s\n", count, count == 1 ? "" : "s", show_text(place->path).text);
     return true;
 }
 

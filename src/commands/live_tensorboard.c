@@ -1,6 +1,7 @@
 /* `flopledger run --tensorboard FOLDER`: event files that grow while a program is recorded. */
 #include "commands/live_tensorboard.h"
 
+#include "base/display_text.h"
 #include "base/folders.h"
 #include "base/invariant.h"
 #include "base/out_of_memory.h"
@@ -410,7 +411,8 @@ void live_tensorboard_finish(struct live_tensorboard *live)
         }
     }
     if (live->error.class != ERROR_NONE)
-        (void)fprintf(stderr, "flopledger: for TensorBoard: %s\n", live->error.message);
+        (void)fprintf(stderr, "flopledger: for TensorBoard: %s\n",
+                      show_text(live->error.message).text);
     for (size_t i = 0; i < live->file_count; i++) {
         step_reader_clear(&live->files[i].reader);
         free(live->files[i].path);

@@ -1,6 +1,7 @@
 /* `flopledger memory --format internevo`: the files of InternEvo's SimpleMemoryProfiler. */
 #include "commands/memory_internevo.h"
 
+#include "base/display_text.h"
 #include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "base/output_folder.h"
@@ -104,7 +105,7 @@ bool write_internevo_folders(char **paths, int count, const struct memory_settin
     results_init(&results);
     read_files(&outcome, &results, &files, &reading);
     for (size_t i = 0; i < results.rank_count; i++)
-        (void)printf("%s\n", results.ranks[i].file);
+        (void)printf("%s\n", show_text(results.ranks[i].file).text);
     if (outcome.used_count == 0) {
         *error = outcome.first_error;
         return false;

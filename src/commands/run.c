@@ -1,5 +1,6 @@
 /* `flopledger run -- COMMAND`: records a training program without any change to it. */
 #include "base/attributes.h"
+#include "base/display_text.h"
 #include "base/out_of_memory.h"
 #include "commands/capture_run.h"
 #include "commands/command.h"
@@ -283,7 +284,7 @@ static bool conclude(struct arena *arena, const struct run_settings *settings, c
     list_capture(&content, arena, capture);
     if (content.rank_count == 0 && has_step_records(capture))
         fprintf(stderr, "flopledger: no window was recorded; the record of its steps is in %s\n",
-                capture);
+                show_text(capture).text);
     else if (content.rank_count == 0)
         fprintf(
             stderr,
@@ -293,7 +294,7 @@ static bool conclude(struct arena *arena, const struct run_settings *settings, c
         fprintf(stderr, "flopledger: %s %s\n",
                 content.trace_count > 0 ? "recorded in"
                                         : "no step was recorded; what is known is in",
-                capture);
+                show_text(capture).text);
     remove_empty_capture(capture);
     if (content.trace_count > 0 && settings->shows_report)
         is_shown = show_reports(arena, settings, &content, error);
@@ -352,7 +353,7 @@ static bool run_run(int count, char **arguments, struct error *error)
     if (settings.is_enabled)
         return record(&arena, &settings, command, error);
     fprintf(stderr, "flopledger: '%s' says \"enabled\": false: nothing is recorded\n",
-            settings.config);
+            show_text(settings.config).text);
     if (!run_program(command, &status, error))
         return false;
     return status == 0 || error_set(error, (enum error_class)status,

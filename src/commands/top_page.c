@@ -330,9 +330,9 @@ static void write_job(FILE *output, const struct top_view *view)
         first = view->records->records[i]->is_newest ? view->records->records[i] : NULL;
     if (!first)
         return;
-    fprintf(output, "%s", view->records->capture);
+    fprintf(output, "%s", show_text(view->records->capture).text);
     if (first->progress.reader.header.job[0])
-        fprintf(output, ", job %s", first->progress.reader.header.job);
+        fprintf(output, ", job %s", show_text(first->progress.reader.header.job).text);
     fprintf(output, "\n");
     write_so_far(output, &so_far, first);
     write_parts(output, &first->progress);

@@ -1,4 +1,5 @@
 /* `flopledger trace PID|CAPTURE`: has a running program record a window now. */
+#include "base/display_text.h"
 #include "base/json_tree.h"
 #include "base/json_writer.h"
 #include "base/out_of_memory.h"
@@ -305,12 +306,12 @@ static bool tell(const struct trace_request *request, struct error *error)
         const struct traced_rank *rank = &request->ranks[i];
 
         if (rank->state == RANK_RECORDED)
-            printf("  %s\n", rank->text);
+            printf("  %s\n", show_text(rank->text).text);
         else if (!failed)
             failed = rank;
     }
     if (recorded > 0)
-        printf("to see it: flopledger report %s\n", request->capture);
+        printf("to see it: flopledger report %s\n", show_text(request->capture).text);
     if (!failed)
         return true;
     return error_set(error, recorded > 0 ? ERROR_PARTIAL : ERROR_FAILURE,
@@ -338,7 +339,7 @@ static bool run_trace(int count, char **arguments, struct error *error)
     fprintf(stderr,
             "flopledger: asked %zu rank%s of '%s' for steps %" PRId64 " to %" PRId64
             "; step %" PRId64 " has ended\n",
-            request.rank_count, request.rank_count == 1 ? "" : "s", request.capture,
+            request.rank_count, request.rank_count == 1 ? "" : "s", show_text(request.capture).text,
             request.first_step, request.last_step, request.ranks[0].record->progress.step);
     await_answers(&request, &settings);
     return tell(&request, error);

@@ -1,6 +1,6 @@
 /* Prometheus' text format: one block a metric, a line a rank. */
 #include "base/exact_real.h"
-#include "base/utf8.h"
+#include "base/metric_label.h"
 #include "exports/export_format.h"
 #include "exports/step_scalars.h"
 #include "results/find_results.h"
@@ -48,20 +48,9 @@ struct label {
 
 static void write_label(FILE *output, const char *name, const char *value)
 {
-    struct arena arena = {0};
-    const char *text = utf8_repaired(&arena, value);
-
     (void)fprintf(output, "%s=\"", name);
-    for (; *text; text++) {
-        if (*text == '\n')
-            (void)fputs("\\n", output);
-        else if (*text == '"' || *text == '\\')
-            (void)fprintf(output, "\\%c", *text);
-        else
-            (void)fputc(*text, output);
-    }
+    metric_write_text(output, value);
     (void)fputc('"', output);
-    arena_clear(&arena);
 }
 
 /* Another trace is of this rank, too, or none tells its rank: only the file tells them apart. */

@@ -1,24 +1,14 @@
 /* Live numbers in the text formats of Prometheus. */
 #include "live/metrics_text.h"
 
+#include "base/metric_label.h"
+
 #include <math.h>
 #include <string.h>
 
 const char openmetrics_content_type[] =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const char prometheus_content_type[] = "text/plain; version=0.0.4; charset=utf-8";
-
-static void write_escaped(FILE *output, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '\n')
-            fputs("\\n", output);
-        else if (*text == '"' || *text == '\\')
-            fprintf(output, "\\%c", *text);
-        else
-            fputc(*text, output);
-    }
-}
 
 static void write_value(FILE *output, double value)
 {
@@ -37,7 +27,7 @@ static void write_sample(FILE *output, const struct live_sample *sample)
         fputs("_total", output);
     for (int i = 0; i < LIVE_LABELS_MAX && sample->labels[i].name; i++) {
         fprintf(output, "%s%s=\"", i == 0 ? "{" : ",", sample->labels[i].name);
-        write_escaped(output, sample->labels[i].value);
+        metric_write_text(output, sample->labels[i].value);
         fputc('"', output);
     }
     fputs(sample->labels[0].name ? "} " : " ", output);
@@ -54,7 +44,7 @@ static void write_family(FILE *output, const struct live_samples *samples, size_
 
     fprintf(output, "# TYPE %s%s %s\n", family->name, ending, is_counter ? "counter" : "gauge");
     fprintf(output, "# HELP %s%s ", family->name, ending);
-    write_escaped(output, family->help);
+    metric_write_text(output, family->help);
     fputc('\n', output);
     for (size_t i = first; i < samples->count; i++) {
         if (samples->samples[i].family == family)

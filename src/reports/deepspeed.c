@@ -3,6 +3,7 @@
  * What differs: the deepest level is in the aggregated profile too, the parameters of the model are
  * counted without an engine, and the backward is what was measured, not a multiple of the forward.
  */
+#include "base/display_text.h"
 #include "base/invariant.h"
 #include "reports/deepspeed_numbers.h"
 #include "reports/deepspeed_rows.h"
@@ -208,7 +209,7 @@ static void write_top(FILE *output, const char *title, const struct top_list *li
     for (size_t i = 0; i < count && i < list->top; i++) {
         const struct class_sum *sum = &list->sums[i];
 
-        (void)fprintf(output, "%s'%s': '%s'", i ? ", " : "", sum->name,
+        (void)fprintf(output, "%s'%s': '%s'", i ? ", " : "", show_text(sum->name).text,
                       sum->is_known ? aggregate_text(sum->value, what).text : "not known");
     }
     (void)fputs("}\n", output);
@@ -293,8 +294,8 @@ static void write_module(FILE *output, const struct deepspeed_row *row, bool has
 
     (void)fprintf(output, "%*s", indent, "");
     if (row->depth > 0)
-        (void)fprintf(output, "(%s): ", row->name);
-    (void)fprintf(output, "%s(", row->class_name);
+        (void)fprintf(output, "(%s): ", show_text(row->name).text);
+    (void)fprintf(output, "%s(", show_text(row->class_name).text);
     if (!is_list)
         write_inside(output, row, indent + 2, is_one_line, all);
     (void)fputs(is_one_line ? ")\n" : "\n", output);

@@ -169,11 +169,25 @@ def as_text(cell: Any) -> str:
     return "" if cell is None else str(cell)
 
 
+CONTROL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+
+
+def escaped(text: str) -> str:
+    """As docs/formats/export-csv.md says: no formulas, no control characters."""
+    if re.match(r"[=@\t\r]|[-+](?!(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$)", text):
+        text = "'" + text
+    return CONTROL.sub(
+        lambda c: f"\\x{ord(c[0]):02x}" if c[0] < "\xa0" else f"\\u{ord(c[0]):04x}", text
+    )
+
+
 def is_same_text(cell: Any, text: str) -> bool:
     """A cell of the JSON, and what the CSV says."""
     if isinstance(cell, (int, float)) and not isinstance(cell, bool):
         return text != "" and json.loads(text) == cell  # not float(): it would round integers
-    return as_text(cell) == text
+    return escaped(as_text(cell)) == text
 
 
 def sorted_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
