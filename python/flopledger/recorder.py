@@ -37,6 +37,17 @@ POLL_NS = 1_000_000_000  # how often what is not of each step is looked at: memo
 WORTH_NOTING_NS = 100_000  # work of our own between two steps
 
 
+def end_without_destructors() -> None:
+    """Ends this process, once Python has ended, without those of C++: torch's profiler would wait for ever for its threads,
+    which were lost in the fork. A child that multiprocessing makes ends so, too."""
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "on_exit"):  # of glibc: hands the exit status on
+        libc.on_exit(ctypes.cast(getattr(libc, "_exit"), ctypes.c_void_p), None)
+        atexit.register(libc.fflush, None)
+
+
 class Recorder:
     """One in a process. A step is numbered from 1 and ends with an optimizer's step (step_finder.py).
 
@@ -114,13 +125,20 @@ class Recorder:
         parent.release_program()
         parent.record.forget()
         cls.current = None
-        guarded(cls.restart)()
+        guarded(cls.restart)(has_profiled=parent.session is not None or bool(parent.recorded))
 
     @classmethod
-    def restart(cls) -> None:
+    def restart(cls, has_profiled: bool) -> None:
+        """A profiler that has run before the fork has lost its threads: the child must not use it again."""
         module = sys.modules.get("torch.optim.optimizer")
-        if module is not None:
-            cls.current = cls(read_settings(), module)
+        if module is None:
+            return
+        cls.current = cls(read_settings(), module)
+        if has_profiled:
+            cls.current.window = None
+            cls.current.no_more_windows = True
+            cls.current.plan_next_work()
+            end_without_destructors()
 
     def turn_off(self) -> None:
         """After an error of ours: leaves the program as if we had never been here."""

@@ -71,6 +71,24 @@ bool recorded_attempt_look(struct recorded_attempt *attempt, const char *path, s
     return true;
 }
 
+void recorded_attempt_measure(struct recorded_attempt *attempt)
+{
+    SCOPED(step_reader) reader = {0};
+    struct error error = {0};
+    struct step_entry entry;
+
+    attempt->steps = 0;
+    if (!step_reader_open(&reader, attempt->path, &error))
+        return;
+    while (step_reader_next(&reader, &entry)) {
+        if (entry.kind != STEP_ENTRY_STEP)
+            continue;
+        if (attempt->steps++ == 0)
+            attempt->first_step_ns = entry.start_ns;
+        attempt->last_step_ns = entry.end_ns;
+    }
+}
+
 /* Of an event of the record's clock. */
 static struct job_event event_at(const struct attempt_state *state, enum job_event_kind kind,
                                  int64_t monotonic_ns)

@@ -15,6 +15,10 @@ struct recorded_attempt {
     int64_t resumed_after; /* steps made before, as the optimizer counts; -1: not known */
     int64_t loaded_unix_ns[LOADED_MAX]; /* when what it loaded at its start had been written */
     int loaded_count;
+    /* recorded_attempt_measure: */
+    int64_t steps;
+    int64_t first_step_ns; /* when it began, by the monotonic clock */
+    int64_t last_step_ns;  /* when it ended */
 };
 
 /* One that an attempt has written. */
@@ -44,6 +48,10 @@ struct attempt_outcome {
 /* Reads the header, and how the attempt began. `path` must live as long as it. */
 MUST_USE bool recorded_attempt_look(struct recorded_attempt *attempt, const char *path,
                                     struct error *error);
+
+/* Counts its steps, and takes the time of the first and of the last; a record that cannot be read
+ * has none. */
+void recorded_attempt_measure(struct recorded_attempt *attempt);
 
 /* What the job was before an attempt. */
 struct attempt_before {

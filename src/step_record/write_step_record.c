@@ -111,30 +111,29 @@ static void unmap(struct step_writer *writer)
     writer->chunk = NULL;
 }
 
-/* Maps the chunk that the next entry lies in. False: errno tells why. A file system that cannot
- * allocate ahead turns mapping off. */
-static bool map_chunk(struct step_writer *writer)
+/* Maps the chunk that the next entry lies in. A file system that cannot allocate ahead, or has no
+ * room for a whole chunk, turns mapping off: entries are written one by one as long as they fit. */
+static void map_chunk(struct step_writer *writer)
 {
     int64_t start = writer->used_bytes / STEP_RECORD_CHUNK_BYTES * STEP_RECORD_CHUNK_BYTES;
     void *chunk;
 
     if (writer->chunk && writer->chunk_start == start)
-        return true;
+        return;
     unmap(writer);
     if (fallocate(writer->descriptor, 0, (off_t)start, STEP_RECORD_CHUNK_BYTES) != 0) {
-        writer->is_mapped = errno != EOPNOTSUPP && errno != ENOSYS;
-        return !writer->is_mapped;
+        writer->is_mapped = false;
+        return;
     }
     chunk = mmap(NULL, STEP_RECORD_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
                  writer->descriptor, (off_t)start);
     if (chunk == MAP_FAILED) {
         writer->is_mapped = false;
-        return true;
+        return;
     }
     (void)madvise(chunk, STEP_RECORD_CHUNK_BYTES, MADV_DONTFORK);
     writer->chunk = chunk;
     writer->chunk_start = start;
-    return true;
 }
 
 bool step_writer_append(struct step_writer *writer, struct step_entry *entry, struct error *error)
@@ -142,8 +141,8 @@ bool step_writer_append(struct step_writer *writer, struct step_entry *entry, st
     entry->sequence =
         (uint64_t)(writer->used_bytes - STEP_RECORD_HEADER_BYTES) / STEP_RECORD_ENTRY_BYTES + 1;
     entry->checksum = step_entry_checksum(entry, writer->file_mark);
-    if (writer->is_mapped && !map_chunk(writer))
-        return fail("no room for the step record", error);
+    if (writer->is_mapped)
+        map_chunk(writer);
     if (writer->is_mapped)
         memcpy(writer->chunk + (writer->used_bytes - writer->chunk_start), entry, sizeof *entry);
     else if (!write_whole(writer->descriptor, entry, sizeof *entry, writer->used_bytes))

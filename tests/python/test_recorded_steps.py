@@ -242,6 +242,31 @@ class Fields(Recorded):
         self.assertEqual([path.name for path in records], ["rank0.steps", "rank0_2.steps"])
         counts = [len(self.of_kind(read(path)[1], step_record.STEP)) for path in records]
         self.assertEqual(counts, [20, 20])
+        self.one_job_of_20_steps(records[1])
+
+    def test_a_child_of_the_middle_of_a_run(self) -> None:
+        """Its parent's profiler has run: the child keeps its steps, and records none in full."""
+        self.run_recorded("forks")
+        records = self.records()
+        counts = [len(self.of_kind(read(path)[1], step_record.STEP)) for path in records]
+        self.assertEqual(counts, [20, 12])
+        self.one_job_of_20_steps(records[1])
+
+    def one_job_of_20_steps(self, left_out: Path) -> None:
+        done = subprocess.run(
+            [PROGRAM, "ettr", "--json", left_out.parent.parent],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        numbers = report["ranks"][0]["sections"]["job"]["numbers"]
+        self.assertEqual(numbers["steps_made"]["value"], 20)
+        self.assertEqual(numbers["attempts"]["value"], 1)
+        told = [p["what"] for p in report["problems"] if "trained at the same time" in p["what"]]
+        self.assertEqual(len(told), 1)
+        self.assertIn(left_out.name, told[0])
 
 
 class Trouble(Recorded):
@@ -277,8 +302,11 @@ class Trouble(Recorded):
             self.assertEqual(len(done.stdout.splitlines()), 20)
             self.assertEqual(done.stderr.count("the step record has gaps from here"), 1)
         records = self.records()
-        self.assertEqual(len(records), 1)  # the extension had room for none
-        self.assertGreater(len(self.of_kind(read(records[0])[1], step_record.STEP)), 2)
+        self.assertEqual(len(records), 2)
+        for record in records:  # what there was room for can be read
+            self.assertGreater(len(self.of_kind(read(record)[1], step_record.STEP)), 2)
+            done = subprocess.run([PROGRAM, "ettr", record], capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Writer(unittest.TestCase):

@@ -1,7 +1,7 @@
 """A training program whose steps, waits, checkpoints and evaluations are known: recorded_steps.py KIND [STEPS] [SECONDS]
 
 Kinds: plain; reads (in a thread of its own, reads its loss in many ways, evaluates without eval(), saves by a name of its own);
-listed (no loader while it trains); whole (torch.compile of the whole step); fork (a child process trains, too); frozen (a part
+listed (no loader while it trains); whole (torch.compile of the whole step); fork (a child process trains, too); forks (the same, in the middle of its parent's run); frozen (a part
 stays in eval()).
 It prints `step LOSS`, to the last bit.
 """
@@ -72,6 +72,9 @@ class Model(nn.Sequential):
         return self.train(False)
 
 
+children: list[int] = []
+
+
 def train() -> None:
     torch.manual_seed(0)
     model = (Model if KIND == "plain" else nn.Sequential)(
@@ -97,6 +100,8 @@ def train() -> None:
         loss.backward()
         optimizer.step()
         print(step, repr(read(step, loss)), flush=True)
+        if KIND == "forks" and step == 8:
+            children.append(os.fork())
         pickle.loads(pickle.dumps(batch))  # by torch.save, but no checkpoint
         time.sleep(SECONDS)
         if step % 10 == 0:
@@ -107,12 +112,13 @@ def train() -> None:
                 (save if KIND == "reads" else torch.save)({**state, "slow": Slow()}, path)
 
 
-child = os.fork() if KIND == "fork" else 0  # before torch has threads
+if KIND == "fork":
+    children.append(os.fork())  # before torch has threads
 if KIND == "reads":
     thread = threading.Thread(target=train)
     thread.start()
     thread.join()
 else:
     train()
-if child:
+for child in filter(None, children):
     os.waitpid(child, 0)
