@@ -31,6 +31,9 @@ class LoaderThatTells(importlib.abc.Loader):
 
 
 def start(module: ModuleType) -> None:
+    from flopledger.seen import TORCH, note_seen
+
+    note_seen(TORCH)
     from flopledger.recorder import Recorder
 
     Recorder.start(module)

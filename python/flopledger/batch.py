@@ -27,6 +27,7 @@ class BatchCounter:
         self.models: list[int] = []  # ids of the models, the main one first
         self.inputs: list[dict[str, Any]] = []  # of the first call seen
         self.autocast: str | None = None
+        self.counts_all = False  # calls outside of training, too
 
     def take(self) -> dict[str, Any]:
         """What the step had: of the main model, or of what was called in its place (a part of it). None: not known."""
@@ -41,7 +42,8 @@ class BatchCounter:
         import torch
 
         in_backward = torch._C._current_graph_task_id() != -1  # computed once more for its gradient
-        if not module.training or not torch.is_grad_enabled() or in_backward:
+        is_training = module.training and torch.is_grad_enabled() and not in_backward
+        if not is_training and not self.counts_all:
             return
         tensors = list(named_tensors(arguments, keywords))
         if not self.inputs:

@@ -104,10 +104,11 @@ def find_models(parameters: set[int]) -> list[Model]:
     """`parameters`: the ids of those that the optimizers hold. The largest model comes first, and is the main one.
 
     A model is an outermost module that holds some of these; where none does (an optimizer may hold copies), one that has
-    parameters to train.
+    parameters to train; where there is no optimizer and none of these either, one that has any.
     """
     held: list[tuple[int, Any]] = []
     trainable: list[tuple[int, Any]] = []
+    frozen: list[tuple[int, Any]] = []
     for top in outermost(modules_alive()):
         size, is_held, is_trainable = 0, False, False
         for module in walk(top):
@@ -119,8 +120,12 @@ def find_models(parameters: set[int]) -> list[Model]:
             held.append((size, top))
         elif is_trainable:
             trainable.append((size, top))
+        elif size > 0:
+            frozen.append((size, top))
     held = [found for found in held if not is_graph(found[1])] or held
-    chosen = sorted(held or trainable, key=lambda found: -found[0])
+    chosen = sorted(
+        held or trainable or ([] if parameters else frozen), key=lambda found: -found[0]
+    )
     models: list[Model] = []
     for _, top in chosen:
         models.append(name_modules(top, [model.name for model in models]))

@@ -57,6 +57,18 @@ def code_with_marks(original: CodeType, enter: Any, leave: Any) -> CodeType:
     return code.replace(**changes)
 
 
+def code_of_calls(kind: Any) -> CodeType | None:
+    """Of the function that each call of a module goes through; None where torch is not as expected."""
+    code = getattr(getattr(kind, "_wrapped_call_impl", None), "__code__", None)
+    is_expected = (
+        isinstance(code, CodeType)
+        and code.co_names == EXPECTED_NAMES
+        and code.co_varnames == ("self", "args", "kwargs")
+        and not code.co_freevars
+    )
+    return code if is_expected else None
+
+
 class MarksInPython:
     """What module_marks.c does, where it is not there; slower."""
 
@@ -128,9 +140,14 @@ def is_compiled_in_part(modules: list[tuple[Any, str]]) -> bool:
 class ModuleMarkers:
     """on() and off(); `reason` says why there are none."""
 
-    def __init__(self, wrap: Callable[[Any], Any] | None = None) -> None:
-        """`wrap` puts something of its own around the marks."""
+    def __init__(
+        self,
+        wrap: Callable[[Any], Any] | None = None,
+        codes: tuple[CodeType, CodeType] | None = None,
+    ) -> None:
+        """`wrap` puts something of its own around the marks. `codes`: torch's, and what stands in its place (step_of.py)."""
         self.reason = ""
+        self.codes = codes
         self.wrap = wrap
         self.marks: Any = None
         self.means = ""  # "code" or "hooks": how modules are marked
@@ -149,17 +166,10 @@ class ModuleMarkers:
         from torch import nn
 
         self.marks = self.wrap(load_marks()) if self.wrap else load_marks()
-        function = getattr(nn.Module, "_wrapped_call_impl", None)
-        code = getattr(function, "__code__", None)
-        is_expected = (
-            isinstance(code, CodeType)
-            and code.co_names == EXPECTED_NAMES
-            and code.co_varnames == ("self", "args", "kwargs")
-            and not code.co_freevars
-        )
-        if is_expected:
+        code = self.codes[0] if self.codes else code_of_calls(nn.Module)
+        if code is not None:
             self.means = "code"
-            self.original = code
+            self.original = self.codes[1] if self.codes else code
             self.code = code_with_marks(code, self.marks.enter, self.marks.leave)
         else:
             self.means = "hooks"

@@ -29,6 +29,7 @@ from flopledger.settings import Settings, read_settings
 from flopledger import step_record
 from flopledger.step_finder import StepFinder
 from flopledger.step_hooks import StepHooks
+from flopledger.step_of import CountedMarks, StepCalls
 from flopledger.step_record import StepRecord
 from flopledger.trace_requests import TraceRequests
 
@@ -89,11 +90,15 @@ class Recorder:
         self.hooks = StepHooks(self.record)
         self.running = self.hooks.running
         self.requests = TraceRequests(self.settings.capture)
+        self.step_calls = StepCalls(self.settings.step_of, self.after_step_call)
         self.pre_hook: Any = None
         self.note_step_fenced = guarded(self.note_step, self.turn_off)
         self.undo_first_optimizer = await_first_optimizer(optimizer_module, self.begin_record)
         self.optimizer_module = optimizer_module
         self.hook = optimizer_module.register_optimizer_step_post_hook(self.after_hook())
+        if self.settings.step_of:
+            self.batch.counts_all = True
+            guarded(self.step_calls.install, self.turn_off)()
         self.plan_next_work()
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -164,6 +169,7 @@ class Recorder:
 
     def release_program(self) -> None:
         self.undo_first_optimizer()
+        self.step_calls.remove()
         if self.pre_hook is not None:
             self.pre_hook.remove()
         self.hooks.remove()
@@ -207,7 +213,8 @@ class Recorder:
         layout = self.layout = find_layout(())
         self.requests.rank = layout.rank
         self.record.open(layout.rank, layout.world_size, layout.local_rank)
-        self.hooks.install()
+        if not self.settings.step_of:  # else what comes between is no training
+            self.hooks.install()
         global is_traced
         is_traced = getattr(torch.compiler, "is_dynamo_compiling", is_compiling)
         register = getattr(self.optimizer_module, "register_optimizer_step_pre_hook", None)
@@ -283,7 +290,7 @@ class Recorder:
 
     def note_optimizer_step(self, optimizer: Any) -> None:
         now = time.monotonic_ns()
-        if self.finder.ends_step(id(optimizer), self.step):
+        if not self.settings.step_of and self.finder.ends_step(id(optimizer), self.step):
             self.end_step(optimizer, now)
         else:
             self.running.end_optimizer(now)
@@ -291,11 +298,21 @@ class Recorder:
                 self.add_optimizer(optimizer)
             if self.memory is not None:
                 guarded(self.memory.mark, self.turn_off)("optimizer end")
-        self.running.ender = 0 if self.is_off else self.finder.seen[-1]
+        is_plain = not self.is_off and not self.settings.step_of
+        self.running.ender = self.finder.seen[-1] if is_plain else 0
+
+    def after_step_call(self, what: int) -> None:
+        """With --step-of: a call of an outermost module, or a range, has ended."""
+        if self.is_off or not self.finder.ends_step(what, self.step):
+            return
+        self.running.optimizer = max(0, self.running.optimizer)  # not seen: there was none
+        if self.watch is None:
+            guarded(self.watch_program, self.turn_off)()
+        self.end_step(None, time.monotonic_ns())
 
     def end_step(self, optimizer: Any, now: int) -> None:
         self.note_step_fenced(optimizer, now)
-        if id(optimizer) not in self.known:
+        if optimizer is not None and id(optimizer) not in self.known:
             self.add_optimizer(optimizer)
         if self.step >= self.running.wakes_at:
             guarded(self.work_between_steps, self.stop_windows)()
@@ -317,7 +334,8 @@ class Recorder:
         self.running.end_step(now, flags)
         if self.step == 1:
             self.running.thread = threading.get_ident()  # it need not be the one that made it
-            self.note_steps_before(optimizer)
+            if optimizer is not None:
+                self.note_steps_before(optimizer)
 
     def note_own_work(self, started: int) -> None:
         now = time.monotonic_ns()
@@ -466,13 +484,16 @@ class Recorder:
         if self.memory is not None:
             guarded(self.memory.before_call, self.end_memory)(module, arguments, keywords)
 
+    def wrap_marks(self, marks: Any) -> Any:
+        if self.history.is_on:
+            marks = TaggedMarks(marks, self.history)
+        return CountedMarks(marks, self.step_calls) if self.step_calls.codes else marks
+
     def mark_modules(self) -> None:
         if not self.settings.markers:
             return
         if self.markers is None or self.history.is_on:
-            self.markers = ModuleMarkers(
-                (lambda marks: TaggedMarks(marks, self.history)) if self.history.is_on else None
-            )
+            self.markers = ModuleMarkers(self.wrap_marks, self.step_calls.codes)
         self.batch.models = [
             id(named.module)
             for model in self.models or []
@@ -624,6 +645,7 @@ class Recorder:
                 },
                 "recorded": self.recorded,
                 "steps": {
+                    "of": self.settings.step_of or "optimizer",
                     "count": self.step,
                     "durations_ns": differences(self.running.end_times()),
                 },

@@ -5,6 +5,7 @@
 #include "commands/capture_run.h"
 #include "commands/command.h"
 #include "commands/live_tensorboard.h"
+#include "commands/nothing_recorded.h"
 #include "commands/recorded_program.h"
 #include "commands/run_settings.h"
 #include "step_record/job_records.h"
@@ -36,6 +37,12 @@ static const struct option run_options[] = {
      .minimum = 1,
      .maximum = INT32_MAX,
      .help = "record as many steps again every N steps (default: once)"},
+    {.name = "step-of",
+     .kind = OPTION_TEXT,
+     .metavar = "WHAT",
+     FIELD(step_of),
+     .help = "what a step is: 'module', each call of the outermost module, or the name of a range "
+             "of record_function (default: the step of an optimizer)"},
     {.name = "modules",
      .kind = OPTION_TEXT,
      .metavar = "NAMES",
@@ -223,6 +230,7 @@ static void set_environment(struct arena *arena, const struct run_settings *sett
              settings->marks_modules ? "markers" : "");
     set_variable("FLOPLEDGER_RECORD", text);
     set_variable("FLOPLEDGER_MODULES", settings->modules ? settings->modules : "");
+    set_variable("FLOPLEDGER_STEP_OF", settings->step_of ? settings->step_of : "");
     setenv("KINETO_LOG_LEVEL", "99", 0); /* messages of the profiler's own */
 }
 
@@ -274,10 +282,20 @@ static bool show_reports(struct arena *arena, const struct run_settings *setting
     return !settings->has_deepspeed_block || show_deepspeed_report(arena, settings, content, error);
 }
 
+/* A program that has ended. */
+struct started {
+    char **command;
+    const char *capture;
+    int status;
+};
+
 /* Says what was recorded, and shows it. */
-static bool conclude(struct arena *arena, const struct run_settings *settings, const char *capture,
-                     int status, struct error *error)
+static bool conclude(struct arena *arena, const struct run_settings *settings,
+                     const struct started *started, struct error *error)
 {
+    const char *capture = started->capture;
+    struct seen_signs signs = take_seen_signs(capture);
+    int status = started->status;
     struct capture_content content;
     bool is_shown = true;
 
@@ -286,10 +304,7 @@ static bool conclude(struct arena *arena, const struct run_settings *settings, c
         fprintf(stderr, "flopledger: no window was recorded; the record of its steps is in %s\n",
                 show_text(capture).text);
     else if (content.rank_count == 0)
-        fprintf(
-            stderr,
-            "flopledger: nothing was recorded: no step of an optimizer of torch.optim was seen, "
-            "unless a message above says otherwise (see docs/how-to/record-a-run.md)\n");
+        say_nothing_recorded(&signs, settings, started->command, status);
     else
         fprintf(stderr, "flopledger: %s %s\n",
                 content.trace_count > 0 ? "recorded in"
@@ -331,7 +346,7 @@ static bool record(struct arena *arena, const struct run_settings *settings, cha
         remove_empty_capture(capture);
         return false;
     }
-    return conclude(arena, settings, capture, status, error);
+    return conclude(arena, settings, &(struct started){command, capture, status}, error);
 }
 
 static bool run_run(int count, char **arguments, struct error *error)
@@ -367,7 +382,8 @@ const struct command run_command = {
     .description =
         "Runs a program that trains with PyTorch, and records some of its steps with "
         "torch.profiler: with the shapes of operators' inputs and with a mark around each call of "
-        "a module. Steps are found by the optimizers' steps; programs that the program starts "
+        "a module. Steps are found by the optimizers' steps, or as --step-of says; "
+        "programs that the program starts "
         "(torchrun, accelerate, deepspeed) are recorded too. What the program computes stays the "
         "same to the bit, and an error of the recorder never stops it.\n\n"
         "The traces are written to FOLDER/NAME/START TIME/traces/, one folder for each rank, with "
@@ -378,7 +394,9 @@ const struct command run_command = {
                 "flopledger run --steps 10-12 -- torchrun --nproc-per-node 2 train.py\n"
                 "    record steps 10 to 12 of two ranks\n"
                 "flopledger run --every 1000 -m pkg.train\n"
-                "    five steps out of each thousand",
+                "    five steps out of each thousand\n"
+                "flopledger run --step-of module -- python generate.py\n"
+                "    calls 4 to 8 of a model that is not trained",
     .options = run_options,
     .run = run_run,
 };

@@ -45,6 +45,7 @@ static const struct config_key own_keys[] = {
     {"memory", VALUE_FLAG, FIELD(records_memory), .accepts = "true or false"},
     {"markers", VALUE_FLAG, FIELD(marks_modules), .accepts = "true or false"},
     {"report", VALUE_FLAG, FIELD(shows_report), .accepts = "true or false"},
+    {"step_of", VALUE_TEXT, FIELD(step_of), .accepts = "a text: module, or the name of a range"},
     {"modules", VALUE_TEXT, FIELD(modules), .accepts = "a text: name patterns, commas between"},
     {"output", VALUE_TEXT, FIELD(output), .accepts = "a text: a folder"},
     {"name", VALUE_TEXT, FIELD(name), .accepts = "a text"},

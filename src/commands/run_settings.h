@@ -20,6 +20,7 @@ struct run_settings {
     const char *output;      /* the folder of all runs */
     const char *name;        /* of the run; NULL: the script's */
     const char *modules;     /* name patterns with commas between; NULL: all */
+    const char *step_of;     /* "module", or a range; NULL: an optimizer's step */
     const char *module;      /* of `-m`, or NULL */
     const char *tensorboard; /* folder of event files, or NULL */
     struct step_window_asked steps;

@@ -54,6 +54,11 @@ def setUpModule() -> None:
     config.write_text('{"flops_profiler": {"enabled": true, "profile_step": 3, "top_modules": 2}}')
     runner.start_recorded("plain", "--config", str(config), name="deepspeed")
     runner.start_recorded("plain", silent, name="slow", FLOPLEDGER_NO_EXTENSION="1")
+    runner.start_plain("infers")
+    runner.start_recorded("infers", silent, "--step-of", "module", name="by_module")
+    runner.start_recorded(
+        "infers", silent, "--step-of", "ans*", "--no-markers", "--steps", "3-4", name="by_range"
+    )
     runner.start_with_full_disk()
     runner.start_without_folder()
     if LIBRARIES["transformers"] and LIBRARIES["accelerate"]:
@@ -349,7 +354,27 @@ class Trouble(RecorderCase):
     def test_a_script_that_never_steps(self) -> None:
         run = self.recorded("never_steps")
         self.assertIn("no step of an optimizer of torch.optim was seen", run.errors)
+        self.assertIn("--step-of module", run.errors)
         self.assertFalse(any(run.captures.iterdir()))
+
+    def test_inference_by_calls_of_the_outermost_module(self) -> None:
+        """A step ends with the second of the two; what runs compiled is compiled as without us."""
+        run = self.recorded("by_module")
+        plain = runner.get("plain infers").output.splitlines()
+        self.assertEqual(run.output.splitlines()[:-1], plain[:-1])
+        self.assertEqual(run.output.split()[-3:-1], plain[-1].split()[:2])
+        self.assertEqual(run.steps(), DEFAULT_STEPS)
+        counts = run.counts_of_modules()
+        self.assertEqual((counts["Language"], counts["blocks.1.layer"]), (5, 5))
+        self.assertEqual(run.side_files[0]["steps"]["of"], "module")
+        step = run.side_files[0]["recorded"][0]["steps"][0]
+        self.assertEqual((step["micro_batches"], step["samples"], step["tokens"]), (1, 4, 32))
+
+    def test_inference_by_a_range(self) -> None:
+        run = self.recorded("by_range")
+        self.assertEqual(run.output, runner.get("plain infers").output)
+        self.assertEqual(run.steps(), [3, 4])
+        self.assertEqual(run.names().count("answer"), 2)
 
     def test_full_disk(self) -> None:
         run = runner.get("full")

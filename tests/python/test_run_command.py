@@ -105,6 +105,24 @@ class Command(CommandCase):
             said["FLOPLEDGER_CAPTURE"].startswith(str(self.folder / "captures" / "n_m"))
         )
 
+    def test_nothing_recorded_says_why(self) -> None:
+        """None of these needs torch."""
+        (self.folder / "empty.py").write_text("")
+        (self.folder / "fails.py").write_text("import no_such_module_of_ours\n")
+        for words, message in (
+            (["ls"], "'ls' started no Python that reads PYTHONPATH"),
+            (["sh", "-c", "exit 3"], "by which the recorder gets in, and it ended with an error"),
+            ([sys.executable, "--help"], "ended before it ran a program"),
+            ([sys.executable, "-I", "empty.py"], "'-I' keeps Python from PYTHONPATH"),
+            ([sys.executable, "-W", "ignore", "-uE", "empty.py"], "'-uE' keeps Python from"),
+            ([sys.executable, "empty.py", "-I"], "the program never imported torch\n"),
+            ([sys.executable, "fails.py"], "never imported torch, and it ended with an error"),
+        ):
+            done = self.run_it("--", *words)
+            self.assertIn("nothing was recorded: ", done.stderr, words)
+            self.assertIn(message, done.stderr)
+            self.assertFalse(list(self.folder.glob("captures/*/*")), words)
+
     def test_config_that_says_no(self) -> None:
         (self.folder / "ds.json").write_text('{"flops_profiler": {"enabled": false}}')
         done = self.run_it("-c", "ds.json", "sh", "-c", "echo ${FLOPLEDGER_CAPTURE-none}")

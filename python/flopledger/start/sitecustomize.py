@@ -22,6 +22,9 @@ def wait_for_pytorch() -> None:
         sys.modules["flopledger"] = module
         spec.loader.exec_module(module)
     from flopledger.at_import import wait_for_optimizer
+    from flopledger.seen import PYTHON, note_seen
+
+    note_seen(PYTHON)
 
     wait_for_optimizer()
 

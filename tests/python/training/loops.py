@@ -223,6 +223,22 @@ def few_steps() -> None:
     train(Language(), steps=2)
 
 
+def infers() -> None:
+    """Two models in turn, the second compiled; nothing is trained. Tells what was compiled, and whether torch is as it was."""
+    from torch._dynamo.testing import CompileCounter
+
+    counter = CompileCounter()
+    code = nn.Module._wrapped_call_impl.__code__
+    first, second = Language().eval(), Language().eval().requires_grad_(False)
+    compiled = torch.compile(second, backend=counter)
+    with torch.no_grad():
+        for _, batch in zip(range(STEPS), batches()):
+            with torch.profiler.record_function("answer"):
+                first(batch)
+                print(repr(compiled(batch).sum().item()), flush=True)
+    print(counter.frame_count, counter.op_count, code is nn.Module._wrapped_call_impl.__code__)
+
+
 def never_steps() -> None:
     say(loss_of(Language(), next(batches())))
 

@@ -1,0 +1,22 @@
+/* Why a program under `flopledger run` was not recorded, as far as it left signs. */
+#ifndef FLOPLEDGER_COMMANDS_NOTHING_RECORDED_H
+#define FLOPLEDGER_COMMANDS_NOTHING_RECORDED_H
+
+#include "commands/run_settings.h"
+
+#include <stdbool.h>
+
+/* What python/flopledger/seen.py wrote. */
+struct seen_signs {
+    bool has_python; /* one that loaded the recorder's first file */
+    bool has_torch;
+};
+
+/* Removes the file of signs from the capture's folder. */
+struct seen_signs take_seen_signs(const char *capture);
+
+/* Prints one message to standard error. `status`: of the program. */
+void say_nothing_recorded(const struct seen_signs *signs, const struct run_settings *settings,
+                          char *const *command, int status);
+
+#endif
