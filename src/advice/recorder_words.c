@@ -1,7 +1,32 @@
 /* What to do about what a recording lacks, in the words of the program that made it. */
 #include "advice/recorder_words.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Of a trace that `flopledger run` wrote. */
+static const struct recorder_words of_flopledger_run = {
+    .cut = "record it again, and let the program end by itself: what is missing cannot be told "
+           "from the part that is there",
+    .warm_up = "usual in a window of a longer run: record later steps, as --steps 10-14",
+    .marks = "record it again: flopledger run marks steps by the optimizer's, or by --step-of",
+    .few_steps = "record at least 5 steps: flopledger run --steps 4-8",
+    .device = "flopledger run records every device that torch sees: another profiler (nsys, DCGM) "
+              "may hold the device's counters",
+    .no_device = "if the run used a GPU: see that torch.cuda.is_available() holds where it ran",
+    .operators = "record it again: flopledger run records operators",
+    .shapes = "record without --no-shapes",
+    .flops = "record without --no-shapes",
+    .modules = "record without --no-markers",
+    .stacks = "record with --stacks: flopledger run --stacks (it slows the steps)",
+    .collectives = "record with a newer PyTorch (2.2 and later write the NCCL metadata)",
+    .message_size = "needs the NCCL metadata of PyTorch 2.2 or later, or no --no-shapes",
+    .group_size = "needs the group size, in the NCCL metadata of PyTorch 2.2 or later",
+    .element_type = "needs the NCCL metadata of PyTorch 2.2 or later, or no --no-shapes",
+    .memory = "record with --memory: flopledger run --memory",
+};
 
 static const struct recorder_words recorders[] = {
     {
@@ -15,6 +40,7 @@ static const struct recorder_words recorders[] = {
         .few_steps = "record at least 5 steps (--duration, --capture-range)",
         .device = "profile with --trace=cuda,nvtx, and let the recorded window hold work of the "
                   "GPU",
+        .no_device = "if the run used a GPU: profile with --trace=cuda,nvtx",
         .operators = "run the steps inside torch.autograd.profiler.emit_nvtx(), or profile with "
                      "--pytorch=autograd-nvtx",
         .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True), or "
@@ -45,6 +71,8 @@ static const struct recorder_words recorders[] = {
         .device = "add ProfilerActivity.CUDA (or XPU, HPU) to `activities`; if it is there: "
                   "another profiler (nsys, DCGM) may hold "
                   "the device's counters",
+        .no_device =
+            "if the run used a GPU: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
         .operators = "add ProfilerActivity.CPU to `activities`",
         .shapes = "record with record_shapes=True",
         .flops = "record it with flopledger run, or with record_shapes=True",
@@ -58,10 +86,24 @@ static const struct recorder_words recorders[] = {
     },
 };
 
+/* capture.json lies beside it. */
+static bool is_of_flopledger_run(const struct trace *trace)
+{
+    const char *path = trace_text(trace, trace->path);
+    const char *slash = strrchr(path, '/');
+    char beside[PATH_MAX];
+    int length = snprintf(beside, sizeof beside, "%.*scapture.json",
+                          slash ? (int)(slash - path) + 1 : 0, path);
+
+    return length > 0 && (size_t)length < sizeof beside && access(beside, R_OK) == 0;
+}
+
 const struct recorder_words *recorder_words_for(const struct trace *trace)
 {
     const struct recorder_words *words = recorders;
 
+    if (trace && is_of_flopledger_run(trace))
+        return &of_flopledger_run;
     while (words->format && (!trace || strcmp(words->format, trace->read.format) != 0))
         words++;
     return words;

@@ -12,6 +12,7 @@ struct recorder_words {
     const char *marks; /* of steps */
     const char *few_steps;
     const char *device;
+    const char *no_device; /* nor any call of one: may be right */
     const char *operators;
     const char *shapes;
     const char *flops; /* what tells shapes, as FLOPs need them */

@@ -144,11 +144,11 @@ static void add_batch(const struct utilization *work)
     bool has_flops = work->efficiency->total.known_flops_ns > 0 && flops->model > 0;
 
     add_number(work, "tokens_per_second", "tokens/s",
-               batch.tokens < 0 ? value_not_known(trained_batch_needs)
+               batch.tokens < 0 ? value_not_known(tokens_need(work->input))
                                 : value_number(per_second((double)batch.tokens, work->total_ns)),
                "of this rank");
     add_number(work, "samples_per_second", "samples/s",
-               batch.samples < 0 ? value_not_known(trained_batch_needs)
+               batch.samples < 0 ? value_not_known(samples_need(work->input))
                                  : value_number(per_second((double)batch.samples, work->total_ns)),
                "of this rank");
     if (batch.tokens > 0 && has_flops) {
@@ -157,10 +157,10 @@ static void add_batch(const struct utilization *work)
         add_number(work, "flops_per_token_all_pairs", "... with all pairs",
                    value_flops(flops->all_pairs / (double)batch.tokens), NULL);
     } else {
-        add_number(
-            work, "flops_per_token", "model FLOPs per token",
-            value_not_known(has_flops ? trained_batch_needs : efficiency_needs(work->efficiency)),
-            NULL);
+        add_number(work, "flops_per_token", "model FLOPs per token",
+                   value_not_known(has_flops ? tokens_need(work->input)
+                                             : efficiency_needs(work->efficiency)),
+                   NULL);
     }
 }
 

@@ -265,9 +265,8 @@ static void note_missing_device(struct results *results, struct section *section
                            launches),
             NULL, recorder_words_for(trace)->device);
     else
-        section_add_note(
-            results, section, "CPU only: no device and no runtime calls in this trace", NULL,
-            "if the run used a GPU: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
+        section_add_note(results, section, "CPU only: no device and no runtime calls in this trace",
+                         NULL, recorder_words_for(trace)->no_device);
 }
 
 void add_missing_findings(struct results *results, struct section *section,

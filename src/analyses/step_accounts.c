@@ -12,9 +12,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static struct value batch_cell(int64_t count)
+static struct value batch_cell(int64_t count, const char *needs)
 {
-    return count < 0 ? value_not_known(trained_batch_needs) : value_count(count);
+    return count < 0 ? value_not_known(needs) : value_count(count);
 }
 
 /* Every step with every account in exact nanoseconds: for programs, no screen shows it. */
@@ -59,8 +59,8 @@ static void add_exact_steps(struct results *results, struct section *section,
         cells[6] = value_count(step->window.is_cut);
         cells[7] = unix_ns < 0 ? value_not_known("needs a trace that tells when it was recorded")
                                : value_time_ns(unix_ns);
-        cells[8] = batch_cell(batch.samples);
-        cells[9] = batch_cell(batch.tokens);
+        cells[8] = batch_cell(batch.samples, samples_need(input));
+        cells[9] = batch_cell(batch.tokens, tokens_need(input));
         for (int a = 0; a < ACCOUNT_COUNT; a++)
             cells[FIXED + a] = value_time_ns(step->account_ns[a]);
     }

@@ -3,9 +3,28 @@
 
 #include "analyses/tally.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-const char trained_batch_needs[] = "needs capture.json beside the trace: `flopledger run`";
+static const char needs_description[] = "needs capture.json beside the trace: `flopledger run`";
+
+/* capture.json is there. */
+static bool is_described(const struct analysis_input *input)
+{
+    return input->description && input->description->step_count > 0;
+}
+
+const char *tokens_need(const struct analysis_input *input)
+{
+    return is_described(input) ? "needs inputs that are token ids: the model's are not"
+                               : needs_description;
+}
+
+const char *samples_need(const struct analysis_input *input)
+{
+    return is_described(input) ? "needs calls of the model in training with tensors as inputs"
+                               : needs_description;
+}
 
 struct trained_batch trained_batch_of_step(const struct analysis_input *input, uint32_t index)
 {

@@ -17,7 +17,8 @@ struct trained_batch trained_batch_of(const struct analysis_input *input);
 /* The same of one step of the ledger. */
 struct trained_batch trained_batch_of_step(const struct analysis_input *input, uint32_t index);
 
-/* What would tell where it is not known. */
-extern const char trained_batch_needs[];
+/* What would tell where tokens, or samples, are not known. */
+const char *tokens_need(const struct analysis_input *input);
+const char *samples_need(const struct analysis_input *input);
 
 #endif

@@ -53,7 +53,7 @@ static const char *isolating_option(char *const *command)
     return NULL;
 }
 
-void say_nothing_recorded(const struct seen_signs *signs, const struct run_settings *settings,
+void say_nothing_recorded(const struct seen_signs *signs, const char *step_of,
                           char *const *command, int status)
 {
     const char *option = isolating_option(command);
@@ -73,15 +73,15 @@ void say_nothing_recorded(const struct seen_signs *signs, const struct run_setti
                 command[0], how);
     else if (!signs->has_torch)
         fprintf(stderr, "the program never imported torch%s\n", how);
-    else if (!settings->step_of)
+    else if (!step_of)
         fprintf(stderr,
                 "no step of an optimizer of torch.optim was seen%s; a program without one, "
                 "as an inference loop, is recorded by the calls of its outermost module, "
                 "--step-of module, or by its ranges of record_function, --step-of RANGE\n",
                 how);
-    else if (strcmp(settings->step_of, "module") == 0)
+    else if (strcmp(step_of, "module") == 0)
         fprintf(stderr, "no call of a module (torch.nn.Module) was seen%s\n", how);
     else
-        fprintf(stderr, "no range of record_function named '%s' was seen%s\n", settings->step_of,
+        fprintf(stderr, "no range of record_function named '%s' was seen%s\n", step_of,
                 how);
 }

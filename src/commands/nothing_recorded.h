@@ -2,8 +2,6 @@
 #ifndef FLOPLEDGER_COMMANDS_NOTHING_RECORDED_H
 #define FLOPLEDGER_COMMANDS_NOTHING_RECORDED_H
 
-#include "commands/run_settings.h"
-
 #include <stdbool.h>
 
 /* What python/flopledger/seen.py wrote. */
@@ -15,8 +13,9 @@ struct seen_signs {
 /* Removes the file of signs from the capture's folder. */
 struct seen_signs take_seen_signs(const char *capture);
 
-/* Prints one message to standard error. `status`: of the program. */
-void say_nothing_recorded(const struct seen_signs *signs, const struct run_settings *settings,
+/* Prints one message to standard error. `step_of`: what a step
+ * was said to be, or NULL; `status`: of the program. */
+void say_nothing_recorded(const struct seen_signs *signs, const char *step_of,
                           char *const *command, int status);
 
 #endif

@@ -304,7 +304,7 @@ static bool conclude(struct arena *arena, const struct run_settings *settings,
         fprintf(stderr, "flopledger: no window was recorded; the record of its steps is in %s\n",
                 show_text(capture).text);
     else if (content.rank_count == 0)
-        say_nothing_recorded(&signs, settings, started->command, status);
+        say_nothing_recorded(&signs, settings->step_of, started->command, status);
     else
         fprintf(stderr, "flopledger: %s %s\n",
                 content.trace_count > 0 ? "recorded in"

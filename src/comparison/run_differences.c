@@ -55,8 +55,9 @@ static struct value mean_of(const struct run_profile *run, const char *name)
 
     if (measure)
         return mean_as_value(measure, measure_mean(run, measure));
-    return value_not_known(run->needs_flops && strcmp(name, "model_flops") == 0
-                               ? run->needs_flops
+    return value_not_known(run->needs_flops && strcmp(name, "model_flops") == 0 ? run->needs_flops
+                           : run->parameters >= 0
+                               ? "needs calls of the model in training with tensors as inputs"
                                : "needs capture.json beside the trace");
 }
 
