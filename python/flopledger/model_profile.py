@@ -115,7 +115,7 @@ class FlopsProfiler:
         self.reset_profile()
         ignored = tuple(ignore_list or ())
         for module in self.model.modules():
-            if type(module) not in ignored:
+            if type(module) not in ignored and not isinstance(module, torch.jit.ScriptModule):
                 self.hooks.append(module.register_forward_pre_hook(self.before_call))
                 self.hooks.append(module.register_forward_hook(self.after_call, always_call=True))
         with OpCounter(
@@ -166,7 +166,7 @@ class FlopsProfiler:
     def take(self, name: str, cost: OpCost) -> None:
         """One op, from the counter."""
         if not is_in_backward():
-            (self.costs[self.inside[-1][0]].forward if self.inside else self.outside).add(cost)
+            self.place_of_forward().add(cost)
             self.by_op.setdefault(name, OpCost()).add(cost)
         elif self.inside:
             self.costs[self.inside[-1][0]].recomputed.add(cost)
@@ -174,6 +174,13 @@ class FlopsProfiler:
             self.recording.take(cost, self.recomputed_outside)
         else:
             self.backward.add(cost)
+
+    def place_of_forward(self) -> OpCost:
+        if self.inside:
+            return self.costs[self.inside[-1][0]].forward
+        if isinstance(self.model, torch.jit.ScriptModule):  # tells nobody when it is called
+            return self.costs[self.model].forward
+        return self.outside
 
     def see(self) -> None:
         if is_in_backward() and not torch.is_grad_enabled():
@@ -341,7 +348,10 @@ def get_model_profile(
     call = model if mode == "forward" else model.generate  # type: ignore[operator]
     were_training = {module for module in model.modules() if module.training}
     profiler = FlopsProfiler(model)
-    model.eval()
+    try:
+        model.eval()
+    except NotImplementedError:  # a module of torch.export: its mode was fixed when it was exported
+        pass
     try:
         for _ in range(warm_up):
             call(*arguments, **keywords)

@@ -58,6 +58,14 @@ def has_tensors(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
     return any(isinstance(each, torch.Tensor) for one in [given, *lists] for each in one)
 
 
+def has_sparse(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+    """Shapes of these do not tell how many numbers they hold."""
+    return any(
+        isinstance(each, torch.Tensor) and each.layout not in (torch.strided, torch.jagged)
+        for each in (*arguments, *keywords.values())
+    )
+
+
 def is_made_of_others(types: Any) -> bool:
     """Tensors that wrap others (DTensor, jagged NestedTensor): the ops on what is inside count."""
     return any(hasattr(kind, "__tensor_flatten__") for kind in types)
@@ -120,6 +128,9 @@ class OpCounter(TorchDispatchMode):
             if kind == self.formulas.FREE:
                 return
             is_matrix = kind == self.formulas.MATRIX
+            if is_matrix and has_sparse(arguments, keywords):
+                self.miss(texts[0], "an operand is sparse: its shape does not tell its non-zeros")
+                return
             total.add(OpCost(flops, flops if is_matrix else 0, macs, max(0, moved)))
         total.calls = 1
         self.take(name_of(func), total)

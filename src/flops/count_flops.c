@@ -49,6 +49,23 @@ static bool is_too_large(const struct op_cost *cost)
     return cost->flops == TOO_LARGE || cost->macs == TOO_LARGE;
 }
 
+static bool has_complex_numbers(const struct op_call *call)
+{
+    for (uint32_t i = 0; i < call->argument_count; i++)
+        if (call->arguments[i].kind != ARGUMENT_OTHER && call->arguments[i].is_complex)
+            return true;
+    return false;
+}
+
+/* A multiply-add of complex numbers is four of real ones: 8 FLOPs. */
+static void count_as_complex(struct op_cost *cost)
+{
+    cost->flops = times(4, cost->flops);
+    cost->model_flops = times(4, cost->model_flops);
+    cost->masked_flops = times(4, cost->masked_flops);
+    cost->macs = times(4, cost->macs);
+}
+
 struct op_cost count_flops(const struct op_call *call, const struct user_formulas *user)
 {
     struct op_cost cost = {0};
@@ -61,6 +78,8 @@ struct op_cost count_flops(const struct op_call *call, const struct user_formula
         (void)rule->count(&cost, call, rule);
     else
         (void)not_counted(&cost, why_no_formula);
+    if (rule && cost.kind == COST_MATRIX && has_complex_numbers(call))
+        count_as_complex(&cost);
     if (cost.kind != COST_NOT_COUNTED && is_too_large(&cost))
         (void)not_counted(&cost, why_too_large);
     return cost;

@@ -26,6 +26,7 @@ struct op_argument {
     int element_bytes; /* 0: not known; a packed pair of 4-bit numbers is one byte */
     bool is_packed_pair;
     bool is_boolean;
+    bool is_complex;
     const char *value; /* concrete input: "[2, 2]", "True", "0.5"; in the text given, not
                           NUL-terminated; NULL: not given */
     uint32_t value_length;

@@ -474,6 +474,34 @@ class OfFlopCounterMode(DefectCase):
                 self.assertEqual(profiler.get_total_recomputed_flops(), again)
                 self.assertEqual(profiler.backward.matrix_flops, 4 * one)
 
+    def test_scripted_and_exported_modules(self) -> None:
+        """Hooks cannot be put into the first, and the second cannot be set to eval()."""
+        from flopledger import get_model_profile
+
+        def profile(model: nn.Module) -> tuple[int, int]:
+            return get_model_profile(model, (2, 8), print_profile=False, as_string=False)[1:]
+
+        layer = nn.Linear(8, 16, bias=False)
+        example = (torch.ones(2, 8),)
+        for model in (
+            torch.jit.script(layer),
+            nn.Sequential(torch.jit.trace(layer, example)),
+            torch.export.export(layer, example).module(),
+        ):
+            self.assertEqual(profile(model), (2 * 8 * 16, 8 * 16), type(model))
+
+    def test_sparse_and_complex_operands(self) -> None:
+        """What is sparse is never dense in silence; a multiply-add of complex numbers is 8."""
+        from flopledger import FlopsProfiler
+
+        profiler = FlopsProfiler(nn.Identity())
+        profiler.start_profile()
+        torch.eye(16).to_sparse() @ torch.ones(16, 4)
+        torch.ones(4, 3, dtype=torch.complex64) @ torch.ones(3, 5, dtype=torch.complex64)
+        profiler.stop_profile()
+        self.assertEqual(profiler.outside.matrix_flops, 8 * 4 * 3 * 5)
+        self.assertIn("sparse", profiler.not_counted["aten::mm"][1])
+
     def test_backward_of_backward_is_not_recomputed(self) -> None:
         """With create_graph=True all ops of the backward record gradients."""
         from flopledger import FlopsProfiler

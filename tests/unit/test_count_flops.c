@@ -400,6 +400,22 @@ static void what_cannot_be_counted_is_not_zero(void **state)
     assert_int_equal(cost_of("aten::t", "[[8, 64]]", NULL, NULL).kind, COST_FREE);
 }
 
+/* A multiply-add of complex numbers is four of real ones. */
+static void complex_products_count_four_times(void **state)
+{
+    static const char real[] = "[\"float\", \"float\"]";
+    static const char complex[] = "[\"c10::complex<float>\", \"c10::complex<float>\"]";
+    struct op_cost cost = cost_of("aten::mm", "[[4, 3], [3, 5]]", complex, NULL);
+
+    (void)state;
+    assert_int_equal(cost_of("aten::mm", "[[4, 3], [3, 5]]", real, NULL).flops, 2 * 4 * 3 * 5);
+    assert_int_equal(cost.flops, 8 * 4 * 3 * 5);
+    assert_int_equal(cost.model_flops, cost.flops);
+    assert_int_equal(cost.macs, 4 * 4 * 3 * 5);
+    assert_int_equal(cost.bytes, 8 * (4 * 3 + 3 * 5 + 4 * 5));
+    assert_int_equal(cost_of("aten::add", "[[4, 3], [4, 3]]", complex, NULL).flops, 4 * 3);
+}
+
 static void no_op_has_two_rules(void **state)
 {
     (void)state;
@@ -423,6 +439,7 @@ int main(void)
         cmocka_unit_test(convolutions_of_devices),
         cmocka_unit_test(bytes_are_read_and_written_once),
         cmocka_unit_test(what_cannot_be_counted_is_not_zero),
+        cmocka_unit_test(complex_products_count_four_times),
         cmocka_unit_test(no_op_has_two_rules),
     };
 
