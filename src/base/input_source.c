@@ -146,6 +146,14 @@ static bool unpack_some(struct input_source *source, struct unpacker_buffers *bu
     return result != UNPACKER_TRAILING;
 }
 
+static bool is_bomb(const struct input_source *source)
+{
+    int64_t packed = source->offset - (int64_t)(source->raw_length - source->raw_used);
+
+    return source->unpacked_bytes > INPUT_BOMB_BYTES_MIN &&
+           source->unpacked_bytes / INPUT_BOMB_RATIO > packed;
+}
+
 static size_t read_unpacked(struct input_source *source, char *to, size_t size)
 {
     struct unpacker_buffers buffers = {.output = (unsigned char *)to, .output_left = size};
@@ -161,6 +169,12 @@ static size_t read_unpacked(struct input_source *source, char *to, size_t size)
                 set_breakage(source, "ends in the middle");
             source->packing = NULL;
         }
+    }
+    source->unpacked_bytes += (int64_t)(size - buffers.output_left);
+    if (source->packing && is_bomb(source)) {
+        set_breakage(source, "unpacks to over 500 times its size, as no recording does, and is "
+                             "not read on");
+        source->packing = NULL;
     }
     return size - buffers.output_left;
 }

@@ -36,9 +36,10 @@ struct input_source {
     size_t raw_length;
     struct unpacker *unpacker; /* NULL: not packed */
     const char *packing;       /* "gzip" */
-    bool is_between;           /* the packed text may end here */
-    bool is_followed;          /* it ended well, and something else stands behind its end */
-    char breakage[256];        /* why reading ended too early; empty where it did not */
+    int64_t unpacked_bytes;
+    bool is_between;    /* the packed text may end here */
+    bool is_followed;   /* it ended well, and something else stands behind its end */
+    char breakage[256]; /* why reading ended too early; empty where it did not */
 
     /* the window that the stream gives */
     char *window; /* owned */
@@ -50,6 +51,10 @@ struct input_source {
     struct input_ring *ring;
     struct input_piece *held; /* the piece of the ring in use */
 };
+
+/* Behind the first of so many bytes, what unpacks to so many times its size is no recording: traces
+ * and logs stay below 100. */
+enum { INPUT_BOMB_BYTES_MIN = 16 << 20, INPUT_BOMB_RATIO = 500 };
 
 struct input_source *input_source_new(void);
 

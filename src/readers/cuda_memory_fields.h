@@ -51,6 +51,7 @@ struct snapshot_reading {
     size_t frame_capacity;
     size_t stack_frame_capacity;
     size_t pool_capacity;
+    int64_t row_count;    /* events and blocks */
     int64_t bytes_in_all; /* of all sizes: their sums must stay numbers */
     char place[128];      /* "segments[812]": where errors are; may be empty */
     struct error *error;

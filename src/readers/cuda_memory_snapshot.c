@@ -92,6 +92,20 @@ static bool read_event(struct snapshot_reading *reading, struct snapshot_event *
            snapshot_stack_id(reading, values[FIELD_FRAMES], &event->stack);
 }
 
+/* Every row takes a byte of the file at least: more of them come only of one list that stands at
+ * many places, which no allocator writes. */
+static bool expect_rows(struct snapshot_reading *reading, uint32_t count)
+{
+    int64_t bytes = reading->tree->rest.end_byte;
+
+    reading->row_count += count;
+    return bytes == 0 || reading->row_count <= bytes ||
+           snapshot_fail(reading,
+                         "%lld rows of %lld bytes: one list stands at many places, as in no "
+                         "snapshot of PyTorch",
+                         (long long)reading->row_count, (long long)bytes);
+}
+
 static bool read_trace(struct snapshot_reading *reading, struct snapshot_trace *trace,
                        uint32_t device, struct pickle_value list)
 {
@@ -99,6 +113,8 @@ static bool read_trace(struct snapshot_reading *reading, struct snapshot_trace *
     struct action_memory memory;
 
     memset(&memory, 0xff, sizeof memory);
+    if (!expect_rows(reading, items.count))
+        return false;
     trace->events = require_memory(calloc((size_t)items.count + 1, sizeof *trace->events));
     trace->count = items.count;
     for (uint32_t i = 0; i < items.count; i++)
@@ -234,6 +250,8 @@ static bool read_blocks(struct snapshot_reading *reading, struct snapshot_segmen
         return true;
     if (items.count > UINT32_MAX - snapshot->block_count)
         return snapshot_fail(reading, "too many blocks: the file is damaged");
+    if (!expect_rows(reading, items.count))
+        return false;
     snapshot->blocks =
         require_memory(realloc(snapshot->blocks, ((size_t)snapshot->block_count + items.count) *
                                                      sizeof *snapshot->blocks));

@@ -22,7 +22,9 @@ bool json_window_grow(struct json_window *window)
     size_t wanted = keep * 2; /* so that reading a long value again and again stays linear */
     struct input_window next = {0};
 
-    if (window->is_last) {
+    window->is_too_long = window->is_too_long || keep > JSON_VALUE_BYTES_MAX;
+    if (window->is_last || window->is_too_long) {
+        window->is_last = true;
         window->scan.failed_at = window->scan.limit;
         return false;
     }

@@ -5,18 +5,23 @@
 #include "base/input_stream.h"
 #include "readers/json_scan.h"
 
+/* No event and no value of the header is longer. */
+enum { JSON_VALUE_BYTES_MAX = 64 << 20 };
+
 struct json_window {
     struct input_stream *input; /* not owned */
     struct json_scan scan;      /* its limit is the end of the window */
     const char *at;             /* the place */
     const char *start;          /* of the window */
     int64_t start_byte;         /* offset of `start` in the text */
-    bool is_last;               /* nothing comes after the window */
+    bool is_last;               /* nothing comes after the window, or nothing more is read: */
+    bool is_too_long;           /* what begins at the place is longer than a value may be */
 };
 
 void json_window_init(struct json_window *window, struct input_stream *input, int64_t start_byte);
 
-/* Makes the window longer; `at` moves with the text. False at the end of the input. */
+/* Makes the window longer; `at` moves with the text. False at the end of the input,
+ * and where what begins at the place is too long. */
 bool json_window_grow(struct json_window *window);
 
 /* Skips white space; the character at the place, 0 at the end of the input. */

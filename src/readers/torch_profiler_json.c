@@ -50,7 +50,12 @@ static void set_cut(struct parse *parse, const char *what)
     const struct input_stream *input = window->input;
 
     read->is_truncated = true;
-    if (input->is_broken)
+    if (window->is_too_long)
+        (void)snprintf(read->truncation, sizeof read->truncation,
+                       "what begins at byte %lld, in %s, is longer than %d MiB, and is not read",
+                       (long long)json_window_byte(window, window->at), what,
+                       JSON_VALUE_BYTES_MAX >> 20);
+    else if (input->is_broken)
         (void)snprintf(read->truncation, sizeof read->truncation, "%s", input->breakage);
     else
         (void)snprintf(read->truncation, sizeof read->truncation,
