@@ -67,6 +67,7 @@ static enum host_call_kind kind_of(struct host_activity *activity, const struct 
         return CALLS_GARBAGE;
     case HOST_RUNTIME:
         return event->duration_ns >= slow_ns ? CALLS_SLOW : CALLS_KIND_COUNT;
+    case HOST_CAPTURE:
     case HOST_SYSTEM:
     case HOST_OPERATOR:
     case HOST_ANNOTATION:

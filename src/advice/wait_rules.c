@@ -275,6 +275,19 @@ bool check_allocator(struct advice_case *advice, struct advice_claim *claim)
     return true;
 }
 
+bool check_graph_capture(struct advice_case *advice, struct advice_claim *claim)
+{
+    claim_accounts(advice, claim, ACCOUNT_BIT(IDLE_CAPTURE));
+    claim->evidence =
+        "launches are recorded into graphs (StreamBeginCapture to StreamEndCapture); the "
+        "device gets none of them";
+    claim->try_this =
+        "record steps after the warm-up: each graph is captured once, and launched later";
+    claim->confidence = CONFIDENCE_HIGH;
+    claim->reason = results_format(advice->results, "%s while the host captures", idles(advice));
+    return true;
+}
+
 bool check_garbage_collection(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct host_call_list *list = &advice->calls.lists[CALLS_GARBAGE];

@@ -29,6 +29,7 @@ static const struct timeline_class host_classes[HOST_CLASS_COUNT] = {
     [HOST_DATA] = {"host_data", "data loading", NULL},
     [HOST_SYNC] = {"host_sync", "call that waits for the device", NULL},
     [HOST_ALLOCATOR] = {"host_allocator", "allocator call", NULL},
+    [HOST_CAPTURE] = {"host_capture", "graph capture", NULL},
     [HOST_GARBAGE] = {"host_garbage", "garbage collection", NULL},
     [HOST_RUNTIME] = {"host_runtime", "runtime call", NULL},
     [HOST_OPERATOR] = {"host_operator", "operator", NULL},

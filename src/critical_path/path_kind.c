@@ -29,11 +29,17 @@ enum path_kind path_kind_of_device(enum kernel_class class)
 enum path_kind path_kind_of_host(enum host_class class)
 {
     static const enum path_kind kinds[HOST_CLASS_COUNT] = {
-        [HOST_DATA] = PATH_DATA,           [HOST_SYNC] = PATH_SYNC,
-        [HOST_ALLOCATOR] = PATH_ALLOCATOR, [HOST_GARBAGE] = PATH_GARBAGE,
-        [HOST_RUNTIME] = PATH_RUNTIME,     [HOST_SYSTEM] = PATH_SYSTEM,
-        [HOST_OPERATOR] = PATH_OPERATOR,   [HOST_ANNOTATION] = PATH_ANNOTATION,
-        [HOST_PYTHON] = PATH_PYTHON,       [HOST_NOTHING] = PATH_NOTHING,
+        [HOST_DATA] = PATH_DATA,
+        [HOST_SYNC] = PATH_SYNC,
+        [HOST_ALLOCATOR] = PATH_ALLOCATOR,
+        [HOST_GARBAGE] = PATH_GARBAGE,
+        [HOST_CAPTURE] = PATH_RUNTIME,
+        [HOST_RUNTIME] = PATH_RUNTIME,
+        [HOST_SYSTEM] = PATH_SYSTEM,
+        [HOST_OPERATOR] = PATH_OPERATOR,
+        [HOST_ANNOTATION] = PATH_ANNOTATION,
+        [HOST_PYTHON] = PATH_PYTHON,
+        [HOST_NOTHING] = PATH_NOTHING,
     };
 
     return kinds[class];

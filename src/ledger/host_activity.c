@@ -154,6 +154,30 @@ enum host_class host_activity_class(struct host_activity *activity, const struct
     return (enum host_class) * class;
 }
 
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t length = strlen(name);
+
+    return length >= strlen(suffix) && strcmp(name + length - strlen(suffix), suffix) == 0;
+}
+
+/* The end of the capture that event `first` of the thread begins; INT64_MIN where it begins none,
+ * or its end is not recorded. */
+static int64_t capture_end_ns(const struct trace *trace, const struct track *track, uint32_t first)
+{
+    const struct event *events = &trace->host[track->first_event];
+
+    if (events[first].kind != EVENT_RUNTIME_CALL ||
+        !strstr(trace_text(trace, events[first].name), "StreamBeginCapture"))
+        return INT64_MIN;
+    for (uint32_t i = first + 1; i < track->event_count; i++) {
+        if (events[i].kind == EVENT_RUNTIME_CALL &&
+            has_suffix(trace_text(trace, events[i].name), "StreamEndCapture"))
+            return event_end_ns(&events[i]);
+    }
+    return INT64_MIN;
+}
+
 static const struct class_timeline *thread_timeline(struct host_activity *activity, uint32_t thread)
 {
     struct class_timeline *timeline = &activity->threads[thread];
@@ -166,6 +190,11 @@ static const struct class_timeline *thread_timeline(struct host_activity *activi
         const struct event *event = &activity->trace->host[track->first_event + i];
         enum host_class class = host_activity_class(activity, event);
 
+        int64_t capture_ns =
+            class == HOST_RUNTIME ? capture_end_ns(activity->trace, track, i) : INT64_MIN;
+
+        if (capture_ns > event->start_ns)
+            class_timeline_add(timeline, HOST_CAPTURE, event->start_ns, capture_ns);
         if (class != HOST_NOTHING)
             class_timeline_add(timeline, class, event->start_ns, event_end_ns(event));
     }

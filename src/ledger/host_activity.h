@@ -11,6 +11,8 @@
 
 /* In the order of their priority: the first that is open explains the time. */
 enum host_class {
+    HOST_CAPTURE,    /* launches are recorded into a graph: between StreamBeginCapture and
+                        StreamEndCapture nothing is given to the device */
     HOST_DATA,       /* data loading */
     HOST_SYNC,       /* a call that waits for the device */
     HOST_ALLOCATOR,  /* device or pinned memory is allocated or freed */

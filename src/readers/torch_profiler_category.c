@@ -40,7 +40,7 @@ static const struct category categories[] = {
     {"cuda_profiler_range", EVENT_DEVICE_OTHER},
     {"graph_event_node", EVENT_DEVICE_SYNC}, /* an event recorded or waited for in a CUDA graph */
     {"graph_host_node", EVENT_DEVICE_OTHER}, /* the stream waits for a function on the host */
-    {"mtia_ccp_events", EVENT_KERNEL}, /* by their names also copies and waits */
+    {"mtia_ccp_events", EVENT_KERNEL},       /* by their names also copies and waits */
     {"mtia_insight", EVENT_DEVICE_OTHER},
     {"mtia_counters", EVENT_DEVICE_OTHER},
 };

@@ -306,6 +306,25 @@ static void without_a_device_the_threads_in_operators_are_the_device(void **stat
     made_trace_clear(&test.made);
 }
 
+/* What is launched while a graph is captured never reaches the device. */
+static void capture_of_a_graph_explains_its_time(void **state)
+{
+    struct one_step test;
+
+    (void)state;
+    start(&test);
+    host(&test, EVENT_OPERATOR, (struct made_event){"aten::mm", 0, 900});
+    host(&test, EVENT_RUNTIME_CALL, (struct made_event){"hipStreamBeginCapture", 100, 110});
+    host(&test, EVENT_RUNTIME_CALL, (struct made_event){"hipStreamEndCapture", 600, 700});
+    made_kernel(&test.made, test.thread, test.stream,
+                (struct made_event){"cudaLaunchKernel", 900 * US, 910 * US},
+                (struct made_event){"gemm", 910 * US, 1000 * US});
+    made_trace_finish(&test.made, WINDOW_CHOICE_AUTO);
+    assert_account_us(&test.made.ledger.steps[0], ACCOUNT_IDLE_CAPTURE, 600);
+    assert_account_us(&test.made.ledger.steps[0], ACCOUNT_IDLE_OPERATOR, 300);
+    made_trace_clear(&test.made);
+}
+
 /* "hccl:all_reduce" around the operators of a step is a range of the program. */
 static void a_range_around_operators_is_no_collective(void **state)
 {
@@ -338,6 +357,7 @@ int main(void)
         cmocka_unit_test(a_copy_launched_while_data_is_loaded_is_input_data),
         cmocka_unit_test(an_unlinked_kernel_keeps_its_time_and_the_step_explains_the_gap),
         cmocka_unit_test(without_a_device_the_threads_in_operators_are_the_device),
+        cmocka_unit_test(capture_of_a_graph_explains_its_time),
         cmocka_unit_test(a_range_around_operators_is_no_collective),
     };
 

@@ -25,6 +25,7 @@ const COLORS: Record<string, readonly [string, string]> = {
   idle_data: ["#b3261e", "#f2726a"],
   idle_sync: ["#d9534f", "#d1453f"],
   idle_allocator: ["#e58a6b", "#b5654a"],
+  idle_capture: ["#7a5230", "#b98d68"],
   idle_garbage: ["#8c3b2a", "#c98572"],
   idle_runtime: ["#c76a86", "#c4718f"],
   idle_operator: ["#e0788f", "#e58ba0"],
