@@ -125,7 +125,8 @@ static void add_rates(const struct utilization *work)
         return;
     }
     add_number(work, "model_flops_per_step", "model FLOPs per step",
-               value_flops(total->flops.model / (double)work->steps), NULL);
+               value_flops(total->flops.model / (double)work->steps),
+               "without what is computed again and what masks hide");
     add_number(work, "model_flops_per_second", "model FLOP/s",
                value_flops_per_second(per_second(total->flops.model, work->total_ns)),
                "achieved over the steps");

@@ -102,15 +102,16 @@ static void add_flop_numbers(struct results *results, struct section *section,
     }
     add_number(results, section, "total_flops", "FLOPs in all", flops_per_step(view, sum.flops));
     if (sum.model_flops != sum.flops || phases[PHASE_RECOMPUTE].flops > 0) {
-        add_number(results, section, "model_flops", "model FLOPs",
+        add_number(results, section, "model_flops", "FLOPs in all, none computed again",
                    flops_per_step(view, phases[PHASE_FORWARD].model_flops +
                                             phases[PHASE_BACKWARD].model_flops));
-        note_last(section, "nothing counted that is computed again");
+        note_last(section, "with what masks hide");
     }
     if (sum.masked_flops != sum.flops) {
         add_number(results, section, "masked_flops", "FLOPs in all, without what masks hide",
                    flops_per_step(view, sum.masked_flops));
-        note_last(section, "causal masks and sliding windows of attention");
+        note_last(section,
+                  "causal masks and sliding windows of attention; with what is computed again");
     }
     add_number(results, section, "pointwise_flops", "FLOPs of all other ops",
                flops_per_step(view, sum.pointwise_flops));

@@ -79,7 +79,8 @@ static const struct column module_columns[COLUMN_COUNT] = {
     [COLUMN_BACKWARD_IN_ALL] = FOR_PROGRAMS("backward_flops_in_all", "backward, all steps"),
     [COLUMN_RECOMPUTED_IN_ALL] = FOR_PROGRAMS("recomputed_flops_in_all", "again, all steps"),
     [COLUMN_MASKED_IN_ALL] = FOR_PROGRAMS("masked_flops_in_all", "without what masks hide"),
-    [COLUMN_MODEL_IN_ALL] = FOR_PROGRAMS("model_flops_in_all", "model FLOPs, all steps"),
+    [COLUMN_MODEL_IN_ALL] =
+        FOR_PROGRAMS("model_flops_in_all", "FLOPs, none computed again, all steps"),
     [COLUMN_MACS_IN_ALL] = FOR_PROGRAMS("forward_macs_in_all", "MACs, all steps"),
     [COLUMN_POINTWISE_IN_ALL] = FOR_PROGRAMS("pointwise_flops_in_all", "other ops, all steps"),
     [COLUMN_FORWARD_POINTWISE_IN_ALL] =
