@@ -285,7 +285,8 @@ static const struct convention conventions[] = {
      "full attention (2026-08)",
      false, count_torchtitan},
     {"olmo-core", "olmo_core", "OLMo-core",
-     "6 for each parameter of the layers and of the logits, full attention within windows (2026-08)",
+     "6 for each parameter of the layers and of the logits, full attention within windows "
+     "(2026-08)",
      false, count_olmo},
     {"nanotron", "nanotron", "nanotron", "every matrix product, full attention (2026-08)", false,
      count_full},
