@@ -53,8 +53,8 @@ static const char *isolating_option(char *const *command)
     return NULL;
 }
 
-void say_nothing_recorded(const struct seen_signs *signs, const char *step_of,
-                          char *const *command, int status)
+void say_nothing_recorded(const struct seen_signs *signs, const char *step_of, char *const *command,
+                          int status)
 {
     const char *option = isolating_option(command);
     const char *how = status == 0 ? "" : ", and it ended with an error of its own";
@@ -82,6 +82,5 @@ void say_nothing_recorded(const struct seen_signs *signs, const char *step_of,
     else if (strcmp(step_of, "module") == 0)
         fprintf(stderr, "no call of a module (torch.nn.Module) was seen%s\n", how);
     else
-        fprintf(stderr, "no range of record_function named '%s' was seen%s\n", step_of,
-                how);
+        fprintf(stderr, "no range of record_function named '%s' was seen%s\n", step_of, how);
 }

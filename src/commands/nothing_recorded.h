@@ -15,7 +15,7 @@ struct seen_signs take_seen_signs(const char *capture);
 
 /* Prints one message to standard error. `step_of`: what a step
  * was said to be, or NULL; `status`: of the program. */
-void say_nothing_recorded(const struct seen_signs *signs, const char *step_of,
-                          char *const *command, int status);
+void say_nothing_recorded(const struct seen_signs *signs, const char *step_of, char *const *command,
+                          int status);
 
 #endif
