@@ -4,6 +4,7 @@
 #ifndef FLOPLEDGER_ADVICE_ADVICE_RULE_H
 #define FLOPLEDGER_ADVICE_ADVICE_RULE_H
 
+#include "advice/attention_scores.h"
 #include "advice/host_calls.h"
 #include "advice/kernel_figures.h"
 #include "efficiency/efficiency.h"
@@ -25,9 +26,11 @@ struct advice_case {
     const struct efficiency *efficiency; /* what the matrix time is made of */
     const struct replay_study *study;    /* of the steps; NULL: nothing ran on a device */
     struct results *results;             /* texts live there */
+    bool has_other_ranks;                /* their traces are given with this one */
     struct free_time idle;               /* when nothing runs on the device */
     struct host_calls calls;
     struct kernel_figures kernels;
+    struct attention_scores scores; /* of attention that is spelled out */
 };
 
 enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
@@ -38,6 +41,7 @@ struct advice_claim {
                           rule's accounts hold there */
     uint32_t accounts; /* those that hold the time; 0: the rule's */
     bool is_unpriced;  /* what can be won is not known: step_ns says nothing */
+    const char *title; /* NULL: the rule's */
     const char *evidence;
     const char *try_this;
     enum confidence confidence;

@@ -1,6 +1,7 @@
 /* Advice on kernels that are not matrix work: pointwise chains, optimizers. */
 #include "advice/call_site.h"
 #include "advice/claim.h"
+#include "advice/restraints.h"
 #include "base/format.h"
 #include "base/prefix.h"
 #include "ledger/step_finder.h"
@@ -63,10 +64,25 @@ static const char *operators_text(struct operator_sums *sums, const struct advic
     return text;
 }
 
+/* By the types of the operator's inputs, else by the kernel's name: 32 bits, and no 16 among them.
+ */
+static bool is_on_wide_numbers(const struct trace *trace, uint32_t index)
+{
+    uint32_t op = trace_operator_of(trace, index);
+    uint32_t types = op == NO_EVENT ? 0 : trace->details[trace->host[op].detail].input_types;
+    const char *text = trace_text(trace, types ? types : trace->device[index].name);
+
+    if (strstr(text, "Half") || strstr(text, "half") || strstr(text, "BFloat16") ||
+        strstr(text, "bfloat16") || strstr(text, "bf16"))
+        return false;
+    return strstr(text, "float") != NULL;
+}
+
 bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *claim)
 {
     struct step_finder finder = {.ledger = advice->ledger};
     struct operator_sums operators = {.count = 0};
+    struct restraint_subject widths = {0};
     int64_t count = 0, total_ns = 0;
 
     for (uint32_t i = 0; i < advice->trace->device_count; i++) {
@@ -80,6 +96,8 @@ bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *cl
         add_operator(&operators, advice, i);
         count++;
         total_ns += event->duration_ns;
+        widths.all_ns += event->duration_ns;
+        widths.wide_ns += is_on_wide_numbers(advice->trace, i) ? event->duration_ns : 0;
     }
     if (count == 0)
         return false;
@@ -88,8 +106,12 @@ bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *cl
                        per_step_count(advice, count), a_step(advice),
                        per_step_time(advice, total_ns), operators_text(&operators, advice));
     claim->try_this =
-        "torch.compile: a fused chain reads and writes memory once, not once a kernel; "
-        "bf16 halves the bytes";
+        forbids_halved_bytes(advice, &widths)
+            ? "torch.compile: a fused chain reads and writes memory once, not once a kernel"
+            : "torch.compile: a fused chain reads and writes memory once, not once a kernel; "
+              "bf16 halves the bytes";
+    if (forbids_python(advice, &(struct restraint_subject){0}))
+        claim->try_this = "fuse them: a fused kernel reads and writes memory once";
     if (advice->kernels.classes[KERNEL_TRITON].count > count)
         claim->try_this = "compile these parts as well: look for graph breaks "
                           "(TORCH_LOGS=graph_breaks)";

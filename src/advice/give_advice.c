@@ -152,7 +152,7 @@ static bool price_claim(const struct advice_case *advice, const struct advice_ru
     note_steps(advice->results, price, rule, ledger, claim->step_ns);
     note_confidence(advice->results, price, claim, ledger);
     *finding = (struct finding){
-        .what = rule->title,
+        .what = claim->title ? claim->title : rule->title,
         .evidence = claim->evidence,
         .try_this = claim->try_this,
         .cost_ns =
@@ -200,15 +200,16 @@ static void ask_rules(struct advice_case *advice, struct advice_findings *all)
     free(claim.step_ns);
 }
 
-struct advice_findings give_advice(struct results *results, const struct efficiency *efficiency,
-                                   const struct replay_study *study)
+struct advice_findings give_advice(struct results *results, const struct advice_question *question)
 {
+    const struct efficiency *efficiency = question->efficiency;
     const struct ledger *ledger = efficiency->ledger;
     struct advice_case advice = {.trace = efficiency->trace,
                                  .ledger = ledger,
                                  .costs = efficiency->costs,
                                  .efficiency = efficiency,
-                                 .study = study,
+                                 .study = question->study,
+                                 .has_other_ranks = question->has_other_ranks,
                                  .results = results};
     struct advice_findings all = {.findings =
                                       results_allocate(results, RULE_COUNT * sizeof *all.findings)};
@@ -218,10 +219,12 @@ struct advice_findings give_advice(struct results *results, const struct efficie
     free_time_init(&advice.idle, &ledger->timeline, UINT32_MAX);
     find_host_calls(&advice.calls, advice.trace, ledger, ADVICE_SLOW_CALL_NS);
     advice.kernels = sum_kernels(advice.trace, ledger);
+    find_attention_scores(&advice.scores, efficiency, ADVICE_SCORES_SIZE_MIN);
     ask_rules(&advice, &all);
     sort_findings(all.findings, all.count);
     add_replay_prices(&advice, all.findings, all.count);
     free_time_clear(&advice.idle);
     host_calls_clear(&advice.calls);
+    attention_scores_clear(&advice.scores);
     return all;
 }

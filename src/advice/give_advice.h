@@ -6,6 +6,7 @@
 #include "replay/replay_study.h"
 #include "results/results.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct advice_findings {
@@ -15,10 +16,15 @@ struct advice_findings {
     size_t priced; /* of those, with a price */
 };
 
+/* What the advice is asked about. */
+struct advice_question {
+    const struct efficiency *efficiency;
+    const struct replay_study *study; /* NULL: no change is replayed */
+    bool has_other_ranks;             /* of the same run are shown with this one */
+};
+
 /* Asks every rule of rule_list.def about the trace and the ledger of `efficiency`. No finding costs
- * more than its accounts hold, and none is there without something that shows it. `study` may be
- * NULL: then no change is replayed. */
-struct advice_findings give_advice(struct results *results, const struct efficiency *efficiency,
-                                   const struct replay_study *study);
+ * more than its accounts hold, and none is there without something that shows it. */
+struct advice_findings give_advice(struct results *results, const struct advice_question *question);
 
 #endif

@@ -1,7 +1,9 @@
 /* Advice on what the host does instead of launching: loading data, Python, named ranges. */
 #include "advice/call_site.h"
 #include "advice/claim.h"
+#include "advice/named_code.h"
 #include "advice/recorder_words.h"
+#include "advice/restraints.h"
 #include "base/format.h"
 #include "base/prefix.h"
 
@@ -98,11 +100,11 @@ bool check_system_calls(struct advice_case *advice, struct advice_claim *claim)
 
 bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim)
 {
-    const char *name = busiest_host_event(advice, ACCOUNT_BIT(IDLE_ANNOTATION));
+    const char *name = busiest_named_range(advice);
     const char *gap = longest_gap_text(advice, ACCOUNT_BIT(IDLE_ANNOTATION), false);
 
-    claim_accounts(advice, claim, ACCOUNT_BIT(IDLE_ANNOTATION));
-    if (!name || !gap)
+    claim_named_code(advice, claim, false);
+    if (!name || !gap || claim_total_ns(advice, claim) == 0)
         return false;
     claim->evidence = results_format(advice->results, "most in the range %s; %s",
                                      brief_name(name, advice->results), gap);
@@ -116,6 +118,20 @@ bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim
     return true;
 }
 
+/* A program of which nothing tells that it is Python. */
+static bool tell_of_host_code(struct advice_case *advice, struct advice_claim *claim,
+                              const char *gap)
+{
+    claim->title = "host code between calls";
+    claim->evidence =
+        results_format(advice->results, "nothing recorded on the launching thread; %s", gap);
+    claim->try_this = "put NVTX ranges around what the host does between its calls; --trace=osrt "
+                      "tells what it waits for in the operating system";
+    claim->confidence = CONFIDENCE_LOW;
+    claim->reason = "what the host does there is not recorded";
+    return true;
+}
+
 bool check_python_code(struct advice_case *advice, struct advice_claim *claim)
 {
     uint32_t accounts = ACCOUNT_BIT(IDLE_PYTHON) | ACCOUNT_BIT(IDLE_NOTHING);
@@ -123,8 +139,13 @@ bool check_python_code(struct advice_case *advice, struct advice_claim *claim)
     const char *gap = longest_gap_text(advice, accounts, true);
 
     claim_accounts(advice, claim, accounts);
+    claim->accounts = accounts;
+    if (advice->ledger->is_cpu_only && claim_named_code(advice, claim, true) > 0)
+        claim->accounts |= ACCOUNT_BIT(IDLE_ANNOTATION);
     if (!gap)
         return false;
+    if (forbids_python(advice, &(struct restraint_subject){0}))
+        return tell_of_host_code(advice, claim, gap);
     claim->evidence = gap;
     claim->try_this = "move Python work out of the step, or let it run ahead of the device";
     claim->confidence = CONFIDENCE_MEDIUM;

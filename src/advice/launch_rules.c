@@ -2,6 +2,8 @@
  * device, gaps inside graphs. */
 #include "advice/call_site.h"
 #include "advice/claim.h"
+#include "advice/named_code.h"
+#include "advice/restraints.h"
 #include "advice/wait_rules.h"
 #include "base/format.h"
 #include "base/invariant.h"
@@ -101,6 +103,9 @@ bool check_launch_bound(struct advice_case *advice, struct advice_claim *claim)
     if (advice->ledger->is_cpu_only || kernels->kernels.count == 0)
         return false;
     claim_accounts(advice, claim, accounts);
+    claim->accounts = accounts;
+    if (claim_named_code(advice, claim, true) > 0)
+        claim->accounts |= ACCOUNT_BIT(IDLE_ANNOTATION);
     leave_out_other_causes(advice, claim);
     claim->evidence = launch_evidence(advice);
     if (gap)
@@ -108,6 +113,8 @@ bool check_launch_bound(struct advice_case *advice, struct advice_claim *claim)
     claim->try_this =
         "CUDA graphs or torch.compile(mode=\"reduce-overhead\"), a larger batch, fewer "
         "and larger operators";
+    if (forbids_python(advice, &(struct restraint_subject){0}))
+        claim->try_this = "record launches into a CUDA graph, fewer and larger kernels";
     if (kernels->graph_kernels * 2 > kernels->kernels.count)
         claim->try_this =
             "most kernels come from CUDA graphs already: take what is launched one by "

@@ -1,6 +1,9 @@
 /* Advice on matrix products: number formats, matrix units, shapes. */
 #include "advice/call_site.h"
 #include "advice/claim.h"
+#include "advice/product_roof.h"
+#include "advice/recorder_words.h"
+#include "advice/restraints.h"
 #include "base/format.h"
 #include "devices/device_peak.h"
 #include "ledger/step_finder.h"
@@ -95,7 +98,8 @@ static double share_by_tf32(const struct advice_case *advice, const struct work_
 {
     double now = peak_of(advice, PEAK_FP32), then = peak_of(advice, PEAK_TF32);
 
-    if (piece->unit == MATRIX_UNIT_USED || precision_of(advice, piece) != PEAK_FP32)
+    if (piece->unit == MATRIX_UNIT_USED || precision_of(advice, piece) != PEAK_FP32 ||
+        forbids_tf32(advice, &(struct restraint_subject){0}))
         return 0;
     return now > 0 && then > now ? 1 - now / then : 0;
 }
@@ -122,10 +126,47 @@ static double share_by_units(const struct advice_case *advice, const struct work
     return now > 0 && then > now ? 1 - now / then : 0;
 }
 
+/* What is left of a product's bytes with that rule's remedy. */
+struct product_rule {
+    double (*share_of)(const struct advice_case *advice, const struct work_piece *piece);
+    double bytes_left;
+};
+
+static bool has_known_flops(const struct advice_case *advice, const struct work_piece *piece)
+{
+    return piece->call != NO_CALL &&
+           advice->efficiency->calls.calls[piece->call].price->flops.executed > 0;
+}
+
+/* The share of the piece's time that may go: at the share of the peak that it reaches now, and no
+ * faster than memory allows. */
+static double share_within_roof(const struct advice_case *advice, const struct work_piece *piece,
+                                const struct product_rule *rule)
+{
+    const struct matrix_calls *calls = &advice->efficiency->calls;
+    double share = rule->share_of(advice, piece), roof_ns, now_ns, most;
+
+    if (share <= 0 || !has_known_flops(advice, piece))
+        return share;
+    now_ns = (double)calls->calls[piece->call].kernel_ns;
+    roof_ns = memory_roof_ns(advice, &calls->calls[piece->call], rule->bytes_left);
+    most = now_ns > 0 ? 1 - roof_ns / now_ns : 0;
+    return share < most ? share : most;
+}
+
+/* Products whose FLOPs are not known win as much as those whose are, on average. */
+static void scale_to_unknown(const struct advice_case *advice, struct advice_claim *claim,
+                             const struct restraint_subject *subject)
+{
+    for (uint32_t i = 0; i < advice->ledger->step_count && subject->known_ns > 0; i++)
+        claim->step_ns[i] = (int64_t)((double)claim->step_ns[i] * (double)subject->all_ns /
+                                      (double)subject->known_ns);
+}
+
 static struct product_sum claim_products(const struct advice_case *advice,
                                          struct advice_claim *claim,
-                                         double (*share_of)(const struct advice_case *advice,
-                                                            const struct work_piece *piece))
+                                         const struct product_rule *rule,
+                                         struct restraint_subject *subject)
 {
     const struct matrix_calls *calls = &advice->efficiency->calls;
     struct step_finder finder = {.ledger = advice->ledger};
@@ -135,30 +176,63 @@ static struct product_sum claim_products(const struct advice_case *advice,
         const struct work_piece *piece = &calls->pieces[i];
         const struct event *event = event_of_piece(calls, piece);
         uint32_t step = step_finder_at(&finder, event->start_ns);
+        bool is_known = has_known_flops(advice, piece);
         double share;
 
         if (step == NO_STEP || !kernel_class_is_matrix((enum kernel_class)piece->class))
             continue;
-        share = share_of(advice, piece);
-        if (share <= 0)
+        if (rule->share_of(advice, piece) <= 0)
             continue;
-        claim->step_ns[step] += (int64_t)(share * (double)event->duration_ns);
+        share = share_within_roof(advice, piece, rule);
+        subject->all_ns += event->duration_ns;
+        subject->known_ns += is_known ? event->duration_ns : 0;
+        if (is_known && share > 0)
+            claim->step_ns[step] += (int64_t)(share * (double)event->duration_ns);
         add_product(&sum, calls, piece);
     }
+    scale_to_unknown(advice, claim, subject);
     return sum;
 }
 
-static const char at_peak_rates[] = "priced at peak rates: real products win less";
+static bool is_worth_telling(const struct advice_case *advice, const struct product_sum *sum)
+{
+    return 100.0 * (double)sum->duration_ns >=
+           (double)ADVICE_UNPRICED_PERCENT * (double)ledger_total_ns(advice->ledger);
+}
+
+/* The FLOPs of none of the products are known: they are told of, but what another format wins is
+ * not. */
+static bool tell_without_flops(const struct advice_case *advice, struct advice_claim *claim,
+                               const struct product_sum *sum)
+{
+    if (!is_worth_telling(advice, sum))
+        return false;
+    memset(claim->step_ns, 0, advice->ledger->step_count * sizeof *claim->step_ns);
+    claim->is_unpriced = true;
+    claim->evidence = results_format(
+        advice->results, "%s; what another format would win is not known: their FLOPs are not (%s)",
+        product_text(advice, sum), recorder_words_for(advice->trace)->flops);
+    claim->confidence = CONFIDENCE_LOW;
+    claim->reason = "the formats are told by the kernels' names";
+    return true;
+}
+
+static const char at_peak_rates[] =
+    "priced at the share of the peak that they reach now, no faster than memory allows";
 
 bool check_tf32_not_used(struct advice_case *advice, struct advice_claim *claim)
 {
-    struct product_sum sum = claim_products(advice, claim, share_by_tf32);
+    struct restraint_subject subject = {0};
+    struct product_sum sum =
+        claim_products(advice, claim, &(struct product_rule){share_by_tf32, 1}, &subject);
 
     if (sum.count == 0)
         return false;
-    claim->evidence = product_text(advice, &sum);
     claim->try_this = "torch.set_float32_matmul_precision(\"high\") and "
                       "torch.backends.cudnn.allow_tf32=True, or autocast to bf16";
+    if (forbids_peak_ratio(advice, &subject))
+        return tell_without_flops(advice, claim, &sum);
+    claim->evidence = product_text(advice, &sum);
     claim->confidence = CONFIDENCE_MEDIUM;
     claim->reason = at_peak_rates;
     return true;
@@ -188,12 +262,12 @@ static double share_if_rates_are_unknown(const struct advice_case *advice,
 /* Many products in 32 bits, on a device whose rates are not known. */
 static bool claim_without_price(struct advice_case *advice, struct advice_claim *claim)
 {
-    struct product_sum sum = claim_products(advice, claim, share_if_rates_are_unknown);
+    struct restraint_subject subject = {0};
+    struct product_sum sum = claim_products(
+        advice, claim, &(struct product_rule){share_if_rates_are_unknown, 1}, &subject);
     const char *name = advice->efficiency->peaks.name;
 
-    if (!has_faster_half(advice) ||
-        100.0 * (double)sum.duration_ns <
-            (double)ADVICE_UNPRICED_PERCENT * (double)ledger_total_ns(advice->ledger))
+    if (!has_faster_half(advice) || !is_worth_telling(advice, &sum))
         return false;
     memset(claim->step_ns, 0, advice->ledger->step_count * sizeof *claim->step_ns);
     claim->is_unpriced = true;
@@ -202,9 +276,10 @@ static bool claim_without_price(struct advice_case *advice, struct advice_claim 
                        "%s; what 16 bits would win is not known: the rates of %s are not (--device "
                        "NAME, --peak)",
                        product_text(advice, &sum), name ? name : "the device");
-    claim->try_this =
-        "torch.autocast with bfloat16, or on devices before Ampere with float16 and a "
-        "GradScaler";
+    claim->try_this = forbids_tf32(advice, &subject)
+                          ? "torch.autocast with float16 and a GradScaler: devices before Ampere "
+                            "have no units for bfloat16"
+                          : "torch.autocast with bfloat16";
     claim->confidence = CONFIDENCE_LOW;
     claim->reason = "the formats are told by the kernels' names";
     return true;
@@ -212,29 +287,38 @@ static bool claim_without_price(struct advice_case *advice, struct advice_claim 
 
 bool check_half_not_used(struct advice_case *advice, struct advice_claim *claim)
 {
-    struct product_sum sum = claim_products(advice, claim, share_by_half);
+    struct restraint_subject subject = {0};
+    struct product_sum sum =
+        claim_products(advice, claim, &(struct product_rule){share_by_half, 0.5}, &subject);
 
     if (sum.count == 0)
         return claim_without_price(advice, claim);
-    claim->evidence = product_text(advice, &sum);
     claim->try_this = peak_of(advice, PEAK_BF16) > 0
                           ? "torch.autocast(\"cuda\", dtype=torch.bfloat16), or weights in bf16"
                           : "torch.autocast(\"cuda\", dtype=torch.float16) with a GradScaler: this "
                             "device has no bf16 units";
+    if (forbids_peak_ratio(advice, &subject))
+        return tell_without_flops(advice, claim, &sum);
+    claim->evidence = product_text(advice, &sum);
     claim->confidence = CONFIDENCE_MEDIUM;
-    claim->reason = "priced at peak rates; whether the model trains as well is not known";
+    claim->reason = "priced at the share of the peak reached now, with half the bytes; whether the "
+                    "model trains as well is not known";
     return true;
 }
 
 bool check_off_matrix_units(struct advice_case *advice, struct advice_claim *claim)
 {
-    struct product_sum sum = claim_products(advice, claim, share_by_units);
+    struct restraint_subject subject = {0};
+    struct product_sum sum =
+        claim_products(advice, claim, &(struct product_rule){share_by_units, 1}, &subject);
 
     if (sum.count == 0)
         return false;
-    claim->evidence = product_text(advice, &sum);
     claim->try_this = "make the sizes multiples of 8 (pad vocabulary, channels, batch), or batch "
                       "small products together";
+    if (forbids_peak_ratio(advice, &subject))
+        return tell_without_flops(advice, claim, &sum);
+    claim->evidence = product_text(advice, &sum);
     claim->confidence = CONFIDENCE_MEDIUM;
     claim->reason = at_peak_rates;
     return true;

@@ -2,26 +2,34 @@
  */
 #include "advice/call_site.h"
 #include "advice/claim.h"
+#include "advice/product_roof.h"
 #include "base/format.h"
 #include "base/invariant.h"
 #include "flops/op_call.h"
 #include "ledger/step_finder.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Products of another bound are no peers. */
+enum product_bound { BOUND_BY_MEMORY, BOUND_BY_EITHER, BOUND_BY_COMPUTE };
 
 /* A matrix product of which FLOPs, number format and shapes are known. */
 struct product {
     const struct matrix_call *call;
     uint32_t step;
+    double work;    /* nanoseconds at its roof; where that is not known, FLOPs */
+    double roof_ns; /* the same; 0: not known */
+    enum product_bound bound;
     bool is_aligned;
     int64_t odd_size; /* the size that is not aligned */
 };
 
 struct products {
-    struct product *products; /* [count], by number format, then FLOPs */
+    struct product *products; /* [count], by number format, what bounds them, then FLOPs */
     size_t count;
-    double *flops_before; /* [count + 1]: sums over the aligned ones in front of each */
+    double *work_before; /* [count + 1]: sums over the aligned ones in front of each */
     double *ns_before;
 };
 
@@ -49,6 +57,28 @@ static bool is_on_units(enum peak_type precision)
     return precision == PEAK_FP16 || precision == PEAK_BF16 || precision == PEAK_TF32;
 }
 
+/* By its own roof. Where the device is not known, by FLOPs for each byte: what all devices are
+ * bound by, or some by this and some by that. */
+static void find_bound(const struct advice_case *advice, struct product *product)
+{
+    const struct matrix_call *call = product->call;
+    double compute_ns = compute_roof_ns(advice, call);
+    double memory_ns = memory_roof_ns(advice, call, 1);
+    double bytes = bytes_of_product(advice, call);
+
+    if (compute_ns > 0 && memory_ns > 0) {
+        product->bound = compute_ns >= memory_ns ? BOUND_BY_COMPUTE : BOUND_BY_MEMORY;
+        product->work = product->roof_ns = fmax(compute_ns, memory_ns);
+        return;
+    }
+    product->work = call->price->flops.executed;
+    product->bound = BOUND_BY_EITHER;
+    if (bytes > 0 && product->work < ADVICE_MEMORY_BOUND_FLOPS * bytes)
+        product->bound = BOUND_BY_MEMORY;
+    if (bytes > 0 && product->work > ADVICE_COMPUTE_BOUND_FLOPS * bytes)
+        product->bound = BOUND_BY_COMPUTE;
+}
+
 /* Fills in a product; false where it is none to compare. */
 static bool describe_product(const struct advice_case *advice, const struct matrix_call *call,
                              struct step_finder *finder, struct op_call *parsed,
@@ -71,6 +101,7 @@ static bool describe_product(const struct advice_case *advice, const struct matr
         .odd_size = odd_size_of(parsed),
     };
     product->is_aligned = product->odd_size == 0;
+    find_bound(advice, product);
     return true;
 }
 
@@ -80,6 +111,8 @@ static int compare_products(const void *left, const void *right)
 
     if (a->call->precision != b->call->precision)
         return a->call->precision < b->call->precision ? -1 : 1;
+    if (a->bound != b->bound)
+        return a->bound < b->bound ? -1 : 1;
     if (a->call->price->flops.executed != b->call->price->flops.executed)
         return a->call->price->flops.executed < b->call->price->flops.executed ? -1 : 1;
     return (a->call->op > b->call->op) - (a->call->op < b->call->op);
@@ -95,7 +128,7 @@ static void collect_products(struct products *all, const struct advice_case *adv
     for (uint32_t i = 0; i < calls->count; i++)
         room += calls->calls[i].is_matrix;
     all->products = require_memory(calloc(room, sizeof *all->products));
-    all->flops_before = require_memory(calloc(room, sizeof *all->flops_before));
+    all->work_before = require_memory(calloc(room, sizeof *all->work_before));
     all->ns_before = require_memory(calloc(room, sizeof *all->ns_before));
     for (uint32_t i = 0; i < calls->count; i++)
         all->count += describe_product(advice, &calls->calls[i], &finder, &parsed,
@@ -105,8 +138,7 @@ static void collect_products(struct products *all, const struct advice_case *adv
     for (size_t i = 0; i < all->count; i++) {
         const struct product *product = &all->products[i];
 
-        all->flops_before[i + 1] =
-            all->flops_before[i] + (product->is_aligned ? product->call->price->flops.executed : 0);
+        all->work_before[i + 1] = all->work_before[i] + (product->is_aligned ? product->work : 0);
         all->ns_before[i + 1] =
             all->ns_before[i] + (product->is_aligned ? (double)product->call->kernel_ns : 0);
     }
@@ -115,21 +147,25 @@ static void collect_products(struct products *all, const struct advice_case *adv
 static void products_clear(struct products *all)
 {
     free(all->products);
-    free(all->flops_before);
+    free(all->work_before);
     free(all->ns_before);
 }
 
-/* How many products sort before those of `precision` with at least `flops`. */
-static size_t products_before(const struct products *all, enum peak_type precision, double flops)
+/* How many products sort before those like `like` with at least `flops`. */
+static size_t products_before(const struct products *all, const struct product *like, double flops)
 {
     size_t low = 0, high = all->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct matrix_call *call = all->products[middle].call;
+        const struct product *product = &all->products[middle];
+        bool is_before = product->call->price->flops.executed < flops;
 
-        if (call->precision < precision ||
-            (call->precision == precision && call->price->flops.executed < flops))
+        if (product->call->precision != like->call->precision)
+            is_before = product->call->precision < like->call->precision;
+        else if (product->bound != like->bound)
+            is_before = product->bound < like->bound;
+        if (is_before)
             low = middle + 1;
         else
             high = middle;
@@ -137,19 +173,20 @@ static size_t products_before(const struct products *all, enum peak_type precisi
     return low;
 }
 
-/* What the product would take at the rate of its aligned peers; its own time where it has none. */
+/* What the product would take as near to its roof as its aligned peers are to theirs, never less
+ * than its roof; its own time where it has none. */
 static double peer_time_ns(const struct products *all, const struct product *product)
 {
     const struct matrix_call *call = product->call;
     double flops = call->price->flops.executed;
-    size_t from = products_before(all, call->precision, flops / ADVICE_PEER_FACTOR);
-    size_t to = products_before(all, call->precision, flops * ADVICE_PEER_FACTOR);
-    double peer_flops = all->flops_before[to] - all->flops_before[from];
+    size_t from = products_before(all, product, flops / ADVICE_PEER_FACTOR);
+    size_t to = products_before(all, product, flops * ADVICE_PEER_FACTOR);
+    double peer_work = all->work_before[to] - all->work_before[from];
     double peer_ns = all->ns_before[to] - all->ns_before[from];
 
-    if (peer_flops <= 0)
+    if (peer_work <= 0)
         return (double)call->kernel_ns;
-    return flops * peer_ns / peer_flops;
+    return fmax(product->work * peer_ns / peer_work, product->roof_ns);
 }
 
 static const char *product_evidence(const struct advice_case *advice, const struct product *product,
@@ -171,6 +208,13 @@ static const char *product_evidence(const struct advice_case *advice, const stru
         format_count(product->odd_size).text);
 }
 
+/* That has a finding of its own: fused, its sizes are no matter. */
+static bool is_of_attention(const struct advice_case *advice, const struct product *product)
+{
+    return score_use_of_product(&advice->scores, advice->trace, product->call->op) !=
+           SCORES_NOT_USED;
+}
+
 bool check_misaligned_shapes(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct product *dearest = NULL;
@@ -185,7 +229,8 @@ bool check_misaligned_shapes(struct advice_case *advice, struct advice_claim *cl
         const struct product *product = &all.products[i];
         double loss_ns = (double)product->call->kernel_ns - peer_time_ns(&all, product);
 
-        if (product->is_aligned || product->step == NO_STEP || loss_ns < 1)
+        if (product->is_aligned || product->step == NO_STEP || loss_ns < 1 ||
+            is_of_attention(advice, product))
             continue;
         claim->step_ns[product->step] += (int64_t)loss_ns;
         count++;
@@ -200,6 +245,7 @@ bool check_misaligned_shapes(struct advice_case *advice, struct advice_claim *cl
     claim->try_this = "pad sizes to multiples of 8 (vocabulary, hidden size, sequence), or of 64 "
                       "where memory allows";
     claim->confidence = CONFIDENCE_MEDIUM;
-    claim->reason = "priced by aligned products of similar FLOPs in this trace";
+    claim->reason =
+        "priced by aligned products of similar FLOPs and the same bound, not below its roof";
     return dearest != NULL;
 }

@@ -1,6 +1,7 @@
 /* Advice on what is moved: communication between ranks, copies between host and device. */
 #include "advice/call_site.h"
 #include "advice/claim.h"
+#include "advice/restraints.h"
 #include "base/apportion.h"
 #include "base/format.h"
 #include "base/hash_map.h"
@@ -62,25 +63,47 @@ static bool is_waiting(const struct message_sum *sum)
            sum->bytes / time_us < ADVICE_WAITING_BYTES_PER_US;
 }
 
-static const char *communication_advice(const struct message_sum *sum, enum collective_kind kind,
+/* Who may be late, and where to see it; "" where nobody can be. */
+static const char *late_rank_advice(const struct advice_case *advice)
+{
+    const struct restraint_subject none = {0};
+
+    if (forbids_late_rank(advice, &none))
+        return "";
+    return forbids_lone_rank(advice, &none) ? "; \"All ranks\" says who is late"
+                                            : "; look for a late rank: report on all ranks' traces";
+}
+
+static const char *communication_advice(const struct advice_case *advice,
+                                        const struct message_sum *sum, enum collective_kind kind,
                                         int percent)
 {
     bool is_small = sum->sized > 0 && sum->bytes / sum->sized < ADVICE_SMALL_MESSAGE_BYTES;
+    const char *text;
 
-    if (is_waiting(sum))
-        return "so little data does not take that long: most of it is waiting for a late rank; "
-               "report on all ranks' traces to find it";
-    if (is_small && kind == COLLECTIVE_ALL_REDUCE)
-        return "larger buckets (DDP bucket_cap_mb): small messages are mostly latency; look for a "
-               "late rank: report on all ranks' traces";
-    if (is_small)
-        return "fewer, larger messages (FSDP: wrap larger modules): small ones are mostly latency; "
-               "look for a late rank";
-    if (percent < ADVICE_HIDDEN_PERCENT)
-        return "overlap it with compute (DDP buckets, FSDP prefetch, async_op=True); look for a "
-               "late rank: report on all ranks' traces";
-    return "most is hidden already: send less (bf16 gradients), and look for a late rank: report "
-           "on all ranks' traces";
+    if (is_waiting(sum) && !forbids_late_rank(advice, &(struct restraint_subject){0}))
+        text = "so little data does not take that long: most of it is waiting for a late rank";
+    else if (is_small && kind == COLLECTIVE_ALL_REDUCE)
+        text = "larger buckets (DDP bucket_cap_mb): small messages are mostly latency";
+    else if (is_small)
+        text = "fewer, larger messages (FSDP: wrap larger modules): small ones are mostly latency";
+    else if (percent < ADVICE_HIDDEN_PERCENT)
+        text = "overlap it with compute (DDP buckets, FSDP prefetch, async_op=True)";
+    else
+        text = "most is hidden already: send less (bf16 gradients)";
+    return results_format(advice->results, "%s%s", text, late_rank_advice(advice));
+}
+
+/* Why it is not known how much of it may go. */
+static const char *communication_doubt(const struct advice_case *advice)
+{
+    const struct restraint_subject none = {0};
+
+    if (forbids_late_rank(advice, &none))
+        return "how much of it the compute could hide is not known";
+    return forbids_lone_rank(advice, &none)
+               ? "\"All ranks\" tells how much of it is waiting, and how much is sending"
+               : "one rank alone does not tell waiting from sending";
 }
 
 static const char *kind_text(enum collective_kind kind)
@@ -120,10 +143,10 @@ bool check_exposed_communication(struct advice_case *advice, struct advice_claim
                           ? communication_evidence(advice, &sums[most], most, percent)
                           : "nothing but communication runs, begun outside the steps or on the "
                             "processor";
-    claim->try_this = communication_advice(&sums[most], most, percent);
+    claim->try_this = communication_advice(advice, &sums[most], most, percent);
     claim->confidence = CONFIDENCE_MEDIUM;
-    claim->reason = "one rank alone does not tell waiting from sending";
-    if (advice->trace->facts.world_size == 1) { /* nobody to wait for */
+    claim->reason = communication_doubt(advice);
+    if (forbids_late_rank(advice, &(struct restraint_subject){0})) { /* nobody to wait for */
         claim->try_this = "leave collectives out where the run has one rank: nothing is sent";
         claim->reason = "the run has one rank: no other is late";
     }
@@ -227,6 +250,9 @@ bool check_pageable_copies(struct advice_case *advice, struct advice_claim *clai
                             "non_blocking=True): faster, and beside kernels"
                           : "read back less often (.item(), .cpu(), logging), or into pinned "
                             "memory";
+    if (forbids_python(advice, &(struct restraint_subject){0}))
+        claim->try_this = "allocate the host's memory with cudaMallocHost, then cudaMemcpyAsync: "
+                          "faster, and beside kernels";
     claim->confidence = CONFIDENCE_HIGH;
     claim->reason = "the trace says pageable, and no kernel runs beside them";
     return true;

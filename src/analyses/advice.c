@@ -3,6 +3,23 @@
 #include "analyses/analysis.h"
 #include "analyses/chosen_events.h"
 #include "analyses/clock_numbers.h"
+#include "analyses/headline.h"
+
+/* No rule has a price: true of the whole page only where no account is large. */
+static const char *without_a_price(struct results *results, const struct analysis_input *input)
+{
+    static const double worth_naming = 0.02;
+    const char *part = largest_part_text(results, input, worth_naming);
+
+    if (!part)
+        return results_format(results, "Nothing above 2 %% of the %s was found.",
+                              step_word(input->ledger));
+    return results_format(
+        results,
+        "No rule of the advice has a price here. The largest part beside the model's "
+        "own work is %s.",
+        part);
+}
 
 static struct section *advise(struct results *results, const struct analysis_input *input)
 {
@@ -16,15 +33,17 @@ static struct section *advise(struct results *results, const struct analysis_inp
     if (why)
         return section_new(results, "advice", "Advice",
                            results_format(results, "No advice: %s.", why));
-    advice = give_advice(results, input->efficiency, input->study);
+    advice = give_advice(
+        results, &(struct advice_question){.efficiency = input->efficiency,
+                                           .study = input->study,
+                                           .has_other_ranks = input->options->has_other_ranks});
     section = section_new(
         results, "advice", "Advice",
         advice.priced
             ? "What costs time, the dearest first. \"At most 1.20x\": a step is at most that many "
               "times as fast, whether that time alone goes or the change replayed with it is "
               "made. Findings may be about the same time: do not add them up."
-            : results_format(results, "Nothing above 2 %% of the %s was found.",
-                             step_word(input->ledger)));
+            : without_a_price(results, input));
     for (size_t i = 0; i < advice.count; i++)
         section_add_finding(results, section, advice.findings[i]);
     return section;

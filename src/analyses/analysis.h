@@ -31,6 +31,7 @@ struct analysis_options {
     const struct convention *convention;     /* of whom to print the MFU first; NULL: nobody */
     const struct architecture *architecture; /* of the model; NULL: what the capture says */
     bool all_modules;                        /* not only the upper ones */
+    bool has_other_ranks;                    /* their traces are given with this one */
     const struct scenario *scenarios;        /* [scenario_count]: to replay the steps with */
     size_t scenario_count;
     int64_t timeline_blocks; /* about as many may a timeline have; 0: none is made */

@@ -68,24 +68,33 @@ static const char *unknown_share(struct results *results, const struct analysis_
         step_word(input->ledger), where, needs ? needs : "needs FLOPs and the peak");
 }
 
+const char *largest_part_text(struct results *results, const struct analysis_input *input,
+                              double least)
+{
+    struct loss worst = largest_loss(input);
+    int64_t total_ns = ledger_total_ns(input->ledger);
+
+    if (worst.total_ns <= 0 || fraction_of(worst.total_ns, total_ns) < least)
+        return NULL;
+    return results_format(results, "%s: %s (%s per %s)", worst.title,
+                          format_fraction(fraction_of(worst.total_ns, total_ns)).text,
+                          format_time(rounded_mean(worst.total_ns, input->ledger->step_count)).text,
+                          step_word(input->ledger));
+}
+
 /* "the biggest recoverable loss is waiting for data: 33.6 % (58.734 ms per step)"; NULL where
  * nothing is lost. */
 static const char *loss_text(struct results *results, const struct analysis_input *input,
                              const struct finding *dearest)
 {
-    struct loss worst = largest_loss(input);
-    int64_t total_ns = ledger_total_ns(input->ledger);
+    const char *part;
 
     if (dearest)
         return results_format(results, "the biggest recoverable loss is %s: %s (%s per %s)",
                               dearest->what, format_fraction(dearest->price->share).text,
                               format_time(dearest->cost_ns).text, dearest->price->span);
-    if (worst.total_ns <= 0)
-        return NULL;
-    return results_format(results, "the largest part beside it is %s: %s (%s per %s)", worst.title,
-                          format_fraction(fraction_of(worst.total_ns, total_ns)).text,
-                          format_time(rounded_mean(worst.total_ns, input->ledger->step_count)).text,
-                          step_word(input->ledger));
+    part = largest_part_text(results, input, 0);
+    return part ? results_format(results, "the largest part beside it is %s", part) : NULL;
 }
 
 const char *headline_of(struct results *results, const struct analysis_input *input,

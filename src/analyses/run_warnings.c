@@ -161,6 +161,7 @@ void add_damage_findings(struct results *results, struct section *section,
 /* What the events of a trace show of how it was recorded. */
 struct recorded {
     int64_t kinds[EVENT_KIND_COUNT];
+    int64_t launches; /* runtime calls that put work on a device */
     bool has_shapes;
     bool has_stacks;
     bool has_communication;
@@ -176,12 +177,29 @@ static bool may_be_memory(const struct trace *trace, const struct category_count
     return category->phase == 'i' && (!*name || strcmp(name, "cpu_instant_event") == 0);
 }
 
+/* Calls that ask, wait or allocate are made without any work of a device, too. */
+static bool puts_work_on_device(const char *call)
+{
+    static const char *const words[] = {"Launch", "Memcpy",  "Memset",
+                                        "memcpy", "Enqueue", "Append"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(call, words[i]))
+            return true;
+    return false;
+}
+
 static struct recorded look_at_events(const struct trace *trace, const struct ledger *ledger)
 {
     struct recorded recorded = {.has_memory = trace->facts.profile_memory == 1};
 
-    for (uint32_t i = 0; i < trace->host_count; i++)
-        recorded.kinds[trace->host[i].kind]++;
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+
+        recorded.kinds[event->kind]++;
+        recorded.launches += event->kind == EVENT_RUNTIME_CALL &&
+                             puts_work_on_device(trace_text(trace, event->name));
+    }
     for (uint32_t i = 0; i < trace->device_count; i++) {
         recorded.kinds[trace->device[i].kind]++;
         recorded.has_communication =
@@ -246,7 +264,7 @@ static bool warn_of_ascend(struct results *results, struct section *section,
 static void note_missing_device(struct results *results, struct section *section,
                                 const struct trace *trace, const struct recorded *recorded)
 {
-    int64_t launches = recorded->kinds[EVENT_RUNTIME_CALL];
+    int64_t launches = recorded->launches;
 
     if (is_cut_before_kernels(trace, recorded))
         section_add_warning(
@@ -260,13 +278,17 @@ static void note_missing_device(struct results *results, struct section *section
             results, section,
             results_format(results,
                            "%" PRId64
-                           " runtime calls of the device, but no kernel: device activity was not "
+                           " calls put work on the device, but no kernel: device activity was not "
                            "recorded",
                            launches),
             NULL, recorder_words_for(trace)->device);
     else
-        section_add_note(results, section, "CPU only: no device and no runtime calls in this trace",
-                         NULL, recorder_words_for(trace)->no_device);
+        section_add_note(
+            results, section,
+            recorded->kinds[EVENT_RUNTIME_CALL] > 0
+                ? "CPU only: no work of a device in this trace, and no call that would launch any"
+                : "CPU only: no device and no runtime calls in this trace",
+            NULL, recorder_words_for(trace)->no_device);
 }
 
 void add_missing_findings(struct results *results, struct section *section,

@@ -132,8 +132,12 @@ static bool take_trace(struct results *results, const struct trace *trace, const
         return false;
     if (taking->makes_digests)
         keep_digest(taking->taker, trace, &booked);
-    if (may_be_wanted(taking, trace))
-        analyse_trace(results, trace, &booked, reading->plan);
+    if (may_be_wanted(taking, trace)) {
+        struct analysis_plan plan = *reading->plan;
+
+        plan.analysis.has_other_ranks = may_have_others(taking->taker, trace);
+        analyse_trace(results, trace, &booked, &plan);
+    }
     if (taking->makes_courses)
         keep_course(taking->taker, &booked);
     return true;

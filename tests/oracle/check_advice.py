@@ -35,12 +35,13 @@ KNOWN: dict[str, list[str]] = {
     "hta/df_index_resolver": ["launch_bound", "exposed_communication", "unfused_optimizer"],
     "hta/nccl_parser_config/nccl_data": ["launch_bound", "exposed_communication"],
     "tracelens/mi300/resnet_act_checkpoint": ["exposed_communication"],
-    "tracelens/h100/facebook_timesformer": ["python_code", "misaligned_shapes"],
+    "tracelens/h100/facebook_timesformer": ["python_code", "unfused_attention"],
     "hta/critical_path/alexnet": ["allocator", "slow_calls", "short_recording"],
     "param/resnet_kineto": ["data_loading", "step_outliers", "pageable_copies"],
     "../nsys/nsys-ai_h100_2gpu_1s": ["busy_with_copies"],
     "../nsys/nsys-ai_mfu_2gpu_before": ["unfused_pointwise", "exposed_communication"],
-    "tracelens/mi300/google_owlv2": ["data_loading", "synchronisation"],
+    "tracelens/mi300/google_owlv2": ["data_loading", "unfused_attention", "synchronisation"],
+    "../regressions/nsys_pageable_copy": ["pageable_copies"],
 }
 NEVER: dict[str, list[str]] = {
     "kineto/resnet50_num_workers_4/worker0": ["data_loading"],
@@ -92,7 +93,9 @@ def main() -> None:
     wanted = sys.argv[2:]
     paths = [
         path
-        for path in sorted(TRACES.rglob("*")) + sorted((SHARED / "nsys").glob("*.sqlite"))
+        for path in sorted(TRACES.rglob("*"))
+        + sorted((SHARED / "nsys").glob("*.sqlite"))
+        + sorted((SHARED / "regressions").glob("*"))
         if path.is_file()
         and path.name.endswith((".json", ".json.gz", ".sqlite"))
         and (not wanted or any(name in str(path) for name in wanted))

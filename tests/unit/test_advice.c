@@ -1,6 +1,6 @@
 /* Each rule of the advice: a made trace where it fires with the price that was built in, and the
  * same without the loss, where it must not. */
-#include "support_trace.h"
+#include "support_advice.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -11,67 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-extern const struct analysis advice_analysis;
-
-enum { US = 1000, STEP_NS = 1000 * US, STEPS = 4, LAUNCH_NS = 5 * US };
-
-/* Steps of 1 ms on one thread, and one stream. */
-struct scene {
-    struct made_trace made;
-    uint32_t thread;
-    uint32_t stream;
-};
-
-static void begin(struct scene *scene, int steps)
-{
-    made_trace_init(&scene->made);
-    scene->thread = made_thread(&scene->made, "1");
-    scene->stream = made_stream(&scene->made, 0, 7);
-    for (int64_t i = 0; i < steps; i++) {
-        char name[32];
-
-        (void)snprintf(name, sizeof name, "ProfilerStep#%d", (int)i);
-        made_host_event(&scene->made, scene->thread, EVENT_ANNOTATION,
-                        (struct made_event){name, i * STEP_NS, (i + 1) * STEP_NS});
-    }
-}
-
-/* A product of which no number format is known, launched long before it starts, but in its own
- * step.
- */
-static void add_queued(struct scene *scene, const char *name, int64_t start_ns, int64_t end_ns)
-{
-    int64_t step_ns = start_ns / STEP_NS * STEP_NS;
-    int64_t call_ns = start_ns - 50 * US > step_ns ? start_ns - 50 * US : step_ns;
-
-    made_kernel(&scene->made, scene->thread, scene->stream,
-                (struct made_event){"cudaLaunchKernel", call_ns, call_ns + 1 * US},
-                (struct made_event){name, start_ns, end_ns});
-}
-
-/* ... or launched when the device is idle: it starts LAUNCH_NS after the call does. */
-static void add_live(struct scene *scene, const char *name, int64_t start_ns, int64_t end_ns)
-{
-    made_kernel(&scene->made, scene->thread, scene->stream,
-                (struct made_event){"cudaLaunchKernel", start_ns, start_ns + 2 * US},
-                (struct made_event){name, start_ns + LAUNCH_NS, end_ns});
-}
-
-static const struct section *advice_of(struct scene *scene)
-{
-    made_trace_finish(&scene->made, WINDOW_CHOICE_AUTO);
-    return made_section(&scene->made, &advice_analysis);
-}
-
-/* NULL where the rule says nothing. */
-static const struct finding *find(const struct section *section, const char *id)
-{
-    for (size_t i = 0; i < section->finding_count; i++)
-        if (strcmp(section->findings[i].price->id, id) == 0)
-            return &section->findings[i];
-    return NULL;
-}
 
 /* No finding may cost more than the accounts it names hold, or lack its parts. */
 static void check_findings(const struct scene *scene, const struct section *section)
@@ -98,7 +37,7 @@ static void check_findings(const struct scene *scene, const struct section *sect
 
 static void assert_cost(const struct section *section, const char *id, int64_t cost_ns)
 {
-    const struct finding *finding = find(section, id);
+    const struct finding *finding = find_advice(section, id);
 
     if (!finding)
         fail_msg("%s says nothing", id);
@@ -136,12 +75,12 @@ static const struct host_case host_cases[] = {
 
 static void make_host_case(struct scene *scene, const struct host_case *host, bool is_idle)
 {
-    begin(scene, STEPS);
+    scene_begin(scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         if (is_idle)
-            add_live(scene, "gemm", at, at + 600 * US);
+            scene_live(scene, "gemm", at, at + 600 * US);
         else
-            add_queued(scene, "gemm", at, at + STEP_NS);
+            scene_queued(scene, "gemm", at, at + STEP_NS);
         made_host_event(&scene->made, scene->thread, host->kind,
                         (struct made_event){host->name, at + 600 * US, at + STEP_NS});
     }
@@ -155,13 +94,13 @@ static void what_the_host_does_costs_only_while_the_device_is_idle(void **state)
         const struct section *section;
 
         make_host_case(&scene, &host_cases[i], true);
-        section = advice_of(&scene);
+        section = scene_advice(&scene);
         check_findings(&scene, section);
         assert_cost(section, host_cases[i].id, host_cases[i].cost_ns);
-        assert_int_equal(find(section, host_cases[i].id)->price->step_count, STEPS);
+        assert_int_equal(find_advice(section, host_cases[i].id)->price->step_count, STEPS);
         made_trace_clear(&scene.made);
         make_host_case(&scene, &host_cases[i], false);
-        section = advice_of(&scene);
+        section = scene_advice(&scene);
         assert_int_equal(section->finding_count, 0);
         assert_non_null(strstr(section->intro, "Nothing above 2 %"));
         made_trace_clear(&scene.made);
@@ -171,12 +110,12 @@ static void what_the_host_does_costs_only_while_the_device_is_idle(void **state)
 /* `loss.item()` from 500 us on; the kernel before it ends at `dry_ns` into the step. */
 static void make_sync(struct scene *scene, int64_t dry_ns)
 {
-    begin(scene, STEPS);
+    scene_begin(scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         if (dry_ns < STEP_NS)
-            add_live(scene, "gemm", at, at + dry_ns);
+            scene_live(scene, "gemm", at, at + dry_ns);
         else
-            add_queued(scene, "gemm", at, at + dry_ns);
+            scene_queued(scene, "gemm", at, at + dry_ns);
         made_host_event(&scene->made, scene->thread, EVENT_PYTHON_FUNCTION,
                         (struct made_event){"train.py(7): step", at + 490 * US, at + 660 * US});
         made_host_event(&scene->made, scene->thread, EVENT_OPERATOR,
@@ -197,9 +136,9 @@ static void a_synchronising_call_costs_until_the_next_kernel(void **state)
 
     (void)state;
     make_sync(&scene, 600 * US);
-    section = advice_of(&scene);
+    section = scene_advice(&scene);
     check_findings(&scene, section);
-    finding = find(section, "synchronisation");
+    finding = find_advice(section, "synchronisation");
     assert_non_null(finding);
     /* 400 us to the end of each step, and the launch in each but the first */
     assert_int_equal(finding->cost_ns, 400 * US + LAUNCH_NS * (STEPS - 1) / STEPS);
@@ -208,7 +147,7 @@ static void a_synchronising_call_costs_until_the_next_kernel(void **state)
     made_trace_clear(&scene.made);
     /* the device still works when the call returns */
     make_sync(&scene, STEP_NS);
-    assert_null(find(advice_of(&scene), "synchronisation"));
+    assert_null(find_advice(scene_advice(&scene), "synchronisation"));
     made_trace_clear(&scene.made);
 }
 
@@ -216,17 +155,17 @@ static void a_synchronising_call_costs_until_the_next_kernel(void **state)
 static const struct finding *advice_on_memset(struct scene *scene, const char *call,
                                               const char *memset)
 {
-    begin(scene, STEPS);
+    scene_begin(scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         int64_t id;
 
-        add_live(scene, "gemm", at, at + 600 * US);
+        scene_live(scene, "gemm", at, at + 600 * US);
         id = made_call(&scene->made, scene->thread,
                        (struct made_event){call, at + 600 * US, at + STEP_NS});
         made_work(&scene->made, scene->stream, EVENT_MEMSET,
                   (struct made_event){memset, at + 990 * US, at + STEP_NS}, id, NULL);
     }
-    return find(advice_of(scene), "synchronisation");
+    return find_advice(scene_advice(scene), "synchronisation");
 }
 
 static void setting_memory_of_the_host_waits(void **state)
@@ -258,7 +197,7 @@ static void loading_after_a_synchronising_call_is_not_its_cost(void **state)
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS)
         made_host_event(&scene.made, scene.thread, EVENT_ANNOTATION,
                         (struct made_event){host_cases[0].name, at + 700 * US, at + STEP_NS});
-    section = advice_of(&scene);
+    section = scene_advice(&scene);
     assert_cost(section, "synchronisation", 100 * US);
     assert_cost(section, "data_loading", 300 * US);
     made_trace_clear(&scene.made);
@@ -270,15 +209,15 @@ static void a_slow_call_is_not_launch_bound(void **state)
     const struct section *section;
 
     (void)state;
-    begin(&scene, STEPS);
+    scene_begin(&scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS)
-        add_live(&scene, "gemm", at, at + (at == STEP_NS ? 600 * US : STEP_NS));
+        scene_live(&scene, "gemm", at, at + (at == STEP_NS ? 600 * US : STEP_NS));
     (void)made_call(
         &scene.made, scene.thread,
         (struct made_event){"cudaMemcpyAsync", 2 * STEP_NS - 990 * US, 2 * STEP_NS + 10 * US});
-    section = advice_of(&scene);
+    section = scene_advice(&scene);
     assert_cost(section, "slow_calls", 100 * US + LAUNCH_NS / 4);
-    assert_null(find(section, "launch_bound"));
+    assert_null(find_advice(section, "launch_bound"));
     made_trace_clear(&scene.made);
 }
 
@@ -288,14 +227,14 @@ static void make_second_part(struct scene *scene, enum event_kind kind, const ch
 {
     uint32_t other;
 
-    begin(scene, STEPS);
+    scene_begin(scene, STEPS);
     other = made_stream(&scene->made, 0, 20);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         struct made_event part = {name, at + 600 * US, at + STEP_NS};
         int64_t call = made_call(&scene->made, scene->thread,
                                  (struct made_event){"call", at + 10 * US, at + 11 * US});
 
-        add_queued(scene, "gemm", at, at + (is_hidden ? STEP_NS : 600 * US));
+        scene_queued(scene, "gemm", at, at + (is_hidden ? STEP_NS : 600 * US));
         made_work(&scene->made, other, kind, part, call, NULL);
     }
 }
@@ -320,13 +259,13 @@ static void what_runs_beside_no_product_costs(void **state)
         const struct section *section;
 
         make_second_part(&scene, cases[i].kind, cases[i].name, false);
-        section = advice_of(&scene);
+        section = scene_advice(&scene);
         check_findings(&scene, section);
         assert_cost(section, cases[i].id, 400 * US);
         assert_int_equal(section->finding_count, 1);
         made_trace_clear(&scene.made);
         make_second_part(&scene, cases[i].kind, cases[i].name, true);
-        assert_int_equal(advice_of(&scene)->finding_count, 0);
+        assert_int_equal(scene_advice(&scene)->finding_count, 0);
         made_trace_clear(&scene.made);
     }
 }
@@ -337,31 +276,31 @@ static void a_device_busy_with_copies_is_not_in_use(void **state)
     const struct section *section;
 
     (void)state;
-    begin(&scene, STEPS);
+    scene_begin(&scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         struct made_event copy = {"Memcpy HtoD (Pinned -> Device)", at + 200 * US, at + STEP_NS};
 
-        add_queued(&scene, "gemm", at, at + 200 * US);
+        scene_queued(&scene, "gemm", at, at + 200 * US);
         made_work(&scene.made, scene.stream, EVENT_MEMCPY, copy,
                   made_call(&scene.made, scene.thread,
                             (struct made_event){"cudaMemcpyAsync", at + 10 * US, at + 12 * US}),
                   NULL);
     }
-    section = advice_of(&scene);
+    section = scene_advice(&scene);
     assert_cost(section, "busy_with_copies", 800 * US);
-    assert_non_null(strstr(find(section, "busy_with_copies")->evidence, "80 %"));
-    assert_null(find(section, "exposed_copies")); /* not said twice */
+    assert_non_null(strstr(find_advice(section, "busy_with_copies")->evidence, "80 %"));
+    assert_null(find_advice(section, "exposed_copies")); /* not said twice */
     made_trace_clear(&scene.made);
 }
 
 /* 120 kernels of `length_ns`, one behind the other, then a product. */
 static void make_many(struct scene *scene, const char *name, int64_t length_ns)
 {
-    begin(scene, STEPS);
+    scene_begin(scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         for (int64_t i = 0; i < 120; i++)
-            add_queued(scene, name, at + i * length_ns, at + (i + 1) * length_ns);
-        add_queued(scene, "gemm", at + 120 * length_ns, at + STEP_NS);
+            scene_queued(scene, name, at + i * length_ns, at + (i + 1) * length_ns);
+        scene_queued(scene, "gemm", at + 120 * length_ns, at + STEP_NS);
     }
 }
 
@@ -372,26 +311,26 @@ static void small_kernels_are_many_and_short(void **state)
 
     (void)state;
     make_many(&scene, "vectorized_elementwise_kernel", 4 * US);
-    section = advice_of(&scene);
+    section = scene_advice(&scene);
     assert_cost(section, "small_kernels", 480 * US);
     assert_int_equal(section->finding_count, 1);
     made_trace_clear(&scene.made);
     make_many(&scene, "vectorized_elementwise_kernel", 100); /* 12 us in all: too little */
-    assert_null(find(advice_of(&scene), "small_kernels"));
+    assert_null(find_advice(scene_advice(&scene), "small_kernels"));
     made_trace_clear(&scene.made);
     make_many(&scene, "gemm", 4 * US); /* products are another matter */
-    assert_null(find(advice_of(&scene), "small_kernels"));
+    assert_null(find_advice(scene_advice(&scene), "small_kernels"));
     made_trace_clear(&scene.made);
 }
 
 /* 60 kernels of 5 us launched by `op` inside Optimizer.step, 5 us apart. */
 static void make_optimizer(struct scene *scene, const char *op)
 {
-    begin(scene, STEPS);
+    scene_begin(scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         int64_t from = at + 400 * US;
 
-        add_queued(scene, "gemm", at, from);
+        scene_queued(scene, "gemm", at, from);
         made_host_event(&scene->made, scene->thread, EVENT_ANNOTATION,
                         (struct made_event){"Optimizer.step#SGD.step", at, at + 350 * US});
         for (int64_t i = 0; i < 60; i++) {
@@ -414,19 +353,19 @@ static void an_optimizer_of_single_tensors_is_told(void **state)
 
     (void)state;
     make_optimizer(&scene, "aten::add_");
-    section = advice_of(&scene);
+    section = scene_advice(&scene);
     check_findings(&scene, section);
     assert_cost(section, "unfused_optimizer", 60 * 5 * US + 59 * 5 * US);
     made_trace_clear(&scene.made);
     make_optimizer(&scene, "aten::_foreach_add_");
-    assert_null(find(advice_of(&scene), "unfused_optimizer"));
+    assert_null(find_advice(scene_advice(&scene), "unfused_optimizer"));
     made_trace_clear(&scene.made);
 }
 
 /* Two kernels launched by `call` before either runs, `gap_ns` between them. */
 static void make_queue(struct scene *scene, const char *call, int64_t gap_ns)
 {
-    begin(scene, STEPS);
+    scene_begin(scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         int64_t correlation =
             made_call(&scene->made, scene->thread, (struct made_event){call, at, at + 500});
@@ -446,15 +385,15 @@ static void waiting_on_the_device_is_told_by_where_it_waits(void **state)
 
     (void)state;
     make_queue(&scene, "cudaLaunchKernel", 100 * US);
-    section = advice_of(&scene);
+    section = scene_advice(&scene);
     assert_cost(section, "queued_wait", 100 * US);
-    assert_string_equal(find(section, "queued_wait")->price->confidence, "low");
+    assert_string_equal(find_advice(section, "queued_wait")->price->confidence, "low");
     made_trace_clear(&scene.made);
     make_queue(&scene, "cudaGraphLaunch", 100 * US);
-    assert_cost(advice_of(&scene), "graph_gaps", 100 * US);
+    assert_cost(scene_advice(&scene), "graph_gaps", 100 * US);
     made_trace_clear(&scene.made);
     make_queue(&scene, "cudaGraphLaunch", 0);
-    assert_int_equal(advice_of(&scene)->finding_count, 0);
+    assert_int_equal(scene_advice(&scene)->finding_count, 0);
     made_trace_clear(&scene.made);
 }
 
@@ -464,14 +403,14 @@ static void work_that_starts_late_is_held_back_not_launch_bound(void **state)
     const struct section *section;
 
     (void)state;
-    begin(&scene, STEPS);
+    scene_begin(&scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS)
         made_kernel(&scene.made, scene.thread, scene.stream,
                     (struct made_event){"cudaLaunchKernel", at, at + 10 * US},
                     (struct made_event){"gemm", at + 210 * US, at + STEP_NS});
-    section = advice_of(&scene);
+    section = scene_advice(&scene);
     assert_cost(section, "queued_wait", 200 * US);
-    assert_null(find(section, "launch_bound")); /* 10 us of each step: too little */
+    assert_null(find_advice(section, "launch_bound")); /* 10 us of each step: too little */
     made_trace_clear(&scene.made);
 }
 
@@ -483,7 +422,7 @@ static void slow_steps_cost_what_they_take_more(void **state)
     int64_t at = 0;
 
     (void)state;
-    begin(&scene, 0);
+    scene_begin(&scene, 0);
     for (int64_t i = 0; i < 5; i++) {
         int64_t length_ns = i == 3 ? 2 * STEP_NS : STEP_NS;
         char name[32];
@@ -491,12 +430,12 @@ static void slow_steps_cost_what_they_take_more(void **state)
         (void)snprintf(name, sizeof name, "ProfilerStep#%d", (int)i);
         made_host_event(&scene.made, scene.thread, EVENT_ANNOTATION,
                         (struct made_event){name, at, at + length_ns});
-        add_queued(&scene, "gemm", at, at + length_ns);
+        scene_queued(&scene, "gemm", at, at + length_ns);
         at += length_ns;
     }
-    section = advice_of(&scene);
+    section = scene_advice(&scene);
     assert_int_equal(section->finding_count, 1);
-    finding = find(section, "step_outliers");
+    finding = find_advice(section, "step_outliers");
     assert_non_null(finding);
     assert_int_equal(finding->cost_ns, STEP_NS / 5);
     assert_int_equal(finding->price->step_count, 1);
@@ -512,21 +451,21 @@ static void a_short_recording_is_said_and_makes_less_sure(void **state)
     const struct section *section;
 
     (void)state;
-    begin(&scene, 1);
-    add_live(&scene, "gemm", 0, 600 * US);
+    scene_begin(&scene, 1);
+    scene_live(&scene, "gemm", 0, 600 * US);
     made_host_event(&scene.made, scene.thread, EVENT_ANNOTATION,
                     (struct made_event){host_cases[0].name, 600 * US, STEP_NS});
-    section = advice_of(&scene);
-    assert_string_equal(find(section, "data_loading")->price->confidence, "medium");
-    assert_int_equal(find(section, "short_recording")->cost_ns, -1);
-    assert_int_equal(find(section, "short_recording")->price->account_count, 0);
+    section = scene_advice(&scene);
+    assert_string_equal(find_advice(section, "data_loading")->price->confidence, "medium");
+    assert_int_equal(find_advice(section, "short_recording")->cost_ns, -1);
+    assert_int_equal(find_advice(section, "short_recording")->price->account_count, 0);
     made_trace_clear(&scene.made);
 }
 
 /* One product a step over all of it, of these types and sizes. */
 static void make_product(struct scene *scene, const char *types, const char *kernel)
 {
-    begin(scene, STEPS);
+    scene_begin(scene, STEPS);
     scene->made.peaks.peaks[PEAK_FP32] = 10e12;
     scene->made.peaks.peaks[PEAK_TF32] = 50e12;
     scene->made.peaks.peaks[PEAK_BF16] = 100e12;
@@ -534,7 +473,7 @@ static void make_product(struct scene *scene, const char *types, const char *ker
         made_operator(&scene->made, scene->thread,
                       (struct made_event){"aten::mm", at, at + 20 * US}, "[[128, 256], [256, 64]]",
                       types);
-        add_queued(scene, kernel, at, at + STEP_NS);
+        scene_queued(scene, kernel, at, at + STEP_NS);
     }
 }
 
@@ -559,7 +498,7 @@ static void products_are_told_by_format_and_unit(void **state)
         const struct section *section;
 
         make_product(&scene, cases[i].types, cases[i].kernel);
-        section = advice_of(&scene);
+        section = scene_advice(&scene);
         check_findings(&scene, section);
         assert_int_equal(section->finding_count, cases[i].id ? 1 : 0);
         if (cases[i].id)
@@ -578,11 +517,11 @@ static const struct section *advice_without_rates(struct scene *scene, int32_t c
                             .multiprocessors = -1,
                             .entry = DEVICE_ENTRY_OWN};
 
-    begin(scene, STEPS);
+    scene_begin(scene, STEPS);
     trace_builder_add_device(&scene->made.builder, &device);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS)
-        add_queued(scene, "volta_sgemm_64x64_nt", at, at + STEP_NS);
-    return advice_of(scene);
+        scene_queued(scene, "volta_sgemm_64x64_nt", at, at + STEP_NS);
+    return scene_advice(scene);
 }
 
 static void without_rates_wide_products_are_told_without_a_price(void **state)
@@ -591,13 +530,13 @@ static void without_rates_wide_products_are_told_without_a_price(void **state)
     const struct finding *finding;
 
     (void)state;
-    finding = find(advice_without_rates(&scene, 7), "half_not_used");
+    finding = find_advice(advice_without_rates(&scene, 7), "half_not_used");
     assert_non_null(finding);
     assert_int_equal(finding->cost_ns, -1);
     assert_non_null(strstr(finding->evidence, "not known"));
     made_trace_clear(&scene.made);
     /* older devices have no units for 16 bits */
-    assert_null(find(advice_without_rates(&scene, 6), "half_not_used"));
+    assert_null(find_advice(advice_without_rates(&scene, 6), "half_not_used"));
     made_trace_clear(&scene.made);
 }
 
@@ -608,16 +547,16 @@ static void make_shapes(struct scene *scene, const char *shapes)
     static const char types[] = "[\"c10::BFloat16\", \"c10::BFloat16\"]";
     static const char kernel[] = "ampere_bf16_s16816gemm_bf16_128x64";
 
-    begin(scene, STEPS);
+    scene_begin(scene, STEPS);
     scene->made.peaks.peaks[PEAK_BF16] = 100e12;
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         made_operator(&scene->made, scene->thread,
                       (struct made_event){"aten::mm", at, at + 15 * US},
                       "[[1024, 512], [512, 1024]]", types);
-        add_queued(scene, kernel, at, at + 200 * US);
+        scene_queued(scene, kernel, at, at + 200 * US);
         made_operator(&scene->made, scene->thread,
                       (struct made_event){"aten::mm", at + 140 * US, at + 155 * US}, shapes, types);
-        add_queued(scene, kernel, at + 200 * US, at + STEP_NS);
+        scene_queued(scene, kernel, at + 200 * US, at + STEP_NS);
     }
 }
 
@@ -628,26 +567,26 @@ static void misaligned_products_are_priced_by_aligned_ones(void **state)
 
     (void)state;
     make_shapes(&scene, "[[1024, 512], [512, 1023]]");
-    finding = find(advice_of(&scene), "misaligned_shapes");
+    finding = find_advice(scene_advice(&scene), "misaligned_shapes");
     assert_non_null(finding);
     /* at its peer's rate it would take 200 us * 1023 / 1024 */
     assert_in_range(finding->cost_ns, 600190, 600200);
     assert_non_null(strstr(finding->evidence, "1,023 is no multiple"));
     made_trace_clear(&scene.made);
     make_shapes(&scene, "[[1024, 512], [512, 1024]]");
-    assert_null(find(advice_of(&scene), "misaligned_shapes"));
+    assert_null(find_advice(scene_advice(&scene), "misaligned_shapes"));
     made_trace_clear(&scene.made);
 }
 
 /* A module's forward of 300 us on the device in the forward or, again, in the backward. */
 static void make_checkpoint(struct scene *scene, bool is_in_backward)
 {
-    begin(scene, STEPS);
+    scene_begin(scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         struct made_event node = {"autograd::engine::evaluate_function: CheckpointBackward",
                                   at + 10 * US, at + 90 * US};
 
-        add_queued(scene, "gemm", at, at + 700 * US);
+        scene_queued(scene, "gemm", at, at + 700 * US);
         if (is_in_backward)
             made_host_event(&scene->made, scene->thread, EVENT_OPERATOR, node);
         made_host_event(&scene->made, scene->thread, EVENT_ANNOTATION,
@@ -666,10 +605,10 @@ static void a_forward_inside_the_backward_is_recomputation(void **state)
 
     (void)state;
     make_checkpoint(&scene, true);
-    assert_cost(advice_of(&scene), "recomputation", 300 * US);
+    assert_cost(scene_advice(&scene), "recomputation", 300 * US);
     made_trace_clear(&scene.made);
     make_checkpoint(&scene, false);
-    assert_null(find(advice_of(&scene), "recomputation"));
+    assert_null(find_advice(scene_advice(&scene), "recomputation"));
     made_trace_clear(&scene.made);
 }
 

@@ -103,10 +103,32 @@ static void what_was_not_recorded_is_said_with_how_to(void **state)
     (void)made_call(&made, thread, (struct made_event){"cudaLaunchKernel", 10, 20});
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
     section = made_section(&made, &run_description_analysis);
-    assert_int_equal(count_findings(section, "1 runtime calls of the device, but no kernel"), 1);
+    assert_int_equal(count_findings(section, "1 calls put work on the device, but no kernel"), 1);
     assert_int_equal(count_findings(section, "CPU only"), 0);
     assert_int_equal(count_findings(section, "no input shapes"), 0);
     assert_int_equal(count_findings(section, "no Python frames"), 0);
+    made_trace_clear(&made);
+}
+
+/* PyTorch asks the runtime for devices in runs of the CPU, too. */
+static void calls_that_launch_nothing_lack_no_device(void **state)
+{
+    struct made_trace made;
+    const struct section *section;
+    uint32_t thread;
+
+    (void)state;
+    made_trace_init(&made);
+    thread = made_thread(&made, "1");
+    made_host_event(&made, thread, EVENT_OPERATOR, (struct made_event){"aten::mm", 0, 900});
+    (void)made_call(&made, thread, (struct made_event){"cudaGetDeviceCount", 10, 20});
+    (void)made_call(&made, thread, (struct made_event){"cudaStreamIsCapturing", 30, 40});
+    (void)made_call(&made, thread, (struct made_event){"cudaDeviceSynchronize", 50, 60});
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    section = made_section(&made, &run_description_analysis);
+    assert_int_equal(count_findings(section, "no kernel"), 0);
+    assert_int_equal(count_findings(section, "CPU only"), 1);
+    assert_int_equal(count_findings(section, "no call that would launch any"), 1);
     made_trace_clear(&made);
 }
 
@@ -143,6 +165,7 @@ int main(void)
         cmocka_unit_test(facts_are_told_where_they_are_known),
         cmocka_unit_test(damage_is_a_warning_with_its_count),
         cmocka_unit_test(what_was_not_recorded_is_said_with_how_to),
+        cmocka_unit_test(calls_that_launch_nothing_lack_no_device),
         cmocka_unit_test(a_file_cut_before_its_kernels_says_so),
     };
 
