@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import atexit
-import functools
 import os
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
 import torch  # it is being imported: that is what starts the recorder
 
 from flopledger.allocator_history import AllocatorHistory, TaggedMarks
+from flopledger.ask_program import (
+    await_first_optimizer,
+    device_memory_high_water,
+    end_without_destructors,
+    is_compiling,
+    steps_before,
+)
 from flopledger.batch import BatchCounter
 from flopledger.capture_folder import CaptureFolder, remove
 from flopledger.compiled_step import CompiledStepWatch
@@ -36,17 +42,6 @@ from flopledger.trace_requests import TraceRequests
 NAMES_SHOWN = 6
 POLL_NS = 1_000_000_000  # how often what is not of each step is looked at: memory, clock, requests
 WORTH_NOTING_NS = 100_000  # work of our own between two steps
-
-
-def end_without_destructors() -> None:
-    """Ends this process, once Python has ended, without those of C++: torch's profiler would wait for ever for its threads,
-    which were lost in the fork. A child that multiprocessing makes ends so, too."""
-    import ctypes
-
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "on_exit"):  # of glibc: hands the exit status on
-        libc.on_exit(ctypes.cast(getattr(libc, "_exit"), ctypes.c_void_p), None)
-        atexit.register(libc.fflush, None)
 
 
 class Recorder:
@@ -658,51 +653,6 @@ class Recorder:
                 "environment": side_file.describe_environment(),
             },
         )
-
-
-def await_first_optimizer(module: ModuleType, tell: Callable[[], None]) -> Callable[[], None]:
-    """Calls `tell` when the first optimizer is made; returns what takes that back."""
-    kind = getattr(module, "Optimizer", None)
-    if kind is None:
-        return lambda: None
-    original = kind.__init__
-
-    @functools.wraps(original)
-    def __init__(optimizer: Any, *arguments: Any, **keywords: Any) -> None:
-        guarded(tell)()
-        original(optimizer, *arguments, **keywords)
-
-    def undo() -> None:
-        if kind.__init__ is __init__:
-            kind.__init__ = original
-
-    kind.__init__ = __init__
-    return undo
-
-
-def device_memory_high_water() -> int:
-    """Of the process's current device; never makes a program use one."""
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
-        return step_record.NOT_KNOWN
-    return int(torch.cuda.max_memory_allocated())
-
-
-def steps_before(optimizer: Any) -> int | None:
-    """One less than what it counts after the first step; None where it does not, or on a device alone."""
-    for state in optimizer.state.values():
-        count = state.get("step") if isinstance(state, Mapping) else None
-        if isinstance(count, int):
-            return max(0, count - 1)
-        if count is not None and getattr(getattr(count, "device", None), "type", "") == "cpu":
-            return max(0, int(count) - 1)
-        break
-    return None
-
-
-def is_compiling() -> bool:
-    """torch.compile takes this for true while it traces the step of an optimizer."""
-    return torch.compiler.is_compiling()
 
 
 is_traced = is_compiling  # the same at less cost, once torch is there to be asked for it
