@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <time.h>
 
 enum { DEFAULT_PORT = 9855 };
 
@@ -42,12 +43,13 @@ static void fill(void *source, struct live_samples *samples)
     watched_job_look(source, samples);
 }
 
-/* Until Ctrl-C or SIGTERM. */
-static void await_end(const sigset_t *signals)
+/* Until Ctrl-C or SIGTERM; ends slow requests meanwhile. */
+static void await_end(const sigset_t *signals, struct metrics_server *server)
 {
-    int signal;
+    const struct timespec second = {.tv_sec = 1};
 
-    (void)sigwait(signals, &signal);
+    while (sigtimedwait(signals, NULL, &second) < 0)
+        metrics_server_end_late(server);
 }
 
 static bool run_serve(int count, char **arguments, struct error *error)
@@ -75,7 +77,7 @@ static bool run_serve(int count, char **arguments, struct error *error)
            job.capture ? job.capture : "this machine", settings.address,
            metrics_server_port(&server));
     fflush(stdout);
-    await_end(&signals);
+    await_end(&signals, &server);
     return true;
 }
 
@@ -87,8 +89,9 @@ const struct command serve_command = {
         "Answers GET /metrics with what 'flopledger top' shows of a running job and of this "
         "machine, as OpenMetrics or in the older text format of Prometheus, whichever is asked "
         "for; GET /healthz says ok. It only reads files, at most once a second however often it is "
-        "asked: the program does not notice. PID and CAPTURE are as of 'flopledger trace'; "
-        "without a capture the machine alone is told of.\n\n"
+        "asked: the program does not notice. A request that takes over 10 seconds is ended. PID "
+        "and CAPTURE are as of 'flopledger trace'; without a capture the machine alone is told "
+        "of.\n\n"
         "contrib/prometheus has alert rules, and contrib/grafana a dashboard.",
     .examples = "flopledger serve\n"
                 "    on http://127.0.0.1:9855/metrics\n"

@@ -16,7 +16,7 @@
 
 const bool has_metrics_server = true;
 
-enum { FRESH_NS = 1000000000, CONNECTIONS_MAX = 512, IDLE_S = 30 };
+enum { FRESH_NS = 1000000000 };
 
 static int64_t monotonic_ns(void)
 {
@@ -115,6 +115,38 @@ static enum MHD_Result handle(void *opaque, struct MHD_Connection *connection, c
                        "flopledger: /metrics has the numbers, /healthz says ok\n");
 }
 
+static void note_connection(void *opaque, struct MHD_Connection *connection, void **context,
+                            enum MHD_ConnectionNotificationCode what)
+{
+    struct metrics_server *server = opaque;
+    const union MHD_ConnectionInfo *socket;
+    const union MHD_ConnectionInfo *client;
+
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (*context)
+            held_connections_remove(&server->held, *context);
+        *context = NULL;
+        return;
+    }
+    socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    client = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (socket && client)
+        *context = held_connections_add(&server->held, socket->connect_fd, client->client_addr,
+                                        monotonic_ns());
+}
+
+static void note_answer(void *opaque, struct MHD_Connection *connection, void **state,
+                        enum MHD_RequestTerminationCode how)
+{
+    struct metrics_server *server = opaque;
+    const union MHD_ConnectionInfo *context =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    (void)state;
+    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK && context && context->socket_context)
+        held_connections_answered(&server->held, context->socket_context, monotonic_ns());
+}
+
 /* IPv4 or IPv6, as digits. */
 static bool parse_address(const char *text, int port, struct sockaddr_storage *address)
 {
@@ -145,13 +177,15 @@ bool metrics_server_start(struct metrics_server *server, const char *address, in
     if (where.ss_family == AF_INET6)
         flags |= MHD_USE_IPv6;
     pthread_mutex_init(&server->lock, NULL);
-    server->daemon =
-        MHD_start_daemon(flags, (uint16_t)port, NULL, NULL, handle, server, MHD_OPTION_SOCK_ADDR,
-                         &where, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-                         MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
+    pthread_mutex_init(&server->held.lock, NULL);
+    server->daemon = MHD_start_daemon(
+        flags, (uint16_t)port, NULL, NULL, handle, server, MHD_OPTION_SOCK_ADDR, &where,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_NOTIFY_CONNECTION,
+        note_connection, server, MHD_OPTION_NOTIFY_COMPLETED, note_answer, server, MHD_OPTION_END);
     if (server->daemon)
         return true;
     pthread_mutex_destroy(&server->lock);
+    pthread_mutex_destroy(&server->held.lock);
     return error_set(error, ERROR_FAILURE,
                      "cannot listen on %s, port %d: %s (--port takes another)", address, port,
                      strerror(errno));
@@ -165,12 +199,18 @@ int metrics_server_port(const struct metrics_server *server)
     return info ? info->port : 0;
 }
 
+void metrics_server_end_late(struct metrics_server *server)
+{
+    held_connections_end_late(&server->held, monotonic_ns());
+}
+
 void metrics_server_clear(struct metrics_server *server)
 {
     if (!server->daemon)
         return;
     MHD_stop_daemon(server->daemon);
     pthread_mutex_destroy(&server->lock);
+    pthread_mutex_destroy(&server->held.lock);
     free(server->texts[0]);
     free(server->texts[1]);
     *server = (struct metrics_server){0};
@@ -195,6 +235,11 @@ int metrics_server_port(const struct metrics_server *server)
 {
     (void)server;
     return 0;
+}
+
+void metrics_server_end_late(struct metrics_server *server)
+{
+    (void)server;
 }
 
 void metrics_server_clear(struct metrics_server *server)

@@ -4,6 +4,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "live/held_connections.h"
 #include "live/metrics_text.h"
 
 #include <pthread.h>
@@ -21,6 +22,7 @@ struct metrics_server {
     int64_t made_ns;      /* monotonic; answers are at most a second old */
     char *texts[2];       /* by enum metrics_format */
     size_t lengths[2];
+    struct held_connections held; /* has a lock of its own */
 };
 
 /* Begins to answer, by threads of its own; `server` must be zeroed but for `source` and `fill`, and
@@ -30,6 +32,9 @@ MUST_USE bool metrics_server_start(struct metrics_server *server, const char *ad
 
 /* The port that it listens on: of port 0, the one that was free. */
 int metrics_server_port(const struct metrics_server *server);
+
+/* Ends requests that take too long. To be called every second or so, once it was started. */
+void metrics_server_end_late(struct metrics_server *server);
 
 void metrics_server_clear(struct metrics_server *server);
 
