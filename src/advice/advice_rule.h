@@ -28,6 +28,7 @@ struct advice_case {
     struct results *results;             /* texts live there */
     bool has_other_ranks;                /* their traces are given with this one */
     struct free_time idle;               /* when nothing runs on the device */
+    int64_t recording_end_ns[2];         /* see recording_end.h; empty where there is none */
     struct host_calls calls;
     struct kernel_figures kernels;
     struct attention_scores scores; /* of attention that is spelled out */

@@ -74,6 +74,12 @@ const char *a_step(const struct advice_case *advice)
     return advice->ledger->source == WINDOW_WHOLE ? " in all" : " a step";
 }
 
+static bool is_recording_end(const struct advice_case *advice, const struct idle_gap *gap)
+{
+    return gap->end_ns == advice->recording_end_ns[1] &&
+           advice->recording_end_ns[0] < advice->recording_end_ns[1];
+}
+
 const char *longest_gap_text(const struct advice_case *advice, uint32_t accounts, bool names_host)
 {
     const struct ledger *ledger = advice->ledger;
@@ -82,7 +88,7 @@ const char *longest_gap_text(const struct advice_case *advice, uint32_t accounts
     struct call_site site;
     const char *text;
 
-    while (gap < end && !(accounts >> gap->main_account & 1))
+    while (gap < end && (!(accounts >> gap->main_account & 1) || is_recording_end(advice, gap)))
         gap++;
     if (gap == end)
         return NULL;

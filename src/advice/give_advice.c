@@ -3,6 +3,7 @@
 
 #include "advice/advice_rule.h"
 #include "advice/claim.h"
+#include "advice/recording_end.h"
 #include "advice/replay_prices.h"
 #include "base/apportion.h"
 #include "base/invariant.h"
@@ -220,6 +221,7 @@ struct advice_findings give_advice(struct results *results, const struct advice_
     find_host_calls(&advice.calls, advice.trace, ledger, ADVICE_SLOW_CALL_NS);
     advice.kernels = sum_kernels(advice.trace, ledger);
     find_attention_scores(&advice.scores, efficiency, ADVICE_SCORES_SIZE_MIN);
+    find_recording_end(&advice, advice.recording_end_ns);
     ask_rules(&advice, &all);
     sort_findings(all.findings, all.count);
     add_replay_prices(&advice, all.findings, all.count);

@@ -3,6 +3,7 @@
 #include "advice/claim.h"
 #include "advice/named_code.h"
 #include "advice/recorder_words.h"
+#include "advice/recording_end.h"
 #include "advice/restraints.h"
 #include "base/format.h"
 #include "base/prefix.h"
@@ -132,6 +133,14 @@ static bool tell_of_host_code(struct advice_case *advice, struct advice_claim *c
     return true;
 }
 
+static void leave_out_recording_end(const struct advice_case *advice, struct advice_claim *claim)
+{
+    uint32_t last = advice->ledger->step_count - 1;
+    int64_t end_ns = recording_end_ns(advice, last);
+
+    claim->step_ns[last] -= end_ns < claim->step_ns[last] ? end_ns : claim->step_ns[last];
+}
+
 bool check_python_code(struct advice_case *advice, struct advice_claim *claim)
 {
     uint32_t accounts = ACCOUNT_BIT(IDLE_PYTHON) | ACCOUNT_BIT(IDLE_NOTHING);
@@ -139,6 +148,7 @@ bool check_python_code(struct advice_case *advice, struct advice_claim *claim)
     const char *gap = longest_gap_text(advice, accounts, true);
 
     claim_accounts(advice, claim, accounts);
+    leave_out_recording_end(advice, claim);
     claim->accounts = accounts;
     if (advice->ledger->is_cpu_only && claim_named_code(advice, claim, true) > 0)
         claim->accounts |= ACCOUNT_BIT(IDLE_ANNOTATION);

@@ -82,7 +82,7 @@ static void leave_out_other_causes(struct advice_case *advice, struct advice_cla
     size_t steps = advice->ledger->step_count;
     struct advice_claim slow = {.step_ns = require_memory(calloc(steps, sizeof(int64_t)))};
 
-    claim_slow_calls(advice, &slow, &longest);
+    claim_slow_calls(advice, &slow, false, &longest);
     for (uint32_t i = 0; i < advice->ledger->worst_gap_count; i++)
         slow.step_ns[advice->ledger->worst_gaps[i].step] +=
             held_back_ns(advice, &advice->ledger->worst_gaps[i]) +

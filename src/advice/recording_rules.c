@@ -1,6 +1,7 @@
 /* Advice on the steps as recorded: slow ones among them, and too few. */
 #include "advice/claim.h"
 #include "advice/recorder_words.h"
+#include "advice/recording_end.h"
 #include "base/format.h"
 #include "ledger/step_finder.h"
 #include "ledger/step_outliers.h"
@@ -19,7 +20,8 @@ bool check_step_outliers(struct advice_case *advice, struct advice_claim *claim)
         return false;
     spread = measure_step_spread(ledger);
     for (uint32_t i = 0; i < ledger->step_count; i++) {
-        if (!spread.steps[i].is_outlier || spread.steps[i].deviation_ns <= 0)
+        if (!spread.steps[i].is_outlier || spread.steps[i].deviation_ns <= 0 ||
+            2 * recording_end_ns(advice, i) > spread.steps[i].deviation_ns)
             continue;
         claim->step_ns[i] = spread.steps[i].deviation_ns;
         slow++;

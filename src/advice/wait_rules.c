@@ -4,10 +4,12 @@
 
 #include "advice/claim.h"
 #include "advice/costly_calls.h"
+#include "advice/recording_end.h"
 #include "base/format.h"
 #include "base/invariant.h"
 #include "base/prefix.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,7 +212,7 @@ static const struct prefixed_text slow_call_advice[] = {
          "whether other work takes the processor"},
 };
 
-int64_t claim_slow_calls(struct advice_case *advice, struct advice_claim *claim,
+int64_t claim_slow_calls(struct advice_case *advice, struct advice_claim *claim, bool own_only,
                          const struct event **longest)
 {
     const struct host_call_list *list = &advice->calls.lists[CALLS_SLOW];
@@ -219,8 +221,11 @@ int64_t claim_slow_calls(struct advice_case *advice, struct advice_claim *claim,
     for (uint32_t i = 0; i < list->count; i++) {
         const struct event *event = &advice->trace->host[list->events[i]];
         int64_t range_ns[2] = {event->start_ns, event_end_ns(event)};
-        int64_t idle_ns = claim_free_time(advice, claim, &advice->idle, range_ns);
+        int64_t idle_ns;
 
+        if (own_only && is_held_by_profiler(advice, event))
+            continue;
+        idle_ns = claim_free_time(advice, claim, &advice->idle, range_ns);
         count += idle_ns > 0;
         if (idle_ns > longest_ns) {
             longest_ns = idle_ns;
@@ -238,7 +243,7 @@ bool check_slow_calls(struct advice_case *advice, struct advice_claim *claim)
 
     if (advice->ledger->is_cpu_only)
         return false;
-    count = claim_slow_calls(advice, claim, &longest);
+    count = claim_slow_calls(advice, claim, true, &longest);
     if (!longest)
         return false;
     name = trace_text(advice->trace, longest->name);
@@ -310,18 +315,6 @@ bool check_garbage_collection(struct advice_case *advice, struct advice_claim *c
     return true;
 }
 
-/* Loading and compiling is the runtime's first use of a kernel, not the profiler's work; a full
- * command buffer is the device's own back-pressure. */
-static bool is_module_loading(const char *name)
-{
-    return strstr(name, "oading") || strstr(name, "Driver Compiler");
-}
-
-static bool is_command_buffer(const char *name)
-{
-    return strstr(name, "Command Buffer Full") != NULL;
-}
-
 /* Idle time under overhead events of one of the two kinds. */
 static bool claim_overhead(struct advice_case *advice, struct advice_claim *claim, bool of_loading)
 {
@@ -334,7 +327,7 @@ static bool claim_overhead(struct advice_case *advice, struct advice_claim *clai
         const char *name = trace_text(advice->trace, event->name);
         int64_t range_ns[2] = {event->start_ns, event_end_ns(event)};
 
-        if (is_module_loading(name) != of_loading || is_command_buffer(name) ||
+        if (!(of_loading ? is_module_loading(name) : is_profilers_work(name)) ||
             claim_free_time(advice, claim, &advice->idle, range_ns) == 0)
             continue;
         count++;
@@ -350,9 +343,37 @@ static bool claim_overhead(struct advice_case *advice, struct advice_claim *clai
     return true;
 }
 
+/* Idle time at the end of the recording, where that is more than what the profiler recorded of its
+ * own work. */
+static bool claim_recording_end(struct advice_case *advice, struct advice_claim *claim)
+{
+    int64_t recorded_ns = claim_total_ns(advice, claim);
+    int64_t end_ns = claim_free_time(advice, claim, &advice->idle, advice->recording_end_ns);
+
+    if (end_ns <= recorded_ns)
+        return false;
+    claim->title = "the end of the recording";
+    claim->evidence =
+        results_format(advice->results,
+                       "in the last %s of step %" PRId64 " nothing is recorded, and nothing after",
+                       format_time(end_ns).text,
+                       advice->ledger->steps[advice->ledger->step_count - 1].window.number);
+    claim->try_this = "nothing: where the recording goes on, a step does not lose this";
+    claim->confidence = CONFIDENCE_MEDIUM;
+    claim->reason = "the profiler stops there, or the loop ends; no step before has it";
+    return true;
+}
+
 bool check_profiler_overhead(struct advice_case *advice, struct advice_claim *claim)
 {
-    if (advice->ledger->is_cpu_only || !claim_overhead(advice, claim, false))
+    bool is_recorded;
+
+    if (advice->ledger->is_cpu_only)
+        return false;
+    is_recorded = claim_overhead(advice, claim, false);
+    if (claim_recording_end(advice, claim))
+        return true;
+    if (!is_recorded)
         return false;
     claim->try_this = "more warm-up steps in the profiler's schedule, no with_stack; a run without "
                       "profiler does not lose this";
