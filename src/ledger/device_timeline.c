@@ -133,6 +133,13 @@ static unsigned cpu_class(const struct trace *trace, const struct event *event, 
     return class;
 }
 
+/* gloo and MPI transfer on the processor: their ranges are the transfer itself, which goes on while the thread runs other
+ * operators. A range of another backend only lies around the calls that launch the transfer on a device. */
+static bool transfers_on_the_processor(const char *range)
+{
+    return has_prefix(range, "gloo:") || has_prefix(range, "mpi:");
+}
+
 /* A range that is called like a collective and holds other operators is of the program. */
 static bool holds_operators(const struct trace *trace, uint32_t thread, uint32_t range)
 {
@@ -166,6 +173,7 @@ static void cut_thread(const struct trace *trace, uint32_t thread,
             inside = open.class[open.depth - 1];
         class = cpu_class(trace, event, inside);
         if (event->kind == EVENT_ANNOTATION && class == KERNEL_COMMUNICATION &&
+            !transfers_on_the_processor(trace_text(trace, event->name)) &&
             holds_operators(trace, thread, i))
             continue;
         if (class == NO_WORK || open.depth == OPEN_OPERATORS_MAX)
