@@ -4,6 +4,7 @@
 #define FLOPLEDGER_ANALYSES_TALLY_H
 
 #include "analyses/analysis.h"
+#include "base/saturated.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,16 +15,6 @@ struct tally {
     int64_t min_ns; /* of no meaning while count is 0 */
     int64_t max_ns;
 };
-
-/* a + b; INT64_MAX or INT64_MIN where that is too far: only a file made to mislead gets there. */
-static inline int64_t saturated_sum(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    if (__builtin_add_overflow(a, b, &sum))
-        return a < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
-}
 
 static inline void tally_add(struct tally *tally, int64_t duration_ns)
 {

@@ -155,7 +155,7 @@ static bool take_number(struct json_parse *parse, struct json_node *node)
     node->kind = JSON_NUMBER;
     node->text = arena_copy_text(parse->arena, start, (size_t)(parse->at - start));
     node->is_integer = fits;
-    node->integer = is_negative ? -number : number;
+    node->integer = !fits ? 0 : is_negative ? -number : number;
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "job/job_accounts.h"
 
 #include "base/invariant.h"
+#include "base/saturated.h"
 
 #include <stdlib.h>
 
@@ -129,10 +130,11 @@ static void book_steps(struct account_walk *walk, const struct stretch_times *ti
                      : total_ns == whole
                          ? part
                          : (int64_t)((double)total_ns * ((double)part / (double)whole));
-        int64_t before = step->step - step->count;
-        int64_t kept = accounts->kept_until < before       ? 0
-                       : accounts->kept_until > step->step ? step->count
-                                                           : accounts->kept_until - before;
+        int64_t before = saturated_difference(step->step, step->count);
+        int64_t kept = accounts->kept_until < before ? 0
+                       : accounts->kept_until > step->step
+                           ? step->count
+                           : saturated_difference(accounts->kept_until, before);
         int64_t skipped = smaller(step->skipped > 0 ? step->skipped : 0, step->count);
         int64_t kept_ns;
 
@@ -299,7 +301,7 @@ static void count_steps(struct attempt_accounts *accounts, const struct job_atte
     accounts->steps = job_steps_made(attempt);
     for (size_t i = 0; i < attempt->step_count; i++) {
         const struct job_step *step = &attempt->steps[i];
-        int64_t lost = step->step - accounts->kept_until;
+        int64_t lost = saturated_difference(step->step, accounts->kept_until);
 
         if (accounts->kept_until < step->step)
             accounts->steps_discarded += smaller(lost, step->count);

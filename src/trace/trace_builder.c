@@ -2,6 +2,7 @@
 #include "trace/trace_builder.h"
 
 #include "base/invariant.h"
+#include "base/saturated.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -278,7 +279,8 @@ void trace_builder_count(struct trace_builder *builder, uint32_t category, char 
         count->first_start_ns = start_ns;
     if (end_ns > count->last_end_ns)
         count->last_end_ns = end_ns;
-    count->total_duration_ns += end_ns - start_ns;
+    count->total_duration_ns =
+        saturated_sum(count->total_duration_ns, saturated_difference(end_ns, start_ns));
 }
 
 void trace_builder_damage(struct trace_builder *builder, const struct damage *damage)

@@ -61,6 +61,29 @@ static void what_python_writes_for_no_number_is_null(void **state)
     assert_int_equal(item->integer, -7);
 }
 
+static void numbers_that_do_not_fit_are_told_from_those_that_do(void **state)
+{
+    SCOPED(arena) arena = {0};
+    struct error error = {0};
+    const struct json_node *item =
+        json_items_of(parse(&arena,
+                            "{\"a\": [-9223372036854775807, -9223372036854775808, "
+                            "9223372036854775808, -1e308, -0]}",
+                            &error),
+                      "a");
+
+    (void)state;
+    assert_true(item->is_integer);
+    assert_true(item->integer == -INT64_MAX);
+    for (int i = 0; i < 3; i++) {
+        item = item->next;
+        assert_false(item->is_integer);
+        assert_int_equal(item->integer, 0);
+    }
+    assert_true(item->next->is_integer);
+    assert_int_equal(item->next->integer, 0);
+}
+
 static void what_is_no_json_is_refused(void **state)
 {
     static const char *const bad[] = {
@@ -99,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_of_every_kind),
         cmocka_unit_test(what_python_writes_for_no_number_is_null),
+        cmocka_unit_test(numbers_that_do_not_fit_are_told_from_those_that_do),
         cmocka_unit_test(what_is_no_json_is_refused),
         cmocka_unit_test(deep_nesting_is_refused),
     };
