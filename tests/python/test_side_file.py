@@ -59,16 +59,29 @@ class ConfigOfAModel(unittest.TestCase):
             self.assertIsNone(describe_config(root, "Model"))
         self.assertIsNone(describe_config(Root(Settings(model_type="a", x=float("nan"))), "Model"))
 
-    def test_flops_reads_a_capture(self) -> None:
-        sizes = describe_config(Root(Settings(**GPT2)), "GPT2LMHeadModel")
+    def model_section(self, sizes: Any, length: int) -> Any:
+        """Of `flopledger flops --json` for a capture.json that describes it."""
         capture = {"schema": "flopledger.capture", "models": [{"config": sizes}]}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "capture.json"
             path.write_text(json.dumps(capture))
-            command = [str(PROGRAM), "flops", "--json", "--seq", "8", "--model", str(path)]
+            command = [str(PROGRAM), "flops", "--json", "--seq", str(length), "--model", str(path)]
             done = subprocess.run(command, capture_output=True, check=True)
-        model = json.loads(done.stdout)["ranks"][0]["sections"]["model"]
+        return json.loads(done.stdout)["ranks"][0]["sections"]["model"]
+
+    def test_flops_reads_a_capture(self) -> None:
+        sizes = describe_config(Root(Settings(**GPT2)), "GPT2LMHeadModel")
+        model = self.model_section(sizes, 8)
         self.assertEqual(model["numbers"]["parameters"]["value"], 124439808)
+
+    def test_counts_are_integers(self) -> None:
+        """Those of round models, too, which a float would write as 6.4e+07."""
+        sizes = {"n_embd": 640, "n_layer": 10, "n_head": 10, "vocab_size": 50_000}
+        model = self.model_section({"model_type": "gpt2", "n_positions": 1000, **sizes}, 1000)
+        rows = model["tables"]["parts"]["rows"]
+        counts = [row[key] for row in rows for key in ("forward_flops", "flops", "unmasked_flops")]
+        self.assertIn(2 * 640 * 50_000, counts)
+        self.assertEqual([each for each in counts if isinstance(each, float)], [])
 
 
 if __name__ == "__main__":
