@@ -133,9 +133,8 @@ static unsigned cpu_class(const struct trace *trace, const struct event *event, 
     return class;
 }
 
-/* gloo and MPI transfer on the processor: their ranges are the transfer itself, which goes on while
- * the thread runs other operators. A range of another backend only lies around the calls that
- * launch the transfer on a device. */
+/* gloo and MPI transfer and reduce on the processor: what runs inside their ranges is of the
+ * transfer. A range of another backend only lies around the calls that launch it on a device. */
 static bool transfers_on_the_processor(const char *range)
 {
     return has_prefix(range, "gloo:") || has_prefix(range, "mpi:");

@@ -47,7 +47,9 @@ def check(program: str, seed: int, folder: Path) -> list[str]:
     path = folder / "priced.json"
     write_priced_trace(trace, path)
     done = subprocess.run(
-        [program, "report", "--json", "--clock", "host", str(path)], capture_output=True, check=False
+        [program, "report", "--json", "--clock", "host", str(path)],
+        capture_output=True,
+        check=False,
     )
     if done.returncode != 0:
         return [done.stderr.decode(errors="replace")]
