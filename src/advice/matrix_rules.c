@@ -6,6 +6,7 @@
 #include "advice/restraints.h"
 #include "base/format.h"
 #include "devices/device_peak.h"
+#include "devices/find_device_peak.h"
 #include "ledger/step_finder.h"
 
 #include <stdlib.h>
@@ -285,6 +286,24 @@ static bool claim_without_price(struct advice_case *advice, struct advice_claim 
     return true;
 }
 
+/* What 16 bits win hangs on the ratio of two rates: those of a device that is only near to the
+ * recorded one do not tell it. */
+static bool tell_without_rates(const struct advice_case *advice, struct advice_claim *claim,
+                               const struct product_sum *sum)
+{
+    if (!is_worth_telling(advice, sum))
+        return false;
+    memset(claim->step_ns, 0, advice->ledger->step_count * sizeof *claim->step_ns);
+    claim->is_unpriced = true;
+    claim->evidence = results_format(
+        advice->results,
+        "%s; what 16 bits would win is not known: the device is only near to %s (--device NAME)",
+        product_text(advice, sum), advice->efficiency->peaks.name);
+    claim->confidence = CONFIDENCE_LOW;
+    claim->reason = "the rates of the device itself are not known";
+    return true;
+}
+
 bool check_half_not_used(struct advice_case *advice, struct advice_claim *claim)
 {
     struct restraint_subject subject = {0};
@@ -299,6 +318,8 @@ bool check_half_not_used(struct advice_case *advice, struct advice_claim *claim)
                             "device has no bf16 units";
     if (forbids_peak_ratio(advice, &subject))
         return tell_without_flops(advice, claim, &sum);
+    if (device_is_approximate(&advice->efficiency->peaks.match))
+        return tell_without_rates(advice, claim, &sum);
     claim->evidence = product_text(advice, &sum);
     claim->confidence = CONFIDENCE_MEDIUM;
     claim->reason = "priced at the share of the peak reached now, with half the bytes; whether the "

@@ -299,7 +299,17 @@ class Checker:
         print(f"{what}: report {str(ours)[:300]}, recomputed {str(theirs)[:300]}")
 
     def sections(self, path: Path, *options: str) -> dict[str, Any]:
-        command = [self.program, "report", "--json", "--top", "0", *options, str(path)]
+        command = [
+            self.program,
+            "report",
+            "--json",
+            "--clock",
+            "host",
+            "--top",
+            "0",
+            *options,
+            str(path),
+        ]
         report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
         return report["ranks"][0]["sections"]
 

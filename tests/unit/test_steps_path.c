@@ -299,6 +299,10 @@ static int check_file(const char *name)
         printf("skipped %s: circular\n", name);
         return 0;
     }
+    if (study.is_refused) {
+        printf("skipped %s: no replay, so no path is shown\n", name);
+        return 0;
+    }
     find_steps_path(&path, &study.graph);
     problem = problem_of_path(&path, 24);
     printf("%s %s: %zu links%s%s\n", problem ? "FAILED" : "ok", name, path.pieces.count,
