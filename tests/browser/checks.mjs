@@ -163,7 +163,8 @@ export async function drawsCharts(page, charts) {
   );
   for (const name of charts) assert.ok(drawn.some((chart) => chart.name === name), `there is no chart ${name}`);
   for (const chart of drawn) {
-    assert.ok(chart.shapes >= 3 || chart.isPainted, `${chart.name} is empty`);
+    const least = chart.name === "module_costs" ? 1 : 3; // a trace may hold one module
+    assert.ok(chart.shapes >= least || chart.isPainted, `${chart.name} is empty`);
     assert.ok(chart.height > 60, `${chart.name} has no height`);
   }
 }

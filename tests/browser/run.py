@@ -83,7 +83,12 @@ def own_pages(folder: Path) -> list[Page]:
             ["timelinePath"],
         ),
         Page("products", ["report", f"{GOLDEN}/products/made.json"], work, ["table", "help"]),
-        Page("ranks", ["report", str(ranks)], [*steps, "rank_accounts", "rank_steps"], ["ranks"]),
+        Page(  # each rank has a clock of its own: it is told that they are of one run
+            "ranks",
+            ["report", "--layout", "dp=4", str(ranks)],
+            [*steps, "rank_accounts", "rank_steps"],
+            ["ranks"],
+        ),
         Page(
             "replayed",
             ["report", *changes("data=workers", "host=graphs"), f"{GOLDEN}/what_if/training.json"],
