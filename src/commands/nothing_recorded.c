@@ -30,9 +30,9 @@ struct seen_signs take_seen_signs(const char *capture)
 /* Starts with "python", behind the last slash. */
 static bool is_python(const char *word)
 {
-    const char *slash = strrchr(word, '/');
+    const char *slash = word ? strrchr(word, '/') : NULL;
 
-    return strncmp(slash ? slash + 1 : word, "python", 6) == 0;
+    return word && strncmp(slash ? slash + 1 : word, "python", 6) == 0;
 }
 
 /* -I, -E and -S, alone or among other letters: Python then reads no PYTHONPATH, or no

@@ -26,6 +26,8 @@ static uint64_t client_of(const struct sockaddr *address)
 
 static void end(struct held_connection *connection)
 {
+    if (!connection)
+        return;
     connection->is_ended = true;
     (void)shutdown(connection->socket, SHUT_RDWR);
 }

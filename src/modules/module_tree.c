@@ -170,7 +170,7 @@ static struct mark *find_marks(const struct trace *trace, uint32_t *count,
 static void add_marked_modules(struct module_tree *tree, const struct trace *trace,
                                const struct mark *marks, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; marks && i < count; i++) {
         uint32_t string = trace->host[marks[i].event].name;
         const char *name = trace_text(trace, string) +
                            (tree->is_of_frames ? sizeof frame_prefix - 1 : sizeof mark_prefix - 1);
@@ -269,7 +269,7 @@ void module_tree_build(struct module_tree *tree, const struct trace *trace, cons
     (void)string_pool_add(&tree->names, "", 0);
     add_described_modules(tree, trace, description);
     add_marked_modules(tree, trace, marks, mark_count);
-    for (uint32_t i = 0; i < mark_count; i++) {
+    for (uint32_t i = 0; marks && i < mark_count; i++) {
         uint32_t module = tree->by_event_name[trace->host[marks[i].event].name];
 
         if (module != NO_MODULE)
