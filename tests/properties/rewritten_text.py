@@ -141,8 +141,8 @@ def complete_events(text: TraceText, length: int) -> int:
 
 # Pieces of text that are no event. Each stands between two events, with commas around it.
 DAMAGED_EVENTS = [
+    '{"ph": "X", "cat": "kernel", "name": "lost value", "pid": 0, "tid": [7, "x": 7, "ts": 5, "dur": 5}',
     '{"ph": "X", "cat": "kernel", "name": "lost comma" "pid": 0, "tid": 7, "ts": 5, "dur": 5}',
-    '{"ph": "X", "cat": "kernel", "name": "lost value", "pid": @, "tid": 7, "ts": 5, "dur": 5}',
     '{"ph": "X", "cat": "kernel", "name": "no colon", "pid" 0, "tid": 7, "ts": 5, "dur": 5}',
     '{"ph": "X", "cat": "kernel", "name": "never closed", "pid": 0, "args": {"stream": 7',
     '{"ph": "X", "cat": "kernel", "name": "broken off in a str',
