@@ -3,7 +3,7 @@
  *     floors read FILE     reads a file through one small buffer, as a streaming reader must
  *     floors unpack FILE   reads and unpacks a file (gzip, zstd) with the project's own input
  * stream, and drops the text Prints bytes and seconds. */
-#include "base/input_stream.h"
+#include "base/io/input_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

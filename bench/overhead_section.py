@@ -62,7 +62,6 @@ def write_section(found: dict[str, Any]) -> str:
         rows.append(["DeepSpeed's flops profiler", "not here", "", ""])
     plain = median(found["seconds"][PLAIN])
     window, steps = found["window"], found["window_steps"]
-    means = "the C extension" if found["marks"] == "C" else "Python code"
     lines = [
         TITLE,
         "",
@@ -70,7 +69,7 @@ def write_section(found: dict[str, Any]) -> str:
         f"backward, AdamW) of {found['model']}, in one thread, torch {found['torch']}: small operators, so that what a "
         f"recorder does for each of them weighs the most. The ways take turns, {found['rounds']} rounds in another order "
         "each, three steps a round; milliseconds are processor time, and a ratio is that to the plain step of the same "
-        f"round. Module calls are marked by {means}.",
+        f"round.",
         "",
         table(["while a step runs", "ms", "to plain", "least – most"], rows),
         "",

@@ -1,4 +1,5 @@
-/* How fast the timeline of a page is: frames while it zooms and moves, and the time that drawing takes.
+/* How fast the timeline of a page is: frames while it zooms and moves, and the time that drawing
+ * takes.
  *
  *     node bench/page_frames.mjs PAGE.html [CHROMIUM]
  *
@@ -42,10 +43,14 @@ async function measure(name, act) {
     window.draws.length = 0;
   });
   await act();
-  const { frames, draws } = await page.evaluate(() => ({ frames: window.frames, draws: window.draws.filter((ms) => ms > 0.2) }));
+  const { frames, draws } = await page.evaluate(() => ({
+    frames: window.frames,
+    draws: window.draws.filter((ms) => ms > 0.2),
+  }));
   const rate = (1000 * frames.length) / frames.reduce((sum, ms) => sum + ms, 0);
   console.log(
-    `${name}: ${rate.toFixed(1)} frames/s, 19 of 20 frames within ${middle(frames, 0.95).toFixed(1)} ms; ` +
+    `${name}: ${rate.toFixed(1)} frames/s, ` +
+      `19 of 20 frames within ${middle(frames, 0.95).toFixed(1)} ms; ` +
       `drawing takes ${middle(draws).toFixed(1)} ms (median of ${draws.length})`,
   );
 }
@@ -57,7 +62,9 @@ async function hold(key, milliseconds) {
 }
 
 await page.goto(`file://${resolve(path)}`);
-const opened = await page.evaluate(() => performance.getEntriesByType("navigation")[0].loadEventEnd);
+const opened = await page.evaluate(
+  () => performance.getEntriesByType("navigation")[0].loadEventEnd,
+);
 console.log(`the page opens in ${Math.round(opened)} ms`);
 await page.locator("[data-chart=timeline]").scrollIntoViewIfNeeded();
 await page.waitForTimeout(1000);

@@ -185,7 +185,7 @@ def measure_ways(training: Training, rounds: int) -> dict[str, list[float]]:
 def measure_hook(optimizer: torch.optim.Optimizer) -> float:
     """Seconds that a step between windows spends in the recorder, without what the clock of the loop takes."""
     recorder = recorder_between_windows("")
-    hook = recorder.after_optimizer_step
+    hook = recorder.ends.after_hook()
     nothing: Callable[..., None] = lambda optimizer, arguments, keywords: None
 
     def seconds_of(call: Callable[..., None]) -> float:
@@ -229,7 +229,7 @@ def measure_window(training: Training) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(capture=folder, first_step=3, last_step=2 + WINDOW)
         recorder = Recorder(settings, sys.modules["torch.optim.optimizer"])
-        work = recorder.work_between_steps
+        work = recorder.windows.work_between_steps
         waits: list[float] = []
 
         def timed() -> None:
@@ -237,7 +237,7 @@ def measure_window(training: Training) -> dict[str, float]:
             work()
             waits.append(time.perf_counter() - began)
 
-        recorder.work_between_steps = timed  # type: ignore[method-assign]
+        recorder.windows.work_between_steps = timed  # type: ignore[method-assign]
         for _ in range(WINDOW + 4):
             training.step()
         recorder.turn_off()
@@ -250,14 +250,11 @@ def measure_window(training: Training) -> dict[str, float]:
 
 
 def findings_of(training: Training, rounds: int) -> dict[str, Any]:
-    from flopledger.module_markers import MarksInPython, load_marks
-
     hook = measure_hook(training.optimizer)
     window = measure_window(training)
     return {
         "torch": torch.__version__,
         "model": training.what,
-        "marks": "Python" if isinstance(load_marks(), MarksInPython) else "C",
         "rounds": rounds,
         "seconds": measure_ways(training, rounds),
         "hook_seconds": hook,

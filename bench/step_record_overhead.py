@@ -21,7 +21,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTLING = 20  # steps of a round that are not counted
-WAYS = ("plain", "C", "Python")
+WAYS = ("plain", "recorded")
 
 
 @dataclass
@@ -90,19 +90,15 @@ def train(program: Program) -> Round:
     return done
 
 
-def train_recorded(program: Program, way: str, capture: str) -> Round:
+def train_recorded(program: Program, capture: str) -> Round:
     """What `flopledger run` does at its first optimizer, and at the end."""
     from flopledger.recorder import Recorder
     from flopledger.settings import Settings
     from torch.optim import optimizer as optimizer_module
 
-    os.environ["FLOPLEDGER_NO_EXTENSION"] = "" if way == "C" else "1"
     never = Settings(capture, first_step=10**9, last_step=10**9)
     recorder = Recorder(never, optimizer_module)
     recorder.begin_record()
-    by_extension = type(recorder.record.writer).__name__ != "PythonWriter"
-    if by_extension != (way == "C"):
-        sys.exit(f"no C extension in {sys.path[0]}: build the program, and give its --package")
     done = train(program)
     assert recorder.step == program.steps
     recorder.turn_off()
@@ -123,22 +119,19 @@ def measure(program: Program, rounds: int, folder: str) -> dict[str, Any]:
         if way == "plain":
             done = train(program)
         else:
-            done = train_recorded(program, way, os.path.join(folder, f"{number}{way}"))
+            done = train_recorded(program, os.path.join(folder, str(number)))
         if done.losses != losses:
             sys.exit(f"{program.name}: other losses with the record than without it")
         times[way].append(done.times)
     plain = tenth(sum(times["plain"], []))
-    costs = {}
-    for way in WAYS[1:]:
-        each = sorted(tenth(a) - tenth(b) for a, b in zip(times[way], times["plain"]))
-        cost = tenth(sum(times[way], [])) - plain
-        costs[way] = {"us": cost / 1e3, "least_us": each[0] / 1e3, "most_us": each[-1] / 1e3}
+    each = sorted(tenth(a) - tenth(b) for a, b in zip(times["recorded"], times["plain"]))
+    cost = tenth(sum(times["recorded"], [])) - plain
     return {
         "program": program.name,
         "steps": program.steps * rounds,
         "losses_compared": len(losses) * len(WAYS) * rounds,
         "plain_us": plain / 1e3,
-        "record": costs,
+        "record": {"us": cost / 1e3, "least_us": each[0] / 1e3, "most_us": each[-1] / 1e3},
     }
 
 
@@ -148,7 +141,7 @@ def tenth(times: list[int]) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--package", type=Path, default=ROOT / "python")
+    parser.add_argument("--package", type=Path, default=ROOT / "build" / "release" / "python")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()

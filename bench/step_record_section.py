@@ -14,7 +14,6 @@ from write_page import processor, table
 TITLE = "## What the step record costs"
 PACKAGE = ROOT / "build/release/python"
 STEP_US = 20_000  # of which the share is told
-WRITERS = {"C": "C extension", "Python": "pure Python"}
 
 
 def step_record_section(rounds: int) -> str:
@@ -39,22 +38,20 @@ def rows_of(programs: list[dict[str, Any]]) -> list[list[str]]:
         [
             one["program"],
             f"{one['plain_us'] / 1e3:.2f}",
-            name,
             f"{cost['us']:.1f}",
             f"{cost['least_us']:.1f} – {cost['most_us']:.1f}",
             f"{100 * cost['us'] / one['plain_us']:.3f}",
         ]
         for one in programs
-        for key, name in WRITERS.items()
-        for cost in [one["record"][key]]
+        for cost in [one["record"]]
     ]
 
 
 def write_section(found: dict[str, Any]) -> str:
     programs = found["programs"]
-    share = {key: 100 * programs[0]["record"][key]["us"] / STEP_US for key in WRITERS}
+    share = 100 * programs[0]["record"]["us"] / STEP_US
     losses = sum(one["losses_compared"] for one in programs)
-    head = ["program", "plain step, ms", "writer", "the record, µs a step", "by round"]
+    head = ["program", "plain step, ms", "the record, µs a step", "by round"]
     lines = [
         TITLE,
         "",
@@ -65,8 +62,8 @@ def write_section(found: dict[str, Any]) -> str:
         "",
         table([*head, "% of this step"], rows_of(programs)),
         "",
-        f"The first program's steps are so short that the record's own time stands out: of a step of 20 ms it is {share['C']:.3f} % "
-        f"by the C extension, and {share['Python']:.3f} % in pure Python. In steps of many milliseconds it is less than what one "
+        f"The first program's steps are so short that the record's own time stands out: of a step of 20 ms it is {share:.3f} %. "
+        f"In steps of many milliseconds it is less than what one "
         f"round differs from the next. All {losses:,} losses were the same to the last bit, recorded or not.",
     ]
     return "\n".join(lines) + "\n"

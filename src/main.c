@@ -1,11 +1,12 @@
 /* flopledger: finds the command in its table and runs it; the only place that prints an error. */
-#include "base/display_text.h"
-#include "base/memory_limit.h"
-#include "base/output_file.h"
-#include "base/terminal.h"
+#include "base/core/memory_limit.h"
+#include "base/io/output_file.h"
+#include "base/text/display_text.h"
+#include "base/text/terminal.h"
 #include "commands/command.h"
 #include "commands/command_text.h"
-#include "commands/file_kind.h"
+#include "commands/program_parts.h"
+#include "pipeline/file_kind.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -14,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_one_of(const char *argument, const char *name, const char *letter)
+static bool main_is_one_of(const char *argument, const char *name, const char *letter)
 {
     return strcmp(argument, name) == 0 || strcmp(argument, letter) == 0;
 }
@@ -22,7 +23,7 @@ static bool is_one_of(const char *argument, const char *name, const char *letter
 static bool asks_for_help(int count, char **arguments)
 {
     for (int i = 0; i < count && strcmp(arguments[i], "--") != 0; i++) {
-        if (is_one_of(arguments[i], "--help", "-h"))
+        if (main_is_one_of(arguments[i], "--help", "-h"))
             return true;
     }
     return false;
@@ -37,12 +38,14 @@ static bool run_command_line(int count, char **arguments, struct error *error)
             error, ERROR_USAGE,
             "no command given: 'flopledger report trace.json.gz' is the one to begin with, "
             "'flopledger help' lists them all");
-    if (is_one_of(arguments[0], "--help", "-h")) {
+    if (main_is_one_of(arguments[0], "--help", "-h")) {
         write_program_help(stdout, terminal_width(stdout));
         return true;
     }
-    if (is_one_of(arguments[0], "--version", "-V")) {
+    if (main_is_one_of(arguments[0], "--version", "-V")) {
         printf("flopledger %s\n", FLOPLEDGER_VERSION);
+        if (count > 1 && main_is_one_of(arguments[1], "--verbose", "-v"))
+            write_program_parts(stdout);
         return true;
     }
     if (arguments[0][0] == '-' && arguments[0][1] != '\0')

@@ -58,6 +58,7 @@ class Group:
     run: Callable[[Path], Counts]  # given the file to log to
     after: str = ""  # the group that builds what it runs
     alone: bool = False  # keeps all cores busy by itself, or measures: nothing runs beside it
+    only_named: bool = False  # takes too long to be run unasked
 
 
 def run_command(
@@ -75,7 +76,7 @@ def run_command(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=7200 if "--long" in command else 900,
+            timeout=7200 if "--long" in (*command, *sys.argv) else 900,
             check=False,
         )
         status, output = done.returncode, done.stdout.decode(errors="replace")
@@ -204,6 +205,17 @@ def attack(log: Path) -> Counts:
     return script("tests/attack/run", PROGRAM, *flags)(log)
 
 
+def wheel(log: Path) -> Counts:
+    """Builds what a release has for this machine, with --long for all, looks at it, installs it and runs it."""
+    machine = os.uname().machine
+    own = [f"{machine}-gnu", f"{machine}-musl", f"static-{machine}", "sdist"]
+    status, _ = run_command(["./dev", "wheel", *([] if "--long" in sys.argv else own)], log)
+    if status != 0:
+        return Counts(0, 1, 0)
+    looked_at = counted(*run_command(["./dev", "wheel", "--check"], log))
+    return looked_at.plus(script("tests/wheel/check_install.py")(log))
+
+
 GROUPS = [
     Group(
         "build",
@@ -301,6 +313,18 @@ GROUPS = [
     ),
     Group("oracle", "other people's traces", scripts("tests/oracle/check_*.py", PROGRAM), "build"),
     Group(
+        "first-finding",
+        "what an expert says first of other people's files, and what we say",
+        script("tests/oracle/check_first_findings.py", PROGRAM),
+        "build",
+    ),
+    Group(
+        "correctness",
+        "docs/correctness.md is what its command writes",
+        script("tests/oracle/correctness_table.py", PROGRAM, "--check"),
+        "build",
+    ),
+    Group(
         "demo",
         "./dev demo and the example",
         script("tests/python/test_demo.py", PROGRAM),
@@ -322,6 +346,18 @@ GROUPS = [
         "model-profile",
         "what models cost, in Python and from their traces",
         scripts("tests/python/test_model_*.py", PROGRAM),
+        "build",
+    ),
+    Group(
+        "ci",
+        "what CI reads, and the GitHub action",
+        script("tests/python/test_ci_formats.py", PROGRAM),
+        "build",
+    ),
+    Group(
+        "api",
+        "the Python API and its notebook",
+        script("tests/python/test_api.py", PROGRAM),
         "build",
     ),
     Group(
@@ -355,6 +391,13 @@ GROUPS = [
         "build",
     ),
     Group(
+        "wheel",
+        "wheels, static program, source distribution (only where it is named)",
+        wheel,
+        alone=True,
+        only_named=True,
+    ),
+    Group(
         "docs",
         "examples, options and links in the docs",
         script("tests/lint/check_docs.py", PROGRAM),
@@ -382,7 +425,10 @@ GROUPS = [
     ),
     Group("advice", "thresholds of the advice", script("tests/lint/check_advice_page.py")),
     Group("includes", "who includes whom", script("tests/lint/check_includes.py")),
+    Group("house", "rooms, arrows and circles of src", script("tests/lint/house.py")),
     Group("style", "lengths, names, comments", script("tests/lint/check_style.py")),
+    Group("circles", "modules that import each other", script("tests/lint/check_circles.py")),
+    Group("words", "words of texts and names", script("tests/lint/check_words.py")),
     Group("format", "layout", script("tests/lint/check_format.py")),
     Group(
         "clang",
@@ -453,12 +499,12 @@ def report(group: Group, counts: Counts, seconds: float, log: Path) -> None:
 
 
 def choose_groups(names: list[str]) -> list[Group]:
-    """The groups named, and those that build what they run; all of them where none is named."""
+    """The groups named, and those that build what they run; where none is named, all that need not be."""
     by_name = {group.name: group for group in GROUPS}
     for name in names:
         if name not in by_name:
             sys.exit(f"dev test: there is no group '{name}'; ./dev test --list names them")
-    wanted = set(names or by_name)
+    wanted = set(names or (name for name, group in by_name.items() if not group.only_named))
     wanted |= {by_name[name].after for name in wanted}
     return [group for group in GROUPS if group.name in wanted]
 

@@ -10,6 +10,7 @@ export function readAccounts(path) {
   for (const [, group, key, title, definition, advice] of text.matchAll(ENTRY))
     accounts[key] = { group, title, definition, advice };
   const lines = text.match(/^ACCOUNT\(/gm).length;
-  if (Object.keys(accounts).length !== lines) throw new Error(`${path}: an ACCOUNT line is not understood`);
+  if (Object.keys(accounts).length !== lines)
+    throw new Error(`${path}: an ACCOUNT line is not understood`);
   return accounts;
 }

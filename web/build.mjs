@@ -1,5 +1,5 @@
-/* Makes the page of the HTML report: one file with its style and script inside, and a mark where the program puts the
- * data.
+/* Makes the page of the HTML report: one file with its style and script inside, and a mark where
+ * the program puts the data.
  *
  *     node build.mjs OUTPUT [DEPENDENCIES]
  *
@@ -18,8 +18,8 @@ const METRICS = join(FOLDER, "..", "docs", "metrics");
 
 const ACCOUNTS = join(FOLDER, "..", "src", "ledger", "account_list.def");
 
-/* What the page knows of the program, read where the program has it: import { pages, names } from "metric-pages",
- * import { accounts } from "ledger-accounts". */
+/* What the page knows of the program, read where the program has it: import { pages, names } from
+ * "metric-pages", import { accounts } from "ledger-accounts". */
 const SOURCES = {
   "metric-pages": () => readMetricPages(METRICS),
   "ledger-accounts": () => ({ accounts: readAccounts(ACCOUNTS) }),
@@ -27,7 +27,10 @@ const SOURCES = {
 const sources = {
   name: "sources",
   setup(bundler) {
-    bundler.onResolve({ filter: /^(metric-pages|ledger-accounts)$/ }, ({ path }) => ({ path, namespace: "source" }));
+    bundler.onResolve({ filter: /^(metric-pages|ledger-accounts)$/ }, ({ path }) => ({
+      path,
+      namespace: "source",
+    }));
     bundler.onLoad({ filter: /.*/, namespace: "source" }, ({ path }) => ({
       contents: JSON.stringify(SOURCES[path]()),
       loader: "json",
@@ -62,12 +65,18 @@ const script = await bundle("src/main.ts");
 const style = await bundle("src/page.css");
 const hash = createHash("sha256").update(script.text).digest("base64");
 const template = readFileSync(join(FOLDER, "page.html"), "utf8");
-writeFileSync(output, fill(template, { style: style.text, script: script.text, hash: `sha256-${hash}` }));
+writeFileSync(
+  output,
+  fill(template, { style: style.text, script: script.text, hash: `sha256-${hash}` }),
+);
 
 if (dependencies) {
   const own = ["page.html", "build.mjs", "account_list.mjs", "metric_pages.mjs", "package.json"];
   const read = [...own, ...script.inputs, ...style.inputs].filter((path) => !path.includes(":"));
   const docs = readdirSync(METRICS).map((name) => join(METRICS, name));
   const paths = [...read.map((path) => join(FOLDER, path)), ACCOUNTS, METRICS, ...docs];
-  writeFileSync(dependencies, `${output}: ${paths.map((path) => path.replace(/ /g, "\\ ")).join(" ")}\n`);
+  writeFileSync(
+    dependencies,
+    `${output}: ${paths.map((path) => path.replace(/ /g, "\\ ")).join(" ")}\n`,
+  );
 }

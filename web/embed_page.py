@@ -1,10 +1,11 @@
 """Writes the C file that holds the page of the HTML report, compressed.
 
-    embed_page.py OUTPUT.c [PAGE.html]
+    embed_page.py OUTPUT.c [PAGE.html | PAGE.html.xz]
 
 Without a page: the file of a program that was built without one.
 """
 
+import lzma
 import sys
 import zlib
 from pathlib import Path
@@ -15,6 +16,8 @@ BYTES_A_LINE = 24
 
 def main(output: str, *pages: str) -> None:
     page = Path(pages[0]).read_bytes() if pages else MARK
+    if pages and pages[0].endswith(".xz"):  # of a source distribution
+        page = lzma.decompress(page)
     before, mark, after = page.partition(MARK)
     if not mark or MARK in after:
         sys.exit(f"embed_page.py: {pages[0]} must hold {MARK.decode()} once")
@@ -23,7 +26,7 @@ def main(output: str, *pages: str) -> None:
     lines = [packed[i : i + BYTES_A_LINE] for i in range(0, len(packed), BYTES_A_LINE)]
     with open(output, "w", encoding="ascii") as file:
         file.write("/* Written by web/embed_page.py: the page of the HTML report. */\n")
-        file.write('#include "reports/html_page.h"\n\n')
+        file.write('#include "output/reports/html_page.h"\n\n')
         file.write(f"const size_t html_page_bytes = {len(whole)};\n")
         file.write(f"const size_t html_page_data_offset = {len(before)};\n")
         file.write(f"const size_t html_page_compressed_bytes = {len(packed) if whole else 0};\n")

@@ -5,17 +5,25 @@ import { join } from "node:path";
 const NAME = /`([a-z0-9_]+(?:\.[a-z0-9_]+)+)`/g;
 
 function escape(text) {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+  return text
+    .replace(/&/g, "&amp;")
+    .replace(/</g, "&lt;")
+    .replace(/>/g, "&gt;")
+    .replace(/"/g, "&quot;");
 }
 
-/* Code, links and emphasis. A link to another page becomes data-page; any other is left out, its text stays. */
+/* Code, links and emphasis. A link to another page becomes data-page; any other is left out, its
+ * text stays. */
 function inline(text) {
   return text
     .split(/(`[^`]*`)/)
     .map((part) => {
       if (part.startsWith("`")) return `<code>${escape(part.slice(1, -1))}</code>`;
       return escape(part)
-        .replace(/\[([^\]]*)\]\(([a-z0-9-]+)\.md(?:#[^)]*)?\)/g, '<a href="#" data-page="$2">$1</a>')
+        .replace(
+          /\[([^\]]*)\]\(([a-z0-9-]+)\.md(?:#[^)]*)?\)/g,
+          '<a href="#" data-page="$2">$1</a>',
+        )
         .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
         .replace(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>")
         .replace(/(^|[\s(])\*([^*\s][^*]*)\*/g, "$1<em>$2</em>");
@@ -29,17 +37,19 @@ function tableAsHtml(lines) {
       .replace(/^\||\|\s*$/g, "")
       .split(/(?<!\\)\|/)
       .map((cell) => inline(cell.trim().replace(/\\\|/g, "|")));
-  const row = (line, tag) => `<tr>${cells(line).map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
+  const row = (line, tag) =>
+    `<tr>${cells(line)
+      .map((cell) => `<${tag}>${cell}</${tag}>`)
+      .join("")}</tr>`;
   const body = lines.slice(2).map((line) => row(line, "td"));
   return `<table><thead>${row(lines[0], "th")}</thead><tbody>${body.join("")}</tbody></table>`;
 }
 
 /* Lines of one paragraph: two spaces at the end of a line are a line break. */
 function paragraph(lines) {
-  return inline(lines.map((line) => (line.endsWith("  ") ? `${line.trim()}\u0001` : line.trim())).join(" ")).replace(
-    /\u0001 ?/g,
-    "<br>",
-  );
+  return inline(
+    lines.map((line) => (line.endsWith("  ") ? `${line.trim()}\u0001` : line.trim())).join(" "),
+  ).replace(/\u0001 ?/g, "<br>");
 }
 
 function listAsHtml(lines, tag) {
@@ -62,7 +72,8 @@ function blockAsHtml(block) {
   if (block[0].startsWith("|")) return tableAsHtml(block);
   if (/^[-*] /.test(block[0])) return listAsHtml(block, "ul");
   if (/^\d+\. /.test(block[0])) return listAsHtml(block, "ol");
-  if (block[0].startsWith("    ")) return `<pre>${escape(block.map((line) => line.slice(4)).join("\n"))}</pre>`;
+  if (block[0].startsWith("    "))
+    return `<pre>${escape(block.map((line) => line.slice(4)).join("\n"))}</pre>`;
   return `<p>${paragraph(block)}</p>`;
 }
 
@@ -90,14 +101,20 @@ function markdownAsHtml(text) {
 
 /* The first paragraph below the title, without markup. */
 function summaryOf(text) {
-  const lines = text.split("\n").slice(1).join("\n").trim().split(/\n\s*\n/)[0];
+  const lines = text
+    .split("\n")
+    .slice(1)
+    .join("\n")
+    .trim()
+    .split(/\n\s*\n/)[0];
   return lines
     .replace(/\s+/g, " ")
     .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
     .replace(/[*`]/g, "");
 }
 
-/* {"pages": {"mfu": {"title", "summary", "html"}}, "names": {"model_flops_utilization.mfu": "mfu"}} */
+/* {"pages": {"mfu": {"title", "summary", "html"}}, "names": {"model_flops_utilization.mfu":
+ * "mfu"}} */
 export function readMetricPages(folder) {
   const pages = {};
   const names = {};

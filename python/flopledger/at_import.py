@@ -31,9 +31,18 @@ class LoaderThatTells(importlib.abc.Loader):
 
 
 def start(module: ModuleType) -> None:
-    from flopledger.seen import TORCH, note_seen
+    from flopledger.messages import say_once_of_all_ranks
+    from flopledger.native import ExtensionMissing, load
+    from flopledger.seen import CANNOT_LOAD, TORCH, note_seen
 
     note_seen(TORCH)
+    try:
+        load("step_writer")
+        load("module_marks")
+    except ExtensionMissing as error:
+        note_seen(CANNOT_LOAD)
+        say_once_of_all_ranks(f"cannot record: {error} (your program goes on)")
+        return
     from flopledger.recorder import Recorder
 
     Recorder.start(module)

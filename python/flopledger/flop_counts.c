@@ -1,10 +1,10 @@
-/* The table of FLOPs formulas (src/flops) for Python: counts one call of an op from its shapes.
+/* The table of FLOPs formulas (src/cost/flops) for Python: counts one call of an op by its shapes.
  *
  * An extension of CPython's limited API (3.10 and later). Python code around it: op_counter.py. */
 #define Py_LIMITED_API 0x030A0000
-#include "base/error.h"
-#include "flops/count_flops.h"
-#include "flops/user_formula.h"
+#include "base/core/error.h"
+#include "cost/flops/count_flops.h"
+#include "cost/flops/user_formula.h"
 
 #include <Python.h>
 

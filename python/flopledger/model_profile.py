@@ -18,7 +18,13 @@ import torch
 from torch import nn
 
 from flopledger.op_counter import OpCost, OpCounter
-from flopledger.profile_text import macs_to_string, number_to_string, params_to_string
+from flopledger.profile_text import (
+    aggregated_text,
+    macs_to_string,
+    number_to_string,
+    params_to_string,
+    profile_text,
+)
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -248,8 +254,6 @@ class FlopsProfiler:
         detailed: bool = True,
         output_file: str | None = None,
     ) -> None:
-        from flopledger.profile_text import profile_text
-
         self.flops, self.macs = self.get_total_flops(), self.get_total_macs()
         self.params = self.get_total_params()
         text = profile_text(self, profile_step, module_depth, top_modules, detailed)
@@ -260,8 +264,6 @@ class FlopsProfiler:
             file.write(text)
 
     def print_model_aggregated_profile(self, module_depth: int = -1, top_modules: int = 1) -> None:
-        from flopledger.profile_text import aggregated_text
-
         print(aggregated_text(self, module_depth, top_modules), end="")
 
 

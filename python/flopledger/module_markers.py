@@ -14,6 +14,8 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from flopledger import native
+
 Observer = Callable[[Any, tuple[Any, ...], dict[str, Any]], None]
 
 EXPECTED_NAMES = ("_compiled_call_impl", "_call_impl")
@@ -69,61 +71,18 @@ def code_of_calls(kind: Any) -> CodeType | None:
     return code if is_expected else None
 
 
-class MarksInPython:
-    """What module_marks.c does, where it is not there; slower."""
-
-    def __init__(self) -> None:
-        from torch._C._profiler import _RecordFunctionFast
-
-        self.range_type = _RecordFunctionFast
-        self.names: dict[int, str] = {}
-        self.observer: Observer | None = None
-        self.depth = 0
-
-    def mark(self, modules: list[tuple[Any, str]], observer: Observer | None) -> None:
-        self.names = {id(module): name for module, name in modules}
-        self.observer = observer
-        self.depth = 0
-
-    def unmark(self) -> None:
-        self.names = {}
-        self.observer = None
-
-    def enter(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        name = self.names.get(id(module))
-        if name is None:
-            return None
-        if self.depth == 0 and self.observer is not None:
-            try:
-                self.observer(module, arguments, keywords)
-            except Exception:
-                pass
-        self.depth += 1
-        opened = self.range_type(name)
-        opened.__enter__()
-        return opened
-
-    def leave(self, opened: Any) -> None:
-        if opened is not None:
-            self.depth = max(0, self.depth - 1)
-            opened.__exit__(None, None, None)
-
-
 def load_marks() -> Any:
-    """The C extension, bound to the libtorch that is loaded; else the same in Python."""
+    """module_marks.c, bound to the libtorch that is loaded."""
     import torch
+    from torch._C._profiler import _RecordFunctionFast
 
-    if not os.environ.get("FLOPLEDGER_NO_EXTENSION"):
-        try:
-            from flopledger import module_marks
-
-            folder = os.path.join(os.path.dirname(torch.__file__), "lib")
-            for name in ("libtorch_cpu.so", "libtorch.so"):
-                if module_marks.bind(os.path.join(folder, name)):
-                    return module_marks
-        except ImportError:
-            pass
-    return MarksInPython()
+    marks = native.load("module_marks")
+    folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+    if not any(
+        marks.bind(os.path.join(folder, name)) for name in ("libtorch_cpu.so", "libtorch.so")
+    ):
+        marks.bind_type(_RecordFunctionFast)
+    return marks
 
 
 def is_compiled_in_part(modules: list[tuple[Any, str]]) -> bool:

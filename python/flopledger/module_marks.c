@@ -1,7 +1,8 @@
 /* Marks module calls in the trace of torch.profiler, at the price of a look-up a call.
  *
  * An extension of CPython's limited API (3.10 and later): it links neither libpython nor torch.
- * torch's own C functions for profiler ranges are found in the library that is loaded already.
+ * torch's own C functions for profiler ranges are found in the library that is loaded already; an
+ * older torch has a type for them.
  * Python code around it: module_markers.py. */
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -23,8 +24,9 @@ struct marked_module {
 
 /* All under the interpreter's lock. */
 static struct {
-    start_function *start;
+    start_function *start; /* NULL where torch is older than these: ranges are of `range_type` */
     end_function *end;
+    PyObject *range_type;          /* torch's own, with __enter__ and __exit__; or NULL */
     struct marked_module *modules; /* [mask + 1]: open addressing */
     size_t mask;
     PyObject *observer; /* called with (module, args, kwargs) of outermost calls; or NULL */
@@ -109,6 +111,18 @@ static PyObject *bind(PyObject *self, PyObject *path)
     return PyBool_FromLong(marks.start && marks.end);
 }
 
+/* bind_type(type): of the ranges, where bind() found no functions. */
+static PyObject *bind_type(PyObject *self, PyObject *type)
+{
+    PyObject *before = marks.range_type;
+
+    (void)self;
+    Py_INCREF(type);
+    marks.range_type = type;
+    Py_XDECREF(before);
+    Py_RETURN_NONE;
+}
+
 /* mark(modules, observer): `modules` is a list of (module, name); whoever calls keeps the modules
  * alive until unmark(). */
 static PyObject *mark(PyObject *self, PyObject *arguments)
@@ -169,43 +183,72 @@ static bool observe(PyObject *const *arguments, Py_ssize_t count)
     return true;
 }
 
+/* A new reference to what end_range() is given; NULL where there is no range, and no exception. */
+static PyObject *begin_range(const char *name)
+{
+    PyObject *entered;
+    PyObject *object;
+    void *range = NULL;
+
+    if (marks.start)
+        return marks.start(name, NULL, NULL, 0, &range) == 0 && range ? PyLong_FromVoidPtr(range)
+                                                                      : NULL;
+    object = marks.range_type ? PyObject_CallFunction(marks.range_type, "s", name) : NULL;
+    entered = object ? PyObject_CallMethod(object, "__enter__", NULL) : NULL;
+    if (!entered)
+        Py_CLEAR(object);
+    Py_XDECREF(entered);
+    PyErr_Clear();
+    return object;
+}
+
+static void end_range(PyObject *token)
+{
+    PyObject *left;
+
+    if (PyLong_Check(token)) {
+        marks.end(PyLong_AsVoidPtr(token));
+        return;
+    }
+    left = PyObject_CallMethod(token, "__exit__", "OOO", Py_None, Py_None, Py_None);
+    Py_XDECREF(left);
+    PyErr_Clear();
+}
+
 /* enter(module, args, kwargs): opens the range of a module call; what it returns goes to leave().
  */
 static PyObject *enter(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
 {
     const char *name = count > 0 ? find_name((uintptr_t)arguments[0]) : NULL;
-    void *range = NULL;
+    PyObject *token;
 
     (void)self;
-    if (!name || !marks.start)
+    if (!name)
         Py_RETURN_NONE;
     if (call_depth == 0 && !observe(arguments, count))
         return NULL;
     name = find_name((uintptr_t)arguments[0]); /* the observer ran Python code */
-    if (!name || marks.start(name, NULL, NULL, 0, &range) != 0 || !range)
+    token = name ? begin_range(name) : NULL;
+    if (!token)
         Py_RETURN_NONE;
     call_depth++;
-    return PyLong_FromVoidPtr(range);
+    return token;
 }
 
 static PyObject *leave(PyObject *self, PyObject *token)
 {
-    void *range;
-
     (void)self;
     if (token == Py_None)
         Py_RETURN_NONE;
-    range = PyLong_AsVoidPtr(token);
-    if (!range)
-        return NULL;
     if (call_depth > 0)
         call_depth--;
-    marks.end(range);
+    end_range(token);
     Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {
     {"bind", bind, METH_O, "Finds torch's functions in a library that is loaded."},
+    {"bind_type", bind_type, METH_O, "Makes ranges of this type, where torch has no functions."},
     {"mark", mark, METH_VARARGS, "Marks these modules from now on."},
     {"unmark", unmark, METH_NOARGS, "Marks no module any more."},
     {"enter", (PyCFunction)(void (*)(void))enter, METH_FASTCALL, "A module call begins."},

@@ -1,4 +1,4 @@
-"""Counts the FLOPs of every op that PyTorch runs, by the formulas of flopledger (src/flops); works on meta and fake tensors."""
+"""Counts the FLOPs of every op that PyTorch runs, by the formulas of flopledger (src/cost/flops); works on meta and fake tensors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from flopledger import native
 from flopledger.call_texts import name_of, texts_of_each
 
 # Higher-order ops that call functions of the program, in which ops count; the others count as one, if by a formula.
@@ -33,23 +34,13 @@ class OpCost:
         self.calls += other.calls
 
 
-def load_formulas() -> Any:
-    try:
-        from flopledger import flop_counts
-    except ImportError as error:
-        raise ImportError(
-            "flopledger's extension in C is not built: install Python's headers (python3-dev), then `pip install .`"
-        ) from error
-    return flop_counts
-
-
 def register_flop_formula(op: str, formula: str) -> None:
     """Counts an op that flopledger does not know: register_flop_formula("my::op", "2 * in0[0] * in0[1] * in1[1]").
 
     `inN[d]` is a size of argument N; also elements(inN), rank(inN), value(N). An op whose name ends in " pointwise" counts
     as pointwise work, in " bytes" gives the bytes that it moves.
     """
-    load_formulas().add_formulas(f"{op} = {formula}\n")
+    native.load("flop_counts").add_formulas(f"{op} = {formula}\n")
 
 
 def has_tensors(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
@@ -80,7 +71,7 @@ class OpCounter(TorchDispatchMode):
         """`see` is called with every op, whether it costs anything or not."""
         super().__init__()
         self.see = see
-        self.formulas = load_formulas()
+        self.formulas = native.load("flop_counts")
         self.take = take
         self.not_counted: dict[str, tuple[int, str]] = {}  # calls, and why
 

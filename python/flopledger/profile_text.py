@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from torch import nn
 
-if TYPE_CHECKING:
-    from flopledger.model_profile import FlopsProfiler
+from flopledger.op_counter import OpCost
+
+
+class ProfiledModel(Protocol):
+    """What is known of a model: sums of its whole run."""
+
+    model: nn.Module
+    not_counted: Mapping[str, Any]
+
+    def total(self) -> OpCost: ...
+
+    def seconds_of(self, module: nn.Module) -> float: ...
+
+    def cost_of(self, module: nn.Module) -> OpCost: ...
+
 
 TITLE = "DeepSpeed Flops Profiler"
 NOTATIONS = """Notations:
@@ -64,7 +77,7 @@ def parameters_of(module: nn.Module) -> int:
 
 
 def profile_text(
-    profiler: FlopsProfiler, step: int, module_depth: int, top_modules: int, detailed: bool
+    profiler: ProfiledModel, step: int, module_depth: int, top_modules: int, detailed: bool
 ) -> str:
     total, seconds = profiler.total(), profiler.seconds_of(profiler.model)
     parameters = parameters_of(profiler.model)
@@ -104,7 +117,7 @@ def modules_by_depth(model: nn.Module) -> list[list[nn.Module]]:
     return levels
 
 
-def aggregated_text(profiler: FlopsProfiler, module_depth: int, top_modules: int) -> str:
+def aggregated_text(profiler: ProfiledModel, module_depth: int, top_modules: int) -> str:
     """Every depth down to `module_depth`, all for -1; too large a depth is all, too."""
     levels = modules_by_depth(profiler.model)
     last = len(levels) - 1 if module_depth < 0 else min(module_depth, len(levels) - 1)
@@ -129,7 +142,7 @@ def aggregated_text(profiler: FlopsProfiler, module_depth: int, top_modules: int
     return text
 
 
-def tree_text(profiler: FlopsProfiler) -> str:
+def tree_text(profiler: ProfiledModel) -> str:
     """As print(model), with the costs of each module before its own words."""
     total = profiler.total()
     seconds = profiler.seconds_of(profiler.model)

@@ -8,9 +8,9 @@
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030A0000
 #endif
-#include "base/attributes.h"
-#include "base/error.h"
-#include "step_record/write_step_record.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "trace/step_record/write_step_record.h"
 
 #include <Python.h>
 #include <stdbool.h>

@@ -11,8 +11,10 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import flopledger
 from flopledger.models import Model, parameters_of, walk
+from flopledger.parallel_layout import ParallelLayout
+from flopledger.processor import derived_peak
+from flopledger.version import VERSION
 
 SECRET = re.compile(
     r"token(?!i[sz]|s)|secret|passw|passphrase|credential|api[_-]?key|access[_-]?key|auth(?!or)",
@@ -157,6 +159,20 @@ def describe_precision(models: Iterable[Model], autocast: str | None) -> dict[st
     }
 
 
+def describe_layout(layout: ParallelLayout) -> dict[str, Any]:
+    return {
+        "rank": layout.rank,
+        "world_size": layout.world_size,
+        "local_rank": layout.local_rank,
+        "backend": layout.backend,
+        "data": {"rank": layout.data[0], "size": layout.data[1]},
+        "tensor": {"rank": layout.tensor[0], "size": layout.tensor[1]},
+        "pipeline": {"rank": layout.pipeline[0], "size": layout.pipeline[1]},
+        "mesh": layout.mesh,
+        "source": layout.source,
+    }
+
+
 def describe_hardware() -> dict[str, Any]:
     import torch
 
@@ -166,6 +182,7 @@ def describe_hardware() -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "torch_threads": torch.get_num_threads(),
+        "processor_peak": derived_peak(torch.get_num_threads()),
         "devices": [],
     }
     if torch.cuda.is_available() and torch.cuda.is_initialized():
@@ -206,7 +223,7 @@ def describe_versions() -> dict[str, str | None]:
             versions[name] = str(version)
     versions["cuda"] = torch.version.cuda
     versions["system"] = f"{platform.system()} {platform.release()}"
-    versions["flopledger"] = flopledger.__version__
+    versions["flopledger"] = VERSION
     return versions
 
 

@@ -1,6 +1,6 @@
 """Sees where a step's time goes without a profiler: the data loader, backward, checkpoints, evaluation and the loss.
 
-What happens in each step is seen by the hooks of running_step.py, or of running_step.c; what is rare is seen here.
+What happens in each step is seen by the hooks of running_step.c; what is rare is seen here.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from flopledger import step_record
+from flopledger import native, step_record
 from flopledger.batch import named_tensors, sizes
-from flopledger.running_step import RunningStep
 from flopledger.step_record import NOT_KNOWN, StepRecord
 
 clock = time.monotonic_ns
@@ -62,7 +61,9 @@ class StepHooks:
 
     def __init__(self, record: StepRecord) -> None:
         self.record = record
-        self.running: RunningStep = getattr(record.writer, "RunningStep", RunningStep)()
+        self.running: Any = native.load(
+            "step_writer"
+        ).RunningStep()  # running_step.h has its attributes
         self.running.append_numbers = record.append_numbers
         self.running.sizes_of = sizes_of
         self.running.end_false_evaluation = self.end_false_evaluation

@@ -14,8 +14,9 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-import flopledger
+from flopledger import native
 from flopledger.messages import say
+from flopledger.version import VERSION
 
 MAGIC = b"FLSTEPS1"
 HEADER_BYTES = 4096
@@ -32,72 +33,6 @@ NOT_KNOWN = -1
 RETRY_NS = 10_000_000_000  # after there was no room
 MAX_RECORDS = 10_000  # of one rank in one capture
 CLOCK_JUMP_NS = 1_000_000
-
-
-class PythonWriter:
-    """What step_writer.c does, where it was not built: each entry by a write of its own."""
-
-    def __init__(self) -> None:
-        self.descriptor = -1
-        self.mark = 0
-        self.place = HEADER_BYTES
-
-    def open(self, path: str, header: bytes) -> None:
-        import fcntl
-
-        self.close()
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self.descriptor = os.open(path, flags, 0o666)
-        try:
-            fcntl.lockf(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            pass  # a file system without locks
-        try:
-            self.write(header, 0)
-        except OSError:
-            os.unlink(path)
-            self.forget()
-            raise
-        self.mark = int.from_bytes(header[24:28], "little")
-        self.place = HEADER_BYTES
-
-    def append(self, kind: int, flags: int, *numbers: Any) -> None:
-        import resource
-
-        host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        sequence = (self.place - HEADER_BYTES) // ENTRY.size + 1
-        entry = ENTRY.pack(0, kind, flags, sequence, *numbers, host, 0)
-        checksum = zlib.crc32(entry, self.mark)
-        self.write(checksum.to_bytes(4, "little") + entry[4:], self.place)
-        self.place += ENTRY.size
-
-    def write(self, data: bytes, place: int) -> None:
-        while data:
-            written = os.pwrite(self.descriptor, data, place)
-            data = data[written:]
-            place += written
-
-    def has_entries(self) -> bool:
-        return self.place > HEADER_BYTES
-
-    def close(self) -> None:
-        self.forget()
-
-    def forget(self) -> None:
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-        self.descriptor = -1
-
-
-def load_writer() -> Any:
-    if not os.environ.get("FLOPLEDGER_NO_EXTENSION"):
-        try:
-            from flopledger import step_writer
-
-            return step_writer
-        except ImportError:
-            pass
-    return PythonWriter()
 
 
 def job_of(environment: Mapping[str, str] = os.environ) -> str:
@@ -158,7 +93,7 @@ def make_header(rank: int, world_size: int, local_rank: int) -> bytes:
         text(boot_id(), 40),
         text(socket.gethostname(), 64),
         text(job_of(), 128),
-        text(flopledger.__version__, 32),
+        text(VERSION, 32),
         text(str(getattr(torch, "__version__", "")), 32),
         text(platform.python_version(), 32),
     )
@@ -169,9 +104,10 @@ def make_header(rank: int, world_size: int, local_rank: int) -> bytes:
 class StepRecord:
     """Of one process. Where it cannot be written, it says so once, and the program goes on without."""
 
-    def __init__(self, capture: str) -> None:
+    def __init__(self, capture: str, writer: Any = None) -> None:
+        """`writer`: in place of step_writer.c, of which a process has one."""
         self.folder = os.path.join(capture, "steps")
-        self.writer = load_writer()
+        self.writer: Any = native.load("step_writer") if writer is None else writer
         self.path: str | None = None
         self.is_open = False
         self.lost = 0

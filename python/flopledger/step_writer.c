@@ -1,4 +1,4 @@
-/* Writes the step record of this process (src/step_record) at the price of a call an entry.
+/* Writes the step record of this process (src/trace/step_record) at the price of a call an entry.
  *
  * An extension of CPython's limited API (3.10 and later). Python code around it: step_record.py. */
 #include "call_hook.h"

@@ -1,5 +1,5 @@
 /* The table of subcommands. */
-#include "base/spelling.h"
+#include "base/text/spelling.h"
 #include "commands/command.h"
 
 #include <stddef.h>

@@ -5,8 +5,8 @@
 #ifndef FLOPLEDGER_COMMANDS_COMMAND_H
 #define FLOPLEDGER_COMMANDS_COMMAND_H
 
-#include "base/error.h"
-#include "base/option.h"
+#include "base/core/error.h"
+#include "base/text/option.h"
 
 #include <stdbool.h>
 

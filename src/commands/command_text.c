@@ -1,8 +1,8 @@
 /* Help texts, made from the tables of commands and options. */
 #include "commands/command_text.h"
 
-#include "base/option.h"
-#include "base/text_wrap.h"
+#include "base/text/option.h"
+#include "base/text/text_wrap.h"
 
 #include <string.h>
 
@@ -18,18 +18,21 @@ const struct option program_options[] = {
      .letter = 'h',
      .kind = OPTION_FLAG,
      .help = "print this help and end; behind a command: the help of that command"},
-    {.name = "version", .letter = 'V', .kind = OPTION_FLAG, .help = "print the version and end"},
+    {.name = "version",
+     .letter = 'V',
+     .kind = OPTION_FLAG,
+     .help = "print the version and end; with --verbose behind it, the parts, too"},
     {0},
 };
 
 const struct option no_options[] = {{0}};
 
 const char program_summary[] =
-    "books every nanosecond of a training run, and says where the time went";
+    "attributes every nanosecond of a training run, and says where the time went";
 
 const char program_description[] =
-    "flopledger reads the traces that torch.profiler writes, and books each nanosecond of each "
-    "training step to exactly one account: matrix work, other compute, exposed communication, "
+    "flopledger reads the traces that torch.profiler writes, and attributes each nanosecond of "
+    "each training step to exactly one account: matmul time, other compute, exposed communication, "
     "exposed copies, and idle time by its cause. All accounts of a step add up to the step.\n\n"
     "The command to begin with is: flopledger report trace.json.gz";
 
@@ -71,7 +74,7 @@ static void write_entry(FILE *output, const char *name, const char *text, int at
     write_wrapped(output, text, (struct text_margins){.column = at, .indent = at, .width = width});
 }
 
-static void write_options(FILE *output, const struct option *options, int width)
+static void command_text_write_options(FILE *output, const struct option *options, int width)
 {
     char syntax[96];
 
@@ -101,8 +104,8 @@ void write_command_help(FILE *output, const struct command *command, int width)
         write_wrapped(output, command->description, (struct text_margins){.width = width});
     }
     fputs("\nOptions:\n", output);
-    write_options(output, command->options, width);
-    write_options(output, common_options, width);
+    command_text_write_options(output, command->options, width);
+    command_text_write_options(output, common_options, width);
     if (command->examples) {
         fputs("\nExamples:\n", output);
         write_block(output, command->examples, width);
@@ -122,6 +125,6 @@ void write_program_help(FILE *output, int width)
             write_entry(output, (*command)->name, (*command)->summary, 14, width);
     }
     fputs("\nOptions:\n", output);
-    write_options(output, program_options, width);
+    command_text_write_options(output, program_options, width);
     fputs("\nTo begin with:\n  flopledger report trace.json.gz\n", output);
 }

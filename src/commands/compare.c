@@ -1,15 +1,15 @@
 /* `flopledger compare A B`: what changed between two runs, and by how much. */
-#include "base/attributes.h"
-#include "commands/booking_options.h"
+#include "base/core/attributes.h"
+#include "commands/attribution_options.h"
 #include "commands/command.h"
 #include "commands/page_options.h"
-#include "commands/read_files.h"
-#include "commands/read_profiles.h"
-#include "comparison/comparison_sections.h"
-#include "comparison/condition.h"
-#include "comparison/renamed_kernels.h"
-#include "comparison/run_comparison.h"
-#include "reports/write_report.h"
+#include "output/reports/write_report.h"
+#include "pipeline/read_files.h"
+#include "pipeline/read_profiles.h"
+#include "sections/comparison/comparison_sections.h"
+#include "sections/comparison/condition.h"
+#include "sections/comparison/renamed_kernels.h"
+#include "sections/comparison/run_comparison.h"
 
 #include <stddef.h>
 
@@ -23,7 +23,7 @@ struct condition_texts {
 
 struct compare_settings {
     struct page_settings page;
-    struct booking_settings booking;
+    struct attribution_settings attribution;
     int64_t top;
     int64_t threads;
     bool shows_progress;
@@ -58,7 +58,7 @@ static const struct option compare_options[] = {
      .kind = OPTION_FLAG,
      FIELD(only_significant),
      .help = "leave out rows whose change is small or within the noise of the steps"},
-    BOOKING_OPTIONS(struct compare_settings),
+    ATTRIBUTION_OPTIONS(struct compare_settings),
     TOP_OPTION(struct compare_settings),
     PAGE_OPTIONS(struct compare_settings),
     READING_OPTIONS(struct compare_settings),
@@ -81,7 +81,7 @@ static void two_runs_clear(struct two_runs *runs)
 static bool read_both(struct two_runs *runs, struct results *results, char **operands,
                       const struct compare_settings *settings, struct error *error)
 {
-    struct profile_reading reading = {.plan = booking_plan_of(&settings->booking),
+    struct profile_reading reading = {.plan = attribution_options_of(&settings->attribution),
                                       .threads = settings->threads > 0 ? (unsigned)settings->threads
                                                                        : default_thread_count(),
                                       .shows_progress = settings->shows_progress,
@@ -98,6 +98,12 @@ static bool read_both(struct two_runs *runs, struct results *results, char **ope
     runs->outcome.damaged_count += second.damaged_count;
     return true;
 }
+
+#define CONDITIONS_COLUMNS(COLUMN)                                                        \
+    COLUMN("condition", "condition", UNIT_TEXT, 0, BAR_NONE,                              \
+           value_text(results_text(check->results, text)))                                \
+    COLUMN("state", "is", UNIT_TEXT, 0, BAR_NONE, value_text(state_words[outcome.state])) \
+    COLUMN("said", "because", UNIT_TEXT, 0, BAR_NONE, value_text(outcome.said))
 
 /* The conditions of the user, and what became of them. */
 struct condition_check {
@@ -124,9 +130,7 @@ static bool add_condition(struct condition_check *check, struct table *table, co
         !condition_decide(&condition, check->comparison, check->results, &outcome, error))
         return false;
     cells = table_add_row(check->results, table, 0);
-    cells[0] = value_text(results_text(check->results, text));
-    cells[1] = value_text(state_words[outcome.state]);
-    cells[2] = value_text(outcome.said);
+    FILL_ROW(cells, CONDITIONS_COLUMNS);
     why = results_format(check->results, "%s (%s)", text, outcome.said);
     if (outcome.state == CONDITION_MET && !check->met)
         check->met = why;
@@ -138,15 +142,10 @@ static bool add_condition(struct condition_check *check, struct table *table, co
 static bool add_conditions(struct condition_check *check, struct rank_results *rank,
                            struct error *error)
 {
-    static const struct column columns[] = {
-        {"condition", "condition", UNIT_TEXT, 0, BAR_NONE},
-        {"state", "is", UNIT_TEXT, 0, BAR_NONE},
-        {"said", "because", UNIT_TEXT, 0, BAR_NONE},
-    };
     struct section *section =
         section_new(check->results, "conditions", "Conditions", "What --fail-if asks for.");
     struct table *table = section_add_table(check->results, section, "conditions", "Conditions",
-                                            columns, sizeof columns / sizeof *columns);
+                                            COLUMNS_OF(CONDITIONS_COLUMNS));
 
     if (check->texts->count == 0)
         return true;
@@ -191,14 +190,15 @@ static bool compare(char **operands, const struct compare_settings *settings, st
     return judge_conditions(&check, error) && judge_files_read(&runs.outcome, error);
 }
 
-static bool run_with(struct compare_settings *settings, char **operands, struct error *error)
+static bool compare_run_with(struct compare_settings *settings, char **operands,
+                             struct error *error)
 {
     struct condition condition;
 
     for (size_t i = 0; i < settings->fail_if.count; i++)
         if (!condition_parse(&condition, settings->fail_if.texts[i], error))
             return false;
-    return booking_settle(&settings->booking, error) &&
+    return attribution_resolve(&settings->attribution, error) &&
            check_output(&settings->page, &(struct output_inputs){operands, 2, {NULL}}, error) &&
            compare(operands, settings, error);
 }
@@ -206,7 +206,7 @@ static bool run_with(struct compare_settings *settings, char **operands, struct 
 static bool run_compare(int count, char **arguments, struct error *error)
 {
     struct compare_settings settings = {
-        .booking = BOOKING_DEFAULTS, .top = -1, .shows_progress = true};
+        .attribution = ATTRIBUTION_DEFAULTS, .top = -1, .shows_progress = true};
     bool is_done;
 
     if (!parse_options(compare_options, &settings, arguments, &count, error))
@@ -217,14 +217,14 @@ static bool run_compare(int count, char **arguments, struct error *error)
             "compare takes two runs, %d given: flopledger compare BEFORE AFTER, each a "
             "trace, a recorded run or a folder with the traces of all ranks",
             count);
-    is_done = run_with(&settings, arguments, error);
-    booking_settings_clear(&settings.booking);
+    is_done = compare_run_with(&settings, arguments, error);
+    attribution_settings_clear(&settings.attribution);
     return is_done;
 }
 
 const struct command compare_command = {
     .name = "compare",
-    .summary = "what changed between two runs, and whether it is more than noise",
+    .summary = "compare two runs: what changed, and whether it is significant",
     .usage = "A B",
     .description =
         "Reads two runs (traces, recorded runs, folders with the traces of all ranks, databases of "

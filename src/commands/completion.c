@@ -19,7 +19,7 @@ static void write_quoted(FILE *output, const char *text)
 
 static bool completes_commands(const struct command *command)
 {
-    return strcmp(command->usage, "[COMMAND]") == 0;
+    return strncmp(command->usage, "[COMMAND", 8) == 0;
 }
 
 /* All other operands are files. */

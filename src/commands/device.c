@@ -1,10 +1,10 @@
 /* `flopledger device [NAME]`: the table of peaks, and how a name is matched. */
-#include "base/attributes.h"
+#include "base/core/attributes.h"
 #include "commands/command.h"
-#include "commands/device_sections.h"
 #include "commands/page_options.h"
-#include "devices/find_device_peak.h"
-#include "reports/write_report.h"
+#include "cost/devices/find_device_peak.h"
+#include "output/reports/write_report.h"
+#include "sections/model/device_sections.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static bool join_words(char *name, size_t size, char **words, int count, struct 
 
 static bool run_device(int count, char **arguments, struct error *error)
 {
-    struct device_settings settings = {0};
+    struct device_settings settings = {.page.is_whole = true};
     struct device_hints hints = {0};
     struct device_match match;
     const struct device_peak *device;
@@ -96,7 +96,7 @@ static bool run_device(int count, char **arguments, struct error *error)
 
 const struct command device_command = {
     .name = "device",
-    .summary = "the peak rates of a device, and how its name is matched",
+    .summary = "peak rates of a device, with sources",
     .usage = "[NAME]",
     .description =
         "Prints what a device can do at most: dense peak rates by type, memory, bandwidths, who "

@@ -1,22 +1,19 @@
 /* `flopledger digest TRACE... -o FILE`: what many ranks' reports need of each rank, in a small
  * file. */
-#include "base/attributes.h"
-#include "base/output_file.h"
-#include "commands/booking_options.h"
+#include "base/core/attributes.h"
+#include "base/core/bytes.h"
+#include "base/io/output_file.h"
+#include "commands/attribution_options.h"
 #include "commands/command.h"
-#include "commands/input_files.h"
-#include "commands/mpi_world.h"
-#include "commands/output_place.h"
 #include "commands/page_options.h"
-#include "commands/read_files.h"
-#include "commands/read_ranks.h"
-#include "ranks/digest_set.h"
+#include "pipeline/output_place.h"
+#include "pipeline/session.h"
 
 #include <stddef.h>
 #include <string.h>
 
 struct digest_settings {
-    struct booking_settings booking;
+    struct attribution_settings attribution;
     const char *output;
     bool is_forced;
     int64_t threads;
@@ -29,15 +26,15 @@ static const struct option digest_options[] = {
      .kind = OPTION_TEXT,
      .metavar = "FILE",
      .offset = offsetof(struct digest_settings, output),
-     .help = "write to FILE, which appears whole or not at all: rank7.fld (needed; '-': standard "
+     .help = "write to FILE, atomically: rank7.fld (needed; '-': standard "
              "output)"},
     FORCE_OPTION(struct digest_settings, is_forced),
-    BOOKING_OPTIONS(struct digest_settings),
+    ATTRIBUTION_OPTIONS(struct digest_settings),
     READING_OPTIONS(struct digest_settings),
     {0},
 };
 
-static bool write_bytes(const struct digest_writer *writer, const char *path, struct error *error)
+static bool digest_write_bytes(const struct bytes *writer, const char *path, struct error *error)
 {
     SCOPED(output_file) file = {0};
 
@@ -50,27 +47,22 @@ static bool write_bytes(const struct digest_writer *writer, const char *path, st
     return output_file_close(&file, error);
 }
 
-static bool write_digests(struct digest_set *set, const char *path, struct error *error)
+static bool write_digests(struct session *session, const char *path, struct error *error)
 {
-    SCOPED(digest_writer) writer = {0};
+    SCOPED(bytes) writer = {0};
 
-    if (!has_any_rank(set, error))
+    if (!has_any_rank(&session->summaries, error))
         return false;
-    digest_set_encode(&writer, set);
-    return write_bytes(&writer, path, error) && judge_ranks_read(set, error);
+    digest_set_encode(&writer, &session->summaries);
+    return digest_write_bytes(&writer, path, error) && session_check(session, error);
 }
 
 static bool digest_with(struct digest_settings *settings, char **operands, int count,
                         struct error *error)
 {
-    SCOPED(input_files) files = {0};
-    SCOPED(mpi_world) world = {0};
-    SCOPED(digest_set) set = {0};
-    SCOPED(results) results = {0};
+    SCOPED(session) session = {0};
     struct analysis_plan plan = {0};
-    struct rank_reading reading = {
-        .in_full = NO_RANK_IN_FULL, .rank = -1, .plan = &plan, .world = &world};
-
+    struct rank_reading reading = {.in_full = NO_RANK_IN_FULL, .rank = -1, .plan = &plan};
     struct output_place place = {.path = settings->output,
                                  .option = "--output",
                                  .what = "digest",
@@ -81,35 +73,33 @@ static bool digest_with(struct digest_settings *settings, char **operands, int c
         return error_set(error, ERROR_USAGE,
                          "no --output given: name the file to write, -o "
                          "rank7.fld");
-    if (!booking_settle(&settings->booking, error) ||
+    if (!attribution_resolve(&settings->attribution, error) ||
         !check_output_place(&place, &(struct output_inputs){operands, count, {NULL}}, error) ||
-        !find_input_files(&files, operands, count, error) || !mpi_world_join(&world, error))
+        !session_open(&session, operands, count, error) || !session_join(&session, error))
         return false;
-    plan.booking = booking_plan_of(&settings->booking);
-    reading.threads = settings->threads > 0 ? (unsigned)settings->threads
-                                            : mpi_world_threads(&world, default_thread_count());
-    reading.shows_progress = settings->shows_progress && world.place == 0;
-    results_init(&results);
-    if (!read_ranks(&set, &results, &files, &reading, error))
+    plan.attribution = attribution_options_of(&settings->attribution);
+    reading.threads = session_threads(&session, settings->threads);
+    reading.shows_progress = settings->shows_progress && session_prints(&session);
+    if (!session_summarize(&session, reading, error))
         return false;
-    return world.place > 0 || write_digests(&set, settings->output, error);
+    return !session_prints(&session) || write_digests(&session, settings->output, error);
 }
 
 static bool run_digest(int count, char **arguments, struct error *error)
 {
-    struct digest_settings settings = {.booking = BOOKING_DEFAULTS, .shows_progress = true};
+    struct digest_settings settings = {.attribution = ATTRIBUTION_DEFAULTS, .shows_progress = true};
     bool is_done;
 
     if (!parse_options(digest_options, &settings, arguments, &count, error))
         return false;
     is_done = digest_with(&settings, arguments, count, error);
-    booking_settings_clear(&settings.booking);
+    attribution_settings_clear(&settings.attribution);
     return is_done;
 }
 
 const struct command digest_command = {
     .name = "digest",
-    .summary = "a small file of each rank, to be merged and reported later",
+    .summary = "summarize each rank in a small file, to be merged and reported later",
     .usage = "TRACE... -o FILE",
     .description =
         "Reads traces as 'flopledger report' does, and keeps of each rank what a report of many "

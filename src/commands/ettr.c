@@ -1,19 +1,13 @@
 /* `flopledger ettr LOG...`: of all time of all devices of a training job, what was of use. */
-#include "base/attributes.h"
-#include "base/format.h"
+#include "base/core/attributes.h"
 #include "commands/command.h"
-#include "commands/ettr_page.h"
-#include "commands/exported_results.h"
-#include "commands/job_windows.h"
 #include "commands/page_options.h"
 #include "commands/peak_options.h"
-#include "commands/read_job.h"
-#include "devices/find_device_peak.h"
-#include "exports/export_format.h"
-#include "job/job.h"
-#include "job/kept_parts.h"
-#include "logs/log_pattern.h"
-#include "reports/write_report.h"
+#include "output/exports/export_format.h"
+#include "output/reports/write_report.h"
+#include "pipeline/exported_results.h"
+#include "pipeline/job_report.h"
+#include "readers/logs/log_pattern.h"
 
 #include <assert.h>
 #include <math.h>
@@ -120,106 +114,6 @@ static const struct option ettr_options[] = {
     {0},
 };
 
-/* The peak that counts, and who says so. */
-static bool choose_peak(struct ettr_page *page, const struct ettr_settings *settings,
-                        struct error *error)
-{
-    enum peak_type type = settings->peaks.has_precision ? settings->peaks.precision : PEAK_BF16;
-    const struct device_peak *device;
-    struct device_match match;
-
-    if (settings->peaks.peak_of_all > 0.0 || settings->peaks.peaks[type] > 0.0) {
-        page->peak = settings->peaks.peaks[type] > 0.0 ? settings->peaks.peaks[type]
-                                                       : settings->peaks.peak_of_all;
-        page->peak_source = "the peak that --peak gives";
-        return true;
-    }
-    if (!settings->device_name)
-        return true;
-    device = find_device_peak(settings->device_name, NULL, &match);
-    if (!device)
-        return error_set(error, ERROR_USAGE,
-                         "device '%s' is not known: %s ('flopledger device' lists all; --peak "
-                         "gives the rate itself)",
-                         settings->device_name, match.how);
-    if (device_peak_state(device, type) != PEAK_KNOWN)
-        return error_set(error, ERROR_USAGE, "%s has no peak for %s: name another --dtype",
-                         device->name, peak_type_name(type));
-    page->peak = device->peaks[type];
-    page->peak_source =
-        results_format(page->results, "the %s peak of %s", peak_type_name(type), device->name);
-    return true;
-}
-
-/* What no device there is can exceed, whatever the number format. */
-static double highest_peak(void)
-{
-    size_t count;
-    const struct device_peak *devices = all_device_peaks(&count);
-    double highest = 0.0;
-
-    for (size_t i = 0; i < count; i++)
-        for (int type = 0; type < PEAK_TYPE_COUNT; type++)
-            if (device_peak_state(&devices[i], (enum peak_type)type) == PEAK_KNOWN &&
-                devices[i].peaks[type] > highest)
-                highest = devices[i].peaks[type];
-    return highest;
-}
-
-/* One sentence: what it comes to. */
-static const char *headline_of(const struct ettr_page *page)
-{
-    const struct job_accounts *accounts = page->accounts;
-    double kept = accounts->are_devices_known
-                      ? accounts->device_seconds[JOB_KEPT] / accounts->total_device_seconds
-                      : (double)accounts->ns[JOB_KEPT] / (double)accounts->total_ns;
-
-    if (accounts->total_ns <= 0)
-        return NULL;
-    if (!accounts->is_complete)
-        return results_format(page->results,
-                              "ETTR is not known: the log does not tell all times. Of the %s it "
-                              "tells, kept steps are %s.",
-                              format_time(accounts->total_ns).text, format_fraction(kept).text);
-    if (!accounts->are_devices_known)
-        return results_format(page->results, "ETTR %s: of %s, that much went into kept steps.",
-                              format_fraction(kept).text, format_time(accounts->total_ns).text);
-    return results_format(
-        page->results, "ETTR %s: of %s device-hours, that much went into kept steps.",
-        format_fraction(kept).text, format_number(accounts->total_device_seconds / 3600.0).text);
-}
-
-static void fill_page(struct ettr_page *page, const char *name)
-{
-    struct rank_results *rank = results_add_rank(page->results, name, name, -1);
-
-    if (page->job->incident_count)
-        rank_add_section(page->results, rank, describe_diary(page));
-    if (page->job->attempt_count == 0)
-        return;
-    rank->headline = headline_of(page);
-    rank_add_section(page->results, rank, describe_job(page));
-    if (page->windows->is_of_records)
-        rank_add_section(page->results, rank, describe_kept_steps(page));
-    rank_add_section(page->results, rank, describe_attempts(page));
-    rank_add_section(page->results, rank, describe_step_times(page));
-    rank_add_section(page->results, rank, describe_rates(page));
-    rank_add_section(page->results, rank, describe_failures(page));
-}
-
-/* The report is of what could be read: says what could not. */
-static bool judge_reading(const struct job_reading *reading, struct error *error)
-{
-    if (reading->failed_count > 0)
-        return error_set(error, ERROR_PARTIAL,
-                         "%zu of %zu files could not be used: the report is of the others",
-                         reading->failed_count, reading->failed_count + reading->used_count);
-    if (reading->cut_count > 0)
-        return error_set(error, ERROR_PARTIAL, "%zu packed %s early: the report is of the rest",
-                         reading->cut_count, reading->cut_count == 1 ? "file ends" : "files end");
-    return true;
-}
-
 /* The format of --export, where it is given. */
 static bool find_exporter(struct ettr_settings *settings, const struct output_inputs *inputs,
                           struct error *error)
@@ -250,56 +144,21 @@ static bool print_or_export(struct results *results, const struct ettr_settings 
 static bool print_job(char **paths, int count, const struct ettr_settings *settings,
                       const struct log_pattern *pattern, struct error *error)
 {
-    SCOPED(job) job = {0};
-    SCOPED(job_accounts) accounts = {0};
-    SCOPED(job_windows) windows = {0};
-    SCOPED(results) results = {0};
-    struct kept_parts kept = {0};
-    struct job_reading reading;
-    struct job_rates rates;
-    struct job_step_times times;
-    struct job_failures failures;
-    struct traced_steps traced;
-    struct peak_settings peaks = settings->peaks;
-    struct ettr_page page = {.results = &results,
-                             .job = &job,
-                             .accounts = &accounts,
-                             .rates = &rates,
-                             .times = &times,
-                             .failures = &failures,
-                             .reading = &reading,
-                             .windows = &windows,
-                             .kept = &kept,
-                             .flops_per_token = settings->flops_per_token,
-                             .top = settings->exporter ? 0 : settings->top};
-
-    peaks.device_name = settings->device_name;
-    results_init(&results);
-    if (!choose_peak(&page, settings, error) ||
-        !read_job(&job, &results,
-                  &(struct job_input){.paths = paths,
+    const struct job_report wanted = {.paths = paths,
                                       .count = count,
                                       .pattern = pattern,
-                                      .shows_progress = settings->shows_progress},
-                  &reading, error))
-        return false;
-    if (job.attempt_count == 0 && job.incident_count == 0)
-        return error_set(error, ERROR_NO_DATA,
-                         "'%s' is a log of %s, and tells of no step: give the whole log", paths[0],
-                         reading.formats);
-    job_accounts_fill(&accounts, &job, settings->devices);
-    job_judge_rates(&rates, &job,
-                    &(struct job_rate_limits){.peak = page.peak, .highest_peak = highest_peak()});
-    job_rates_fill(&rates, &job, &accounts);
-    job_step_times_fill(&times, &job, &accounts);
-    job_failures_fill(&failures, &job, &accounts);
-    job_windows_read(&windows, &results, &job, &peaks);
-    traced = job_windows_steps(&windows);
-    if (windows.is_of_records)
-        kept_parts_fill(&kept, &job, &accounts, &traced);
-    fill_page(&page, count == 1 ? paths[0]
-                                : results_format(&results, "%s and %d more", paths[0], count - 1));
-    return print_or_export(&results, settings, error) && judge_reading(&reading, error);
+                                      .peaks = settings->peaks,
+                                      .device_name = settings->device_name,
+                                      .devices = settings->devices,
+                                      .flops_per_token = settings->flops_per_token,
+                                      .top = settings->exporter ? 0 : settings->top,
+                                      .shows_progress = settings->shows_progress};
+    struct job_reading reading;
+    SCOPED(results) results = {0};
+
+    results_init(&results);
+    return make_job_report(&results, &reading, &wanted, error) &&
+           print_or_export(&results, settings, error) && check_job_reading(&reading, error);
 }
 
 static bool run_ettr(int count, char **arguments, struct error *error)
@@ -329,11 +188,11 @@ static bool run_ettr(int count, char **arguments, struct error *error)
 
 const struct command ettr_command = {
     .name = "ettr",
-    .summary = "of all time of a training job, what was of use: from its logs",
+    .summary = "effective training time (goodput) of a job, from its logs",
     .usage = "LOG|CAPTURE...",
     .description =
-        "Reads the logs of a training job, as the program wrote them, and books each second of it "
-        "to one account: kept steps, steps that were made again after a restart, checkpoints, "
+        "Reads the logs of a training job, as the program wrote them, and attributes each second "
+        "of it to one account: kept steps, lost work (after a restart), checkpoints, "
         "evaluations, hangs, startups, down time. Several files (of attempts, rotated, of ranks) "
         "make one job. What a log does not tell is not known, and said so.\n\n"
         "A CAPTURE is the folder of a run that 'flopledger run' recorded, also of one that runs "
@@ -343,7 +202,7 @@ const struct command ettr_command = {
         "MaxText, NeMo, Lightning, MLPerf's lines, Hugging Face Trainer (output and "
         "trainer_state.json), DeepSpeed, DLRover, nanoGPT, llm.c, modded-nanogpt, diaries in "
         "Markdown (of which it lists what they say), and any other by --pattern. Logs may be "
-        "packed (gzip, zstd), have colours and progress bars.",
+        "packed (gzip, zstd), have colors and progress bars.",
     .examples = "flopledger ettr slurm-*.out\n"
                 "    all attempts of a job\n"
                 "flopledger ettr captures/train\n"

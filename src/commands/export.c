@@ -1,22 +1,19 @@
 /* `flopledger export FORMAT TRACE...`: the results, for other programs. */
-#include "base/attributes.h"
-#include "commands/analysed_trace.h"
-#include "commands/booking_options.h"
+#include "base/core/attributes.h"
+#include "commands/attribution_options.h"
 #include "commands/command.h"
-#include "commands/export_chrome.h"
-#include "commands/exported_results.h"
-#include "commands/input_files.h"
 #include "commands/page_options.h"
-#include "commands/read_files.h"
-#include "commands/read_ranks.h"
-#include "exports/export_format.h"
+#include "output/exports/export_format.h"
+#include "pipeline/export_chrome.h"
+#include "pipeline/exported_results.h"
+#include "pipeline/session.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct export_settings {
-    struct booking_settings booking;
+    struct attribution_settings attribution;
     int64_t rank;
     const char *output;
     bool is_forced;
@@ -39,7 +36,7 @@ static const struct option export_options[] = {
      FIELD(output),
      .help = "the same as --output, as TensorBoard calls it"},
     FORCE_OPTION(struct export_settings, is_forced),
-    BOOKING_OPTIONS(struct export_settings),
+    ATTRIBUTION_OPTIONS(struct export_settings),
     {.name = "rank",
      .letter = 'r',
      .kind = OPTION_INTEGER,
@@ -97,8 +94,8 @@ static enum file_content replaced_by(const struct export_format *format)
                                           : CONTENT_OTHER;
 }
 
-static struct output_place place_of(const struct export_format *format,
-                                    const struct export_settings *settings)
+static struct output_place export_place_of(const struct export_format *format,
+                                           const struct export_settings *settings)
 {
     return (struct output_place){.path = settings->output,
                                  .option = "--output",
@@ -107,78 +104,74 @@ static struct output_place place_of(const struct export_format *format,
                                  .replaces = replaced_by(format)};
 }
 
-static bool export_files(const struct input_files *files, const struct export_format *format,
+static bool export_files(struct session *session, const struct export_format *format,
                          const struct export_settings *settings, struct error *error)
 {
     struct analysis_plan plan = {
-        .booking = booking_plan_of(&settings->booking),
+        .attribution = attribution_options_of(&settings->attribution),
         .analysis = {.top = UINT32_MAX, .all_modules = true, .also_by_shape = true},
         .with_memory = true,
     };
-    struct mpi_world alone = {0};
-    struct output_place place = place_of(format, settings);
+    struct output_place place = export_place_of(format, settings);
     struct rank_reading reading = {
-        .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
+        .threads = session_threads(session, settings->threads),
         .shows_progress = settings->shows_progress,
         .in_full = EVERY_RANK_HOWEVER_MANY,
         .rank = settings->rank,
         .plan = &plan,
-        .world = &alone,
     };
-    SCOPED(results) results = {0};
-    SCOPED(digest_set) set = {0};
 
-    results_init(&results);
-    return read_run(&set, &results, files, &reading, error) &&
-           export_results(&results, format, &place, error) && judge_ranks_read(&set, error);
+    return session_report(session, reading, error) &&
+           export_results(&session->results, format, &place, error) &&
+           session_check(session, error);
 }
 
-static bool export_traces(const struct input_files *files, const struct export_settings *settings,
+static bool export_traces(const struct session *session, const struct export_settings *settings,
                           struct error *error)
 {
     const struct chrome_plan plan = {
-        .booking = booking_plan_of(&settings->booking),
+        .attribution = attribution_options_of(&settings->attribution),
         .rank = settings->rank,
-        .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
+        .threads = session_threads(session, settings->threads),
     };
 
-    return export_chrome(settings->output, files, &plan, error);
+    return export_chrome(settings->output, &session->files, &plan, error);
 }
 
-static bool run_with(struct export_settings *settings, char **operands, int count,
-                     struct error *error)
+static bool export_run_with(struct export_settings *settings, char **operands, int count,
+                            struct error *error)
 {
-    SCOPED(input_files) files = {0};
+    SCOPED(session) session = {0};
     const struct export_format *format = find_format(count > 0 ? operands[0] : NULL, error);
     struct output_place place;
     struct output_inputs inputs = {operands + 1, count > 0 ? count - 1 : 0, {NULL}};
 
     if (!format)
         return false;
-    place = place_of(format, settings);
-    return booking_settle(&settings->booking, error) &&
+    place = export_place_of(format, settings);
+    return attribution_resolve(&settings->attribution, error) &&
            check_export_place(format, &place, &inputs, error) &&
-           find_input_files(&files, operands + 1, count - 1, error) &&
-           (format->place == EXPORT_TRACE ? export_traces(&files, settings, error)
-                                          : export_files(&files, format, settings, error));
+           session_open(&session, operands + 1, count - 1, error) &&
+           (format->place == EXPORT_TRACE ? export_traces(&session, settings, error)
+                                          : export_files(&session, format, settings, error));
 }
 
-static bool run_export(int count, char **arguments, struct error *error)
+static bool export_run_export(int count, char **arguments, struct error *error)
 {
     struct export_settings settings = {
-        .booking = BOOKING_DEFAULTS, .rank = -1, .shows_progress = true};
+        .attribution = ATTRIBUTION_DEFAULTS, .rank = -1, .shows_progress = true};
     bool is_done;
 
     if (!parse_options(export_options, &settings, arguments, &count, error))
         return false;
-    is_done = run_with(&settings, arguments, count, error);
-    booking_settings_clear(&settings.booking);
+    is_done = export_run_with(&settings, arguments, count, error);
+    attribution_settings_clear(&settings.attribution);
     return is_done;
 }
 
 const struct command export_command = {
     .name = "export",
-    .summary = "the numbers of a report, as other programs want them",
+    .summary = "export to CSV, SQLite, JSON Lines, Prometheus, TensorBoard, Chrome trace",
     .usage = "FORMAT TRACE...",
     .description =
         "Reads what 'flopledger report' reads, and writes all of its numbers and rows for another "
@@ -206,5 +199,5 @@ const struct command export_command = {
                 "flopledger export prometheus -o flopledger.prom trace.json.gz\n"
                 "    for node_exporter's textfile collector",
     .options = export_options,
-    .run = run_export,
+    .run = export_run_export,
 };

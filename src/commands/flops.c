@@ -1,19 +1,12 @@
 /* `flopledger flops TRACE...`: what a model computes, by module. */
-#include "analyses/module_cost_sections.h"
-#include "analyses/ranks_overview.h"
-#include "base/apportion.h"
-#include "base/attributes.h"
-#include "base/invariant.h"
+#include "base/core/attributes.h"
+#include "commands/attribution_options.h"
 #include "commands/command.h"
-#include "commands/input_files.h"
 #include "commands/model_flops.h"
 #include "commands/page_options.h"
-#include "commands/print_files.h"
-#include "commands/read_files.h"
-#include "commands/step_range.h"
-#include "flops/user_formula.h"
-#include "ledger/step_window.h"
-#include "reports/write_report.h"
+#include "output/reports/write_report.h"
+#include "pipeline/module_report.h"
+#include "pipeline/session.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -75,218 +68,32 @@ static const struct option flops_options[] = {
     {0},
 };
 
-/* What is done with each trace. */
-struct flops_plan {
-    const struct flops_settings *settings;
-    struct user_formulas formulas;
-    bool is_deepspeed;
-};
-
-/* Which part of the trace counts. */
-struct chosen_steps {
-    struct time_window *windows; /* free() */
-    int64_t *numbers;            /* free() */
-    uint32_t count;
-};
-
-/* What they trained on, on this rank, all together; -1: not known. */
-struct trained_on {
-    int64_t micro_batches;
-    int64_t samples;
-    int64_t tokens;
-};
-
-static void chosen_steps_clear(struct chosen_steps *chosen)
-{
-    free(chosen->windows);
-    free(chosen->numbers);
-    *chosen = (struct chosen_steps){0};
-}
-
-static bool choose_steps(struct chosen_steps *chosen, const struct trace *trace,
-                         struct step_range range, struct error *error)
-{
-    SCOPED(step_windows) found = {0};
-
-    find_step_windows(&found, trace, WINDOW_CHOICE_STEPS, -1);
-    if (found.count == 0)
-        find_step_windows(&found, trace, WINDOW_CHOICE_RANGES, -1);
-    chosen->windows = require_memory(calloc(found.count + (size_t)1, sizeof *chosen->windows));
-    chosen->numbers = require_memory(calloc(found.count + (size_t)1, sizeof *chosen->numbers));
-    for (uint32_t i = 0; i < found.count; i++) {
-        const struct step_window *window = &found.windows[i];
-
-        if (window->number < range.first || window->number > range.last)
-            continue;
-        chosen->numbers[chosen->count] = window->number;
-        chosen->windows[chosen->count++] = (struct time_window){window->start_ns, window->end_ns};
-    }
-    if (chosen->count > 0 || (range.first == INT64_MIN && range.last == INT64_MAX))
-        return true;
-    chosen_steps_clear(chosen);
-    return error_set(error, ERROR_NO_DATA, "none of the steps asked for is in '%s': it has %u",
-                     trace_text(trace, trace->path), found.count);
-}
-
-/* Without marks of steps each step of the optimizer counts as one, else the whole as one. */
-static int64_t count_steps(const struct module_costs *costs, const struct chosen_steps *chosen,
-                           const char **note)
-{
-    *note = NULL;
-    if (chosen->count > 0)
-        return chosen->count;
-    if (costs->optimizer_steps > 0) {
-        *note = "counted by Optimizer.step: the trace has no marks of steps";
-        return costs->optimizer_steps;
-    }
-    *note = "the whole trace as one: it has no marks of steps";
-    return 1;
-}
-
-static void add_fact(struct results *results, struct section *section, const char *key,
-                     const char *title, int64_t value)
-{
-    if (value >= 0)
-        section_add_number(
-            results, section,
-            (struct number){.key = key, .title = title, .value = value_count(value)});
-}
-
-static int64_t sum_known(int64_t sum, int64_t more)
-{
-    int64_t total;
-
-    return sum < 0 || more < 0 || __builtin_add_overflow(sum, more, &total) ? -1 : total;
-}
-
-static struct trained_on sum_steps(const struct chosen_steps *chosen,
-                                   const struct model_description *description)
-{
-    struct trained_on sum = {0};
-
-    for (uint32_t i = 0; i < chosen->count; i++) {
-        const struct described_step *step = describe_step(description, chosen->numbers[i]);
-
-        if (!step)
-            return (struct trained_on){-1, -1, -1};
-        sum.micro_batches = sum_known(sum.micro_batches, step->micro_batches);
-        sum.samples = sum_known(sum.samples, step->samples);
-        sum.tokens = sum_known(sum.tokens, step->tokens);
-    }
-    return chosen->count > 0 ? sum : (struct trained_on){-1, -1, -1};
-}
-
-/* The mean of each step; a micro-batch is what the model is called with once. */
-static void add_batch(struct results *results, struct section *section,
-                      const struct chosen_steps *chosen, const struct trained_on *sum)
-{
-    if (sum->samples < 0)
-        return;
-    add_fact(results, section, "samples", "samples", rounded_mean(sum->samples, chosen->count));
-    if (sum->tokens >= 0)
-        add_fact(results, section, "tokens", "tokens", rounded_mean(sum->tokens, chosen->count));
-    if (sum->micro_batches > 0)
-        add_fact(results, section, "micro_batch_samples", "samples of a micro-batch",
-                 rounded_mean(sum->samples, sum->micro_batches));
-}
-
-static void add_facts(struct results *results, struct section *section,
-                      const struct flops_plan *plan, const struct chosen_steps *chosen,
-                      const struct model_description *description)
-{
-    struct trained_on sum = sum_steps(chosen, description);
-
-    add_batch(results, section, chosen, &sum);
-    if (description->world_size > 1 || plan->is_deepspeed) {
-        add_fact(results, section, "world_size", "ranks", description->world_size);
-        add_fact(results, section, "data_parallel_size", "data parallel size",
-                 description->data_size);
-        add_fact(results, section, "tensor_parallel_size", "tensor parallel size",
-                 description->tensor_size);
-    }
-    if (!plan->is_deepspeed)
-        return;
-    add_fact(results, section, "profile_step", "first step",
-             chosen->count ? chosen->numbers[0] : 1);
-    add_fact(results, section, "module_depth", "depth", plan->settings->depth);
-    add_fact(results, section, "top_modules", "top",
-             plan->settings->top < 0 ? 1 : plan->settings->top);
-}
-
-static struct module_cost_view view_of(const struct flops_plan *plan)
+static struct module_cost_view view_of(const struct flops_settings *settings, bool is_deepspeed)
 {
     static const enum module_sort sorts[] = {MODULE_SORT_MODEL, MODULE_SORT_FLOPS, MODULE_SORT_TIME,
                                              MODULE_SORT_PARAMETERS, MODULE_SORT_NAME};
-    const struct flops_settings *settings = plan->settings;
     int64_t top = rows_of_page(&settings->page, settings->top, 1);
 
     return (struct module_cost_view){
-        .depth = settings->depth < 0 || plan->is_deepspeed ? UINT32_MAX : (uint32_t)settings->depth,
+        .depth = settings->depth < 0 || is_deepspeed ? UINT32_MAX : (uint32_t)settings->depth,
         .top = top == 0 ? UINT32_MAX : (uint32_t)top,
         .pattern = settings->modules,
-        .sort = plan->is_deepspeed ? MODULE_SORT_MODEL : sorts[settings->sort],
+        .sort = is_deepspeed ? MODULE_SORT_MODEL : sorts[settings->sort],
     };
 }
 
-static void describe_rank(struct results *results, const struct trace *trace,
-                          const struct flops_plan *plan, const struct chosen_steps *chosen,
-                          const struct model_description *description)
+static bool flops_count_in(struct session *session, const struct flops_settings *settings,
+                           const struct module_report *wanted, struct error *error)
 {
-    struct module_cost_view view = view_of(plan);
-    struct module_costs costs = {0};
-    struct module_cost_options options = {.windows = chosen->windows,
-                                          .window_count = chosen->count,
-                                          .user = &plan->formulas,
-                                          .description = description};
-    struct rank_results *rank =
-        results_add_rank(results, rank_label(results, trace),
-                         results_text(results, trace_text(trace, trace->path)), trace->facts.rank);
-    struct section *section;
-
-    measure_module_costs(&costs, trace, &options);
-    view.trace = trace;
-    view.costs = &costs;
-    view.description = description;
-    view.steps = count_steps(&costs, chosen, &view.step_note);
-    section = describe_module_costs(results, &view);
-    add_facts(results, section, plan, chosen, description);
-    rank_add_section(results, rank, section);
-    module_costs_clear(&costs);
-}
-
-static bool analyse(struct results *results, const struct trace *trace, const void *context,
-                    struct error *error)
-{
-    const struct flops_plan *plan = context;
-    SCOPED(model_description) description = {.world_size = -1, .data_size = -1, .tensor_size = -1};
-    struct chosen_steps chosen = {0};
-
-    if (trace->host_count == 0)
-        return error_set(error, ERROR_NO_DATA,
-                         "nothing to count in '%s': it holds no op of the host",
-                         trace_text(trace, trace->path));
-    if (!model_description_find(&description, trace_text(trace, trace->path), error))
-        return false;
-    if (!choose_steps(&chosen, trace, plan->settings->steps, error))
-        return false;
-    describe_rank(results, trace, plan, &chosen, &description);
-    chosen_steps_clear(&chosen);
-    return true;
-}
-
-static bool count_in(const struct input_files *files, const struct flops_plan *plan,
-                     struct error *error)
-{
-    const struct flops_settings *settings = plan->settings;
     struct file_reading reading = {
-        .threads = settings->threads > 0 ? (unsigned)settings->threads : default_thread_count(),
+        .threads = session_threads(session, settings->threads),
         .shows_progress = settings->shows_progress,
-        .use = analyse,
-        .context = plan,
+        .use = add_module_report,
+        .context = wanted,
     };
 
-    return print_files(files, &reading, &(struct printed_page){settings->rank, &settings->page},
-                       error);
+    return session_for_each_rank(session, &reading, error) &&
+           print_session(session, settings->rank, &settings->page, error);
 }
 
 /* A model instead of traces; its options are of no use without it. */
@@ -315,8 +122,8 @@ static bool run_flops(int count, char **arguments, struct error *error)
                                       .top = -1,
                                       .rank = -1,
                                       .shows_progress = true};
-    struct flops_plan plan = {.settings = &settings};
-    SCOPED(input_files) files = {0};
+    struct module_report wanted = {0};
+    SCOPED(session) session = {0};
     bool is_done;
 
     if (!parse_options(flops_options, &settings, arguments, &count, error))
@@ -330,17 +137,22 @@ static bool run_flops(int count, char **arguments, struct error *error)
         return false;
     if (settings.model.config)
         return print_model_flops(&settings.model, &settings.page, error);
-    if (settings.formulas && !user_formulas_read(&plan.formulas, settings.formulas, error))
+    if (settings.formulas && !user_formulas_read(&wanted.formulas, settings.formulas, error))
         return false;
-    plan.is_deepspeed = strcmp(report_names[settings.page.format], "deepspeed") == 0;
-    is_done = find_input_files(&files, arguments, count, error) && count_in(&files, &plan, error);
-    user_formulas_clear(&plan.formulas);
+    wanted.is_deepspeed = strcmp(report_names[settings.page.format], "deepspeed") == 0;
+    wanted.view = view_of(&settings, wanted.is_deepspeed);
+    wanted.steps = settings.steps;
+    wanted.depth_asked = settings.depth;
+    wanted.top_asked = settings.top;
+    is_done = session_open(&session, arguments, count, error) &&
+              flops_count_in(&session, &settings, &wanted, error);
+    user_formulas_clear(&wanted.formulas);
     return is_done;
 }
 
 const struct command flops_command = {
     .name = "flops",
-    .summary = "what a model computes: FLOPs, bytes and time of each module",
+    .summary = "FLOPs, MACs, bytes and latency by module",
     .usage = "TRACE... | --model FILE",
     .description =
         "Reads traces with shapes and marks of modules, as 'flopledger run' records them, and "

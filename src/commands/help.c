@@ -1,36 +1,76 @@
-/* `flopledger help [COMMAND]` */
-#include "base/terminal.h"
+/* `flopledger help [COMMAND | PAGE]` */
+#include "base/core/arena.h"
+#include "base/core/attributes.h"
+#include "base/text/display_text.h"
+#include "base/text/terminal.h"
 #include "commands/command.h"
 #include "commands/command_text.h"
+#include "commands/help_pages.h"
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
+
+static bool help_with(const char *name, struct error *error)
+{
+    SCOPED(arena) arena = {0};
+    struct spelling best = {0};
+    const struct command *command;
+
+    for (size_t i = 0; all_commands()[i]; i++) {
+        command = all_commands()[i];
+        if (strcmp(command->name, name) == 0) {
+            write_command_help(stdout, command, terminal_width(stdout));
+            return true;
+        }
+        if (!command->is_hidden)
+            spelling_consider(&best, name, command->name);
+    }
+    if (strcmp(name, "pages") == 0) {
+        write_help_pages(stdout);
+        return true;
+    }
+    if (write_help_page(stdout, name, &arena, &best))
+        return true;
+    if (best.word)
+        return error_set(error, ERROR_USAGE,
+                         "there is no help with '%s': did you mean '%s'? ('flopledger help pages' "
+                         "lists all)",
+                         show_text(name).text, best.word);
+    return error_set(error, ERROR_USAGE,
+                     "there is no help with '%s': 'flopledger help' lists the commands, "
+                     "'flopledger help pages' what else there is to read",
+                     show_text(name).text);
+}
 
 static bool run_help(int count, char **arguments, struct error *error)
 {
-    const struct command *command;
-
     if (!parse_options(no_options, NULL, arguments, &count, error))
         return false;
     if (count > 1)
-        return error_set(error, ERROR_USAGE, "help takes one command, but '%s' was given too",
-                         arguments[1]);
+        return error_set(error, ERROR_USAGE,
+                         "help takes one command or page, but '%s' was given too", arguments[1]);
     if (count == 0) {
         write_program_help(stdout, terminal_width(stdout));
         return true;
     }
-    command = find_command(arguments[0], error);
-    if (!command)
-        return false;
-    write_command_help(stdout, command, terminal_width(stdout));
-    return true;
+    return help_with(arguments[0], error);
 }
 
 const struct command help_command = {
     .name = "help",
-    .summary = "print the help of a command",
-    .usage = "[COMMAND]",
-    .description = NULL,
+    .summary = "print the help of a command, or a page of the documentation",
+    .usage = "[COMMAND | PAGE]",
+    .description =
+        "Without a word: the list of commands. With the name of a command: its help. 'pages' lists "
+        "the pages of the documentation, which are part of the program: how to do things, what "
+        "each number means, and the formats that are read and written.",
+    .examples = "flopledger help run\n"
+                "    the options of 'flopledger run'\n"
+                "flopledger help mfu\n"
+                "    what MFU is, and how it is computed\n"
+                "flopledger help pages\n"
+                "    all pages",
     .options = NULL,
     .run = run_help,
 };

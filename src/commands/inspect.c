@@ -1,11 +1,10 @@
-/* `flopledger inspect TRACE...`: what a file is and holds, without analysing it. */
-#include "base/attributes.h"
+/* `flopledger inspect TRACE...`: what a file is and holds, without analyzing it. */
+#include "base/core/attributes.h"
 #include "commands/command.h"
-#include "commands/input_files.h"
-#include "commands/inspect_sections.h"
 #include "commands/page_options.h"
-#include "commands/read_files.h"
-#include "reports/write_report.h"
+#include "output/reports/write_report.h"
+#include "pipeline/session.h"
+#include "sections/inspect/inspect_sections.h"
 
 #include <stddef.h>
 
@@ -52,37 +51,27 @@ static bool describe(struct results *results, const struct trace *trace, const v
 
 static bool run_inspect(int count, char **arguments, struct error *error)
 {
-    struct inspect_settings settings = {.top = -1, .shows_progress = true};
+    struct inspect_settings settings = {.page.is_whole = true, .top = -1, .shows_progress = true};
     struct file_reading reading = {.use = describe, .context = &settings};
-    struct files_read outcome = {0};
-    SCOPED(input_files) files = {0};
-    SCOPED(results) results = {0};
+    SCOPED(session) session = {0};
 
     if (!parse_options(inspect_options, &settings, arguments, &count, error))
         return false;
     if (!check_output(&settings.page, &(struct output_inputs){arguments, count, {NULL}}, error))
         return false;
     settings.top = rows_of_page(&settings.page, settings.top, (size_t)count);
-    if (!find_input_files(&files, arguments, count, error))
+    if (!session_open(&session, arguments, count, error))
         return false;
-    reading.threads = settings.threads > 0 ? (unsigned)settings.threads : default_thread_count();
+    reading.threads = session_threads(&session, settings.threads);
     reading.shows_progress = settings.shows_progress;
-    results_init(&results);
-    results.detailed_rank = ALL_RANKS;
-    read_files(&outcome, &results, &files, &reading);
-    if (outcome.used_count == 0) {
-        *error = outcome.first_error;
-        return false;
-    }
-    note_passed_over(&results, &files);
-    if (!print_page(&results, &settings.page, error))
-        return false;
-    return judge_files_read(&outcome, error);
+    session.results.detailed_rank = ALL_RANKS;
+    return session_for_each_rank(&session, &reading, error) &&
+           print_page(&session.results, &settings.page, error) && session_check(&session, error);
 }
 
 const struct command inspect_command = {
     .name = "inspect",
-    .summary = "what a trace file is and holds, without analysing it",
+    .summary = "what a trace file is and holds, without analyzing it",
     .usage = "TRACE...",
     .description =
         "Prints the format, compression and size of each file, its events by category and phase "

@@ -1,5 +1,5 @@
 /* `flopledger man [COMMAND]`: the man page, made from the tables of commands and options. */
-#include "base/large_array.h"
+#include "base/core/large_array.h"
 #include "commands/command.h"
 #include "commands/command_text.h"
 
@@ -45,7 +45,7 @@ static void write_paragraphs(FILE *output, const char *text)
     }
 }
 
-static void write_options(FILE *output, const struct option *options)
+static void man_write_options(FILE *output, const struct option *options)
 {
     for (const struct option *option = options; option && option->name; option++) {
         fputs(".TP\n", output);
@@ -89,7 +89,7 @@ static void write_exit_codes(FILE *output)
     }
 }
 
-static void write_head(FILE *output, const char *page, const char *summary)
+static void man_write_head(FILE *output, const char *page, const char *summary)
 {
     char upper[64];
     size_t length = 0;
@@ -113,15 +113,15 @@ static void write_command_page(FILE *output, const struct command *command)
     char page[64];
 
     snprintf(page, sizeof page, "flopledger-%s", command->name);
-    write_head(output, page, command->summary);
+    man_write_head(output, page, command->summary);
     fprintf(output, ".SH SYNOPSIS\n\\fBflopledger %s\\fR%s ", command->name,
             command->options ? " [\\fIOPTION\\fR]\\&..." : "");
     write_troff(output, command->usage);
     fputs("\n.SH DESCRIPTION\n", output);
     write_paragraphs(output, command->description ? command->description : command->summary);
     fputs(".SH OPTIONS\n", output);
-    write_options(output, command->options);
-    write_options(output, common_options);
+    man_write_options(output, command->options);
+    man_write_options(output, common_options);
     if (command->examples) {
         fputs(".SH EXAMPLES\n", output);
         write_examples(output, command->examples);
@@ -147,7 +147,7 @@ static void write_environment(FILE *output)
          "the folder in which the recorder's Python package is looked for first"},
         {"FLOPLEDGER_GPM", "0: 'top' and 'serve' leave GPM's activity counters to other tools"},
         {"FLOPLEDGER_INFLATE", "zlib: gzip files are unpacked by zlib, not by ISA-L"},
-        {"NO_COLOR", "set: no colours"},
+        {"NO_COLOR", "set: no colors"},
         {"COLUMNS", "the width of the page"},
     };
 
@@ -161,7 +161,7 @@ static void write_environment(FILE *output)
 
 static void write_program_page(FILE *output)
 {
-    write_head(output, "flopledger", program_summary);
+    man_write_head(output, "flopledger", program_summary);
     fputs(".SH SYNOPSIS\n\\fBflopledger\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]\\&... "
           "[\\fIARGUMENT\\fR]\\&...\n",
           output);
@@ -176,7 +176,7 @@ static void write_program_page(FILE *output)
         fputc('\n', output);
     }
     fputs(".SH OPTIONS\n", output);
-    write_options(output, program_options);
+    man_write_options(output, program_options);
     write_environment(output);
     write_exit_codes(output);
     fputs(".SH \"SEE ALSO\"\n", output);

@@ -1,12 +1,13 @@
 /* `flopledger memory FILE...`: what held the memory of a device, when it was the most, and why. */
-#include "base/attributes.h"
-#include "commands/byte_size.h"
+#include "base/core/attributes.h"
+#include "base/text/byte_size.h"
 #include "commands/command.h"
-#include "commands/memory_internevo.h"
-#include "commands/memory_of_capture.h"
-#include "commands/memory_of_snapshot.h"
-#include "commands/memory_settings.h"
-#include "reports/write_report.h"
+#include "commands/page_options.h"
+#include "output/reports/write_report.h"
+#include "pipeline/memory_internevo.h"
+#include "pipeline/memory_of_capture.h"
+#include "pipeline/memory_of_snapshot.h"
+#include "pipeline/memory_settings.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 /* Those of the reports, and one that writes a folder. */
 static const char *const format_names[] = {
 #define REPORT(name) #name,
-#include "reports/list.def"
+#include "output/reports/list.def"
 #undef REPORT
     "internevo",
     NULL,
@@ -126,7 +127,7 @@ static bool run_memory(int count, char **arguments, struct error *error)
 
 const struct command memory_command = {
     .name = "memory",
-    .summary = "what held the memory of a device, when it was the most, and why",
+    .summary = "peak GPU memory: what was allocated, by which code",
     .usage = "[compare] FILE...",
     .description =
         "Reads the memory of recorded runs ('flopledger run --memory') and prints the peak to the "

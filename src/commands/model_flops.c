@@ -1,10 +1,10 @@
 /* `flopledger flops --model`: what a model costs by its config.json alone. */
 #include "commands/model_flops.h"
 
-#include "analyses/convention_table.h"
-#include "architectures/read_architecture.h"
-#include "commands/model_sections.h"
-#include "devices/find_device_peak.h"
+#include "cost/architectures/read_architecture.h"
+#include "cost/devices/find_device_peak.h"
+#include "sections/model/convention_table.h"
+#include "sections/model/model_sections.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef FLOPLEDGER_COMMANDS_MODEL_FLOPS_H
 #define FLOPLEDGER_COMMANDS_MODEL_FLOPS_H
 
-#include "base/attributes.h"
-#include "base/error.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
 #include "commands/model_settings.h"
 #include "commands/page_options.h"
 

@@ -89,8 +89,7 @@ extern const char *const recompute_names[];
          .offset = offsetof(type, model.peaks),                                                  \
          .parse = parse_precision,                                                               \
          .accepts = precision_accepted,                                                          \
-         .help =                                                                                 \
-             "with --model: type of the matrix products, for peak and memory (default: bf16)"},  \
+         .help = "with --model: type of the matmuls, for peak and memory (default: bf16)"},      \
         {.name = "recompute",                                                                    \
          .kind = OPTION_CHOICE,                                                                  \
          .metavar = "WHAT",                                                                      \

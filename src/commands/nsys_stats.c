@@ -1,13 +1,13 @@
 /* `flopledger nsys-stats PROFILE [REPORT...]`: the reports of `nsys stats`, without nsys. */
-#include "base/attributes.h"
-#include "base/output_file.h"
-#include "base/terminal.h"
+#include "base/core/attributes.h"
+#include "base/io/output_file.h"
+#include "base/text/terminal.h"
 #include "commands/command.h"
-#include "commands/output_place.h"
 #include "commands/page_options.h"
-#include "nsys_stats/stats_report.h"
-#include "nsys_stats/stats_writer.h"
-#include "readers/nsys_report_export.h"
+#include "pipeline/output_place.h"
+#include "readers/nsys/nsys_report_export.h"
+#include "readers/nsys_stats/stats_report.h"
+#include "readers/nsys_stats/stats_writer.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static const struct option nsys_stats_options[] = {
      .kind = OPTION_TEXT,
      .metavar = "FILE",
      FIELD(output),
-     .help = "write to FILE, which appears whole or not at all (default: standard output)"},
+     .help = "write to FILE, atomically (default: standard output)"},
     FORCE_OPTION(struct nsys_stats_settings, is_forced),
     {.name = "width",
      .kind = OPTION_INTEGER,
@@ -108,7 +108,7 @@ static bool choose_reports(struct chosen_reports *chosen, char **names, int coun
 }
 
 /* A heading where there are several; CSV has none of its own, so it is a comment there. */
-static void write_heading(struct stats_page *page, const struct stats_report *report)
+static void nsys_stats_write_heading(struct stats_page *page, const struct stats_report *report)
 {
     if (page->settings->format == FORMAT_JSON)
         return;
@@ -126,7 +126,7 @@ static void write_report_table(struct stats_page *page, const struct stats_repor
     int width =
         page->settings->width > 0 ? (int)page->settings->width : terminal_width(page->output);
 
-    write_heading(page, report);
+    nsys_stats_write_heading(page, report);
     switch ((enum stats_format)page->settings->format) {
     case FORMAT_TABLE:
         stats_write_text(page->output, table, width);
@@ -149,7 +149,7 @@ static void write_missing(struct stats_page *page, const struct stats_report *re
         json_null(&page->json, report->name);
         return;
     }
-    write_heading(page, report);
+    nsys_stats_write_heading(page, report);
     (void)fprintf(page->output, "%snothing: %s\n",
                   page->settings->format == FORMAT_CSV ? "# " : "  ", error->message);
     page->written++;
@@ -202,8 +202,10 @@ static bool judge_database(const struct nsys_database *database, struct error *e
     return true;
 }
 
-static bool print_reports(struct nsys_database *database, const struct chosen_reports *chosen,
-                          const struct nsys_stats_settings *settings, struct error *error)
+static bool nsys_stats_print_reports(struct nsys_database *database,
+                                     const struct chosen_reports *chosen,
+                                     const struct nsys_stats_settings *settings,
+                                     struct error *error)
 {
     SCOPED(output_file) file = {0};
 
@@ -216,8 +218,8 @@ static bool print_reports(struct nsys_database *database, const struct chosen_re
            output_file_close(&file, error) && judge_database(database, error);
 }
 
-static bool report_on(const char *path, const struct chosen_reports *chosen,
-                      const struct nsys_stats_settings *settings, struct error *error)
+static bool nsys_stats_report_on(const char *path, const struct chosen_reports *chosen,
+                                 const struct nsys_stats_settings *settings, struct error *error)
 {
     SCOPED(nsys_database) database = {0};
     SCOPED(nsys_export) exported = {0};
@@ -226,7 +228,7 @@ static bool report_on(const char *path, const struct chosen_reports *chosen,
     if (is_nsys_report(path) && !nsys_report_export(&exported, path, error))
         return error_in(error, "'%s'", path);
     if (nsys_database_open(&database, exported.database ? exported.database : path, error))
-        is_done = print_reports(&database, chosen, settings, error);
+        is_done = nsys_stats_print_reports(&database, chosen, settings, error);
     if (!is_done && error->class != ERROR_USAGE && error->class != ERROR_PARTIAL &&
         error->class != ERROR_FAILURE)
         (void)error_in(error, "'%s'", path);
@@ -253,7 +255,7 @@ static bool run_nsys_stats(int count, char **arguments, struct error *error)
         return false;
     if (!choose_reports(&chosen, arguments + 1, count - 1, error))
         return false;
-    return report_on(arguments[0], &chosen, &settings, error);
+    return nsys_stats_report_on(arguments[0], &chosen, &settings, error);
 }
 
 const struct command nsys_stats_command = {

@@ -1,9 +1,9 @@
 /* Reads what the user says of the device: its name, its peak, and the number format. */
 #include "commands/peak_options.h"
 
-#include "architectures/convention.h"
-#include "devices/device_peak.h"
-#include "devices/find_device_peak.h"
+#include "cost/architectures/convention.h"
+#include "cost/devices/device_peak.h"
+#include "cost/devices/find_device_peak.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #ifndef FLOPLEDGER_COMMANDS_PEAK_OPTIONS_H
 #define FLOPLEDGER_COMMANDS_PEAK_OPTIONS_H
 
-#include "base/attributes.h"
-#include "base/error.h"
-#include "efficiency/peak_choice.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "cost/efficiency/peak_choice.h"
 
 #include <stdbool.h>
 #include <stdint.h>

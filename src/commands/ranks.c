@@ -1,16 +1,16 @@
 /* `flopledger ranks DUMPS...`: which collective hangs, and which rank does not come. */
-#include "analyses/flight_sections.h"
-#include "base/attributes.h"
-#include "base/invariant.h"
-#include "base/progress.h"
-#include "base/worker_threads.h"
+#include "base/core/attributes.h"
+#include "base/core/invariant.h"
+#include "base/core/worker_threads.h"
+#include "base/io/progress.h"
 #include "commands/command.h"
-#include "commands/dump_files.h"
-#include "commands/file_rest.h"
 #include "commands/page_options.h"
-#include "commands/read_files.h"
-#include "flight_recorder/read_flight_dump.h"
-#include "reports/write_report.h"
+#include "output/reports/write_report.h"
+#include "pipeline/dump_files.h"
+#include "pipeline/file_rest.h"
+#include "pipeline/read_files.h"
+#include "readers/flight_recorder/read_flight_dump.h"
+#include "sections/hang/flight_sections.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ struct dumps_read {
     struct error first_error;
 };
 
-static void note_failure(struct results *results, struct dumps_read *outcome,
-                         const struct error *error)
+static void ranks_note_failure(struct results *results, struct dumps_read *outcome,
+                               const struct error *error)
 {
     if (outcome->failed_count++ == 0)
         outcome->first_error = *error;
@@ -91,7 +91,7 @@ static void take_dump(struct flight_dumps *dumps, struct read_dump *read, struct
     if (is_taken)
         is_taken = add_flight_dump(dumps, &read->tree, read->path, rank, &read->error);
     if (!is_taken)
-        note_failure(results, outcome, &read->error);
+        ranks_note_failure(results, outcome, &read->error);
     else
         outcome->damaged_count += note_file_rest(results, read->path, &read->tree.rest);
     pickle_tree_clear(&read->tree);
@@ -126,8 +126,8 @@ static void read_dumps(struct flight_dumps *dumps, const struct dump_files *file
 
 /* ---- the page ---- */
 
-static void describe_job(struct results *results, const struct flight_dumps *dumps,
-                         const struct ranks_settings *settings)
+static void ranks_describe_job(struct results *results, const struct flight_dumps *dumps,
+                               const struct ranks_settings *settings)
 {
     SCOPED(flight_join) join = {0};
     SCOPED(flight_mismatches) mismatches = {0};
@@ -175,7 +175,7 @@ static bool run_ranks(int count, char **arguments, struct error *error)
         *error = outcome.first_error;
         return false;
     }
-    describe_job(&results, &dumps, &settings);
+    ranks_describe_job(&results, &dumps, &settings);
     if (!print_page(&results, &settings.page, error))
         return false;
     if (outcome.failed_count > 0)
@@ -188,7 +188,7 @@ static bool run_ranks(int count, char **arguments, struct error *error)
 
 const struct command ranks_command = {
     .name = "ranks",
-    .summary = "which collective hangs, and which rank does not come",
+    .summary = "diagnose a hang: stuck collectives, missing ranks",
     .usage = "DUMP...",
     .description =
         "Reads the dumps of PyTorch's flight recorder, one of each rank (files or folders of them; "

@@ -1,19 +1,15 @@
 /* `flopledger report TRACE...`: where the time of a run went. */
-#include "architectures/read_architecture.h"
-#include "base/attributes.h"
-#include "commands/analysed_trace.h"
-#include "commands/booking_options.h"
+#include "base/core/attributes.h"
+#include "commands/attribution_options.h"
 #include "commands/command.h"
-#include "commands/input_files.h"
-#include "commands/mpi_world.h"
 #include "commands/page_options.h"
 #include "commands/peak_options.h"
-#include "commands/pipeline_report.h"
-#include "commands/read_files.h"
-#include "commands/read_ranks.h"
+#include "cost/architectures/read_architecture.h"
+#include "output/reports/write_report.h"
+#include "pipeline/pipeline_report.h"
+#include "pipeline/session.h"
 #include "ranks/rank_layout.h"
 #include "replay/scenario.h"
-#include "reports/write_report.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -29,7 +25,7 @@ struct what_if_texts {
 
 struct report_settings {
     struct page_settings page;
-    struct booking_settings booking;
+    struct attribution_settings attribution;
     int64_t top;
     int sort;
     int by;
@@ -61,7 +57,7 @@ static bool keep_what_if(const char *text, void *field)
 }
 
 static const struct option report_options[] = {
-    BOOKING_OPTIONS(struct report_settings),
+    ATTRIBUTION_OPTIONS(struct report_settings),
     RANK_OPTION(struct report_settings),
     {.name = "layout",
      .kind = OPTION_TEXT,
@@ -102,8 +98,7 @@ static const struct option report_options[] = {
      .metavar = "KEY",
      .choices = sort_names,
      FIELD(sort),
-     .help =
-         "order of kernels and operators: time (in all, the default), count, mean, max or name"},
+     .help = "order of kernels and operators: time (total, the default), count, mean, max or name"},
     {.name = "by",
      .kind = OPTION_CHOICE,
      .metavar = "KEY",
@@ -116,6 +111,18 @@ static const struct option report_options[] = {
     {0},
 };
 
+/* A text has the memory of a trace where it is asked for: to follow it takes time. */
+static bool wants_memory(const struct page_settings *page)
+{
+    static const char *const keys[] = {"memory", "memory_modules", "memory_blocks",
+                                       "memory_growth"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (page_wants_section(page, keys[i]))
+            return true;
+    return page_tells_all(page);
+}
+
 static struct analysis_plan plan_of(const struct report_settings *settings, size_t file_count)
 {
     int64_t top = rows_of_page(&settings->page, settings->top, file_count);
@@ -123,8 +130,8 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
                                                   SORT_NAME};
 
     return (struct analysis_plan){
-        .booking = booking_plan_of(&settings->booking),
-        .with_memory = page_tells_all(&settings->page),
+        .attribution = attribution_options_of(&settings->attribution),
+        .with_memory = wants_memory(&settings->page),
         .analysis = {.top = top == 0 ? UINT32_MAX : (uint32_t)top,
                      .all_modules = page_tells_all(&settings->page),
                      .timeline_blocks = timeline_blocks_of_page(&settings->page, file_count),
@@ -138,40 +145,35 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
     };
 }
 
-static bool report_on(const struct input_files *files, const struct report_settings *settings,
-                      const struct mpi_world *world, struct error *error)
+static bool report_report_on(struct session *session, const struct report_settings *settings,
+                             struct error *error)
 {
-    struct analysis_plan plan = plan_of(settings, files->count);
+    struct analysis_plan plan = plan_of(settings, session->files.count);
     bool is_text = strcmp(all_reports()[settings->page.format]->name, "text") == 0;
     struct rank_reading reading = {
-        .threads = settings->threads > 0 ? (unsigned)settings->threads
-                                         : mpi_world_threads(world, default_thread_count()),
-        .shows_progress = settings->shows_progress && world->place == 0,
+        .threads = session_threads(session, settings->threads),
+        .shows_progress = settings->shows_progress && session_prints(session),
         .in_full = is_text ? ONE_RANK_IN_FULL : EVERY_RANK_IN_FULL,
         .rank = settings->rank,
         .plan = &plan,
-        .world = world,
         .layout = &settings->layout,
     };
-    SCOPED(results) results = {0};
-    SCOPED(digest_set) set = {0};
 
-    results_init(&results);
-    if (!read_run(&set, &results, files, &reading, error))
+    if (!session_report(session, reading, error))
         return false;
-    return world->place > 0 ||
-           (print_page(&results, &settings->page, error) && judge_ranks_read(&set, error));
+    return !session_prints(session) ||
+           (print_page(&session->results, &settings->page, error) && session_check(session, error));
 }
 
-static bool run_with(struct report_settings *settings, char **operands, int count,
-                     struct error *error)
+static bool report_run_with(struct report_settings *settings, char **operands, int count,
+                            struct error *error)
 {
-    SCOPED(input_files) files = {0};
-    SCOPED(mpi_world) world = {0};
+    SCOPED(session) session = {0};
+    const struct input_files *files = &session.files;
     struct pipeline_report pipeline = {
-        .page = &settings->page, .steps = settings->booking.steps, .top = settings->top};
+        .page = &settings->page, .steps = settings->attribution.steps, .top = settings->top};
 
-    if (!booking_settle(&settings->booking, error))
+    if (!attribution_resolve(&settings->attribution, error))
         return false;
     for (size_t i = 0; i < settings->what_if.count; i++)
         if (!scenario_parse(&settings->scenarios[i], settings->what_if.texts[i], error))
@@ -181,33 +183,33 @@ static bool run_with(struct report_settings *settings, char **operands, int coun
         return false;
     if (settings->model && !architecture_read(&settings->architecture, settings->model, error))
         return false;
-    if (!find_input_files(&files, operands, count, error))
+    if (!session_open(&session, operands, count, error))
         return false;
-    if (settings->what_if.count && files.count == 1 && is_pipeline_timeline(files.files[0].path))
+    if (settings->what_if.count && files->count == 1 && is_pipeline_timeline(files->files[0].path))
         return error_set(error, ERROR_USAGE,
                          "'%s' has times of whole operations and no dependencies of host and "
                          "device: --what-if needs a profiler trace",
-                         files.files[0].path);
-    if (files.count == 1 && is_pipeline_timeline(files.files[0].path))
-        return print_pipeline_report(files.files[0].path, &pipeline, error);
+                         files->files[0].path);
+    if (files->count == 1 && is_pipeline_timeline(files->files[0].path))
+        return print_pipeline_report(files->files[0].path, &pipeline, error);
     if (settings->layout_text &&
         !rank_layout_parse(&settings->layout, settings->layout_text, error))
         return false;
-    if (!mpi_world_join(&world, error))
+    if (!session_join(&session, error))
         return false;
-    return report_on(&files, settings, &world, error);
+    return report_report_on(&session, settings, error);
 }
 
 static bool run_report(int count, char **arguments, struct error *error)
 {
     struct report_settings settings = {
-        .booking = BOOKING_DEFAULTS, .top = -1, .rank = -1, .shows_progress = true};
+        .attribution = ATTRIBUTION_DEFAULTS, .top = -1, .rank = -1, .shows_progress = true};
     bool is_done;
 
     if (!parse_options(report_options, &settings, arguments, &count, error))
         return false;
-    is_done = run_with(&settings, arguments, count, error);
-    booking_settings_clear(&settings.booking);
+    is_done = report_run_with(&settings, arguments, count, error);
+    attribution_settings_clear(&settings.attribution);
     for (size_t i = 0; i < settings.what_if.count; i++)
         scenario_clear(&settings.scenarios[i]);
     return is_done;
@@ -215,14 +217,16 @@ static bool run_report(int count, char **arguments, struct error *error)
 
 const struct command report_command = {
     .name = "report",
-    .summary = "where the time of a run went, from its profiler traces",
+    .summary = "where the time of each step goes, from profiler traces: MFU, bottlenecks, advice",
     .usage = "TRACE...",
     .description =
         "Reads traces of torch.profiler (.json, .json.gz, .json.zst, '-' for standard input) and "
         "databases of Nsight Systems (what 'nsys export --type sqlite' wrote, or a .nsys-rep where "
-        "nsys is installed; each process that used a device is a rank), books every nanosecond "
-        "of every step to one account, and prints what the time went to: the step ledger, "
-        "idle time by cause, kernels, operators, copies, collectives, overlap and launches.\n\n"
+        "nsys is installed; each process that used a device is a rank), attributes every "
+        "nanosecond of every step to one account, and prints what fits one screen: the largest "
+        "loss, how long a step takes, where it goes, and what to try. --section prints parts of "
+        "the rest (step ledger, idle time by cause, kernels, operators, collectives, ...), --all "
+        "all of it.\n\n"
         "Give several files, or a folder of them, for a run of several ranks: collectives are "
         "joined across them, waiting is told from transfer, and one rank is printed in full. Files "
         "of digests ('flopledger digest') stand for the traces they were made of. Under Open MPI's "

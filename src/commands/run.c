@@ -1,14 +1,15 @@
 /* `flopledger run -- COMMAND`: records a training program without any change to it. */
-#include "base/attributes.h"
-#include "base/display_text.h"
-#include "base/out_of_memory.h"
-#include "commands/capture_run.h"
+#include "base/core/attributes.h"
+#include "base/core/out_of_memory.h"
+#include "base/io/program_path.h"
+#include "base/text/display_text.h"
 #include "commands/command.h"
-#include "commands/live_tensorboard.h"
-#include "commands/nothing_recorded.h"
-#include "commands/recorded_program.h"
-#include "commands/run_settings.h"
-#include "step_record/job_records.h"
+#include "live/run/nothing_recorded.h"
+#include "live/run/recorded_program.h"
+#include "live/run/run_settings.h"
+#include "pipeline/capture_run.h"
+#include "pipeline/live_tensorboard.h"
+#include "readers/step_record/job_records.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -134,7 +135,7 @@ static int count_own_arguments(char **arguments, int count)
     return i;
 }
 
-static bool ends_with(const char *text, const char *end)
+static bool run_ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text);
     size_t end_length = strlen(end);
@@ -145,11 +146,10 @@ static bool ends_with(const char *text, const char *end)
 /* The Python of the environment that flopledger is installed in, else the one on PATH. */
 static const char *python_of(struct arena *arena)
 {
-    char program[PATH_MAX] = "";
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - sizeof "python3");
+    char program[PATH_MAX + sizeof "/python3"];
 
-    if (length > 0) {
-        memcpy(strrchr(program, '/') + 1, "python3", sizeof "python3");
+    if (find_program_folder(program)) {
+        strcat(program, "/python3");
         if (access(program, X_OK) == 0)
             return arena_copy_text(arena, program, strlen(program));
     }
@@ -164,7 +164,7 @@ static char **make_command(struct arena *arena, const char *module, char **words
     const char *python = python_of(arena);
     int used = 0;
 
-    if (module || (count > 0 && ends_with(words[0], ".py") && access(words[0], X_OK) != 0))
+    if (module || (count > 0 && run_ends_with(words[0], ".py") && access(words[0], X_OK) != 0))
         command[used++] = arena_copy_text(arena, python, strlen(python));
     if (module) {
         command[used++] = arena_copy_text(arena, "-m", 2);
@@ -175,7 +175,7 @@ static char **make_command(struct arena *arena, const char *module, char **words
     return command;
 }
 
-static const char *after_slash(const char *path)
+static const char *run_after_slash(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -183,13 +183,13 @@ static const char *after_slash(const char *path)
 }
 
 /* "train" of `torchrun --nproc-per-node 2 here/train.py`, "pkg.train" of `python -m pkg.train` */
-static const char *name_of(struct arena *arena, char **command)
+static const char *run_name_of(struct arena *arena, char **command)
 {
-    const char *name = after_slash(command[0]);
+    const char *name = run_after_slash(command[0]);
 
     for (char **word = command; *word; word++) {
-        if (ends_with(*word, ".py")) {
-            name = after_slash(*word);
+        if (run_ends_with(*word, ".py")) {
+            name = run_after_slash(*word);
             return arena_copy_text(arena, name, strlen(name) - 3);
         }
     }
@@ -235,8 +235,8 @@ static void set_environment(struct arena *arena, const struct run_settings *sett
 }
 
 /* Options win over the file, the file over defaults: so the options are read twice. */
-static bool read_settings(struct run_settings *settings, char **arguments, int count,
-                          struct arena *arena, struct error *error)
+static bool run_read_settings(struct run_settings *settings, char **arguments, int count,
+                              struct arena *arena, struct error *error)
 {
     struct run_settings scratch = default_run_settings;
     int operands = count;
@@ -250,7 +250,7 @@ static bool read_settings(struct run_settings *settings, char **arguments, int c
     return parse_options(run_options, settings, arguments, &operands, error);
 }
 
-static bool show(const char *name, char **arguments, int count, struct error *error)
+static bool run_show(const char *name, char **arguments, int count, struct error *error)
 {
     const struct command *command = find_command(name, error);
 
@@ -270,14 +270,15 @@ static bool show_deepspeed_report(struct arena *arena, const struct run_settings
     snprintf(numbers[1], sizeof numbers[1], "%" PRId64, settings->top_modules);
     if (settings->output_file)
         arguments[8] = arena_copy_text(arena, settings->output_file, strlen(settings->output_file));
-    return show("flops", arguments, count, error);
+    return run_show("flops", arguments, count, error);
 }
 
 static bool show_reports(struct arena *arena, const struct run_settings *settings,
                          const struct capture_content *content, struct error *error)
 {
-    if (!show("report", content->traces, content->trace_count, error) ||
-        (settings->records_memory && !show("memory", content->traces, content->trace_count, error)))
+    if (!run_show("report", content->traces, content->trace_count, error) ||
+        (settings->records_memory &&
+         !run_show("memory", content->traces, content->trace_count, error)))
         return false;
     return !settings->has_deepspeed_block || show_deepspeed_report(arena, settings, content, error);
 }
@@ -322,7 +323,7 @@ static bool conclude(struct arena *arena, const struct run_settings *settings,
 static bool record(struct arena *arena, const struct run_settings *settings, char **command,
                    struct error *error)
 {
-    const char *name = settings->name ? settings->name : name_of(arena, command);
+    const char *name = settings->name ? settings->name : run_name_of(arena, command);
     const char *package = find_python_package(arena, error);
     const char *capture =
         package ? make_capture_folder(arena, settings->output, name, error) : NULL;
@@ -360,7 +361,7 @@ static bool run_run(int count, char **arguments, struct error *error)
     int status;
     char **command;
 
-    if (!read_settings(&settings, arguments, own, &arena, error))
+    if (!run_read_settings(&settings, arguments, own, &arena, error))
         return false;
     if (word_count == 0 && !settings.module)
         return error_set(error, ERROR_USAGE, "no program given: flopledger run -- python train.py");
@@ -377,7 +378,7 @@ static bool run_run(int count, char **arguments, struct error *error)
 
 const struct command run_command = {
     .name = "run",
-    .summary = "record a training program, without any change to it, and report on it",
+    .summary = "profile a training program without changing it, and report on it",
     .usage = "[--] COMMAND [ARGUMENT]...",
     .description =
         "Runs a program that trains with PyTorch, and records some of its steps with "

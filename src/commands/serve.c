@@ -1,8 +1,9 @@
 /* `flopledger serve [CAPTURE]`: what `top` shows, at /metrics for Prometheus. */
-#include "base/attributes.h"
+#include "base/core/attributes.h"
 #include "commands/command.h"
-#include "commands/watched_job.h"
+#include "commands/watching_options.h"
 #include "live/metrics_server.h"
+#include "pipeline/watched_job.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -38,7 +39,7 @@ static const struct option serve_options[] = {
     {0},
 };
 
-static void fill(void *source, struct live_samples *samples)
+static void serve_fill(void *source, struct live_samples *samples)
 {
     watched_job_look(source, samples);
 }
@@ -56,7 +57,8 @@ static bool run_serve(int count, char **arguments, struct error *error)
 {
     struct serve_settings settings = {.port = DEFAULT_PORT, .address = "127.0.0.1", .root = ""};
     SCOPED(watched_job) job = {0};
-    SCOPED(metrics_server) server = {.source = &job, .fill = fill}; /* stops before the job goes */
+    SCOPED(metrics_server) server = {.source = &job, .fill = serve_fill}; /* stops before the job
+                                                                             goes */
     sigset_t signals;
 
     if (!parse_options(serve_options, &settings, arguments, &count, error))
@@ -83,7 +85,7 @@ static bool run_serve(int count, char **arguments, struct error *error)
 
 const struct command serve_command = {
     .name = "serve",
-    .summary = "what 'top' shows, at /metrics for Prometheus and Grafana",
+    .summary = "serve the numbers of 'top' at /metrics, for Prometheus and Grafana",
     .usage = "[PID|CAPTURE]",
     .description =
         "Answers GET /metrics with what 'flopledger top' shows of a running job and of this "

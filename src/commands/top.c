@@ -1,10 +1,11 @@
 /* `flopledger top [CAPTURE]`: a running job, live in the terminal. */
-#include "base/attributes.h"
-#include "base/out_of_memory.h"
-#include "base/terminal.h"
+#include "base/core/attributes.h"
+#include "base/core/out_of_memory.h"
+#include "base/text/terminal.h"
 #include "commands/command.h"
-#include "commands/top_page.h"
-#include "commands/watched_job.h"
+#include "commands/watching_options.h"
+#include "live/top/top_page.h"
+#include "pipeline/watched_job.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -232,7 +233,7 @@ static bool run_top(int count, char **arguments, struct error *error)
 
 const struct command top_command = {
     .name = "top",
-    .summary = "a running job, live in the terminal: steps, MFU, data wait, ETTR, GPUs, machine",
+    .summary = "monitor a running job in the terminal: steps, MFU, data wait, ETTR, GPUs, machine",
     .usage = "[PID|CAPTURE]",
     .description =
         "Shows what a program that 'flopledger run' started does now: the time of its newest steps "

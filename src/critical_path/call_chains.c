@@ -1,7 +1,7 @@
 /* What each communication kernel of a rank came after. */
 #include "critical_path/call_chains.h"
 
-#include "base/large_array.h"
+#include "base/core/large_array.h"
 #include "critical_path/pinned_steps.h"
 
 #include <stdlib.h>

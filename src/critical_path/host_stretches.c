@@ -1,7 +1,7 @@
 /* What a host thread was in during certain stretches of time, event by event. */
 #include "critical_path/host_stretches.h"
 
-#include "base/invariant.h"
+#include "base/core/array.h"
 
 #include <stdlib.h>
 
@@ -100,11 +100,7 @@ static void open_event(struct splitting *splitting, struct host_activity *activi
         opened.class = splitting->open[splitting->depth - 1].class;
         opened.owner = splitting->open[splitting->depth - 1].owner;
     }
-    if (splitting->depth == splitting->capacity) {
-        splitting->capacity = splitting->capacity ? 2 * splitting->capacity : 64;
-        splitting->open =
-            require_memory(realloc(splitting->open, splitting->capacity * sizeof *splitting->open));
-    }
+    ARRAY_RESERVE(splitting->open, splitting->capacity, splitting->depth + 1);
     splitting->open[splitting->depth++] = opened;
 }
 

@@ -1,9 +1,9 @@
 /* How much longer work could take without the end of the steps moving, by name or by track. */
 #include "critical_path/path_slack.h"
 
-#include "base/invariant.h"
-#include "base/large_array.h"
-#include "base/percentile.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "base/core/percentile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +46,8 @@ static int64_t *slack_of_events(const struct steps_path *path)
     return slacks_ns;
 }
 
-static void take_piece(struct slack_sums *sums, uint32_t id, int64_t slack_ns,
-                       const int64_t range_ns[2])
+static void path_slack_take_piece(struct slack_sums *sums, uint32_t id, int64_t slack_ns,
+                                  const int64_t range_ns[2])
 {
     int64_t ns = time_in_steps_ns(sums->path->graph->ledger, range_ns, &sums->step);
     struct growing_row *row = &sums->of_id[id];
@@ -71,9 +71,9 @@ static void take_device_pieces(struct slack_sums *sums)
         const struct event *event = &trace->device[i];
 
         if (sums->event_slacks_ns[i] != INT64_MAX)
-            take_piece(sums, sums->is_by_name ? event->name : event->track,
-                       sums->event_slacks_ns[i],
-                       (int64_t[2]){event->start_ns, event_end_ns(event)});
+            path_slack_take_piece(sums, sums->is_by_name ? event->name : event->track,
+                                  sums->event_slacks_ns[i],
+                                  (int64_t[2]){event->start_ns, event_end_ns(event)});
     }
 }
 
@@ -86,8 +86,8 @@ static void take_host_pieces(struct slack_sums *sums)
         int64_t end_ns = graph->start_ns + path->pinned.ends_ns[i];
 
         if (graph->tasks[i].track != NO_EVENT && path->pinned.durations_ns[i] > 0)
-            take_piece(sums, graph->tasks[i].track, path->slacks_ns[i],
-                       (int64_t[2]){end_ns - path->pinned.durations_ns[i], end_ns});
+            path_slack_take_piece(sums, graph->tasks[i].track, path->slacks_ns[i],
+                                  (int64_t[2]){end_ns - path->pinned.durations_ns[i], end_ns});
     }
 }
 
@@ -104,7 +104,7 @@ struct slack_names {
 };
 
 /* Numbers of names depend on the order of the events in the file. */
-static int longest_first(const void *left, const void *right, void *context)
+static int path_slack_longest_first(const void *left, const void *right, void *context)
 {
     const struct slack_row *a = left, *b = right;
     const struct slack_names *names = context;
@@ -146,8 +146,8 @@ static void sort_slacks(struct slack_sums *sums, size_t id_count)
     take_pieces(sums);
 }
 
-static void fill_rows(struct slack_rows *rows, const struct slack_sums *sums,
-                      const int64_t *path_ns, size_t id_count)
+static void path_slack_fill_rows(struct slack_rows *rows, const struct slack_sums *sums,
+                                 const int64_t *path_ns, size_t id_count)
 {
     struct slack_names names = {.trace = sums->is_by_name ? sums->path->graph->trace : NULL};
 
@@ -165,7 +165,7 @@ static void fill_rows(struct slack_rows *rows, const struct slack_sums *sums,
                                    .least_ns = row->least_ns,
                                    .median_ns = percentile_of(slacks_ns, row->count, 50)};
     }
-    qsort_r(rows->rows, rows->count, sizeof *rows->rows, longest_first, &names);
+    qsort_r(rows->rows, rows->count, sizeof *rows->rows, path_slack_longest_first, &names);
 }
 
 static void make_rows(struct slack_rows *rows, const struct steps_path *path, bool is_by_name)
@@ -181,7 +181,7 @@ static void make_rows(struct slack_rows *rows, const struct steps_path *path, bo
 
     take_pieces(&sums);
     sort_slacks(&sums, id_count);
-    fill_rows(rows, &sums, path_ns, id_count);
+    path_slack_fill_rows(rows, &sums, path_ns, id_count);
     large_array_free(sums.slacks_ns);
     free(sums.of_id);
     large_array_free(event_slacks_ns);

@@ -1,7 +1,7 @@
 /* The graph of recorded steps with each task where it was recorded. */
 #include "critical_path/pinned_steps.h"
 
-#include "base/large_array.h"
+#include "base/core/large_array.h"
 
 static int64_t recorded_start_ns(const struct trace_graph *graph, const struct trace_task *task)
 {
@@ -67,7 +67,7 @@ static void pin_task(struct pinned_steps *pinned, uint32_t at, int64_t ready_ns)
     pinned->ends_ns[at] = start_ns + duration_ns;
 }
 
-static int64_t *array_of_tasks(const struct trace_graph *graph)
+static int64_t *pinned_steps_array_of_tasks(const struct trace_graph *graph)
 {
     return large_array_new((graph->graph.task_count + 1) * sizeof(int64_t));
 }
@@ -75,9 +75,9 @@ static int64_t *array_of_tasks(const struct trace_graph *graph)
 void pin_steps(struct pinned_steps *pinned, const struct trace_graph *graph)
 {
     *pinned = (struct pinned_steps){.graph = graph,
-                                    .durations_ns = array_of_tasks(graph),
-                                    .delays_ns = array_of_tasks(graph),
-                                    .ends_ns = array_of_tasks(graph)};
+                                    .durations_ns = pinned_steps_array_of_tasks(graph),
+                                    .delays_ns = pinned_steps_array_of_tasks(graph),
+                                    .ends_ns = pinned_steps_array_of_tasks(graph)};
     find_latest_arrivals(pinned);
     for (size_t i = 0; i < graph->graph.task_count; i++) {
         uint32_t task = graph->graph.order[i];

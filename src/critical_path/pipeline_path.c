@@ -1,8 +1,8 @@
 /* The critical path of each step of a job of pipelines. */
 #include "critical_path/pipeline_path.h"
 
-#include "base/invariant.h"
-#include "base/percentile.h"
+#include "base/core/invariant.h"
+#include "base/core/percentile.h"
 #include "critical_path/task_path.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static size_t worker_of(const struct pipeline_job *job, const struct pipeline_op
     return (size_t)op->data_rank * job->stage_count + op->stage;
 }
 
-static void find_ends(struct following *following)
+static void pipeline_path_find_ends(struct following *following)
 {
     const struct pipeline_job *job = following->job;
     const int64_t *ends_ns = following->study->ends_ns;
@@ -99,13 +99,13 @@ static void find_slacks(struct pipeline_path_row *rows, size_t row_count,
     free(slacks_ns);
 }
 
-static size_t kind_of(const struct pipeline_job *job, const struct pipeline_op *op)
+static size_t pipeline_path_kind_of(const struct pipeline_job *job, const struct pipeline_op *op)
 {
     (void)job;
     return op->kind;
 }
 
-static void fill_rows(struct following *following)
+static void pipeline_path_fill_rows(struct following *following)
 {
     const struct pipeline_job *job = following->job;
     size_t workers = (size_t)job->data_rank_count * job->stage_count;
@@ -117,7 +117,7 @@ static void fill_rows(struct following *following)
         sum_op(&following->out->kinds[job->ops[i].kind], job->ops[i].duration_ns);
         sum_op(&following->out->workers[worker_of(job, &job->ops[i])], job->ops[i].duration_ns);
     }
-    find_slacks(following->out->kinds, PIPELINE_KIND_COUNT, following, kind_of);
+    find_slacks(following->out->kinds, PIPELINE_KIND_COUNT, following, pipeline_path_kind_of);
     find_slacks(following->out->workers, workers, following, worker_of);
 }
 
@@ -137,10 +137,10 @@ void find_pipeline_path(struct pipeline_path *path, struct pipeline_study *study
                                            .durations_ns = study->recorded_ns,
                                            .starts_ns = study->starts_ns,
                                            .ends_ns = study->ends_ns};
-    find_ends(&following);
+    pipeline_path_find_ends(&following);
     for (uint32_t step = 0; step < job->step_count; step++)
         follow_step(&following, step);
-    fill_rows(&following);
+    pipeline_path_fill_rows(&following);
     free(following.last_of_step);
     free(following.deadlines_ns);
     free(following.slacks_ns);

@@ -1,8 +1,9 @@
 /* The critical path through the recorded steps. */
 #include "critical_path/steps_path.h"
 
-#include "base/invariant.h"
-#include "base/large_array.h"
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
 #include "critical_path/host_stretches.h"
 #include "ledger/step_finder.h"
 
@@ -49,7 +50,7 @@ static bool is_inside(const struct ledger *ledger, uint32_t step, const int64_t 
            ledger->steps[step].window.end_ns >= range_ns[1];
 }
 
-static int64_t shared_ns(const struct step_window *window, const int64_t range_ns[2])
+static int64_t steps_path_shared_ns(const struct step_window *window, const int64_t range_ns[2])
 {
     int64_t start_ns = window->start_ns > range_ns[0] ? window->start_ns : range_ns[0];
     int64_t end_ns = window->end_ns < range_ns[1] ? window->end_ns : range_ns[1];
@@ -65,7 +66,7 @@ int64_t time_in_steps_ns(const struct ledger *ledger, const int64_t range_ns[2],
         return range_ns[1] - range_ns[0];
     for (uint32_t step = step_ending_after(ledger, range_ns[0], last);
          step < ledger->step_count && ledger->steps[step].window.start_ns < range_ns[1]; step++)
-        sum_ns += shared_ns(&ledger->steps[step].window, range_ns);
+        sum_ns += steps_path_shared_ns(&ledger->steps[step].window, range_ns);
     return sum_ns;
 }
 
@@ -83,20 +84,15 @@ uint32_t steps_path_sum_of_event(const struct steps_path *path, uint32_t event)
                          sum_key(path_kind_of_device(class), work->name, work->track));
 }
 
-static struct path_sum *sum_of(struct steps_path *path, enum path_kind kind, uint32_t name,
-                               uint32_t track)
+static struct path_sum *steps_path_sum_of(struct steps_path *path, enum path_kind kind,
+                                          uint32_t name, uint32_t track)
 {
     uint32_t place =
         hash_map_add(&path->sum_of, sum_key(kind, name, track), (uint32_t)path->sum_count);
 
     if (place == path->sum_count) {
-        if (path->sum_count == path->sum_capacity) {
-            path->sum_capacity = path->sum_capacity ? 2 * path->sum_capacity : 256;
-            path->sums =
-                require_memory(realloc(path->sums, path->sum_capacity * sizeof *path->sums));
-        }
-        path->sums[path->sum_count++] =
-            (struct path_sum){.name = name, .track = track, .kind = (uint8_t)kind};
+        ARRAY_ADD(path->sums, path->sum_count,
+                  (struct path_sum){.name = name, .track = track, .kind = (uint8_t)kind});
     }
     return &path->sums[place];
 }
@@ -110,7 +106,7 @@ static struct path_sum *seen_sum(struct finding_path *finding, enum path_kind ki
     const struct path_sum *last = *seen < path->sum_count ? &path->sums[*seen] : NULL;
 
     if (!last || last->name != name || last->track != track || last->kind != (uint8_t)kind)
-        *seen = (uint32_t)(sum_of(path, kind, name, track) - path->sums);
+        *seen = (uint32_t)(steps_path_sum_of(path, kind, name, track) - path->sums);
     return &path->sums[*seen];
 }
 
@@ -132,7 +128,7 @@ static void book_in_parts(struct finding_path *finding, const struct booking *bo
     for (uint32_t step = step_ending_after(ledger, booking->range_ns[0], &finding->step);
          step < ledger->step_count && ledger->steps[step].window.start_ns < booking->range_ns[1];
          step++) {
-        int64_t ns = shared_ns(&ledger->steps[step].window, booking->range_ns);
+        int64_t ns = steps_path_shared_ns(&ledger->steps[step].window, booking->range_ns);
 
         if (ns == 0)
             continue;
@@ -146,7 +142,7 @@ static void book_in_parts(struct finding_path *finding, const struct booking *bo
 }
 
 /* Books it to the steps that it lies in, most often one. */
-static void book(struct finding_path *finding, const struct booking *booking)
+static void steps_path_book(struct finding_path *finding, const struct booking *booking)
 {
     int64_t ns = booking->range_ns[1] - booking->range_ns[0];
     struct path_sum *sum;
@@ -236,12 +232,12 @@ static void book_links(struct finding_path *finding)
             continue;
         link = steps_path_link(path, i);
         is_named = piece->part == PIECE_WORK && path->graph->tasks[piece->task].event != NO_EVENT;
-        book(finding,
-             &(struct booking){.range_ns = {link.start_ns, link.end_ns},
-                               .name = is_named ? finding->trace->device[link.event].name : 0,
-                               .track = link.track,
-                               .kind = (enum path_kind)link.kind,
-                               .is_counted = true});
+        steps_path_book(finding, &(struct booking){
+                                     .range_ns = {link.start_ns, link.end_ns},
+                                     .name = is_named ? finding->trace->device[link.event].name : 0,
+                                     .track = link.track,
+                                     .kind = (enum path_kind)link.kind,
+                                     .is_counted = true});
     }
 }
 
@@ -256,7 +252,7 @@ static enum path_kind kind_of_part(const struct split_piece *piece, enum host_cl
     return path_kind_of_host(class);
 }
 
-static void take_part(void *context, const struct host_part *part)
+static void steps_path_take_part(void *context, const struct host_part *part)
 {
     struct finding_path *finding = context;
     struct split_piece *piece = &finding->split;
@@ -273,7 +269,7 @@ static void take_part(void *context, const struct host_part *part)
     booking.kind = kind_of_part(piece, part->class);
     booking.track = piece->track;
     booking.name = part->event == NO_EVENT ? 0 : finding->trace->host[part->event].name;
-    book(finding, &booking);
+    steps_path_book(finding, &booking);
     if (part->end_ns - part->start_ns > piece->longest_ns) {
         piece->longest_ns = part->end_ns - part->start_ns;
         finding->path->pieces.pieces[part->piece].kind = (uint8_t)booking.kind;
@@ -304,7 +300,7 @@ static uint32_t *sort_by_thread(const struct steps_path *path, size_t **first)
 static void split_threads(struct finding_path *finding)
 {
     const struct steps_path *path = finding->path;
-    struct host_part_visitor visitor = {take_part, finding};
+    struct host_part_visitor visitor = {steps_path_take_part, finding};
     size_t *first;
     uint32_t *sorted = sort_by_thread(path, &first);
 
@@ -334,7 +330,7 @@ static void book_rest(struct finding_path *finding)
             rest_ns -= finding->path->kinds_ns[step][kind];
         if (rest_ns <= 0)
             continue;
-        sum = sum_of(finding->path, PATH_UNEXPLAINED, 0, NO_EVENT);
+        sum = steps_path_sum_of(finding->path, PATH_UNEXPLAINED, 0, NO_EVENT);
         sum->count++;
         sum->total_ns += rest_ns;
         finding->path->kinds_ns[step][PATH_UNEXPLAINED] += rest_ns;

@@ -6,7 +6,7 @@
 #ifndef FLOPLEDGER_CRITICAL_PATH_STEPS_PATH_H
 #define FLOPLEDGER_CRITICAL_PATH_STEPS_PATH_H
 
-#include "base/hash_map.h"
+#include "base/core/hash_map.h"
 #include "critical_path/path_kind.h"
 #include "critical_path/pinned_steps.h"
 #include "replay/trace_graph.h"
@@ -41,7 +41,6 @@ struct steps_path {
     int64_t (*kinds_ns)[PATH_KIND_COUNT]; /* [step_count]: each sums to the length of the step */
     struct path_sum *sums;                /* [sum_count] */
     size_t sum_count;
-    size_t sum_capacity;
     struct hash_map sum_of; /* (name, track) and kind to the place in `sums` */
 };
 

@@ -1,7 +1,21 @@
-/* The chain of tasks that decides when a replay ends, and how much later the others could. */
+/* The chain of tasks that decides when a replay ends, and how much later the others could.
+ *
+ * The path is walked backwards: from the end of the task that ends last to its start; from there,
+ * of the tasks that began together with it, to the one that was ready last; from there to the need
+ * whose end made that one ready, the time between being its delay. Where nothing made it ready its
+ * floor did, and the path ends. Each piece begins where the one before it ends, so that the pieces
+ * fill the time from the first moment to the last end exactly: none is counted twice or left out.
+ * Of several needs that end at that moment the first is taken: the path is one of several that are
+ * as long.
+ *
+ * Slack is the other pass of the critical-path method (J. E. Kelley, M. R. Walker, 1959): in the
+ * order of the replay turned round, the latest end of a task is the earliest of the latest starts
+ * of all that need it; less its own end, that is what it could take longer and nothing measured
+ * would end later. O(tasks + edges) each. */
 #include "critical_path/task_path.h"
 
-#include "base/large_array.h"
+#include "base/core/array.h"
+#include "base/core/large_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +32,7 @@ static int64_t own_start_ns(const struct timed_tasks *tasks, uint32_t task)
                             : tasks->ends_ns[task] - tasks->durations_ns[task];
 }
 
-static int64_t earlier_of(int64_t a, int64_t b)
+static int64_t task_path_earlier_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -47,16 +61,11 @@ int64_t timed_tasks_end_ns(const struct timed_tasks *tasks)
 
 /* ---- the path ---- */
 
-static void add_piece(struct task_path *path, struct path_piece piece)
+static void task_path_add_piece(struct task_path *path, struct path_piece piece)
 {
     if (piece.start_ns >= piece.end_ns)
         return;
-    if (path->count == path->capacity) {
-        path->pieces =
-            large_array_grown(path->pieces, (path->count + (size_t)1) * sizeof *path->pieces);
-        path->capacity = large_array_bytes(path->pieces) / sizeof *path->pieces;
-    }
-    path->pieces[path->count++] = piece;
+    LARGE_ARRAY_ADD(path->pieces, path->count, piece);
 }
 
 uint32_t task_waited_for(const struct timed_tasks *tasks, uint32_t task)
@@ -72,7 +81,7 @@ uint32_t task_waited_for(const struct timed_tasks *tasks, uint32_t task)
 
 /* In which run of `graph->order` each task stands; NULL where each begins alone.
  * large_array_free() it. */
-static size_t *find_runs(const struct task_graph *graph)
+static size_t *task_path_find_runs(const struct task_graph *graph)
 {
     size_t *runs;
     size_t at = 0;
@@ -114,23 +123,28 @@ static void reverse(struct task_path *path)
 
 void find_task_path(struct task_path *path, const struct timed_tasks *tasks)
 {
-    size_t *runs = find_runs(tasks->graph);
+    size_t *runs = task_path_find_runs(tasks->graph);
     uint32_t task = timed_tasks_last(tasks);
     uint32_t waiting = NO_TASK;
     int64_t at_ns = task == NO_TASK ? 0 : tasks->ends_ns[task];
 
     while (task != NO_TASK && at_ns > 0) {
-        int64_t begin_ns = earlier_of(tasks->ends_ns[task] - tasks->durations_ns[task], at_ns);
+        int64_t begin_ns =
+            task_path_earlier_of(tasks->ends_ns[task] - tasks->durations_ns[task], at_ns);
         uint32_t before;
 
         begin_ns = later_of(begin_ns, 0);
-        add_piece(path, (struct path_piece){begin_ns, at_ns, task, waiting, PIECE_WORK, 0});
+        task_path_add_piece(path,
+                            (struct path_piece){begin_ns, at_ns, task, waiting, PIECE_WORK, 0});
         at_ns = begin_ns;
         task = last_to_come(tasks, runs, task);
         before = task_waited_for(tasks, task);
-        begin_ns = before == NO_TASK ? 0 : later_of(earlier_of(tasks->ends_ns[before], at_ns), 0);
-        add_piece(path, (struct path_piece){begin_ns, at_ns, task, before,
-                                            before == NO_TASK ? PIECE_FLOOR : PIECE_DELAY, 0});
+        begin_ns = before == NO_TASK
+                       ? 0
+                       : later_of(task_path_earlier_of(tasks->ends_ns[before], at_ns), 0);
+        task_path_add_piece(path,
+                            (struct path_piece){begin_ns, at_ns, task, before,
+                                                before == NO_TASK ? PIECE_FLOOR : PIECE_DELAY, 0});
         at_ns = begin_ns;
         waiting = task;
         task = before;
@@ -156,7 +170,7 @@ static void bound_needs(const struct timed_tasks *tasks, uint32_t task, int64_t 
     for (size_t i = graph->first_edge[task]; i < graph->first_edge[task + 1]; i++) {
         uint32_t before = graph->edges[i].before;
 
-        latest_ns[before] = earlier_of(latest_ns[before], ready_ns);
+        latest_ns[before] = task_path_earlier_of(latest_ns[before], ready_ns);
     }
 }
 
@@ -176,7 +190,8 @@ void find_task_slack(int64_t *slacks_ns, const struct timed_tasks *tasks)
         for (size_t i = first; i < graph->order_ends[run]; i++) {
             uint32_t task = graph->order[i];
 
-            together_ns = earlier_of(together_ns, latest_ns[task] - tasks->durations_ns[task]);
+            together_ns =
+                task_path_earlier_of(together_ns, latest_ns[task] - tasks->durations_ns[task]);
         }
         for (size_t i = first; i < graph->order_ends[run]; i++)
             bound_needs(tasks, graph->order[i], together_ns - delay_ns(tasks, graph->order[i]),

@@ -46,7 +46,6 @@ struct path_piece {
 struct task_path {
     struct path_piece *pieces; /* [count] */
     size_t count;
-    size_t capacity;
 };
 
 /* The path from 0 to the end of the measured task that ends last. `path` must be zeroed. Of tasks

@@ -1,8 +1,8 @@
 /* Level A of the ledger: each second of a job, booked to exactly one account. */
 #include "job/job_accounts.h"
 
-#include "base/invariant.h"
-#include "base/saturated.h"
+#include "base/core/invariant.h"
+#include "base/core/saturated.h"
 
 #include <stdlib.h>
 
@@ -57,12 +57,12 @@ const char *job_account_title(enum job_account account)
 }
 
 /* total * part / whole, without overflow for part <= whole. */
-static int64_t share_of(int64_t total, int64_t part, int64_t whole)
+static int64_t job_accounts_share_of(int64_t total, int64_t part, int64_t whole)
 {
     return total / whole * part + total % whole * part / whole;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
+static int64_t job_accounts_smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -97,8 +97,8 @@ static struct stretch_times times_told(const struct account_walk *walk)
         if (attempt->steps[i].each_ns == JOB_NOT_KNOWN)
             times.are_steps_told = false;
         else
-            times.steps_ns =
-                smaller(times.steps_ns + steps_length(&attempt->steps[i]), INT64_MAX / 2);
+            times.steps_ns = job_accounts_smaller(times.steps_ns + steps_length(&attempt->steps[i]),
+                                                  INT64_MAX / 2);
     }
     for (size_t i = walk->stretch.first_span; i < walk->stretch.end_span; i++) {
         const struct job_span *span = &attempt->spans[i];
@@ -107,15 +107,15 @@ static struct stretch_times times_told(const struct account_walk *walk)
             times.untold_kinds |= span->is_in_steps ? 0U : 1U << span->kind;
         else
             times.spans_ns[span->kind] =
-                smaller(times.spans_ns[span->kind] + span->duration_ns, INT64_MAX / 8);
+                job_accounts_smaller(times.spans_ns[span->kind] + span->duration_ns, INT64_MAX / 8);
     }
     return times;
 }
 
 /* Books `total_ns` to the steps of the stretch, by their lengths where these are told, else by
  * their number. */
-static void book_steps(struct account_walk *walk, const struct stretch_times *times,
-                       int64_t total_ns)
+static void job_accounts_book_steps(struct account_walk *walk, const struct stretch_times *times,
+                                    int64_t total_ns)
 {
     const struct job_attempt *attempt = walk->attempt;
     struct attempt_accounts *accounts = walk->accounts;
@@ -135,15 +135,15 @@ static void book_steps(struct account_walk *walk, const struct stretch_times *ti
                        : accounts->kept_until > step->step
                            ? step->count
                            : saturated_difference(accounts->kept_until, before);
-        int64_t skipped = smaller(step->skipped > 0 ? step->skipped : 0, step->count);
+        int64_t skipped = job_accounts_smaller(step->skipped > 0 ? step->skipped : 0, step->count);
         int64_t kept_ns;
 
-        ns = smaller(ns, left_ns);
+        ns = job_accounts_smaller(ns, left_ns);
         left_ns -= ns;
-        kept_ns = share_of(ns, kept, step->count);
+        kept_ns = job_accounts_share_of(ns, kept, step->count);
         accounts->ns[JOB_DISCARDED] += ns - kept_ns;
-        accounts->ns[JOB_SKIPPED] += share_of(kept_ns, skipped, step->count);
-        accounts->ns[JOB_KEPT] += kept_ns - share_of(kept_ns, skipped, step->count);
+        accounts->ns[JOB_SKIPPED] += job_accounts_share_of(kept_ns, skipped, step->count);
+        accounts->ns[JOB_KEPT] += kept_ns - job_accounts_share_of(kept_ns, skipped, step->count);
         accounts->each_ns[i] = ns / step->count;
     }
 }
@@ -152,9 +152,9 @@ static void book_steps(struct account_walk *walk, const struct stretch_times *ti
 static int64_t book_spans(struct account_walk *walk, const struct stretch_times *times,
                           int64_t room_ns)
 {
-    int64_t checkpoints_ns = smaller(times->spans_ns[JOB_SPAN_CHECKPOINT], room_ns);
+    int64_t checkpoints_ns = job_accounts_smaller(times->spans_ns[JOB_SPAN_CHECKPOINT], room_ns);
     int64_t evaluations_ns =
-        smaller(times->spans_ns[JOB_SPAN_EVALUATION], room_ns - checkpoints_ns);
+        job_accounts_smaller(times->spans_ns[JOB_SPAN_EVALUATION], room_ns - checkpoints_ns);
 
     walk->accounts->ns[JOB_CHECKPOINTS] += checkpoints_ns;
     walk->accounts->ns[JOB_EVALUATIONS] += evaluations_ns;
@@ -181,11 +181,12 @@ static void close_stretch(struct account_walk *walk, int64_t end_ns)
     struct stretch_times times = times_told(walk);
     int64_t wall_ns = end_ns > walk->at_ns ? end_ns - walk->at_ns : 0;
     int64_t rest_ns = book_spans(walk, &times, wall_ns);
-    int64_t steps_ns = times.are_steps_told ? smaller(times.steps_ns, rest_ns) : rest_ns;
+    int64_t steps_ns =
+        times.are_steps_told ? job_accounts_smaller(times.steps_ns, rest_ns) : rest_ns;
 
     if (walk->stretch.first_step == walk->stretch.end_step)
         steps_ns = 0;
-    book_steps(walk, &times, steps_ns);
+    job_accounts_book_steps(walk, &times, steps_ns);
     walk->accounts->ns[account_of_rest(walk, &times)] += rest_ns - steps_ns;
     walk->at_ns = end_ns > walk->at_ns ? end_ns : walk->at_ns;
     walk->stretch.first_step = walk->stretch.end_step;
@@ -208,7 +209,7 @@ static void close_untimed_stretch(struct account_walk *walk)
                steps[walk->stretch.end_step].each_ns != JOB_NOT_KNOWN)
             walk->stretch.end_step++;
         times = times_told(walk);
-        book_steps(walk, &times, times.steps_ns);
+        job_accounts_book_steps(walk, &times, times.steps_ns);
         if (walk->stretch.end_step < end_step)
             walk->accounts->untimed_steps += steps[walk->stretch.end_step++].count;
         walk->stretch.first_step = walk->stretch.end_step;
@@ -264,7 +265,8 @@ static void book_startup(struct account_walk *walk)
     accounts->is_startup_known = until_ns > walk->at_ns;
     take_startup_spans(walk);
     times = times_told(walk);
-    accounts->restore_ns = smaller(times.spans_ns[JOB_SPAN_RESTORE], until_ns - walk->at_ns);
+    accounts->restore_ns =
+        job_accounts_smaller(times.spans_ns[JOB_SPAN_RESTORE], until_ns - walk->at_ns);
     accounts->ns[JOB_STARTUP] = book_spans(walk, &times, until_ns - walk->at_ns);
     walk->stretch.first_span = walk->stretch.end_span;
     walk->at_ns = until_ns;
@@ -296,7 +298,8 @@ static void book_end(struct account_walk *walk, bool has_failed)
     close_stretch(walk, attempt->end_ns);
 }
 
-static void count_steps(struct attempt_accounts *accounts, const struct job_attempt *attempt)
+static void job_accounts_count_steps(struct attempt_accounts *accounts,
+                                     const struct job_attempt *attempt)
 {
     accounts->steps = job_steps_made(attempt);
     for (size_t i = 0; i < attempt->step_count; i++) {
@@ -304,12 +307,14 @@ static void count_steps(struct attempt_accounts *accounts, const struct job_atte
         int64_t lost = saturated_difference(step->step, accounts->kept_until);
 
         if (accounts->kept_until < step->step)
-            accounts->steps_discarded += smaller(lost, step->count);
-        accounts->steps_skipped += smaller(step->skipped > 0 ? step->skipped : 0, step->count);
+            accounts->steps_discarded += job_accounts_smaller(lost, step->count);
+        accounts->steps_skipped +=
+            job_accounts_smaller(step->skipped > 0 ? step->skipped : 0, step->count);
     }
 }
 
-static void book_attempt(struct attempt_accounts *accounts, const struct job *job, size_t index)
+static void job_accounts_book_attempt(struct attempt_accounts *accounts, const struct job *job,
+                                      size_t index)
 {
     const struct job_attempt *attempt = &job->attempts[index];
     struct account_walk walk = {.job = job, .attempt = attempt, .accounts = accounts};
@@ -318,7 +323,7 @@ static void book_attempt(struct attempt_accounts *accounts, const struct job *jo
         require_memory(malloc((attempt->step_count + 1) * sizeof *accounts->each_ns));
     for (size_t i = 0; i < attempt->step_count; i++)
         accounts->each_ns[i] = JOB_NOT_KNOWN;
-    count_steps(accounts, attempt);
+    job_accounts_count_steps(accounts, attempt);
     book_startup(&walk);
     for (size_t i = walk.stretch.first_step; i < attempt->step_count; i++) {
         walk.stretch.end_step = i + 1;
@@ -373,7 +378,7 @@ static void book_down(struct attempt_accounts *accounts, const struct job *job, 
         accounts->ns[JOB_DOWN] = attempt->start_ns - attempt[-1].end_ns;
 }
 
-static void add_up(struct job_accounts *accounts)
+static void job_accounts_add_up(struct job_accounts *accounts)
 {
     accounts->is_complete = accounts->attempt_count > 0;
     accounts->are_devices_known = accounts->attempt_count > 0;
@@ -403,10 +408,10 @@ void job_accounts_fill(struct job_accounts *accounts, const struct job *job, int
     for (size_t i = 0; i < job->attempt_count; i++) {
         accounts->attempts[i].devices =
             job->attempts[i].devices > 0 ? job->attempts[i].devices : devices;
-        book_attempt(&accounts->attempts[i], job, i);
+        job_accounts_book_attempt(&accounts->attempts[i], job, i);
         book_down(&accounts->attempts[i], job, i);
     }
-    add_up(accounts);
+    job_accounts_add_up(accounts);
 }
 
 void job_accounts_clear(struct job_accounts *accounts)

@@ -3,7 +3,7 @@
 #ifndef FLOPLEDGER_JOB_JOB_ACCOUNTS_H
 #define FLOPLEDGER_JOB_JOB_ACCOUNTS_H
 
-#include "job/job.h"
+#include "trace/job/job.h"
 
 #include <stdbool.h>
 #include <stddef.h>

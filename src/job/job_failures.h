@@ -3,8 +3,8 @@
 #ifndef FLOPLEDGER_JOB_JOB_FAILURES_H
 #define FLOPLEDGER_JOB_JOB_FAILURES_H
 
-#include "job/job.h"
 #include "job/job_accounts.h"
+#include "trace/job/job.h"
 
 #include <stdbool.h>
 #include <stdint.h>

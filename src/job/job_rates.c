@@ -1,7 +1,7 @@
 /* Rates that a log tells of a job's steps; what cannot be is set aside. */
 #include "job/job_rates.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -82,7 +82,7 @@ struct weighted_mean {
     double weight;
 };
 
-static void add_value(struct weighted_mean *mean, double value, double weight)
+static void job_rates_add_value(struct weighted_mean *mean, double value, double weight)
 {
     if (!isfinite(value) || weight <= 0.0)
         return;
@@ -90,7 +90,7 @@ static void add_value(struct weighted_mean *mean, double value, double weight)
     mean->weight += weight;
 }
 
-static double value_of(const struct weighted_mean *mean)
+static double job_rates_value_of(const struct weighted_mean *mean)
 {
     return mean->weight > 0.0 ? mean->sum / mean->weight : NAN;
 }
@@ -112,14 +112,14 @@ void job_rates_fill(struct job_rates *rates, const struct job *job,
             if (step->is_incredible || step->step > attempt->kept_until)
                 continue;
             rates->credible += isfinite(step->flops_per_second) || isfinite(step->mfu);
-            add_value(&flops, step->flops_per_second, weight);
-            add_value(&mfu, (double)step->mfu, weight);
-            add_value(&tokens, (double)step->tokens_per_second, weight);
-            add_value(&of_job, (double)step->tokens_per_second_of_job, weight);
+            job_rates_add_value(&flops, step->flops_per_second, weight);
+            job_rates_add_value(&mfu, (double)step->mfu, weight);
+            job_rates_add_value(&tokens, (double)step->tokens_per_second, weight);
+            job_rates_add_value(&of_job, (double)step->tokens_per_second_of_job, weight);
         }
     }
-    rates->flops_per_second = value_of(&flops);
-    rates->mfu = value_of(&mfu);
-    rates->tokens_per_second = value_of(&tokens);
-    rates->tokens_per_second_of_job = value_of(&of_job);
+    rates->flops_per_second = job_rates_value_of(&flops);
+    rates->mfu = job_rates_value_of(&mfu);
+    rates->tokens_per_second = job_rates_value_of(&tokens);
+    rates->tokens_per_second_of_job = job_rates_value_of(&of_job);
 }

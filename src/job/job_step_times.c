@@ -1,7 +1,7 @@
 /* How long the steps of a job took: how they spread, which stood out, and whether they drifted. */
 #include "job/job_step_times.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>

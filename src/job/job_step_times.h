@@ -2,8 +2,8 @@
 #ifndef FLOPLEDGER_JOB_JOB_STEP_TIMES_H
 #define FLOPLEDGER_JOB_JOB_STEP_TIMES_H
 
-#include "job/job.h"
 #include "job/job_accounts.h"
+#include "trace/job/job.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,10 @@
 /* What the devices did in the kept steps of a job: that of traced steps, scaled to all. */
 #include "job/kept_parts.h"
 
-#include "base/apportion.h"
-#include "base/invariant.h"
-#include "base/percentile.h"
+#include "base/core/apportion.h"
+#include "base/core/invariant.h"
+#include "base/core/percentile.h"
+#include "base/core/search.h"
 #include "job/job_step_times.h"
 
 #include <math.h>
@@ -58,12 +59,12 @@ static int64_t at_least_zero(int64_t value)
     return value > 0 ? value : 0;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
+static int64_t kept_parts_smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static int64_t larger(int64_t a, int64_t b)
+static int64_t kept_parts_larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -81,18 +82,11 @@ static int64_t plus(int64_t a, int64_t b)
 /* ---- the steps of an attempt ----------------------------------------------------------------- */
 
 /* The step with this number of the process's own count; NULL: none. */
-static struct step_view *find_step(const struct attempt_walk *walk, int64_t number)
+static struct step_view *kept_parts_find_step(const struct attempt_walk *walk, int64_t number)
 {
-    size_t low = 0, high = walk->attempt->step_count;
+    size_t low =
+        LOWER_BOUND(i, 0, walk->attempt->step_count, walk->attempt->steps[i].process_step < number);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (walk->attempt->steps[middle].process_step < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low < walk->attempt->step_count && walk->attempt->steps[low].process_step == number
                ? &walk->views[low]
                : NULL;
@@ -126,8 +120,9 @@ static int64_t count_kept(const struct attempt_walk *walk)
 
     for (size_t i = 0; i < walk->attempt->step_count; i++) {
         const struct job_step *step = &walk->attempt->steps[i];
-        int64_t until = smaller(walk->accounts->kept_until, step->step);
-        int64_t of_step = smaller(at_least_zero(until - (step->step - step->count)), step->count);
+        int64_t until = kept_parts_smaller(walk->accounts->kept_until, step->step);
+        int64_t of_step =
+            kept_parts_smaller(at_least_zero(until - (step->step - step->count)), step->count);
 
         kept += at_least_zero(of_step - at_least_zero(step->skipped));
     }
@@ -143,7 +138,7 @@ static void sum_windows(struct attempt_walk *walk)
     for (size_t i = 0; i < walk->traced->count; i++) {
         const struct traced_step *step = &walk->traced->steps[i];
         struct step_view *view =
-            step->attempt == walk->index ? find_step(walk, step->number) : NULL;
+            step->attempt == walk->index ? kept_parts_find_step(walk, step->number) : NULL;
 
         if (!view || !view->is_traced || view->length_ns == JOB_NOT_KNOWN)
             continue;
@@ -167,8 +162,9 @@ static void measure_hidden_wait(struct attempt_walk *walk)
 
         if (view->windows == 0 || walk->attempt->steps[i].data_wait_ns == JOB_NOT_KNOWN)
             continue;
-        hidden_ns = plus(hidden_ns, smaller(walk->attempt->steps[i].data_wait_ns, view->length_ns) -
-                                        view->measured_ns / view->windows);
+        hidden_ns = plus(hidden_ns,
+                         kept_parts_smaller(walk->attempt->steps[i].data_wait_ns, view->length_ns) -
+                             view->measured_ns / view->windows);
         steps++;
     }
     walk->sum.hidden_ns = steps ? at_least_zero(hidden_ns / steps) : 0;
@@ -186,9 +182,9 @@ static void split_steps(struct attempt_walk *walk, int64_t hidden_ns)
         view->rest_ns = view->length_ns;
         if (wait_ns == JOB_NOT_KNOWN) /* then a traced one's is left in, too: it is compared */
             continue;
-        view->data_ns = smaller(view->windows > 0 ? view->measured_ns / view->windows
-                                                  : at_least_zero(wait_ns - hidden_ns),
-                                view->length_ns);
+        view->data_ns = kept_parts_smaller(view->windows > 0 ? view->measured_ns / view->windows
+                                                             : at_least_zero(wait_ns - hidden_ns),
+                                           view->length_ns);
         view->rest_ns -= view->data_ns;
     }
 }
@@ -240,7 +236,8 @@ static int64_t measure_dilation(struct attempt_walk *walk, struct kept_parts *ke
     kept->compared_steps += steps;
     kept->reference_ns = plus(kept->reference_ns, reference_ns);
     walk->sum.plain_ns = steps ? (reference_ns + (excess_ns < 0 ? excess_ns : 0)) / steps : 0;
-    walk->dilation_ns = excess_ns > 0 ? smaller(at_least_zero(kept_excess_ns), kept_rest_ns) : 0;
+    walk->dilation_ns =
+        excess_ns > 0 ? kept_parts_smaller(at_least_zero(kept_excess_ns), kept_rest_ns) : 0;
     return at_least_zero(excess_ns);
 }
 
@@ -257,7 +254,7 @@ static int64_t take_out(struct window_sum *sum, const struct traced_steps *trace
         weights[part] = sum->part_ns[part];
         room_ns += weights[part];
     }
-    taken_ns = smaller(amount_ns, room_ns);
+    taken_ns = kept_parts_smaller(amount_ns, room_ns);
     if (taken_ns <= 0)
         return amount_ns;
     apportion_by_weight(shares, weights, traced->part_count, taken_ns);
@@ -288,7 +285,7 @@ static void take_out_dilation(struct attempt_walk *walk, int64_t dilation_ns)
 
 /* ---- booking --------------------------------------------------------------------------------- */
 
-static void add(struct kept_amount *amount, const struct attempt_walk *walk, int64_t ns)
+static void kept_parts_add(struct kept_amount *amount, const struct attempt_walk *walk, int64_t ns)
 {
     amount->ns += ns;
     amount->device_seconds += (double)ns / 1e9 * (double)walk->accounts->devices;
@@ -310,7 +307,7 @@ static int64_t divide(struct kept_parts *kept, const struct attempt_walk *walk,
         return total_ns;
     apportion_by_weight(shares, weights, walk->traced->part_count, total_ns);
     for (size_t part = 0; part < walk->traced->part_count; part++)
-        add(&kept->parts[part], walk, shares[part]);
+        kept_parts_add(&kept->parts[part], walk, shares[part]);
     return 0;
 }
 
@@ -344,8 +341,8 @@ static void count_step(struct kept_parts *kept, const struct window_sum *sum,
 }
 
 /* All kept steps of an attempt, by `sum`, which has windows. */
-static void book_attempt(struct kept_parts *kept, const struct attempt_walk *walk,
-                         const struct window_sum *sum)
+static void kept_parts_book_attempt(struct kept_parts *kept, const struct attempt_walk *walk,
+                                    const struct window_sum *sum)
 {
     int64_t rest_ns = -walk->dilation_ns, whole_ns = 0, data_ns = 0, slow_ns = 0, steps = 0;
 
@@ -368,15 +365,16 @@ static void book_attempt(struct kept_parts *kept, const struct attempt_walk *wal
         whole_ns += rest_ns;
         rest_ns = 0;
     }
-    add(&kept->dilation, walk, walk->dilation_ns);
-    add(&kept->slow, walk, slow_ns);
-    add(&kept->parts[walk->traced->data_part], walk, data_ns);
-    add(&kept->not_known, walk,
-        walk->accounts->ns[JOB_KEPT] - walk->dilation_ns - slow_ns - data_ns - rest_ns - whole_ns +
-            divide(kept, walk, sum, rest_ns, false) + divide(kept, walk, sum, whole_ns, true));
+    kept_parts_add(&kept->dilation, walk, walk->dilation_ns);
+    kept_parts_add(&kept->slow, walk, slow_ns);
+    kept_parts_add(&kept->parts[walk->traced->data_part], walk, data_ns);
+    kept_parts_add(&kept->not_known, walk,
+                   walk->accounts->ns[JOB_KEPT] - walk->dilation_ns - slow_ns - data_ns - rest_ns -
+                       whole_ns + divide(kept, walk, sum, rest_ns, false) +
+                       divide(kept, walk, sum, whole_ns, true));
     for (size_t fixed = 0; fixed < walk->traced->fixed_count; fixed++)
-        add(&kept->fixed[fixed], walk,
-            llround((double)sum->fixed_ns[fixed] / (double)sum->count * (double)steps));
+        kept_parts_add(&kept->fixed[fixed], walk,
+                       llround((double)sum->fixed_ns[fixed] / (double)sum->count * (double)steps));
 }
 
 /* The windows of all attempts of as many devices, for one that has none. */
@@ -390,8 +388,8 @@ static struct window_sum sum_of_others(const struct all_walks *all, const struct
         if (other->sum.count == 0 || other->accounts->devices != walk->accounts->devices)
             continue;
         sum.count += other->sum.count;
-        sum.hidden_ns = larger(sum.hidden_ns, other->sum.hidden_ns);
-        sum.plain_ns = larger(sum.plain_ns, other->sum.plain_ns);
+        sum.hidden_ns = kept_parts_larger(sum.hidden_ns, other->sum.hidden_ns);
+        sum.plain_ns = kept_parts_larger(sum.plain_ns, other->sum.plain_ns);
         for (size_t part = 0; part < walk->traced->part_count; part++)
             sum.part_ns[part] += other->sum.part_ns[part];
         for (size_t fixed = 0; fixed < walk->traced->fixed_count; fixed++)
@@ -412,14 +410,14 @@ static void book_borrowed(struct kept_parts *kept, const struct all_walks *all,
         is_recorded(walk->attempt) ? sum_of_others(all, walk) : (struct window_sum){0};
 
     if (sum.count == 0) {
-        add(&kept->not_known, walk, walk->accounts->ns[JOB_KEPT]);
+        kept_parts_add(&kept->not_known, walk, walk->accounts->ns[JOB_KEPT]);
         return;
     }
     split_steps(walk, sum.hidden_ns);
     find_medians(walk);
     (void)measure_dilation(walk, kept);
     kept->borrowed_attempts++;
-    book_attempt(kept, walk, &sum);
+    kept_parts_book_attempt(kept, walk, &sum);
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
@@ -462,7 +460,7 @@ void kept_parts_fill(struct kept_parts *kept, const struct job *job,
         sum_windows(walk);
         kept->window_count += walk->sum.count;
         kept->steps += count_kept(walk);
-        add(&kept->kept, walk, walk->accounts->ns[JOB_KEPT]);
+        kept_parts_add(&kept->kept, walk, walk->accounts->ns[JOB_KEPT]);
         if (walk->sum.count == 0)
             continue;
         measure_hidden_wait(walk);
@@ -472,7 +470,7 @@ void kept_parts_fill(struct kept_parts *kept, const struct job *job,
     }
     for (size_t i = 0; i < all.count; i++) {
         if (all.walks[i].sum.count > 0)
-            book_attempt(kept, &all.walks[i], &all.walks[i].sum);
+            kept_parts_book_attempt(kept, &all.walks[i], &all.walks[i].sum);
         else
             book_borrowed(kept, &all, &all.walks[i]);
     }

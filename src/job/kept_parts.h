@@ -5,8 +5,8 @@
 #ifndef FLOPLEDGER_JOB_KEPT_PARTS_H
 #define FLOPLEDGER_JOB_KEPT_PARTS_H
 
-#include "job/job.h"
 #include "job/job_accounts.h"
+#include "trace/job/job.h"
 
 #include <stddef.h>
 #include <stdint.h>

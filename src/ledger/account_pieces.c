@@ -2,7 +2,7 @@
  * into each idle gap. */
 #include "ledger/account_pieces.h"
 
-#include "base/invariant.h"
+#include "base/core/array.h"
 #include "ledger/host_activity.h"
 #include "ledger/idle_gap.h"
 
@@ -17,7 +17,8 @@ struct walk {
     size_t cursor; /* in ledger->timeline */
 };
 
-static void add_piece(struct walk *walk, enum account account, int64_t start_ns, int64_t end_ns)
+static void account_pieces_add_piece(struct walk *walk, enum account account, int64_t start_ns,
+                                     int64_t end_ns)
 {
     struct account_pieces *pieces = walk->pieces;
     struct account_piece *last;
@@ -29,18 +30,14 @@ static void add_piece(struct walk *walk, enum account account, int64_t start_ns,
         last->end_ns = end_ns;
         return;
     }
-    if (!pieces->pieces || pieces->count == pieces->capacity) {
-        pieces->capacity = pieces->capacity ? 2 * pieces->capacity : 1024;
-        pieces->pieces =
-            require_memory(realloc(pieces->pieces, pieces->capacity * sizeof *pieces->pieces));
-    }
-    pieces->pieces[pieces->count++] = (struct account_piece){
-        .start_ns = start_ns, .end_ns = end_ns, .step = walk->step, .account = account};
+    ARRAY_ADD(pieces->pieces, pieces->count,
+              (struct account_piece){
+                  .start_ns = start_ns, .end_ns = end_ns, .step = walk->step, .account = account});
 }
 
 static void add_host_piece(void *context, enum host_class class, int64_t start_ns, int64_t end_ns)
 {
-    add_piece(context, account_of_host_class(class), start_ns, end_ns);
+    account_pieces_add_piece(context, account_of_host_class(class), start_ns, end_ns);
 }
 
 /* What the host did explains a gap up to the call that launches the next work; the rest is the
@@ -54,16 +51,16 @@ static void add_gap(struct walk *walk, int64_t start_ns, int64_t end_ns)
 
     book_idle_gap(&booked, &gap, &walk->work, &walk->activity);
     if (booked.account_ns[gap.main_account] == end_ns - start_ns) {
-        add_piece(walk, gap.main_account, start_ns, end_ns);
+        account_pieces_add_piece(walk, gap.main_account, start_ns, end_ns);
         return;
     }
     launch_ns = end_ns - booked.account_ns[ACCOUNT_IDLE_LAUNCH];
     host_activity_walk(&walk->activity, gap.thread, booked.window.track,
                        (int64_t[2]){start_ns, launch_ns}, &visitor);
-    add_piece(walk, ACCOUNT_IDLE_LAUNCH, launch_ns, end_ns);
+    account_pieces_add_piece(walk, ACCOUNT_IDLE_LAUNCH, launch_ns, end_ns);
 }
 
-static void walk_step(struct walk *walk)
+static void account_pieces_walk_step(struct walk *walk)
 {
     const struct class_timeline *timeline = &walk->ledger->timeline;
     const struct step_window *window = &walk->ledger->steps[walk->step].window;
@@ -78,8 +75,8 @@ static void walk_step(struct walk *walk)
         if (until_ns > window->end_ns)
             until_ns = window->end_ns;
         if (mask)
-            add_piece(walk, ledger_account_of_class((unsigned)__builtin_ctz(mask)), time_ns,
-                      until_ns);
+            account_pieces_add_piece(walk, ledger_account_of_class((unsigned)__builtin_ctz(mask)),
+                                     time_ns, until_ns);
         else
             add_gap(walk, time_ns, until_ns);
         time_ns = until_ns;
@@ -107,7 +104,7 @@ void find_account_pieces(struct account_pieces *pieces, const struct trace *trac
     device_work_init(&walk.work, trace, ledger->device);
     choose_cpu_thread(&walk, trace);
     for (walk.step = 0; walk.step < ledger->step_count; walk.step++)
-        walk_step(&walk);
+        account_pieces_walk_step(&walk);
     host_activity_clear(&walk.activity);
     device_work_clear(&walk.work);
 }

@@ -20,7 +20,6 @@ struct account_piece {
 struct account_pieces {
     struct account_piece *pieces; /* [count], by time; neighbours differ in step or account */
     size_t count;
-    size_t capacity;
 };
 
 /* Books the steps of `ledger` once more: the pieces of each step cover it without a gap, and those

@@ -1,8 +1,18 @@
-/* What runs when: built in one pass over events sorted by start, without sorting their ends. */
+/* What runs when: built in one pass over events sorted by start, without sorting their ends.
+ *
+ * Of each class only the latest end of what is open is kept: the class is open until then, however
+ * many events overlap. Before an event that starts at t is added, classes that end by t are closed
+ * in the order of their ends, each with a change of the mask. There are 32 classes at most, so
+ * closing takes a walk over the open bits, and no heap.
+ *
+ * What holds: changes are sorted by time, no two of one time, no two next to each other with the
+ * same mask. O(events + changes * classes that are open); finding a moment O(log changes), or near
+ * the hint O(log of the distance). */
 #include "ledger/class_timeline.h"
 
-#include "base/invariant.h"
-#include "base/large_array.h"
+#include "base/core/array.h"
+#include "base/core/large_array.h"
+#include "base/core/search.h"
 
 #include <stdlib.h>
 
@@ -20,13 +30,8 @@ static void append_change(struct class_timeline *timeline, int64_t start_ns, uin
         if (last->mask == mask)
             return;
     }
-    if (timeline->count == timeline->capacity) {
-        timeline->changes = large_array_grown(timeline->changes,
-                                              (timeline->count + 1) * sizeof(*timeline->changes));
-        timeline->capacity = large_array_bytes(timeline->changes) / sizeof(*timeline->changes);
-    }
-    timeline->changes[timeline->count++] =
-        (struct timeline_change){.start_ns = start_ns, .mask = mask};
+    LARGE_ARRAY_ADD(timeline->changes, timeline->count,
+                    (struct timeline_change){.start_ns = start_ns, .mask = mask});
 }
 
 /* Closes the classes whose last event ends at or before `time_ns`, in the order of their ends. */
@@ -98,15 +103,7 @@ size_t class_timeline_at(const struct class_timeline *timeline, int64_t time_ns,
         }
         high = low + step < timeline->count ? low + step : timeline->count;
     }
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (changes[middle].start_ns <= time_ns)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return LOWER_BOUND(i, low + 1, high, changes[i].start_ns <= time_ns) - 1;
 }
 
 uint32_t class_timeline_mask(const struct class_timeline *timeline, int64_t time_ns, size_t hint)

@@ -18,7 +18,6 @@ struct class_timeline {
     struct timeline_change *changes; /* sorted by start; neighbours have different masks; the last
                                         has mask 0 */
     size_t count;
-    size_t capacity;
     /* while it is built */
     uint32_t open_mask;
     int64_t open_until_ns[TIMELINE_CLASSES_MAX];

@@ -1,7 +1,7 @@
 /* What a communication kernel does, from all that a trace may tell of it. */
 #include "ledger/collective_call.h"
 
-#include "base/prefix.h"
+#include "base/text/prefix.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -166,7 +166,7 @@ static const char *read_number(struct shape_reader *reader, const char *text)
     return text;
 }
 
-static void close_bracket(struct shape_reader *reader)
+static void collective_call_close_bracket(struct shape_reader *reader)
 {
     if (reader->product >= 0 &&
         __builtin_add_overflow(reader->entry, reader->product, &reader->entry))
@@ -190,7 +190,7 @@ int64_t largest_tensor(const char *shapes, uint32_t *index)
             reader.depth++;
             reader.product = -1;
         } else if (*shapes == ']') {
-            close_bracket(&reader);
+            collective_call_close_bracket(&reader);
             if (reader.depth == 1 && reader.entry > largest) {
                 largest = reader.entry;
                 *index = entry;
@@ -239,8 +239,8 @@ static void take_metadata(struct collective_call *call, const struct trace *trac
 
 /* The operator or range tells the kind, and its inputs the size. The range nccl:* has the input
  * alone: for an all-gather that is a part of the message only. */
-static void take_operator(struct collective_call *call, const struct trace *trace,
-                          const struct event *event)
+static void collective_call_take_operator(struct collective_call *call, const struct trace *trace,
+                                          const struct event *event)
 {
     const struct event_detail *detail = &trace->details[event->detail];
     enum collective_kind kind = collective_kind_of_name(trace_text(trace, event->name));
@@ -290,7 +290,8 @@ static int count_launches(const struct trace *trace, uint32_t range)
 
 /* What a range of NCCL says of the call it is around. Several kernels that share the message of
  * several calls: none knows its part. */
-static void take_range(struct collective_call *call, const struct trace *trace, uint32_t range)
+static void collective_call_take_range(struct collective_call *call, const struct trace *trace,
+                                       uint32_t range)
 {
     const struct event_detail *detail = &trace->details[trace->host[range].detail];
 
@@ -325,7 +326,7 @@ static void ask_launching_thread(struct collective_call *call, const struct trac
         if (event_end_ns(event) < event_end_ns(call_event) || !is_about_collectives(event, name))
             continue;
         if (trace->details[event->detail].collective_calls > 0) {
-            take_range(call, trace, i);
+            collective_call_take_range(call, trace, i);
             continue;
         }
         if (call->detail) {
@@ -336,7 +337,7 @@ static void ask_launching_thread(struct collective_call *call, const struct trac
             take_metadata(call, trace, event->detail);
             return;
         }
-        take_operator(call, trace, event);
+        collective_call_take_operator(call, trace, event);
         if (is_collective_operator(name))
             return;
     }

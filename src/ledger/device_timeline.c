@@ -1,8 +1,8 @@
 /* What a device runs when: its kernels, or on a CPU its operators, as one timeline of classes. */
 #include "ledger/device_timeline.h"
 
-#include "base/invariant.h"
-#include "base/prefix.h"
+#include "base/core/array.h"
+#include "base/text/prefix.h"
 #include "ledger/kernel_class.h"
 #include "ledger/step_ledger.h"
 #include "trace/optimizer_time.h"
@@ -61,19 +61,13 @@ struct stretch {
 struct stretches {
     struct stretch *items;
     size_t count;
-    size_t capacity;
 };
 
-static void add_stretch(struct stretches *stretches, struct stretch stretch)
+static void device_timeline_add_stretch(struct stretches *stretches, struct stretch stretch)
 {
     if (stretch.start_ns >= stretch.end_ns || stretch.class == DATA_LOADING)
         return;
-    if (stretches->count == stretches->capacity) {
-        stretches->capacity = stretches->capacity ? stretches->capacity * 2 : 1024;
-        stretches->items = require_memory(
-            realloc(stretches->items, stretches->capacity * sizeof(*stretches->items)));
-    }
-    stretches->items[stretches->count++] = stretch;
+    ARRAY_ADD(stretches->items, stretches->count, stretch);
 }
 
 enum { OPEN_OPERATORS_MAX = 512 };
@@ -93,7 +87,8 @@ static void advance(struct open_operators *open, int64_t time_ns, struct stretch
         unsigned top = open->depth - 1;
         int64_t until_ns = open->end_ns[top] < time_ns ? open->end_ns[top] : time_ns;
 
-        add_stretch(stretches, (struct stretch){open->reached_ns, until_ns, open->class[top]});
+        device_timeline_add_stretch(stretches,
+                                    (struct stretch){open->reached_ns, until_ns, open->class[top]});
         if (until_ns > open->reached_ns)
             open->reached_ns = until_ns;
         if (open->end_ns[top] > time_ns)

@@ -1,8 +1,8 @@
 /* Time in which certain classes of work do not run: sums along the timeline. */
 #include "ledger/free_time.h"
 
-#include "base/invariant.h"
-#include "base/large_array.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
 
 #include <stdlib.h>
 

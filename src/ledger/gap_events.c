@@ -2,7 +2,7 @@
  * was innermost for the longest part of it. */
 #include "ledger/gap_events.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 #include "ledger/idle_gap.h"
 
 #include <stdbool.h>
@@ -50,7 +50,7 @@ static int64_t host_part_end_ns(const struct trace *trace, const struct idle_gap
     return gap->end_ns;
 }
 
-static int compare_gaps(const void *left, const void *right)
+static int gap_events_compare_gaps(const void *left, const void *right)
 {
     const struct watched_gap *a = left;
     const struct watched_gap *b = right;
@@ -121,7 +121,7 @@ void find_gap_events(struct host_activity *activity, struct idle_gap *gaps, uint
                 .reached_ns = gaps[i].start_ns,
             };
     }
-    qsort(watched, kept, sizeof(*watched), compare_gaps);
+    qsort(watched, kept, sizeof(*watched), gap_events_compare_gaps);
     for (size_t from = 0, to; from < kept; from = to) {
         for (to = from + 1; to < kept && watched[to].gap->thread == watched[from].gap->thread;)
             to++;

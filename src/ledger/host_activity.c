@@ -1,8 +1,8 @@
 /* What each host thread was doing when, told by the names of its calls and ranges. */
 #include "ledger/host_activity.h"
 
-#include "base/invariant.h"
-#include "base/prefix.h"
+#include "base/core/invariant.h"
+#include "base/text/prefix.h"
 #include "ledger/kernel_class.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { NOT_LOOKED_UP = UINT8_MAX };
 
-static bool is_one_of(const char *name, const char *const *names)
+static bool host_activity_is_one_of(const char *name, const char *const *names)
 {
     for (; *names; names++) {
         if (strcmp(name, *names) == 0)
@@ -59,7 +59,7 @@ static bool is_waiting_copy(const char *name)
 
 static enum host_class runtime_call_class(const char *name)
 {
-    if (is_one_of(name, sync_calls) || is_waiting_copy(name))
+    if (host_activity_is_one_of(name, sync_calls) || is_waiting_copy(name))
         return HOST_SYNC;
     if (starts_with_one_of(name, allocator_calls))
         return HOST_ALLOCATOR;
@@ -271,7 +271,8 @@ void host_activity_walk(struct host_activity *activity, uint32_t thread, uint32_
         visitor->visit(visitor->context, open, since_ns, range_ns[1]);
 }
 
-static void add_to_class(void *context, enum host_class class, int64_t start_ns, int64_t end_ns)
+static void host_activity_add_to_class(void *context, enum host_class class, int64_t start_ns,
+                                       int64_t end_ns)
 {
     int64_t *class_ns = context;
 
@@ -281,7 +282,7 @@ static void add_to_class(void *context, enum host_class class, int64_t start_ns,
 void host_activity_split(struct host_activity *activity, uint32_t thread, uint32_t step_thread,
                          const int64_t range_ns[2], int64_t *class_ns)
 {
-    struct host_piece_visitor adder = {.visit = add_to_class, .context = class_ns};
+    struct host_piece_visitor adder = {.visit = host_activity_add_to_class, .context = class_ns};
 
     host_activity_walk(activity, thread, step_thread, range_ns, &adder);
 }

@@ -1,10 +1,21 @@
 /* Why a device was idle: the next piece of work is found, then the call that launched it, then what
- * its thread did. */
+ * its thread did.
+ *
+ * A gap ends when the next work begins, so whatever held that work up is the gap's cause. Where its
+ * launch came before the gap began, the work was there already and waited on the device (in a
+ * graph, behind the hand-over of a queue, or for longer). Else the host was late: from the launch
+ * on the gap is the launch's own latency, and before it what the launching thread did, cut at each
+ * moment at which that changes, the most specific activity that is open counting
+ * (docs/metrics/idle.md has the order). Without a launch, the step's thread is asked.
+ *
+ * What holds: the parts of a gap sum to the gap; one gap's cause does not hang on another's. O(log
+ * n) for the next work, and O(changes of the thread in the gap). */
 #include "ledger/idle_gap.h"
 
-#include "base/invariant.h"
-#include "base/large_array.h"
-#include "base/prefix.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "base/core/search.h"
+#include "base/text/prefix.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -111,22 +122,11 @@ void device_work_clear(struct device_work *work)
  * does. */
 static uint32_t first_from(const struct device_work *work, int64_t time_ns)
 {
-    uint32_t low = 0;
-    uint32_t high = work->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (work->trace->device[work->events[middle]].start_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return LOWER_BOUND(i, 0, work->count, work->trace->device[work->events[i]].start_ns < time_ns);
 }
 
-static void book(struct step_ledger *step, struct idle_gap *gap, enum account account,
-                 int64_t *most_ns, int64_t ns)
+static void idle_gap_book(struct step_ledger *step, struct idle_gap *gap, enum account account,
+                          int64_t *most_ns, int64_t ns)
 {
     step->account_ns[account] += ns;
     if (ns > *most_ns) {
@@ -153,7 +153,7 @@ static void book_host_part(struct step_ledger *step, struct idle_gap *gap,
 
     host_activity_split(activity, gap->thread, step->window.track, range_ns, class_ns);
     for (unsigned class = 0; class < HOST_CLASS_COUNT; class ++)
-        book(step, gap, accounts_of_host_classes[class], &most_ns, class_ns[class]);
+        idle_gap_book(step, gap, accounts_of_host_classes[class], &most_ns, class_ns[class]);
 }
 
 static bool is_in_sync(struct host_activity *activity, uint32_t thread, int64_t time_ns)

@@ -1,9 +1,9 @@
 /* What kind of work a kernel or an operator does, by tables of names. */
 #include "ledger/kernel_class.h"
 
-#include "base/invariant.h"
-#include "base/large_array.h"
-#include "base/prefix.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "base/text/prefix.h"
 #include "trace/optimizer_time.h"
 
 #include <stdlib.h>
@@ -18,12 +18,12 @@ struct class_description {
 };
 
 static const struct class_description class_descriptions[KERNEL_CLASS_COUNT] = {
-    [KERNEL_MATMUL] = {"matmul", "matrix products"},
+    [KERNEL_MATMUL] = {"matmul", "matmuls"},
     [KERNEL_CONVOLUTION] = {"convolution", "convolutions"},
     [KERNEL_ATTENTION] = {"attention", "attention"},
     [KERNEL_RECURRENT] = {"recurrent", "recurrent cells"},
     [KERNEL_OPTIMIZER] = {"optimizer", "optimizer"},
-    [KERNEL_NORMALIZATION] = {"normalization", "normalisation"},
+    [KERNEL_NORMALIZATION] = {"normalization", "normalization"},
     [KERNEL_SOFTMAX] = {"softmax", "softmax and losses"},
     [KERNEL_EMBEDDING] = {"embedding", "embedding"},
     [KERNEL_REDUCTION] = {"reduction", "reductions"},

@@ -1,7 +1,8 @@
 /* By whose clock the steps are booked. */
 #include "ledger/step_clock.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
+#include "base/core/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,17 +34,8 @@ static bool fits(int64_t inside_ns, int64_t launched_ns)
 /* Index of the last mark that starts at or before `time_ns`; 0 where none does. */
 static uint32_t mark_before(const struct step_windows *windows, int64_t time_ns)
 {
-    uint32_t low = 0;
-    uint32_t high = windows->count;
+    uint32_t low = LOWER_BOUND(i, 0, windows->count, windows->windows[i].mark_start_ns <= time_ns);
 
-    while (low < high) { /* the first mark that starts behind `time_ns` */
-        uint32_t middle = low + (high - low) / 2;
-
-        if (windows->windows[middle].mark_start_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low > 0 ? low - 1 : 0;
 }
 

@@ -1,38 +1,34 @@
 /* Which step holds a moment, and which device events start inside one. */
 #include "ledger/step_finder.h"
 
-static int64_t start_of(const struct step_ledger *step, bool is_host)
+#include "base/core/search.h"
+
+static int64_t step_finder_start_of(const struct step_ledger *step, bool is_host)
 {
     return is_host ? step->window.mark_start_ns : step->window.start_ns;
 }
 
-static bool holds(const struct step_ledger *step, int64_t time_ns, bool is_host)
+static bool step_finder_holds(const struct step_ledger *step, int64_t time_ns, bool is_host)
 {
-    return time_ns >= start_of(step, is_host) &&
+    return time_ns >= step_finder_start_of(step, is_host) &&
            time_ns < (is_host ? step->window.mark_end_ns : step->window.end_ns);
 }
 
 /* `is_host`: by the marks, not by the windows; both are in the same order. */
-static uint32_t find_step(struct step_finder *finder, int64_t time_ns, bool is_host)
+static uint32_t step_finder_find_step(struct step_finder *finder, int64_t time_ns, bool is_host)
 {
     const struct ledger *ledger = finder->ledger;
-    uint32_t low = 0, high = ledger->step_count;
+    uint32_t low;
 
     if (ledger->step_count == 0)
         return NO_STEP;
     if (ledger->source == WINDOW_WHOLE)
         return 0;
-    if (holds(&ledger->steps[finder->last], time_ns, is_host))
+    if (step_finder_holds(&ledger->steps[finder->last], time_ns, is_host))
         return finder->last;
-    while (low < high) { /* the first step that starts after `time_ns` */
-        uint32_t middle = low + (high - low) / 2;
-
-        if (start_of(&ledger->steps[middle], is_host) <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || !holds(&ledger->steps[low - 1], time_ns, is_host))
+    low = LOWER_BOUND(i, 0, ledger->step_count,
+                      step_finder_start_of(&ledger->steps[i], is_host) <= time_ns);
+    if (low == 0 || !step_finder_holds(&ledger->steps[low - 1], time_ns, is_host))
         return NO_STEP;
     finder->last = low - 1;
     return low - 1;
@@ -40,28 +36,17 @@ static uint32_t find_step(struct step_finder *finder, int64_t time_ns, bool is_h
 
 uint32_t step_finder_at(struct step_finder *finder, int64_t time_ns)
 {
-    return find_step(finder, time_ns, false);
+    return step_finder_find_step(finder, time_ns, false);
 }
 
 uint32_t step_finder_of_host(struct step_finder *finder, int64_t time_ns)
 {
-    return find_step(finder, time_ns, true);
+    return step_finder_find_step(finder, time_ns, true);
 }
 
 uint32_t first_step_after(const struct ledger *ledger, int64_t time_ns)
 {
-    uint32_t low = 0;
-    uint32_t high = ledger->step_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (ledger->steps[middle].window.end_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return LOWER_BOUND(i, 0, ledger->step_count, ledger->steps[i].window.end_ns <= time_ns);
 }
 
 bool is_chosen_device_event(struct step_finder *finder, const struct trace *trace, uint32_t index)

@@ -1,8 +1,17 @@
-/* The ledger: each nanosecond of each step booked to one account. */
+/* The ledger: each nanosecond of each step booked to one account.
+ *
+ * The device's timeline says which classes of work run from one change to the next. Over each such
+ * stretch of a step, work goes to the first class that is open, by a fixed order (compute before
+ * communication before copies), so that what runs side by side is counted once; a stretch in which
+ * nothing runs is a gap and goes to its causes (ledger/idle_gap).
+ *
+ * What holds, and is checked in every build: no account of a step is negative, and the accounts of
+ * a step sum to its duration, to the nanosecond. O(changes + gaps log n): the cursor into the
+ * timeline only moves forward. */
 #include "ledger/step_ledger.h"
 
-#include "base/invariant.h"
-#include "base/large_array.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
 #include "ledger/device_timeline.h"
 #include "ledger/gap_events.h"
 #include "ledger/host_activity.h"
@@ -173,7 +182,7 @@ static void book_between(struct booking *booking)
     }
 }
 
-static int compare_gaps(const void *left, const void *right)
+static int step_ledger_compare_gaps(const void *left, const void *right)
 {
     return is_worse(left, right) ? -1 : is_worse(right, left) ? 1 : 0;
 }
@@ -182,7 +191,8 @@ static void finish_worst_gaps(struct booking *booking)
 {
     struct ledger *ledger = booking->ledger;
 
-    qsort(ledger->worst_gaps, ledger->worst_gap_count, sizeof(ledger->worst_gaps[0]), compare_gaps);
+    qsort(ledger->worst_gaps, ledger->worst_gap_count, sizeof(ledger->worst_gaps[0]),
+          step_ledger_compare_gaps);
     find_gap_events(&booking->activity, ledger->worst_gaps, ledger->worst_gap_count);
 }
 
@@ -201,8 +211,8 @@ static int32_t choose_device(const struct trace *trace, int32_t wanted)
     return best ? best->number : -1;
 }
 
-static void choose_steps(struct ledger *ledger, const struct step_windows *windows,
-                         const struct ledger_options *options)
+static void step_ledger_choose_steps(struct ledger *ledger, const struct step_windows *windows,
+                                     const struct ledger_options *options)
 {
     ledger->steps = require_memory(calloc((size_t)windows->count + 1, sizeof(*ledger->steps)));
     for (uint32_t i = 0; i < windows->count; i++) {
@@ -236,8 +246,8 @@ static void leave_out_steps(struct host_activity *activity, const struct step_wi
         host_activity_leave_out(activity, windows->windows[i].name);
 }
 
-void book_ledger(struct ledger *ledger, const struct trace *trace,
-                 const struct ledger_options *options)
+void attribute_steps(struct ledger *ledger, const struct trace *trace,
+                     const struct ledger_options *options)
 {
     struct booking booking = {.trace = trace, .ledger = ledger};
     struct step_windows windows = {0};
@@ -250,7 +260,7 @@ void book_ledger(struct ledger *ledger, const struct trace *trace,
     else
         find_step_windows(&windows, trace, options->choice, ledger->device);
     ledger->clocks = choose_step_clock(&windows, trace, ledger->device, options->clock);
-    choose_steps(ledger, &windows, options);
+    step_ledger_choose_steps(ledger, &windows, options);
     host_activity_init(&booking.activity, trace);
     if (windows.source == WINDOW_RANGES)
         leave_out_steps(&booking.activity, &windows);

@@ -88,8 +88,8 @@ struct ledger_options {
 
 /* Books `trace`. `ledger` must be zeroed. Never fails; step_count is 0 for a trace without timed
  * events. */
-void book_ledger(struct ledger *ledger, const struct trace *trace,
-                 const struct ledger_options *options);
+void attribute_steps(struct ledger *ledger, const struct trace *trace,
+                     const struct ledger_options *options);
 void ledger_clear(struct ledger *ledger);
 
 #endif

@@ -2,11 +2,11 @@
  * absolute deviation). */
 #include "ledger/step_outliers.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 
-static int ascending(const void *left, const void *right)
+static int step_outliers_ascending(const void *left, const void *right)
 {
     const int64_t *a = left, *b = right;
 
@@ -17,7 +17,7 @@ int64_t median_of(int64_t *values, size_t count)
 {
     if (count == 0)
         return 0;
-    qsort(values, count, sizeof *values, ascending);
+    qsort(values, count, sizeof *values, step_outliers_ascending);
     if (count % 2)
         return values[count / 2];
     return values[count / 2 - 1] + (values[count / 2] - values[count / 2 - 1]) / 2;
@@ -29,8 +29,8 @@ static int64_t duration_of(const struct step_ledger *step)
 }
 
 /* The account that goes furthest in the direction of the step's own deviation. */
-static void explain(struct step_deviation *deviation, const struct step_ledger *step,
-                    const int64_t *account_medians)
+static void step_outliers_explain(struct step_deviation *deviation, const struct step_ledger *step,
+                                  const int64_t *account_medians)
 {
     int64_t sign = deviation->deviation_ns < 0 ? -1 : 1;
     int64_t best = INT64_MIN;
@@ -85,7 +85,7 @@ struct step_spread measure_step_spread(const struct ledger *ledger)
     find_account_medians(account_medians, ledger, scratch);
     for (uint32_t i = 0; i < count; i++) {
         spread.steps[i].deviation_ns = duration_of(&ledger->steps[i]) - spread.median_ns;
-        explain(&spread.steps[i], &ledger->steps[i], account_medians);
+        step_outliers_explain(&spread.steps[i], &ledger->steps[i], account_medians);
     }
     limit_ns = usual_deviation_ns(&spread, count, scratch);
     for (uint32_t i = 0; i < count && count >= 3; i++) {

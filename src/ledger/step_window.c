@@ -1,19 +1,18 @@
 /* Where the steps of a trace begin and end. */
 #include "ledger/step_window.h"
 
-#include "base/growth.h"
-#include "base/invariant.h"
-#include "base/prefix.h"
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/text/prefix.h"
 #include "ledger/step_names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void add_window(struct step_windows *result, struct step_window window)
+static void step_window_add_window(struct step_windows *result, struct step_window window)
 {
     window.lead_ns = -1;
-    result->windows = room_for_one(result->windows, result->count, sizeof *result->windows);
-    result->windows[result->count++] = window;
+    ARRAY_ADD(result->windows, result->count, window);
 }
 
 static int compare_windows(const void *left, const void *right)
@@ -60,13 +59,27 @@ static bool is_second_mark(const struct step_window *window, const struct step_w
     return end_ns - window->start_ns > (window->end_ns - window->start_ns) / 2;
 }
 
+/* The track of most windows; of several such the one of the first window. */
+static uint32_t track_of_most(const struct step_windows *windows, uint32_t track_count)
+{
+    uint32_t *counts = require_memory(calloc(track_count + (size_t)1, sizeof *counts));
+    uint32_t best = 0;
+
+    for (uint32_t i = 0; i < windows->count; i++)
+        counts[windows->windows[i].track]++;
+    for (uint32_t i = 1; i < windows->count; i++)
+        if (counts[windows->windows[i].track] > counts[windows->windows[best].track])
+            best = i;
+    free(counts);
+    return windows->windows[best].track;
+}
+
 /* Steps marked by two threads at once are the same steps: those of the thread with the most marks
  * are kept, because no second may be booked twice. Of marks of one step by one thread the first is
  * kept. */
-static void keep_one_thread(struct step_windows *result)
+static void keep_one_thread(struct step_windows *result, uint32_t track_count)
 {
-    uint32_t best_track = NO_EVENT;
-    uint32_t best_count = 0;
+    uint32_t best_track;
     uint32_t kept = 0;
     bool overlap = false;
 
@@ -74,16 +87,7 @@ static void keep_one_thread(struct step_windows *result)
         overlap |= result->windows[i].start_ns < result->windows[i - 1].end_ns;
     if (!overlap)
         return;
-    for (uint32_t i = 0; i < result->count; i++) {
-        uint32_t count = 0;
-
-        for (uint32_t j = 0; j < result->count; j++)
-            count += result->windows[j].track == result->windows[i].track;
-        if (count > best_count) {
-            best_count = count;
-            best_track = result->windows[i].track;
-        }
-    }
+    best_track = track_of_most(result, track_count);
     for (uint32_t i = 0; i < result->count; i++) {
         struct step_window window = result->windows[i];
 
@@ -107,19 +111,19 @@ static void find_profiler_steps(struct step_windows *result, const struct trace 
 
         if (!is_step[event->name] || event->duration_ns <= 0)
             continue;
-        add_window(result, (struct step_window){
-                               .start_ns = event->start_ns,
-                               .end_ns = event_end_ns(event),
-                               .number = step_number(trace_text(trace, event->name)),
-                               .name = event->name,
-                               .track = event->track,
-                           });
+        step_window_add_window(result, (struct step_window){
+                                           .start_ns = event->start_ns,
+                                           .end_ns = event_end_ns(event),
+                                           .number = step_number(trace_text(trace, event->name)),
+                                           .name = event->name,
+                                           .track = event->track,
+                                       });
     }
     free(is_step);
     if (!result->count)
         return;
     qsort(result->windows, result->count, sizeof(*result->windows), compare_windows);
-    keep_one_thread(result);
+    keep_one_thread(result, trace->track_count);
     for (uint32_t i = 0; i < result->count; i++) {
         if (result->windows[i].number < 0)
             result->windows[i].number = i;
@@ -159,10 +163,10 @@ static void find_optimizer_steps(struct step_windows *result, const struct trace
         const struct event *event = &trace->host[i];
 
         if (event->kind == EVENT_ANNOTATION && event->name == name)
-            add_window(result, (struct step_window){.start_ns = event->start_ns,
-                                                    .end_ns = event->start_ns,
-                                                    .name = name,
-                                                    .track = event->track});
+            step_window_add_window(result, (struct step_window){.start_ns = event->start_ns,
+                                                                .end_ns = event->start_ns,
+                                                                .name = name,
+                                                                .track = event->track});
     }
     free(is_optimizer);
     if (!result->count)
@@ -203,18 +207,18 @@ static void take_ranges(struct step_windows *result, const struct trace *trace, 
         if (!is_step[event->name] || event->duration_ns <= 0 ||
             (event->kind != EVENT_ANNOTATION && event->kind != EVENT_OPERATOR))
             continue;
-        add_window(result, (struct step_window){
-                               .start_ns = event->start_ns,
-                               .end_ns = event_end_ns(event),
-                               .number = step_number_in(trace_text(trace, event->name)),
-                               .name = event->name,
-                               .track = event->track,
-                           });
+        step_window_add_window(result, (struct step_window){
+                                           .start_ns = event->start_ns,
+                                           .end_ns = event_end_ns(event),
+                                           .number = step_number_in(trace_text(trace, event->name)),
+                                           .name = event->name,
+                                           .track = event->track,
+                                       });
     }
     if (!result->count)
         return;
     qsort(result->windows, result->count, sizeof(*result->windows), compare_windows);
-    keep_one_thread(result);
+    keep_one_thread(result, trace->track_count);
     number_ranges(result);
     result->source = WINDOW_RANGES;
 }
@@ -296,7 +300,7 @@ static void find_whole(struct step_windows *result, const struct trace *trace, i
             window.end_ns = event_end_ns(&events[i]);
     }
     if (window.start_ns < window.end_ns)
-        add_window(result, window);
+        step_window_add_window(result, window);
     result->source = WINDOW_WHOLE;
 }
 

@@ -1,6 +1,6 @@
 /* What the disks of the machine read and write. */
-#include "base/attributes.h"
-#include "base/out_of_memory.h"
+#include "base/core/attributes.h"
+#include "base/text/owned_text.h"
 #include "live/kernel_file.h"
 #include "live/live_source.h"
 
@@ -29,8 +29,7 @@ static bool is_disk(const char *root, const char *name)
         if (strncmp(name, disguised[i], strlen(disguised[i])) == 0)
             return false;
     }
-    if (asprintf(&path, "%s/sys/block/%s", root, name) < 0)
-        end_out_of_memory();
+    path = text_format("%s/sys/block/%s", root, name);
     is_there = access(path, F_OK) == 0;
     free(path);
     return is_there;

@@ -1,5 +1,5 @@
 /* The processors of the machine: where their time goes, and how many want to run. */
-#include "base/attributes.h"
+#include "base/core/attributes.h"
 #include "live/kernel_file.h"
 #include "live/live_source.h"
 

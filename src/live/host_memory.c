@@ -1,5 +1,5 @@
 /* The memory of the machine. */
-#include "base/attributes.h"
+#include "base/core/attributes.h"
 #include "live/kernel_file.h"
 #include "live/live_source.h"
 

@@ -1,5 +1,5 @@
 /* The counters of InfiniBand (and RoCE) ports. */
-#include "base/out_of_memory.h"
+#include "base/text/owned_text.h"
 #include "live/kernel_file.h"
 #include "live/live_source.h"
 
@@ -28,11 +28,9 @@ static const char ports_folder[] = "/sys/class/infiniband";
 
 static int64_t counter(const char *root, const char *folder, const char *name)
 {
-    char *path;
     int64_t value;
+    char *path = text_format("%s/counters/%s", folder, name);
 
-    if (asprintf(&path, "%s/counters/%s", folder, name) < 0)
-        end_out_of_memory();
     value = kernel_number(root, path);
     free(path);
     return value;
@@ -47,10 +45,8 @@ static void sample_port(const char *root, const char *device, const char *port,
     struct live_label port_label = {"port", port};
     int64_t total = 0;
     int64_t words;
-    char *folder;
+    char *folder = text_format("%s/%s/ports/%s", ports_folder, device, port);
 
-    if (asprintf(&folder, "%s/%s/ports/%s", ports_folder, device, port) < 0)
-        end_out_of_memory();
     words = counter(root, folder, "port_rcv_data");
     if (words >= 0)
         live_add(samples, &received, (double)words * WORD_BYTES, device_label, port_label);
@@ -73,10 +69,8 @@ static void sample_device(const char *root, const char *device, struct live_samp
 {
     struct dirent *port;
     DIR *ports;
-    char *path;
+    char *path = text_format("%s%s/%s/ports", root, ports_folder, device);
 
-    if (asprintf(&path, "%s%s/%s/ports", root, ports_folder, device) < 0)
-        end_out_of_memory();
     ports = opendir(path);
     free(path);
     while (ports && (port = readdir(ports))) {
@@ -94,8 +88,7 @@ static void sample_infiniband(void *state, const char *root, struct live_samples
     char *path;
 
     (void)state;
-    if (asprintf(&path, "%s%s", root, ports_folder) < 0)
-        end_out_of_memory();
+    path = text_format("%s%s", root, ports_folder);
     devices = opendir(path);
     free(path);
     while (devices && (device = readdir(devices))) {

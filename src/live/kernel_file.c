@@ -1,9 +1,9 @@
 /* Files in which the kernel tells its counters. */
 #include "live/kernel_file.h"
 
-#include "base/attributes.h"
-#include "base/out_of_memory.h"
-#include "base/whole_file.h"
+#include "base/core/attributes.h"
+#include "base/io/whole_file.h"
+#include "base/text/owned_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,7 @@ bool kernel_file_read(struct kernel_file *file, const char *root, const char *pa
     char *whole;
 
     *file = (struct kernel_file){0};
-    if (asprintf(&whole, "%s%s", root, path) < 0)
-        end_out_of_memory();
+    whole = text_format("%s%s", root, path);
     file->text = read_whole_file(whole, &length, &is_missing, &ignored);
     if (file->text)
         file->text[length] = '\0'; /* there is room */

@@ -1,7 +1,7 @@
 /* What is measured of a running job and of its machine. */
 #include "live/live_sample.h"
 
-#include "base/out_of_memory.h"
+#include "base/core/array.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -19,16 +19,11 @@ static struct live_label copy_label(struct arena *arena, struct live_label label
 void live_add(struct live_samples *samples, const struct live_family *family, double value,
               struct live_label first, struct live_label second)
 {
-    if (samples->count == samples->capacity) {
-        samples->capacity = samples->capacity > 0 ? 2 * samples->capacity : 64;
-        samples->samples = realloc(samples->samples, samples->capacity * sizeof *samples->samples);
-        if (!samples->samples)
-            end_out_of_memory();
-    }
-    samples->samples[samples->count++] = (struct live_sample){
-        .family = family,
-        .labels = {copy_label(&samples->arena, first), copy_label(&samples->arena, second)},
-        .value = value};
+    ARRAY_ADD(samples->samples, samples->count,
+              (struct live_sample){.family = family,
+                                   .labels = {copy_label(&samples->arena, first),
+                                              copy_label(&samples->arena, second)},
+                                   .value = value});
 }
 
 void live_add_numbered(struct live_samples *samples, const struct live_family *family, double value,

@@ -3,8 +3,8 @@
 #ifndef FLOPLEDGER_LIVE_LIVE_SAMPLE_H
 #define FLOPLEDGER_LIVE_LIVE_SAMPLE_H
 
-#include "base/arena.h"
-#include "base/attributes.h"
+#include "base/core/arena.h"
+#include "base/core/attributes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,7 +37,6 @@ struct live_samples {
     struct arena arena; /* label values and notes */
     struct live_sample *samples;
     size_t count;
-    size_t capacity;
     int64_t taken_ns;                  /* monotonic */
     const char *notes[LIVE_NOTES_MAX]; /* what could not be measured, and why */
     size_t note_count;

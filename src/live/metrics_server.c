@@ -1,7 +1,7 @@
 /* Answers GET /metrics and GET /healthz on a port of this machine. */
 #include "live/metrics_server.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ const bool has_metrics_server = true;
 
 enum { FRESH_NS = 1000000000 };
 
-static int64_t monotonic_ns(void)
+static int64_t metrics_server_monotonic_ns(void)
 {
     struct timespec now;
 
@@ -41,7 +41,7 @@ static void make_text(struct metrics_server *server, const struct live_samples *
 /* Looks again where the last look is more than a second old. */
 static void refresh(struct metrics_server *server)
 {
-    int64_t now = monotonic_ns();
+    int64_t now = metrics_server_monotonic_ns();
     struct live_samples samples = {0};
 
     if (server->texts[0] && now - server->made_ns < FRESH_NS)
@@ -53,8 +53,8 @@ static void refresh(struct metrics_server *server)
     server->made_ns = now;
 }
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *text,
-                              size_t length, const char *type)
+static enum MHD_Result metrics_server_answer(struct MHD_Connection *connection, unsigned status,
+                                             const char *text, size_t length, const char *type)
 {
     struct MHD_Response *response =
         MHD_create_response_from_buffer(length, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
@@ -71,7 +71,8 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status,
                                    const char *text)
 {
-    return answer(connection, status, text, strlen(text), "text/plain; charset=utf-8");
+    return metrics_server_answer(connection, status, text, strlen(text),
+                                 "text/plain; charset=utf-8");
 }
 
 static enum MHD_Result answer_metrics(struct metrics_server *server,
@@ -84,8 +85,9 @@ static enum MHD_Result answer_metrics(struct metrics_server *server,
 
     pthread_mutex_lock(&server->lock);
     refresh(server);
-    result = answer(connection, MHD_HTTP_OK, server->texts[format], server->lengths[format],
-                    is_openmetrics ? openmetrics_content_type : prometheus_content_type);
+    result = metrics_server_answer(
+        connection, MHD_HTTP_OK, server->texts[format], server->lengths[format],
+        is_openmetrics ? openmetrics_content_type : prometheus_content_type);
     pthread_mutex_unlock(&server->lock);
     return result;
 }
@@ -132,7 +134,7 @@ static void note_connection(void *opaque, struct MHD_Connection *connection, voi
     client = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     if (socket && client)
         *context = held_connections_add(&server->held, socket->connect_fd, client->client_addr,
-                                        monotonic_ns());
+                                        metrics_server_monotonic_ns());
 }
 
 static void note_answer(void *opaque, struct MHD_Connection *connection, void **state,
@@ -144,7 +146,8 @@ static void note_answer(void *opaque, struct MHD_Connection *connection, void **
 
     (void)state;
     if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK && context && context->socket_context)
-        held_connections_answered(&server->held, context->socket_context, monotonic_ns());
+        held_connections_answered(&server->held, context->socket_context,
+                                  metrics_server_monotonic_ns());
 }
 
 /* IPv4 or IPv6, as digits. */
@@ -201,7 +204,7 @@ int metrics_server_port(const struct metrics_server *server)
 
 void metrics_server_end_late(struct metrics_server *server)
 {
-    held_connections_end_late(&server->held, monotonic_ns());
+    held_connections_end_late(&server->held, metrics_server_monotonic_ns());
 }
 
 void metrics_server_clear(struct metrics_server *server)

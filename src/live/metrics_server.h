@@ -2,8 +2,8 @@
 #ifndef FLOPLEDGER_LIVE_METRICS_SERVER_H
 #define FLOPLEDGER_LIVE_METRICS_SERVER_H
 
-#include "base/attributes.h"
-#include "base/error.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
 #include "live/held_connections.h"
 #include "live/metrics_text.h"
 

@@ -1,7 +1,7 @@
 /* Live numbers in the text formats of Prometheus. */
 #include "live/metrics_text.h"
 
-#include "base/metric_label.h"
+#include "base/text/metric_label.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@ const char openmetrics_content_type[] =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const char prometheus_content_type[] = "text/plain; version=0.0.4; charset=utf-8";
 
-static void write_value(FILE *output, double value)
+static void metrics_text_write_value(FILE *output, double value)
 {
     if (isnan(value))
         fputs("NaN", output);
@@ -20,7 +20,7 @@ static void write_value(FILE *output, double value)
         fprintf(output, "%.15g", value);
 }
 
-static void write_sample(FILE *output, const struct live_sample *sample)
+static void metrics_text_write_sample(FILE *output, const struct live_sample *sample)
 {
     fputs(sample->family->name, output);
     if (sample->family->kind == LIVE_COUNTER)
@@ -31,7 +31,7 @@ static void write_sample(FILE *output, const struct live_sample *sample)
         fputc('"', output);
     }
     fputs(sample->labels[0].name ? "} " : " ", output);
-    write_value(output, sample->value);
+    metrics_text_write_value(output, sample->value);
     fputc('\n', output);
 }
 
@@ -48,7 +48,7 @@ static void write_family(FILE *output, const struct live_samples *samples, size_
     fputc('\n', output);
     for (size_t i = first; i < samples->count; i++) {
         if (samples->samples[i].family == family)
-            write_sample(output, &samples->samples[i]);
+            metrics_text_write_sample(output, &samples->samples[i]);
     }
 }
 

@@ -1,5 +1,5 @@
 /* What the network interfaces of the machine receive and send. */
-#include "base/attributes.h"
+#include "base/core/attributes.h"
 #include "live/kernel_file.h"
 #include "live/live_source.h"
 

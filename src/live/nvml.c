@@ -1,6 +1,6 @@
 /* GPUs as NVIDIA's management library (NVML) tells of them; what its GPM part counts of
  * multiprocessors, Tensor Cores and memory, on devices that have it (Hopper and later). */
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 #include "live/live_source.h"
 #include "live/nvml_api.h"
 
@@ -125,8 +125,8 @@ static void *start_nvml(const char *root)
     return state;
 }
 
-static void add(struct live_samples *samples, const struct live_family *family, unsigned gpu,
-                double value)
+static void nvml_add(struct live_samples *samples, const struct live_family *family, unsigned gpu,
+                     double value)
 {
     live_add_numbered(samples, family, value, "gpu", gpu);
 }
@@ -138,10 +138,10 @@ static void sample_memory(const struct nvml_api *api, struct nvml_device *device
     struct nvml_memory memory;
 
     if (api->utilization && api->utilization(device, &use) == NVML_SUCCESS)
-        add(samples, &busy, number, use.gpu / 100.0);
+        nvml_add(samples, &busy, number, use.gpu / 100.0);
     if (api->memory && api->memory(device, &memory) == NVML_SUCCESS) {
-        add(samples, &memory_used, number, (double)memory.used);
-        add(samples, &memory_total, number, (double)memory.total);
+        nvml_add(samples, &memory_used, number, (double)memory.used);
+        nvml_add(samples, &memory_total, number, (double)memory.total);
     }
 }
 
@@ -152,13 +152,13 @@ static void sample_power(const struct nvml_api *api, struct nvml_device *device,
     unsigned value;
 
     if (api->power_mw && api->power_mw(device, &value) == NVML_SUCCESS)
-        add(samples, &power, number, value / 1e3);
+        nvml_add(samples, &power, number, value / 1e3);
     if (api->power_limit_mw && api->power_limit_mw(device, &value) == NVML_SUCCESS)
-        add(samples, &power_limit, number, value / 1e3);
+        nvml_add(samples, &power_limit, number, value / 1e3);
     if (api->energy_mj && api->energy_mj(device, &millijoules) == NVML_SUCCESS)
-        add(samples, &energy, number, (double)millijoules / 1e3);
+        nvml_add(samples, &energy, number, (double)millijoules / 1e3);
     if (api->temperature && api->temperature(device, NVML_TEMPERATURE_GPU, &value) == NVML_SUCCESS)
-        add(samples, &temperature, number, value);
+        nvml_add(samples, &temperature, number, value);
 }
 
 static void sample_clocks(const struct nvml_api *api, struct nvml_device *device, unsigned number,
@@ -171,11 +171,11 @@ static void sample_clocks(const struct nvml_api *api, struct nvml_device *device
     unsigned mhz;
 
     if (api->clock_mhz && api->clock_mhz(device, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS)
-        add(samples, &sm_clock, number, mhz * 1e6);
+        nvml_add(samples, &sm_clock, number, mhz * 1e6);
     if (api->max_clock_mhz && api->max_clock_mhz(device, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS)
-        add(samples, &sm_clock_max, number, mhz * 1e6);
+        nvml_add(samples, &sm_clock_max, number, mhz * 1e6);
     if (api->clock_mhz && api->clock_mhz(device, NVML_CLOCK_MEMORY, &mhz) == NVML_SUCCESS)
-        add(samples, &memory_clock, number, mhz * 1e6);
+        nvml_add(samples, &memory_clock, number, mhz * 1e6);
     if (!slow_reasons || slow_reasons(device, &bits) != NVML_SUCCESS)
         return;
     snprintf(gpu, sizeof gpu, "%u", number);

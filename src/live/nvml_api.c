@@ -38,7 +38,7 @@ static const struct {
 };
 
 /* The name of the first function that is needed and not there; NULL: all are. */
-static const char *find_functions(struct nvml_api *api)
+static const char *nvml_api_find_functions(struct nvml_api *api)
 {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *found = dlsym(api->library, functions[i].name);
@@ -61,7 +61,7 @@ bool nvml_api_open(struct nvml_api *api, char *why, unsigned why_size)
                  library_name);
         return false;
     }
-    missing = find_functions(api);
+    missing = nvml_api_find_functions(api);
     result = missing ? NVML_SUCCESS : api->init();
     if (!missing && result == NVML_SUCCESS)
         return true;

@@ -1,5 +1,5 @@
 /* Pressure stall information: time in which tasks of the machine waited for what was short. */
-#include "base/attributes.h"
+#include "base/core/attributes.h"
 #include "live/kernel_file.h"
 #include "live/live_source.h"
 

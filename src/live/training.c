@@ -164,8 +164,8 @@ static void sample_parts(struct live_samples *samples, const struct rank_progres
     }
 }
 
-static void add(struct live_samples *samples, const struct live_family *family, const char *rank,
-                double value)
+static void training_add(struct live_samples *samples, const struct live_family *family,
+                         const char *rank, double value)
 {
     live_add(samples, family, value, (struct live_label){"rank", rank}, (struct live_label){0});
 }
@@ -173,19 +173,19 @@ static void add(struct live_samples *samples, const struct live_family *family, 
 static void sample_totals(struct live_samples *samples, const struct rank_progress *progress,
                           const char *rank)
 {
-    add(samples, &steps, rank, (double)progress->step_count);
-    add(samples, &skipped, rank, (double)progress->skipped_count);
-    add(samples, &lost, rank, (double)progress->lost_count);
+    training_add(samples, &steps, rank, (double)progress->step_count);
+    training_add(samples, &skipped, rank, (double)progress->skipped_count);
+    training_add(samples, &lost, rank, (double)progress->lost_count);
     if (progress->tokens_of_ns > 0)
-        add(samples, &tokens, rank, (double)progress->tokens);
+        training_add(samples, &tokens, rank, (double)progress->tokens);
     if (progress->samples > 0)
-        add(samples, &samples_trained, rank, (double)progress->samples);
+        training_add(samples, &samples_trained, rank, (double)progress->samples);
     if (!isnan(progress->loss))
-        add(samples, &loss, rank, progress->loss);
+        training_add(samples, &loss, rank, progress->loss);
     if (progress->memory_bytes >= 0)
-        add(samples, &device_memory, rank, (double)progress->memory_bytes);
+        training_add(samples, &device_memory, rank, (double)progress->memory_bytes);
     if (progress->host_bytes >= 0)
-        add(samples, &process_memory, rank, (double)progress->host_bytes);
+        training_add(samples, &process_memory, rank, (double)progress->host_bytes);
 }
 
 static void sample_rank(struct live_samples *samples, const struct job_record *record,
@@ -196,16 +196,16 @@ static void sample_rank(struct live_samples *samples, const struct job_record *r
     int64_t median = rank_recent_step_ns(progress, STEP_MEDIAN_OF);
     int64_t last = step_reader_unix_ns(&progress->reader, progress->last_end_ns);
 
-    add(samples, &up, label.text, record->lives);
+    training_add(samples, &up, label.text, record->lives);
     live_add(samples, &run_info, 1, (struct live_label){"rank", label.text},
              (struct live_label){"host", progress->reader.header.host});
-    add(samples, &step_number, label.text, (double)progress->step);
+    training_add(samples, &step_number, label.text, (double)progress->step);
     if (progress->step > 0)
-        add(samples, &age, label.text, (double)(now_unix_ns() - last) / 1e9);
+        training_add(samples, &age, label.text, (double)(now_unix_ns() - last) / 1e9);
     if (median > 0)
-        add(samples, &recent, label.text, (double)median / 1e9);
+        training_add(samples, &recent, label.text, (double)median / 1e9);
     if (median > 0 && ideal_step_ns > 0)
-        add(samples, &mfu, label.text, (double)ideal_step_ns / (double)median);
+        training_add(samples, &mfu, label.text, (double)ideal_step_ns / (double)median);
     sample_parts(samples, progress, label.text);
     sample_totals(samples, progress, label.text);
 }

@@ -3,7 +3,7 @@
 #define FLOPLEDGER_LIVE_TRAINING_H
 
 #include "live/live_sample.h"
-#include "step_record/job_records.h"
+#include "readers/step_record/job_records.h"
 
 enum { STEP_MEDIAN_OF = 20 };
 

@@ -1,7 +1,7 @@
 /* memory.log, as InternEvo's SimpleMemoryProfiler writes it. */
 #include "memory/internevo_log.h"
 
-#include "base/attributes.h"
+#include "base/core/attributes.h"
 #include "memory/internevo_tree.h"
 
 #include <stdbool.h>
@@ -64,7 +64,7 @@ static void write_tree(FILE *output, const struct internevo_tree *tree)
     }
 }
 
-static void write_summary(FILE *output, const int64_t bytes[INTERNEVO_PART_COUNT])
+static void internevo_log_write_summary(FILE *output, const int64_t bytes[INTERNEVO_PART_COUNT])
 {
     int64_t total = 0;
 
@@ -93,8 +93,8 @@ static void write_layout(const struct log_writer *writer, const struct memory_mo
     internevo_tree_clear(&tree);
 }
 
-static void write_record(const struct log_writer *writer, const struct memory_moment *moment,
-                         unsigned layouts)
+static void internevo_log_write_record(const struct log_writer *writer,
+                                       const struct memory_moment *moment, unsigned layouts)
 {
     const struct memory_moment *first = &writer->run->blocks.moments[0];
     int64_t bytes[INTERNEVO_PART_COUNT];
@@ -109,7 +109,7 @@ static void write_record(const struct log_writer *writer, const struct memory_mo
     }
     (void)fprintf(writer->output, "Memory State:\n");
     write_seconds(writer->output, (double)(moment->time_ns - first->time_ns) / 1e9);
-    write_summary(writer->output, bytes);
+    internevo_log_write_summary(writer->output, bytes);
     if (layouts)
         (void)fprintf(writer->output, "---Layout---\n");
     for (int part = 0; part < INTERNEVO_PART_COUNT; part++)
@@ -149,24 +149,24 @@ static void write_moment(struct log_writer *writer, uint32_t index)
         return;
     switch (mark->point) {
     case POINT_START:
-        write_record(writer, moment, LAYOUT_START);
+        internevo_log_write_record(writer, moment, LAYOUT_START);
         break;
     case POINT_FORWARD_END:
         if (!writer->has_forward)
             writer->base_changes = moment->change_count;
-        write_record(writer, moment,
-                     writer->has_forward ? LAYOUT_NONE : 1U << INTERNEVO_ACTIVATIONS);
+        internevo_log_write_record(writer, moment,
+                                   writer->has_forward ? LAYOUT_NONE : 1U << INTERNEVO_ACTIVATIONS);
         writer->has_forward = true;
         break;
     case POINT_BACKWARD_END:
-        write_record(writer, moment, LAYOUT_NONE);
+        internevo_log_write_record(writer, moment, LAYOUT_NONE);
         break;
     case POINT_STEP_END:
-        write_record(writer, moment,
-                     index == writer->last_step ? LAYOUT_ALL : 1U << INTERNEVO_OS_STATE);
+        internevo_log_write_record(
+            writer, moment, index == writer->last_step ? LAYOUT_ALL : 1U << INTERNEVO_OS_STATE);
         break;
     case POINT_ASKED:
-        write_record(writer, moment, layouts_asked(mark->options));
+        internevo_log_write_record(writer, moment, layouts_asked(mark->options));
         break;
     case POINT_FORWARD_START:
     case POINT_OPTIMIZER_END:

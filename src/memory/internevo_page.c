@@ -1,8 +1,9 @@
 /* Pages with a sunburst: rings of what is in what, as wide as its bytes. */
 #include "memory/internevo_page.h"
 
-#include "base/format.h"
-#include "base/invariant.h"
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/text/format.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,20 +54,14 @@ struct slice {
 struct slices {
     struct slice *slices; /* [count] */
     uint32_t count;
-    uint32_t capacity;
 };
 
-static void add_slice(struct slices *slices, struct slice slice)
+static void internevo_page_add_slice(struct slices *slices, struct slice slice)
 {
-    if (slices->count == slices->capacity) {
-        slices->capacity = slices->capacity ? 2 * slices->capacity : 64;
-        slices->slices =
-            require_memory(realloc(slices->slices, slices->capacity * sizeof *slices->slices));
-    }
-    slices->slices[slices->count++] = slice;
+    ARRAY_ADD(slices->slices, slices->count, slice);
 }
 
-static void write_text(FILE *output, const char *text, size_t most)
+static void internevo_page_write_text(FILE *output, const char *text, size_t most)
 {
     for (size_t i = 0; text[i] && i < most; i++) {
         switch (text[i]) {
@@ -113,13 +108,13 @@ static void write_arc(FILE *output, const struct slice *slice)
     (void)fprintf(output, "A%.2f %.2f 0 %d 0 ", inner, inner, is_large);
     write_point(output, "", from, inner);
     (void)fputs("Z\"><title>", output);
-    write_text(output, slice->path, SIZE_MAX);
+    internevo_page_write_text(output, slice->path, SIZE_MAX);
     (void)fprintf(output, ": %s (%s bytes)</title></path>\n", format_bytes(slice->bytes).text,
                   format_count(slice->bytes).text);
 }
 
 /* Along the radius, where the arc is high enough for a line of text. */
-static void write_label(FILE *output, const struct slice *slice)
+static void internevo_page_write_label(FILE *output, const struct slice *slice)
 {
     double inner = ring_bounds[slice->depth] * radius;
     double outer = ring_bounds[slice->depth + 1] * radius;
@@ -134,10 +129,10 @@ static void write_label(FILE *output, const struct slice *slice)
                   CENTRE, CENTRE, turn * 360 - 90, (inner + outer) / 2,
                   is_left ? " rotate(180)" : "");
     if (strlen(slice->name) > fits) {
-        write_text(output, slice->name, fits - 1);
+        internevo_page_write_text(output, slice->name, fits - 1);
         (void)fputs("…", output);
     } else {
-        write_text(output, slice->name, SIZE_MAX);
+        internevo_page_write_text(output, slice->name, SIZE_MAX);
     }
     (void)fputs("</text>\n", output);
 }
@@ -168,13 +163,13 @@ static void add_tree(struct slices *slices, const struct internevo_tree *tree, s
         colors[i] = depth > 0 ? colors[node->parent] : next_color;
         next_color += depth == 0;
         if (node->total_bytes > 0)
-            add_slice(slices, (struct slice){.path = node->path,
-                                             .name = node->name,
-                                             .bytes = node->total_bytes,
-                                             .depth = depth,
-                                             .from_turn = starts[i],
-                                             .to_turn = starts[i] + turns,
-                                             .color = colors[i] % COLORS});
+            internevo_page_add_slice(slices, (struct slice){.path = node->path,
+                                                            .name = node->name,
+                                                            .bytes = node->total_bytes,
+                                                            .depth = depth,
+                                                            .from_turn = starts[i],
+                                                            .to_turn = starts[i] + turns,
+                                                            .color = colors[i] % COLORS});
     }
     free(starts);
     free(used);
@@ -248,12 +243,12 @@ static void add_summary(struct slices *slices, const struct internevo_tree *tree
         double turns = (double)bytes / (double)total;
 
         if (bytes > 0)
-            add_slice(slices, (struct slice){.path = part_titles[part],
-                                             .name = part_titles[part],
-                                             .bytes = bytes,
-                                             .from_turn = turn,
-                                             .to_turn = turn + turns,
-                                             .color = (unsigned)part});
+            internevo_page_add_slice(slices, (struct slice){.path = part_titles[part],
+                                                            .name = part_titles[part],
+                                                            .bytes = bytes,
+                                                            .from_turn = turn,
+                                                            .to_turn = turn + turns,
+                                                            .color = (unsigned)part});
         turn += turns;
     }
 }
@@ -277,13 +272,13 @@ static const char page_head[] =
     "td+td,th+th{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
     "td:first-child{overflow-wrap:anywhere}tr:nth-child(even){background:#8881}\n</style>\n";
 
-static void write_table(FILE *output, const struct slices *slices)
+static void internevo_page_write_table(FILE *output, const struct slices *slices)
 {
     (void)fputs("<table><thead><tr><th>what</th><th>bytes</th><th></th></tr></thead><tbody>\n",
                 output);
     for (uint32_t i = 0; i < slices->count; i++) {
         (void)fputs("<tr><td>", output);
-        write_text(output, slices->slices[i].path, SIZE_MAX);
+        internevo_page_write_text(output, slices->slices[i].path, SIZE_MAX);
         (void)fprintf(output, "</td><td>%s</td><td>%s</td></tr>\n",
                       format_count(slices->slices[i].bytes).text,
                       format_bytes(slices->slices[i].bytes).text);
@@ -308,7 +303,8 @@ static int drawn_reach(const struct slices *slices)
     return (int)(reach * radius) + 5;
 }
 
-static void write_page(FILE *output, enum internevo_page page, const struct slices *slices)
+static void internevo_page_write_page(FILE *output, enum internevo_page page,
+                                      const struct slices *slices)
 {
     int reach;
 
@@ -334,10 +330,10 @@ static void write_page(FILE *output, enum internevo_page page, const struct slic
         if (!is_drawn(slice))
             continue;
         write_arc(output, slice);
-        write_label(output, slice);
+        internevo_page_write_label(output, slice);
     }
     (void)fputs("</svg>\n", output);
-    write_table(output, slices);
+    internevo_page_write_table(output, slices);
     (void)fputs("</body>\n</html>\n", output);
 }
 
@@ -366,7 +362,7 @@ void internevo_page_write(FILE *output, const struct memory_run *run, int32_t de
         add_tree(&slices, &trees[INTERNEVO_ACTIVATIONS], all, 0);
         break;
     }
-    write_page(output, page, &slices);
+    internevo_page_write_page(output, page, &slices);
     free(slices.slices);
     for (int part = 0; part < INTERNEVO_PART_COUNT; part++)
         internevo_tree_clear(&trees[part]);

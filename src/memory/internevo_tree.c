@@ -1,8 +1,8 @@
 /* Bytes by dotted path, as InternEvo's memory profiler lays them out. */
 #include "memory/internevo_tree.h"
 
-#include "base/invariant.h"
-#include "base/prefix.h"
+#include "base/core/array.h"
+#include "base/text/prefix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ const char *internevo_part_name(enum internevo_part part)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static uint32_t add_node(struct internevo_tree *tree, const char *path, size_t length,
-                         uint32_t parent)
+static uint32_t internevo_tree_add_node(struct internevo_tree *tree, const char *path,
+                                        size_t length, uint32_t parent)
 {
     uint32_t id = string_pool_add(&tree->paths, path, length);
     const char *dot;
@@ -31,10 +31,7 @@ static uint32_t add_node(struct internevo_tree *tree, const char *path, size_t l
 
     if (id - 1 < tree->count) /* ids count up from 1: 0 is the empty path */
         return id - 1;
-    if (tree->count == tree->capacity) {
-        tree->capacity = tree->capacity ? 2 * tree->capacity : 64;
-        tree->nodes = require_memory(realloc(tree->nodes, tree->capacity * sizeof *tree->nodes));
-    }
+    ARRAY_ROOM(tree->nodes, tree->count);
     index = tree->count++;
     path = string_pool_text(&tree->paths, id);
     dot = strrchr(path, '.');
@@ -57,14 +54,14 @@ static uint32_t add_node(struct internevo_tree *tree, const char *path, size_t l
     return index;
 }
 
-static void add_bytes(struct internevo_tree *tree, const char *path, int64_t bytes)
+static void internevo_tree_add_bytes(struct internevo_tree *tree, const char *path, int64_t bytes)
 {
     uint32_t node = NO_NODE;
 
     for (size_t i = 0;; i++) {
         if (path[i] != '.' && path[i] != '\0')
             continue;
-        node = add_node(tree, path, i, node);
+        node = internevo_tree_add_node(tree, path, i, node);
         if (path[i] == '\0')
             break;
     }
@@ -174,7 +171,7 @@ void internevo_tree_fill(struct internevo_tree *tree, const struct memory_run *r
 
     (void)string_pool_add(&tree->paths, "", 0);
     number_parameters(run, &names);
-    add_bytes(tree, part_roots[part], 0);
+    internevo_tree_add_bytes(tree, part_roots[part], 0);
     for (uint32_t i = 0; i < run->blocks.count; i++) {
         const struct memory_block *block = &run->blocks.blocks[i];
         char path[PATH_MAX_BYTES];
@@ -183,7 +180,7 @@ void internevo_tree_fill(struct internevo_tree *tree, const struct memory_run *r
             !memory_block_is_alive(block, change_count))
             continue;
         name_block(path, run, &names, part, block);
-        add_bytes(tree, path, block->bytes);
+        internevo_tree_add_bytes(tree, path, block->bytes);
     }
     for (uint32_t i = tree->count; i-- > 0;) {
         tree->nodes[i].total_bytes += tree->nodes[i].own_bytes;

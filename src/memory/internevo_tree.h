@@ -3,7 +3,7 @@
 #ifndef FLOPLEDGER_MEMORY_INTERNEVO_TREE_H
 #define FLOPLEDGER_MEMORY_INTERNEVO_TREE_H
 
-#include "base/string_pool.h"
+#include "base/core/string_pool.h"
 #include "memory/memory_run.h"
 
 #include <stdint.h>
@@ -26,7 +26,6 @@ struct internevo_node {
 struct internevo_tree {
     struct internevo_node *nodes; /* [count]; the first is the root */
     uint32_t count;
-    uint32_t capacity;
     struct string_pool paths;
 };
 

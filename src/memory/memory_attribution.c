@@ -1,7 +1,7 @@
 /* Finds what each block of memory was for, from the marks and from the op that allocated it. */
 #include "memory/memory_attribution.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,8 +146,8 @@ static bool outlives_steps(const struct attribution *attribution, const struct m
     return ends == 2;
 }
 
-static enum memory_kind kind_of(const struct attribution *attribution,
-                                const struct memory_block *block)
+static enum memory_kind memory_attribution_kind_of(const struct attribution *attribution,
+                                                   const struct memory_block *block)
 {
     const struct memory_run *run = attribution->run;
 
@@ -194,7 +194,7 @@ static void attribute_block(struct attribution *attribution, struct memory_block
         block->module = attribution->modules[block->tensor];
     block->phase = (uint8_t)(block->start_ns == INT64_MIN ? MEMORY_OUTSIDE
                                                           : phase_of(attribution, block->event));
-    block->kind = (uint8_t)kind_of(attribution, block);
+    block->kind = (uint8_t)memory_attribution_kind_of(attribution, block);
 }
 
 void memory_attribute(struct memory_run *run)

@@ -1,10 +1,10 @@
 /* What a recorded step trained on. */
 #include "memory/memory_batch.h"
 
-#include "base/arena.h"
-#include "base/invariant.h"
-#include "base/json_tree.h"
-#include "base/whole_file.h"
+#include "base/core/arena.h"
+#include "base/core/invariant.h"
+#include "base/io/whole_file.h"
+#include "base/json/json_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +21,14 @@ struct memory_batch memory_batch_none(void)
                                  .tensor_rank = -1};
 }
 
-static const char *after_slash(const char *path)
+static const char *memory_batch_after_slash(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
 }
 
-static void take_last_step(struct memory_batch *batch, const struct json_node *entry)
+static void memory_batch_take_last_step(struct memory_batch *batch, const struct json_node *entry)
 {
     const struct json_node *step = json_items_of(entry, "steps");
     int64_t micro_batches;
@@ -66,7 +66,7 @@ bool memory_batch_parse(struct memory_batch *batch, const char *trace_name, cons
     for (const struct json_node *entry = json_items_of(root, "recorded"); entry;
          entry = entry->next)
         if (strcmp(json_text_of(entry, "trace", ""), trace_name) == 0)
-            take_last_step(batch, entry);
+            memory_batch_take_last_step(batch, entry);
     batch->is_float32 = has_only_float32(root);
     batch->rank = json_integer_of(parallel, "rank", -1);
     batch->data_size = json_integer_of(json_member(parallel, "data"), "size", -1);
@@ -77,7 +77,7 @@ bool memory_batch_parse(struct memory_batch *batch, const char *trace_name, cons
 
 bool memory_batch_find(struct memory_batch *batch, const char *trace_path, struct error *error)
 {
-    const char *name = after_slash(trace_path);
+    const char *name = memory_batch_after_slash(trace_path);
     size_t folder = (size_t)(name - trace_path);
     char *path = require_memory(malloc(folder + sizeof side_file));
     bool is_missing = strcmp(trace_path, "-") == 0;

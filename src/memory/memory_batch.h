@@ -2,8 +2,8 @@
 #ifndef FLOPLEDGER_MEMORY_MEMORY_BATCH_H
 #define FLOPLEDGER_MEMORY_MEMORY_BATCH_H
 
-#include "base/attributes.h"
-#include "base/error.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,10 @@
 /* Pairs allocations with releases, and blocks with the tensors that the recorder's marks name. */
 #include "memory/memory_blocks.h"
 
-#include "base/hash_map.h"
-#include "base/invariant.h"
-#include "base/prefix.h"
+#include "base/core/array.h"
+#include "base/core/hash_map.h"
+#include "base/core/invariant.h"
+#include "base/text/prefix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,41 +32,29 @@ struct sweep {
     uint32_t *current;     /* [slot_count]: the block alive at the address, or NO_VALUE */
     size_t current_capacity;
     uint32_t *block_of; /* [tensor_count]: the tensor's block, or NO_VALUE */
-    uint32_t block_capacity;
-    uint32_t change_capacity;
 };
 
 /* ---- lists that grow ------------------------------------------------------------------------- */
 
-static void *grown(void *list, uint32_t count, uint32_t *capacity, size_t bytes)
-{
-    if (count < *capacity)
-        return list;
-    require_invariant(count < UINT32_MAX / 4, "that there are fewer than 2^30 blocks");
-    *capacity = *capacity ? 2 * *capacity : 1024;
-    return require_memory(realloc(list, *capacity * bytes));
-}
-
-static uint32_t add_change(struct sweep *sweep, int64_t time_ns, uint32_t block, bool is_free)
+static uint32_t memory_blocks_add_change(struct sweep *sweep, int64_t time_ns, uint32_t block,
+                                         bool is_free)
 {
     struct memory_blocks *blocks = sweep->blocks;
 
-    blocks->changes = grown(blocks->changes, blocks->change_count, &sweep->change_capacity,
-                            sizeof *blocks->changes);
+    ARRAY_ROOM(blocks->changes, blocks->change_count);
     blocks->changes[blocks->change_count] =
         (struct memory_change){.time_ns = time_ns, .block = block, .is_free = is_free};
     return blocks->change_count++;
 }
 
-static uint32_t add_block(struct sweep *sweep, struct memory_block block)
+static uint32_t memory_blocks_add_block(struct sweep *sweep, struct memory_block block)
 {
     struct memory_blocks *blocks = sweep->blocks;
 
-    blocks->blocks =
-        grown(blocks->blocks, blocks->count, &sweep->block_capacity, sizeof *blocks->blocks);
+    ARRAY_ROOM(blocks->blocks, blocks->count);
     block.end_ns = INT64_MAX;
     block.end = NO_CHANGE;
-    block.start = add_change(sweep, block.start_ns, blocks->count, false);
+    block.start = memory_blocks_add_change(sweep, block.start_ns, blocks->count, false);
     blocks->blocks[blocks->count] = block;
     return blocks->count++;
 }
@@ -75,7 +64,7 @@ static void end_block(struct sweep *sweep, uint32_t index, int64_t time_ns)
     struct memory_block *block = &sweep->blocks->blocks[index];
 
     block->end_ns = time_ns;
-    block->end = add_change(sweep, time_ns, index, true);
+    block->end = memory_blocks_add_change(sweep, time_ns, index, true);
 }
 
 /* The place where the block at an address is remembered. */
@@ -85,11 +74,7 @@ static uint32_t *current_at(struct sweep *sweep, uint64_t address)
     uint32_t slot = hash_map_add(&sweep->slots, address, count);
 
     if (slot == count) {
-        if (slot >= sweep->current_capacity) {
-            sweep->current_capacity = sweep->current_capacity ? 2 * sweep->current_capacity : 1024;
-            sweep->current = require_memory(
-                realloc(sweep->current, sweep->current_capacity * sizeof *sweep->current));
-        }
+        ARRAY_RESERVE(sweep->current, sweep->current_capacity, slot + 1);
         sweep->current[slot] = NO_VALUE;
     }
     return &sweep->current[slot];
@@ -133,7 +118,6 @@ static uint32_t *find_signal_names(const struct trace *trace, const struct memor
 static void find_signals(struct sweep *sweep, const struct trace *trace)
 {
     uint32_t *names = find_signal_names(trace, sweep->side);
-    uint32_t capacity = 0;
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
@@ -143,11 +127,10 @@ static void find_signals(struct sweep *sweep, const struct trace *trace)
             continue;
         if (name == 0 || (event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION))
             continue;
-        sweep->signals =
-            grown(sweep->signals, sweep->signal_count, &capacity, sizeof *sweep->signals);
-        sweep->signals[sweep->signal_count++] = (struct signal){.time_ns = event->start_ns,
-                                                                .number = (name & 0x7fffffff) - 1,
-                                                                .is_mark = name >> 31 != 0};
+        ARRAY_ADD(sweep->signals, sweep->signal_count,
+                  (struct signal){.time_ns = event->start_ns,
+                                  .number = (name & 0x7fffffff) - 1,
+                                  .is_mark = name >> 31 != 0});
     }
     if (sweep->signal_count)
         qsort(sweep->signals, sweep->signal_count, sizeof *sweep->signals, compare_signals);
@@ -169,7 +152,7 @@ static void end_unseen(struct sweep *sweep, uint32_t index, int64_t time_ns)
     sweep->blocks->unseen_bytes += block->bytes;
 }
 
-static bool is_from_before(const struct sweep *sweep, uint32_t block)
+static bool memory_blocks_is_from_before(const struct sweep *sweep, uint32_t block)
 {
     return sweep->blocks->blocks[block].start_ns == INT64_MIN;
 }
@@ -182,13 +165,13 @@ static void leave_place(struct sweep *sweep, const struct hash_map *places, uint
     uint32_t block = sweep->block_of[tensor];
 
     sweep->block_of[tensor] = NO_VALUE;
-    if (block != NO_VALUE && is_from_before(sweep, block) &&
+    if (block != NO_VALUE && memory_blocks_is_from_before(sweep, block) &&
         sweep->blocks->blocks[block].device == HOST_MEMORY &&
         hash_map_find(places, sweep->blocks->blocks[block].address) == NO_VALUE)
         end_unseen(sweep, block, time_ns);
 }
 
-static void take_place(struct sweep *sweep, const struct marked_place *place)
+static void memory_blocks_take_place(struct sweep *sweep, const struct marked_place *place)
 {
     uint32_t block = *current_at(sweep, place->address);
 
@@ -212,16 +195,16 @@ static void add_from_before(struct sweep *sweep, const struct memory_mark *mark)
             continue;
         *current_at(sweep, place->address) = sweep->blocks->count;
         sweep->block_of[place->tensor] = sweep->blocks->count;
-        (void)add_block(sweep, (struct memory_block){.bytes = bytes,
-                                                     .start_ns = INT64_MIN,
-                                                     .address = place->address,
-                                                     .tensor = place->tensor,
-                                                     .track = NO_EVENT,
-                                                     .device = place->device});
+        (void)memory_blocks_add_block(sweep, (struct memory_block){.bytes = bytes,
+                                                                   .start_ns = INT64_MIN,
+                                                                   .address = place->address,
+                                                                   .tensor = place->tensor,
+                                                                   .track = NO_EVENT,
+                                                                   .device = place->device});
     }
 }
 
-static void take_mark(struct sweep *sweep, const struct signal *signal)
+static void memory_blocks_take_mark(struct sweep *sweep, const struct signal *signal)
 {
     const struct memory_mark *mark = &sweep->side->marks[signal->number];
     struct hash_map places = {0};
@@ -235,7 +218,7 @@ static void take_mark(struct sweep *sweep, const struct signal *signal)
         leave_place(sweep, &places, mark->places[i].tensor, signal->time_ns);
     hash_map_clear(&places);
     for (uint32_t i = 0; i < mark->place_count; i++) {
-        take_place(sweep, &mark->places[i]);
+        memory_blocks_take_place(sweep, &mark->places[i]);
         if (sweep->block_of[mark->places[i].tensor] == NO_VALUE)
             foreign_bytes += mark->places[i].bytes;
     }
@@ -253,11 +236,11 @@ static void take_signal(struct sweep *sweep, const struct signal *signal)
 
     if (signal->is_mark) {
         if (sweep->blocks->moment_count < sweep->side->mark_count)
-            take_mark(sweep, signal);
+            memory_blocks_take_mark(sweep, signal);
         return;
     }
     block = sweep->block_of[signal->number];
-    if (block == NO_VALUE || !is_from_before(sweep, block) ||
+    if (block == NO_VALUE || !memory_blocks_is_from_before(sweep, block) ||
         sweep->blocks->blocks[block].device != HOST_MEMORY ||
         sweep->blocks->blocks[block].end != NO_CHANGE)
         return;
@@ -267,7 +250,7 @@ static void take_signal(struct sweep *sweep, const struct signal *signal)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void take_event(struct sweep *sweep, const struct memory_event *event)
+static void memory_blocks_take_event(struct sweep *sweep, const struct memory_event *event)
 {
     uint32_t *current = current_at(sweep, event->address);
 
@@ -283,12 +266,12 @@ static void take_event(struct sweep *sweep, const struct memory_event *event)
     if (*current != NO_VALUE)
         end_unseen(sweep, *current, event->time_ns);
     *current = sweep->blocks->count;
-    (void)add_block(sweep, (struct memory_block){.bytes = event->bytes,
-                                                 .start_ns = event->time_ns,
-                                                 .address = event->address,
-                                                 .tensor = NO_TENSOR,
-                                                 .track = event->track,
-                                                 .device = event->device});
+    (void)memory_blocks_add_block(sweep, (struct memory_block){.bytes = event->bytes,
+                                                               .start_ns = event->time_ns,
+                                                               .address = event->address,
+                                                               .tensor = NO_TENSOR,
+                                                               .track = event->track,
+                                                               .device = event->device});
 }
 
 /* What a device's allocator held before the first event, and no tensor of the first mark explains.
@@ -312,11 +295,11 @@ static void add_unexplained(struct sweep *sweep, const struct trace *trace)
             if (sweep->blocks->blocks[b].device == event->device)
                 bytes -= sweep->blocks->blocks[b].bytes;
         if (bytes > 0)
-            (void)add_block(sweep, (struct memory_block){.bytes = bytes,
-                                                         .start_ns = INT64_MIN,
-                                                         .tensor = NO_TENSOR,
-                                                         .track = NO_EVENT,
-                                                         .device = event->device});
+            (void)memory_blocks_add_block(sweep, (struct memory_block){.bytes = bytes,
+                                                                       .start_ns = INT64_MIN,
+                                                                       .tensor = NO_TENSOR,
+                                                                       .track = NO_EVENT,
+                                                                       .device = event->device});
     }
     hash_map_clear(&seen);
 }
@@ -338,7 +321,7 @@ void memory_blocks_find(struct memory_blocks *blocks, const struct trace *trace,
         while (next < sweep.signal_count &&
                sweep.signals[next].time_ns <= trace->memory.events[i].time_ns)
             take_signal(&sweep, &sweep.signals[next++]);
-        take_event(&sweep, &trace->memory.events[i]);
+        memory_blocks_take_event(&sweep, &trace->memory.events[i]);
     }
     while (next < sweep.signal_count)
         take_signal(&sweep, &sweep.signals[next++]);

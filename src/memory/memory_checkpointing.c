@@ -3,7 +3,8 @@
  * The activations of a unit are freed where its forward ends, and are there again from where its
  * backward begins: for that its forward runs once more, with what it needs for a while. Its output
  * stays, as the input of the next unit. */
-#include "base/invariant.h"
+#include "base/core/array.h"
+#include "base/core/invariant.h"
 #include "memory/memory_what_if.h"
 
 #include <stdlib.h>
@@ -25,7 +26,6 @@ struct unit_calls {
     const uint32_t *unit_of;
     struct unit_call *calls; /* [count] */
     uint32_t count;
-    uint32_t capacity;
     uint32_t *latest;  /* [tree.count]: the unit's latest call, or NO_EVENT */
     uint32_t *call_of; /* [blocks.count]: the call that allocated the block, or NO_EVENT */
 };
@@ -37,11 +37,7 @@ static uint32_t unit_of_block(const struct unit_calls *calls, const struct memor
 
 static uint32_t new_call(struct unit_calls *calls, uint32_t unit, int64_t moment)
 {
-    if (calls->count == calls->capacity) {
-        calls->capacity = calls->capacity ? 2 * calls->capacity : 64;
-        calls->calls =
-            require_memory(realloc(calls->calls, calls->capacity * sizeof *calls->calls));
-    }
+    ARRAY_ROOM(calls->calls, calls->count);
     calls->calls[calls->count] =
         (struct unit_call){.unit = unit, .forward_from = moment, .backward_from = -1};
     calls->latest[unit] = calls->count;
@@ -70,7 +66,7 @@ static void note_forward(struct unit_calls *calls, uint32_t index, int64_t momen
 
 /* Walks over the step: allocations tell calls and their phases, releases what a call needs for a
  * while. */
-static void find_calls(struct unit_calls *calls)
+static void memory_checkpointing_find_calls(struct unit_calls *calls)
 {
     const struct memory_forecast *forecast = calls->forecast;
     const struct memory_blocks *blocks = &forecast->run->blocks;
@@ -152,7 +148,7 @@ void memory_replay_checkpointed(struct memory_replay *replay,
     calls.call_of = require_memory(malloc(blocks * sizeof *calls.call_of));
     memset(calls.latest, 0xff, modules * sizeof *calls.latest);
     memset(calls.call_of, 0xff, blocks * sizeof *calls.call_of);
-    find_calls(&calls);
+    memory_checkpointing_find_calls(&calls);
     add_blocks(replay, &calls);
     free(calls.calls);
     free(calls.latest);

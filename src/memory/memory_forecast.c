@@ -1,9 +1,10 @@
 /* Replays a recorded step with another batch or length. */
 #include "memory/memory_forecast.h"
 
-#include "base/hash_map.h"
-#include "base/invariant.h"
-#include "base/prefix.h"
+#include "base/core/hash_map.h"
+#include "base/core/invariant.h"
+#include "base/core/search.h"
+#include "base/text/prefix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,8 +208,9 @@ struct forecast_peak memory_replay_peak(const struct memory_replay *replay,
     return peak;
 }
 
-static bool fits(const struct memory_replay *replay, const struct memory_forecast *forecast,
-                 int64_t bytes, int64_t value, bool is_length)
+static bool memory_forecast_fits(const struct memory_replay *replay,
+                                 const struct memory_forecast *forecast, int64_t bytes,
+                                 int64_t value, bool is_length)
 {
     int64_t samples = is_length ? forecast->samples : value;
 
@@ -221,19 +223,14 @@ static int64_t find_most(const struct memory_replay *replay, const struct memory
     int64_t low = 0; /* fits, or is none */
     int64_t high = 1;
 
-    while (high < LARGEST_ANSWER && fits(replay, forecast, bytes, high, is_length)) {
+    while (high < LARGEST_ANSWER &&
+           memory_forecast_fits(replay, forecast, bytes, high, is_length)) {
         low = high;
         high *= 2;
     }
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-
-        if (fits(replay, forecast, bytes, middle, is_length))
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return LOWER_BOUND(i, low + 1, high,
+                       memory_forecast_fits(replay, forecast, bytes, i, is_length)) -
+           1;
 }
 
 int64_t memory_most_samples(const struct memory_replay *replay,

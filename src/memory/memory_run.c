@@ -1,11 +1,12 @@
 /* Puts the memory of a run together, and asks it for peaks and sums. */
 #include "memory/memory_run.h"
 
-#include "base/hash_map.h"
-#include "base/invariant.h"
-#include "base/prefix.h"
+#include "base/core/hash_map.h"
+#include "base/core/invariant.h"
+#include "base/core/search.h"
+#include "base/text/prefix.h"
+#include "cost/modules/host_nesting.h"
 #include "memory/memory_attribution.h"
-#include "modules/host_nesting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,18 +42,7 @@ const char *memory_phase_title(enum memory_phase phase)
 /* Number of changes before `time_ns`. */
 static uint32_t changes_before(const struct memory_run *run, int64_t time_ns)
 {
-    uint32_t low = 0;
-    uint32_t high = run->blocks.change_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (run->blocks.changes[middle].time_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return LOWER_BOUND(i, 0, run->blocks.change_count, run->blocks.changes[i].time_ns < time_ns);
 }
 
 static void copy_steps(struct memory_run *run, const struct memory_step *steps, uint32_t count)

@@ -3,10 +3,10 @@
 #ifndef FLOPLEDGER_MEMORY_MEMORY_RUN_H
 #define FLOPLEDGER_MEMORY_MEMORY_RUN_H
 
+#include "cost/modules/host_context.h"
+#include "cost/modules/model_description.h"
+#include "cost/modules/module_tree.h"
 #include "memory/memory_blocks.h"
-#include "modules/host_context.h"
-#include "modules/model_description.h"
-#include "modules/module_tree.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>

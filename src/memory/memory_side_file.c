@@ -1,9 +1,9 @@
 /* Reads what the recorder writes beside a trace about memory. */
 #include "memory/memory_side_file.h"
 
-#include "base/invariant.h"
-#include "base/json_tree.h"
-#include "base/whole_file.h"
+#include "base/core/invariant.h"
+#include "base/io/whole_file.h"
+#include "base/json/json_tree.h"
 #include "trace/memory_event.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static uint32_t count_items(const struct json_node *items)
     return count;
 }
 
-static const char *keep(struct memory_side_file *side, const char *text)
+static const char *memory_side_file_keep(struct memory_side_file *side, const char *text)
 {
     return arena_copy_text(&side->arena, text, strlen(text));
 }
@@ -87,12 +87,13 @@ static bool take_tensor(struct side_parse *parse, uint32_t index, const struct j
     known = find_name(kind_names, MEMORY_KIND_COUNT, kind->text);
     parse->side->tensors[index] =
         (struct marked_tensor){.kind = known < 0 ? MEMORY_OTHER : (enum memory_kind)known,
-                               .module = keep(parse->side, module->text),
-                               .name = keep(parse->side, name->text)};
+                               .module = memory_side_file_keep(parse->side, module->text),
+                               .name = memory_side_file_keep(parse->side, name->text)};
     return true;
 }
 
-static bool is_tensor(const struct memory_side_file *side, const struct json_node *node)
+static bool memory_side_file_is_tensor(const struct memory_side_file *side,
+                                       const struct json_node *node)
 {
     return node->is_integer && node->integer >= 0 && node->integer < side->tensor_count;
 }
@@ -105,7 +106,8 @@ static bool bad_mark(struct side_parse *parse, uint32_t index, const char *what)
                      parse->name, index, what);
 }
 
-static bool take_places(struct side_parse *parse, uint32_t index, const struct json_node *live)
+static bool memory_side_file_take_places(struct side_parse *parse, uint32_t index,
+                                         const struct json_node *live)
 {
     struct memory_mark *mark = &parse->side->marks[index];
     uint32_t numbers = count_items(live);
@@ -118,7 +120,7 @@ static bool take_places(struct side_parse *parse, uint32_t index, const struct j
         const struct json_node *bytes = address->next;
         const struct json_node *device = bytes->next;
 
-        if (!is_tensor(parse->side, live))
+        if (!memory_side_file_is_tensor(parse->side, live))
             return bad_mark(parse, index, "\"live\" names a tensor that is not in \"tensors\"");
         if (!address->is_integer || !bytes->is_integer || bytes->integer < 0 ||
             bytes->integer > MEMORY_BLOCK_BYTES_MAX || !device->is_integer ||
@@ -139,7 +141,7 @@ static bool take_gone(struct side_parse *parse, uint32_t index, const struct jso
 
     mark->gone = room(parse->side, count_items(gone), sizeof *mark->gone);
     for (; gone; gone = gone->next) {
-        if (!is_tensor(parse->side, gone))
+        if (!memory_side_file_is_tensor(parse->side, gone))
             return bad_mark(parse, index, "\"gone\" names a tensor that is not in \"tensors\"");
         mark->gone[mark->gone_count++] = (uint32_t)gone->integer;
     }
@@ -169,7 +171,8 @@ static void take_devices(struct memory_side_file *side, struct memory_mark *mark
     }
 }
 
-static bool take_mark(struct side_parse *parse, uint32_t index, const struct json_node *node)
+static bool memory_side_file_take_mark(struct side_parse *parse, uint32_t index,
+                                       const struct json_node *node)
 {
     struct memory_mark *mark = &parse->side->marks[index];
     int point = find_name(point_names, MEMORY_POINT_COUNT, json_text_of(node, "point", "(none)"));
@@ -177,11 +180,11 @@ static bool take_mark(struct side_parse *parse, uint32_t index, const struct jso
     if (point < 0)
         return bad_mark(parse, index, "its \"point\" is none that this version knows");
     mark->point = (enum memory_point)point;
-    mark->options = keep(parse->side, json_text_of(node, "options", ""));
+    mark->options = memory_side_file_keep(parse->side, json_text_of(node, "options", ""));
     mark->is_in_log = json_integer_of(node, "is_in_log", 1) != 0;
     mark->step = json_integer_of(node, "step", -1);
     take_devices(parse->side, mark, json_items_of(node, "devices"));
-    return take_places(parse, index, json_items_of(node, "live")) &&
+    return memory_side_file_take_places(parse, index, json_items_of(node, "live")) &&
            take_gone(parse, index, json_items_of(node, "gone"));
 }
 
@@ -207,7 +210,7 @@ static bool take_content(struct side_parse *parse, const struct json_node *root)
     side->mark_count = count_items(marks);
     side->marks = room(side, side->mark_count, sizeof *side->marks);
     for (index = 0; marks; marks = marks->next)
-        if (!take_mark(parse, index++, marks))
+        if (!memory_side_file_take_mark(parse, index++, marks))
             return false;
     return true;
 }

@@ -3,9 +3,9 @@
 #ifndef FLOPLEDGER_MEMORY_MEMORY_SIDE_FILE_H
 #define FLOPLEDGER_MEMORY_MEMORY_SIDE_FILE_H
 
-#include "base/arena.h"
-#include "base/attributes.h"
-#include "base/error.h"
+#include "base/core/arena.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* Other ways to train, and what they would do to the memory of a recorded step. */
 #include "memory/memory_what_if.h"
 
-#include "base/hash_map.h"
-#include "base/invariant.h"
-#include "base/prefix.h"
+#include "base/core/hash_map.h"
+#include "base/core/invariant.h"
+#include "base/text/prefix.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -19,8 +19,9 @@ struct block_share {
     int64_t by;
 };
 
-static struct what_if *add_way(struct what_ifs *ways, const struct memory_forecast *forecast,
-                               const char *name, const char *assumes)
+static struct what_if *memory_what_if_add_way(struct what_ifs *ways,
+                                              const struct memory_forecast *forecast,
+                                              const char *name, const char *assumes)
 {
     struct what_if *way;
 
@@ -113,7 +114,7 @@ static int64_t bytes_of_kind(const struct memory_forecast *forecast, enum memory
 
 /* ---- units: modules that repeat -------------------------------------------------------------- */
 
-static bool is_number(const char *text)
+static bool memory_what_if_is_number(const char *text)
 {
     for (; *text; text++)
         if (!isdigit((unsigned char)*text))
@@ -127,7 +128,7 @@ static uint32_t count_numbered_children(const struct module_tree *tree, uint32_t
 
     for (uint32_t child = tree->modules[module].first_child; child != NO_MODULE;
          child = tree->modules[child].next_sibling)
-        count += is_number(tree->modules[child].own_name);
+        count += memory_what_if_is_number(tree->modules[child].own_name);
     return count;
 }
 
@@ -158,8 +159,9 @@ static uint32_t *find_units(const struct module_tree *tree, uint32_t stack, cons
         uint32_t module = tree->order[i];
         uint32_t parent = tree->modules[module].parent;
         uint32_t above = parent == NO_MODULE ? NO_MODULE : tree->modules[parent].parent;
-        bool is_unit = part ? above == stack && strcmp(tree->modules[module].own_name, part) == 0
-                            : parent == stack && is_number(tree->modules[module].own_name);
+        bool is_unit =
+            part ? above == stack && strcmp(tree->modules[module].own_name, part) == 0
+                 : parent == stack && memory_what_if_is_number(tree->modules[module].own_name);
 
         units[module] = is_unit ? module : parent == NO_MODULE ? NO_MODULE : units[parent];
     }
@@ -176,7 +178,8 @@ static void add_checkpointing(struct what_ifs *ways, const struct memory_forecas
 
     (void)snprintf(name, sizeof name, "checkpoint %s.*%s%s", tree->modules[stack].name,
                    part ? "." : "", part ? part : "");
-    way = add_way(ways, forecast, name, "their forward runs once more in the backward");
+    way = memory_what_if_add_way(ways, forecast, name,
+                                 "their forward runs once more in the backward");
     if (way)
         memory_replay_checkpointed(&way->replay, forecast, units);
     free(units);
@@ -282,8 +285,8 @@ static void add_fused_loss(struct what_ifs *ways, const struct memory_forecast *
     bool *is_loss = require_memory(calloc(blocks->count + (size_t)1, sizeof *is_loss));
     struct what_if *way =
         mark_loss(forecast, is_loss)
-            ? add_way(ways, forecast, "fused cross-entropy",
-                      "logits, loss and their gradients in 8 pieces, one at a time")
+            ? memory_what_if_add_way(ways, forecast, "fused cross-entropy",
+                                     "logits, loss and their gradients in 8 pieces, one at a time")
             : NULL;
 
     for (uint32_t i = 0; way && i < blocks->count; i++) {
@@ -318,14 +321,15 @@ static void add_shared(struct what_ifs *ways, const struct memory_forecast *fore
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
         (void)snprintf(name, sizeof name, "%s over %lld ranks", shared[i].name,
                        (long long)options->ranks);
-        way = add_way(ways, forecast, name, shared[i].assumes);
+        way = memory_what_if_add_way(ways, forecast, name, shared[i].assumes);
         if (!way)
             return;
         fill_shares(&way->replay, forecast, shared[i].share_of, options->ranks);
         if (shared[i].gathers)
             memory_replay_add(&way->replay, GROWTH_FIXED, largest_unit(forecast), 0, INT64_MAX);
     }
-    way = add_way(ways, forecast, "optimizer offload", "its state and its work are on the host");
+    way = memory_what_if_add_way(ways, forecast, "optimizer offload",
+                                 "its state and its work are on the host");
     if (way)
         fill_shares(&way->replay, forecast, share_offload, options->ranks);
 }
@@ -333,14 +337,15 @@ static void add_shared(struct what_ifs *ways, const struct memory_forecast *fore
 void find_what_ifs(struct what_ifs *ways, const struct memory_forecast *forecast,
                    const struct what_if_options *options)
 {
-    struct what_if *way = add_way(ways, forecast, "as recorded", NULL);
+    struct what_if *way = memory_what_if_add_way(ways, forecast, "as recorded", NULL);
 
     memory_replay_fill(&way->replay, forecast);
     add_all_checkpointing(ways, forecast);
     add_shared(ways, forecast, options);
     if (options->is_float32)
-        way = add_way(ways, forecast, "bf16",
-                      "all but the optimizer's state, which keeps float32 parameters, too");
+        way = memory_what_if_add_way(
+            ways, forecast, "bf16",
+            "all but the optimizer's state, which keeps float32 parameters, too");
     if (options->is_float32 && way) {
         fill_shares(&way->replay, forecast, share_bf16, options->ranks);
         memory_replay_add(&way->replay, GROWTH_FIXED, bytes_of_kind(forecast, MEMORY_PARAMETER), 0,

@@ -1,18 +1,14 @@
 /* What differs between two snapshots at their peaks. */
 #include "memory/snapshot_change.h"
 
-#include "base/invariant.h"
+#include "base/core/array.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void grow_to(struct memory_change *change, uint32_t count)
+static void snapshot_change_grow_to(struct memory_change *change, uint32_t count)
 {
-    if (count > change->capacity) {
-        change->capacity = 2 * count + 16;
-        change->shares =
-            require_memory(realloc(change->shares, change->capacity * sizeof *change->shares));
-    }
+    ARRAY_RESERVE(change->shares, change->capacity, count);
     while (change->count < count) {
         change->shares[change->count] = (struct changed_share){.name = change->count};
         change->count++;
@@ -25,7 +21,7 @@ void memory_change_add(struct memory_change *change, enum change_side side, cons
     uint32_t id = string_pool_add(&change->names, name, strlen(name));
     struct changed_share *share;
 
-    grow_to(change, id + 1);
+    snapshot_change_grow_to(change, id + 1);
     share = &change->shares[id];
     if (side == CHANGE_BEFORE) {
         share->before_bytes += bytes;

@@ -3,7 +3,7 @@
 #ifndef FLOPLEDGER_MEMORY_SNAPSHOT_CHANGE_H
 #define FLOPLEDGER_MEMORY_SNAPSHOT_CHANGE_H
 
-#include "base/string_pool.h"
+#include "base/core/string_pool.h"
 
 #include <stdint.h>
 

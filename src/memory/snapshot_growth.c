@@ -1,24 +1,14 @@
 /* What grows over the trace of a snapshot. */
 #include "memory/snapshot_growth.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
+#include "base/core/search.h"
 
 #include <stdlib.h>
 
 uint32_t moment_at(const struct snapshot_replay *replay, int64_t time_ns)
 {
-    uint32_t low = 0;
-    uint32_t high = replay->event_count + 1;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (moment_time_ns(replay, middle) < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return LOWER_BOUND(i, 0, replay->event_count + 1, moment_time_ns(replay, i) < time_ns);
 }
 
 /* A birth or an end of a life. */
@@ -36,7 +26,8 @@ static int by_moment(const void *a, const void *b)
 }
 
 /* Births and ends, by moment; free() it. */
-static struct change *sort_changes(const struct snapshot_replay *replay, size_t *count)
+static struct change *snapshot_growth_sort_changes(const struct snapshot_replay *replay,
+                                                   size_t *count)
 {
     struct change *changes =
         require_memory(calloc(2 * (size_t)replay->life_count + 1, sizeof *changes));
@@ -78,7 +69,7 @@ static void take_change(const struct growth_walk *walk, struct change change, in
 static void walk_through(const struct growth_walk *walk, const uint32_t *part_ends)
 {
     size_t count;
-    struct change *changes = sort_changes(walk->replay, &count);
+    struct change *changes = snapshot_growth_sort_changes(walk->replay, &count);
     size_t next = 0;
 
     while (next < count && changes[next].moment == 0)

@@ -1,7 +1,7 @@
 /* How a device's reserved memory is laid out at a moment of a snapshot's trace. */
 #include "memory/snapshot_layout.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static int by_address(const void *a, const void *b)
     return (one->address > other->address) - (one->address < other->address);
 }
 
-static void add_up(struct memory_layout *layout)
+static void snapshot_layout_add_up(struct memory_layout *layout)
 {
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct laid_segment *segment = &layout->segments[i];
@@ -61,7 +61,8 @@ static void take_segments(struct memory_layout *layout, const struct snapshot_re
 
 /* ---- the end ---- */
 
-static void take_block(struct laid_segment *segment, const struct snapshot_block *block)
+static void snapshot_layout_take_block(struct laid_segment *segment,
+                                       const struct snapshot_block *block)
 {
     if (block->state == SNAPSHOT_INACTIVE) {
         if (block->size_bytes > segment->largest_free_bytes)
@@ -88,11 +89,12 @@ void lay_out_end(struct memory_layout *layout, const struct snapshot_replay *rep
         if (segment->device != (int64_t)replay->device)
             continue;
         for (uint32_t j = 0; j < segment->block_count; j++)
-            take_block(&layout->segments[at], &snapshot->blocks[segment->first_block + j]);
+            snapshot_layout_take_block(&layout->segments[at],
+                                       &snapshot->blocks[segment->first_block + j]);
         at++;
     }
     qsort(layout->segments, layout->count, sizeof *layout->segments, by_address);
-    add_up(layout);
+    snapshot_layout_add_up(layout);
 }
 
 /* ---- any moment ---- */
@@ -253,7 +255,7 @@ bool lay_out_moment(struct memory_layout *layout, const struct snapshot_replay *
     for (uint32_t i = 0; i < layout->count; i++)
         next = fill_segment(&layout->segments[i], lives, count, next, moment);
     free(lives);
-    add_up(layout);
+    snapshot_layout_add_up(layout);
     return true;
 }
 

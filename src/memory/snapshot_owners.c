@@ -1,14 +1,15 @@
 /* Who owns an allocation of a snapshot, as far as the program said so itself. */
 #include "memory/snapshot_owners.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { OPEN_MAX = 256 };
 
-static uint32_t name_id(struct snapshot_owners *owners, const char *text, size_t length)
+static uint32_t snapshot_owners_name_id(struct snapshot_owners *owners, const char *text,
+                                        size_t length)
 {
     return string_pool_add(&owners->names, text, length);
 }
@@ -20,15 +21,15 @@ static void split_tag(struct snapshot_owners *owners, uint32_t tag, const char *
     if (tag == 0 || owners->module_of_tag[tag] || owners->phase_of_tag[tag])
         return;
     if (bar && bar > text) {
-        owners->phase_of_tag[tag] = name_id(owners, text, (size_t)(bar - text));
+        owners->phase_of_tag[tag] = snapshot_owners_name_id(owners, text, (size_t)(bar - text));
         owners->has_phases = true;
     }
     if (bar)
         text = bar + 1;
-    owners->module_of_tag[tag] = name_id(owners, text, strlen(text));
+    owners->module_of_tag[tag] = snapshot_owners_name_id(owners, text, strlen(text));
 }
 
-static int by_time(const void *a, const void *b)
+static int snapshot_owners_by_time(const void *a, const void *b)
 {
     const struct snapshot_annotation *one = *(const struct snapshot_annotation *const *)a;
     const struct snapshot_annotation *other = *(const struct snapshot_annotation *const *)b;
@@ -72,7 +73,7 @@ static const struct snapshot_annotation **sort_annotations(const struct snapshot
     for (uint32_t i = 0; i < snapshot->annotation_count; i++)
         if (snapshot->annotations[i].device == (int64_t)replay->device)
             sorted[(*count)++] = &snapshot->annotations[i];
-    qsort(sorted, *count, sizeof *sorted, by_time);
+    qsort(sorted, *count, sizeof *sorted, snapshot_owners_by_time);
     return sorted;
 }
 
@@ -94,7 +95,7 @@ static void find_annotations(struct snapshot_owners *owners, const struct snapsh
         if (open.count == 0)
             continue;
         name = snapshot_text(replay->snapshot, open.names[open.count - 1]);
-        owners->annotation_of_moment[i + 1] = name_id(owners, name, strlen(name));
+        owners->annotation_of_moment[i + 1] = snapshot_owners_name_id(owners, name, strlen(name));
     }
     free(sorted);
 }
@@ -103,7 +104,7 @@ void find_snapshot_owners(struct snapshot_owners *owners, const struct snapshot_
 {
     size_t texts = string_pool_count(&replay->snapshot->strings);
 
-    (void)name_id(owners, "", 0);
+    (void)snapshot_owners_name_id(owners, "", 0);
     owners->phase_of_tag = require_memory(calloc(texts, sizeof *owners->phase_of_tag));
     owners->module_of_tag = require_memory(calloc(texts, sizeof *owners->module_of_tag));
     for (uint32_t i = 0; i < replay->life_count; i++) {

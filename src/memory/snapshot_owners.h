@@ -3,9 +3,9 @@
 #ifndef FLOPLEDGER_MEMORY_SNAPSHOT_OWNERS_H
 #define FLOPLEDGER_MEMORY_SNAPSHOT_OWNERS_H
 
-#include "base/string_pool.h"
-#include "memory/memory_snapshot.h"
+#include "base/core/string_pool.h"
 #include "memory/snapshot_replay.h"
+#include "trace/memory_snapshot.h"
 
 #include <stdbool.h>
 #include <stdint.h>

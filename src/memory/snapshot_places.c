@@ -1,8 +1,9 @@
 /* Where in the program an allocation of a snapshot was made. */
 #include "memory/snapshot_places.h"
 
-#include "base/invariant.h"
-#include "base/prefix.h"
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/text/prefix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,7 @@ static const char *backward_node(const char *function, size_t *length)
 
 /* "softmax" of "at::_ops::softmax::call(at::Tensor const&, long)": an operator on its way to its
  * kernel. Length 0 where it is none. */
-static const char *operator_of(const char *function, size_t *length)
+static const char *snapshot_places_operator_of(const char *function, size_t *length)
 {
     static const char before[] = "at::_ops::";
 
@@ -98,11 +99,7 @@ static uint32_t add_place(struct snapshot_places *places, enum place_kind kind, 
 
     if (known < places->count)
         return known;
-    if (places->count == places->capacity) {
-        places->capacity = places->capacity ? 2 * places->capacity : 64;
-        places->places =
-            require_memory(realloc(places->places, places->capacity * sizeof *places->places));
-    }
+    ARRAY_ROOM(places->places, places->count);
     places->places[places->count] = (struct snapshot_place){
         .kind = kind,
         .frame = kind <= PLACE_LIBRARY_LINE ? id : SNAPSHOT_NONE,
@@ -136,7 +133,7 @@ static uint32_t native_place(struct snapshot_places *places, const uint32_t *fra
 
         if (length > 0)
             return add_place(places, PLACE_BACKWARD, string_pool_add(&places->names, name, length));
-        name = operator_of(function, &length);
+        name = snapshot_places_operator_of(function, &length);
         if (length > 0) {
             operator_name = name;
             operator_length = length;
@@ -153,8 +150,9 @@ static uint32_t native_place(struct snapshot_places *places, const uint32_t *fra
                      string_pool_add(&places->names, outermost, strlen(outermost)));
 }
 
-static uint32_t find_place(struct snapshot_places *places, const bool *is_user,
-                           const bool *is_python, const struct snapshot_stack *stack)
+static uint32_t snapshot_places_find_place(struct snapshot_places *places, const bool *is_user,
+                                           const bool *is_python,
+                                           const struct snapshot_stack *stack)
 {
     const uint32_t *frames = places->snapshot->stack_frames + stack->first;
 
@@ -183,7 +181,8 @@ void find_snapshot_places(struct snapshot_places *places, const struct memory_sn
     places->of_stack =
         require_memory(calloc((size_t)snapshot->stack_count + 1, sizeof *places->of_stack));
     for (uint32_t i = 0; i < snapshot->stack_count; i++)
-        places->of_stack[i] = find_place(places, is_user, is_python, &snapshot->stacks[i]);
+        places->of_stack[i] =
+            snapshot_places_find_place(places, is_user, is_python, &snapshot->stacks[i]);
     free(is_user);
     free(is_python);
 }

@@ -3,10 +3,10 @@
 #ifndef FLOPLEDGER_MEMORY_SNAPSHOT_PLACES_H
 #define FLOPLEDGER_MEMORY_SNAPSHOT_PLACES_H
 
-#include "base/hash_map.h"
-#include "base/string_pool.h"
-#include "memory/memory_snapshot.h"
+#include "base/core/hash_map.h"
+#include "base/core/string_pool.h"
 #include "memory/snapshot_replay.h"
+#include "trace/memory_snapshot.h"
 
 #include <stdint.h>
 
@@ -33,7 +33,6 @@ struct snapshot_places {
     uint32_t *of_stack; /* [stack_count] */
     struct string_pool names;
     struct hash_map ids; /* private */
-    size_t capacity;     /* private */
 };
 
 /* `places` must be zeroed; `snapshot` must outlive it. */

@@ -1,8 +1,9 @@
 /* What a device's allocator held at each moment of a snapshot's trace. */
 #include "memory/snapshot_replay.h"
 
-#include "base/hash_map.h"
-#include "base/invariant.h"
+#include "base/core/array.h"
+#include "base/core/hash_map.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 
@@ -10,21 +11,14 @@
 struct replaying {
     struct snapshot_replay *replay;
     struct hash_map last_life; /* of each address: the last one that began there */
-    uint32_t capacity;
 };
 
 static uint32_t add_life(struct replaying *replaying, const struct memory_life *life)
 {
     struct snapshot_replay *replay = replaying->replay;
 
-    if (replay->life_count == replaying->capacity) {
-        require_invariant(replaying->capacity < UINT32_MAX / 2, "that lives can be counted");
-        replaying->capacity = replaying->capacity ? 2 * replaying->capacity : 1024;
-        replay->lives =
-            require_memory(realloc(replay->lives, replaying->capacity * sizeof *replay->lives));
-    }
-    replay->lives[replay->life_count] = *life;
-    return replay->life_count++;
+    ARRAY_ADD(replay->lives, replay->life_count, *life);
+    return replay->life_count - 1;
 }
 
 /* The one that lives at the address now; NULL where none does. */

@@ -7,7 +7,7 @@
 #ifndef FLOPLEDGER_MEMORY_SNAPSHOT_REPLAY_H
 #define FLOPLEDGER_MEMORY_SNAPSHOT_REPLAY_H
 
-#include "memory/memory_snapshot.h"
+#include "trace/memory_snapshot.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* What held a device's memory at one moment of a snapshot, added up. */
 #include "memory/snapshot_shares.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 /* What held a device's memory at a moment, as a tree of calls. */
 #include "memory/snapshot_tree.h"
 
-#include "base/hash_map.h"
-#include "base/invariant.h"
+#include "base/core/array.h"
+#include "base/core/hash_map.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 
@@ -14,19 +15,15 @@ struct tree_growth {
     const struct snapshot_places *places;
     struct hash_map children; /* of (parent + 1, frame), and of (0, place) without a frame */
     struct hash_map others;
-    uint32_t capacity;
     bool *is_user;           /* [frames] */
     uint32_t *leaf_of_stack; /* [stacks]: 1 + its node; 0: not yet known */
 };
 
-static uint32_t add_node(struct tree_growth *growth, struct call_node node)
+static uint32_t snapshot_tree_add_node(struct tree_growth *growth, struct call_node node)
 {
     struct call_tree *tree = growth->tree;
 
-    if (tree->count == growth->capacity) {
-        growth->capacity = growth->capacity ? 2 * growth->capacity : 256;
-        tree->nodes = require_memory(realloc(tree->nodes, growth->capacity * sizeof *tree->nodes));
-    }
+    ARRAY_ROOM(tree->nodes, tree->count);
     if (node.parent != SNAPSHOT_NONE)
         tree->nodes[node.parent].child_count++;
     tree->nodes[tree->count] = node;
@@ -40,7 +37,7 @@ static uint32_t child_of(struct tree_growth *growth, uint32_t parent, uint32_t f
 
     if (known < next)
         return known;
-    return add_node(growth, (struct call_node){.frame = frame, .parent = parent});
+    return snapshot_tree_add_node(growth, (struct call_node){.frame = frame, .parent = parent});
 }
 
 /* Of what has no line of the user's. */
@@ -51,8 +48,9 @@ static uint32_t node_of_place(struct tree_growth *growth, uint32_t place)
 
     if (known < next)
         return known;
-    return add_node(growth, (struct call_node){
-                                .frame = SNAPSHOT_NONE, .place = place, .parent = SNAPSHOT_NONE});
+    return snapshot_tree_add_node(
+        growth,
+        (struct call_node){.frame = SNAPSHOT_NONE, .place = place, .parent = SNAPSHOT_NONE});
 }
 
 /* The innermost node of a stack, which is put into the tree. */

@@ -1,8 +1,7 @@
 /* All ranks of a run together. */
 #include "ranks/all_ranks.h"
 
-#include "base/invariant.h"
-#include "ranks/digest_record.h"
+#include "base/core/invariant.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@ enum { MISSING_MAX = 64 };
 
 /* ---- which ranks ---------------------------------------------------------------------------- */
 
-/* Decodes the set's digests; of several of one rank the first counts. */
+/* Takes the set's digests; of several of one rank the first counts. */
 static void take_digests(struct all_ranks *run, struct digest_set *set)
 {
     struct rank_digest *all = require_memory(calloc(set->count + 1, sizeof *all));
@@ -23,11 +22,10 @@ static void take_digests(struct all_ranks *run, struct digest_set *set)
     run->digest_list = require_memory(calloc(set->count + 1, sizeof(struct rank_digest *)));
     run->doubles = require_memory(calloc(set->count + 1, sizeof(struct rank_digest *)));
     for (size_t i = 0; i < set->count; i++) {
-        const struct digest_record *record = &set->records[i];
         const struct rank_digest *last = run->count ? run->digest_list[run->count - 1] : NULL;
         struct rank_digest *digest = &all[decoded];
 
-        if (record->kind != RECORD_RANK || !digest_decode(digest, record->bytes, record->length))
+        if (!digest_record_take(digest, &set->records[i]))
             continue;
         decoded++;
         if (last && last->rank >= 0 && last->rank == digest->rank)
@@ -37,7 +35,7 @@ static void take_digests(struct all_ranks *run, struct digest_set *set)
     }
 }
 
-static void find_world(struct all_ranks *run)
+static void all_ranks_find_world(struct all_ranks *run)
 {
     run->world_size = run->layout.is_given ? rank_layout_ranks(&run->layout) : -1;
     for (uint32_t i = 0; !run->layout.is_given && i < run->count; i++) {
@@ -49,7 +47,7 @@ static void find_world(struct all_ranks *run)
 }
 
 /* Ranks are in order, so one walk finds the gaps. */
-static void find_missing(struct all_ranks *run)
+static void all_ranks_find_missing(struct all_ranks *run)
 {
     int64_t expected = 0;
     uint32_t at = 0;
@@ -97,7 +95,7 @@ static const int64_t together_ns = INT64_C(60) * 1000 * 1000 * 1000;
 static const int64_t dated_ns = INT64_C(1000) * 1000 * 1000 * 1000 * 1000 * 1000;
 
 /* Whether a minute or more lies between two ranks, by what their dates say. */
-static bool are_apart(const struct all_ranks *run)
+static bool all_ranks_are_apart(const struct all_ranks *run)
 {
     int64_t last_start_ns = INT64_MIN, first_end_ns = INT64_MAX;
 
@@ -165,7 +163,7 @@ static const char *sign_of_other_runs(const struct all_ranks *run)
         return NULL;
     if (have_several_worlds(run))
         return "they tell of runs of different sizes";
-    if (are_apart(run))
+    if (all_ranks_are_apart(run))
         return "more than a minute lies between them";
     if (!are_numbered_or_joined(run))
         return "nothing says which ranks they are, and no collective joins them";
@@ -174,7 +172,7 @@ static const char *sign_of_other_runs(const struct all_ranks *run)
 
 /* ---- what they waited for ------------------------------------------------------------------- */
 
-static void add_call(struct all_ranks *run, uint32_t index, uint32_t call_index)
+static void all_ranks_add_call(struct all_ranks *run, uint32_t index, uint32_t call_index)
 {
     struct rank_communication *communication = &run->ranks[index].communication;
     const struct rank_digest *digest = run->ranks[index].digest;
@@ -204,7 +202,7 @@ static void split_rank(struct all_ranks *run, uint32_t index)
     int64_t *waits_for_ns = require_memory(calloc((size_t)run->count + 1, sizeof *waits_for_ns));
 
     for (uint32_t i = 0; i < rank->digest->call_count; i++)
-        add_call(run, index, i);
+        all_ranks_add_call(run, index, i);
     split_exposed(rank->steps, waits_for_ns, rank->digest, index, &run->joins);
     for (uint32_t i = 0; i < rank->digest->step_count; i++) {
         struct exposed_parts *sum = &rank->communication.exposed;
@@ -225,8 +223,8 @@ void all_ranks_init(struct all_ranks *run, struct digest_set *set, const struct 
         run->layout = *layout;
     digest_set_sort(set);
     take_digests(run, set);
-    find_world(run);
-    find_missing(run);
+    all_ranks_find_world(run);
+    all_ranks_find_missing(run);
     place_ranks(run);
     join_calls(&run->joins, run->digest_list, run->count);
     run->other_runs = sign_of_other_runs(run);

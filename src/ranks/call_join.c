@@ -1,10 +1,25 @@
-/* Which calls of different ranks are one collective. */
+/* Which calls of different ranks are one collective.
+ *
+ * Calls are put into groups by the process group's name and ranks (sends and receives by their
+ * peers, too). In a group the k-th call of one rank is the k-th of every other: that is what a
+ * communicator demands. So where the calls carry a sequence number, calls with the same number are
+ * one. Where they do not, they are counted, and since a trace may begin or end some calls earlier
+ * than another, each rank's count is shifted against that of the rank with most calls: the shift by
+ * which fewest kinds and sizes disagree, then the one with which the ends scatter least once the
+ * clocks are set to each other (a wrong shift compares other calls, whose ends have nothing to do
+ * with each other), then the one that sets the clocks least apart. Without a reason, none is
+ * shifted.
+ *
+ * What holds: a call is in one join at most, and a join has at most one call of each rank; calls of
+ * different kinds or sizes are joined and marked as mismatched, never dropped. O(c log c) for c
+ * calls, and SHIFT_MAX times SAMPLES_MAX comparisons for each rank of a group without numbers. */
 #include "ranks/call_join.h"
 
-#include "base/hash_map.h"
-#include "base/invariant.h"
-#include "base/percentile.h"
-#include "base/string_pool.h"
+#include "base/core/array.h"
+#include "base/core/hash_map.h"
+#include "base/core/invariant.h"
+#include "base/core/percentile.h"
+#include "base/core/string_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +63,8 @@ static uint32_t text_number(struct joiner *joiner, const char *text)
     return string_pool_add(&joiner->texts, text, strlen(text));
 }
 
-static uint32_t find_group(struct joiner *joiner, const struct digest_group *group,
-                           const struct digest_call *call)
+static uint32_t call_join_find_group(struct joiner *joiner, const struct digest_group *group,
+                                     const struct digest_call *call)
 {
     struct call_joins *joins = joiner->joins;
     bool is_pair = call->kind == COLLECTIVE_SEND_RECEIVE;
@@ -70,16 +85,13 @@ static uint32_t find_group(struct joiner *joiner, const struct digest_group *gro
     index = hash_map_add(&joiner->group_of, pair_key(texts, peers), joins->group_count);
     if (index < joins->group_count)
         return index;
-    if ((index & (index + 1)) == 0)
-        joins->groups =
-            require_memory(realloc(joins->groups, (2 * (size_t)index + 1) * sizeof *joins->groups));
-    joins->groups[joins->group_count++] =
-        (struct joint_group){.name = group->name,
-                             .ranks = group->ranks,
-                             .size = is_pair ? 2 : group->size,
-                             .stream = group->stream,
-                             .source = is_pair ? call->source : -1,
-                             .destination = is_pair ? call->destination : -1};
+    ARRAY_ADD(joins->groups, joins->group_count,
+              (struct joint_group){.name = group->name,
+                                   .ranks = group->ranks,
+                                   .size = is_pair ? 2 : group->size,
+                                   .stream = group->stream,
+                                   .source = is_pair ? call->source : -1,
+                                   .destination = is_pair ? call->destination : -1});
     return index;
 }
 
@@ -117,7 +129,7 @@ static void list_entries(struct joiner *joiner, uint32_t digest_count)
 
             if (is_joinable(digest, call))
                 joiner->entries[joiner->entry_count++] = (struct join_entry){
-                    .group = find_group(joiner, &digest->groups[call->group], call),
+                    .group = call_join_find_group(joiner, &digest->groups[call->group], call),
                     .rank = rank,
                     .call = i,
                     .index = call->sequence};
@@ -134,13 +146,13 @@ struct rank_calls {
     size_t count;
 };
 
-static const struct digest_call *call_of(const struct joiner *joiner,
-                                         const struct join_entry *entry)
+static const struct digest_call *call_join_call_of(const struct joiner *joiner,
+                                                   const struct join_entry *entry)
 {
     return &joiner->digests[entry->rank]->calls[entry->call];
 }
 
-static int64_t end_of(const struct digest_call *call)
+static int64_t call_join_end_of(const struct digest_call *call)
 {
     return call->start_ns + call->duration_ns;
 }
@@ -176,10 +188,10 @@ static struct shift_fit measure_shift(const struct joiner *joiner, const struct 
 
         if (place < 0 || place >= (int64_t)all->count)
             continue;
-        a = call_of(joiner, &all->entries[place]);
-        b = call_of(joiner, &some->entries[k]);
+        a = call_join_call_of(joiner, &all->entries[place]);
+        b = call_join_call_of(joiner, &some->entries[k]);
         fit.mismatches += !may_be_one(a, b);
-        differences_ns[count++] = end_of(b) - end_of(a);
+        differences_ns[count++] = call_join_end_of(b) - call_join_end_of(a);
     }
     if (2 * count < some->count) { /* too few to tell */
         fit.mismatches = SIZE_MAX;
@@ -212,8 +224,8 @@ static bool fits_better(const struct shift_fit *a, const struct shift_fit *b, in
     return a->offset_ns < b->offset_ns;
 }
 
-static int64_t find_shift(const struct joiner *joiner, const struct rank_calls *all,
-                          const struct rank_calls *some)
+static int64_t call_join_find_shift(const struct joiner *joiner, const struct rank_calls *all,
+                                    const struct rank_calls *some)
 {
     struct shift_fit best = measure_shift(joiner, all, some, 0);
     bool is_as_long = all->count == some->count && best.mismatches == 0;
@@ -257,7 +269,8 @@ static void number_by_order(struct joiner *joiner, struct join_entry *entries, s
     }
     for (size_t i = 0; i < count;) {
         struct rank_calls calls = calls_of_rank(entries + i, count - i);
-        int64_t shift = calls.entries == longest.entries ? 0 : find_shift(joiner, &longest, &calls);
+        int64_t shift =
+            calls.entries == longest.entries ? 0 : call_join_find_shift(joiner, &longest, &calls);
 
         for (size_t k = 0; k < calls.count; k++)
             calls.entries[k].index = (int64_t)k + shift;
@@ -291,7 +304,7 @@ static void number_group(struct joiner *joiner, struct join_entry *entries, size
 
 /* ---- joins ---------------------------------------------------------------------------------- */
 
-static int compare_places(const void *left, const void *right)
+static int call_join_compare_places(const void *left, const void *right)
 {
     const struct join_entry *a = left;
     const struct join_entry *b = right;
@@ -303,7 +316,8 @@ static int compare_places(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static void add_join(struct joiner *joiner, const struct join_entry *entries, size_t count)
+static void call_join_add_join(struct joiner *joiner, const struct join_entry *entries,
+                               size_t count)
 {
     struct call_joins *joins = joiner->joins;
     struct joined_call *join = &joins->joins[joins->join_count];
@@ -315,13 +329,13 @@ static void add_join(struct joiner *joiner, const struct join_entry *entries, si
                                  .transfer_ns = -1,
                                  .bytes = -1};
     for (size_t i = 0; i < count; i++) {
-        const struct digest_call *call = call_of(joiner, &entries[i]);
+        const struct digest_call *call = call_join_call_of(joiner, &entries[i]);
 
         joins->members[joins->member_count++] =
             (struct join_member){.rank = entries[i].rank, .call = entries[i].call};
         joins->join_of[entries[i].rank][entries[i].call] = joins->join_count;
         join->is_mismatched =
-            join->is_mismatched || !may_be_one(call_of(joiner, &entries[0]), call);
+            join->is_mismatched || !may_be_one(call_join_call_of(joiner, &entries[0]), call);
         if (call->bytes > join->bytes)
             join->bytes = call->bytes;
         if (call->duration_ns < shortest_ns) {
@@ -337,14 +351,14 @@ static void add_join(struct joiner *joiner, const struct join_entry *entries, si
 static void join_group(struct joiner *joiner, struct join_entry *entries, size_t count)
 {
     number_group(joiner, entries, count);
-    qsort(entries, count, sizeof *entries, compare_places);
+    qsort(entries, count, sizeof *entries, call_join_compare_places);
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
 
         while (end < count && entries[end].index == entries[i].index &&
                entries[end].turn == entries[i].turn)
             end++;
-        add_join(joiner, entries + i, end - i);
+        call_join_add_join(joiner, entries + i, end - i);
         i = end;
     }
 }

@@ -1,56 +1,20 @@
 /* The bytes of a digest. */
 #include "ranks/digest_bytes.h"
 
-#include "base/invariant.h"
+#include "base/core/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void digest_put_bytes(struct digest_writer *writer, const void *bytes, size_t length)
-{
-    if (writer->capacity - writer->length < length) {
-        writer->capacity = 2 * (writer->capacity + length) + 64;
-        writer->bytes = require_memory(realloc(writer->bytes, writer->capacity));
-    }
-    if (length)
-        memcpy(writer->bytes + writer->length, bytes, length);
-    writer->length += length;
-}
-
-void digest_put_count(struct digest_writer *writer, uint64_t number)
-{
-    unsigned char bytes[10];
-    size_t length = 0;
-
-    do {
-        bytes[length++] = (unsigned char)((number & 0x7F) | (number > 0x7F ? 0x80 : 0));
-        number >>= 7;
-    } while (number);
-    digest_put_bytes(writer, bytes, length);
-}
-
-void digest_put_integer(struct digest_writer *writer, int64_t number)
-{
-    uint64_t twice = (uint64_t)number << 1;
-
-    digest_put_count(writer, number < 0 ? ~twice : twice);
-}
-
-void digest_put_text(struct digest_writer *writer, const char *text)
+void digest_put_text(struct bytes *writer, const char *text)
 {
     size_t length = strlen(text);
 
-    digest_put_count(writer, length);
-    digest_put_bytes(writer, text, length);
+    bytes_add_varint(writer, length);
+    bytes_add(writer, text, length);
 }
 
-void digest_writer_clear(struct digest_writer *writer)
-{
-    free(writer->bytes);
-    *writer = (struct digest_writer){0};
-}
-
-static uint64_t fail(struct digest_reader *reader)
+static uint64_t digest_bytes_fail(struct digest_reader *reader)
 {
     reader->has_failed = true;
     reader->at = reader->end;
@@ -65,15 +29,15 @@ uint64_t digest_take_count(struct digest_reader *reader)
         unsigned char byte;
 
         if (reader->at == reader->end)
-            return fail(reader);
+            return digest_bytes_fail(reader);
         byte = *reader->at++;
         if (shift == 63 && byte > 1)
-            return fail(reader);
+            return digest_bytes_fail(reader);
         number |= (uint64_t)(byte & 0x7F) << shift;
         if (byte < 0x80)
             return number;
     }
-    return fail(reader);
+    return digest_bytes_fail(reader);
 }
 
 int64_t digest_take_integer(struct digest_reader *reader)
@@ -88,7 +52,7 @@ uint32_t digest_take_length(struct digest_reader *reader)
     uint64_t length = digest_take_count(reader);
 
     if (length > (size_t)(reader->end - reader->at) || length >= UINT32_MAX)
-        return (uint32_t)fail(reader);
+        return (uint32_t)digest_bytes_fail(reader);
     return (uint32_t)length;
 }
 
@@ -96,7 +60,8 @@ int32_t digest_take_small(struct digest_reader *reader)
 {
     int64_t number = digest_take_integer(reader);
 
-    return number >= INT32_MIN && number <= INT32_MAX ? (int32_t)number : (int32_t)fail(reader);
+    return number >= INT32_MIN && number <= INT32_MAX ? (int32_t)number
+                                                      : (int32_t)digest_bytes_fail(reader);
 }
 
 const char *digest_take_text(struct digest_reader *reader, struct arena *arena)

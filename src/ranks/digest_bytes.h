@@ -3,26 +3,14 @@
 #ifndef FLOPLEDGER_RANKS_DIGEST_BYTES_H
 #define FLOPLEDGER_RANKS_DIGEST_BYTES_H
 
-#include "base/arena.h"
+#include "base/core/arena.h"
+#include "base/core/bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Grows as it is written; zeroed is empty. */
-struct digest_writer {
-    unsigned char *bytes;
-    size_t length;
-    size_t capacity;
-};
-
-void digest_put_bytes(struct digest_writer *writer, const void *bytes, size_t length);
-/* Seven bits a byte, the lowest first; all but the last byte have the highest bit set. */
-void digest_put_count(struct digest_writer *writer, uint64_t number);
-/* As a count: 0, -1, 1, -2, ... are 0, 1, 2, 3, ... */
-void digest_put_integer(struct digest_writer *writer, int64_t number);
-void digest_put_text(struct digest_writer *writer, const char *text);
-void digest_writer_clear(struct digest_writer *writer);
+void digest_put_text(struct bytes *writer, const char *text);
 
 /* Once it has failed every take gives 0 or "". */
 struct digest_reader {

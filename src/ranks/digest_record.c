@@ -1,6 +1,7 @@
 /* The digest of one rank as bytes, and back: parts, each with a number and a length. */
 #include "ranks/digest_record.h"
 
+#include "base/core/bytes.h"
 #include "ledger/collective_call.h"
 
 #include <string.h>
@@ -20,25 +21,25 @@ enum digest_part {
 
 /* ---- encode --------------------------------------------------------------------------------- */
 
-static void put_facts(struct digest_writer *writer, const struct rank_digest *digest)
+static void put_facts(struct bytes *writer, const struct rank_digest *digest)
 {
-    digest_put_integer(writer, digest->rank);
-    digest_put_integer(writer, digest->world_size);
-    digest_put_count(writer, AXIS_COUNT);
+    bytes_add_zigzag(writer, digest->rank);
+    bytes_add_zigzag(writer, digest->world_size);
+    bytes_add_varint(writer, AXIS_COUNT);
     for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
-        digest_put_integer(writer, digest->coordinates[axis]);
-    digest_put_integer(writer, digest->device);
-    digest_put_count(writer, digest->source);
+        bytes_add_zigzag(writer, digest->coordinates[axis]);
+    bytes_add_zigzag(writer, digest->device);
+    bytes_add_varint(writer, digest->source);
     digest_put_text(writer, digest->file);
     digest_put_text(writer, digest->hostname);
     digest_put_text(writer, digest->device_name);
-    digest_put_integer(writer, digest->link_bytes_per_second);
-    digest_put_integer(writer, digest->memory_bytes);
-    digest_put_integer(writer, digest->peak_allocated_bytes);
-    digest_put_integer(writer, digest->peak_reserved_bytes);
-    digest_put_integer(writer, digest->between_steps_ns);
-    digest_put_integer(writer, digest->damaged_events);
-    digest_put_count(writer, digest->is_truncated);
+    bytes_add_zigzag(writer, digest->link_bytes_per_second);
+    bytes_add_zigzag(writer, digest->memory_bytes);
+    bytes_add_zigzag(writer, digest->peak_allocated_bytes);
+    bytes_add_zigzag(writer, digest->peak_reserved_bytes);
+    bytes_add_zigzag(writer, digest->between_steps_ns);
+    bytes_add_zigzag(writer, digest->damaged_events);
+    bytes_add_varint(writer, digest->is_truncated);
 }
 
 /* What is told by its place in a list here may stand elsewhere in another version's. */
@@ -73,132 +74,132 @@ static struct name_list name_list(unsigned which)
     return (struct name_list){(unsigned)element_type_count(), type_name};
 }
 
-static void put_names(struct digest_writer *writer, const struct rank_digest *digest)
+static void put_names(struct bytes *writer, const struct rank_digest *digest)
 {
     (void)digest;
     for (unsigned which = 0; which < NAME_LIST_COUNT; which++) {
         struct name_list list = name_list(which);
 
-        digest_put_count(writer, list.count);
+        bytes_add_varint(writer, list.count);
         for (unsigned i = 0; i < list.count; i++)
             digest_put_text(writer, list.name_of(i));
     }
 }
 
-static void put_steps(struct digest_writer *writer, const struct rank_digest *digest)
+static void put_steps(struct bytes *writer, const struct rank_digest *digest)
 {
-    digest_put_count(writer, digest->step_count);
+    bytes_add_varint(writer, digest->step_count);
     for (uint32_t i = 0; i < digest->step_count; i++) {
         const struct digest_step *step = &digest->steps[i];
 
-        digest_put_integer(writer, step->number);
-        digest_put_integer(writer, step->start_ns);
-        digest_put_integer(writer, step->end_ns);
-        digest_put_integer(writer, step->communication_ns);
-        digest_put_integer(writer, step->hidden_communication_ns);
-        digest_put_integer(writer, step->flops);
-        digest_put_count(writer, step->is_cut);
+        bytes_add_zigzag(writer, step->number);
+        bytes_add_zigzag(writer, step->start_ns);
+        bytes_add_zigzag(writer, step->end_ns);
+        bytes_add_zigzag(writer, step->communication_ns);
+        bytes_add_zigzag(writer, step->hidden_communication_ns);
+        bytes_add_zigzag(writer, step->flops);
+        bytes_add_varint(writer, step->is_cut);
         for (unsigned account = 0; account < ACCOUNT_COUNT; account++)
-            digest_put_integer(writer, step->account_ns[account]);
+            bytes_add_zigzag(writer, step->account_ns[account]);
     }
 }
 
-static void put_groups(struct digest_writer *writer, const struct rank_digest *digest)
+static void put_groups(struct bytes *writer, const struct rank_digest *digest)
 {
-    digest_put_count(writer, digest->group_count);
+    bytes_add_varint(writer, digest->group_count);
     for (uint32_t i = 0; i < digest->group_count; i++) {
         digest_put_text(writer, digest->groups[i].name);
         digest_put_text(writer, digest->groups[i].ranks);
-        digest_put_integer(writer, digest->groups[i].size);
-        digest_put_integer(writer, digest->groups[i].stream);
+        bytes_add_zigzag(writer, digest->groups[i].size);
+        bytes_add_zigzag(writer, digest->groups[i].stream);
     }
 }
 
 /* Times from the end of the call before, so that they are small. */
-static void put_calls(struct digest_writer *writer, const struct rank_digest *digest)
+static void put_calls(struct bytes *writer, const struct rank_digest *digest)
 {
     int64_t time_ns = 0;
 
-    digest_put_count(writer, digest->call_count);
+    bytes_add_varint(writer, digest->call_count);
     for (uint32_t i = 0; i < digest->call_count; i++) {
         const struct digest_call *call = &digest->calls[i];
 
-        digest_put_integer(writer, call->start_ns - time_ns);
-        digest_put_integer(writer, call->duration_ns);
+        bytes_add_zigzag(writer, call->start_ns - time_ns);
+        bytes_add_zigzag(writer, call->duration_ns);
         time_ns = call->start_ns + call->duration_ns;
-        digest_put_integer(writer, call->bytes);
-        digest_put_integer(writer, call->sequence);
-        digest_put_integer(writer, call->source);
-        digest_put_integer(writer, call->destination);
-        digest_put_count(writer, call->group);
-        digest_put_integer(writer, call->step);
-        digest_put_count(writer, call->kind);
-        digest_put_integer(writer, call->element_type);
+        bytes_add_zigzag(writer, call->bytes);
+        bytes_add_zigzag(writer, call->sequence);
+        bytes_add_zigzag(writer, call->source);
+        bytes_add_zigzag(writer, call->destination);
+        bytes_add_varint(writer, call->group);
+        bytes_add_zigzag(writer, call->step);
+        bytes_add_varint(writer, call->kind);
+        bytes_add_zigzag(writer, call->element_type);
     }
 }
 
-static void put_exposed(struct digest_writer *writer, const struct rank_digest *digest)
+static void put_exposed(struct bytes *writer, const struct rank_digest *digest)
 {
     int64_t time_ns = 0;
 
-    digest_put_count(writer, digest->exposed_count);
+    bytes_add_varint(writer, digest->exposed_count);
     for (uint32_t i = 0; i < digest->exposed_count; i++) {
         const struct digest_stretch *stretch = &digest->exposed[i];
 
-        digest_put_integer(writer, stretch->start_ns - time_ns);
-        digest_put_integer(writer, stretch->end_ns - stretch->start_ns);
+        bytes_add_zigzag(writer, stretch->start_ns - time_ns);
+        bytes_add_zigzag(writer, stretch->end_ns - stretch->start_ns);
         time_ns = stretch->end_ns;
-        digest_put_count(writer, stretch->step);
+        bytes_add_varint(writer, stretch->step);
     }
 }
 
 /* Nothing where no step tells: most traces do not. */
-static void put_tokens(struct digest_writer *writer, const struct rank_digest *digest)
+static void put_tokens(struct bytes *writer, const struct rank_digest *digest)
 {
     bool is_known = false;
 
     for (uint32_t i = 0; i < digest->step_count; i++)
         is_known = is_known || digest->steps[i].tokens >= 0;
     for (uint32_t i = 0; is_known && i < digest->step_count; i++)
-        digest_put_integer(writer, digest->steps[i].tokens);
+        bytes_add_zigzag(writer, digest->steps[i].tokens);
 }
 
-static void put_exchanges(struct digest_writer *writer, const struct rank_digest *digest)
+static void put_exchanges(struct bytes *writer, const struct rank_digest *digest)
 {
     uint32_t next = 0;
 
     if (digest->exchange_count)
-        digest_put_count(writer, digest->exchange_count);
+        bytes_add_varint(writer, digest->exchange_count);
     for (uint32_t i = 0; i < digest->exchange_count; i++) {
-        digest_put_count(writer, digest->exchanges[i].call - next);
+        bytes_add_varint(writer, digest->exchanges[i].call - next);
         next = digest->exchanges[i].call + 1;
-        digest_put_integer(writer, digest->exchanges[i].sent_bytes);
-        digest_put_integer(writer, digest->exchanges[i].received_bytes);
+        bytes_add_zigzag(writer, digest->exchanges[i].sent_bytes);
+        bytes_add_zigzag(writer, digest->exchanges[i].received_bytes);
     }
 }
 
-static void put_chains(struct digest_writer *writer, const struct rank_digest *digest)
+static void put_chains(struct bytes *writer, const struct rank_digest *digest)
 {
     if (digest->chain_count == 0)
         return;
-    digest_put_count(writer, digest->chain_count);
-    digest_put_integer(writer, digest->path_start_ns);
-    digest_put_integer(writer, digest->path_end_ns - digest->path_start_ns);
-    digest_put_count(writer, CHAIN_PART_COUNT);
+    bytes_add_varint(writer, digest->chain_count);
+    bytes_add_zigzag(writer, digest->path_start_ns);
+    bytes_add_zigzag(writer, digest->path_end_ns - digest->path_start_ns);
+    bytes_add_varint(writer, CHAIN_PART_COUNT);
     for (int part = 0; part < CHAIN_PART_COUNT; part++)
         digest_put_text(writer, chain_part_key((enum chain_part)part));
     for (uint32_t i = 0; i < digest->chain_count; i++) {
-        digest_put_integer(writer, digest->chains[i].call);
+        bytes_add_zigzag(writer, digest->chains[i].call);
         for (int part = 0; part < CHAIN_PART_COUNT; part++)
-            digest_put_integer(writer, digest->chains[i].parts_ns[part]);
+            bytes_add_zigzag(writer, digest->chains[i].parts_ns[part]);
     }
 }
 
-void digest_encode(struct digest_writer *writer, const struct rank_digest *digest)
+void digest_encode(struct bytes *writer, const struct rank_digest *digest)
 {
     static const struct {
         enum digest_part part;
-        void (*put)(struct digest_writer *writer, const struct rank_digest *digest);
+        void (*put)(struct bytes *writer, const struct rank_digest *digest);
     } parts[] = {
         {PART_FACTS, put_facts},   {PART_NAMES, put_names},         {PART_STEPS, put_steps},
         {PART_GROUPS, put_groups}, {PART_CALLS, put_calls},         {PART_EXPOSED, put_exposed},
@@ -206,15 +207,15 @@ void digest_encode(struct digest_writer *writer, const struct rank_digest *diges
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        struct digest_writer content = {0};
+        struct bytes content = {0};
 
         parts[i].put(&content, digest);
         if (content.length || parts[i].part <= PART_EXPOSED) {
-            digest_put_count(writer, parts[i].part);
-            digest_put_count(writer, content.length);
-            digest_put_bytes(writer, content.bytes, content.length);
+            bytes_add_varint(writer, parts[i].part);
+            bytes_add_varint(writer, content.length);
+            bytes_add(writer, content.bytes, content.length);
         }
-        digest_writer_clear(&content);
+        bytes_clear(&content);
     }
 }
 

@@ -3,7 +3,8 @@
 #ifndef FLOPLEDGER_RANKS_DIGEST_RECORD_H
 #define FLOPLEDGER_RANKS_DIGEST_RECORD_H
 
-#include "base/attributes.h"
+#include "base/core/attributes.h"
+#include "base/core/bytes.h"
 #include "ranks/digest_bytes.h"
 #include "ranks/rank_digest.h"
 
@@ -11,7 +12,7 @@
 #include <stddef.h>
 
 /* Adds the bytes of `digest` to `writer`. */
-void digest_encode(struct digest_writer *writer, const struct rank_digest *digest);
+void digest_encode(struct bytes *writer, const struct rank_digest *digest);
 
 /* Fills in a zeroed `digest`; false where the bytes are none, or hold what no trace can give (then
  * `digest` is left cleared). Parts that this version does not know are passed over. */

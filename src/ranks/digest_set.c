@@ -1,7 +1,15 @@
-/* Digests of many ranks: merged, stored and sent. */
+/* Digests of many ranks: merged, stored and sent.
+ *
+ * A set is a bag of records, each with the rank that it is of. Merging puts two bags into one;
+ * writing sorts them by kind, rank and bytes, and equal ones become one. So the bytes of a set
+ * depend on its records alone, not on who merged what in which order: processes may hand them on as
+ * a tree, and files may be read in any order, a file twice included. Each record has a checksum and
+ * its length: what is damaged costs itself alone. O(n log n) for n records. */
 #include "ranks/digest_set.h"
 
-#include "base/invariant.h"
+#include "base/core/array.h"
+#include "base/core/bytes.h"
+#include "base/core/invariant.h"
 #include "ranks/digest_record.h"
 
 #include <inttypes.h>
@@ -17,18 +25,55 @@ enum { VERSION = 1, FILE_HEAD_BYTES = 13, RECORD_HEAD_BYTES = 17 };
 
 /* ---- records -------------------------------------------------------------------------------- */
 
+static bool is_digest_damaged(const struct rank_digest *digest)
+{
+    return digest->is_truncated || digest->damaged_events > 0;
+}
+
+static void clear_record(struct digest_record *record)
+{
+    if (record->decoded)
+        rank_digest_clear(record->decoded);
+    free(record->decoded);
+    free(record->bytes);
+    *record = (struct digest_record){0};
+}
+
+/* The one place where bytes become a digest. */
+static bool decode_record(struct digest_record *record)
+{
+    struct rank_digest *digest = record->decoded;
+
+    if (record->kind != RECORD_RANK || digest)
+        return digest != NULL;
+    digest = require_memory(calloc(1, sizeof *digest));
+    if (!digest_decode(digest, record->bytes, record->length)) {
+        free(digest);
+        return false;
+    }
+    record->is_damaged = is_digest_damaged(digest);
+    record->decoded = digest;
+    return true;
+}
+
+bool digest_record_take(struct rank_digest *digest, struct digest_record *record)
+{
+    if (!decode_record(record))
+        return false;
+    *digest = *record->decoded;
+    free(record->decoded);
+    record->decoded = NULL;
+    return true;
+}
+
 /* Takes the bytes. */
 static void add_record(struct digest_set *set, struct digest_record record)
 {
-    if (set->count == set->capacity) {
-        set->capacity = 2 * set->capacity + 8;
-        set->records = require_memory(realloc(set->records, set->capacity * sizeof *set->records));
-    }
-    set->records[set->count++] = record;
+    ARRAY_ADD(set->records, set->count, record);
 }
 
 static void add_written(struct digest_set *set, enum digest_record_kind kind, int64_t rank,
-                        const struct digest_writer *writer)
+                        const struct bytes *writer)
 {
     add_record(set,
                (struct digest_record){
@@ -37,19 +82,23 @@ static void add_written(struct digest_set *set, enum digest_record_kind kind, in
 
 void digest_set_add(struct digest_set *set, const struct rank_digest *digest)
 {
-    struct digest_writer writer = {0};
+    struct bytes writer = {0};
 
     digest_encode(&writer, digest);
-    add_written(set, RECORD_RANK, digest->rank, &writer);
+    add_record(set, (struct digest_record){.kind = RECORD_RANK,
+                                           .rank = digest->rank,
+                                           .bytes = writer.bytes,
+                                           .length = writer.length,
+                                           .is_damaged = is_digest_damaged(digest)});
 }
 
 void digest_set_add_problem(struct digest_set *set, const struct digest_problem *problem)
 {
-    struct digest_writer writer = {0};
+    struct bytes writer = {0};
 
     digest_put_text(&writer, problem->file);
     digest_put_text(&writer, problem->message);
-    digest_put_count(&writer, problem->class);
+    bytes_add_varint(&writer, problem->class);
     add_written(set, RECORD_PROBLEM, problem->place, &writer);
 }
 
@@ -69,9 +118,9 @@ bool digest_problem_decode(struct digest_problem *problem, const struct digest_r
 
 void digest_set_add_source(struct digest_set *set, int64_t rank, size_t place)
 {
-    struct digest_writer writer = {0};
+    struct bytes writer = {0};
 
-    digest_put_count(&writer, place);
+    bytes_add_varint(&writer, place);
     add_written(set, RECORD_SOURCE, rank, &writer);
 }
 
@@ -91,7 +140,7 @@ void digest_set_drop(struct digest_set *set, enum digest_record_kind kind)
 
     for (size_t i = 0; i < set->count; i++) {
         if (set->records[i].kind == kind)
-            free(set->records[i].bytes);
+            clear_record(&set->records[i]);
         else
             set->records[kept++] = set->records[i];
     }
@@ -131,7 +180,7 @@ void digest_set_sort(struct digest_set *set)
         qsort(set->records, set->count, sizeof *set->records, compare_records);
     for (size_t i = 0; i < set->count; i++) {
         if (kept && compare_records(&set->records[kept - 1], &set->records[i]) == 0)
-            free(set->records[i].bytes);
+            clear_record(&set->records[i]);
         else
             set->records[kept++] = set->records[i];
     }
@@ -141,7 +190,7 @@ void digest_set_sort(struct digest_set *set)
 void digest_set_clear(struct digest_set *set)
 {
     for (size_t i = 0; i < set->count; i++)
-        free(set->records[i].bytes);
+        clear_record(&set->records[i]);
     free(set->records);
     *set = (struct digest_set){0};
 }
@@ -168,7 +217,7 @@ static uint32_t checksum(const unsigned char *bytes, size_t length)
     return (uint32_t)crc32_z(0, bytes, length);
 }
 
-void digest_set_encode(struct digest_writer *writer, struct digest_set *set)
+void digest_set_encode(struct bytes *writer, struct digest_set *set)
 {
     unsigned char file_head[FILE_HEAD_BYTES];
 
@@ -177,7 +226,7 @@ void digest_set_encode(struct digest_writer *writer, struct digest_set *set)
     memcpy(file_head, magic, sizeof magic);
     put_number(file_head + 8, VERSION, 1);
     put_number(file_head + 9, set->count, 4);
-    digest_put_bytes(writer, file_head, sizeof file_head);
+    bytes_add(writer, file_head, sizeof file_head);
     for (size_t i = 0; i < set->count; i++) {
         const struct digest_record *record = &set->records[i];
         unsigned char head[RECORD_HEAD_BYTES];
@@ -187,8 +236,8 @@ void digest_set_encode(struct digest_writer *writer, struct digest_set *set)
         put_number(head + 1, (uint64_t)record->rank, 8);
         put_number(head + 9, record->length, 4);
         put_number(head + 13, checksum(record->bytes, record->length), 4);
-        digest_put_bytes(writer, head, sizeof head);
-        digest_put_bytes(writer, record->bytes, record->length);
+        bytes_add(writer, head, sizeof head);
+        bytes_add(writer, record->bytes, record->length);
     }
 }
 
@@ -212,12 +261,33 @@ static void add_damage(struct digest_set *set, const char *file, int64_t rank, c
                                     .file = file, .message = error.message, .class = ERROR_INPUT});
 }
 
+/* Copies the bytes of a record into the set; false where they are no digest of its rank. */
+static bool keep_record(struct digest_set *set, const struct digest_record *head,
+                        const unsigned char *bytes)
+{
+    struct digest_record record = *head;
+
+    record.bytes = require_memory(malloc(record.length + 1));
+    memcpy(record.bytes, bytes, record.length);
+    if (record.kind == RECORD_RANK &&
+        (!decode_record(&record) || record.decoded->rank != record.rank)) {
+        clear_record(&record);
+        return false;
+    }
+    if (record.decoded && !set->keeps_decoded) {
+        rank_digest_clear(record.decoded);
+        free(record.decoded);
+        record.decoded = NULL;
+    }
+    add_record(set, record);
+    return true;
+}
+
 /* The record that begins at `at`; how many bytes it has, or 0 where the file is cut in it. */
 static size_t take_record(struct digest_set *set, const unsigned char *at, size_t left,
                           const char *file)
 {
     struct digest_record record = {0};
-    struct rank_digest digest = {0};
     bool is_good;
 
     if (left < RECORD_HEAD_BYTES || left - RECORD_HEAD_BYTES < take_number(at + 9, 4)) {
@@ -233,17 +303,10 @@ static size_t take_record(struct digest_set *set, const unsigned char *at, size_
     record.length = take_number(at + 9, 4);
     is_good = at[0] == (unsigned char)record.kind &&
               checksum(at + RECORD_HEAD_BYTES, record.length) == take_number(at + 13, 4);
-    if (is_good && record.kind == RECORD_RANK)
-        is_good = digest_decode(&digest, at + RECORD_HEAD_BYTES, record.length) &&
-                  digest.rank == record.rank;
-    rank_digest_clear(&digest);
-    if (!is_good) {
+    if (is_good)
+        is_good = keep_record(set, &record, at + RECORD_HEAD_BYTES);
+    if (!is_good)
         add_damage(set, file, record.rank, "is damaged");
-    } else {
-        record.bytes = require_memory(malloc(record.length + 1));
-        memcpy(record.bytes, at + RECORD_HEAD_BYTES, record.length);
-        add_record(set, record);
-    }
     return RECORD_HEAD_BYTES + record.length;
 }
 

@@ -4,8 +4,9 @@
 #ifndef FLOPLEDGER_RANKS_DIGEST_SET_H
 #define FLOPLEDGER_RANKS_DIGEST_SET_H
 
-#include "base/attributes.h"
-#include "base/error.h"
+#include "base/core/attributes.h"
+#include "base/core/bytes.h"
+#include "base/core/error.h"
 #include "ranks/digest_bytes.h"
 #include "ranks/rank_digest.h"
 
@@ -24,6 +25,8 @@ struct digest_record {
     int64_t rank; /* for the order; -1: not known. Of a problem: its place */
     unsigned char *bytes;
     size_t length;
+    bool is_damaged;             /* RECORD_RANK: its trace was cut, or some of its events damaged */
+    struct rank_digest *decoded; /* NULL: not yet, or taken by digest_record_take */
 };
 
 /* What a file said that gave no digest. */
@@ -38,7 +41,7 @@ struct digest_problem {
 struct digest_set {
     struct digest_record *records; /* [count]; in order from digest_set_sort on */
     size_t count;
-    size_t capacity;
+    bool keeps_decoded; /* records that are read stay decoded: their digests are asked for next */
 };
 
 void digest_set_add(struct digest_set *set, const struct rank_digest *digest);
@@ -49,6 +52,10 @@ void digest_set_add_source(struct digest_set *set, int64_t rank, size_t place);
 
 /* False where the record is no source. */
 MUST_USE bool digest_source_decode(size_t *place, const struct digest_record *record);
+
+/* Moves the digest of a record of RECORD_RANK into a zeroed `digest`; it is decoded once at most
+ * while it is not taken. False where the record is of another kind. */
+MUST_USE bool digest_record_take(struct rank_digest *digest, struct digest_record *record);
 
 /* Takes all records of one kind out. */
 void digest_set_drop(struct digest_set *set, enum digest_record_kind kind);
@@ -68,7 +75,7 @@ MUST_USE bool digest_problem_decode(struct digest_problem *problem,
 /* ---- as bytes: a file of digests, or a message ---------------------------------------------- */
 
 /* Sorts the set and adds its bytes to `writer`. */
-void digest_set_encode(struct digest_writer *writer, struct digest_set *set);
+void digest_set_encode(struct bytes *writer, struct digest_set *set);
 
 /* Whether a file that begins with these bytes is one of digests. */
 bool digest_set_recognises(const void *bytes, size_t length);

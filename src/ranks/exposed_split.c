@@ -2,7 +2,7 @@
  * stretches with the calls that are open in them. */
 #include "ranks/exposed_split.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -81,7 +81,8 @@ static void cut_at(struct moment *moment, int64_t time_ns, int64_t cut_ns)
         moment->until_ns = cut_ns;
 }
 
-static struct moment look_at(const struct splitter *splitter, int64_t time_ns, int64_t end_ns)
+static struct moment exposed_split_look_at(const struct splitter *splitter, int64_t time_ns,
+                                           int64_t end_ns)
 {
     struct moment moment = {.until_ns = end_ns};
 
@@ -103,8 +104,8 @@ static struct moment look_at(const struct splitter *splitter, int64_t time_ns, i
     return moment;
 }
 
-static void book(struct exposed_parts *parts, int64_t *waits_for_ns, const struct moment *moment,
-                 int64_t ns)
+static void exposed_split_book(struct exposed_parts *parts, int64_t *waits_for_ns,
+                               const struct moment *moment, int64_t ns)
 {
     if (moment->is_transfer) {
         parts->transfer_ns += ns;
@@ -130,9 +131,10 @@ void split_exposed(struct exposed_parts *steps, int64_t *waits_for_ns,
 
         move_on(&splitter, stretch->start_ns, stretch->end_ns);
         while (time_ns < stretch->end_ns) {
-            struct moment moment = look_at(&splitter, time_ns, stretch->end_ns);
+            struct moment moment = exposed_split_look_at(&splitter, time_ns, stretch->end_ns);
 
-            book(&steps[stretch->step], waits_for_ns, &moment, moment.until_ns - time_ns);
+            exposed_split_book(&steps[stretch->step], waits_for_ns, &moment,
+                               moment.until_ns - time_ns);
             time_ns = moment.until_ns;
         }
     }

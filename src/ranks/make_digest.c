@@ -1,8 +1,8 @@
 /* Reduces a trace and its ledger to the digest of its rank. */
 #include "ranks/make_digest.h"
 
-#include "base/hash_map.h"
-#include "base/invariant.h"
+#include "base/core/hash_map.h"
+#include "base/core/invariant.h"
 #include "ledger/collective_call.h"
 #include "ledger/step_finder.h"
 #include "ranks/rank_layout.h"
@@ -121,17 +121,9 @@ static uint32_t add_group(struct digest_maker *maker, uint64_t key, struct diges
 
     if (index < digest->group_count)
         return index;
-    if ((digest->group_count & (digest->group_count + 1)) == 0) { /* 0, 1, 3, 7, ...: full */
-        size_t capacity = 2 * (size_t)digest->group_count + 1;
-        struct digest_group *larger = arena_allocate(&digest->arena, capacity * sizeof *larger);
-
-        if (digest->group_count)
-            memcpy(larger, digest->groups, digest->group_count * sizeof *larger);
-        digest->groups = larger;
-    }
     group.name = keep_text(digest, group.name);
     group.ranks = keep_text(digest, group.ranks);
-    digest->groups[digest->group_count++] = group;
+    ARENA_LIST_ADD(&digest->arena, digest->groups, digest->group_count, group);
     return index;
 }
 
@@ -171,15 +163,7 @@ static void take_exchange(struct digest_maker *maker, const struct collective_ca
         return;
     exchange.sent_bytes = detail->in_elements * bytes;
     exchange.received_bytes = detail->out_elements * bytes;
-    if ((digest->exchange_count & (digest->exchange_count + 1)) == 0) { /* 0, 1, 3, 7, ...: full */
-        size_t capacity = 2 * (size_t)digest->exchange_count + 1;
-        struct digest_exchange *larger = arena_allocate(&digest->arena, capacity * sizeof *larger);
-
-        if (digest->exchange_count)
-            memcpy(larger, digest->exchanges, digest->exchange_count * sizeof *larger);
-        digest->exchanges = larger;
-    }
-    digest->exchanges[digest->exchange_count++] = exchange;
+    ARENA_LIST_ADD(&digest->arena, digest->exchanges, digest->exchange_count, exchange);
 }
 
 static void take_calls(struct digest_maker *maker)

@@ -2,9 +2,9 @@
 #ifndef FLOPLEDGER_RANKS_MAKE_DIGEST_H
 #define FLOPLEDGER_RANKS_MAKE_DIGEST_H
 
-#include "efficiency/efficiency.h"
+#include "cost/efficiency/efficiency.h"
+#include "cost/modules/model_description.h"
 #include "ledger/step_ledger.h"
-#include "modules/model_description.h"
 #include "ranks/rank_digest.h"
 #include "trace/trace.h"
 

@@ -1,7 +1,7 @@
 /* Ranks of files whose names have a number and no word for it. */
 #include "ranks/numbered_paths.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct path_numbers {
     size_t count;
 };
 
-static bool is_digit(char c)
+static bool numbered_paths_is_digit(char c)
 {
     return isdigit((unsigned char)c) != 0;
 }
@@ -29,12 +29,12 @@ static void find_numbers(struct path_numbers *numbers, const char *path)
     while (*path && numbers->count < NUMBERS_MAX) {
         int64_t value = 0;
 
-        if (!is_digit(*path)) {
+        if (!numbered_paths_is_digit(*path)) {
             path++;
             continue;
         }
         numbers->starts[numbers->count] = path;
-        for (; is_digit(*path); path++)
+        for (; numbered_paths_is_digit(*path); path++)
             value = value > INT32_MAX ? value : value * 10 + (*path - '0');
         numbers->values[numbers->count++] = value > INT32_MAX ? -1 : value;
     }
@@ -44,9 +44,9 @@ static void find_numbers(struct path_numbers *numbers, const char *path)
 static bool are_alike(const char *one, const char *other)
 {
     while (*one || *other) {
-        if (is_digit(*one) != is_digit(*other))
+        if (numbered_paths_is_digit(*one) != numbered_paths_is_digit(*other))
             return false;
-        if (is_digit(*one)) {
+        if (numbered_paths_is_digit(*one)) {
             one += strspn(one, "0123456789");
             other += strspn(other, "0123456789");
         } else if (*one++ != *other++) {
@@ -75,8 +75,8 @@ static bool counts_something_else(const char *path, const char *number)
 }
 
 /* Is number `place` of the paths 0 to count - 1, each once? Then fills ranks. `seen` is zeroed. */
-static bool take_place(int64_t *ranks, const char *const *paths, size_t count, size_t place,
-                       bool *seen)
+static bool numbered_paths_take_place(int64_t *ranks, const char *const *paths, size_t count,
+                                      size_t place, bool *seen)
 {
     for (size_t i = 0; i < count; i++) {
         struct path_numbers numbers;
@@ -106,14 +106,14 @@ bool ranks_in_numbered_paths(int64_t *ranks, const char *const *paths, size_t co
         is_alike = is_alike && are_alike(paths[0], paths[i]);
     for (size_t place = 0; is_alike && place < NUMBERS_MAX; place++) {
         memset(seen, 0, count * sizeof *seen);
-        if (!take_place(found, paths, count, place, seen))
+        if (!numbered_paths_take_place(found, paths, count, place, seen))
             continue;
         places++;
         chosen = place;
     }
     memset(seen, 0, count * sizeof *seen);
     if (places == 1)
-        (void)take_place(ranks, paths, count, chosen, seen);
+        (void)numbered_paths_take_place(ranks, paths, count, chosen, seen);
     free(found);
     free(seen);
     return places == 1;

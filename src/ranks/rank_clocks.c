@@ -1,9 +1,23 @@
-/* How far the clocks of the ranks are apart: medians over many collectives, so that a few that do
- * not end together move nothing. */
+/* How far the clocks of the ranks are apart.
+ *
+ * A collective in which nobody can be done before all have come (all-reduce, reduce-scatter, ...)
+ * ends on all its ranks at nearly the same time, so the recorded ends differ by what the clocks do.
+ * One collective says little: its ends may be apart for other reasons. So a clock is the median
+ * over all collectives that tie it to others, which a few bad ones do not move.
+ *
+ * From the first rank outwards: whoever shares a collective with a rank whose clock is known gets
+ * the median of the differences to it, until nobody new is reached; kinds that need not end
+ * together are used for those alone that no other reaches (the stages of a pipeline). Then,
+ * REFINEMENTS times, each clock moves by the median of how far its ends lie behind the middle end
+ * of their collectives, so that an error made on the way outwards does not stay. What is left is
+ * told as the residual.
+ *
+ * What holds: the first rank's clock is the one that all are given by; shifting a recorded clock by
+ * any amount shifts its offset by just that. O(c log c) for c calls, times the ranks' distance. */
 #include "ranks/rank_clocks.h"
 
-#include "base/invariant.h"
-#include "base/percentile.h"
+#include "base/core/invariant.h"
+#include "base/core/percentile.h"
 
 #include <stdlib.h>
 

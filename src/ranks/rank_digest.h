@@ -4,7 +4,7 @@
 #ifndef FLOPLEDGER_RANKS_RANK_DIGEST_H
 #define FLOPLEDGER_RANKS_RANK_DIGEST_H
 
-#include "base/arena.h"
+#include "base/core/arena.h"
 #include "ledger/account.h"
 #include "ledger/chain_part.h"
 #include "ledger/step_window.h"

@@ -144,7 +144,7 @@ bool rank_layout_place(const struct rank_layout *layout, int64_t rank,
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* The number at `text`; -1 where there is none, or no small one. */
-static int32_t number_at(const char *text)
+static int32_t rank_layout_number_at(const char *text)
 {
     char *end;
     long number;
@@ -179,8 +179,8 @@ static bool is_word_start(const char *start, const char *at)
 
 /* The number behind the first `word` in the name, with nothing or one separator between them; for
  * an axis also as "tp_rank_3". `after`, where not NULL, is set to where to go on from. */
-static int32_t number_behind(const char *start, const char *end, const char *word,
-                             const char **after)
+static int32_t rank_layout_number_behind(const char *start, const char *end, const char *word,
+                                         const char **after)
 {
     size_t length = strlen(word);
 
@@ -190,10 +190,10 @@ static int32_t number_behind(const char *start, const char *end, const char *wor
 
         if (strncasecmp(at, word, length) != 0 || !is_word_start(start, at))
             continue;
-        value = number_at(behind_separator(number));
+        value = rank_layout_number_at(behind_separator(number));
         number = behind_separator(number);
         if (value < 0 && strncasecmp(number, "rank", 4) == 0)
-            value = number_at(behind_separator(number + 4));
+            value = rank_layout_number_at(behind_separator(number + 4));
         if (value < 0)
             continue;
         if (after)
@@ -204,7 +204,7 @@ static int32_t number_behind(const char *start, const char *end, const char *wor
 }
 
 /* Does the text end, before a separator, with the word? "local_" before "rank_3" */
-static bool ends_with(const char *start, const char *end, const char *word)
+static bool rank_layout_ends_with(const char *start, const char *end, const char *word)
 {
     size_t length = strlen(word);
 
@@ -219,10 +219,10 @@ static bool names_an_axis(const char *start, const char *at)
     static const char *const others[] = {"ep", "dcp", "etp", "vp"};
 
     for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
-        if (ends_with(start, at, axes[axis].key))
+        if (rank_layout_ends_with(start, at, axes[axis].key))
             return true;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (ends_with(start, at, others[i]))
+        if (rank_layout_ends_with(start, at, others[i]))
             return true;
     return false;
 }
@@ -235,11 +235,12 @@ static int32_t rank_in_name(const char *start, const char *end, const char *word
     unsigned axis_count = 0;
 
     for (const char *at = start, *found; at < end; at = found + 1) {
-        int32_t rank = number_behind(at, end, word, &found);
+        int32_t rank = rank_layout_number_behind(at, end, word, &found);
 
         if (rank < 0)
             break;
-        if (ends_with(start, found, "local") || ends_with(start, found, "node"))
+        if (rank_layout_ends_with(start, found, "local") ||
+            rank_layout_ends_with(start, found, "node"))
             continue;
         if (!names_an_axis(start, found))
             return rank;
@@ -278,7 +279,7 @@ void coordinates_in_path(int32_t coordinates[AXIS_COUNT], const char *path)
         unsigned count = 0;
 
         for (unsigned axis = 0; axis < AXIS_COUNT; axis++) {
-            coordinates[axis] = number_behind(start, end, axes[axis].key, NULL);
+            coordinates[axis] = rank_layout_number_behind(start, end, axes[axis].key, NULL);
             count += coordinates[axis] >= 0;
         }
         if (count >= 2) /* one alone may mean anything */

@@ -4,8 +4,8 @@
 #ifndef FLOPLEDGER_RANKS_RANK_LAYOUT_H
 #define FLOPLEDGER_RANKS_RANK_LAYOUT_H
 
-#include "base/attributes.h"
-#include "base/error.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
 #include "ranks/rank_digest.h"
 
 #include <stdbool.h>

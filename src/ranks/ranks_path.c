@@ -1,7 +1,7 @@
 /* The critical path through all ranks: from call to call, and from rank to rank. */
 #include "ranks/ranks_path.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 

@@ -1,21 +1,14 @@
 /* Work that all-to-all calls move between ranks in unequal parts. */
 #include "ranks/routed_work.h"
 
+#include "base/core/search.h"
 #include "ledger/collective_call.h"
 
 /* What the call sends and receives; NULL: it does not tell. */
 static const struct digest_exchange *exchange_of(const struct rank_digest *digest, uint32_t call)
 {
-    uint32_t low = 0, high = digest->exchange_count;
+    uint32_t low = LOWER_BOUND(i, 0, digest->exchange_count, digest->exchanges[i].call < call);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (digest->exchanges[middle].call < call)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low < digest->exchange_count && digest->exchanges[low].call == call
                ? &digest->exchanges[low]
                : NULL;
@@ -29,8 +22,8 @@ static const struct digest_exchange *exchange_of_member(const struct all_ranks *
 
 /* The largest less the smallest part; false where a member does not tell its own, or is outside of
  * the steps. */
-static bool measure_spread(const struct all_ranks *run, const struct joined_call *join,
-                           int64_t *sent, int64_t *received)
+static bool routed_work_measure_spread(const struct all_ranks *run, const struct joined_call *join,
+                                       int64_t *sent, int64_t *received)
 {
     int64_t most_sent = 0, most_received = 0, least_sent = INT64_MAX, least_received = INT64_MAX;
 
@@ -52,11 +45,13 @@ static bool measure_spread(const struct all_ranks *run, const struct joined_call
     return true;
 }
 
-static void add_join(int64_t *bytes, const struct all_ranks *run, const struct joined_call *join)
+static void routed_work_add_join(int64_t *bytes, const struct all_ranks *run,
+                                 const struct joined_call *join)
 {
     int64_t sent, received;
 
-    if (join->count < 2 || join->is_mismatched || !measure_spread(run, join, &sent, &received))
+    if (join->count < 2 || join->is_mismatched ||
+        !routed_work_measure_spread(run, join, &sent, &received))
         return;
     for (uint32_t i = 0; i < join->count; i++) {
         const struct join_member *member = &run->joins.members[join->first + i];
@@ -76,7 +71,7 @@ void sum_routed_bytes(int64_t *bytes, const struct all_ranks *run)
     for (uint32_t i = 0; i < run->count; i++)
         bytes[i] = -1;
     for (uint32_t i = 0; i < run->joins.join_count; i++)
-        add_join(bytes, run, &run->joins.joins[i]);
+        routed_work_add_join(bytes, run, &run->joins.joins[i]);
 }
 
 bool has_all_to_all(const struct all_ranks *run)

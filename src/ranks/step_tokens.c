@@ -1,7 +1,7 @@
 /* How many tokens a rank's steps looked up. */
 #include "ranks/step_tokens.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 #include "ledger/step_finder.h"
 #include "ranks/rank_digest.h"
 

@@ -2,8 +2,8 @@
 #ifndef FLOPLEDGER_RANKS_STEP_TOKENS_H
 #define FLOPLEDGER_RANKS_STEP_TOKENS_H
 
+#include "cost/modules/model_description.h"
 #include "ledger/step_ledger.h"
-#include "modules/model_description.h"
 #include "trace/trace.h"
 
 #include <stdint.h>

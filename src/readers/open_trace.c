@@ -1,8 +1,8 @@
 /* Opens a file with the reader that recognises it. */
 #include "readers/open_trace.h"
 
-#include "base/input_stream.h"
-#include "base/invariant.h"
+#include "base/io/input_stream.h"
+#include "base/text/owned_text.h"
 #include "readers/unknown_input.h"
 
 /* So much of the text is shown to the readers. */
@@ -43,7 +43,8 @@ static void show_head(char *to, size_t size, struct input_window head)
     }
 }
 
-static bool refuse(const struct input_stream *input, struct input_window head, struct error *error)
+static bool open_trace_refuse(const struct input_stream *input, struct input_window head,
+                              struct error *error)
 {
     char beginning[128];
 
@@ -81,7 +82,7 @@ static bool read_input(struct trace *trace, struct input_stream *input,
     head = input_stream_peek(input);
     reader = find_reader(head);
     if (!reader)
-        return refuse(input, head, error);
+        return open_trace_refuse(input, head, error);
     if (!reader->read(trace, input, options, error))
         return false;
     (void)snprintf(trace->read.format, sizeof trace->read.format, "%s", reader->name);
@@ -125,7 +126,8 @@ bool open_trace_part(struct trace *trace, const struct trace_source *source,
 }
 
 /* How many ranks the file holds; 1 where that shows only when it is read. */
-static bool count_parts(struct trace_source *source, const char *path, struct error *error)
+static bool open_trace_count_parts(struct trace_source *source, const char *path,
+                                   struct error *error)
 {
     SCOPED(input_stream) input = {0};
     const struct reader *reader;
@@ -143,7 +145,7 @@ static bool count_parts(struct trace_source *source, const char *path, struct er
 
 bool trace_source_open(struct trace_source *source, const char *path, struct error *error)
 {
-    *source = (struct trace_source){.path = require_memory(strdup(path)), .part_count = 1};
+    *source = (struct trace_source){.path = text_copy(path), .part_count = 1};
     if (is_nsys_report(path)) {
         if (!nsys_report_export(&source->exported, path, error)) {
             trace_source_clear(source);
@@ -151,10 +153,10 @@ bool trace_source_open(struct trace_source *source, const char *path, struct err
         }
         if (source->exported.is_beside) {
             free(source->path);
-            source->path = require_memory(strdup(source->exported.database));
+            source->path = text_copy(source->exported.database);
         }
     }
-    if (!count_parts(source, database_of(source), error)) {
+    if (!open_trace_count_parts(source, database_of(source), error)) {
         trace_source_clear(source);
         return false;
     }

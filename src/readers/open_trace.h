@@ -2,9 +2,9 @@
 #ifndef FLOPLEDGER_READERS_OPEN_TRACE_H
 #define FLOPLEDGER_READERS_OPEN_TRACE_H
 
-#include "base/attributes.h"
-#include "base/error.h"
-#include "readers/nsys_report_export.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "readers/nsys/nsys_report_export.h"
 #include "readers/reader.h"
 #include "trace/trace.h"
 

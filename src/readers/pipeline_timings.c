@@ -1,7 +1,8 @@
 /* Reads the timings of one pipeline rank that Megatron-LM's dump writes: for each iteration when
  * each forward and backward of a micro-batch began and ended, in milliseconds from the iteration's
  * start. An iteration becomes a step, a forward or backward becomes work of the device. */
-#include "base/json_tree.h"
+#include "base/io/whole_file.h"
+#include "base/json/json_tree.h"
 #include "readers/reader.h"
 #include "trace/trace_builder.h"
 
@@ -28,27 +29,27 @@ static bool looks_like_timings(const char *head, size_t length)
            memmem(head, length, "\"fwd_end\"", 9) && !memmem(head, length, "\"traceEvents\"", 13);
 }
 
-static uint32_t text_of(struct timings_reading *reading, const char *text)
+static uint32_t pipeline_timings_text_of(struct timings_reading *reading, const char *text)
 {
     return string_pool_add(&reading->builder.strings, text, strlen(text));
 }
 
 /* The time of a number in milliseconds, in ns; -1 where it is none. */
-static int64_t time_of(const struct json_node *node)
+static int64_t pipeline_timings_time_of(const struct json_node *node)
 {
     double ms = node && node->kind == JSON_NUMBER ? strtod(node->text, NULL) : -1;
 
     return ms >= 0 && ms < time_limit_ms ? (int64_t)(ms * 1e6 + 0.5) : -1;
 }
 
-static void add_event(struct timings_reading *reading, enum event_kind kind, const char *name,
-                      const int64_t range_ns[2])
+static void pipeline_timings_add_event(struct timings_reading *reading, enum event_kind kind,
+                                       const char *name, const int64_t range_ns[2])
 {
     struct event event = {.start_ns = range_ns[0],
                           .duration_ns = range_ns[1] - range_ns[0],
                           .correlation = NO_ID,
                           .external_id = NO_ID,
-                          .name = text_of(reading, name),
+                          .name = pipeline_timings_text_of(reading, name),
                           .track = kind == EVENT_KERNEL ? reading->stream : reading->host,
                           .kind = (uint8_t)kind};
 
@@ -65,7 +66,7 @@ static void add_passes(struct timings_reading *reading, const struct json_node *
     const struct json_node *end = json_items_of(iteration, keys[2]);
 
     for (; start && end; start = start->next, end = end->next) {
-        int64_t range_ns[2] = {time_of(start), time_of(end)};
+        int64_t range_ns[2] = {pipeline_timings_time_of(start), pipeline_timings_time_of(end)};
 
         if (range_ns[0] < 0 || range_ns[1] < range_ns[0]) {
             reading->builder.read.damaged_events++;
@@ -75,7 +76,7 @@ static void add_passes(struct timings_reading *reading, const struct json_node *
         range_ns[1] += reading->start_ns;
         if (range_ns[1] > reading->end_ns)
             reading->end_ns = range_ns[1];
-        add_event(reading, EVENT_KERNEL, keys[0], range_ns);
+        pipeline_timings_add_event(reading, EVENT_KERNEL, keys[0], range_ns);
     }
     for (; start || end; start = start ? start->next : NULL, end = end ? end->next : NULL)
         reading->builder.read.damaged_events++;
@@ -86,7 +87,7 @@ static void add_iteration(struct timings_reading *reading, const struct json_nod
     static const char *const passes[][3] = {{"forward", "fwd_start", "fwd_end"},
                                             {"backward", "bwd_start", "bwd_end"},
                                             {"weight gradient", "wgrad_start", "wgrad_end"}};
-    int64_t total_ns = time_of(json_member(iteration, "total"));
+    int64_t total_ns = pipeline_timings_time_of(json_member(iteration, "total"));
     char name[64];
 
     if (iteration->kind != JSON_OBJECT || !iteration->key)
@@ -95,38 +96,40 @@ static void add_iteration(struct timings_reading *reading, const struct json_nod
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
         add_passes(reading, iteration, passes[i]);
     (void)snprintf(name, sizeof name, "iteration %.40s", iteration->key);
-    add_event(reading, EVENT_ANNOTATION, name,
-              (const int64_t[2]){reading->start_ns, reading->end_ns});
+    pipeline_timings_add_event(reading, EVENT_ANNOTATION, name,
+                               (const int64_t[2]){reading->start_ns, reading->end_ns});
     reading->start_ns = reading->end_ns;
 }
 
-static void begin(struct timings_reading *reading)
+static void pipeline_timings_begin(struct timings_reading *reading)
 {
     struct track_key host = {.device = -1, .stream = -1};
     struct track_key stream = {.is_device = true, .device = 0, .stream = 0};
 
     trace_builder_init(&reading->builder);
-    host.process = stream.process = stream.thread = text_of(reading, "0");
-    host.thread = text_of(reading, "iterations");
+    host.process = stream.process = stream.thread = pipeline_timings_text_of(reading, "0");
+    host.thread = pipeline_timings_text_of(reading, "iterations");
     reading->host = trace_builder_track(&reading->builder, &host);
     reading->stream = trace_builder_track(&reading->builder, &stream);
-    reading->category = text_of(reading, "pipeline");
+    reading->category = pipeline_timings_text_of(reading, "pipeline");
 }
 
 static bool read_timings(struct trace *trace, struct input_stream *input,
                          const struct read_options *options, struct error *error)
 {
     struct timings_reading reading = {.start_ns = 0};
-    struct input_window window = {0};
     SCOPED(arena) arena = {0};
     const struct json_node *root;
+    size_t length = 0;
+    char *text = read_whole_stream(input, &length, error);
 
-    while (input_stream_next(input, window.length, &window))
-        continue;
-    root = json_tree_parse(&arena, window.text, window.length, error);
+    if (!text)
+        return false;
+    root = json_tree_parse(&arena, text, length, error);
+    free(text);
     if (!root)
         return input->is_broken ? error_set(error, ERROR_INPUT, "%s", input->breakage) : false;
-    begin(&reading);
+    pipeline_timings_begin(&reading);
     if (input->is_broken || input->is_followed) {
         reading.builder.read.ending = input->is_broken ? ENDING_DAMAGED : ENDING_FOLLOWED;
         (void)snprintf(reading.builder.read.ending_message,

@@ -5,16 +5,16 @@
 #ifndef FLOPLEDGER_READERS_READER_H
 #define FLOPLEDGER_READERS_READER_H
 
-#include "base/attributes.h"
-#include "base/error.h"
-#include "base/input_stream.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "base/io/input_stream.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct progress; /* base/progress.h */
+struct progress; /* base/io/progress.h */
 
 struct read_options {
     unsigned threads;          /* at most this many for one file; at least 1 */

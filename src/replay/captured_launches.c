@@ -1,5 +1,5 @@
 /* Which times of the host go once launches that follow each other are one CUDA graph. */
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 #include "replay/graph_building.h"
 
 #include <stdlib.h>

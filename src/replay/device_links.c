@@ -1,7 +1,7 @@
 /* The work of the device in the graph of a trace: what each kernel, copy and memset waited for. */
-#include "base/invariant.h"
-#include "base/large_array.h"
-#include "base/percentile.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "base/core/percentile.h"
 #include "replay/graph_building.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static uint32_t event_before(const struct graph_building *building, uint32_t eve
 
 /* ---- what is usual ---- */
 
-static void find_usual_times(struct graph_building *building)
+static void device_links_find_usual_times(struct graph_building *building)
 {
     const struct trace *trace = building->trace;
     int64_t *latencies = large_array_new((trace->device_count + (size_t)1) * sizeof *latencies);
@@ -240,7 +240,7 @@ void link_device_tasks(struct graph_building *building)
     uint32_t *last_started =
         require_memory(malloc((trace->track_count + (size_t)1) * sizeof *last_started));
 
-    find_usual_times(building);
+    device_links_find_usual_times(building);
     memset(last_started, 0xff, (trace->track_count + (size_t)1) * sizeof *last_started);
     for (uint32_t i = 0; i < trace->device_count; i++) {
         if (!building->is_chosen[i])

@@ -1,8 +1,10 @@
 /* Where the course of host threads is cut: calls, and hand-overs from thread to thread. */
 #include "replay/host_cuts.h"
 
-#include "base/invariant.h"
-#include "base/large_array.h"
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "base/core/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +14,7 @@ static const int64_t shortest_silence_ns = 20000;
 
 static void add_cut(struct host_cuts *cuts, struct host_cut cut)
 {
-    if (cuts->count == cuts->capacity) {
-        cuts->cuts = large_array_grown(cuts->cuts, (cuts->count + (size_t)1) * sizeof *cuts->cuts);
-        cuts->capacity = large_array_bytes(cuts->cuts) / sizeof *cuts->cuts;
-    }
-    cuts->cuts[cuts->count++] = cut;
+    LARGE_ARRAY_ADD(cuts->cuts, cuts->count, cut);
 }
 
 static int compare_cuts(const void *left, const void *right)
@@ -40,8 +38,8 @@ static void sort_cuts(struct host_cuts *cuts)
 
 /* ---- calls ---- */
 
-static void add_calls(struct host_cuts *cuts, struct host_activity *activity,
-                      const int64_t range_ns[2], const uint8_t *is_launch)
+static void host_cuts_add_calls(struct host_cuts *cuts, struct host_activity *activity,
+                                const int64_t range_ns[2], const uint8_t *is_launch)
 {
     const struct trace *trace = activity->trace;
 
@@ -74,7 +72,6 @@ struct busy_thread {
     uint32_t track;
     struct busy_stretch *stretches; /* [count] */
     size_t count;
-    size_t capacity;
 };
 
 struct busy_threads {
@@ -99,12 +96,7 @@ static void note_busy(void *context, enum host_class class, int64_t start_ns, in
         thread->stretches[thread->count - 1].end_ns = end_ns;
         return;
     }
-    if (thread->count == thread->capacity) {
-        thread->stretches = large_array_grown(thread->stretches, (thread->count + (size_t)1) *
-                                                                     sizeof *thread->stretches);
-        thread->capacity = large_array_bytes(thread->stretches) / sizeof *thread->stretches;
-    }
-    thread->stretches[thread->count++] = (struct busy_stretch){start_ns, end_ns};
+    LARGE_ARRAY_ADD(thread->stretches, thread->count, (struct busy_stretch){start_ns, end_ns});
 }
 
 static void find_busy_threads(struct busy_threads *busy, const struct host_cuts *cuts,
@@ -136,16 +128,8 @@ static void busy_threads_clear(struct busy_threads *busy)
  * never. */
 static int64_t silent_since(const struct busy_thread *thread, int64_t time_ns)
 {
-    size_t low = 0, high = thread->count;
+    size_t low = LOWER_BOUND(i, 0, thread->count, thread->stretches[i].start_ns <= time_ns);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (thread->stretches[middle].start_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     if (low == 0 || thread->stretches[low - 1].end_ns > time_ns)
         return INT64_MIN;
     return thread->stretches[low - 1].end_ns;
@@ -200,20 +184,14 @@ static void join_partners(struct host_cuts *cuts)
 {
     for (size_t i = 0; i < cuts->count; i++) {
         struct host_cut *cut = &cuts->cuts[i];
-        size_t low = 0, high = cuts->count;
+        size_t low;
 
         if (cut->kind != CUT_TAKES_OVER)
             continue;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            const struct host_cut *other = &cuts->cuts[middle];
-
-            if (other->track < cut->partner ||
-                (other->track == cut->partner && other->start_ns <= cut->start_ns))
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        low = LOWER_BOUND(k, 0, cuts->count,
+                          cuts->cuts[k].track != cut->partner
+                              ? cuts->cuts[k].track < cut->partner
+                              : cuts->cuts[k].start_ns <= cut->start_ns);
         while (low > 0 && cuts->cuts[low - 1].kind != CUT_HANDS_OVER)
             low--;
         require_invariant(low > 0 && cuts->cuts[low - 1].track == cut->partner,
@@ -233,7 +211,7 @@ static uint8_t *find_launches(const struct trace *trace, const uint8_t *is_chose
     return is_launch;
 }
 
-static void add_end(struct host_cuts *cuts, const struct ledger *ledger)
+static void host_cuts_add_end(struct host_cuts *cuts, const struct ledger *ledger)
 {
     const struct step_window *last = &ledger->steps[ledger->step_count - 1].window;
 
@@ -253,8 +231,8 @@ void find_host_cuts(struct host_cuts *cuts, const struct ledger *ledger,
     uint8_t *is_launch = find_launches(activity->trace, is_chosen);
     struct busy_threads busy = {0};
 
-    add_calls(cuts, activity, range_ns, is_launch);
-    add_end(cuts, ledger);
+    host_cuts_add_calls(cuts, activity, range_ns, is_launch);
+    host_cuts_add_end(cuts, ledger);
     large_array_free(is_launch);
     sort_cuts(cuts);
     find_busy_threads(&busy, cuts, activity, range_ns);

@@ -32,7 +32,6 @@ struct host_cut {
 struct host_cuts {
     struct host_cut *cuts; /* [count] */
     size_t count;
-    size_t capacity;
 };
 
 /* The cuts from range_ns[0] to range_ns[1]. `is_chosen`: of the trace's device events, whose

@@ -1,8 +1,8 @@
 /* Replays several ranks together. */
 #include "replay/joint_replay.h"
 
-#include "base/invariant.h"
-#include "base/large_array.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ struct joint_times {
     uint8_t *is_not_awaited;
 };
 
-static int64_t *array_of(size_t count)
+static int64_t *joint_replay_array_of(size_t count)
 {
     return large_array_new((count + 1) * sizeof(int64_t));
 }
@@ -96,8 +96,9 @@ static int64_t changed_transfer_ns(const struct meeting_call *call, int64_t reco
     return llround((double)call->transfer_ns * ((double)changed_ns / (double)recorded_ns));
 }
 
-static void fill_rank(struct joint_times *times, const struct joint_replay *replay, uint32_t index,
-                      const struct scenario *scenario, size_t durations)
+static void joint_replay_fill_rank(struct joint_times *times, const struct joint_replay *replay,
+                                   uint32_t index, const struct scenario *scenario,
+                                   size_t durations)
 {
     const struct rank_course *course = replay->run->courses[index];
     const int64_t *recorded_ns = course->durations_ns[0];
@@ -122,15 +123,15 @@ static struct joint_times begin_times(const struct joint_replay *replay,
                                       const struct scenario *scenario, size_t durations)
 {
     size_t count = replay->graph.task_count;
-    struct joint_times times = {.durations_ns = array_of(count),
-                                .delays_ns = array_of(count),
-                                .floors_ns = array_of(count),
-                                .starts_ns = array_of(count),
-                                .ends_ns = array_of(count),
+    struct joint_times times = {.durations_ns = joint_replay_array_of(count),
+                                .delays_ns = joint_replay_array_of(count),
+                                .floors_ns = joint_replay_array_of(count),
+                                .starts_ns = joint_replay_array_of(count),
+                                .ends_ns = joint_replay_array_of(count),
                                 .is_not_awaited = require_memory(calloc(count + 1, 1))};
 
     for (uint32_t i = 0; i < replay->run->count; i++)
-        fill_rank(&times, replay, i, scenario, durations);
+        joint_replay_fill_rank(&times, replay, i, scenario, durations);
     return times;
 }
 
@@ -159,8 +160,10 @@ static int64_t length_of_rank(const struct joint_replay *replay, uint32_t index,
     return length_ns;
 }
 
-static void find_slowest(struct joint_outcome *outcome, const struct joint_replay *replay,
-                         const struct joint_times *times, const struct scenario *scenario)
+static void joint_replay_find_slowest(struct joint_outcome *outcome,
+                                      const struct joint_replay *replay,
+                                      const struct joint_times *times,
+                                      const struct scenario *scenario)
 {
     uint32_t counted = 0;
 
@@ -211,7 +214,7 @@ struct joint_outcome joint_replay_run(const struct joint_replay *replay,
                                                        .is_not_awaited = times.is_not_awaited,
                                                        .starts_ns = times.starts_ns,
                                                        .ends_ns = times.ends_ns});
-    find_slowest(&outcome, replay, &times, scenario);
+    joint_replay_find_slowest(&outcome, replay, &times, scenario);
     outcome.start_error_ns = start_error_ns(replay, &times);
     joint_times_clear(&times);
     return outcome;

@@ -1,7 +1,8 @@
 /* When host threads were inside events of a kind. */
 #include "replay/marked_time.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
+#include "base/core/search.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,18 +33,11 @@ void find_marked_time(struct marked_time *time, const struct trace *trace, const
 /* The first stretch that ends after `time_ns` on the track, or lies behind it. */
 static size_t first_after(const struct marked_time *time, uint32_t track, int64_t time_ns)
 {
-    size_t low = 0, high = time->count;
+    const struct marked_stretch *stretches = time->stretches;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct marked_stretch *stretch = &time->stretches[middle];
-
-        if (stretch->track < track || (stretch->track == track && stretch->end_ns <= time_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return LOWER_BOUND(i, 0, time->count,
+                       stretches[i].track != track ? stretches[i].track < track
+                                                   : stretches[i].end_ns <= time_ns);
 }
 
 int64_t marked_ns(const struct marked_time *time, uint32_t track, const int64_t range_ns[2])

@@ -1,7 +1,7 @@
 /* Steps of a timeline in which operations of a worker are missing. */
 #include "replay/pipeline_gaps.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static int64_t rank_with_gap(const struct gap_search *search, size_t count)
     return -1;
 }
 
-static void find_gaps(struct gap_search *search)
+static void pipeline_gaps_find_gaps(struct gap_search *search)
 {
     struct pipeline_job *job = search->job;
 
@@ -125,7 +125,7 @@ void pipeline_job_drop_gaps(struct pipeline_job *job)
     };
 
     find_usual_ranks(&search);
-    find_gaps(&search);
+    pipeline_gaps_find_gaps(&search);
     job->are_gaps_dropped = job->gap_count > 0 && job->gap_count < job->step_count;
     if (job->are_gaps_dropped)
         drop_broken(&search);

@@ -1,7 +1,8 @@
 /* Which operation of a pipelined step waits for which. */
 #include "replay/pipeline_graph.h"
 
-#include "base/invariant.h"
+#include "base/core/array.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,15 +34,15 @@ static size_t worker_index(const struct pipeline_job *job, size_t step, uint32_t
     return (step * job->data_rank_count + data_rank) * job->stage_count + stage;
 }
 
-static struct op_run run_of(const struct pipeline_builder *builder, size_t worker,
-                            enum pipeline_kind kind)
+static struct op_run pipeline_graph_run_of(const struct pipeline_builder *builder, size_t worker,
+                                           enum pipeline_kind kind)
 {
     size_t at = worker * PIPELINE_KIND_COUNT + (size_t)kind;
 
     return (struct op_run){builder->first[at], builder->first[at + 1] - builder->first[at]};
 }
 
-static void find_runs(struct pipeline_builder *builder)
+static void pipeline_graph_find_runs(struct pipeline_builder *builder)
 {
     const struct pipeline_job *job = builder->job;
     size_t runs = job->step_count * job->data_rank_count * job->stage_count * PIPELINE_KIND_COUNT;
@@ -60,12 +61,12 @@ static void find_runs(struct pipeline_builder *builder)
         builder->first[++at] = (uint32_t)job->op_count;
 }
 
-static int64_t start_of(const struct pipeline_builder *builder, uint32_t op)
+static int64_t pipeline_graph_start_of(const struct pipeline_builder *builder, uint32_t op)
 {
     return builder->job->ops[op].start_ns;
 }
 
-static int64_t end_of(const struct pipeline_builder *builder, uint32_t op)
+static int64_t pipeline_graph_end_of(const struct pipeline_builder *builder, uint32_t op)
 {
     return builder->job->ops[op].start_ns + builder->job->ops[op].duration_ns;
 }
@@ -83,8 +84,9 @@ static void chain(const struct pipeline_builder *builder, struct op_run a, struc
     uint32_t before = UINT32_MAX;
 
     while (a.count + b.count > 0) {
-        bool takes_a = b.count == 0 ||
-                       (a.count > 0 && start_of(builder, a.first) <= start_of(builder, b.first));
+        bool takes_a =
+            b.count == 0 || (a.count > 0 && pipeline_graph_start_of(builder, a.first) <=
+                                                pipeline_graph_start_of(builder, b.first));
         struct op_run *from = takes_a ? &a : &b;
 
         if (before != UINT32_MAX)
@@ -120,17 +122,17 @@ static bool has_neighbour(const struct pipeline_builder *builder, uint32_t compu
 static void tie_receives(const struct pipeline_builder *builder, size_t worker,
                          const struct direction *direction)
 {
-    struct op_run computes = run_of(builder, worker, direction->compute);
-    struct op_run receives = run_of(builder, worker, direction->receive);
+    struct op_run computes = pipeline_graph_run_of(builder, worker, direction->compute);
+    struct op_run receives = pipeline_graph_run_of(builder, worker, direction->receive);
     int64_t last_start = INT64_MIN;
     uint32_t valid = 0;
     uint32_t pairs = 0;
     uint32_t offset;
 
     if (computes.count > 0)
-        last_start = start_of(builder, computes.first + computes.count - 1);
+        last_start = pipeline_graph_start_of(builder, computes.first + computes.count - 1);
     while (valid < receives.count &&
-           start_of(builder, receives.first + valid) <= last_start + TOLERANCE_NS)
+           pipeline_graph_start_of(builder, receives.first + valid) <= last_start + TOLERANCE_NS)
         valid++;
     offset = valid + 1 == computes.count; /* the first chunk of the first stage receives nothing */
     for (uint32_t i = 0; i < valid && i + offset < computes.count; i++) {
@@ -148,19 +150,19 @@ static void tie_receives(const struct pipeline_builder *builder, size_t worker,
 static void tie_sends(const struct pipeline_builder *builder, size_t worker,
                       const struct direction *direction)
 {
-    struct op_run computes = run_of(builder, worker, direction->compute);
-    struct op_run sends = run_of(builder, worker, direction->send);
+    struct op_run computes = pipeline_graph_run_of(builder, worker, direction->compute);
+    struct op_run sends = pipeline_graph_run_of(builder, worker, direction->send);
     int64_t first_end = INT64_MAX;
     uint32_t compute = 0;
     uint32_t pairs = 0;
 
     for (uint32_t i = 0; i < computes.count; i++)
-        if (end_of(builder, computes.first + i) < first_end)
-            first_end = end_of(builder, computes.first + i);
+        if (pipeline_graph_end_of(builder, computes.first + i) < first_end)
+            first_end = pipeline_graph_end_of(builder, computes.first + i);
     for (uint32_t i = 0; i < sends.count && compute < computes.count; i++) {
         uint32_t send = sends.first + i;
 
-        if (end_of(builder, send) < first_end - TOLERANCE_NS)
+        if (pipeline_graph_end_of(builder, send) < first_end - TOLERANCE_NS)
             continue; /* recorded, and not launched */
         need(builder, send, computes.first + compute);
         if (has_neighbour(builder, computes.first + compute, direction->step))
@@ -173,17 +175,18 @@ static void tie_sends(const struct pipeline_builder *builder, size_t worker,
 static void tie_first_backward(const struct pipeline_builder *builder, size_t worker)
 {
     static const enum pipeline_kind kinds[] = {PIPELINE_BACKWARD_RECV, PIPELINE_BACKWARD_SEND};
-    struct op_run forward = run_of(builder, worker, PIPELINE_FORWARD_COMPUTE);
-    struct op_run backward = run_of(builder, worker, PIPELINE_BACKWARD_COMPUTE);
+    struct op_run forward = pipeline_graph_run_of(builder, worker, PIPELINE_FORWARD_COMPUTE);
+    struct op_run backward = pipeline_graph_run_of(builder, worker, PIPELINE_BACKWARD_COMPUTE);
     uint32_t before = 0;
 
     while (backward.count > 0 && before < forward.count &&
-           start_of(builder, forward.first + before) <= start_of(builder, backward.first))
+           pipeline_graph_start_of(builder, forward.first + before) <=
+               pipeline_graph_start_of(builder, backward.first))
         before++;
     if (before < 2)
         return;
     for (size_t i = 0; i < 2; i++) {
-        struct op_run run = run_of(builder, worker, kinds[i]);
+        struct op_run run = pipeline_graph_run_of(builder, worker, kinds[i]);
 
         if (run.count > 0)
             need(builder, run.first, forward.first + before - 2);
@@ -195,8 +198,8 @@ static void tie_first_backward(const struct pipeline_builder *builder, size_t wo
 /* The first forward of each chunk waits for the last all-gather of its parameters. */
 static void tie_parameters(const struct pipeline_builder *builder, size_t worker)
 {
-    struct op_run gathers = run_of(builder, worker, PIPELINE_PARAMS_ALL_GATHER);
-    struct op_run forward = run_of(builder, worker, PIPELINE_FORWARD_COMPUTE);
+    struct op_run gathers = pipeline_graph_run_of(builder, worker, PIPELINE_PARAMS_ALL_GATHER);
+    struct op_run forward = pipeline_graph_run_of(builder, worker, PIPELINE_FORWARD_COMPUTE);
 
     for (uint32_t i = 0; i < gathers.count; i++) {
         int32_t chunk = builder->job->ops[gathers.first + i].chunk;
@@ -215,8 +218,8 @@ static void tie_parameters(const struct pipeline_builder *builder, size_t worker
 /* Where it overlaps: the first reduce-scatter of a chunk waits for its last backward. */
 static void tie_gradients(const struct pipeline_builder *builder, size_t worker)
 {
-    struct op_run scatters = run_of(builder, worker, PIPELINE_GRADS_REDUCE_SCATTER);
-    struct op_run backward = run_of(builder, worker, PIPELINE_BACKWARD_COMPUTE);
+    struct op_run scatters = pipeline_graph_run_of(builder, worker, PIPELINE_GRADS_REDUCE_SCATTER);
+    struct op_run backward = pipeline_graph_run_of(builder, worker, PIPELINE_BACKWARD_COMPUTE);
 
     for (uint32_t i = 0; i < scatters.count; i++) {
         int32_t chunk = builder->job->ops[scatters.first + i].chunk;
@@ -238,10 +241,11 @@ static uint32_t last_compute(const struct pipeline_builder *builder, size_t work
     uint32_t last = UINT32_MAX;
 
     for (size_t d = 0; d < 2; d++) {
-        struct op_run run = run_of(builder, worker, directions[d].compute);
+        struct op_run run = pipeline_graph_run_of(builder, worker, directions[d].compute);
 
         for (uint32_t i = run.first; i < run.first + run.count; i++)
-            if (last == UINT32_MAX || end_of(builder, i) > end_of(builder, last))
+            if (last == UINT32_MAX ||
+                pipeline_graph_end_of(builder, i) > pipeline_graph_end_of(builder, last))
                 last = i;
     }
     return last;
@@ -251,7 +255,7 @@ static uint32_t last_compute(const struct pipeline_builder *builder, size_t work
 static void follow(const struct pipeline_builder *builder, size_t worker, enum pipeline_kind kind,
                    uint32_t *last)
 {
-    struct op_run run = run_of(builder, worker, kind);
+    struct op_run run = pipeline_graph_run_of(builder, worker, kind);
 
     for (uint32_t i = 0; i < run.count; i++) {
         if (*last != UINT32_MAX)
@@ -262,8 +266,9 @@ static void follow(const struct pipeline_builder *builder, size_t worker, enum p
 
 static void tie_end(const struct pipeline_builder *builder, size_t worker, bool overlaps)
 {
-    struct op_run scatters = run_of(builder, worker, PIPELINE_GRADS_REDUCE_SCATTER);
-    struct op_run norms = run_of(builder, worker, PIPELINE_LAYERNORM_GRADS_ALL_REDUCE);
+    struct op_run scatters = pipeline_graph_run_of(builder, worker, PIPELINE_GRADS_REDUCE_SCATTER);
+    struct op_run norms =
+        pipeline_graph_run_of(builder, worker, PIPELINE_LAYERNORM_GRADS_ALL_REDUCE);
     uint32_t last = last_compute(builder, worker);
 
     follow(builder, worker, PIPELINE_GARBAGE_COLLECTION, &last);
@@ -283,13 +288,13 @@ static void tie_worker(const struct pipeline_builder *builder, size_t worker, bo
 {
     static const struct op_run none = {0, 0};
 
-    chain(builder, run_of(builder, worker, PIPELINE_FORWARD_COMPUTE),
-          run_of(builder, worker, PIPELINE_BACKWARD_COMPUTE));
-    chain(builder, run_of(builder, worker, PIPELINE_PARAMS_ALL_GATHER),
-          run_of(builder, worker, PIPELINE_GRADS_REDUCE_SCATTER));
+    chain(builder, pipeline_graph_run_of(builder, worker, PIPELINE_FORWARD_COMPUTE),
+          pipeline_graph_run_of(builder, worker, PIPELINE_BACKWARD_COMPUTE));
+    chain(builder, pipeline_graph_run_of(builder, worker, PIPELINE_PARAMS_ALL_GATHER),
+          pipeline_graph_run_of(builder, worker, PIPELINE_GRADS_REDUCE_SCATTER));
     for (size_t d = 0; d < 2; d++) {
-        chain(builder, run_of(builder, worker, directions[d].send), none);
-        chain(builder, run_of(builder, worker, directions[d].receive), none);
+        chain(builder, pipeline_graph_run_of(builder, worker, directions[d].send), none);
+        chain(builder, pipeline_graph_run_of(builder, worker, directions[d].receive), none);
         tie_receives(builder, worker, &directions[d]);
         tie_sends(builder, worker, &directions[d]);
     }
@@ -311,8 +316,8 @@ static uint32_t next_pair(const struct pipeline_builder *builder, struct op_run 
 }
 
 /* The sends of one worker with the receives of its neighbour, in their order. */
-static void pair_up(const struct pipeline_builder *builder, struct op_run sends,
-                    struct op_run receives)
+static void pipeline_graph_pair_up(const struct pipeline_builder *builder, struct op_run sends,
+                                   struct op_run receives)
 {
     uint32_t send = next_pair(builder, sends, sends.first);
     uint32_t receive = next_pair(builder, receives, receives.first);
@@ -336,10 +341,12 @@ static void pair_stages(const struct pipeline_builder *builder, size_t step, uin
             uint32_t neighbour =
                 (stage + job->stage_count + (uint32_t)directions[d].step) % job->stage_count;
 
-            pair_up(builder,
-                    run_of(builder, worker_index(job, step, data_rank, stage), directions[d].send),
-                    run_of(builder, worker_index(job, step, data_rank, neighbour),
-                           directions[d].receive));
+            pipeline_graph_pair_up(
+                builder,
+                pipeline_graph_run_of(builder, worker_index(job, step, data_rank, stage),
+                                      directions[d].send),
+                pipeline_graph_run_of(builder, worker_index(job, step, data_rank, neighbour),
+                                      directions[d].receive));
         }
 }
 
@@ -353,11 +360,8 @@ struct joint {
 static void join_run(const struct pipeline_builder *builder, struct joint *joint, struct op_run run)
 {
     for (uint32_t i = 0; i < run.count; i++) {
-        if (i == joint->count) {
-            joint->groups =
-                require_memory(realloc(joint->groups, (joint->count + 1) * sizeof *joint->groups));
-            joint->groups[joint->count++] = task_graph_add_group(builder->graph);
-        }
+        if (i == joint->count)
+            ARRAY_ADD(joint->groups, joint->count, task_graph_add_group(builder->graph));
         task_graph_join(builder->graph, run.first + i, joint->groups[i]);
     }
 }
@@ -369,7 +373,8 @@ static void join_data_ranks(const struct pipeline_builder *builder, size_t step,
     struct joint joint = {0};
 
     for (uint32_t rank = 0; rank < job->data_rank_count; rank++)
-        join_run(builder, &joint, run_of(builder, worker_index(job, step, rank, stage), kind));
+        join_run(builder, &joint,
+                 pipeline_graph_run_of(builder, worker_index(job, step, rank, stage), kind));
     free(joint.groups);
 }
 
@@ -380,7 +385,8 @@ static void join_stages(const struct pipeline_builder *builder, size_t step, uin
     struct joint joint = {0};
 
     for (uint32_t stage = 0; stage < job->stage_count; stage++)
-        join_run(builder, &joint, run_of(builder, worker_index(job, step, data_rank, stage), kind));
+        join_run(builder, &joint,
+                 pipeline_graph_run_of(builder, worker_index(job, step, data_rank, stage), kind));
     free(joint.groups);
 }
 
@@ -391,7 +397,7 @@ static void join_all(const struct pipeline_builder *builder, size_t step, enum p
     size_t first = worker_index(job, step, 0, 0);
 
     for (size_t i = 0; i < (size_t)job->data_rank_count * job->stage_count; i++)
-        join_run(builder, &joint, run_of(builder, first + i, kind));
+        join_run(builder, &joint, pipeline_graph_run_of(builder, first + i, kind));
     free(joint.groups);
 }
 
@@ -421,7 +427,7 @@ void build_pipeline_graph(struct task_graph *graph, const struct pipeline_job *j
         builder.pair_numbers[i] = NO_PAIR;
         overlaps |= job->ops[i].kind == PIPELINE_SEPARATE_GRADS_ALL_REDUCE;
     }
-    find_runs(&builder);
+    pipeline_graph_find_runs(&builder);
     for (size_t worker = 0; worker < workers; worker++)
         tie_worker(&builder, worker, overlaps);
     for (size_t step = 0; step < job->step_count; step++)

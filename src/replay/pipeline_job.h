@@ -7,9 +7,9 @@
 #ifndef FLOPLEDGER_REPLAY_PIPELINE_JOB_H
 #define FLOPLEDGER_REPLAY_PIPELINE_JOB_H
 
-#include "base/attributes.h"
-#include "base/error.h"
-#include "base/input_rest.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "base/io/input_rest.h"
 
 #include <stdbool.h>
 #include <stddef.h>

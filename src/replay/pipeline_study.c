@@ -1,7 +1,7 @@
 /* What stragglers cost a job of pipelines. */
 #include "replay/pipeline_study.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 #include "replay/pipeline_graph.h"
 
 #include <stdlib.h>
@@ -23,13 +23,13 @@ static int compare_times(const void *one, const void *other)
 }
 
 /* Of two in the middle their mean. Sorts them. */
-static int64_t median_of(int64_t *times, size_t count)
+static int64_t pipeline_study_median_of(int64_t *times, size_t count)
 {
     qsort(times, count, sizeof *times, compare_times);
     return count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2] + 1) / 2;
 }
 
-static int64_t mean_of(const int64_t *times, size_t count)
+static int64_t pipeline_study_mean_of(const int64_t *times, size_t count)
 {
     double sum = 0;
 
@@ -38,7 +38,7 @@ static int64_t mean_of(const int64_t *times, size_t count)
     return (int64_t)(sum / (double)count + 0.5);
 }
 
-static void find_usual_times(struct pipeline_study *study)
+static void pipeline_study_find_usual_times(struct pipeline_study *study)
 {
     const struct pipeline_job *job = study->job;
     int64_t *times = zeroed_times(job->op_count);
@@ -52,8 +52,9 @@ static void find_usual_times(struct pipeline_study *study)
                 times[count++] = job->ops[i].duration_ns;
         if (count == 0)
             continue;
-        usual = pipeline_kind_communicates((enum pipeline_kind)kind) ? median_of(times, count)
-                                                                     : mean_of(times, count);
+        usual = pipeline_kind_communicates((enum pipeline_kind)kind)
+                    ? pipeline_study_median_of(times, count)
+                    : pipeline_study_mean_of(times, count);
         for (size_t i = 0; i < job->op_count; i++)
             if (job->ops[i].kind == kind)
                 study->usual_ns[i] = usual;
@@ -103,7 +104,7 @@ bool pipeline_study_begin(struct pipeline_study *study, const struct pipeline_jo
     study->ends_ns = zeroed_times(job->op_count);
     for (size_t i = 0; i < job->op_count; i++)
         study->recorded_ns[i] = job->ops[i].duration_ns;
-    find_usual_times(study);
+    pipeline_study_find_usual_times(study);
     find_step_starts(study);
     build_pipeline_graph(&study->graph, job);
     return task_graph_finish(&study->graph, &stuck) || fail_on_circle(job, stuck, error);
@@ -142,7 +143,7 @@ void recorded_step_times(const struct pipeline_study *study, struct step_times *
     free(ends);
 }
 
-static bool is_chosen(const struct pipeline_op *op, const struct op_choice *choice)
+static bool pipeline_study_is_chosen(const struct pipeline_op *op, const struct op_choice *choice)
 {
     return (choice->data_rank < 0 || choice->data_rank == (int64_t)op->data_rank) &&
            (choice->stage < 0 || choice->stage == (int64_t)op->stage) &&
@@ -164,7 +165,7 @@ void replayed_step_times(struct pipeline_study *study, const struct op_choice *c
     };
 
     for (size_t i = 0; i < job->op_count; i++)
-        durations[i] = is_chosen(&job->ops[i], choice) ? of_choice[i] : of_others[i];
+        durations[i] = pipeline_study_is_chosen(&job->ops[i], choice) ? of_choice[i] : of_others[i];
     task_graph_replay(&study->graph, &replay);
     take_step_times(study, study->ends_ns, times);
     free(durations);

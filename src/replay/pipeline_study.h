@@ -3,8 +3,8 @@
 #ifndef FLOPLEDGER_REPLAY_PIPELINE_STUDY_H
 #define FLOPLEDGER_REPLAY_PIPELINE_STUDY_H
 
-#include "base/attributes.h"
-#include "base/error.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
 #include "replay/pipeline_job.h"
 #include "replay/task_graph.h"
 

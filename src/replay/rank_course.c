@@ -1,15 +1,17 @@
 /* Keeps the work of one rank for replays of several ranks together. */
 #include "replay/rank_course.h"
 
-#include "base/invariant.h"
-#include "base/large_array.h"
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "base/text/owned_text.h"
 #include "ledger/step_finder.h"
 #include "replay/loader_cost.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void take_facts(struct rank_course *course, const struct trace_graph *graph)
+static void rank_course_take_facts(struct rank_course *course, const struct trace_graph *graph)
 {
     const struct trace *trace = graph->trace;
     const struct ledger *ledger = graph->ledger;
@@ -17,7 +19,7 @@ static void take_facts(struct rank_course *course, const struct trace_graph *gra
     const char *slash = strrchr(path, '/');
 
     course->rank = trace->facts.rank;
-    course->file = require_memory(strdup(slash ? slash + 1 : path));
+    course->file = text_copy(slash ? slash + 1 : path);
     course->step_count = ledger->step_count;
     course->step_ns = ledger_total_ns(ledger) / ledger->step_count;
     course->span_ns =
@@ -44,7 +46,7 @@ static void take_tasks(struct rank_course *course, const struct trace_graph *gra
     }
 }
 
-static void take_calls(struct rank_course *course, const struct trace_graph *graph)
+static void rank_course_take_calls(struct rank_course *course, const struct trace_graph *graph)
 {
     const struct trace *trace = graph->trace;
 
@@ -72,9 +74,9 @@ static void take_durations(struct rank_course *course, const struct trace_graph 
 void rank_course_take(struct rank_course *course, struct trace_graph *graph,
                       const struct scenario *scenarios, size_t scenario_count)
 {
-    take_facts(course, graph);
+    rank_course_take_facts(course, graph);
     take_tasks(course, graph);
-    take_calls(course, graph);
+    rank_course_take_calls(course, graph);
     course->scenario_count = graph->is_circular ? 0 : scenario_count;
     take_durations(course, graph, scenarios);
     course->graph = graph->graph;
@@ -101,12 +103,7 @@ void rank_course_clear(struct rank_course *course)
 
 void rank_courses_add(struct rank_courses *courses, struct rank_course *course)
 {
-    if (courses->count == courses->capacity) {
-        courses->capacity = courses->capacity ? 2 * courses->capacity : 16;
-        courses->courses =
-            require_memory(realloc(courses->courses, courses->capacity * sizeof *courses->courses));
-    }
-    courses->courses[courses->count++] = *course;
+    ARRAY_ADD(courses->courses, courses->count, *course);
     *course = (struct rank_course){0};
 }
 

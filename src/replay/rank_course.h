@@ -47,7 +47,6 @@ void rank_course_clear(struct rank_course *course);
 struct rank_courses {
     struct rank_course *courses; /* [count] */
     size_t count;
-    size_t capacity;
 };
 
 /* Moves the course there: it is empty afterwards. */

@@ -1,10 +1,10 @@
 /* Reads timelines of data-parallel pipelines. */
-#include "base/arena.h"
-#include "base/growth.h"
-#include "base/input_stream.h"
-#include "base/invariant.h"
-#include "base/json_tree.h"
-#include "base/whole_file.h"
+#include "base/core/arena.h"
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/io/input_stream.h"
+#include "base/io/whole_file.h"
+#include "base/json/json_tree.h"
 #include "replay/pipeline_job.h"
 
 #include <math.h>
@@ -53,7 +53,8 @@ static int compare_threads(const void *one, const void *other)
 }
 
 /* The number behind `word` in the text; false where there is none. */
-static bool number_behind(const char *text, const char *word, uint32_t *number)
+static bool read_pipeline_timeline_number_behind(const char *text, const char *word,
+                                                 uint32_t *number)
 {
     const char *found = strstr(text, word);
     char *end;
@@ -73,13 +74,12 @@ static void take_thread_name(struct worker_threads *threads, const struct json_n
     struct worker_thread thread = {.process = json_integer_of(event, "pid", -1),
                                    .thread = json_integer_of(event, "tid", -1)};
 
-    if (!number_behind(name, "PP rank ", &thread.stage))
+    if (!read_pipeline_timeline_number_behind(name, "PP rank ", &thread.stage))
         return;
-    (void)number_behind(name, "TP rank ", &thread.tensor_rank);
+    (void)read_pipeline_timeline_number_behind(name, "TP rank ", &thread.tensor_rank);
     if (threads->count == 0 || thread.tensor_rank < threads->first_tensor_rank)
         threads->first_tensor_rank = thread.tensor_rank;
-    threads->threads = room_for_one(threads->threads, threads->count, sizeof *threads->threads);
-    threads->threads[threads->count++] = thread;
+    ARRAY_ADD(threads->threads, threads->count, thread);
 }
 
 static const struct worker_thread *thread_of(const struct worker_threads *threads,
@@ -101,7 +101,7 @@ static bool is_phase(const struct json_node *event, const char *phase)
 }
 
 /* Microseconds as nanoseconds; INT64_MIN: no number. */
-static int64_t time_of(const struct json_node *event, const char *key)
+static int64_t read_pipeline_timeline_time_of(const struct json_node *event, const char *key)
 {
     const struct json_node *node = json_member(event, key);
     double us;
@@ -112,7 +112,7 @@ static int64_t time_of(const struct json_node *event, const char *key)
     return fabs(us) < 9e15 ? llround(us * 1000) : INT64_MIN;
 }
 
-static enum pipeline_kind kind_of(const char *name)
+static enum pipeline_kind read_pipeline_timeline_kind_of(const char *name)
 {
     int kind = 0;
 
@@ -133,19 +133,20 @@ struct read_ops {
     size_t count;
 };
 
-static void take_event(struct pipeline_job *job, struct read_ops *ops,
-                       const struct worker_threads *threads, const struct json_node *event)
+static void read_pipeline_timeline_take_event(struct pipeline_job *job, struct read_ops *ops,
+                                              const struct worker_threads *threads,
+                                              const struct json_node *event)
 {
     const char *name = json_text_of(event, "name", "");
     const struct json_node *arguments = json_member(event, "args");
     const struct worker_thread *thread = thread_of(threads, event);
     int64_t process = json_integer_of(event, "pid", -1);
-    enum pipeline_kind kind = kind_of(name);
+    enum pipeline_kind kind = read_pipeline_timeline_kind_of(name);
     int64_t chunk = json_integer_of(arguments, "model_chunk", 0);
     struct read_op *read = &ops->ops[ops->count];
 
-    read->op = (struct pipeline_op){.start_ns = time_of(event, "ts"),
-                                    .duration_ns = time_of(event, "dur"),
+    read->op = (struct pipeline_op){.start_ns = read_pipeline_timeline_time_of(event, "ts"),
+                                    .duration_ns = read_pipeline_timeline_time_of(event, "dur"),
                                     .kind = (uint8_t)kind};
     read->step = json_integer_of(arguments, "step", -1);
     if (kind == PIPELINE_KIND_COUNT || !thread || process < 0 || process >= RANKS_MAX ||
@@ -170,7 +171,7 @@ static void take_event(struct pipeline_job *job, struct read_ops *ops,
 
 /* ---- the job ---- */
 
-static int compare_numbers(const void *one, const void *other)
+static int read_pipeline_timeline_compare_numbers(const void *one, const void *other)
 {
     int64_t a = *(const int64_t *)one;
     int64_t b = *(const int64_t *)other;
@@ -178,13 +179,13 @@ static int compare_numbers(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-static void find_steps(struct pipeline_job *job, const struct read_ops *ops)
+static void read_pipeline_timeline_find_steps(struct pipeline_job *job, const struct read_ops *ops)
 {
     job->steps = require_memory(calloc(ops->count + 1, sizeof *job->steps));
     for (size_t i = 0; i < ops->count; i++)
         job->steps[i] = ops->ops[i].step;
     if (ops->count > 0)
-        qsort(job->steps, ops->count, sizeof *job->steps, compare_numbers);
+        qsort(job->steps, ops->count, sizeof *job->steps, read_pipeline_timeline_compare_numbers);
     for (size_t i = 0; i < ops->count; i++)
         if (job->step_count == 0 || job->steps[job->step_count - 1] != job->steps[i])
             job->steps[job->step_count++] = job->steps[i];
@@ -192,13 +193,13 @@ static void find_steps(struct pipeline_job *job, const struct read_ops *ops)
 
 static uint32_t step_index(const struct pipeline_job *job, int64_t step)
 {
-    const int64_t *found =
-        bsearch(&step, job->steps, job->step_count, sizeof step, compare_numbers);
+    const int64_t *found = bsearch(&step, job->steps, job->step_count, sizeof step,
+                                   read_pipeline_timeline_compare_numbers);
 
     return (uint32_t)(found - job->steps);
 }
 
-static int compare_u32(uint32_t a, uint32_t b)
+static int read_pipeline_timeline_compare_u32(uint32_t a, uint32_t b)
 {
     return (a > b) - (a < b);
 }
@@ -207,14 +208,14 @@ static int compare_ops(const void *one, const void *other)
 {
     const struct pipeline_op *a = one;
     const struct pipeline_op *b = other;
-    int order = compare_u32(a->step, b->step);
+    int order = read_pipeline_timeline_compare_u32(a->step, b->step);
 
     if (order == 0)
-        order = compare_u32(a->data_rank, b->data_rank);
+        order = read_pipeline_timeline_compare_u32(a->data_rank, b->data_rank);
     if (order == 0)
-        order = compare_u32(a->stage, b->stage);
+        order = read_pipeline_timeline_compare_u32(a->stage, b->stage);
     if (order == 0)
-        order = compare_u32(a->kind, b->kind);
+        order = read_pipeline_timeline_compare_u32(a->kind, b->kind);
     return order ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
@@ -222,7 +223,7 @@ static void arrange(struct pipeline_job *job, const struct read_ops *ops)
 {
     int64_t first = INT64_MAX;
 
-    find_steps(job, ops);
+    read_pipeline_timeline_find_steps(job, ops);
     job->ops = require_memory(calloc(ops->count + 1, sizeof *job->ops));
     for (size_t i = 0; i < ops->count; i++) {
         const struct pipeline_op *op = &ops->ops[i].op;
@@ -260,7 +261,7 @@ static void take_events(struct pipeline_job *job, const struct json_node *first)
     ops.ops = require_memory(calloc(count + 1, sizeof *ops.ops));
     for (const struct json_node *event = first; event; event = event->next)
         if (is_phase(event, "X"))
-            take_event(job, &ops, &threads, event);
+            read_pipeline_timeline_take_event(job, &ops, &threads, event);
     arrange(job, &ops);
     free(ops.ops);
     free(threads.threads);
@@ -276,7 +277,9 @@ bool read_pipeline_timeline(struct pipeline_job *job, const char *path, struct e
 
     if (!input_stream_open(&input, path, false, error))
         return false;
-    text = read_whole_stream(&input, &length);
+    text = read_whole_stream(&input, &length, error);
+    if (!text)
+        return false;
     root = json_tree_parse(&arena, text, length, error);
     free(text);
     job->rest = input_read_rest(&input, (struct input_left){"", 0, (int64_t)length});

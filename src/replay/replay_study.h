@@ -3,7 +3,7 @@
 #ifndef FLOPLEDGER_REPLAY_REPLAY_STUDY_H
 #define FLOPLEDGER_REPLAY_REPLAY_STUDY_H
 
-#include "base/attributes.h"
+#include "base/core/attributes.h"
 #include "replay/replayed_part.h"
 #include "replay/scenario.h"
 #include "replay/trace_graph.h"

@@ -1,6 +1,6 @@
 /* Replays the steps of a trace, with changes. */
-#include "base/invariant.h"
-#include "base/large_array.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
 #include "replay/trace_graph.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static double event_factor(const struct trace_graph *graph, const struct scenari
            class_factor(factors, (enum kernel_class)graph->ledger->classes[event]);
 }
 
-static int64_t scaled(int64_t ns, double factor)
+static int64_t replay_trace_scaled(int64_t ns, double factor)
 {
     return factor == 1 ? ns : llround((double)ns * factor);
 }
@@ -51,26 +51,26 @@ static int64_t changed_duration(const struct trace_graph *graph, const struct sc
 
     switch ((enum trace_task_kind)task->kind) {
     case TASK_HOST:
-        return scaled(task->data_ns, factors->data) +
-               scaled(task->recompute_ns, host * factors->recompute) +
-               scaled(task->duration_ns - task->data_ns - task->recompute_ns, host);
+        return replay_trace_scaled(task->data_ns, factors->data) +
+               replay_trace_scaled(task->recompute_ns, host * factors->recompute) +
+               replay_trace_scaled(task->duration_ns - task->data_ns - task->recompute_ns, host);
     case TASK_CALL:
-        return scaled(task->duration_ns, host * factors->launch * again);
+        return replay_trace_scaled(task->duration_ns, host * factors->launch * again);
     case TASK_SYNC:
-        return scaled(task->duration_ns, factors->sync);
+        return replay_trace_scaled(task->duration_ns, factors->sync);
     case TASK_WAIT:
         return factors->sync > 0 ? task->duration_ns : long_ago_ns;
     case TASK_DELAY:
         return task->duration_ns;
     case TASK_DEVICE:
     case TASK_ROOM:
-        return scaled(task->duration_ns,
-                      event_factor(graph, scenario, factors, task->event) * again);
+        return replay_trace_scaled(task->duration_ns,
+                                   event_factor(graph, scenario, factors, task->event) * again);
     }
     return task->duration_ns;
 }
 
-static int64_t *array_of_tasks(const struct trace_graph *graph)
+static int64_t *replay_trace_array_of_tasks(const struct trace_graph *graph)
 {
     return large_array_new((graph->graph.task_count + 1) * sizeof(int64_t));
 }
@@ -103,7 +103,7 @@ static struct factors find_factors(const struct trace_graph *graph,
 int64_t *trace_graph_durations(const struct trace_graph *graph, const struct replay_terms *terms)
 {
     struct factors factors = find_factors(graph, terms);
-    int64_t *durations_ns = array_of_tasks(graph);
+    int64_t *durations_ns = replay_trace_array_of_tasks(graph);
 
     for (size_t i = 0; i < graph->graph.task_count; i++)
         durations_ns[i] = changed_duration(graph, terms->scenario, &factors, &graph->tasks[i]);
@@ -132,9 +132,10 @@ struct trace_replay trace_graph_replay(const struct trace_graph *graph,
                                        const struct replay_terms *terms)
 {
     int64_t *durations_ns = trace_graph_durations(graph, terms);
-    int64_t *delays_ns = array_of_tasks(graph);
-    int64_t *floors_ns = array_of_tasks(graph), *starts_ns = array_of_tasks(graph);
-    int64_t *ends_ns = array_of_tasks(graph);
+    int64_t *delays_ns = replay_trace_array_of_tasks(graph);
+    int64_t *floors_ns = replay_trace_array_of_tasks(graph),
+            *starts_ns = replay_trace_array_of_tasks(graph);
+    int64_t *ends_ns = replay_trace_array_of_tasks(graph);
     struct trace_replay result = {0};
 
     for (size_t i = 0; i < graph->graph.task_count; i++) {

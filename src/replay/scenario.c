@@ -1,8 +1,8 @@
 /* Reads changes to try. */
 #include "replay/scenario.h"
 
-#include "base/format.h"
-#include "base/prefix.h"
+#include "base/text/format.h"
+#include "base/text/prefix.h"
 
 #include <errno.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static const char accepted[] =
 /* Far more than any change; times of days stay far from the ends of int64_t. */
 static const double largest_factor = 1000;
 
-static bool refuse(const char *text, const char *at, const char *what, struct error *error)
+static bool scenario_refuse(const char *text, const char *at, const char *what, struct error *error)
 {
     return error_set(error, ERROR_USAGE,
                      "--what-if '%s': at character %zu, \"%s\": %s; a change is %s, several with "
@@ -57,7 +57,7 @@ struct piece {
 };
 
 /* The last of = * / in the piece, for a pattern may hold such, too; NULL: none. */
-static const char *find_sign(const struct piece *piece)
+static const char *scenario_find_sign(const struct piece *piece)
 {
     for (const char *sign = piece->end; sign > piece->at; sign--)
         if (strchr("=*/", sign[-1]))
@@ -86,19 +86,22 @@ static bool parse_factor(struct scenario_change *change, const struct piece *pie
     if (parse_word(change, piece, sign))
         return true;
     if (end == sign + 1 || end != piece->end || !isfinite(number) || number < 0)
-        return refuse(piece->text, sign + 1, "a number of 0 or more is expected here", error);
+        return scenario_refuse(piece->text, sign + 1, "a number of 0 or more is expected here",
+                               error);
     if (*sign == '=' && number > 0)
-        return refuse(piece->text, sign + 1, "only =0 is known: the time goes; *NUMBER scales it",
-                      error);
+        return scenario_refuse(piece->text, sign + 1,
+                               "only =0 is known: the time goes; *NUMBER scales it", error);
     if (change->target == TARGET_WAITING && (*sign != '=' || number > 0))
-        return refuse(piece->text, sign, "waiting can only be taken out: waiting=0", error);
+        return scenario_refuse(piece->text, sign, "waiting can only be taken out: waiting=0",
+                               error);
     if (*sign == '/' && number <= 0)
-        return refuse(piece->text, sign + 1, "nothing can be divided by 0; =0 takes time out",
-                      error);
+        return scenario_refuse(piece->text, sign + 1,
+                               "nothing can be divided by 0; =0 takes time out", error);
     change->is_taken = *sign == '=';
     change->factor = *sign == '/' ? 1 / number : number;
     if (!(change->factor <= largest_factor))
-        return refuse(piece->text, sign + 1, "time can be stretched up to 1000 times", error);
+        return scenario_refuse(piece->text, sign + 1, "time can be stretched up to 1000 times",
+                               error);
     return true;
 }
 
@@ -121,7 +124,7 @@ static bool parse_rank(struct scenario_change *change, const struct piece *piece
     if (*at != '@')
         return true;
     if (strspn(at + 1, "0123456789") > RANK_DIGITS_MAX)
-        return refuse(piece->text, at + 1, "there is no such rank", error);
+        return scenario_refuse(piece->text, at + 1, "there is no such rank", error);
     change->rank = strtol(at + 1, NULL, 10);
     return true;
 }
@@ -134,16 +137,16 @@ static bool parse_pattern(struct scenario_change *change, const struct piece *pi
     int code;
 
     if (start >= pattern_end)
-        return refuse(piece->text, start, "a regular expression is expected here", error);
+        return scenario_refuse(piece->text, start, "a regular expression is expected here", error);
     if ((size_t)(pattern_end - start) >= sizeof pattern)
-        return refuse(piece->text, start, "the regular expression is too long", error);
+        return scenario_refuse(piece->text, start, "the regular expression is too long", error);
     memcpy(pattern, start, (size_t)(pattern_end - start));
     pattern[pattern_end - start] = '\0';
     code = regcomp(&change->pattern, pattern, REG_EXTENDED | REG_NOSUB);
     if (code == 0)
         return true;
     regerror(code, &change->pattern, message, sizeof message);
-    return refuse(piece->text, start, message, error);
+    return scenario_refuse(piece->text, start, message, error);
 }
 
 static enum scenario_target find_target(const char *name, size_t length)
@@ -160,14 +163,15 @@ static enum scenario_target find_target(const char *name, size_t length)
 static bool parse_change(struct scenario *scenario, const struct piece *piece, struct error *error)
 {
     struct scenario_change change = {.word = NO_SCENARIO_WORD};
-    const char *sign = find_sign(piece), *name_end;
+    const char *sign = scenario_find_sign(piece), *name_end;
 
     if (!sign)
-        return refuse(piece->text, piece->end, "=0, *NUMBER or /NUMBER is missing", error);
+        return scenario_refuse(piece->text, piece->end, "=0, *NUMBER or /NUMBER is missing", error);
     name_end = find_rank(piece, sign);
     change.target = find_target(piece->at, (size_t)(name_end - piece->at));
     if (change.target == SCENARIO_TARGET_COUNT)
-        return refuse(piece->text, piece->at, "this names nothing that can be changed", error);
+        return scenario_refuse(piece->text, piece->at, "this names nothing that can be changed",
+                               error);
     if (!parse_rank(&change, piece, name_end, error) || !parse_factor(&change, piece, sign, error))
         return false;
     if (change.target == TARGET_KERNEL && !parse_pattern(&change, piece, name_end, error))
@@ -195,7 +199,7 @@ bool scenario_parse(struct scenario *scenario, const char *text, struct error *e
         struct piece piece = {.text = text, .at = at, .end = end_of_change(at)};
 
         if (scenario->change_count == SCENARIO_CHANGES_MAX)
-            return refuse(text, at, "there are too many changes: at most 16", error);
+            return scenario_refuse(text, at, "there are too many changes: at most 16", error);
         if (!parse_change(scenario, &piece, error))
             return false;
         if (!*piece.end)

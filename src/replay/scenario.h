@@ -3,8 +3,8 @@
 #ifndef FLOPLEDGER_REPLAY_SCENARIO_H
 #define FLOPLEDGER_REPLAY_SCENARIO_H
 
-#include "base/attributes.h"
-#include "base/error.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
 
 #include <regex.h>
 #include <stdbool.h>

@@ -1,17 +1,25 @@
-/* Pieces of work that wait for each other, run again with other durations. */
+/* Pieces of work that wait for each other, run again with other durations.
+ *
+ * A task begins when all that it needs have ended, plus a delay of its own, and not before a floor;
+ * the tasks of a group (the calls of one collective) begin together, when the last of them is
+ * ready. So a group, or a task of none, is one knot of a graph without circles, and one walk over
+ * the knots in an order in which each stands behind all that it needs gives every start and end.
+ * The order is found once, by Kahn's algorithm (A. B. Kahn, "Topological sorting of large
+ * networks", 1962), which also finds what waits for itself: knots that never come. A replay with
+ * other durations is a walk over the same order.
+ *
+ * What holds: with the recorded durations, delays and floors the recorded times come out again; a
+ * longer duration ends nothing earlier. O(tasks + edges), for the order and for each replay. */
 #include "replay/task_graph.h"
 
-#include "base/large_array.h"
+#include "base/core/array.h"
+#include "base/core/large_array.h"
 
 #include <string.h>
 
 uint32_t task_graph_add(struct task_graph *graph)
 {
-    if (graph->task_count == graph->task_capacity) {
-        graph->groups = large_array_grown(graph->groups,
-                                          (graph->task_count + (size_t)1) * sizeof *graph->groups);
-        graph->task_capacity = large_array_bytes(graph->groups) / sizeof *graph->groups;
-    }
+    LARGE_ARRAY_RESERVE(graph->groups, graph->task_count + (size_t)1);
     graph->groups[graph->task_count] = NO_GROUP;
     return (uint32_t)graph->task_count++;
 }
@@ -28,12 +36,8 @@ void task_graph_join(struct task_graph *graph, uint32_t task, uint32_t group)
 
 void task_graph_need(struct task_graph *graph, uint32_t task, uint32_t needed)
 {
-    if (graph->edge_count == graph->edge_capacity) {
-        graph->edges =
-            large_array_grown(graph->edges, (graph->edge_count + (size_t)1) * sizeof *graph->edges);
-        graph->edge_capacity = large_array_bytes(graph->edges) / sizeof *graph->edges;
-    }
-    graph->edges[graph->edge_count++] = (struct task_edge){.before = needed, .after = task};
+    LARGE_ARRAY_ADD(graph->edges, graph->edge_count,
+                    (struct task_edge){.before = needed, .after = task});
 }
 
 /* ---- the order ---- */
@@ -131,8 +135,8 @@ static void knots_clear(struct knots *knots)
     large_array_free(knots->open_needs);
 }
 
-static void put_in_order(struct task_graph *graph, const struct knots *knots, size_t knot,
-                         size_t *used)
+static void task_graph_put_in_order(struct task_graph *graph, const struct knots *knots,
+                                    size_t knot, size_t *used)
 {
     for (size_t i = knots->first_task[knot]; i < knots->first_task[knot + 1]; i++)
         graph->order[(*used)++] = knots->tasks[i];
@@ -154,7 +158,7 @@ static void find_order(struct task_graph *graph, struct knots *knots)
     for (size_t next = 0; next < queued; next++) {
         size_t knot = queue[next];
 
-        put_in_order(graph, knots, knot, &used);
+        task_graph_put_in_order(graph, knots, knot, &used);
         for (size_t i = knots->first_successor[knot]; i < knots->first_successor[knot + 1]; i++)
             if (--knots->open_needs[knots->successors[i]] == 0)
                 queue[queued++] = knots->successors[i];

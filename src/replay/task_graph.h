@@ -6,7 +6,7 @@
 #ifndef FLOPLEDGER_REPLAY_TASK_GRAPH_H
 #define FLOPLEDGER_REPLAY_TASK_GRAPH_H
 
-#include "base/attributes.h"
+#include "base/core/attributes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,8 +27,6 @@ struct task_graph {
     size_t group_count;
     struct task_edge *edges; /* [edge_count]; after task_graph_finish ordered by `after` */
     size_t edge_count;
-    size_t edge_capacity;
-    size_t task_capacity;
     size_t *first_edge; /* [task_count + 1]: the edges to a task; after task_graph_finish */
     uint32_t *order;    /* [task_count]: tasks of a group side by side, none before what it needs */
     size_t *order_ends; /* [order_count]: ends of the runs of tasks that begin together */

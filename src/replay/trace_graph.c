@@ -2,7 +2,8 @@
  * tasks of the host threads, and what is made of them in which order. */
 #include "replay/trace_graph.h"
 
-#include "base/invariant.h"
+#include "base/core/array.h"
+#include "base/core/invariant.h"
 #include "replay/graph_building.h"
 
 #include <stdlib.h>
@@ -13,10 +14,7 @@ uint32_t add_task(struct graph_building *building, enum trace_task_kind kind, in
     struct trace_graph *out = building->out;
     uint32_t task = task_graph_add(&out->graph);
 
-    if (task >= out->task_capacity) {
-        out->task_capacity = out->task_capacity ? 2 * out->task_capacity : 1024;
-        out->tasks = require_memory(realloc(out->tasks, out->task_capacity * sizeof *out->tasks));
-    }
+    ARRAY_RESERVE(out->tasks, out->task_capacity, task + (size_t)1);
     out->tasks[task] = (struct trace_task){.duration_ns = later_of(duration_ns, 0),
                                            .event = NO_EVENT,
                                            .track = NO_EVENT,

@@ -10,7 +10,7 @@
 #ifndef FLOPLEDGER_REPLAY_TRACE_GRAPH_H
 #define FLOPLEDGER_REPLAY_TRACE_GRAPH_H
 
-#include "base/attributes.h"
+#include "base/core/attributes.h"
 #include "ledger/step_ledger.h"
 #include "replay/scenario.h"
 #include "replay/task_graph.h"

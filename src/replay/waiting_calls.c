@@ -1,4 +1,5 @@
 /* Calls of the host that wait for the device, in the graph of a trace. */
+#include "base/core/search.h"
 #include "replay/graph_building.h"
 
 #include <string.h>
@@ -12,16 +13,10 @@ static uint32_t last_ended(const struct graph_building *building, const struct g
                            int64_t launched_ns, int64_t end_ns)
 {
     const struct event *device = building->trace->device;
-    uint32_t low = 0, high = stream->count;
+    uint32_t low =
+        LOWER_BOUND(i, 0, stream->count,
+                    event_end_ns(&device[stream->events[i]]) <= end_ns + CLOCK_TOLERANCE_NS);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (event_end_ns(&device[stream->events[middle]]) <= end_ns + CLOCK_TOLERANCE_NS)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     while (low > 0 && launch_start_ns(building->trace, stream->events[low - 1]) >= launched_ns)
         low--;
     return low == 0 ? NO_EVENT : stream->events[low - 1];

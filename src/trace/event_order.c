@@ -1,16 +1,16 @@
 /* The order of events in a trace: by time, and where times are equal by what the events say. */
 #include "trace/event_order.h"
 
-#include "base/invariant.h"
-#include "base/large_sort.h"
-#include "base/radix_sort.h"
+#include "base/core/invariant.h"
+#include "base/core/large_sort.h"
+#include "base/core/radix_sort.h"
 #include "trace/trace_builder.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_numbers(int64_t a, int64_t b)
+static int event_order_compare_numbers(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -52,23 +52,23 @@ static int compare_details(const struct trace *trace, uint32_t a, uint32_t b)
 
 static int compare_rest(const struct trace *trace, const struct event *a, const struct event *b)
 {
-    int order = compare_numbers(a->external_id, b->external_id);
+    int order = event_order_compare_numbers(a->external_id, b->external_id);
 
     return order ? order : compare_details(trace, a->detail, b->detail);
 }
 
 int compare_host_events(const struct trace *trace, const struct event *a, const struct event *b)
 {
-    int order = compare_numbers(a->start_ns, b->start_ns);
+    int order = event_order_compare_numbers(a->start_ns, b->start_ns);
 
     if (!order)
-        order = compare_numbers(b->duration_ns, a->duration_ns);
+        order = event_order_compare_numbers(b->duration_ns, a->duration_ns);
     if (!order)
-        order = compare_numbers(a->kind, b->kind);
+        order = event_order_compare_numbers(a->kind, b->kind);
     if (!order)
         order = compare_texts(trace, a->name, b->name);
     if (!order)
-        order = compare_numbers(a->correlation, b->correlation);
+        order = event_order_compare_numbers(a->correlation, b->correlation);
     return order ? order : compare_rest(trace, a, b);
 }
 
@@ -76,22 +76,22 @@ int compare_device_events(const struct trace *trace, const struct event *a, cons
 {
     const struct track *left = &trace->tracks[a->track];
     const struct track *right = &trace->tracks[b->track];
-    int order = compare_numbers(a->start_ns, b->start_ns);
+    int order = event_order_compare_numbers(a->start_ns, b->start_ns);
 
     if (!order)
-        order = compare_numbers(a->duration_ns, b->duration_ns);
+        order = event_order_compare_numbers(a->duration_ns, b->duration_ns);
     if (!order)
-        order = compare_numbers(a->kind, b->kind);
+        order = event_order_compare_numbers(a->kind, b->kind);
     if (!order)
-        order = compare_numbers(left->device, right->device);
+        order = event_order_compare_numbers(left->device, right->device);
     if (!order)
-        order = compare_numbers(left->stream, right->stream);
+        order = event_order_compare_numbers(left->stream, right->stream);
     if (!order)
-        order = compare_numbers(a->correlation, b->correlation);
+        order = event_order_compare_numbers(a->correlation, b->correlation);
     if (!order)
         order = compare_texts(trace, a->name, b->name);
     if (!order)
-        order = compare_numbers(a->track, b->track);
+        order = event_order_compare_numbers(a->track, b->track);
     return order ? order : compare_rest(trace, a, b);
 }
 
@@ -150,7 +150,7 @@ static void permute(struct event *events, uint64_t *order, size_t count, uint64_
     }
 }
 
-static unsigned bits_of(uint64_t value)
+static unsigned event_order_bits_of(uint64_t value)
 {
     return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
 }
@@ -158,8 +158,8 @@ static unsigned bits_of(uint64_t value)
 static void sort_by_keys(struct event *events, size_t count, int64_t first_ns, uint64_t range,
                          struct ordering *order)
 {
-    unsigned index_bits = bits_of(count - 1);
-    unsigned range_bits = bits_of(range);
+    unsigned index_bits = event_order_bits_of(count - 1);
+    unsigned range_bits = event_order_bits_of(range);
     /* Times that need more bits than are left lose their lowest; events alike by then are ties. */
     unsigned lost_bits = range_bits + index_bits > 64 ? range_bits + index_bits - 64 : 0;
     uint64_t *keys = require_memory(malloc(count * sizeof *keys));
@@ -185,7 +185,7 @@ static void sort_by_keys(struct event *events, size_t count, int64_t first_ns, u
     free(scratch);
 }
 
-static void sort_block(void *elements, size_t count, void *argument)
+static void event_order_sort_block(void *elements, size_t count, void *argument)
 {
     struct event *events = elements;
     struct ordering *order = argument;
@@ -229,6 +229,6 @@ void sort_events(const struct trace *trace, struct event *events, size_t count,
     sort_large(events, count,
                &(struct large_order){.element_bytes = sizeof *events,
                                      .compare = compare_elements,
-                                     .sort_block = sort_block,
+                                     .sort_block = event_order_sort_block,
                                      .argument = &ordering});
 }

@@ -1,8 +1,8 @@
 /* Events on their way into a trace: appended one by one, taken away chunk by chunk. */
 #include "trace/event_store.h"
 
-#include "base/invariant.h"
-#include "base/large_array.h"
+#include "base/core/array.h"
+#include "base/core/large_array.h"
 
 #include <stdlib.h>
 
@@ -20,12 +20,7 @@ void event_store_grow(struct event_store *store)
     if (store->chunk_count)
         store->chunks[store->chunk_count - 1] =
             large_array_put_aside(store->chunks[store->chunk_count - 1]);
-    if (store->chunk_count == store->chunk_capacity) {
-        store->chunk_capacity = store->chunk_capacity ? store->chunk_capacity * 2 : 16;
-        store->chunks =
-            require_memory(realloc(store->chunks, store->chunk_capacity * sizeof *store->chunks));
-    }
-    store->chunks[store->chunk_count++] = chunk;
+    ARRAY_ADD(store->chunks, store->chunk_count, chunk);
     store->next = chunk;
     store->end = chunk + events;
 }

@@ -11,7 +11,6 @@
 struct event_store {
     struct event **chunks; /* [chunk_count] */
     size_t chunk_count;
-    size_t chunk_capacity;
     struct event *next; /* where the next event goes */
     struct event *end;  /* of the newest chunk */
 };

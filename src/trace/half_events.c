@@ -1,12 +1,12 @@
 /* Phases B and E become timed events. */
 #include "trace/half_events.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_numbers(int64_t a, int64_t b)
+static int half_events_compare_numbers(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -29,10 +29,11 @@ static int compare_halves(const void *a, const void *b, void *argument)
     order = strcmp(string_pool_text(&builder->strings, left->event.name),
                    string_pool_text(&builder->strings, right->event.name));
     if (!order)
-        order = compare_numbers(left->event.kind, right->event.kind);
+        order = half_events_compare_numbers(left->event.kind, right->event.kind);
     if (!order)
-        order = compare_numbers(left->event.correlation, right->event.correlation);
-    return order ? order : compare_numbers(left->event.external_id, right->event.external_id);
+        order = half_events_compare_numbers(left->event.correlation, right->event.correlation);
+    return order ? order
+                 : half_events_compare_numbers(left->event.external_id, right->event.external_id);
 }
 
 /* An end looks no deeper than this for the begin of its name: no program nests deeper, and time

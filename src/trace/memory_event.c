@@ -1,7 +1,7 @@
 /* What was allocated and freed while a trace was recorded. */
 #include "trace/memory_event.h"
 
-#include "base/invariant.h"
+#include "base/core/array.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,14 +9,10 @@
 
 void memory_list_add(struct memory_list *list, const struct memory_event *event)
 {
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? 2 * list->capacity : 1024;
-        list->events = require_memory(realloc(list->events, list->capacity * sizeof *list->events));
-    }
-    list->events[list->count++] = *event;
+    ARRAY_ADD(list->events, list->count, *event);
 }
 
-static bool is_sorted(const struct memory_list *list)
+static bool memory_event_is_sorted(const struct memory_list *list)
 {
     for (size_t i = 1; i < list->count; i++)
         if (list->events[i].time_ns < list->events[i - 1].time_ns)
@@ -25,8 +21,8 @@ static bool is_sorted(const struct memory_list *list)
 }
 
 /* `from` has two sorted halves, the second from `middle` on. */
-static void merge(struct memory_event *to, const struct memory_event *from, size_t middle,
-                  size_t count)
+static void memory_event_merge(struct memory_event *to, const struct memory_event *from,
+                               size_t middle, size_t count)
 {
     size_t left = 0;
     size_t right = middle;
@@ -43,9 +39,9 @@ void memory_list_sort(struct memory_list *list)
 {
     struct memory_event *other;
 
-    if (is_sorted(list))
+    if (memory_event_is_sorted(list))
         return;
-    other = require_memory(malloc(list->count * sizeof *other));
+    other = array_resize(NULL, array_room_of(list->count), sizeof *other);
     for (size_t width = 1; width < list->count; width *= 2) {
         struct memory_event *swapped = list->events;
 
@@ -53,12 +49,12 @@ void memory_list_sort(struct memory_list *list)
             size_t left = list->count - start;
             size_t count = left < 2 * width ? left : 2 * width;
 
-            merge(other + start, list->events + start, count < width ? count : width, count);
+            memory_event_merge(other + start, list->events + start, count < width ? count : width,
+                               count);
         }
         list->events = other;
         other = swapped;
     }
-    list->capacity = list->count;
     free(other);
 }
 

@@ -23,7 +23,6 @@ struct memory_event {
 struct memory_list {
     struct memory_event *events; /* [count] */
     size_t count;
-    size_t capacity;
     int64_t set_aside; /* events without an address, or of no possible size */
 };
 

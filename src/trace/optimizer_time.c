@@ -1,9 +1,10 @@
 /* When a thread is in its optimizer. */
 #include "trace/optimizer_time.h"
 
-#include "base/growth.h"
-#include "base/invariant.h"
-#include "base/prefix.h"
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/core/search.h"
+#include "base/text/prefix.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -43,7 +44,8 @@ static enum name_kind kind_of_name(const char *name)
     return has_prefix(name, "nn.Module: ") || has_prefix(name, "nn:") ? NAME_MODULE : NAME_OTHER;
 }
 
-static enum name_kind kind_of(const struct closure_search *search, const struct event *event)
+static enum name_kind optimizer_time_kind_of(const struct closure_search *search,
+                                             const struct event *event)
 {
     enum name_kind kind = (enum name_kind)search->kinds[event->name];
 
@@ -69,11 +71,10 @@ static void find_nodes(struct closure_search *search)
     const struct trace *trace = search->trace;
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
-        if (kind_of(search, &trace->host[i]) != NAME_BACKWARD)
+        if (optimizer_time_kind_of(search, &trace->host[i]) != NAME_BACKWARD)
             continue;
-        search->nodes = room_for_one(search->nodes, search->node_count, sizeof *search->nodes);
-        search->nodes[search->node_count++] =
-            (struct node_time){trace->host[i].start_ns, event_end_ns(&trace->host[i])};
+        ARRAY_ADD(search->nodes, search->node_count,
+                  (struct node_time){trace->host[i].start_ns, event_end_ns(&trace->host[i])});
     }
     if (search->node_count)
         qsort(search->nodes, search->node_count, sizeof *search->nodes, compare_nodes);
@@ -85,18 +86,7 @@ static void find_nodes(struct closure_search *search)
 /* How many nodes start before `time_ns`. */
 static size_t nodes_before(const struct closure_search *search, int64_t time_ns)
 {
-    size_t low = 0;
-    size_t high = search->node_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (search->nodes[middle].start_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return LOWER_BOUND(i, 0, search->node_count, search->nodes[i].start_ns < time_ns);
 }
 
 /* A backward starts in [start_ns, end_ns). */
@@ -105,14 +95,14 @@ static bool has_backward(const struct closure_search *search, int64_t start_ns, 
     return nodes_before(search, start_ns) < nodes_before(search, end_ns);
 }
 
-static void add_stretch(struct closure_search *search, struct optimizer_stretch stretch)
+static void optimizer_time_add_stretch(struct closure_search *search,
+                                       struct optimizer_stretch stretch)
 {
     struct optimizer_time *time = search->time;
 
     if (stretch.start_ns >= stretch.end_ns)
         return;
-    time->stretches = room_for_one(time->stretches, time->count, sizeof *time->stretches);
-    time->stretches[time->count++] = stretch;
+    ARRAY_ADD(time->stretches, time->count, stretch);
 }
 
 /* The closure while the events of one range are walked over. */
@@ -122,7 +112,7 @@ struct closure {
     int64_t reached_ns; /* the end of what is known to be part of it */
 };
 
-static int64_t earlier_of(int64_t a, int64_t b)
+static int64_t optimizer_time_earlier_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -145,9 +135,11 @@ static void close_closure(struct closure_search *search, struct closure *closure
 
     if (end_ns < closure->reached_ns)
         end_ns = closure->reached_ns;
-    add_stretch(search, (struct optimizer_stretch){own->track, own->start_ns,
-                                                   earlier_of(closure->start_ns, own->end_ns)});
-    own->start_ns = earlier_of(end_ns, own->end_ns);
+    optimizer_time_add_stretch(
+        search,
+        (struct optimizer_stretch){own->track, own->start_ns,
+                                   optimizer_time_earlier_of(closure->start_ns, own->end_ns)});
+    own->start_ns = optimizer_time_earlier_of(end_ns, own->end_ns);
     closure->is_open = false;
 }
 
@@ -155,7 +147,7 @@ static void close_closure(struct closure_search *search, struct closure *closure
 static bool is_of_closure(const struct closure_search *search, const struct event *event,
                           int64_t range_end_ns)
 {
-    enum name_kind kind = kind_of(search, event);
+    enum name_kind kind = optimizer_time_kind_of(search, event);
 
     if (kind == NAME_BACKWARD || kind == NAME_MODULE)
         return true;
@@ -163,8 +155,8 @@ static bool is_of_closure(const struct closure_search *search, const struct even
            has_backward(search, event->start_ns, range_end_ns);
 }
 
-static void take_event(struct closure_search *search, struct closure *closure,
-                       struct optimizer_stretch *own, const struct event *event)
+static void optimizer_time_take_event(struct closure_search *search, struct closure *closure,
+                                      struct optimizer_stretch *own, const struct event *event)
 {
     bool is_inside = closure->is_open && event->start_ns < closure->reached_ns;
 
@@ -184,7 +176,7 @@ static void take_event(struct closure_search *search, struct closure *closure,
 }
 
 /* `first`: the range's place in trace->host. */
-static void take_range(struct closure_search *search, uint32_t first)
+static void optimizer_time_take_range(struct closure_search *search, uint32_t first)
 {
     const struct trace *trace = search->trace;
     const struct event *range = &trace->host[first];
@@ -196,11 +188,11 @@ static void take_range(struct closure_search *search, uint32_t first)
 
         if (event->track != range->track || event->start_ns >= event_end_ns(range))
             break;
-        take_event(search, &closure, &own, event);
+        optimizer_time_take_event(search, &closure, &own, event);
     }
     if (closure.is_open)
         close_closure(search, &closure, &own, own.end_ns);
-    add_stretch(search, own);
+    optimizer_time_add_stretch(search, own);
 }
 
 void find_optimizer_time(struct optimizer_time *time, const struct trace *trace)
@@ -221,10 +213,10 @@ void find_optimizer_time(struct optimizer_time *time, const struct trace *trace)
     for (uint32_t i = 0; has_optimizer && i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
 
-        if (kind_of(&search, event) != NAME_OPTIMIZER_STEP ||
+        if (optimizer_time_kind_of(&search, event) != NAME_OPTIMIZER_STEP ||
             (event->track == track && event->start_ns < reached_ns))
             continue; /* a range inside a range is the same time */
-        take_range(&search, i);
+        optimizer_time_take_range(&search, i);
         track = event->track;
         reached_ns = event_end_ns(event);
     }
@@ -240,18 +232,11 @@ void optimizer_time_clear(struct optimizer_time *time)
 
 bool is_optimizer_time(const struct optimizer_time *time, uint32_t track, int64_t time_ns)
 {
-    size_t low = 0;
-    size_t high = time->count;
+    const struct optimizer_stretch *stretches = time->stretches;
+    /* the first stretch that starts behind it */
+    size_t next = LOWER_BOUND(i, 0, time->count,
+                              stretches[i].track != track ? stretches[i].track < track
+                                                          : stretches[i].start_ns <= time_ns);
 
-    while (low < high) { /* the first stretch that starts behind it */
-        size_t middle = low + (high - low) / 2;
-        const struct optimizer_stretch *stretch = &time->stretches[middle];
-
-        if (stretch->track < track || (stretch->track == track && stretch->start_ns <= time_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && time->stretches[low - 1].track == track &&
-           time_ns < time->stretches[low - 1].end_ns;
+    return next > 0 && stretches[next - 1].track == track && time_ns < stretches[next - 1].end_ns;
 }

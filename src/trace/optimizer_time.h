@@ -20,7 +20,6 @@ struct optimizer_stretch {
 struct optimizer_time {
     struct optimizer_stretch *stretches;
     size_t count;
-    size_t capacity;
 };
 
 /* Forward and backward run inside Optimizer.step where it is given a closure (LBFGS, the automatic

@@ -1,7 +1,7 @@
 /* Numbers over time that a trace has beside its events. */
 #include "trace/series.h"
 
-#include "base/invariant.h"
+#include "base/core/array.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,10 +16,7 @@ uint32_t series_list_find(struct series_list *list, const struct series *series)
             other->number == series->number)
             return i;
     }
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? 2 * list->capacity : 32;
-        list->series = require_memory(realloc(list->series, list->capacity * sizeof *list->series));
-    }
+    ARRAY_ROOM(list->series, list->count);
     list->series[list->count] = (struct series){.kind = series->kind,
                                                 .name = series->name,
                                                 .unit = series->unit,
@@ -30,12 +27,7 @@ uint32_t series_list_find(struct series_list *list, const struct series *series)
 
 void series_add(struct series *series, const struct series_sample *sample)
 {
-    if (series->count == series->capacity) {
-        series->capacity = series->capacity ? 2 * series->capacity : 256;
-        series->samples =
-            require_memory(realloc(series->samples, series->capacity * sizeof *series->samples));
-    }
-    series->samples[series->count++] = *sample;
+    ARRAY_ADD(series->samples, series->count, *sample);
 }
 
 static int compare_samples(const void *a, const void *b)
@@ -48,7 +40,7 @@ static int compare_samples(const void *a, const void *b)
     return (left->value > right->value) - (left->value < right->value);
 }
 
-static bool is_sorted(const struct series *series)
+static bool series_is_sorted(const struct series *series)
 {
     for (size_t i = 1; i < series->count; i++)
         if (compare_samples(&series->samples[i - 1], &series->samples[i]) > 0)
@@ -59,7 +51,7 @@ static bool is_sorted(const struct series *series)
 void series_list_sort(struct series_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        if (!is_sorted(&list->series[i]))
+        if (!series_is_sorted(&list->series[i]))
             qsort(list->series[i].samples, list->series[i].count, sizeof(struct series_sample),
                   compare_samples);
 }

@@ -28,7 +28,6 @@ struct series {
     uint32_t number;               /* what the file calls it by; tells two of one name apart */
     struct series_sample *samples; /* [count] */
     size_t count;
-    size_t capacity;
     int64_t set_aside; /* samples that are no measurement: negative, or without time or value */
 };
 
@@ -36,7 +35,6 @@ struct series {
 struct series_list {
     struct series *series; /* [count], in the order of the file */
     uint32_t count;
-    uint32_t capacity;
 };
 
 /* Index of the counter with this kind, name, unit, device and number; added without samples where

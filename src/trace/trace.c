@@ -1,7 +1,7 @@
 /* The one event model. */
 #include "trace/trace.h"
 
-#include "base/large_array.h"
+#include "base/core/large_array.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef FLOPLEDGER_TRACE_TRACE_H
 #define FLOPLEDGER_TRACE_TRACE_H
 
-#include "base/string_pool.h"
+#include "base/core/string_pool.h"
 #include "trace/event.h"
 #include "trace/memory_event.h"
 #include "trace/read_account.h"

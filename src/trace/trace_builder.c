@@ -1,21 +1,12 @@
 /* Takes what a reader finds, in any order. */
 #include "trace/trace_builder.h"
 
-#include "base/invariant.h"
-#include "base/saturated.h"
+#include "base/core/array.h"
+#include "base/core/index_table.h"
+#include "base/core/saturated.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Doubles an array that is full. */
-static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t element_bytes)
-{
-    if (count < *capacity)
-        return array;
-    require_invariant(*capacity <= UINT32_MAX / 2, "that there are fewer than 2^32 entries");
-    *capacity = *capacity ? *capacity * 2 : 64;
-    return require_memory(realloc(array, *capacity * element_bytes));
-}
 
 void trace_builder_init(struct trace_builder *builder)
 {
@@ -31,19 +22,16 @@ void trace_builder_init(struct trace_builder *builder)
     };
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
-}
-
 /* ---- tracks --------------------------------------------------------------------------------- */
 
 static uint32_t hash_track(const struct track_key *key)
 {
-    uint64_t hash = mix((uint64_t)key->process << 32 | key->thread, (uint64_t)key->stream);
+    /* one after the other: a thread and its stream often count up together */
+    uint64_t hash = index_hash_mix(index_hash_mix(0, (uint64_t)key->process << 32 | key->thread),
+                                   (uint64_t)key->stream);
 
-    return (uint32_t)(mix(hash, (uint64_t)(uint32_t)key->device << 1 | key->is_device) >> 16);
+    return (uint32_t)(index_hash_mix(hash, (uint64_t)(uint32_t)key->device << 1 | key->is_device) >>
+                      16);
 }
 
 static bool is_same_track(const struct track_key *a, const struct track_key *b)
@@ -52,47 +40,18 @@ static bool is_same_track(const struct track_key *a, const struct track_key *b)
            a->device == b->device && a->stream == b->stream;
 }
 
-static void grow_track_slots(struct trace_builder *builder)
-{
-    uint32_t slots = builder->track_slot_count ? builder->track_slot_count * 2 : 256;
-
-    free(builder->track_slots);
-    builder->track_slots = require_memory(calloc(slots, sizeof *builder->track_slots));
-    builder->track_slot_count = slots;
-    for (uint32_t i = 0; i < builder->track_count; i++) {
-        uint32_t at = hash_track(&builder->tracks[i]) & (slots - 1);
-
-        while (builder->track_slots[at])
-            at = (at + 1) & (slots - 1);
-        builder->track_slots[at] = i + 1;
-    }
-}
-
 uint32_t trace_builder_track(struct trace_builder *builder, const struct track_key *key)
 {
-    uint32_t mask;
-    uint32_t at;
-    uint32_t old_capacity = builder->track_capacity;
+    uint32_t hash = hash_track(key);
+    uint32_t known =
+        INDEX_TABLE_FIND(&builder->track_index, hash, i, is_same_track(&builder->tracks[i], key));
 
-    if (2 * (builder->track_count + 1) > builder->track_slot_count)
-        grow_track_slots(builder);
-    mask = builder->track_slot_count - 1;
-    at = hash_track(key) & mask;
-    while (builder->track_slots[at]) {
-        uint32_t index = builder->track_slots[at] - 1;
-
-        if (is_same_track(&builder->tracks[index], key))
-            return index;
-        at = (at + 1) & mask;
-    }
-    builder->tracks = grown(builder->tracks, builder->track_count, &builder->track_capacity,
-                            sizeof *builder->tracks);
-    if (builder->track_capacity != old_capacity)
-        builder->track_host_events = require_memory(
-            realloc(builder->track_host_events, builder->track_capacity * sizeof(uint32_t)));
-    builder->tracks[builder->track_count] = *key;
+    if (known != NO_INDEX)
+        return known;
+    index_table_add(&builder->track_index, hash, builder->track_count);
+    ARRAY_ROOM(builder->track_host_events, builder->track_count);
     builder->track_host_events[builder->track_count] = 0;
-    builder->track_slots[at] = ++builder->track_count;
+    ARRAY_ADD(builder->tracks, builder->track_count, *key);
     return builder->track_count - 1;
 }
 
@@ -144,48 +103,22 @@ static uint32_t hash_detail(const struct event_detail *detail)
                    "details are whole words");
     memcpy(words, detail, sizeof words);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i += 2) {
-        a = mix(a, words[i]);
-        b = mix(b, words[i + 1]);
+        a = index_hash_mix(a, words[i]);
+        b = index_hash_mix(b, words[i + 1]);
     }
-    return (uint32_t)(mix(a, b) >> 16);
-}
-
-static void grow_detail_slots(struct trace_builder *builder)
-{
-    uint32_t slots = builder->detail_slot_count ? builder->detail_slot_count * 2 : 1024;
-
-    free(builder->detail_slots);
-    builder->detail_slots = require_memory(calloc(slots, sizeof *builder->detail_slots));
-    builder->detail_slot_count = slots;
-    for (uint32_t i = 0; i < builder->detail_count; i++) {
-        uint32_t at = hash_detail(&builder->details[i]) & (slots - 1);
-
-        while (builder->detail_slots[at])
-            at = (at + 1) & (slots - 1);
-        builder->detail_slots[at] = i + 1;
-    }
+    return (uint32_t)(index_hash_mix(a, b) >> 16);
 }
 
 static uint32_t intern_detail(struct trace_builder *builder, const struct event_detail *detail)
 {
-    uint32_t mask;
-    uint32_t at;
+    uint32_t hash = hash_detail(detail);
+    uint32_t known = INDEX_TABLE_FIND(&builder->detail_index, hash, i,
+                                      event_detail_compare(&builder->details[i], detail) == 0);
 
-    if (2 * (builder->detail_count + 1) > builder->detail_slot_count)
-        grow_detail_slots(builder);
-    mask = builder->detail_slot_count - 1;
-    at = hash_detail(detail) & mask;
-    while (builder->detail_slots[at]) {
-        uint32_t index = builder->detail_slots[at] - 1;
-
-        if (event_detail_compare(&builder->details[index], detail) == 0)
-            return index;
-        at = (at + 1) & mask;
-    }
-    builder->details = grown(builder->details, builder->detail_count, &builder->detail_capacity,
-                             sizeof *builder->details);
-    builder->details[builder->detail_count] = *detail;
-    builder->detail_slots[at] = ++builder->detail_count;
+    if (known != NO_INDEX)
+        return known;
+    index_table_add(&builder->detail_index, hash, builder->detail_count);
+    ARRAY_ADD(builder->details, builder->detail_count, *detail);
     return builder->detail_count - 1;
 }
 
@@ -215,23 +148,17 @@ void trace_builder_add(struct trace_builder *builder, const struct event *event)
 
 void trace_builder_add_half(struct trace_builder *builder, const struct half_event *half)
 {
-    builder->halves = grown(builder->halves, builder->half_count, &builder->half_capacity,
-                            sizeof *builder->halves);
-    builder->halves[builder->half_count++] = *half;
+    ARRAY_ADD(builder->halves, builder->half_count, *half);
 }
 
 void trace_builder_name(struct trace_builder *builder, const struct given_name *name)
 {
-    builder->names =
-        grown(builder->names, builder->name_count, &builder->name_capacity, sizeof *builder->names);
-    builder->names[builder->name_count++] = *name;
+    ARRAY_ADD(builder->names, builder->name_count, *name);
 }
 
 void trace_builder_add_device(struct trace_builder *builder, const struct device *device)
 {
-    builder->devices = require_memory(
-        realloc(builder->devices, (builder->device_count + 1) * sizeof *builder->devices));
-    builder->devices[builder->device_count++] = *device;
+    ARRAY_ADD(builder->devices, builder->device_count, *device);
 }
 
 /* ---- the account of what was read
@@ -347,10 +274,10 @@ void trace_builder_clear(struct trace_builder *builder)
     event_store_clear(&builder->notes);
     free(builder->halves);
     free(builder->tracks);
-    free(builder->track_slots);
+    index_table_clear(&builder->track_index);
     free(builder->track_host_events);
     free(builder->details);
-    free(builder->detail_slots);
+    index_table_clear(&builder->detail_index);
     free(builder->names);
     free(builder->devices);
     memory_list_clear(&builder->memory);

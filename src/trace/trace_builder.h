@@ -3,7 +3,8 @@
 #ifndef FLOPLEDGER_TRACE_TRACE_BUILDER_H
 #define FLOPLEDGER_TRACE_TRACE_BUILDER_H
 
-#include "base/string_pool.h"
+#include "base/core/index_table.h"
+#include "base/core/string_pool.h"
 #include "trace/event_store.h"
 #include "trace/memory_event.h"
 #include "trace/series.h"
@@ -43,24 +44,18 @@ struct trace_builder {
     struct event_store notes; /* device annotations, syncs */
     struct half_event *halves;
     uint32_t half_count;
-    uint32_t half_capacity;
 
     struct track_key *tracks;
     uint32_t track_count;
-    uint32_t track_capacity;
-    uint32_t *track_slots; /* open addressing: index + 1, 0 = free */
-    uint32_t track_slot_count;
-    uint32_t *track_host_events; /* how many of `host` are on each track */
+    struct index_table track_index; /* of tracks */
+    uint32_t *track_host_events;    /* how many of `host` are on each track */
 
     struct event_detail *details; /* [0] is "no details", once there is one */
     uint32_t detail_count;
-    uint32_t detail_capacity;
-    uint32_t *detail_slots;
-    uint32_t detail_slot_count;
+    struct index_table detail_index; /* of details */
 
     struct given_name *names;
     uint32_t name_count;
-    uint32_t name_capacity;
 
     struct device *devices;
     uint32_t device_count;

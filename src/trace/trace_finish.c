@@ -1,8 +1,9 @@
 /* Makes one trace out of the builders that the threads of a reader have filled. */
-#include "base/hash_map.h"
-#include "base/invariant.h"
-#include "base/large_array.h"
-#include "base/worker_threads.h"
+#include "base/core/array.h"
+#include "base/core/hash_map.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "base/core/worker_threads.h"
 #include "trace/event_order.h"
 #include "trace/half_events.h"
 #include "trace/trace_builder.h"
@@ -123,41 +124,42 @@ static void move_series(struct trace_builder *to, const struct trace_builder *fr
     }
 }
 
-static void take_number(int64_t *to, int64_t from)
+static void trace_finish_take_number(int64_t *to, int64_t from)
 {
     if (*to < 0)
         *to = from;
 }
 
-static void take_flag(int8_t *to, int8_t from)
+static void trace_finish_take_flag(int8_t *to, int8_t from)
 {
     if (*to < 0)
         *to = from;
 }
 
-static void take_string(uint32_t *to, uint32_t from)
+static void trace_finish_take_string(uint32_t *to, uint32_t from)
 {
     if (!*to)
         *to = from;
 }
 
-static void add_facts(struct run_facts *to, const struct run_facts *from, const uint32_t *strings)
+static void trace_finish_add_facts(struct run_facts *to, const struct run_facts *from,
+                                   const uint32_t *strings)
 {
-    take_number(&to->rank, from->rank);
-    take_number(&to->world_size, from->world_size);
-    take_string(&to->backend, strings[from->backend]);
-    take_string(&to->hostname, strings[from->hostname]);
-    take_string(&to->process, strings[from->process]);
-    take_string(&to->torch_version, strings[from->torch_version]);
-    take_string(&to->cuda_version, strings[from->cuda_version]);
-    take_string(&to->trace_name, strings[from->trace_name]);
+    trace_finish_take_number(&to->rank, from->rank);
+    trace_finish_take_number(&to->world_size, from->world_size);
+    trace_finish_take_string(&to->backend, strings[from->backend]);
+    trace_finish_take_string(&to->hostname, strings[from->hostname]);
+    trace_finish_take_string(&to->process, strings[from->process]);
+    trace_finish_take_string(&to->torch_version, strings[from->torch_version]);
+    trace_finish_take_string(&to->cuda_version, strings[from->cuda_version]);
+    trace_finish_take_string(&to->trace_name, strings[from->trace_name]);
     if (!to->base_time_ns)
         to->base_time_ns = from->base_time_ns;
-    take_flag(&to->record_shapes, from->record_shapes);
-    take_flag(&to->profile_memory, from->profile_memory);
-    take_flag(&to->with_stack, from->with_stack);
-    take_flag(&to->with_modules, from->with_modules);
-    take_flag(&to->with_flops, from->with_flops);
+    trace_finish_take_flag(&to->record_shapes, from->record_shapes);
+    trace_finish_take_flag(&to->profile_memory, from->profile_memory);
+    trace_finish_take_flag(&to->with_stack, from->with_stack);
+    trace_finish_take_flag(&to->with_modules, from->with_modules);
+    trace_finish_take_flag(&to->with_flops, from->with_flops);
     to->is_rocm = to->is_rocm || from->is_rocm;
 }
 
@@ -185,7 +187,7 @@ static void merge_builders(struct finish *finish)
         map_details(first, from, maps);
         move_rest(first, from, maps);
         move_series(first, from, maps);
-        add_facts(&first->facts, &from->facts, maps->strings);
+        trace_finish_add_facts(&first->facts, &from->facts, maps->strings);
         read_account_add(&first->read, &from->read, maps->strings);
     }
     half_events_match(first);
@@ -211,7 +213,7 @@ static int compare_names(const char *a, const char *b)
     return strcmp(a, b);
 }
 
-static int compare_tracks(const void *a, const void *b, void *argument)
+static int trace_finish_compare_tracks(const void *a, const void *b, void *argument)
 {
     const struct trace_builder *builder = argument;
     const struct track_key *left = &builder->tracks[*(const uint32_t *)a];
@@ -244,7 +246,7 @@ static void order_tracks(struct finish *finish)
 
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
-    qsort_r(order, count, sizeof *order, compare_tracks, first);
+    qsort_r(order, count, sizeof *order, trace_finish_compare_tracks, first);
     trace->tracks = require_memory(calloc((size_t)count + 1, sizeof *trace->tracks));
     trace->track_count = count;
     for (uint32_t i = 0; i < count; i++) {
@@ -365,7 +367,7 @@ static void gather_host(struct finish *finish)
     free(next);
 }
 
-static struct event *gather(struct finish *finish, bool is_notes, uint32_t *count)
+static struct event *trace_finish_gather(struct finish *finish, bool is_notes, uint32_t *count)
 {
     struct event *events;
     size_t total = 0;
@@ -418,7 +420,7 @@ static void gather_memory(struct finish *finish)
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
-static int compare_devices(const void *a, const void *b)
+static int trace_finish_compare_devices(const void *a, const void *b)
 {
     const struct device *left = a;
     const struct device *right = b;
@@ -426,32 +428,22 @@ static int compare_devices(const void *a, const void *b)
     return (left->number > right->number) - (left->number < right->number);
 }
 
-/* Gives the list of devices room for a power of two of them, and for one more at least. */
-static void make_room_for_device(struct trace *trace)
-{
-    size_t room = 1;
-
-    while (room <= trace->device_list_count)
-        room *= 2;
-    trace->devices = require_memory(realloc(trace->devices, room * sizeof *trace->devices));
-}
-
 /* The device of a track: one of the first `known` of the list, which are sorted, or the last, or a
  * new one. Tracks come in the order of their devices. */
-static struct device *find_device(struct trace *trace, uint32_t known, int32_t number)
+static struct device *trace_finish_find_device(struct trace *trace, uint32_t known, int32_t number)
 {
     const struct device wanted = {.number = number};
     struct device *found = NULL;
 
     if (known)
-        found = bsearch(&wanted, trace->devices, known, sizeof wanted, compare_devices);
+        found =
+            bsearch(&wanted, trace->devices, known, sizeof wanted, trace_finish_compare_devices);
     if (found)
         return found;
     if (trace->device_list_count > known &&
         trace->devices[trace->device_list_count - 1].number == number)
         return &trace->devices[trace->device_list_count - 1];
-    if ((trace->device_list_count & (trace->device_list_count - 1)) == 0)
-        make_room_for_device(trace);
+    ARRAY_ROOM(trace->devices, trace->device_list_count);
     trace->devices[trace->device_list_count] = (struct device){
         .number = number,
         .memory_bytes = -1,
@@ -465,7 +457,8 @@ static struct device *find_device(struct trace *trace, uint32_t known, int32_t n
 static void sort_devices(struct trace *trace)
 {
     if (trace->device_list_count)
-        qsort(trace->devices, trace->device_list_count, sizeof *trace->devices, compare_devices);
+        qsort(trace->devices, trace->device_list_count, sizeof *trace->devices,
+              trace_finish_compare_devices);
 }
 
 /* What all `count` entries, which are of one name, agree on. */
@@ -519,13 +512,13 @@ static void list_devices(struct trace *trace, struct trace_builder *first)
     trace->device_list_count = known;
     first->devices = NULL;
     first->device_count = 0;
-    make_room_for_device(trace);
     sort_devices(trace);
     for (uint32_t i = 0; i < trace->device_count; i++)
         events[trace->device[i].track]++;
     for (uint32_t i = 0; i < trace->track_count; i++) {
         if (events[i])
-            find_device(trace, known, trace->tracks[i].device)->event_count += events[i];
+            trace_finish_find_device(trace, known, trace->tracks[i].device)->event_count +=
+                events[i];
     }
     complete_devices(trace, known);
     sort_devices(trace);
@@ -585,8 +578,8 @@ void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned 
     gather_host(&finish);
     gather_memory(&finish);
     series_list_sort(&trace->series);
-    trace->device = gather(&finish, false, &trace->device_count);
-    trace->device_notes = gather(&finish, true, &trace->device_note_count);
+    trace->device = trace_finish_gather(&finish, false, &trace->device_count);
+    trace->device_notes = trace_finish_gather(&finish, true, &trace->device_note_count);
     list_devices(trace, &builders[0]);
     run_side_by_side(threads, trace->track_count + 2, sort_piece, trace);
     trace_link(trace, threads);

@@ -1,8 +1,21 @@
-/* Joins kernels with the calls that launched them, and with the operators that did. */
+/* Joins kernels with the calls that launched them, and with the operators that did.
+ *
+ * A launch carries a correlation id, and so does the work that it puts on the device. Ids mostly
+ * count up, so the calls are indexed by id in an array, and by a hash table where ids lie far
+ * apart. The operator is the innermost one that is open when the call is made: the events of a
+ * thread nest and are sorted by start, so one walk with a stack of the open ones finds it for all
+ * calls of the thread. Work whose call lies in no operator is given the one that its external id
+ * names.
+ *
+ * What holds: the result does not depend on the order of the file, since of several calls with one
+ * id the earliest, longest, first one counts; work without a call is counted by its reason, never
+ * dropped. O(events), two threads at most. */
 #include "trace/trace_link.h"
 
-#include "base/large_array.h"
-#include "base/worker_threads.h"
+#include "base/core/array.h"
+#include "base/core/hash_map.h"
+#include "base/core/large_array.h"
+#include "base/core/worker_threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +28,7 @@ struct id_index {
     int64_t first_id;
     uint32_t *direct; /* by id - first_id, where ids are dense: [range] */
     uint64_t range;
-    struct id_slot {
-        int64_t id;
-        uint32_t event; /* NO_EVENT: free */
-    } * slots;          /* else */
-    size_t slot_mask;
+    struct hash_map by_id; /* else */
 };
 
 /* Which host events are looked up, and by what. */
@@ -52,15 +61,6 @@ static bool is_better(const struct event *host, uint32_t candidate, uint32_t hol
     return candidate < holder;
 }
 
-static struct id_slot *find_slot(const struct id_index *index, int64_t id)
-{
-    size_t at = (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & index->slot_mask;
-
-    while (index->slots[at].event != NO_EVENT && index->slots[at].id != id)
-        at = (at + 1) & index->slot_mask;
-    return &index->slots[at];
-}
-
 static void index_add(struct id_index *index, int64_t id, uint32_t event)
 {
     if (index->direct) {
@@ -69,12 +69,14 @@ static void index_add(struct id_index *index, int64_t id, uint32_t event)
         if (is_better(index->host, event, *place))
             *place = event;
     } else {
-        struct id_slot *slot = find_slot(index, id);
+        uint32_t known = hash_map_add(&index->by_id, (uint64_t)id, event);
 
-        if (is_better(index->host, event, slot->event))
-            *slot = (struct id_slot){.id = id, .event = event};
+        if (known != event && is_better(index->host, event, known))
+            hash_map_set(&index->by_id, (uint64_t)id, event);
     }
 }
+
+_Static_assert(NO_VALUE == NO_EVENT, "what no id leads to is no event");
 
 static uint32_t index_find(const struct id_index *index, int64_t id)
 {
@@ -83,7 +85,7 @@ static uint32_t index_find(const struct id_index *index, int64_t id)
 
         return place < index->range ? index->direct[place] : NO_EVENT;
     }
-    return index->slots ? find_slot(index, id)->event : NO_EVENT;
+    return hash_map_find(&index->by_id, (uint64_t)id); /* NO_VALUE is NO_EVENT */
 }
 
 /* Chooses the form of the index by how many ids there are, and how far apart. */
@@ -97,13 +99,7 @@ static void index_make_room(struct id_index *index, uint32_t count, int64_t last
         memset(index->direct, 0xff, index->range * sizeof *index->direct);
         return;
     }
-    index->slot_mask = 1024;
-    while (index->slot_mask < (size_t)count * 2)
-        index->slot_mask *= 2;
-    index->slots = large_array_new(index->slot_mask * sizeof *index->slots);
-    index->slot_mask--;
-    for (size_t i = 0; i <= index->slot_mask; i++)
-        index->slots[i].event = NO_EVENT;
+    hash_map_reserve(&index->by_id, count);
 }
 
 static struct id_index index_new(const struct trace *trace, const struct id_choice *choice)
@@ -140,7 +136,7 @@ static struct id_index index_new(const struct trace *trace, const struct id_choi
 static void index_free(struct id_index *index)
 {
     large_array_free(index->direct);
-    large_array_free(index->slots);
+    hash_map_clear(&index->by_id);
 }
 
 /* Correlation ids count up: one below the first that was recorded is of a call from before. */
@@ -187,15 +183,11 @@ static void link_launches(struct trace *trace)
 /* The operators open on a thread, outermost first. */
 struct open_operators {
     uint32_t *events;
-    size_t capacity;
 };
 
 static void push(struct open_operators *open, size_t depth, uint32_t event)
 {
-    if (depth == open->capacity) {
-        open->events = large_array_grown(open->events, (depth + 1) * sizeof *open->events);
-        open->capacity = large_array_bytes(open->events) / sizeof *open->events;
-    }
+    LARGE_ARRAY_RESERVE(open->events, depth + (size_t)1);
     open->events[depth] = event;
 }
 

@@ -31,6 +31,7 @@ CONTROLS = re.compile(
 )
 SAYS = [
     "report",
+    "report --all",
     "report --color always",
     "report -f deepspeed",
     "flops",

@@ -166,8 +166,9 @@ class Kind:
 class Book:
     """What all kinds of an attack share."""
 
-    def __init__(self, program: Path, folder: Path, is_long: bool) -> None:
+    def __init__(self, program: Path, folder: Path, is_long: bool, only: list[str]) -> None:
         self.program = program
+        self.only = only  # what an attack that has parts is to try; empty: all
         self.folder = folder  # for files of the attack; goes with it
         self.is_long = is_long
         self.rows: list[Row] = []
@@ -198,16 +199,17 @@ class Book:
 
 
 def main(about: str | None, attack: Callable[[Book], None]) -> None:
-    """PROGRAM [--json FILE] [--long]"""
+    """PROGRAM [PART...] [--json FILE] [--long]"""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("program", type=Path)
+    parser.add_argument("only", nargs="*", help="parts of an attack that has any: only these")
     parser.add_argument("--json", type=Path, help="write the rows of the table to this file")
     parser.add_argument(
         "--long", action="store_true", help="try more, for the better part of an hour"
     )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="flopledger-attack-") as folder:
-        book = Book(given.program.resolve(), Path(folder), given.long)
+        book = Book(given.program.resolve(), Path(folder), given.long, given.only)
         attack(book)
     if given.json:
         given.json.write_text(json.dumps([asdict(row) for row in book.rows]))

@@ -1,4 +1,5 @@
-/* Opens pages of the HTML report in Chromium, and looks at them as readers do. run.py makes the pages.
+/* Opens pages of the HTML report in Chromium, and looks at them as readers do. run.py makes the
+ * pages.
  *
  *     node pages.mjs BROWSER PLAN.json
  */
@@ -15,13 +16,22 @@ async function check(name, body) {
     counts.passed++;
   } catch (error) {
     counts.failed++;
-    console.log(`FAILED: ${name}: ${String(error.stack ?? error).split("\n").slice(0, 12).join("\n    ")}`);
+    console.log(
+      `FAILED: ${name}: ${String(error.stack ?? error)
+        .split("\n")
+        .slice(0, 12)
+        .join("\n    ")}`,
+    );
   }
 }
 
-/* A page that notes all it should not do: write to the console, fail, ask the network, open an alert. */
+/* A page that notes all it should not do: write to the console, fail, ask the network, open an
+ * alert. */
 async function openPage(browser, plan, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 1000 },
+    ...options,
+  });
   const page = await context.newPage();
   const complaints = [];
   page.on("console", (message) => complaints.push(`console: ${message.type()}: ${message.text()}`));

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 const FIGURE = "[data-chart=timeline]";
 const GUTTER = 168; /* titles of lanes, on a wide screen */
 const AXIS = 40;
-const FRAMES_A_SECOND_LEAST = 20; /* on any machine that tests run on; docs/how-to/html-report.md has measured ones */
+/* On any machine that tests run on; docs/how-to/html-report.md has measured ones. */
+const FRAMES_A_SECOND_LEAST = 20;
 
 async function timelineCanvas(page, figure = FIGURE) {
   const element = page.locator(figure);
@@ -29,7 +30,10 @@ async function colorsOf(canvas, most = 40) {
       const color = (data[i] << 16) | (data[i + 1] << 8) | data[i + 2];
       colors.set(color, (colors.get(color) ?? 0) + 1);
     }
-    return [...colors].sort((a, b) => b[1] - a[1]).slice(0, most).map(([color]) => color);
+    return [...colors]
+      .sort((a, b) => b[1] - a[1])
+      .slice(0, most)
+      .map(([color]) => color);
   }, most);
 }
 
@@ -43,7 +47,8 @@ const SIZES = { µs: 1e3, ms: 1e6, s: 1e9 };
 
 /* "12.5 ms from 3 µs: ..." */
 function lengthOf(status) {
-  const [, number, unit] = /^([\d.,]+)\s(µs|ms|s)/.exec(status) ?? assert.fail(`no length in '${status}'`);
+  const [, number, unit] =
+    /^([\d.,]+)\s(µs|ms|s)/.exec(status) ?? assert.fail(`no length in '${status}'`);
   return Number(number.replace(/,/g, "")) * SIZES[unit];
 }
 
@@ -90,7 +95,10 @@ export async function timeline(page) {
   await page.waitForSelector(".timeline-card");
   assert.match(await page.locator(".timeline-card").textContent(), /start.*duration/s);
   await page.mouse.click(middle.x, middle.y);
-  assert.match(await page.locator(`${FIGURE} .timeline-panel`).textContent(), /duration.*Zoom to it/s);
+  assert.match(
+    await page.locator(`${FIGURE} .timeline-panel`).textContent(),
+    /duration.*Zoom to it/s,
+  );
   await page.keyboard.press("f");
   const fitted = lengthOf(await said(page));
   await page.keyboard.press("]");
@@ -122,7 +130,9 @@ export async function timelinePath(page, report) {
   if (!composition) return;
   await canvas.focus();
   await page.keyboard.press("0");
-  const frame = await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--path").trim());
+  const frame = await page.evaluate(() =>
+    getComputedStyle(document.documentElement).getPropertyValue("--path").trim(),
+  );
   const isFramed = async () => {
     await page.waitForTimeout(120);
     return (await colorsOf(canvas, 400)).includes(Number.parseInt(frame.slice(1), 16));
@@ -132,9 +142,17 @@ export async function timelinePath(page, report) {
   assert.equal(await button.getAttribute("aria-pressed"), "true");
   assert.equal(await isFramed(), true, "C frames it");
   const status = await page.locator(`${FIGURE} .timeline-status`).textContent();
-  const { step, path } = Object.fromEntries(Object.entries(report.ranks[0].sections.critical_path.numbers).map(([key, number]) => [key, number.value]));
+  const { step, path } = Object.fromEntries(
+    Object.entries(report.ranks[0].sections.critical_path.numbers).map(([key, number]) => [
+      key,
+      number.value,
+    ]),
+  );
   assert.match(status, new RegExp(`^Framed: the critical path of (step|window) ${step},`));
-  assert.ok(Math.abs(lengthOf(status.replace(/^.*?, /, "")) / path - 1) < 0.01, `${status}: ${path} ns`);
+  assert.ok(
+    Math.abs(lengthOf(status.replace(/^.*?, /, "")) / path - 1) < 0.01,
+    `${status}: ${path} ns`,
+  );
   await button.click();
   assert.equal(await button.getAttribute("aria-pressed"), "false");
   assert.equal(await isFramed(), false, "the button takes it away");
@@ -155,11 +173,20 @@ export async function timelineSearch(page) {
   await search.fill("");
 }
 
-/* Read again without the page's own code: the stretches of the lane of accounts sum to the JSON's steps. */
+/* Read again without the page's own code: the stretches of the lane of accounts sum to the JSON's
+ * steps. */
 export async function timelineSums(page, report) {
-  const written = await page.evaluate(() => JSON.parse(document.getElementById("timeline-0").textContent));
-  assert.ok(written.regions.every((region) => region.resolution === 0), "nothing is merged in this page");
-  const bytes = Buffer.from(written.lanes.find((lane) => lane.kind === "accounts").blocks, "base64");
+  const written = await page.evaluate(() =>
+    JSON.parse(document.getElementById("timeline-0").textContent),
+  );
+  assert.ok(
+    written.regions.every((region) => region.resolution === 0),
+    "nothing is merged in this page",
+  );
+  const bytes = Buffer.from(
+    written.lanes.find((lane) => lane.kind === "accounts").blocks,
+    "base64",
+  );
   let at = 0;
   const next = () => {
     let number = 0n;
@@ -177,14 +204,17 @@ export async function timelineSums(page, report) {
     const duration = next();
     const label = next() >> 1;
     const key = written.classes[written.labels[3 * label + 2]].key;
-    const step = written.steps.find((candidate) => candidate.start <= start && start < candidate.end);
+    const step = written.steps.find(
+      (candidate) => candidate.start <= start && start < candidate.end,
+    );
     sums.get(step.number)[key] = (sums.get(step.number)[key] ?? 0) + duration;
     time = start + duration;
   }
   const rows = report.ranks[0].sections.step_ledger.tables.steps.rows;
   assert.equal(rows.length, written.steps.length);
   for (const row of rows)
-    for (const [key, ns] of Object.entries(sums.get(row.step))) assert.equal(ns, row[key], `${key} of step ${row.step}`);
+    for (const [key, ns] of Object.entries(sums.get(row.step)))
+      assert.equal(ns, row[key], `${key} of step ${row.step}`);
 }
 
 /* Frames while the reader zooms and moves. Chromium draws in software here. */
@@ -227,7 +257,12 @@ export async function timelineSteps(page) {
 
 /* A tree: what it shows, rings or boxes, into a part and back, by mouse and keyboard. */
 export async function trees(page) {
-  const names = await page.locator("[data-chart]:has(.tree-plot), [data-chart=module_costs], [data-chart=memory_modules], [data-chart=snapshot_calls]").evaluateAll((all) => all.map((figure) => figure.dataset.chart));
+  const names = await page
+    .locator(
+      "[data-chart]:has(.tree-plot), [data-chart=module_costs], " +
+        "[data-chart=memory_modules], [data-chart=snapshot_calls]",
+    )
+    .evaluateAll((all) => all.map((figure) => figure.dataset.chart));
   assert.ok(names.length > 0, "there is a tree");
   for (const name of new Set(names)) {
     const figure = page.locator(`[data-chart=${name}]`);
@@ -272,5 +307,8 @@ export async function memoryMap(page) {
   await canvas.focus();
   await page.keyboard.press("w");
   await page.waitForTimeout(420);
-  assert.match(await page.locator(`${figure} .timeline-status`).textContent(), /B.* of each segment/);
+  assert.match(
+    await page.locator(`${figure} .timeline-status`).textContent(),
+    /B.* of each segment/,
+  );
 }

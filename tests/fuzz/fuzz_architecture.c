@@ -1,11 +1,11 @@
 /* Feeds any bytes to the reader of config.json: nothing may crash, overflow or hang, and what it
  * takes has parameters and costs that can be printed. */
-#include "architectures/architecture_cost.h"
-#include "architectures/convention.h"
-#include "architectures/model_memory.h"
-#include "architectures/read_architecture.h"
-#include "base/arena.h"
-#include "base/invariant.h"
+#include "base/core/arena.h"
+#include "base/core/invariant.h"
+#include "cost/architectures/architecture_cost.h"
+#include "cost/architectures/convention.h"
+#include "cost/architectures/model_memory.h"
+#include "cost/architectures/read_architecture.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* A file of digests may say anything: what is taken from it can be joined, aligned and written. */
+#include "base/core/bytes.h"
 #include "ranks/all_ranks.h"
 #include "ranks/digest_record.h"
 #include "ranks/digest_set.h"
@@ -14,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Whatever was read comes back from what is written of it. */
 static void check_bytes(struct digest_set *set)
 {
-    struct digest_writer first = {0}, second = {0};
+    struct bytes first = {0}, second = {0};
     struct digest_set again = {0};
 
     digest_set_encode(&first, set);
@@ -23,8 +24,8 @@ static void check_bytes(struct digest_set *set)
     digest_set_encode(&second, &again);
     if (first.length != second.length || memcmp(first.bytes, second.bytes, first.length) != 0)
         abort();
-    digest_writer_clear(&first);
-    digest_writer_clear(&second);
+    bytes_clear(&first);
+    bytes_clear(&second);
     digest_set_clear(&again);
 }
 

@@ -1,12 +1,12 @@
 /* Feeds any bytes to the reader of flight-recorder dumps, as the dump of two ranks, and looks for
  * what hangs: nothing may crash or hang. */
-#include "base/attributes.h"
-#include "base/input_stream.h"
-#include "base/invariant.h"
-#include "base/pickle_from_json.h"
-#include "flight_recorder/flight_causes.h"
-#include "flight_recorder/flight_mismatch.h"
-#include "flight_recorder/read_flight_dump.h"
+#include "base/core/attributes.h"
+#include "base/core/invariant.h"
+#include "base/io/input_stream.h"
+#include "base/pickle/pickle_from_json.h"
+#include "ranks/hang/flight_causes.h"
+#include "ranks/hang/flight_mismatch.h"
+#include "readers/flight_recorder/read_flight_dump.h"
 
 #include <stddef.h>
 #include <stdint.h>

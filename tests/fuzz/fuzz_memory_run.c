@@ -1,7 +1,7 @@
 /* The memory of a recorded run may say anything: a trace, a line "=====", and the recorder's file
  * beside it. */
-#include "base/attributes.h"
-#include "base/input_stream.h"
+#include "base/core/attributes.h"
+#include "base/io/input_stream.h"
 #include "memory/internevo_log.h"
 #include "memory/internevo_page.h"
 #include "memory/memory_run.h"

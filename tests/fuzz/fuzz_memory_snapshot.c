@@ -1,15 +1,15 @@
 /* Feeds any bytes to the reader of memory snapshots, in one window and in many small ones, and
  * replays what it reads: nothing may crash or hang, and both must find the same. */
-#include "base/attributes.h"
-#include "base/input_stream.h"
-#include "base/invariant.h"
+#include "base/core/attributes.h"
+#include "base/core/invariant.h"
+#include "base/io/input_stream.h"
 #include "memory/snapshot_growth.h"
 #include "memory/snapshot_layout.h"
 #include "memory/snapshot_owners.h"
 #include "memory/snapshot_places.h"
 #include "memory/snapshot_replay.h"
 #include "memory/snapshot_tree.h"
-#include "readers/cuda_memory_snapshot.h"
+#include "readers/memory_snapshot/cuda_memory_snapshot.h"
 
 #include <stddef.h>
 #include <stdint.h>

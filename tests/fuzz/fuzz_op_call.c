@@ -1,8 +1,8 @@
 /* Shapes, types, values and formulas may hold anything: four lines (op, shapes, types, values), and
  * the rest a file of formulas. */
-#include "base/attributes.h"
-#include "flops/count_flops.h"
-#include "flops/user_formula.h"
+#include "base/core/attributes.h"
+#include "cost/flops/count_flops.h"
+#include "cost/flops/user_formula.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* Random bytes as the log of a training job: whatever they are, every account is a part of the
  * whole, and the whole is their sum. */
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 #include "job/job_accounts.h"
 #include "job/job_failures.h"
 #include "job/job_rates.h"
 #include "job/job_step_times.h"
-#include "logs/read_log.h"
+#include "readers/logs/read_log.h"
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* A step record may hold anything behind its header: entries cut, damaged, or whole and nonsense
  * (an odd first byte: each gets the checksum that it should have). */
-#include "base/attributes.h"
-#include "step_record/rank_progress.h"
-#include "step_record/write_step_record.h"
+#include "base/core/attributes.h"
+#include "readers/step_record/rank_progress.h"
+#include "trace/step_record/write_step_record.h"
 
 #include <stddef.h>
 #include <stdint.h>

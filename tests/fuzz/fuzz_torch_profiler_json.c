@@ -1,7 +1,7 @@
 /* Feeds any bytes to the reader of torch-profiler traces, in one window and in many small ones:
  * nothing may crash or hang, and both must find the same. */
-#include "base/input_stream.h"
-#include "base/invariant.h"
+#include "base/core/invariant.h"
+#include "base/io/input_stream.h"
 #include "readers/reader.h"
 
 #include <stddef.h>

@@ -27,7 +27,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from flopledger import step_record  # noqa: E402
-from flopledger.step_record import ENTRY, HEADER, HEADER_BYTES, MAGIC, PythonWriter  # noqa: E402
+from flopledger.step_record import ENTRY, HEADER, HEADER_BYTES, MAGIC  # noqa: E402
+from step_record_file import StepRecordFile  # noqa: E402
 
 S = 1_000_000_000
 NOON = 1_795_000_000 * S
@@ -175,7 +176,7 @@ def header(capture: Capture, attempt: Attempt, number: int) -> bytes:
 
 
 def write_record(capture: Capture, attempt: Attempt, path: Path, number: int) -> None:
-    writer = PythonWriter()
+    writer = StepRecordFile()
     writer.open(str(path), header(capture, attempt, number))
     for own, (step, start) in enumerate(zip(attempt.steps, attempt.begins), 1):
         flags = step_record.PROFILED * step.is_traced | step_record.SKIPPED * step.is_skipped

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-PEAKS = {  # FLOP/s, dense: the line of the device in src/devices/device_list.def
+PEAKS = {  # FLOP/s, dense: the line of the device in src/cost/devices/device_list.def
     "bf16": Fraction(9895, 10) * 10**12,
     "tf32": Fraction(4945, 10) * 10**12,
     "fp32": Fraction(67) * 10**12,

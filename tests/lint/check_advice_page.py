@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""docs/metrics/advice.md shows the thresholds that src/advice/rule_list.def has: the same rules, shares and limits;
-and what is never said, as src/advice/restraint_list.def has it."""
+"""docs/metrics/advice.md shows the thresholds that src/sections/advice/rule_list.def has: the same rules, shares and limits;
+and what is never said, as src/sections/advice/restraint_list.def has it."""
 
 import re
 
 from source_files import ROOT, finish
 
-TABLE = ROOT / "src" / "advice" / "rule_list.def"
+TABLE = ROOT / "src" / "sections" / "advice" / "rule_list.def"
 PAGE = ROOT / "docs" / "metrics" / "advice.md"
 RULE = re.compile(r'^ADVICE_RULE\((\w+), .*?, (\d+), "(.*?)"\)$', re.MULTILINE)
 LIMIT = re.compile(r'^ADVICE_LIMIT\((\w+), (\d+), "(.*?)", "(.*?)"\)$', re.MULTILINE)
-RESTRAINTS = ROOT / "src" / "advice" / "restraint_list.def"
+RESTRAINTS = ROOT / "src" / "sections" / "advice" / "restraint_list.def"
 RESTRAINT = re.compile(r'^ADVICE_RESTRAINT\((\w+), "(.*?)", "(.*?)"\)$', re.MULTILINE)
 RESTRAINT_ROW = re.compile(r"^\| `([a-z0-9_]+)` \| (.*?) \| (.*?) \|$", re.MULTILINE)
 RULE_ROW = re.compile(r"^\| `(\w+)`: (.*?) \| (\S+)(?: %)? \| \S.* \|$", re.MULTILINE)

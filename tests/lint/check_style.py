@@ -8,10 +8,12 @@ from pathlib import Path
 from source_files import ROOT, finish, project_files
 
 MAX_FILE_LINES = 700
+MAX_PAGE_FILE_LINES = 400
+PAGE = {".ts", ".mjs", ".css"}
 MAX_FUNCTION_LINES = 60
 MAX_COLUMNS = 100
 EMPTY_NAMES = {"utils", "util", "common", "misc", "helpers", "helper", "stuff"}
-TEXT = {
+TEXT = PAGE | {
     ".c",
     ".h",
     ".def",
@@ -62,11 +64,22 @@ def check_c(path: Path, lines: list[str]) -> list[str]:
                 )
             opened = 0
     if path.suffix == ".h" and path.parts[0] == "src":
-        guard = f"FLOPLEDGER_{path.parts[1]}_{path.stem}_H".upper()
+        guard = "_".join(("FLOPLEDGER", *path.parts[1:-1], path.stem, "H")).upper()
         if f"#ifndef {guard}" not in lines or f"#define {guard}" not in lines:
             problems.append(f"{path}: the include guard must be {guard}")
     if path.parts[0] == "src" and not (lines and lines[0].startswith("/*")):
         problems.append(f"{path}:1: a file starts with one sentence saying what it is for")
+    return problems
+
+
+def check_page(path: Path, lines: list[str]) -> list[str]:
+    problems = [
+        f"{path}:{number}: {len(line)} columns, the limit is {MAX_COLUMNS}"
+        for number, line in enumerate(lines, 1)
+        if len(line) > MAX_COLUMNS
+    ]
+    if len(lines) > MAX_PAGE_FILE_LINES:
+        problems.append(f"{path}: {len(lines)} lines, the limit is {MAX_PAGE_FILE_LINES}")
     return problems
 
 
@@ -79,6 +92,8 @@ def check_text(path: Path, text: str) -> list[str]:
     lines = text.splitlines()
     if path.suffix in (".c", ".h", ".py", ".sh") and len(lines) > MAX_FILE_LINES:
         problems.append(f"{path}: {len(lines)} lines, the limit is {MAX_FILE_LINES}")
+    if path.suffix in PAGE:
+        problems += check_page(path, lines)
     if path.suffix in (".c", ".h"):
         problems += check_c(path, lines)
     return problems

@@ -35,10 +35,10 @@ KNOWN: dict[str, list[str]] = {
     "hta/df_index_resolver": ["launch_bound", "exposed_communication", "unfused_optimizer"],
     "hta/nccl_parser_config/nccl_data": ["launch_bound", "exposed_communication"],
     "tracelens/mi300/resnet_act_checkpoint": ["exposed_communication"],
-    "tracelens/h100/facebook_timesformer": ["python_code", "unfused_attention"],
-    "hta/critical_path/alexnet": ["allocator", "slow_calls", "short_recording"],
-    # its slow steps are those that wait for data: the two findings are of one cause
-    "param/resnet_kineto": ["step_outliers", "data_loading", "pageable_copies"],
+    "tracelens/h100/facebook_timesformer": ["data_preparation", "unfused_attention"],
+    "hta/critical_path/alexnet": ["start_up", "short_recording"],
+    # its slow steps are those that wait for data: the cause comes first
+    "param/resnet_kineto": ["data_loading", "step_outliers", "pageable_copies"],
     "../nsys/nsys-ai_h100_2gpu_1s": ["busy_with_copies"],
     "../nsys/nsys-ai_mfu_2gpu_before": ["unfused_pointwise", "exposed_communication"],
     "tracelens/mi300/google_owlv2": ["data_loading", "unfused_attention", "synchronisation"],

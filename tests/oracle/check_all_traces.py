@@ -103,7 +103,7 @@ def check_report(outcome: Outcome, path: Path, run: Run, is_cut: bool) -> None:
 
 def check_text(outcome: Outcome, program: Path, path: Path) -> None:
     """The page for people, and what `inspect` says."""
-    page = run_program(program, "report", path, ["--format", "text", "--color", "never"])
+    page = run_program(program, "report", path, ["--all", "--format", "text", "--color", "never"])
     outcome.check(page.code in (0, 5), f"as text: code {page.code}: {page.message}")
     raw = re.search(rb"[\x00-\x09\x0b-\x1f\x7f]", page.output)
     outcome.check(not raw, f"control character {raw and raw.group()!r} in the page")

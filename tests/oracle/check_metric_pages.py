@@ -75,7 +75,7 @@ def live_names_on_pages() -> dict[str, str]:
 
 def live_names_in_sources() -> set[str]:
     names = set()
-    for path in sorted((ROOT / "src" / "live").glob("*.c")):
+    for path in sorted((ROOT / "src" / "live").rglob("*.c")):
         for name, kind in FAMILY.findall(path.read_text()):
             names.add(name + ("_total" if kind == "COUNTER" else ""))
     return names
@@ -136,8 +136,8 @@ def main() -> int:
     explained, reported = names_on_pages(), names_in_reports(sys.argv[1])
     sources = "".join(
         path.read_text()
-        for folder in ("analyses", "comparison", "ledger")
-        for path in sorted((ROOT / "src" / folder).iterdir())
+        for folder in ("sections", "ledger")
+        for path in sorted((ROOT / "src" / folder).rglob("*.*"))
     )
     problems = [
         f"{name}: no page in docs/metrics explains it" for name in reported - set(explained)

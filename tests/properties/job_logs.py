@@ -190,6 +190,26 @@ def run(program: str, paths: list[Path], *options: str) -> dict[str, Any]:
     return json.loads(done.stdout)["ranks"][0]["sections"]
 
 
+LEAST_LOSS = 0.02
+
+
+def problems_of_loss(told: dict[str, Any]) -> list[str]:
+    """The largest loss is named where it takes 2 % of the job; a slow first step may be larger."""
+    shares = {
+        row["key"]: row["share"] or 0
+        for row in told["tables"]["accounts"]["rows"]
+        if row["key"] not in ("job", "kept_steps", "loading_checkpoints")
+    }
+    names = [finding["id"] for finding in told["findings"] if finding.get("id")]
+    if names in (["first_step"], ["not_one_run"]):
+        return []
+    largest = max(shares, key=lambda key: shares[key])
+    wanted = [largest] if shares[largest] >= LEAST_LOSS + 1e-9 else []
+    if names == wanted or (names and shares.get(names[0]) == shares[largest]):
+        return []
+    return [f"the largest loss is {wanted} ({shares[largest]:.4f}), named is {names}"]
+
+
 def problems_of(job: Job, sections: dict[str, Any]) -> list[str]:
     told, problems = sections["job"], []
     rows = {row["account"]: row for row in told["tables"]["accounts"]["rows"]}
@@ -215,7 +235,7 @@ def problems_of(job: Job, sections: dict[str, Any]) -> list[str]:
     ettr = told["numbers"]["ettr"]["value"]
     if ettr is None or abs(ettr - times["kept steps"] / total) > 1e-12:
         problems.append(f"ETTR {ettr}, {times['kept steps'] / total} was built")
-    return problems
+    return problems + problems_of_loss(told)
 
 
 def plain(job: Job, *parts: str) -> Job:

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -108,6 +109,19 @@ class Runner:
         captures = self.folder / f"captures-{name}"
         words = [str(self.program), "run", "--output", str(captures), *options, "--", *words]
         self.runs[name] = self.pool.submit(self.go, f"recorded-{name}", words, captures, variables)
+
+    def start_without_extension(self, name: str, content: bytes | None = None) -> None:
+        """By a copy of the program beside a package whose extensions are not there, or are `content`."""
+        there = self.folder / f"program-{name}"
+        left_out = shutil.ignore_patterns("*.so", "__pycache__")
+        shutil.copytree(self.program.parent / "python", there / "python", ignore=left_out)
+        for library in (self.program.parent / "python" / "flopledger").glob("*.so"):
+            if content is not None:
+                (there / "python" / "flopledger" / library.name).write_bytes(content)
+        program = shutil.copy2(self.program, there / self.program.name)
+        captures = self.folder / f"captures-{name}"
+        words = [program, "run", "--output", str(captures), "--", *self.words("plain")]
+        self.runs[name] = self.pool.submit(self.go, f"recorded-{name}", words, captures)
 
     def start_with_full_disk(self) -> None:
         """No file may grow beyond some kilobytes."""

@@ -65,7 +65,7 @@ class Demo(unittest.TestCase):
             self.assertEqual(sum(row[account] for account in accounts), row["duration"])
         operators = {row["operator"] for row in sections["operators"]["tables"]["by_name"]["rows"]}
         self.assertIn("aten::addmm", operators)
-        page = run(PROGRAM, "report", trace)
+        page = run(PROGRAM, "report", "--all", trace)
         for word in ("Step ledger", "ProfilerStep", "aten::addmm"):
             self.assertIn(word, page)
 

@@ -3,6 +3,8 @@
 
 import gzip
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -98,6 +100,48 @@ def call(*words: str | Path, **options: Any) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
+class Building(unittest.TestCase):
+    """What is missing is told at once, with the names of packages."""
+
+    def told(self, **variables: str) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            command = ["meson", "setup", f"{folder}/build", "-Dtests=disabled"]
+            done = call(*command, cwd=ROOT, env={**os.environ, **variables})
+        self.assertNotEqual(done.returncode, 0)
+        for word in ("apt-get install gcc", "dnf install gcc", "conda install"):
+            self.assertIn(word, done.stdout)
+        return done.stdout
+
+    def test_without_a_compiler(self) -> None:
+        self.assertIn("needs a C compiler", self.told(CC="/no/such/compiler"))
+
+    def test_without_libraries(self) -> None:
+        nowhere = {"PKG_CONFIG_LIBDIR": "/no/such/folder", "CMAKE_PREFIX_PATH": "/no/such/folder"}
+        self.assertRegex(self.told(**nowhere), "cannot be built without [a-z0-9, ]*libzstd")
+
+
+class Documentation(unittest.TestCase):
+    """It is part of the program."""
+
+    def test_every_page_is_there_and_names_others_as_they_are_typed(self) -> None:
+        listed = call(PROGRAM, "help", "pages").stdout
+        for path in sorted((ROOT / "docs").rglob("*.md")):
+            name = path.relative_to(ROOT / "docs").with_suffix("").as_posix()
+            page = call(PROGRAM, "help", name)
+            title = path.read_text().split("\n")[0]
+            self.assertEqual((page.returncode, page.stdout.split("\n")[0]), (0, title), name)
+            self.assertIn(f"  {path.stem} ", listed)
+            for other in re.findall(r"\(flopledger help ([^)]+)\)", page.stdout):
+                self.assertEqual(call(PROGRAM, "help", other).returncode, 0, f"{name}: {other}")
+            prose = re.sub(r"(?ms)^ *```.*?^ *```", "", page.stdout)
+            self.assertEqual(re.findall(r"\]\((?!https?:)[^)]*\.md[^)]*\)", prose), [], name)
+
+    def test_a_page_that_is_not_there(self) -> None:
+        said = call(PROGRAM, "help", "etr")
+        self.assertEqual(said.returncode, 2)
+        self.assertIn("did you mean 'ettr'?", said.stderr)
+
+
 class Wheel(unittest.TestCase):
     """Built from a copy of the sources, and installed into an environment of its own, which sees torch."""
 
@@ -131,10 +175,18 @@ class Wheel(unittest.TestCase):
     def test_wheel_serves_every_python_from_its_own_on(self) -> None:
         self.assertRegex(self.wheel.name, r"-cp3\d+-abi3-linux_\w+\.whl$")
 
+    def test_editable_is_refused_with_a_line_that_helps(self) -> None:
+        said = call(self.python, "-m", "pip", "install", "-q", "--no-deps", "-e", ROOT)
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn(
+            "cannot be installed with -e: type 'pip install .'", said.stderr + said.stdout
+        )
+
     def test_program_is_beside_python(self) -> None:
         said = call(self.python.parent / "flopledger", "--version").stdout
         self.assertRegex(said, r"^flopledger \d+\.\d+\.\d+")
-        self.assertTrue((self.folder / "venv/share/man/man1/flopledger-run.1").exists())
+        for place in ("man/man1/flopledger-run.1", "bash-completion/completions/flopledger"):
+            self.assertTrue((self.folder / "venv/share" / place).exists(), place)
 
     def test_recorder_works_from_there(self) -> None:
         self.see_torch()

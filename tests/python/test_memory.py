@@ -119,8 +119,8 @@ class Memory(unittest.TestCase):
                 self.assertEqual(kinds["buffers"]["peak"], last["buffers"])
                 self.assertEqual(kinds["gradients"]["backward_end"], last["gradients"])
                 self.assertEqual(kinds["optimizer state"]["step_end"], last["state"])
-                parts = sum(row["peak"] for name, row in kinds.items() if name != "in all")
-                self.assertEqual(parts, kinds["in all"]["peak"])
+                parts = sum(row["peak"] for name, row in kinds.items() if name != "total")
+                self.assertEqual(parts, kinds["total"]["peak"])
                 composition = rows(memory["memory_modules"], "composition")
                 self.assertEqual(sum(row["bytes"] for row in composition), parts)
 

@@ -14,10 +14,11 @@ from count_line import run_and_count
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "generate")]
 
 from flopledger import step_record  # noqa: E402
-from flopledger.step_record import ENTRY, HEADER, HEADER_BYTES, MAGIC, PythonWriter  # noqa: E402
+from flopledger.step_record import ENTRY, HEADER, HEADER_BYTES, MAGIC  # noqa: E402
+from step_record_file import StepRecordFile  # noqa: E402
 
 S = 1_000_000_000
 NOON = 1_795_000_000 * S
@@ -45,7 +46,7 @@ class Record:
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self.writer = PythonWriter()
+        self.writer = StepRecordFile()
         self.writer.open(str(path), header(rank, start, wall, boot, job))
 
     def add(

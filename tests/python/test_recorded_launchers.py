@@ -98,7 +98,7 @@ def tearDownModule() -> None:
 
 def flops(run: Run, *options: str) -> str:
     done = subprocess.run(
-        [str(PROGRAM), "flops", *options, str(run.traces[0])],
+        [str(PROGRAM), "flops", "--all", *options, str(run.traces[0])],
         capture_output=True,
         text=True,
         check=True,

@@ -53,7 +53,8 @@ def setUpModule() -> None:
     config = Path(folder.name) / "deepspeed.json"
     config.write_text('{"flops_profiler": {"enabled": true, "profile_step": 3, "top_modules": 2}}')
     runner.start_recorded("plain", "--config", str(config), name="deepspeed")
-    runner.start_recorded("plain", silent, name="slow", FLOPLEDGER_NO_EXTENSION="1")
+    runner.start_without_extension("unbuilt")
+    runner.start_without_extension("damaged", b"no library")
     runner.start_plain("infers")
     runner.start_recorded("infers", silent, "--step-of", "module", name="by_module")
     runner.start_recorded(
@@ -165,9 +166,31 @@ class PlainLoops(RecorderCase):
         self.assertRegex(run.output, r"fwd MACs per GPU: +41\.98 KMACs")  # 32 tokens
 
     def test_without_the_extension(self) -> None:
-        run = self.recorded("slow")
-        self.assert_marks(run, {name: len(DEFAULT_STEPS) for name in LANGUAGE})
-        self.assertEqual(run.output, runner.get("plain plain").output)
+        """One line says what to do, and the program goes on."""
+        for name, advice in (
+            ("unbuilt", "install the package python3-dev"),
+            ("damaged", "does not load in Python 3"),
+        ):
+            run = self.recorded(name)
+            self.assertEqual(run.output, runner.get("plain plain").output)
+            lines = run.errors.splitlines()
+            self.assertEqual(sum("flopledger: cannot record: " in line for line in lines), 1, lines)
+            self.assertIn(advice, run.errors)
+            self.assertIn("nothing was recorded: the recorder's C extension", lines[-1])
+            self.assertFalse(any(run.captures.iterdir()))
+
+    def test_marks_of_an_older_torch(self) -> None:
+        """Which has a type for ranges, and no functions: here they are not looked for."""
+        done = subprocess.run(
+            [sys.executable, "-c", MARKS_BY_TYPE, str(PROGRAM.parent / "python")],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(
+            done.stdout.split(), ["seen", "+nn:a", "+nn:b", "-nn:b", "-nn:a", "None", "None"]
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_data_loader_with_workers(self) -> None:
         run = self.recorded("workers")
@@ -204,6 +227,35 @@ class PlainLoops(RecorderCase):
         self.assertEqual((counts["Saving"], counts["blocks.0.layer"]), (5, 10))
         self.assertEqual(run.side_files[0]["recorded"][0]["steps"][0]["micro_batches"], 1)
 
+
+MARKS_BY_TYPE = """
+import sys; sys.path.insert(0, sys.argv[1])
+from flopledger import module_marks
+
+class Range:
+    def __init__(self, name):
+        self.name = name
+    def __enter__(self):
+        print("+" + self.name)
+    def __exit__(self, *exception):
+        print("-" + self.name)
+
+class Breaks(Range):
+    def __enter__(self):
+        raise ValueError
+
+module_marks.bind_type(Range)
+a, b, unmarked = object(), object(), object()
+module_marks.mark([(a, "nn:a"), (b, "nn:b")], lambda *call: print("seen"))
+outer = module_marks.enter(a, (), {})
+inner = module_marks.enter(b, (), {})
+module_marks.leave(inner)
+module_marks.leave(outer)
+print(module_marks.enter(unmarked, (), {}))
+module_marks.mark([(a, "nn:a")], None)
+module_marks.bind_type(Breaks)
+print(module_marks.enter(a, (), {}))
+"""
 
 OTHER_TORCH = """
 import sys; sys.path.insert(0, sys.argv[1])

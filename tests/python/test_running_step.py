@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a step had, summed up in C and in Python: the same, transparent, and in C cheap: test_running_step.py PROGRAM"""
+"""What a step had, summed up by hooks in C that are transparent and cheap: test_running_step.py PROGRAM"""
 
 import copy
 import gc
@@ -32,58 +32,41 @@ from stand_in_steps import Engine, Loader, Modes, Tensor  # noqa: E402
 del sys.argv[1]
 
 from flopledger import step_record  # noqa: E402
-from flopledger.running_step import RunningStep  # noqa: E402
 from flopledger.step_hooks import StepHooks, logged_loss  # noqa: E402
-
-KINDS: dict[str, Any] = {"Python": RunningStep}
-try:
-    from flopledger import step_writer
-
-    KINDS["C"] = step_writer.RunningStep
-except ImportError:
-    pass
 
 # Of a step, with what its hooks stand around. CPython 3.11: 10,170.
 MOST_INSTRUCTIONS = 12_000
 
 
-class Writer(step_record.PythonWriter):
+class Writer:
     """Keeps entries in place of writing them."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.entries: list[tuple[Any, ...]] = []
 
     def append(self, kind: int, flags: int, *numbers: Any) -> None:
         self.entries.append((kind, flags, *numbers))
 
 
-class Both(unittest.TestCase):
-    """A test that runs with each kind."""
+class Hooked(unittest.TestCase):
+    """With hooks in place, and what they write in `writer`."""
 
-    def each(self) -> Any:
-        for name, kind in KINDS.items():
-            with self.subTest(name):
-                try:
-                    yield self.begin(kind)
-                finally:
-                    self.hooks.remove()
-                    Modes.is_grad_on = True
-                    Modes.compiler["_is_compiling_flag"] = False
-
-    def begin(self, kind: Any) -> Any:
-        record = step_record.StepRecord("/nowhere")
-        record.writer = self.writer = Writer()
+    def setUp(self) -> None:
+        self.writer = Writer()
+        record = step_record.StepRecord("/nowhere", self.writer)
         record.is_open = True
-        record.writer.RunningStep = kind  # type: ignore[attr-defined]
         self.hooks = StepHooks(record)
+        self.addCleanup(self.take_away)
         self.running = self.hooks.running
-        self.assertIs(type(self.running), kind)
         stand_in_steps.install(self.hooks)
         self.running.poll_at = self.running.wakes_at = sys.maxsize
         self.optimizer = object()
         self.running.ender = id(self.optimizer)
-        return self.running
+
+    def take_away(self) -> None:
+        self.hooks.remove()
+        Modes.is_grad_on = True
+        Modes.compiler["_is_compiling_flag"] = False
 
     def step(self) -> None:
         self.running.begin_optimizer()
@@ -99,221 +82,216 @@ class Both(unittest.TestCase):
         return self.steps()[-1][9], self.steps()[-1][10]
 
 
-class Sums(Both):
+class Sums(Hooked):
     def test_a_plain_step(self) -> None:
-        for running in self.each():
-            running.sizes_of = lambda batch: (4, 32)
-            for _ in Loader([(Tensor((4, 8)), Tensor((4,)))] * 3):
-                loss = Tensor((), "float", 64)
-                Engine.backward((loss,), accumulate_grad=True)
-                self.step()
-                loss.item()
-            steps = self.steps()
-            self.assertEqual([entry[2] for entry in steps], [1, 2, 3])
-            for before, after in zip(steps, steps[1:]):
-                self.assertEqual(before[4], after[3])
-            for entry in steps:
-                self.assertTrue(all(part >= 0 for part in entry[5:9]), entry)
-                self.assertEqual(entry[9:13], (32, 4, -1, 1))
-            before = step_record.LOSS_OF_STEP_BEFORE
-            self.assertEqual([entry[1] for entry in steps], [0, before, before])
-            self.assertEqual([entry[13] for entry in steps[1:]], [0.5, 0.5])
-            running.flush_loss()
-            last = self.writer.entries[-1]
-            self.assertEqual((last[0], last[2], last[13]), (step_record.LOSS, 3, 0.5))
-            self.assertEqual(len(running.end_times()), 3)
-            self.assertEqual(running.calls, 3)
+        running = self.running
+        running.sizes_of = lambda batch: (4, 32)
+        for _ in Loader([(Tensor((4, 8)), Tensor((4,)))] * 3):
+            loss = Tensor((), "float", 64)
+            Engine.backward((loss,), accumulate_grad=True)
+            self.step()
+            loss.item()
+        steps = self.steps()
+        self.assertEqual([entry[2] for entry in steps], [1, 2, 3])
+        for before, after in zip(steps, steps[1:]):
+            self.assertEqual(before[4], after[3])
+        for entry in steps:
+            self.assertTrue(all(part >= 0 for part in entry[5:9]), entry)
+            self.assertEqual(entry[9:13], (32, 4, -1, 1))
+        before = step_record.LOSS_OF_STEP_BEFORE
+        self.assertEqual([entry[1] for entry in steps], [0, before, before])
+        self.assertEqual([entry[13] for entry in steps[1:]], [0.5, 0.5])
+        running.flush_loss()
+        last = self.writer.entries[-1]
+        self.assertEqual((last[0], last[2], last[13]), (step_record.LOSS, 3, 0.5))
+        self.assertEqual(len(running.end_times()), 3)
+        self.assertEqual(running.calls, 3)
 
     def test_what_was_not_seen_is_not_known(self) -> None:
-        for running in self.each():
-            running.end_step(running.started_at + 5, 0)
-            entry = self.steps()[0]
-            flags = step_record.START_UNKNOWN | step_record.COMPILED
-            self.assertEqual((entry[1], entry[5:11], entry[12]), (flags, (-1,) * 6, -1))
-            self.assertNotEqual(entry[13], entry[13])
+        running = self.running
+        running.end_step(running.started_at + 5, 0)
+        entry = self.steps()[0]
+        flags = step_record.START_UNKNOWN | step_record.COMPILED
+        self.assertEqual((entry[1], entry[5:11], entry[12]), (flags, (-1,) * 6, -1))
+        self.assertNotEqual(entry[13], entry[13])
 
     def test_sizes_of_a_window_stand_in_for_a_loader(self) -> None:
-        for running in self.each():
-            running.sizes_of = lambda batch: (4, 32)
-            running.window_tokens, running.window_samples = 64, 8
-            self.step()
-            next(Loader([(Tensor((4, 8)),)]))
-            self.step()
-            self.step()  # there is a loader: what it does not tell is not known
-            self.assertEqual([e[9:11] for e in self.steps()], [(64, 8), (32, 4), (-1, -1)])
-            traced = [bool(e[1] & step_record.TOKENS_OF_WINDOW) for e in self.steps()]
-            self.assertEqual(traced, [True, False, False])
+        running = self.running
+        running.sizes_of = lambda batch: (4, 32)
+        running.window_tokens, running.window_samples = 64, 8
+        self.step()
+        next(Loader([(Tensor((4, 8)),)]))
+        self.step()
+        self.step()  # there is a loader: what it does not tell is not known
+        self.assertEqual([e[9:11] for e in self.steps()], [(64, 8), (32, 4), (-1, -1)])
+        traced = [bool(e[1] & step_record.TOKENS_OF_WINDOW) for e in self.steps()]
+        self.assertEqual(traced, [True, False, False])
 
     def test_batches(self) -> None:
         ids, floats = Tensor((4, 8)), Tensor((4, 8), "float")
-        for _ in self.each():
-            self.running.sizes_of = lambda batch: (7, -1)
-            self.running.user_dict_type = UserDict
-            for batch, expected in (
-                (ids, (32, 4)),
-                ([ids, floats], (32, 4)),
-                ((ids,), (32, 4)),
-                ({"input_ids": ids}, (32, 4)),
-                ({"labels": floats, "idx": floats}, (32, 4)),  # its name says that it is tokens
-                (UserDict(tokens=ids), (32, 4)),
-                ((floats, ids), (-1, 7)),
-                (Tensor((4,)), (-1, 7)),
-                ({"pixels": floats}, (-1, 7)),
-                (7, (-1, 7)),
-                ((), (-1, 7)),
-            ):
-                if type(self.running) is RunningStep:  # all of it is Python's
-                    continue
-                self.assertEqual(self.sizes(batch), expected, batch)
+        self.running.sizes_of = lambda batch: (7, -1)
+        self.running.user_dict_type = UserDict
+        for batch, expected in (
+            (ids, (32, 4)),
+            ([ids, floats], (32, 4)),
+            ((ids,), (32, 4)),
+            ({"input_ids": ids}, (32, 4)),
+            ({"labels": floats, "idx": floats}, (32, 4)),  # its name says that it is tokens
+            (UserDict(tokens=ids), (32, 4)),
+            ((floats, ids), (-1, 7)),
+            (Tensor((4,)), (-1, 7)),
+            ({"pixels": floats}, (-1, 7)),
+            (7, (-1, 7)),
+            ((), (-1, 7)),
+        ):
+            self.assertEqual(self.sizes(batch), expected, batch)
 
     def test_micro_batches_add_up(self) -> None:
-        for running in self.each():
-            running.sizes_of = lambda batch: (4, 32)
-            for i, _ in enumerate(Loader([(Tensor((4, 8)),)] * 4)):
-                Engine.backward((Tensor((), "float", 64),), accumulate_grad=True)
-                if i % 2:
-                    self.step()
-            self.assertEqual([entry[9:13] for entry in self.steps()], [(64, 8, -1, 2)] * 2)
+        running = self.running
+        running.sizes_of = lambda batch: (4, 32)
+        for i, _ in enumerate(Loader([(Tensor((4, 8)),)] * 4)):
+            Engine.backward((Tensor((), "float", 64),), accumulate_grad=True)
+            if i % 2:
+                self.step()
+        self.assertEqual([entry[9:13] for entry in self.steps()], [(64, 8, -1, 2)] * 2)
 
     def test_one_batch_without_tokens_makes_them_unknown(self) -> None:
-        for running in self.each():
-            running.sizes_of = lambda batch: (3, -1)
-            for _ in Loader([[Tensor((3,))], [Tensor((4, 8))]]):
-                pass
-            self.step()
-            self.assertEqual(self.steps()[0][9], -1)
+        running = self.running
+        running.sizes_of = lambda batch: (3, -1)
+        for _ in Loader([[Tensor((3,))], [Tensor((4, 8))]]):
+            pass
+        self.step()
+        self.assertEqual(self.steps()[0][9], -1)
 
     def test_the_loss_is_what_backward_began_with(self) -> None:
-        for _ in self.each():
-            loss = Tensor((), "float", 64)
-            Engine.backward((loss,))
-            Tensor((), "float", 65).item()  # of another place
-            Tensor((), "float", 0).item()
-            self.assertFalse(self.running.has_read_loss)
-            loss.detach().item()
-            self.assertTrue(self.running.has_read_loss)
-            self.running.has_read_loss = False
-            loss.item()  # the second time: the same step, the same number
-            self.assertFalse(self.running.has_read_loss)
-            vector = Tensor((2,), "float", 64)
-            self.step()
-            Engine.backward((vector,))
-            Tensor((), "float", 64).item()  # of its first element
-            self.assertFalse(self.running.has_read_loss)
+        loss = Tensor((), "float", 64)
+        Engine.backward((loss,))
+        Tensor((), "float", 65).item()  # of another place
+        Tensor((), "float", 0).item()
+        self.assertFalse(self.running.has_read_loss)
+        loss.detach().item()
+        self.assertTrue(self.running.has_read_loss)
+        self.running.has_read_loss = False
+        loss.item()  # the second time: the same step, the same number
+        self.assertFalse(self.running.has_read_loss)
+        vector = Tensor((2,), "float", 64)
+        self.step()
+        Engine.backward((vector,))
+        Tensor((), "float", 64).item()  # of its first element
+        self.assertFalse(self.running.has_read_loss)
 
     def test_a_backward_in_a_closure_is_not_the_optimizers(self) -> None:
-        for running in self.each():
-            running.begin_optimizer()
-            time.sleep(0.02)  # the forward
-            Engine.backward((Tensor((), "float", 64),))
-            running.end_step(time.monotonic_ns(), 0)
-            running.begin_optimizer()
-            time.sleep(0.02)  # an optimizer without a closure
-            running.end_step(time.monotonic_ns(), 0)
-            optimizer = [entry[8] for entry in self.steps()]
-            self.assertLess(optimizer[0], 15_000_000)
-            self.assertGreaterEqual(optimizer[1], 20_000_000)
+        running = self.running
+        running.begin_optimizer()
+        time.sleep(0.02)  # the forward
+        Engine.backward((Tensor((), "float", 64),))
+        running.end_step(time.monotonic_ns(), 0)
+        running.begin_optimizer()
+        time.sleep(0.02)  # an optimizer without a closure
+        running.end_step(time.monotonic_ns(), 0)
+        optimizer = [entry[8] for entry in self.steps()]
+        self.assertLess(optimizer[0], 15_000_000)
+        self.assertGreaterEqual(optimizer[1], 20_000_000)
 
     def test_the_loss_is_not_kept_alive(self) -> None:
-        for _ in self.each():
-            loss = Tensor((), "float", 64)
-            gone = weakref.ref(loss)
-            Engine.backward((loss,))
-            del loss
-            self.assertIsNone(gone())
-            Tensor((), "float", 64).item()
-            self.assertFalse(self.running.has_read_loss)
+        loss = Tensor((), "float", 64)
+        gone = weakref.ref(loss)
+        Engine.backward((loss,))
+        del loss
+        self.assertIsNone(gone())
+        Tensor((), "float", 64).item()
+        self.assertFalse(self.running.has_read_loss)
 
     def test_a_loss_is_read_in_many_ways(self) -> None:
-        for running in self.each():
-            loss = Tensor((), "float", 64)
-            copies = running.around_copy(lambda tensor: Tensor((), "float", 99))
-            lists = running.around_item(lambda tensor: [0.5])
-            copies(Tensor((), "float", 7))
-            Engine.backward((loss,))
-            Tensor((), "float", 99).item()
-            lists(loss)  # no number
-            self.assertFalse(running.has_read_loss)
-            copy_of_it = copies(loss)
-            copy_of_it.item()
-            self.assertTrue(running.has_read_loss)
-            running.has_read_loss = False
-            Engine.backward((Tensor((), "float", 65),))  # another loss: the copy was of the first
-            copy_of_it.item()
-            self.assertFalse(running.has_read_loss)
+        running = self.running
+        loss = Tensor((), "float", 64)
+        copies = running.around_copy(lambda tensor: Tensor((), "float", 99))
+        lists = running.around_item(lambda tensor: [0.5])
+        copies(Tensor((), "float", 7))
+        Engine.backward((loss,))
+        Tensor((), "float", 99).item()
+        lists(loss)  # no number
+        self.assertFalse(running.has_read_loss)
+        copy_of_it = copies(loss)
+        copy_of_it.item()
+        self.assertTrue(running.has_read_loss)
+        running.has_read_loss = False
+        Engine.backward((Tensor((), "float", 65),))  # another loss: the copy was of the first
+        copy_of_it.item()
+        self.assertFalse(running.has_read_loss)
 
     def test_an_evaluation_without_eval(self) -> None:
         """Two batches without gradients are one; a single one before backward was to train on."""
         ids = (Tensor((4, 8)),)
-        for running in self.each():
-            running.sizes_of = lambda batch: (4, 32)
-            Modes.is_grad_on = False
-            next(Loader([ids]))
-            Engine.backward((Tensor(()),))
-            self.assertGreater(running.data_wait, 0)
-            self.step()
-            for _ in Loader([ids, ids]):
-                pass
-            Modes.is_grad_on = True
-            next(Loader([ids]))
-            Engine.backward((Tensor(()),))
-            self.step()
-            entries = [entry[0] for entry in self.writer.entries]
-            self.assertEqual(entries, [step_record.STEP, step_record.EVALUATION, step_record.STEP])
-            first, evaluation, second = self.writer.entries
-            self.assertEqual(evaluation[2:4] + evaluation[5:13], (2, evaluation[3], *[-1] * 8))
-            self.assertLessEqual(first[4], evaluation[3])
-            self.assertLess(evaluation[4], second[4])
-            self.assertLess(second[5] + second[6], second[4] - evaluation[4])
+        running = self.running
+        running.sizes_of = lambda batch: (4, 32)
+        Modes.is_grad_on = False
+        next(Loader([ids]))
+        Engine.backward((Tensor(()),))
+        self.assertGreater(running.data_wait, 0)
+        self.step()
+        for _ in Loader([ids, ids]):
+            pass
+        Modes.is_grad_on = True
+        next(Loader([ids]))
+        Engine.backward((Tensor(()),))
+        self.step()
+        entries = [entry[0] for entry in self.writer.entries]
+        self.assertEqual(entries, [step_record.STEP, step_record.EVALUATION, step_record.STEP])
+        first, evaluation, second = self.writer.entries
+        self.assertEqual(evaluation[2:4] + evaluation[5:13], (2, evaluation[3], *[-1] * 8))
+        self.assertLessEqual(first[4], evaluation[3])
+        self.assertLess(evaluation[4], second[4])
+        self.assertLess(second[5] + second[6], second[4] - evaluation[4])
 
     def test_what_does_not_train(self) -> None:
-        for running in self.each():
-            Modes.is_grad_on = False
-            next(Loader([(Tensor((4, 8)),)]))
-            self.assertEqual((running.data_wait, running.samples), (-1, -1))
-            Modes.is_grad_on = True
-            Engine.backward((Tensor(()),), accumulate_grad=False)
-            Modes.compiler["_is_compiling_flag"] = True
-            Engine.backward((Tensor(()),))
-            self.assertEqual(running.backward, -1)
-            other = threading.Thread(target=next, args=(Loader([(Tensor((4, 8)),)]),))
-            other.start()
-            other.join()
-            self.assertEqual(running.data_wait, -1)
+        running = self.running
+        Modes.is_grad_on = False
+        next(Loader([(Tensor((4, 8)),)]))
+        self.assertEqual((running.data_wait, running.samples), (-1, -1))
+        Modes.is_grad_on = True
+        Engine.backward((Tensor(()),), accumulate_grad=False)
+        Modes.compiler["_is_compiling_flag"] = True
+        Engine.backward((Tensor(()),))
+        self.assertEqual(running.backward, -1)
+        other = threading.Thread(target=next, args=(Loader([(Tensor((4, 8)),)]),))
+        other.start()
+        other.join()
+        self.assertEqual(running.data_wait, -1)
 
     def test_an_evaluation_that_was_none(self) -> None:
-        for running in self.each():
-            told: list[int] = []
+        running = self.running
+        told: list[int] = []
 
-            def end(now: int) -> None:
-                told.append(now)
-                running.evaluates_since = -1
+        def end(now: int) -> None:
+            told.append(now)
+            running.evaluates_since = -1
 
-            running.end_false_evaluation = end
-            running.evaluates_since = 5
-            Engine.backward((Tensor(()),))
-            self.assertEqual(len(told), 1)
-            self.assertGreaterEqual(running.backward, 0)
+        running.end_false_evaluation = end
+        running.evaluates_since = 5
+        Engine.backward((Tensor(()),))
+        self.assertEqual(len(told), 1)
+        self.assertGreaterEqual(running.backward, 0)
 
     def test_errors_of_the_program_pass(self) -> None:
         class Own(Exception):
             pass
 
-        for running in self.each():
+        running = self.running
 
-            def raise_own(*_: Any, **__: Any) -> None:
-                raise Own
+        def raise_own(*_: Any, **__: Any) -> None:
+            raise Own
 
-            fetch = running.around_fetch(raise_own)
-            backward = running.around_backward(raise_own)
-            item = running.around_item(raise_own)
-            for call in (lambda: fetch(1), lambda: backward((Tensor(()),)), lambda: item(1)):
-                with self.assertRaises(Own):
-                    call()
-            self.assertFalse(running.is_inside)
-            self.assertGreaterEqual(running.backward, 0)
-            with self.assertRaises(StopIteration):
-                next(Loader([]))
+        fetch = running.around_fetch(raise_own)
+        backward = running.around_backward(raise_own)
+        item = running.around_item(raise_own)
+        for call in (lambda: fetch(1), lambda: backward((Tensor(()),)), lambda: item(1)):
+            with self.assertRaises(Own):
+                call()
+        self.assertFalse(running.is_inside)
+        self.assertGreaterEqual(running.backward, 0)
+        with self.assertRaises(StopIteration):
+            next(Loader([]))
 
     def test_the_end_of_data_ends_an_evaluation_too(self) -> None:
         """What writes the evaluation's entry is Python code, and runs while StopIteration is on its way."""
@@ -322,20 +300,18 @@ class Sums(Both):
             def __bool__(self) -> bool:
                 raise ZeroDivisionError
 
-        for running in self.each():
-            next(Loader([(Tensor((4, 8)),)]))
-            Modes.is_grad_on = False
-            next(Loader([(Tensor((4, 8)),)]))
-            Modes.is_grad_on = True
-            with self.assertRaises(StopIteration):
-                next(Loader([]))
-            kinds = [entry[0] for entry in self.writer.entries]
-            self.assertEqual(kinds, [step_record.EVALUATION])
-            if type(running) is not RunningStep:
-                seen = running.around_backward(lambda *_, **__: "called")
-                self.assertEqual(seen((Tensor(()),), accumulate_grad=NoTruth()), "called")
+        running = self.running
+        next(Loader([(Tensor((4, 8)),)]))
+        Modes.is_grad_on = False
+        next(Loader([(Tensor((4, 8)),)]))
+        Modes.is_grad_on = True
+        with self.assertRaises(StopIteration):
+            next(Loader([]))
+        kinds = [entry[0] for entry in self.writer.entries]
+        self.assertEqual(kinds, [step_record.EVALUATION])
+        seen = running.around_backward(lambda *_, **__: "called")
+        self.assertEqual(seen((Tensor(()),), accumulate_grad=NoTruth()), "called")
 
-    @unittest.skipUnless("C" in KINDS, "the extension is not built")
     def test_the_end_of_data_passes_a_full_record(self) -> None:
         program = """
 import signal, resource
@@ -378,38 +354,35 @@ print("ended", ended, record.lost > 3)
         def fail(*_: Any) -> Any:
             raise ValueError("ours")
 
-        for running in self.each():
-            if type(running) is RunningStep:
-                continue
-            running.sizes_of = fail
-            running.is_grad_enabled = fail
-            next(Loader([7]))
-            running.is_grad_enabled = stand_in_steps.is_grad_enabled
-            self.assertEqual(next(Loader([7])), 7)
-            running.append_numbers = fail
-            self.step()
-            running.evaluates_since = 1
-            running.end_false_evaluation = fail
-            Engine.backward((object(),))
-            Engine.backward(((),))
-            Engine.backward(7)
-            self.assertEqual(running.step, 2)
+        running = self.running
+        running.sizes_of = fail
+        running.is_grad_enabled = fail
+        next(Loader([7]))
+        running.is_grad_enabled = stand_in_steps.is_grad_enabled
+        self.assertEqual(next(Loader([7])), 7)
+        running.append_numbers = fail
+        self.step()
+        running.evaluates_since = 1
+        running.end_false_evaluation = fail
+        Engine.backward((object(),))
+        Engine.backward(((),))
+        Engine.backward(7)
+        self.assertEqual(running.step, 2)
 
     def test_other_work_is_left_to_python(self) -> None:
-        for running in self.each():
-            self.assertFalse(running.ends_plain_step(object()))
-            for name, value in (("poll_at", 0), ("wakes_at", 1), ("skips_update", True)):
-                before = getattr(running, name)
-                setattr(running, name, value)
-                self.assertFalse(running.ends_plain_step(self.optimizer), name)
-                setattr(running, name, before)
-            self.assertEqual(running.step, 1)
-            if type(running) is not RunningStep:
-                self.assertTrue(running.ends_plain_step(self.optimizer))
-                self.assertEqual(running.step, 2)
+        running = self.running
+        self.assertFalse(running.ends_plain_step(object()))
+        for name, value in (("poll_at", 0), ("wakes_at", 1), ("skips_update", True)):
+            before = getattr(running, name)
+            setattr(running, name, value)
+            self.assertFalse(running.ends_plain_step(self.optimizer), name)
+            setattr(running, name, before)
+        self.assertEqual(running.step, 1)
+        self.assertTrue(running.ends_plain_step(self.optimizer))
+        self.assertEqual(running.step, 2)
 
 
-class Logged(Both):
+class Logged(Hooked):
     def test_which_number_is_the_loss(self) -> None:
         for arguments, expected in (
             (({"loss": 0.5, "learning_rate": 1.0},), 0.5),
@@ -426,30 +399,25 @@ class Logged(Both):
         self.assertEqual(logged_loss(metrics={"lm loss": 0.5}), 0.5)
 
     def test_it_is_of_the_step_it_is_logged_in(self) -> None:
-        for running in self.each():
-            Log = type("Log", (), {"log": lambda self, logs: None})
-            self.hooks.replace(Log, "log", self.hooks.around_log)
-            Log().log({"loss": 9.0})  # no step has ended
-            for number in range(3):
-                Engine.backward((Tensor((), "float", 64),))
-                if number == 1:
-                    Log().log({"loss": 1.0})
-                self.step()
-                if number != 1:
-                    Log().log({"loss": float(number)})
-            running.flush_loss()
-            losses = [(entry[2], entry[13]) for entry in self.writer.entries[1:]]
-            self.assertEqual(losses[-1], (3, 2.0))
-            self.assertEqual([entry[13] for entry in self.steps()[1:2]], [1.0])
-            self.assertEqual(self.writer.entries[1][:3], (step_record.LOSS, 0, 1))
+        running = self.running
+        Log = type("Log", (), {"log": lambda self, logs: None})
+        self.hooks.replace(Log, "log", self.hooks.around_log)
+        Log().log({"loss": 9.0})  # no step has ended
+        for number in range(3):
+            Engine.backward((Tensor((), "float", 64),))
+            if number == 1:
+                Log().log({"loss": 1.0})
+            self.step()
+            if number != 1:
+                Log().log({"loss": float(number)})
+        running.flush_loss()
+        losses = [(entry[2], entry[13]) for entry in self.writer.entries[1:]]
+        self.assertEqual(losses[-1], (3, 2.0))
+        self.assertEqual([entry[13] for entry in self.steps()[1:2]], [1.0])
+        self.assertEqual(self.writer.entries[1][:3], (step_record.LOSS, 0, 1))
 
 
-@unittest.skipUnless("C" in KINDS, "the extension was not built")
-class Transparent(Both):
-    def setUp(self) -> None:
-        self.begin(KINDS["C"])
-        self.addCleanup(self.hooks.remove)
-
+class Transparent(Hooked):
     def test_it_is_what_it_stands_for(self) -> None:
         hook = Loader.__dict__["__next__"]
         self.assertEqual(type(hook).__name__, "CallHook")
@@ -534,7 +502,6 @@ class Transparent(Both):
             self.running.end_step("now", 0)
 
 
-@unittest.skipUnless("C" in KINDS, "the extension was not built")
 class Cost(unittest.TestCase):
     """In instructions: those a busy machine does not change."""
 

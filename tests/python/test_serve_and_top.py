@@ -31,7 +31,8 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "generate")]
 
 import make_capture  # noqa: E402
 from flopledger import step_record  # noqa: E402
-from flopledger.step_record import PythonWriter, StepRecord  # noqa: E402
+from flopledger.step_record import StepRecord  # noqa: E402
+from step_record_file import StepRecordFile  # noqa: E402
 
 MS = 1_000_000
 PARSER = ROOT / "build" / "venv-exports" / "bin" / "python"
@@ -117,8 +118,7 @@ class Job(unittest.TestCase):
         other.writer.close()
 
     def record(self, rank: int) -> StepRecord:
-        record = StepRecord(str(self.capture))
-        record.writer = PythonWriter()
+        record = StepRecord(str(self.capture), StepRecordFile())
         record.open(rank, 2, rank)
         return record
 

@@ -26,11 +26,10 @@ CPU_PER_SCRAPE_MAX = 0.0005  # s: half of one processor at 1,000 a second
 SLOWER_MAX = 1.25  # of a step's own processor time, beside a server under load
 TRAINING = """
 import sys, time
-sys.path.insert(0, sys.argv[1])
-from flopledger.step_record import PythonWriter, STEP, StepRecord
-record = StepRecord(sys.argv[2])
-if not hasattr(record.writer, "append"):
-    record.writer = PythonWriter()
+sys.path[:0] = sys.argv[2:]
+from flopledger.step_record import STEP, StepRecord
+from step_record_file import StepRecordFile
+record = StepRecord(sys.argv[1], StepRecordFile())
 record.open(0, 1, 0)
 step = 0
 while True:
@@ -54,7 +53,8 @@ class Load(unittest.TestCase):
         self.capture = Path(folder.name) / "captures" / "train" / "now"
         self.capture.mkdir(parents=True)
         self.log = Path(folder.name) / "steps.log"
-        words = [sys.executable, "-c", TRAINING, str(ROOT / "python"), str(self.capture)]
+        paths = [str(ROOT / "python"), str(ROOT / "tests" / "generate")]
+        words = [sys.executable, "-c", TRAINING, str(self.capture), *paths]
         with self.log.open("w") as output:
             self.training = subprocess.Popen(words, stdout=output)
         self.addCleanup(self.end, self.training)

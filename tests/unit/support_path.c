@@ -1,7 +1,7 @@
 /* What holds for the critical path of every trace. */
 #include "support_path.h"
 
-#include "base/invariant.h"
+#include "base/core/invariant.h"
 #include "critical_path/call_chains.h"
 #include "ledger/step_finder.h"
 

@@ -2,7 +2,7 @@
 #ifndef FLOPLEDGER_TESTS_SUPPORT_PROFILE_H
 #define FLOPLEDGER_TESTS_SUPPORT_PROFILE_H
 
-#include "comparison/run_profile.h"
+#include "sections/comparison/run_profile.h"
 
 /* Steps 1 to `steps` of one rank, without any measure. `profile` must be zeroed. */
 void made_profile(struct run_profile *profile, uint32_t steps);

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 #define ZLIB_CONST
-#include "base/input_stream.h"
-#include "base/invariant.h"
+#include "base/core/invariant.h"
+#include "base/io/input_stream.h"
 #include "readers/reader.h"
 
 #include <zlib.h>

@@ -2,7 +2,7 @@
 #ifndef FLOPLEDGER_TESTS_SUPPORT_READ_H
 #define FLOPLEDGER_TESTS_SUPPORT_READ_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>

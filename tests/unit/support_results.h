@@ -2,7 +2,7 @@
 #ifndef FLOPLEDGER_TESTS_SUPPORT_RESULTS_H
 #define FLOPLEDGER_TESTS_SUPPORT_RESULTS_H
 
-#include "results/results.h"
+#include "output/results/results.h"
 
 #include <stddef.h>
 

@@ -2,7 +2,7 @@
 #ifndef FLOPLEDGER_TESTS_SUPPORT_SNAPSHOT_H
 #define FLOPLEDGER_TESTS_SUPPORT_SNAPSHOT_H
 
-#include "memory/memory_snapshot.h"
+#include "trace/memory_snapshot.h"
 
 #include <stdint.h>
 

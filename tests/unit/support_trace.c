@@ -1,8 +1,8 @@
 /* Small traces made in memory, booked and analysed. */
 #include "support_trace.h"
 
-#include "analyses/steps_study.h"
-#include "efficiency/step_costs.h"
+#include "cost/efficiency/step_costs.h"
+#include "sections/step/steps_study.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -133,7 +133,7 @@ void made_trace_finish(struct made_trace *made, enum window_choice choice)
                                      .clock = made->clock};
 
     trace_finish(&made->trace, &made->builder, 1, 1);
-    book_ledger(&made->ledger, &made->trace, &options);
+    attribute_steps(&made->ledger, &made->trace, &options);
     results_init(&made->results);
 }
 

@@ -3,7 +3,7 @@
 #ifndef FLOPLEDGER_TESTS_SUPPORT_TRACE_H
 #define FLOPLEDGER_TESTS_SUPPORT_TRACE_H
 
-#include "analyses/analysis.h"
+#include "sections/analysis.h"
 #include "trace/trace_builder.h"
 
 struct made_trace {

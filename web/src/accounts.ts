@@ -2,10 +2,11 @@
 import { accounts } from "ledger-accounts";
 import { names, pages } from "metric-pages";
 import { currentTheme } from "./theme.ts";
-import { cellText, Rank, tableOf } from "./report.ts";
+import { cellText, Rank } from "./report.ts";
+import { rowsOf } from "./sections.ts";
 
-/* Light and dark. Work is green and blue, communication violet, copies amber; losing ones are red and grey. Neighbours
- * differ in lightness too, so that they stay apart without colour. */
+/* Light and dark. Work is green and blue, communication violet, copies amber; losing ones are red
+ * and grey. Neighbours differ in lightness too, so that they stay apart without colour. */
 const COLORS: Record<string, readonly [string, string]> = {
   step: ["#64748b", "#94a3b8"],
   compute: ["#15803d", "#2fa35a"],
@@ -64,7 +65,8 @@ const SPARE: readonly (readonly [string, string])[] = [
   ["#a3a05a", "#8d8a4a"],
 ];
 
-/* Sections that are about an account as a whole: they stay when the page is filtered to it, or to a part of it. */
+/* Sections that are about an account as a whole: they stay when the page is filtered to it, or to a
+ * part of it. */
 const ACCOUNTS_OF_SECTIONS: Record<string, string[]> = {
   model_flops_utilization: ["matrix"],
   tensor_core_use: ["matrix"],
@@ -91,7 +93,8 @@ export function isAccount(key: string): boolean {
   return accounts[key] !== undefined;
 }
 
-/* What is said of an account in the list of them; of parts of the matrix work, on their pages of docs/metrics. */
+/* What is said of an account in the list of them; of parts of the matrix work, on their pages of
+ * docs/metrics. */
 export function accountDefinition(key: string): string {
   const account = accounts[key];
   if (account) return account.definition;
@@ -100,7 +103,7 @@ export function accountDefinition(key: string): string {
 }
 
 export function accountTitle(rank: Rank, key: string): string {
-  const row = tableOf(rank, "step_ledger", "ledger")?.rows.find((candidate) => candidate["key"] === key);
+  const row = rowsOf(rank, ["step_ledger", "ledger"]).find((candidate) => candidate["key"] === key);
   return row ? cellText(row, "account") : key;
 }
 
@@ -113,7 +116,7 @@ export function sectionIsAbout(rank: Rank, section: string, keys: Set<string>): 
 
 /* The key itself, and those of the accounts that are parts of it. */
 export function accountAndParts(rank: Rank, key: string): Set<string> {
-  const rows = tableOf(rank, "step_ledger", "ledger")?.rows ?? [];
+  const rows = rowsOf(rank, ["step_ledger", "ledger"]);
   const at = rows.findIndex((row) => row["key"] === key);
   const keys = new Set([key]);
   for (let i = at + 1; at >= 0 && i < rows.length && rows[i]!.depth > rows[at]!.depth; i++)

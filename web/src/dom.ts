@@ -1,10 +1,13 @@
 /* Elements, made without markup: a text is always only a text, whatever characters it holds. */
 
 export type Child = Node | string | null | undefined | false;
-export type Attributes = Record<string, string | number | boolean | null | undefined | ((event: Event) => void)>;
+export type Attributes = Record<
+  string,
+  string | number | boolean | null | undefined | ((event: Event) => void)
+>;
 
-/* el("button", {class: "chip", onclick: clear}, "clear"): a function is a listener; false, null and undefined leave an
- * attribute out, true gives it no value. */
+/* el("button", {class: "chip", onclick: clear}, "clear"): a function is a listener; false, null and
+ * undefined leave an attribute out, true gives it no value. */
 export function el<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Attributes = {},
@@ -14,7 +17,8 @@ export function el<Name extends keyof HTMLElementTagNameMap>(
   for (const [key, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(key.slice(2), value);
     else if (value === true) element.setAttribute(key, "");
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, String(value));
+    else if (value !== false && value !== null && value !== undefined)
+      element.setAttribute(key, String(value));
   }
   append(element, children);
   return element;
@@ -23,7 +27,8 @@ export function el<Name extends keyof HTMLElementTagNameMap>(
 export function append(parent: Node, children: Child[]): void {
   for (const child of children) {
     if (child instanceof Node) parent.appendChild(child);
-    else if (typeof child === "string" && child !== "") parent.appendChild(document.createTextNode(child));
+    else if (typeof child === "string" && child !== "")
+      parent.appendChild(document.createTextNode(child));
   }
 }
 

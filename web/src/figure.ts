@@ -1,5 +1,6 @@
-/* The frame of a chart: its title, its description for those who can't see it, and the way to its table. A chart is drawn
- * when it comes near the screen, and again when the theme, the filter or the size changes. */
+/* The frame of a chart: its title, its description for those who can't see it, and the way to its
+ * table. A chart is drawn when it comes near the screen, and again when the theme, the filter or
+ * the size changes. */
 import { Chart, ChartContext, DrawnChart } from "./charts/chart.ts";
 import { el, idOf } from "./dom.ts";
 import { currentFilter, onFilterChange } from "./filter.ts";
@@ -60,7 +61,12 @@ export function chartFigure(chart: Chart, context: ChartContext, sectionKey: str
   const table = chart.table ? context.section.tables[chart.table] : undefined;
   const tableId = chart.table ? idOf("table", sectionKey, chart.table) : "";
   const label = `${chart.title}. ${chart.describe(context)}`;
-  const host = el("div", { class: "chart", role: "img", "aria-label": label, "aria-details": table ? tableId : null });
+  const host = el("div", {
+    class: "chart",
+    role: "img",
+    "aria-label": label,
+    "aria-details": table ? tableId : null,
+  });
   const element = el(
     "figure",
     { class: chart.wide ? "wide" : "", "data-chart": chart.name },

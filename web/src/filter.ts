@@ -1,4 +1,5 @@
-/* The account that the page is filtered to, if any: tables, findings and charts show only what belongs to it. */
+/* The account that the page is filtered to, if any: tables, findings and charts show only what
+ * belongs to it. */
 import { accountAndParts, accountTitle } from "./accounts.ts";
 import { Finding, Rank, Row, Table } from "./report.ts";
 

@@ -1,4 +1,4 @@
-/* Numbers as text, by the rules of src/base/format.c: the page says what the terminal says. */
+/* Numbers as text, by the rules of src/base/text/format.c: the page says what the terminal says. */
 
 const THIN = "\u00a0"; /* between a number and its unit, where no line may break */
 
@@ -18,7 +18,11 @@ function fixed(number: number, decimals: number): string {
 export function formatTime(ns: number): string {
   const size = Math.abs(ns);
   const [unit, factor, decimals] =
-    size >= 1e9 ? ["s", 1e9, 3] : size >= 1e6 ? ["ms", 1e6, 3] : (["µs", 1e3, size % 1000 ? 3 : 0] as const);
+    size >= 1e9
+      ? ["s", 1e9, 3]
+      : size >= 1e6
+        ? ["ms", 1e6, 3]
+        : (["µs", 1e3, size % 1000 ? 3 : 0] as const);
   const steps = 10 ** (decimals as number);
   const rounded = Math.floor((size * steps) / (factor as number) + 0.5) / steps;
   return `${ns < 0 ? "-" : ""}${fixed(rounded, decimals as number)}${THIN}${unit}`;
@@ -26,7 +30,10 @@ export function formatTime(ns: number): string {
 
 /* A label of an axis: no zeros behind the point. */
 export function shortened(text: string): string {
-  return text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "").replace(/^0\u00a0.*/, "0");
+  return text
+    .replace(/(\.\d*?)0+(?=\D|$)/, "$1")
+    .replace(/\.(?=\D|$)/, "")
+    .replace(/^0\u00a0.*/, "0");
 }
 
 export function formatBytes(bytes: number): string {

@@ -9,7 +9,9 @@ export function onGoToStep(listener: (step: number) => void): void {
 
 /* Shows a step: where its bar is, unless a chart has something closer. */
 export function goToStep(step: number): void {
-  const target = document.querySelector("[data-chart=timeline]") ?? document.querySelector("[data-chart=step_accounts]");
+  const target =
+    document.querySelector("[data-chart=timeline]") ??
+    document.querySelector("[data-chart=step_accounts]");
   target?.scrollIntoView({ block: "center" });
   for (const listener of listeners) listener(step);
 }

@@ -1,6 +1,12 @@
 /* The page: its bar, its list of contents, and the sections of the rank that is chosen. */
 import { append, el, replace } from "./dom.ts";
-import { clearFilter, currentFilter, forgetSectionListeners, keepListeners, onFilterChange } from "./filter.ts";
+import {
+  clearFilter,
+  currentFilter,
+  forgetSectionListeners,
+  keepListeners,
+  onFilterChange,
+} from "./filter.ts";
 import { drawAllFigures, removeFigures, startFigures } from "./figure.ts";
 import { headlineOf, jobHeadlineOf } from "./headline.ts";
 import { Rank, readBlock, Report } from "./report.ts";
@@ -51,7 +57,10 @@ function overviewFirst(views: SectionView[], headline: HTMLElement): Element[] {
 /* The list of contents, where the section on the screen is marked. */
 function contentsOf(views: SectionView[]): HTMLElement {
   const links = new Map(
-    views.map((view) => [view.element as Element, el("a", { href: `#${view.key}` }, view.section.title)] as const),
+    views.map(
+      (view) =>
+        [view.element as Element, el("a", { href: `#${view.key}` }, view.section.title)] as const,
+    ),
   );
   const seen = new Set<Element>();
   const watch = new IntersectionObserver(
@@ -70,7 +79,8 @@ function contentsOf(views: SectionView[]): HTMLElement {
   );
   for (const view of views) watch.observe(view.element);
   onFilterChange(() => {
-    for (const [element, link] of links) link.classList.toggle("off", (element as HTMLElement).hidden);
+    for (const [element, link] of links)
+      link.classList.toggle("off", (element as HTMLElement).hidden);
   });
   return el("nav", { class: "contents", "aria-label": "Contents" }, ...links.values());
 }
@@ -85,16 +95,27 @@ function filterChip(): HTMLElement {
         chip,
         "only ",
         el("strong", {}, filter.title),
-        el("button", { class: "quiet", onclick: clearFilter, "aria-label": "Show everything again" }, "✕"),
+        el(
+          "button",
+          { class: "quiet", onclick: clearFilter, "aria-label": "Show everything again" },
+          "✕",
+        ),
       );
   };
   onFilterChange(draw);
   return chip;
 }
 
-function rankChoice(report: Report, chosen: number, choose: (index: number) => void): HTMLElement | null {
+function rankChoice(
+  report: Report,
+  chosen: number,
+  choose: (index: number) => void,
+): HTMLElement | null {
   if (report.ranks.length < 2) return null;
-  const select = el("select", { "aria-label": "Rank", onchange: () => choose(select.selectedIndex) });
+  const select = el("select", {
+    "aria-label": "Rank",
+    onchange: () => choose(select.selectedIndex),
+  });
   report.ranks.forEach((rank, index) => {
     select.appendChild(el("option", { selected: index === chosen }, rank.label));
   });
@@ -117,10 +138,24 @@ function show(report: Report, index: number): void {
       el("span", { class: "file", title: rank.file }, rank.file),
       rankChoice(report, index, (next) => show(report, next)),
       filterChip(),
-      el("button", { class: "quiet theme", onclick: switchTheme, title: "Light or dark", "aria-label": "Switch between light and dark" }, "◐"),
+      el(
+        "button",
+        {
+          class: "quiet theme",
+          onclick: switchTheme,
+          title: "Light or dark",
+          "aria-label": "Switch between light and dark",
+        },
+        "◐",
+      ),
     ),
     contentsOf(views),
-    el("main", { id: "content", tabindex: "-1" }, jobHeadlineOf(report), ...overviewFirst(views, headlineOf(report, rank))),
+    el(
+      "main",
+      { id: "content", tabindex: "-1" },
+      jobHeadlineOf(),
+      ...overviewFirst(views, headlineOf(report, rank, index)),
+    ),
   );
 }
 

@@ -44,7 +44,9 @@ function showPages(slugs: string[]): void {
         { "aria-label": "Other numbers of this table" },
         ...others.map((slug) => {
           const link = el("button", { class: "link" }, pages[slug]!.title);
-          link.addEventListener("click", () => showPages([slug, ...slugs.filter((other) => other !== slug)]));
+          link.addEventListener("click", () =>
+            showPages([slug, ...slugs.filter((other) => other !== slug)]),
+          );
           return link;
         }),
       ),

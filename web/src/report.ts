@@ -1,4 +1,5 @@
-/* The report as `flopledger report --json` writes it (docs/formats/report-json.md), and how a page finds its way in it. */
+/* The report as `flopledger report --json` writes it (docs/formats/report-json.md), and how a page
+ * finds its way in it. */
 
 export type Scalar = number | string | null;
 
@@ -100,12 +101,4 @@ export function cellNumber(row: Row, key: string): number | null {
 
 export function hasColumn(table: Table | undefined, key: string): boolean {
   return table !== undefined && table.columns.some((column) => column.key === key);
-}
-
-export function tableOf(rank: Rank, section: string, table: string): Table | undefined {
-  return rank.sections[section]?.tables[table];
-}
-
-export function numberOf(rank: Rank, section: string, number: string): ReportNumber | undefined {
-  return rank.sections[section]?.numbers[number];
 }

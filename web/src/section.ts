@@ -20,14 +20,25 @@ const ALWAYS_SHOWN = "step_ledger";
 function numberElement(section: string, key: string, number: ReportNumber): HTMLElement {
   const isKnown = number.not_known === undefined;
   const text = isKnown ? formatValue(number.value, number.unit) : "not known";
+  const isLong = number.unit === "text" && text.length > 40;
   return el(
     "div",
-    { class: `fact ${isKnown ? "" : "unknown"} ${number.unit === "text" && text.length > 40 ? "long" : ""}` },
+    {
+      class: `fact ${isKnown ? "" : "unknown"} ${isLong ? "long" : ""}`,
+    },
     el("dt", {}, number.title, helpOnNumber(section, key, number.title)),
     el(
       "dd",
       {},
-      el("span", { class: "value", "data-number": `${section}.${key}`, "data-value": String(number.value ?? "") }, text),
+      el(
+        "span",
+        {
+          class: "value",
+          "data-number": `${section}.${key}`,
+          "data-value": String(number.value ?? ""),
+        },
+        text,
+      ),
       number.not_known ? el("span", { class: "needs" }, number.not_known) : null,
       number.note ? el("span", { class: "needs" }, number.note) : null,
     ),
@@ -36,7 +47,9 @@ function numberElement(section: string, key: string, number: ReportNumber): HTML
 
 /* Closed at first: a table of very many columns, or one that the terminal does not show either. */
 function isForFewReaders(table: Table): boolean {
-  const shown = table.columns.filter((column) => (column.priority ?? 0) < PRIORITY_FOR_PROGRAMS).length;
+  const shown = table.columns.filter(
+    (column) => (column.priority ?? 0) < PRIORITY_FOR_PROGRAMS,
+  ).length;
   return shown === 0 || shown > COLUMNS_OF_A_WIDE_TABLE;
 }
 
@@ -62,10 +75,19 @@ export class SectionView {
       { id: key, "aria-labelledby": `title-${key}` },
       el("h2", { id: `title-${key}` }, section.title),
       section.intro ? el("p", { class: "intro" }, section.intro) : null,
-      numbers.length > 0 && el("dl", { class: "facts" }, ...numbers.map(([name, number]) => numberElement(key, name, number))),
+      numbers.length > 0 &&
+        el(
+          "dl",
+          { class: "facts" },
+          ...numbers.map(([name, number]) => numberElement(key, name, number)),
+        ),
       el("div", { class: "charts" }, ...this.charts()),
       findingList(key === "overview" ? null : rank, section.findings),
-      el("div", { class: "tables" }, ...Object.entries(section.tables).map(([name, table]) => this.tableElement(name, table))),
+      el(
+        "div",
+        { class: "tables" },
+        ...Object.entries(section.tables).map(([name, table]) => this.tableElement(name, table)),
+      ),
     );
   }
 
@@ -79,7 +101,10 @@ export class SectionView {
       filterTo: (account) => filterTo(rank, account),
     };
     const drawn = charts.filter((chart) => chart.section === key && chart.has(context));
-    return [key === "step_ledger" ? waterfallOf(rank, section) : null, ...drawn.map((chart) => chartFigure(chart, context, key))];
+    return [
+      key === "step_ledger" ? waterfallOf(rank, section) : null,
+      ...drawn.map((chart) => chartFigure(chart, context, key)),
+    ];
   }
 
   /* What is drawn above, or has very many columns, is closed at first. */
@@ -87,17 +112,21 @@ export class SectionView {
     if (table.rows.length === 0) return null;
     const view = new TableView(this.key, name, table);
     const isClosed = isForFewReaders(table) || (this.key === "step_ledger" && name === "ledger");
-    const element = isClosed ? el("details", {}, el("summary", {}, table.title), view.element) : view.element;
+    const element = isClosed
+      ? el("details", {}, el("summary", {}, table.title), view.element)
+      : view.element;
     this.tables.push([table, view, element]);
     return element;
   }
 
-  /* Only tables that can tell what belongs to the account stay, and sections that have one with rows. */
+  /* Only tables that can tell what belongs to the account stay, and sections that have one with
+   * rows. */
   private applyFilter(): void {
     const filter = currentFilter();
     const isFiltered = filter !== null;
     const isWhole =
-      this.key === ALWAYS_SHOWN || (filter !== null && sectionIsAbout(this.rank, this.key, filter.keys));
+      this.key === ALWAYS_SHOWN ||
+      (filter !== null && sectionIsAbout(this.rank, this.key, filter.keys));
     let hasMatch = !isFiltered || isWhole || this.section.findings.some(findingPasses);
     for (const [, view, element] of this.tables) {
       const fits = view.canFilter() && view.matching().length > 0;

@@ -5,5 +5,8 @@ declare module "metric-pages" {
 }
 
 declare module "ledger-accounts" {
-  export const accounts: Record<string, { group: string; title: string; definition: string; advice: string } | undefined>;
+  export const accounts: Record<
+    string,
+    { group: string; title: string; definition: string; advice: string } | undefined
+  >;
 }

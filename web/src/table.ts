@@ -1,5 +1,6 @@
-/* A table of the report: sorted by a click on a column's title, searched, a few rows at first, all of them when asked;
- * rows that are parts of another stay below it. A row opens to show all that it holds. */
+/* A table of the report: sorted by a click on a column's title, searched, a few rows at first, all
+ * of them when asked; rows that are parts of another stay below it. A row opens to show all that it
+ * holds. */
 import { el, idOf, replace } from "./dom.ts";
 import { accountColumns, currentFilter, onFilterChange, rowPasses } from "./filter.ts";
 import { formatCount, formatValue } from "./format.ts";
@@ -25,7 +26,10 @@ function isShown(column: Column, table: Table): boolean {
   if ((column.priority ?? 0) >= PRIORITY_FOR_PROGRAMS) return false;
   return table.rows.some((row) => {
     const cell = row[column.key];
-    return (cell !== null && cell !== "" && cell !== undefined) || row.not_known?.[column.key] !== undefined;
+    return (
+      (cell !== null && cell !== "" && cell !== undefined) ||
+      row.not_known?.[column.key] !== undefined
+    );
   });
 }
 
@@ -124,7 +128,9 @@ export class TableView {
     if (!needle && !isFiltered) return rows;
     return withAncestors(
       rows,
-      (row) => (!isFiltered || rowPasses(row, this.accounts)) && (!needle || this.textOf(row).includes(needle)),
+      (row) =>
+        (!isFiltered || rowPasses(row, this.accounts)) &&
+        (!needle || this.textOf(row).includes(needle)),
     );
   }
 
@@ -191,7 +197,8 @@ export class TableView {
       const wasFirst = this.order?.column === column;
       const first = isText ? 1 : -1;
       if (!wasFirst) this.order = { column, direction: first };
-      else if (this.order!.direction === first) this.order = { column, direction: -first as 1 | -1 };
+      else if (this.order!.direction === first)
+        this.order = { column, direction: -first as 1 | -1 };
       else this.order = null;
       this.draw();
     };
@@ -202,10 +209,16 @@ export class TableView {
   private draw(): void {
     const rows = this.matching();
     const count = Math.min(rows.length, this.limit);
-    replace(this.body, ...rows.slice(0, count).map((row, index) => this.rowElement(row, index === 0)));
+    replace(
+      this.body,
+      ...rows.slice(0, count).map((row, index) => this.rowElement(row, index === 0)),
+    );
     for (const cell of this.head.children) {
       const isOrder = this.order?.column.key === (cell as HTMLElement).dataset["column"];
-      cell.setAttribute("aria-sort", !isOrder ? "none" : this.order!.direction === 1 ? "ascending" : "descending");
+      cell.setAttribute(
+        "aria-sort",
+        !isOrder ? "none" : this.order!.direction === 1 ? "ascending" : "descending",
+      );
     }
     this.drawFoot(rows.length, count);
   }
@@ -224,24 +237,35 @@ export class TableView {
         },
         label,
       );
-    const cut = rows_in_all > rows.length ? `, the page holds ${formatCount(rows.length)} of ${formatCount(rows_in_all)}` : "";
-    if (matching === 0) replace(this.foot, this.search || currentFilter() ? "No row fits." : "No rows.");
+    const cut =
+      rows_in_all > rows.length
+        ? `, the page holds ${formatCount(rows.length)} of ${formatCount(rows_in_all)}`
+        : "";
+    if (matching === 0)
+      replace(this.foot, this.search || currentFilter() ? "No row fits." : "No rows.");
     else if (shown === matching && shown === rows.length && !cut) replace(this.foot);
     else
       replace(
         this.foot,
         `${formatCount(shown)} of ${formatCount(matching)} rows${cut} `,
-        shown < matching && more(`${formatCount(Math.min(ROWS_MORE, matching - shown))} more`, shown + ROWS_MORE),
+        shown < matching &&
+          more(`${formatCount(Math.min(ROWS_MORE, matching - shown))} more`, shown + ROWS_MORE),
         shown + ROWS_MORE < matching && more("all", matching),
         this.limit > ROWS_AT_FIRST + 3 && more("fewer", ROWS_AT_FIRST),
       );
   }
 
   private rowElement(row: Row, isFirst: boolean): HTMLElement {
-    const element = el("tr", { tabindex: isFirst ? "0" : "-1", class: row.depth > 0 ? `part depth-${Math.min(row.depth, 9)}` : "" });
-    this.shown.forEach((column, index) => element.appendChild(this.cellElement(row, column, index)));
+    const element = el("tr", {
+      tabindex: isFirst ? "0" : "-1",
+      class: row.depth > 0 ? `part depth-${Math.min(row.depth, 9)}` : "",
+    });
+    this.shown.forEach((column, index) =>
+      element.appendChild(this.cellElement(row, column, index)),
+    );
     element.addEventListener("click", (event) => {
-      if (!(event.target as HTMLElement).closest("button") && !window.getSelection()?.toString()) this.toggle(element, row);
+      if (!(event.target as HTMLElement).closest("button") && !window.getSelection()?.toString())
+        this.toggle(element, row);
     });
     return element;
   }
@@ -254,7 +278,11 @@ export class TableView {
     const exact = typeof value === "number" ? `${value}` : text;
     const cell = el(index === 0 ? "th" : "td", {
       scope: index === 0 ? "row" : null,
-      class: [isText ? "text" : "number", needs !== undefined ? "unknown" : "", index === 0 ? "first" : ""].join(" "),
+      class: [
+        isText ? "text" : "number",
+        needs !== undefined ? "unknown" : "",
+        index === 0 ? "first" : "",
+      ].join(" "),
       title: needs ?? (isText ? (text.length > 24 ? text : null) : exact),
     });
     if (index === 0 && row.depth > 0) cell.style.setProperty("--depth", String(row.depth));
@@ -277,9 +305,11 @@ export class TableView {
     const facts = el("dl");
     for (const column of this.table.columns) {
       const needs = row.not_known?.[column.key];
-      const text = needs !== undefined ? `not known: ${needs}` : formatValue(row[column.key], column.unit);
+      const text =
+        needs !== undefined ? `not known: ${needs}` : formatValue(row[column.key], column.unit);
       const isForPrograms = (column.priority ?? 0) >= PRIORITY_FOR_PROGRAMS;
-      if (text === "" || (isForPrograms && (column.key === "key" || column.key.endsWith("_key")))) continue;
+      if (text === "" || (isForPrograms && (column.key === "key" || column.key.endsWith("_key"))))
+        continue;
       facts.append(el("div", {}, el("dt", {}, column.title || column.key), el("dd", {}, text)));
     }
     element.classList.add("open");
@@ -288,7 +318,9 @@ export class TableView {
 
   /* Arrow keys move from row to row; Enter opens one. */
   private onKey(event: KeyboardEvent): void {
-    const rows = [...this.body.children].filter((row) => !row.classList.contains("detail")) as HTMLElement[];
+    const rows = [...this.body.children].filter(
+      (row) => !row.classList.contains("detail"),
+    ) as HTMLElement[];
     const at = rows.indexOf(event.target as HTMLElement);
     const steps: Record<string, number> = {
       ArrowDown: at + 1,

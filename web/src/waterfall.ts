@@ -1,5 +1,6 @@
-/* The waterfall from all of the time, which is the peak, down to what the model needs: a bar a line, each begins where the
- * one above ends. Hover tells what a line is and what shows it; a click filters the page to it. */
+/* The waterfall from all of the time, which is the peak, down to what the model needs: a bar a
+ * line, each begins where the one above ends. Hover tells what a line is and what shows it; a click
+ * filters the page to it. */
 import { accountColor, accountDefinition } from "./accounts.ts";
 import { el, swatch } from "./dom.ts";
 import { currentFilter, filterTo, onFilterChange } from "./filter.ts";
@@ -7,6 +8,7 @@ import { formatFraction, formatTime } from "./format.ts";
 import { addHoverCard } from "./hover_card.ts";
 import { helpOnTable } from "./metric_help.ts";
 import { cellNumber, cellText, Rank, Row, Section } from "./report.ts";
+import { findingsOf, tableIn } from "./sections.ts";
 import { onThemeChange } from "./theme.ts";
 
 /* Where the bar of a line lies, as parts of the whole. */
@@ -35,8 +37,7 @@ function barsOf(rows: Row[]): Bar[] {
 
 /* What shows how much it is: the advice about this account. */
 function evidenceFor(rank: Rank, key: string): string[] {
-  const findings = Object.values(rank.sections).flatMap((section) => section.findings);
-  return findings
+  return findingsOf(rank)
     .filter((finding) => finding.accounts?.includes(key) && finding.evidence)
     .map((finding) => `${finding.what}: ${finding.evidence}`);
 }
@@ -54,12 +55,20 @@ function cardFor(rank: Rank, bar: Bar): HTMLElement {
     el(
       "p",
       { class: "figures" },
-      needs ? `not known: ${needs}` : `${formatTime(mean ?? 0)} per step, ${formatFraction(bar.share)}`,
+      needs
+        ? `not known: ${needs}`
+        : `${formatTime(mean ?? 0)} per step, ${formatFraction(bar.share)}`,
       min !== null && max !== null && !needs ? `; ${formatTime(min)} to ${formatTime(max)}` : "",
     ),
     el("p", {}, accountDefinition(key)),
     ...evidenceFor(rank, key).map((text) => el("p", { class: "evidence" }, text)),
-    el("p", { class: "hint" }, currentFilter()?.key === key ? "click: show everything again" : "click: only what belongs to it"),
+    el(
+      "p",
+      { class: "hint" },
+      currentFilter()?.key === key
+        ? "click: show everything again"
+        : "click: only what belongs to it",
+    ),
   );
 }
 
@@ -78,8 +87,16 @@ function lineFor(rank: Rank, bar: Bar): HTMLElement {
     { class: `depth-${row.depth}`, "data-account": key },
     el("th", { scope: "row" }, name),
     el("td", { class: "track" }, el("span", { class: "rail" }, fill)),
-    el("td", { class: "number share", "data-value": needs ? "" : bar.share }, needs ? "not known" : formatFraction(bar.share)),
-    el("td", { class: "number mean", "data-value": String(row["mean"] ?? "") }, needs ? "" : formatTime(cellNumber(row, "mean") ?? 0)),
+    el(
+      "td",
+      { class: "number share", "data-value": needs ? "" : bar.share },
+      needs ? "not known" : formatFraction(bar.share),
+    ),
+    el(
+      "td",
+      { class: "number mean", "data-value": String(row["mean"] ?? "") },
+      needs ? "" : formatTime(cellNumber(row, "mean") ?? 0),
+    ),
   );
   line.style.setProperty("--depth", String(row.depth));
   fill.hidden = bar.share === 0;
@@ -103,7 +120,7 @@ function paint(lines: HTMLElement[]): void {
 
 /* null where the section has no ledger. */
 export function waterfallOf(rank: Rank, section: Section): HTMLElement | null {
-  const table = section.tables["ledger"];
+  const table = tableIn(section, ["step_ledger", "ledger"]);
   if (!table || table.rows.length === 0) return null;
   const lines = barsOf(table.rows).map((bar) => lineFor(rank, bar));
   const repaint = () => paint(lines);
@@ -126,7 +143,13 @@ export function waterfallOf(rank: Rank, section: Section): HTMLElement | null {
       el(
         "thead",
         { class: "heard" },
-        el("tr", {}, ...["account", "bar", "of the step", "mean per step"].map((title) => el("th", { scope: "col" }, title))),
+        el(
+          "tr",
+          {},
+          ...["account", "bar", "of the step", "mean per step"].map((title) =>
+            el("th", { scope: "col" }, title),
+          ),
+        ),
       ),
       el("tbody", {}, ...lines),
     ),

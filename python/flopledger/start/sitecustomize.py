@@ -40,7 +40,13 @@ def run_the_other_sitecustomize() -> None:
     spec.loader.exec_module(module)
 
 
-if os.environ.get("FLOPLEDGER_CAPTURE"):
+if os.environ.get("FLOPLEDGER_CAPTURE") and sys.version_info < (3, 10):
+    version = "%d.%d" % sys.version_info[:2]
+    print(
+        f"flopledger: cannot record: {sys.executable} is Python {version}, and the recorder needs 3.10 or later",
+        file=sys.stderr,
+    )
+elif os.environ.get("FLOPLEDGER_CAPTURE"):
     try:
         wait_for_pytorch()
     except Exception as error:  # ours must never stop the user's program

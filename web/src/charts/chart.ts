@@ -1,6 +1,7 @@
 /* What a chart is: one file in this folder, and one line in list.ts. */
 import { Filter } from "../filter.ts";
 import { Rank, Report, Section } from "../report.ts";
+import { SectionKey } from "../sections.ts";
 
 export interface ChartContext {
   report: Report;
@@ -18,14 +19,16 @@ export interface DrawnChart {
 
 export interface Chart {
   name: string; /* "roofline": data-chart of its figure */
-  section: string; /* key of the section it stands in; "overview" is that of all ranks */
+  section: SectionKey; /* it stands in; "overview" is that of all ranks */
   title: string;
-  table: string | null; /* key of the table of that section which holds what the chart shows: its text alternative */
+  /* Key of the table of that section which holds what the chart shows: its text alternative. */
+  table: string | null;
   wide?: boolean; /* takes the whole width */
   /* There is something to draw. */
   has(context: ChartContext): boolean;
   /* One sentence for those who can't see it. */
   describe(context: ChartContext): string;
-  /* Draws into `host`, again after each change of theme or filter; `host` is empty. May set its height. */
+  /* Draws into `host`, again after each change of theme or filter; `host` is empty. May set its
+   * height. */
   draw(host: HTMLElement, context: ChartContext): DrawnChart;
 }

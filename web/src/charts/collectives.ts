@@ -4,6 +4,7 @@ import { ScatterChart } from "echarts/charts";
 import { accountColor } from "../accounts.ts";
 import { formatBytes, formatCount, formatTime, formatValue, shortened } from "../format.ts";
 import { cellNumber, cellText, Row } from "../report.ts";
+import { rowsIn } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
 import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
@@ -12,7 +13,7 @@ use([ScatterChart]);
 
 /* Those whose message and bandwidth are known. */
 function rowsOf(context: ChartContext): Row[] {
-  const rows = context.section.tables["by_kind"]?.rows ?? [];
+  const rows = rowsIn(context.section, ["collectives", "by_kind"]);
   return rows.filter((row) => cellNumber(row, "message") && cellNumber(row, "bus_bandwidth"));
 }
 
@@ -25,7 +26,8 @@ export const collectives: Chart = {
 
   has: (context) => rowsOf(context).length > 0,
 
-  describe: (context) => `${rowsOf(context).length} kinds of collective by message size and bus bandwidth.`,
+  describe: (context) =>
+    `${rowsOf(context).length} kinds of collective by message size and bus bandwidth.`,
 
   draw(host, context) {
     const rows = rowsOf(context);
@@ -47,13 +49,32 @@ export const collectives: Chart = {
         grid: { left: 84, right: 24, top: 44, bottom: 48 },
         legend: legend(),
         tooltip: tooltip(show, { trigger: "item" }),
-        xAxis: axis({ type: "log", logBase: 2, name: "message", nameLocation: "middle", nameGap: 28,
-          axisLabel: { color: color("--muted"), formatter: (bytes: number) => shortened(formatBytes(bytes)), hideOverlap: true } }),
-        yAxis: axis({ type: "log", axisLabel: { color: color("--muted"), formatter: (rate: number) => shortened(formatValue(rate, "bytes/s")) } }),
+        xAxis: axis({
+          type: "log",
+          logBase: 2,
+          name: "message",
+          nameLocation: "middle",
+          nameGap: 28,
+          axisLabel: {
+            color: color("--muted"),
+            formatter: (bytes: number) => shortened(formatBytes(bytes)),
+            hideOverlap: true,
+          },
+        }),
+        yAxis: axis({
+          type: "log",
+          axisLabel: {
+            color: color("--muted"),
+            formatter: (rate: number) => shortened(formatValue(rate, "bytes/s")),
+          },
+        }),
         series: kinds.map((kind, index) => ({
           type: "scatter" as const,
           name: kind,
-          itemStyle: { color: index === 0 ? accountColor("communication") : accountColor(`collective ${kind}`), opacity: 0.8 },
+          itemStyle: {
+            color: index === 0 ? accountColor("communication") : accountColor(`collective ${kind}`),
+            opacity: 0.8,
+          },
           data: rows
             .filter((row) => cellText(row, "collective") === kind)
             .map((row) => ({

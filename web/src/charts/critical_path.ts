@@ -4,6 +4,7 @@ import { BarChart } from "echarts/charts";
 import { accountColor } from "../accounts.ts";
 import { formatFraction, formatTime, shortened } from "../format.ts";
 import { cellNumber, cellText, Row } from "../report.ts";
+import { rowsIn } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
 import { axis, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
@@ -11,7 +12,7 @@ import { axis, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
 use([BarChart]);
 
 function rowsOf(context: ChartContext): Row[] {
-  return context.section.tables["composition"]?.rows ?? [];
+  return rowsIn(context.section, ["critical_path", "composition"]);
 }
 
 function isShown(context: ChartContext, row: Row): boolean {
@@ -21,15 +22,17 @@ function isShown(context: ChartContext, row: Row): boolean {
 export const criticalPath: Chart = {
   name: "critical_path",
   section: "critical_path",
-  title: "Links of the critical path",
+  title: "Segments of the critical path",
   table: "composition",
   wide: true,
 
   has: (context) => rowsOf(context).length > 1,
 
   describe(context) {
-    const rows = rowsOf(context).slice(0, 3);
-    return `The longest links: ${rows.map((row) => `${cellText(row, "kind")} ${formatFraction(cellNumber(row, "share") ?? 0)}`).join(", ")} of the path.`;
+    const longest = rowsOf(context)
+      .slice(0, 3)
+      .map((row) => `${cellText(row, "kind")} ${formatFraction(cellNumber(row, "share") ?? 0)}`);
+    return `The longest segments: ${longest.join(", ")} of the path.`;
   },
 
   draw(host, context) {
@@ -46,17 +49,39 @@ export const criticalPath: Chart = {
       option: {
         grid: { left: 20, right: 90, top: 4, bottom: 28, containLabel: true },
         tooltip: tooltip(show, { trigger: "item" }),
-        yAxis: axis({ type: "category", inverse: true, data: rows.map((row) => cellText(row, "kind")), axisLabel: { color: color("--text") }, splitLine: { show: false } }),
-        xAxis: axis({ type: "value", axisLabel: { color: color("--muted"), formatter: (ns: number) => shortened(formatTime(ns)), hideOverlap: true } }),
+        yAxis: axis({
+          type: "category",
+          inverse: true,
+          data: rows.map((row) => cellText(row, "kind")),
+          axisLabel: { color: color("--text") },
+          splitLine: { show: false },
+        }),
+        xAxis: axis({
+          type: "value",
+          axisLabel: {
+            color: color("--muted"),
+            formatter: (ns: number) => shortened(formatTime(ns)),
+            hideOverlap: true,
+          },
+        }),
         series: [
           {
             type: "bar",
             barMaxWidth: 18,
             data: rows.map((row) => ({
               value: cellNumber(row, "mean") ?? 0,
-              itemStyle: { color: accountColor(cellText(row, "account_key")), opacity: isShown(context, row) ? 1 : 0.25 },
+              itemStyle: {
+                color: accountColor(cellText(row, "account_key")),
+                opacity: isShown(context, row) ? 1 : 0.25,
+              },
             })),
-            label: { show: true, position: "right", color: color("--muted"), formatter: ({ dataIndex }) => formatFraction(cellNumber(rows[dataIndex]!, "share") ?? 0) },
+            label: {
+              show: true,
+              position: "right",
+              color: color("--muted"),
+              formatter: ({ dataIndex }) =>
+                formatFraction(cellNumber(rows[dataIndex]!, "share") ?? 0),
+            },
           },
         ],
       },

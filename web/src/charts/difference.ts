@@ -1,10 +1,11 @@
-/* From run A's step to run B's, account by account: each bar begins where the one above ends. What is within the noise is
- * drawn hollow. */
+/* From run A's step to run B's, account by account: each bar begins where the one above ends. What
+ * is within the noise is drawn hollow. */
 import { use } from "echarts/core";
 import { BarChart } from "echarts/charts";
 import { accountColor, accountDefinition } from "../accounts.ts";
 import { formatFraction, formatTime, shortened } from "../format.ts";
 import { cellNumber, cellText, Row } from "../report.ts";
+import { rowsIn } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
 import { axis, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
@@ -26,16 +27,20 @@ interface Bar {
 }
 
 function barsOf(context: ChartContext): Bar[] {
-  const bars = (context.section.tables["waterfall"]?.rows ?? []).map((row) => {
+  const bars = rowsIn(context.section, ["difference", "waterfall"]).map((row) => {
     const isStep = row.depth === 0;
     const to = cellNumber(row, "to") ?? 0;
     return { row, from: isStep ? 0 : (cellNumber(row, "from") ?? 0), to, isStep };
   });
-  const largest = Math.max(...bars.filter((bar) => !bar.isStep).map((bar) => Math.abs(bar.to - bar.from)), 0);
+  const largest = Math.max(
+    ...bars.filter((bar) => !bar.isStep).map((bar) => Math.abs(bar.to - bar.from)),
+    0,
+  );
   return bars.filter((bar) => bar.isStep || Math.abs(bar.to - bar.from) > LEAST_PART * largest);
 }
 
-/* Where the axis begins: at 0, or where all is but a small change of a long step, near the lowest bar. */
+/* Where the axis begins: at 0, or where all is but a small change of a long step, near the lowest
+ * bar. */
 function axisStart(bars: Bar[]): number {
   const ends = bars.flatMap((bar) => (bar.isStep ? [bar.to] : [bar.from, bar.to]));
   const lowest = Math.min(...ends);
@@ -49,7 +54,8 @@ function signed(ns: number): string {
 
 function cardFor(bar: Bar): HTMLElement {
   const { row } = bar;
-  if (bar.isStep) return tooltipContent(cellText(row, "account"), [[null, "per step", formatTime(bar.to)]]);
+  if (bar.isStep)
+    return tooltipContent(cellText(row, "account"), [[null, "per step", formatTime(bar.to)]]);
   const key = cellText(row, "key");
   return tooltipContent(
     cellText(row, "account"),
@@ -66,7 +72,12 @@ function cardFor(bar: Bar): HTMLElement {
 function styleOf(bar: Bar): Record<string, unknown> {
   const fill = accountColor(bar.isStep ? "step" : cellText(bar.row, "key"));
   const isSure = bar.isStep || SURE.has(cellText(bar.row, "verdict"));
-  return { color: isSure ? fill : color("--card"), borderColor: fill, borderWidth: 1.5, borderType: isSure ? "solid" : "dashed" };
+  return {
+    color: isSure ? fill : color("--card"),
+    borderColor: fill,
+    borderWidth: 1.5,
+    borderType: isSure ? "solid" : "dashed",
+  };
 }
 
 function lengthOf(bar: Bar): string {
@@ -88,15 +99,19 @@ export const difference: Chart = {
 
   describe(context) {
     const bars = barsOf(context);
-    const changes = bars.filter((bar) => !bar.isStep).map((bar) => `${cellText(bar.row, "account")} ${labelOf(bar)}`);
-    return `From ${labelOf(bars[0]!)} a step in A to ${labelOf(bars.at(-1)!)} in B: ${changes.slice(0, 4).join("; ")}.`;
+    const changes = bars
+      .filter((bar) => !bar.isStep)
+      .map((bar) => `${cellText(bar.row, "account")} ${labelOf(bar)}`);
+    const ends = `From ${labelOf(bars[0]!)} a step in A to ${labelOf(bars.at(-1)!)} in B`;
+    return `${ends}: ${changes.slice(0, 4).join("; ")}.`;
   },
 
   draw(host, context) {
     const bars = barsOf(context);
     const start = axisStart(bars);
     const isNarrow = host.clientWidth < NARROW;
-    const show = (parameters: unknown) => cardFor(bars[(parameters as { dataIndex: number }).dataIndex]!);
+    const show = (parameters: unknown) =>
+      cardFor(bars[(parameters as { dataIndex: number }).dataIndex]!);
     return drawEchart(host, {
       height: 56 + 28 * bars.length,
       option: {
@@ -113,7 +128,11 @@ export const difference: Chart = {
         xAxis: axis({
           type: "value",
           min: start,
-          axisLabel: { color: color("--muted"), formatter: (ns: number) => shortened(formatTime(ns)), hideOverlap: true },
+          axisLabel: {
+            color: color("--muted"),
+            formatter: (ns: number) => shortened(formatTime(ns)),
+            hideOverlap: true,
+          },
         }),
         series: [
           {

@@ -1,7 +1,13 @@
-/* ECharts, as the charts here use it: colours of the page, texts that are only texts, no animation. */
+/* ECharts, as the charts here use it: colours of the page, texts that are only texts, no
+ * animation. */
 import type { EChartsOption } from "echarts";
 import { init, use } from "echarts/core";
-import { AriaComponent, GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
+import {
+  AriaComponent,
+  GridComponent,
+  LegendComponent,
+  TooltipComponent,
+} from "echarts/components";
 import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
 import { el, swatch } from "../dom.ts";
 import { color } from "../theme.ts";
@@ -13,7 +19,12 @@ export interface EchartSettings {
   height: number;
   option: EChartsOption;
   renderer?: "svg" | "canvas"; /* svg unless there are thousands of shapes */
-  onclick?: (event: { seriesIndex?: number; dataIndex?: number; name?: string; seriesId?: string }) => void;
+  onclick?: (event: {
+    seriesIndex?: number;
+    dataIndex?: number;
+    name?: string;
+    seriesId?: string;
+  }) => void;
 }
 
 const CHARTS = new Map<HTMLElement, ReturnType<typeof init>>();
@@ -77,7 +88,10 @@ export function legend(more: Record<string, unknown> = {}): Record<string, unkno
 }
 
 /* A tooltip whose content `make` builds of elements. */
-export function tooltip(make: (parameters: unknown) => HTMLElement, more: Record<string, unknown> = {}): Record<string, unknown> {
+export function tooltip(
+  make: (parameters: unknown) => HTMLElement,
+  more: Record<string, unknown> = {},
+): Record<string, unknown> {
   return {
     confine: true,
     backgroundColor: color("--card"),
@@ -90,7 +104,11 @@ export function tooltip(make: (parameters: unknown) => HTMLElement, more: Record
 }
 
 /* A title, and lines of a colour, a name and a value. */
-export function tooltipContent(title: string, lines: [string | null, string, string][], note = ""): HTMLElement {
+export function tooltipContent(
+  title: string,
+  lines: [string | null, string, string][],
+  note = "",
+): HTMLElement {
   return el(
     "div",
     { class: "hover-card" },

@@ -4,6 +4,7 @@ import { BarChart } from "echarts/charts";
 import { accountColor } from "../accounts.ts";
 import { formatCount, formatFraction, formatTime, shortened } from "../format.ts";
 import { cellNumber, cellText, Row } from "../report.ts";
+import { rowsIn } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
 import { axis, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
@@ -11,7 +12,7 @@ import { axis, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
 use([BarChart]);
 
 function rowsOf(context: ChartContext): Row[] {
-  return context.section.tables["by_class"]?.rows ?? [];
+  return rowsIn(context.section, ["kernels", "by_class"]);
 }
 
 function colorOf(row: Row): string {
@@ -29,7 +30,9 @@ export const kernelClasses: Chart = {
 
   describe(context) {
     const first = rowsOf(context)[0]!;
-    return `${rowsOf(context).length} kinds of work; the longest: ${cellText(first, "class")}, ${formatFraction(cellNumber(first, "share") ?? 0)} of kernel time.`;
+    const share = formatFraction(cellNumber(first, "share") ?? 0);
+    const longest = `${cellText(first, "class")}, ${share} of kernel time`;
+    return `${rowsOf(context).length} kinds of work; the longest: ${longest}.`;
   },
 
   draw(host, context) {
@@ -56,7 +59,11 @@ export const kernelClasses: Chart = {
         }),
         xAxis: axis({
           type: "value",
-          axisLabel: { color: color("--muted"), formatter: (ns: number) => shortened(formatTime(ns)), hideOverlap: true },
+          axisLabel: {
+            color: color("--muted"),
+            formatter: (ns: number) => shortened(formatTime(ns)),
+            hideOverlap: true,
+          },
         }),
         series: [
           {
@@ -64,13 +71,22 @@ export const kernelClasses: Chart = {
             barMaxWidth: 18,
             data: rows.map((row) => ({
               value: cellNumber(row, "total") ?? 0,
-              itemStyle: { color: colorOf(row), opacity: !context.filter || context.filter.keys.has(cellText(row, "account_key")) || context.filter.keys.has(cellText(row, "class_key")) ? 1 : 0.25 },
+              itemStyle: {
+                color: colorOf(row),
+                opacity:
+                  !context.filter ||
+                  context.filter.keys.has(cellText(row, "account_key")) ||
+                  context.filter.keys.has(cellText(row, "class_key"))
+                    ? 1
+                    : 0.25,
+              },
             })),
             label: {
               show: true,
               position: "right",
               color: color("--muted"),
-              formatter: ({ dataIndex }) => formatFraction(cellNumber(rows[dataIndex]!, "share") ?? 0),
+              formatter: ({ dataIndex }) =>
+                formatFraction(cellNumber(rows[dataIndex]!, "share") ?? 0),
             },
           },
         ],

@@ -1,10 +1,11 @@
-/* What memory consisted of, by kind: at the peak and at the ends of forward, backward and step; and at each step's
- * peak. */
+/* What memory consisted of, by kind: at the peak and at the ends of forward, backward and step; and
+ * at each step's peak. */
 import { use } from "echarts/core";
 import { BarChart } from "echarts/charts";
 import { formatBytes, formatFraction } from "../format.ts";
 import { memoryColor } from "../memory_colors.ts";
 import { cellNumber, cellText, Row, Table } from "../report.ts";
+import { TableKey, tableIn } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
 import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
@@ -17,7 +18,7 @@ const POINTS: [string, string][] = [
   ["backward_end", "backward end"],
   ["step_end", "step end"],
 ];
-const ALL = "in all";
+const ALL = "total";
 const PEAK_OF = "peak_";
 
 /* Bars: their names, and of each kind a value for each. */
@@ -36,7 +37,10 @@ function barsOfPoints(table: Table): Bars {
     title: cellText(row, "kind"),
     values: points.map(([key]) => cellNumber(row, key) ?? 0),
   }));
-  return { names: points.map(([, title]) => title), kinds: kinds.filter((kind) => kind.values.some((value) => value > 0)) };
+  return {
+    names: points.map(([, title]) => title),
+    kinds: kinds.filter((kind) => kind.values.some((value) => value > 0)),
+  };
 }
 
 function barsOfSteps(table: Table): Bars {
@@ -52,13 +56,30 @@ function barsOfSteps(table: Table): Bars {
 }
 
 function describeBars(bars: Bars, word: string): string {
-  const sums = bars.names.map((_, index) => bars.kinds.reduce((sum, kind) => sum + kind.values[index]!, 0));
-  return `${bars.names.map((name, index) => `${word}${name} ${formatBytes(sums[index]!)}`).slice(0, 8).join(", ")}${bars.names.length > 8 ? " and more" : ""}.`;
+  const sums = bars.names.map((_, index) =>
+    bars.kinds.reduce((sum, kind) => sum + kind.values[index]!, 0),
+  );
+  return `${bars.names
+    .map((name, index) => `${word}${name} ${formatBytes(sums[index]!)}`)
+    .slice(0, 8)
+    .join(", ")}${bars.names.length > 8 ? " and more" : ""}.`;
 }
 
 function drawBars(host: HTMLElement, bars: Bars, isUpright: boolean, word: string) {
-  const names = axis({ type: "category", data: bars.names, inverse: !isUpright, ...(isUpright ? { name: "step", nameLocation: "middle", nameGap: 26 } : {}) });
-  const sizes = axis({ type: "value", axisLabel: { color: color("--muted"), formatter: (bytes: number) => formatBytes(bytes), hideOverlap: true } });
+  const names = axis({
+    type: "category",
+    data: bars.names,
+    inverse: !isUpright,
+    ...(isUpright ? { name: "step", nameLocation: "middle", nameGap: 26 } : {}),
+  });
+  const sizes = axis({
+    type: "value",
+    axisLabel: {
+      color: color("--muted"),
+      formatter: (bytes: number) => formatBytes(bytes),
+      hideOverlap: true,
+    },
+  });
   const show = (parameters: unknown) => {
     const index = (parameters as { dataIndex: number }[])[0]?.dataIndex ?? 0;
     const all = bars.kinds.reduce((sum, kind) => sum + kind.values[index]!, 0);
@@ -66,7 +87,14 @@ function drawBars(host: HTMLElement, bars: Bars, isUpright: boolean, word: strin
       `${word}${bars.names[index]}: ${formatBytes(all)}`,
       bars.kinds
         .filter((kind) => kind.values[index]! > 0)
-        .map((kind) => [memoryColor(kind.title), kind.title, `${formatBytes(kind.values[index]!)}  ${formatFraction(kind.values[index]! / all)}`] as [string, string, string]),
+        .map(
+          (kind) =>
+            [
+              memoryColor(kind.title),
+              kind.title,
+              `${formatBytes(kind.values[index]!)}  ${formatFraction(kind.values[index]! / all)}`,
+            ] as [string, string, string],
+        ),
     );
   };
   return drawEchart(host, {
@@ -91,8 +119,14 @@ function drawBars(host: HTMLElement, bars: Bars, isUpright: boolean, word: strin
   });
 }
 
-function chartOf(name: string, title: string, key: string, word: string, barsOf: (table: Table) => Bars): Chart {
-  const table = (context: ChartContext) => context.section.tables[key];
+function chartOf(
+  name: string,
+  title: string,
+  key: TableKey<"memory">,
+  word: string,
+  barsOf: (table: Table) => Bars,
+): Chart {
+  const table = (context: ChartContext) => tableIn(context.section, ["memory", key]);
   const isUpright = key === "steps";
   return {
     name,

@@ -4,6 +4,7 @@ import { HeatmapChart } from "echarts/charts";
 import { VisualMapComponent } from "echarts/components";
 import { formatFraction, formatTime } from "../format.ts";
 import { cellNumber, cellText, Column, Table } from "../report.ts";
+import { tableIn } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
 import { axis, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
@@ -13,11 +14,13 @@ use([HeatmapChart, VisualMapComponent]);
 const RANKS_LABELLED = 64;
 
 function tableOfRanks(context: ChartContext): Table | undefined {
-  return context.section.tables["ranks"];
+  return tableIn(context.section, ["overview", "ranks"]);
 }
 
 function sharesOf(table: Table): Column[] {
-  return table.columns.filter((column) => column.unit === "fraction" && column.key.endsWith("_share"));
+  return table.columns.filter(
+    (column) => column.unit === "fraction" && column.key.endsWith("_share"),
+  );
 }
 
 export const rankAccounts: Chart = {
@@ -35,7 +38,9 @@ export const rankAccounts: Chart = {
     const table = tableOfRanks(context)!;
     const columns = sharesOf(table);
     const cells = table.rows.flatMap((row, x) =>
-      columns.map((column, y) => [x, y, cellNumber(row, column.key) ?? 0] as [number, number, number]),
+      columns.map(
+        (column, y) => [x, y, cellNumber(row, column.key) ?? 0] as [number, number, number],
+      ),
     );
     const most = Math.max(...cells.map((cell) => cell[2]), 0.01);
     const show = (parameters: unknown) => {
@@ -52,7 +57,11 @@ export const rankAccounts: Chart = {
       option: {
         grid: { left: 112, right: 16, top: 8, bottom: 64 },
         tooltip: tooltip(show, { trigger: "item" }),
-        xAxis: axis({ type: "category", data: table.rows.map((row) => cellText(row, "rank")), splitLine: { show: false } }),
+        xAxis: axis({
+          type: "category",
+          data: table.rows.map((row) => cellText(row, "rank")),
+          splitLine: { show: false },
+        }),
         yAxis: axis({
           type: "category",
           inverse: true,
@@ -76,7 +85,10 @@ export const rankAccounts: Chart = {
         series: [
           {
             type: "heatmap",
-            data: cells.map((value) => ({ value, label: { color: value[2] > 0.6 * most ? color("--card") : color("--text") } })),
+            data: cells.map((value) => ({
+              value,
+              label: { color: value[2] > 0.6 * most ? color("--card") : color("--text") },
+            })),
             label: {
               show: table.rows.length <= RANKS_LABELLED / 4,
               formatter: ({ value }) => formatFraction((value as number[])[2]!),

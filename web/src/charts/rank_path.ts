@@ -4,6 +4,7 @@ import { BarChart } from "echarts/charts";
 import { accountColor } from "../accounts.ts";
 import { formatFraction, formatTime, shortened } from "../format.ts";
 import { cellNumber, cellText, Column, Row, Table } from "../report.ts";
+import { tableIn } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
 import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
@@ -24,17 +25,19 @@ const PARTS: Record<string, string> = {
 };
 const RANKS_MAX = 32; /* those that hold it longest */
 
-function tableOf(context: ChartContext): Table | undefined {
-  return context.section.tables["critical_path"];
+function tableFor(context: ChartContext): Table | undefined {
+  return tableIn(context.section, ["overview", "critical_path"]);
 }
 
 function rowsOf(context: ChartContext): Row[] {
-  return (tableOf(context)?.rows ?? []).slice(0, RANKS_MAX);
+  return (tableFor(context)?.rows ?? []).slice(0, RANKS_MAX);
 }
 
 function partsOf(context: ChartContext): Column[] {
   const rows = rowsOf(context);
-  return tableOf(context)!.columns.filter((column) => column.key in PARTS && rows.some((row) => (cellNumber(row, column.key) ?? 0) > 0));
+  return tableFor(context)!.columns.filter(
+    (column) => column.key in PARTS && rows.some((row) => (cellNumber(row, column.key) ?? 0) > 0),
+  );
 }
 
 export const rankPath: Chart = {
@@ -48,7 +51,8 @@ export const rankPath: Chart = {
 
   describe(context) {
     const first = rowsOf(context)[0]!;
-    return `Most of the path runs through ${cellText(first, "rank")}: ${formatFraction(cellNumber(first, "share") ?? 0)}.`;
+    const share = formatFraction(cellNumber(first, "share") ?? 0);
+    return `Most of the path runs through ${cellText(first, "rank")}: ${share}.`;
   },
 
   draw(host, context) {
@@ -58,8 +62,18 @@ export const rankPath: Chart = {
       const row = rows[(parameters as { dataIndex: number }[])[0]?.dataIndex ?? 0]!;
       const lines = parts
         .filter((part) => (cellNumber(row, part.key) ?? 0) > 0)
-        .map((part) => [accountColor(PARTS[part.key]!), part.title, formatTime(cellNumber(row, part.key) ?? 0)] as [string, string, string]);
-      return tooltipContent(`${cellText(row, "rank")}: ${formatFraction(cellNumber(row, "share") ?? 0)} of the path`, lines);
+        .map(
+          (part) =>
+            [
+              accountColor(PARTS[part.key]!),
+              part.title,
+              formatTime(cellNumber(row, part.key) ?? 0),
+            ] as [string, string, string],
+        );
+      return tooltipContent(
+        `${cellText(row, "rank")}: ${formatFraction(cellNumber(row, "share") ?? 0)} of the path`,
+        lines,
+      );
     };
     return drawEchart(host, {
       height: 90 + 26 * rows.length,
@@ -67,8 +81,21 @@ export const rankPath: Chart = {
         grid: { left: 20, right: 30, top: 44, bottom: 28, containLabel: true },
         legend: legend({ data: parts.map((part) => part.title) }),
         tooltip: tooltip(show, { trigger: "axis", axisPointer: { type: "shadow" } }),
-        yAxis: axis({ type: "category", inverse: true, data: rows.map((row) => cellText(row, "rank")), axisLabel: { color: color("--text") }, splitLine: { show: false } }),
-        xAxis: axis({ type: "value", axisLabel: { color: color("--muted"), formatter: (ns: number) => shortened(formatTime(ns)), hideOverlap: true } }),
+        yAxis: axis({
+          type: "category",
+          inverse: true,
+          data: rows.map((row) => cellText(row, "rank")),
+          axisLabel: { color: color("--text") },
+          splitLine: { show: false },
+        }),
+        xAxis: axis({
+          type: "value",
+          axisLabel: {
+            color: color("--muted"),
+            formatter: (ns: number) => shortened(formatTime(ns)),
+            hideOverlap: true,
+          },
+        }),
         series: parts.map((part) => ({
           type: "bar" as const,
           stack: "path",

@@ -1,10 +1,12 @@
-/* Ranks and steps as a heat map: which rank was slow when, or waited, or was idle; a choice says of what. */
+/* Ranks and steps as a heat map: which rank was slow when, or waited, or was idle; a choice says of
+ * what. */
 import { use } from "echarts/core";
 import { HeatmapChart } from "echarts/charts";
 import { DataZoomComponent, VisualMapComponent } from "echarts/components";
 import { el } from "../dom.ts";
 import { formatTime, formatValue } from "../format.ts";
 import { cellNumber, cellText, Column, Table } from "../report.ts";
+import { tableIn } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext, DrawnChart } from "./chart.ts";
 import { axis, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
@@ -14,15 +16,16 @@ use([DataZoomComponent, HeatmapChart, VisualMapComponent]);
 const RANKS_AT_ONCE = 64;
 const CELLS_ON_CANVAS_FROM = 1500;
 
-function tableOf(context: ChartContext): Table | undefined {
-  return context.section.tables["rank_steps"];
+function tableFor(context: ChartContext): Table | undefined {
+  return tableIn(context.section, ["overview", "rank_steps"]);
 }
 
 /* What a cell can show: times and FLOPs of a rank's step, where any is told. */
 function quantitiesOf(table: Table): Column[] {
   return table.columns.filter(
     (column) =>
-      (column.unit === "ns" || column.unit === "flop") && table.rows.some((row) => (cellNumber(row, column.key) ?? 0) > 0),
+      (column.unit === "ns" || column.unit === "flop") &&
+      table.rows.some((row) => (cellNumber(row, column.key) ?? 0) > 0),
   );
 }
 
@@ -37,7 +40,9 @@ function drawQuantity(host: HTMLElement, table: Table, quantity: Column): DrawnC
   const stepAt = new Map(steps.map((step, index) => [step, index]));
   const cells = table.rows.flatMap((row, index) => {
     const value = cellNumber(row, quantity.key);
-    return value === null ? [] : [[stepAt.get(String(row["step"]))!, rankAt.get(cellText(row, "rank"))!, value, index]];
+    return value === null
+      ? []
+      : [[stepAt.get(String(row["step"]))!, rankAt.get(cellText(row, "rank"))!, value, index]];
   });
   const values = cells.map((cell) => cell[2]!);
   const show = (parameters: unknown) => {
@@ -55,9 +60,33 @@ function drawQuantity(host: HTMLElement, table: Table, quantity: Column): DrawnC
     option: {
       grid: { left: 112, right: isTall ? 48 : 16, top: 8, bottom: 88 },
       tooltip: tooltip(show, { trigger: "item" }),
-      xAxis: axis({ type: "category", data: steps, name: "step", nameLocation: "middle", nameGap: 26, splitLine: { show: false } }),
-      yAxis: axis({ type: "category", inverse: true, data: ranks, axisLabel: { color: color("--text") }, splitLine: { show: false } }),
-      dataZoom: isTall ? [{ type: "slider", yAxisIndex: 0, endValue: RANKS_AT_ONCE - 1, right: 8, width: 18, brushSelect: false }] : [],
+      xAxis: axis({
+        type: "category",
+        data: steps,
+        name: "step",
+        nameLocation: "middle",
+        nameGap: 26,
+        splitLine: { show: false },
+      }),
+      yAxis: axis({
+        type: "category",
+        inverse: true,
+        data: ranks,
+        axisLabel: { color: color("--text") },
+        splitLine: { show: false },
+      }),
+      dataZoom: isTall
+        ? [
+            {
+              type: "slider",
+              yAxisIndex: 0,
+              endValue: RANKS_AT_ONCE - 1,
+              right: 8,
+              width: 18,
+              brushSelect: false,
+            },
+          ]
+        : [],
       visualMap: {
         dimension: 2,
         min: Math.min(...values),
@@ -72,7 +101,13 @@ function drawQuantity(host: HTMLElement, table: Table, quantity: Column): DrawnC
         formatter: (value: unknown) => formatValue(Number(value), quantity.unit),
         inRange: { color: [color("--heat-0"), color("--heat-1"), color("--heat-2")] },
       },
-      series: [{ type: "heatmap", data: cells, itemStyle: { borderColor: color("--card"), borderWidth: 1 } }],
+      series: [
+        {
+          type: "heatmap",
+          data: cells,
+          itemStyle: { borderColor: color("--card"), borderWidth: 1 },
+        },
+      ],
     },
   });
 }
@@ -87,17 +122,19 @@ export const rankSteps: Chart = {
   table: "rank_steps",
   wide: true,
 
-  has: (context) => (tableOf(context)?.rows.length ?? 0) > 1 && quantitiesOf(tableOf(context)!).length > 0,
+  has: (context) =>
+    (tableFor(context)?.rows.length ?? 0) > 1 && quantitiesOf(tableFor(context)!).length > 0,
 
   describe(context) {
-    const table = tableOf(context)!;
-    return `${distinct(table, "rank").length} ranks in ${distinct(table, "step").length} steps; times of a rank's step.`;
+    const table = tableFor(context)!;
+    const ranks = distinct(table, "rank").length;
+    return `${ranks} ranks in ${distinct(table, "step").length} steps; times of a rank's step.`;
   },
 
   draw(host, context) {
-    const table = tableOf(context)!;
+    const table = tableFor(context)!;
     const quantities = quantitiesOf(table);
-    const select = el("select", { class: "quantity", "aria-label": "What the colours show" });
+    const select = el("select", { class: "quantity", "aria-label": "What the colors show" });
     const inside = el("div");
     let drawn: DrawnChart | null = null;
     const draw = () => {
@@ -106,7 +143,9 @@ export const rankSteps: Chart = {
       host.style.height = "auto";
     };
     for (const quantity of quantities)
-      select.appendChild(el("option", { value: quantity.key, selected: quantity.key === chosen }, quantity.title));
+      select.appendChild(
+        el("option", { value: quantity.key, selected: quantity.key === chosen }, quantity.title),
+      );
     select.addEventListener("change", () => {
       chosen = select.value;
       draw();

@@ -4,6 +4,7 @@ import { ScatterChart, LineChart } from "echarts/charts";
 import { accountColor } from "../accounts.ts";
 import { formatFraction, formatNumber, formatTime, formatValue, shortened } from "../format.ts";
 import { cellNumber, cellText, Row } from "../report.ts";
+import { numberIn, rowsIn, rowsOf } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
 import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
@@ -22,19 +23,24 @@ const rateText = (rate: number) => formatValue(rate, "flop/s");
 /* Operators whose FLOPs, bytes and time are known. */
 function pointsOf(context: ChartContext): Point[] {
   const points: Point[] = [];
-  for (const row of context.section.tables["operators"]?.rows ?? []) {
+  for (const row of rowsIn(context.section, ["roofline", "operators"])) {
     const flops = cellNumber(row, "flops");
     const time = cellNumber(row, "time");
     const intensity = cellNumber(row, "intensity");
     if (flops && time && intensity)
-      points.push({ row, intensity, rate: (flops * 1e9) / time, bound: cellText(row, "bound") || "neither" });
+      points.push({
+        row,
+        intensity,
+        rate: (flops * 1e9) / time,
+        bound: cellText(row, "bound") || "neither",
+      });
   }
   return points;
 }
 
 /* The peaks of the number formats that were used, with the bandwidth that limits below them. */
 function roofsOf(context: ChartContext): { name: string; peak: number }[] {
-  const rows = context.rank.sections["model_flops_utilization"]?.tables["formats"]?.rows ?? [];
+  const rows = rowsOf(context.rank, ["model_flops_utilization", "formats"]);
   const roofs = new Map<number, string[]>();
   for (const row of rows) {
     const peak = cellNumber(row, "peak");
@@ -53,19 +59,26 @@ export const roofline: Chart = {
   has: (context) => pointsOf(context).length > 0,
 
   describe: (context) =>
-    `${pointsOf(context).length} operators by FLOPs per byte and FLOP/s, below the peaks and the memory bandwidth of the device.`,
+    `${pointsOf(context).length} operators by FLOPs per byte and FLOP/s, ` +
+    "below the peaks and the memory bandwidth of the device.",
 
   draw(host, context) {
     const points = pointsOf(context);
     const roofs = roofsOf(context);
-    const bandwidth = cellNumber({ depth: 0, value: context.section.numbers["memory_bandwidth"]?.value }, "value");
+    const bandwidth = cellNumber(
+      { depth: 0, value: numberIn(context.section, ["roofline", "memory_bandwidth"])?.value },
+      "value",
+    );
     const times = points.map((point) => cellNumber(point.row, "time") ?? 0);
     const longest = Math.max(...times);
     const intensities = points.map((point) => point.intensity);
     const low = 10 ** Math.floor(Math.log10(Math.min(0.1, ...intensities)));
     const high = 10 ** Math.ceil(Math.log10(Math.max(1000, ...intensities)));
     const bounds = [...new Set(points.map((point) => point.bound))].sort();
-    const colors: Record<string, string> = { compute: accountColor("matrix"), memory: accountColor("other_compute") };
+    const colors: Record<string, string> = {
+      compute: accountColor("matrix"),
+      memory: accountColor("other_compute"),
+    };
     const bottom = Math.min(...points.map((point) => point.rate)) / 3;
     const roofLine = (peak: number) =>
       bandwidth
@@ -103,12 +116,18 @@ export const roofline: Chart = {
           name: "FLOPs per byte",
           nameLocation: "middle",
           nameGap: 28,
-          axisLabel: { color: color("--muted"), formatter: (value: number) => shortened(formatNumber(value)) },
+          axisLabel: {
+            color: color("--muted"),
+            formatter: (value: number) => shortened(formatNumber(value)),
+          },
         }),
         yAxis: axis({
           type: "log",
           min: 10 ** Math.floor(Math.log10(bottom)),
-          axisLabel: { color: color("--muted"), formatter: (rate: number) => shortened(rateText(rate)) },
+          axisLabel: {
+            color: color("--muted"),
+            formatter: (rate: number) => shortened(rateText(rate)),
+          },
         }),
         series: [
           ...roofs.map((roof) => ({

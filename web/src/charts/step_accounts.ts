@@ -4,7 +4,8 @@ import { BarChart, ScatterChart } from "echarts/charts";
 import { DataZoomComponent } from "echarts/components";
 import { accountColor, isAccount } from "../accounts.ts";
 import { formatFraction, formatTime, shortened } from "../format.ts";
-import { cellNumber, cellText, Column, Row, Table, tableOf } from "../report.ts";
+import { cellNumber, cellText, Column, Row, Table } from "../report.ts";
+import { rowsIn, rowsOf, tableIn, tableOf } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
 import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
@@ -29,15 +30,20 @@ interface Layer {
 }
 
 function stepsOf(context: ChartContext): Table | undefined {
-  return context.section.tables["steps"];
+  return tableIn(context.section, ["step_ledger", "steps"]);
 }
 
 /* Matrix work, parted into what the FLOPs explain where that is known. */
 function matrixLayers(context: ChartContext, column: Column, steps: Row[]): Layer[] {
-  const parts = tableOf(context.rank, "model_flops_utilization", "steps")?.rows ?? [];
-  const whole = { key: "matrix", title: column.title, values: steps.map((row) => cellNumber(row, "matrix") ?? 0) };
-  if (parts.length !== steps.length || !parts.some((row) => (cellNumber(row, "model") ?? 0) > 0)) return [whole];
-  const columns = tableOf(context.rank, "model_flops_utilization", "steps")!.columns;
+  const parts = rowsOf(context.rank, ["model_flops_utilization", "steps"]);
+  const whole = {
+    key: "matrix",
+    title: column.title,
+    values: steps.map((row) => cellNumber(row, "matrix") ?? 0),
+  };
+  if (parts.length !== steps.length || !parts.some((row) => (cellNumber(row, "model") ?? 0) > 0))
+    return [whole];
+  const columns = tableOf(context.rank, ["model_flops_utilization", "steps"])!.columns;
   return MATRIX_PARTS.map(([name, key]) => ({
     key,
     title: columns.find((candidate) => candidate.key === name)?.title ?? name,
@@ -66,7 +72,7 @@ function layersOf(context: ChartContext): Layer[] {
 /* What the analysis says of the steps that stand out, by number of the step. */
 function remarksOf(context: ChartContext): Map<number, string> {
   const remarks = new Map<number, string>();
-  for (const row of context.section.tables["step_list"]?.rows ?? []) {
+  for (const row of rowsIn(context.section, ["step_ledger", "step_list"])) {
     const remark = cellText(row, "remark");
     if (remark) remarks.set(cellNumber(row, "step") ?? -1, remark);
   }
@@ -85,7 +91,9 @@ export const stepAccounts: Chart = {
   describe(context) {
     const rows = stepsOf(context)!.rows;
     const remarks = remarksOf(context);
-    const out = remarks.size ? `; standing out: ${[...remarks.keys()].map((step) => `step ${step}`).join(", ")}` : "";
+    const out = remarks.size
+      ? `; outliers: ${[...remarks.keys()].map((step) => `step ${step}`).join(", ")}`
+      : "";
     return `Time of ${rows.length} steps by account${out}.`;
   },
 
@@ -94,7 +102,9 @@ export const stepAccounts: Chart = {
     const layers = layersOf(context);
     const remarks = remarksOf(context);
     const names = rows.map((row) => String(row["step"]));
-    const totals = rows.map((_, index) => layers.reduce((sum, layer) => sum + layer.values[index]!, 0));
+    const totals = rows.map((_, index) =>
+      layers.reduce((sum, layer) => sum + layer.values[index]!, 0),
+    );
     const tops = rows.map((row, index) =>
       remarks.has(Number(row["step"])) ? [index, totals[index]!] : null,
     );
@@ -112,7 +122,11 @@ export const stepAccounts: Chart = {
             ] as [string, string, string],
         )
         .reverse();
-      return tooltipContent(`step ${names[index]}: ${formatTime(all)}`, lines, remarks.get(Number(names[index])) ?? "");
+      return tooltipContent(
+        `step ${names[index]}: ${formatTime(all)}`,
+        lines,
+        remarks.get(Number(names[index])) ?? "",
+      );
     };
     return drawEchart(host, {
       height: 320,
@@ -125,14 +139,26 @@ export const stepAccounts: Chart = {
         grid: { left: 64, right: 16, top: 44, bottom: rows.length > STEPS_ZOOMED_FROM ? 72 : 40 },
         legend: legend({ data: layers.map((layer) => layer.title) }),
         tooltip: tooltip(show, { trigger: "axis", axisPointer: { type: "shadow" } }),
-        xAxis: axis({ type: "category", data: names, name: "step", nameLocation: "middle", nameGap: 26 }),
+        xAxis: axis({
+          type: "category",
+          data: names,
+          name: "step",
+          nameLocation: "middle",
+          nameGap: 26,
+        }),
         yAxis: axis({
           type: "value",
-          axisLabel: { color: color("--muted"), formatter: (ns: number) => shortened(formatTime(ns)) },
+          axisLabel: {
+            color: color("--muted"),
+            formatter: (ns: number) => shortened(formatTime(ns)),
+          },
         }),
         dataZoom:
           rows.length > STEPS_ZOOMED_FROM
-            ? [{ type: "inside", zoomOnMouseWheel: "ctrl" }, { type: "slider", height: 18, bottom: 8, brushSelect: false }]
+            ? [
+                { type: "inside", zoomOnMouseWheel: "ctrl" },
+                { type: "slider", height: 18, bottom: 8, brushSelect: false },
+              ]
             : [],
         series: [
           ...layers.map((layer) => ({
@@ -148,7 +174,7 @@ export const stepAccounts: Chart = {
           })),
           {
             type: "scatter" as const,
-            name: "stands out",
+            name: "outlier",
             data: tops.filter((top) => top !== null) as number[][],
             symbol: "triangle",
             symbolSize: 9,

@@ -21,7 +21,9 @@ export const timeline: Chart = {
 
   has: () => true,
 
-  describe: (context) => `${context.section.intro ?? ""} Its lanes are listed in the table below; sums by account are in the ledger's tables.`,
+  describe: (context) =>
+    `${context.section.intro ?? ""} Its lanes are listed in the table below; ` +
+    "sums by account are in the ledger's tables.",
 
   draw(host, context) {
     const data = timelineOf(context.report, context.rank)!;
@@ -55,7 +57,10 @@ export const memoryMap: Chart = {
   describe(context) {
     const map = mapOf(context.report, context.rank)!;
     const segments = map.lanes.map((lane) => `${lane.rows.length} ${lane.title}`).join(" and ");
-    return `One row for each of ${segments}, with what lies where in it and what is free; its sums are in the table by pool.`;
+    return (
+      `One row for each of ${segments}, with what lies where in it and what is free; ` +
+      "its sums are in the table by pool."
+    );
   },
 
   draw(host, context) {

@@ -1,5 +1,5 @@
-/* A tree whose parts add up, as rings (sunburst) or as boxes (treemap): a click goes into a part, the path leads back,
- * and the keyboard does the same. */
+/* A tree whose parts add up, as rings (sunburst) or as boxes (treemap): a click goes into a part,
+ * the path leads back, and the keyboard does the same. */
 import type { EChartsOption } from "echarts";
 import { use } from "echarts/core";
 import { SunburstChart, TreemapChart } from "echarts/charts";
@@ -42,13 +42,27 @@ interface Choice {
 }
 const choices = new Map<string, Choice>();
 
-const PALETTE = ["#4c78a8", "#59a14f", "#b07aa1", "#e0913a", "#5aa7a7", "#c25b5b", "#8c7a4f", "#7d8fb3"];
+const PALETTE = [
+  "#4c78a8",
+  "#59a14f",
+  "#b07aa1",
+  "#e0913a",
+  "#5aa7a7",
+  "#c25b5b",
+  "#8c7a4f",
+  "#7d8fb3",
+];
 
-/* Of a branch all have the colour of its first part, the deeper the paler; the parts of one that is nearly all of it have
- * colours of their own. */
+/* Of a branch all have the colour of its first part, the deeper the paler; the parts of one that is
+ * nearly all of it have colours of their own. */
 const NEARLY_ALL = 0.6;
 
-function colored(node: TreeNode, base: string, depth: number, whole: number): Record<string, unknown> {
+function colored(
+  node: TreeNode,
+  base: string,
+  depth: number,
+  whole: number,
+): Record<string, unknown> {
   const fill = node.color ?? base;
   const isNearlyAll = node.value > NEARLY_ALL * whole && !node.color && node.children.length > 1;
   return {
@@ -57,7 +71,12 @@ function colored(node: TreeNode, base: string, depth: number, whole: number): Re
     node,
     itemStyle: { color: fill, opacity: Math.max(1 - depth * 0.1, 0.55) },
     children: node.children.map((child, index) =>
-      colored(child, isNearlyAll ? PALETTE[(index + 1) % PALETTE.length]! : fill, isNearlyAll ? 0 : depth + 1, whole),
+      colored(
+        child,
+        isNearlyAll ? PALETTE[(index + 1) % PALETTE.length]! : fill,
+        isNearlyAll ? 0 : depth + 1,
+        whole,
+      ),
     ),
   };
 }
@@ -73,11 +92,17 @@ function countNodes(node: TreeNode): number {
 /* Children with less than a share of the whole become one. */
 function pruned(node: TreeNode, least: number, depth: number): TreeNode {
   const kept = depth >= RINGS ? [] : node.children.filter((child) => child.value >= least);
-  const rest = depth >= RINGS ? [] : node.children.filter((child) => child.value > 0 && child.value < least);
+  const rest =
+    depth >= RINGS ? [] : node.children.filter((child) => child.value > 0 && child.value < least);
   const restValue = rest.reduce((sum, child) => sum + child.value, 0);
   const children = kept.map((child) => pruned(child, least, depth + 1));
   if (restValue > 0 && kept.length > 0)
-    children.push({ name: `${rest.length} smaller`, value: restValue, children: [], color: color("--line-strong") });
+    children.push({
+      name: `${rest.length} smaller`,
+      value: restValue,
+      children: [],
+      color: color("--line-strong"),
+    });
   return { ...node, children };
 }
 
@@ -95,7 +120,8 @@ export class TreeView implements DrawnChart {
     class: "tree-plot",
     tabindex: "0",
     role: "application",
-    "aria-label": "Tree. Keys: left and right choose a part, Enter or down goes into it, up goes back.",
+    "aria-label":
+      "Tree. Keys: left and right choose a part, Enter or down goes into it, up goes back.",
   });
   private readonly status = el("p", { class: "tree-status", role: "status" });
   private readonly choice: Choice;
@@ -103,15 +129,12 @@ export class TreeView implements DrawnChart {
   private drawn: DrawnChart | null = null;
   private marked = -1;
 
-  constructor(
-    host: HTMLElement,
-    name: string,
-    metrics: TreeMetric[],
-  ) {
+  constructor(host: HTMLElement, name: string, metrics: TreeMetric[]) {
     this.metrics = metrics;
     this.choice = choices.get(name) ?? { metric: metrics[0]!.key, shape: "sunburst", path: [] };
     choices.set(name, this.choice);
-    if (!metrics.some((metric) => metric.key === this.choice.metric)) this.choice.metric = metrics[0]!.key;
+    if (!metrics.some((metric) => metric.key === this.choice.metric))
+      this.choice.metric = metrics[0]!.key;
     host.setAttribute("role", "group");
     host.append(this.tools, this.path, this.plot, this.status);
     this.plot.addEventListener("keydown", (event) => this.key(event));
@@ -140,7 +163,9 @@ export class TreeView implements DrawnChart {
       },
     });
     for (const metric of this.metrics)
-      choose.appendChild(el("option", { selected: metric.key === this.choice.metric }, `by ${metric.title}`));
+      choose.appendChild(
+        el("option", { selected: metric.key === this.choice.metric }, `by ${metric.title}`),
+      );
     const shape = (kind: Shape, title: string) =>
       el(
         "button",
@@ -209,12 +234,19 @@ export class TreeView implements DrawnChart {
       ),
       el("span", { class: "tree-value" }, this.metric.format(shown.value)),
     );
-    this.drawn = drawEchart(this.plot, { height: HEIGHT, option: this.option(shown, trail[0]!), onclick: (event) => this.click(event) });
+    this.drawn = drawEchart(this.plot, {
+      height: HEIGHT,
+      option: this.option(shown, trail[0]!),
+      onclick: (event) => this.click(event),
+    });
     this.tell(shown);
   }
 
   private click(event: unknown): void {
-    const { data, treePathInfo } = event as { data?: { node?: TreeNode }; treePathInfo?: { name: string }[] };
+    const { data, treePathInfo } = event as {
+      data?: { node?: TreeNode };
+      treePathInfo?: { name: string }[];
+    };
     if (data?.node) this.enter(data.node);
     else if (treePathInfo && this.choice.path.length > 0) this.goTo(this.choice.path.slice(0, -1));
   }
@@ -222,8 +254,11 @@ export class TreeView implements DrawnChart {
   private option(shown: TreeNode, root: TreeNode): EChartsOption {
     const fitted = fitting(shown);
     const parts = fitted.children.filter((child) => child.value > 0);
-    const data = parts.map((child, index) => colored(child, PALETTE[index % PALETTE.length]!, 0, shown.value));
-    const ring = ((Math.min(this.plot.clientWidth, HEIGHT) / 2) * 0.82) / Math.max(depthOf(fitted) - 1, 1);
+    const data = parts.map((child, index) =>
+      colored(child, PALETTE[index % PALETTE.length]!, 0, shown.value),
+    );
+    const ring =
+      ((Math.min(this.plot.clientWidth, HEIGHT) / 2) * 0.82) / Math.max(depthOf(fitted) - 1, 1);
     const tip = tooltip((parameters) => {
       const { data: part, name } = parameters as { data?: { node?: TreeNode }; name: string };
       const node = part?.node ?? shown;
@@ -231,8 +266,20 @@ export class TreeView implements DrawnChart {
         name || shown.name,
         [
           [null, this.metric.title, this.metric.format(node.value)],
-          [null, `of ${shown.name}`, formatFraction(shown.value > 0 ? node.value / shown.value : 0)],
-          ...(root === shown ? [] : [[null, "of all", formatFraction(root.value > 0 ? node.value / root.value : 0)] as [null, string, string]]),
+          [
+            null,
+            `of ${shown.name}`,
+            formatFraction(shown.value > 0 ? node.value / shown.value : 0),
+          ],
+          ...(root === shown
+            ? []
+            : [
+                [null, "of all", formatFraction(root.value > 0 ? node.value / root.value : 0)] as [
+                  null,
+                  string,
+                  string,
+                ],
+              ]),
         ],
         node.detail ?? "",
       );
@@ -242,15 +289,47 @@ export class TreeView implements DrawnChart {
     const common = { id: "tree", data, label, itemStyle: border, nodeClick: false };
     const series =
       this.choice.shape === "sunburst"
-        ? { ...common, type: "sunburst", radius: ["16%", "98%"], sort: undefined, label: { ...label, minAngle: LABEL_FROM, rotate: "radial", width: Math.max(ring - 6, 16) }, emphasis: { focus: "ancestor" } }
-        : { ...common, type: "treemap", roam: false, width: "100%", height: "100%", breadcrumb: { show: false }, upperLabel: { show: true, height: 18, color: color("--text"), fontSize: 11 }, levels: [{ itemStyle: { gapWidth: 3 } }, { itemStyle: { gapWidth: 1, borderWidth: 1, borderColor: color("--line-strong") } }] };
+        ? {
+            ...common,
+            type: "sunburst",
+            radius: ["16%", "98%"],
+            sort: undefined,
+            label: {
+              ...label,
+              minAngle: LABEL_FROM,
+              rotate: "radial",
+              width: Math.max(ring - 6, 16),
+            },
+            emphasis: { focus: "ancestor" },
+          }
+        : {
+            ...common,
+            type: "treemap",
+            roam: false,
+            width: "100%",
+            height: "100%",
+            breadcrumb: { show: false },
+            upperLabel: { show: true, height: 18, color: color("--text"), fontSize: 11 },
+            levels: [
+              { itemStyle: { gapWidth: 3 } },
+              { itemStyle: { gapWidth: 1, borderWidth: 1, borderColor: color("--line-strong") } },
+            ],
+          };
     return { tooltip: tip, series: [series] } as EChartsOption;
   }
 
   private tell(node: TreeNode): void {
-    const parts = node.children.filter((child) => child.value > 0).sort((a, b) => b.value - a.value);
-    const first = parts.slice(0, 3).map((child) => `${child.name} ${formatFraction(node.value > 0 ? child.value / node.value : 0)}`);
-    this.status.textContent = `${node.name}: ${this.metric.format(node.value)}${first.length > 0 ? `; ${first.join(", ")}${parts.length > 3 ? " and others" : ""}` : ""}`;
+    const parts = node.children
+      .filter((child) => child.value > 0)
+      .sort((a, b) => b.value - a.value);
+    const first = parts
+      .slice(0, 3)
+      .map(
+        (child) => `${child.name} ${formatFraction(node.value > 0 ? child.value / node.value : 0)}`,
+      );
+    const others = parts.length > first.length ? " and others" : "";
+    const inside = first.length > 0 ? `; ${first.join(", ")}${others}` : "";
+    this.status.textContent = `${node.name}: ${this.metric.format(node.value)}${inside}`;
   }
 
   private key(event: KeyboardEvent): void {
@@ -260,7 +339,8 @@ export class TreeView implements DrawnChart {
       if (parts.length === 0) return;
       this.marked = (this.marked + by + parts.length) % parts.length;
       const part = parts[this.marked]!;
-      this.status.textContent = `${part.name}: ${this.metric.format(part.value)}${part.detail ? `, ${part.detail}` : ""}`;
+      const detail = part.detail ? `, ${part.detail}` : "";
+      this.status.textContent = `${part.name}: ${this.metric.format(part.value)}${detail}`;
       const chart = chartIn(this.plot);
       chart?.dispatchAction({ type: "downplay", seriesIndex: 0 });
       chart?.dispatchAction({ type: "highlight", seriesIndex: 0, name: part.name });
@@ -285,7 +365,12 @@ export class TreeView implements DrawnChart {
 /* From below `from` to the part that was clicked; its copy may have lost small children. */
 function wayTo(from: TreeNode, wanted: TreeNode): TreeNode[] {
   for (const child of from.children) {
-    if (child.name === wanted.name && child.value === wanted.value && child.detail === wanted.detail) return [child];
+    if (
+      child.name === wanted.name &&
+      child.value === wanted.value &&
+      child.detail === wanted.detail
+    )
+      return [child];
     const way = wayTo(child, wanted);
     if (way.length > 0) return [child, ...way];
   }

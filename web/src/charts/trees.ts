@@ -2,6 +2,7 @@
 import { formatValue } from "../format.ts";
 import { memoryColor } from "../memory_colors.ts";
 import { cellNumber, cellText, Row, Table } from "../report.ts";
+import { TableName, tableIn } from "../sections.ts";
 import { Chart, ChartContext } from "./chart.ts";
 import { TreeMetric, TreeNode, TreeView } from "./tree_view.ts";
 
@@ -14,15 +15,26 @@ interface Measure {
 }
 
 /* Rows of a table whose depth says what lies in what, with sums that hold what lies in them. */
-function treeOfRows(table: Table, nameColumn: string, detailColumn: string, measure: Measure): TreeNode | null {
-  const valueOf = (row: Row) => measure.columns.reduce((sum, column) => sum + Math.max(cellNumber(row, column) ?? 0, 0), 0);
+function treeOfRows(
+  table: Table,
+  nameColumn: string,
+  detailColumn: string,
+  measure: Measure,
+): TreeNode | null {
+  const valueOf = (row: Row) =>
+    measure.columns.reduce((sum, column) => sum + Math.max(cellNumber(row, column) ?? 0, 0), 0);
   const all: TreeNode = { name: "all", value: 0, children: [] };
   const open: TreeNode[] = [all];
   const names = new Map<TreeNode, string>(); /* in full */
   for (const row of table.rows) {
     open.length = Math.min(row.depth + 1, open.length);
     const around = open[open.length - 1]!;
-    const node: TreeNode = { name: ownName(cellText(row, nameColumn), names.get(around) ?? ""), detail: cellText(row, detailColumn), value: valueOf(row), children: [] };
+    const node: TreeNode = {
+      name: ownName(cellText(row, nameColumn), names.get(around) ?? ""),
+      detail: cellText(row, detailColumn),
+      value: valueOf(row),
+      children: [],
+    };
     names.set(node, cellText(row, nameColumn));
     around.children.push(node);
     open.push(node);
@@ -42,10 +54,18 @@ function ownName(name: string, around: string): string {
 /* A module that is not called itself may have less than those in it. */
 function raise(node: TreeNode): void {
   for (const child of node.children) raise(child);
-  node.value = Math.max(node.value, node.children.reduce((sum, child) => sum + child.value, 0));
+  node.value = Math.max(
+    node.value,
+    node.children.reduce((sum, child) => sum + child.value, 0),
+  );
 }
 
-function metricsOf(table: Table, nameColumn: string, detailColumn: string, measures: Measure[]): TreeMetric[] {
+function metricsOf(
+  table: Table,
+  nameColumn: string,
+  detailColumn: string,
+  measures: Measure[],
+): TreeMetric[] {
   return measures
     .map((measure) => ({
       key: measure.key,
@@ -92,45 +112,70 @@ function treeOfComposition(table: Table): TreeNode | null {
 
 interface TreeChart {
   name: string;
-  section: string;
-  table: string;
+  reads: TableName;
   title: string;
   metrics(table: Table): TreeMetric[];
 }
 
-const time = (key: string, title: string, columns: string[]): Measure => ({ key, title, unit: "ns", columns });
-const bytes = (key: string, title: string): Measure => ({ key, title, unit: "bytes", columns: [key] });
+const time = (key: string, title: string, columns: string[]): Measure => ({
+  key,
+  title,
+  unit: "ns",
+  columns,
+});
+const bytes = (key: string, title: string): Measure => ({
+  key,
+  title,
+  unit: "bytes",
+  columns: [key],
+});
 
 const TREES: TreeChart[] = [
   {
     name: "module_costs",
-    section: "module_cost",
-    table: "modules",
+    reads: ["module_cost", "modules"],
     title: "Modules by what they cost",
     metrics: (table) =>
       metricsOf(table, "name", "class", [
-        { key: "flops", title: "FLOPs, forward and backward", unit: "flop", columns: ["forward_flops", "backward_flops", "recomputed_flops"] },
-        { key: "forward_flops", title: "FLOPs of the forward", unit: "flop", columns: ["forward_flops"] },
+        {
+          key: "flops",
+          title: "FLOPs, forward and backward",
+          unit: "flop",
+          columns: ["forward_flops", "backward_flops", "recomputed_flops"],
+        },
+        {
+          key: "forward_flops",
+          title: "FLOPs of the forward",
+          unit: "flop",
+          columns: ["forward_flops"],
+        },
         { key: "parameters", title: "parameters", unit: "count", columns: ["parameters"] },
         time("device_time", "time on the device", ["device_time"]),
-        time("host_time", "time on the host, forward and backward", ["forward_latency", "backward_latency", "recompute_latency"]),
+        time("host_time", "time on the host, forward and backward", [
+          "forward_latency",
+          "backward_latency",
+          "recompute_latency",
+        ]),
         bytes("bytes", "bytes read and written"),
       ]),
   },
   {
     name: "memory_composition",
-    section: "memory_modules",
-    table: "composition",
+    reads: ["memory_modules", "composition"],
     title: "Memory at the peak, by kind and module",
     metrics: (table) => {
-      const metric: TreeMetric = { key: "bytes", title: "bytes", format: (value) => formatValue(value, "bytes"), build: () => treeOfComposition(table) };
+      const metric: TreeMetric = {
+        key: "bytes",
+        title: "bytes",
+        format: (value) => formatValue(value, "bytes"),
+        build: () => treeOfComposition(table),
+      };
       return metric.build() ? [metric] : [];
     },
   },
   {
     name: "memory_modules",
-    section: "memory_modules",
-    table: "modules",
+    reads: ["memory_modules", "modules"],
     title: "Memory of modules",
     metrics: (table) =>
       metricsOf(table, "module", "", [
@@ -145,33 +190,33 @@ const TREES: TreeChart[] = [
   },
   {
     name: "snapshot_calls",
-    section: "snapshot_peak",
-    table: "calls",
+    reads: ["snapshot_peak", "calls"],
     title: "Memory at the peak, by call",
     metrics: (table) => metricsOf(table, "call", "file", [bytes("bytes", "bytes")]),
   },
 ];
 
-function tableIn(context: ChartContext, tree: TreeChart): Table | undefined {
-  return context.section.tables[tree.table];
+function tableFor(context: ChartContext, tree: TreeChart): Table | undefined {
+  return tableIn(context.section, tree.reads);
 }
 
 function chartOf(tree: TreeChart): Chart {
   return {
     name: tree.name,
-    section: tree.section,
+    section: tree.reads[0],
     title: tree.title,
-    table: tree.table,
+    table: tree.reads[1],
     has(context) {
-      const table = tableIn(context, tree);
+      const table = tableFor(context, tree);
       return table !== undefined && table.rows.length > 1 && tree.metrics(table).length > 0;
     },
     describe(context) {
-      const metric = tree.metrics(tableIn(context, tree)!)[0]!;
+      const metric = tree.metrics(tableFor(context, tree)!)[0]!;
       const root = metric.build()!;
-      return `${root.name}: ${metric.format(root.value)} of ${metric.title}, in ${root.children.length} parts.`;
+      const parts = root.children.length;
+      return `${root.name}: ${metric.format(root.value)} of ${metric.title}, in ${parts} parts.`;
     },
-    draw: (host, context) => new TreeView(host, tree.name, tree.metrics(tableIn(context, tree)!)),
+    draw: (host, context) => new TreeView(host, tree.name, tree.metrics(tableFor(context, tree)!)),
   };
 }
 

@@ -1,9 +1,18 @@
 /* What the page says of one block. */
 import { el, swatch } from "../dom.ts";
 import { formatCount, formatFraction, formatTime } from "../format.ts";
-import { classOf, formatAxis, moduleOf, nameOf, pathTime, stepAt, Timeline, TimelineStep } from "./data.ts";
+import {
+  classOf,
+  formatAxis,
+  moduleOf,
+  nameOf,
+  pathTime,
+  stepAt,
+  Timeline,
+  TimelineStep,
+} from "./data.ts";
 import { cssColorOfClass } from "./colors.ts";
-import { BlockPlace, blockOf } from "./painter.ts";
+import { BlockPlace, blockOf } from "./scene.ts";
 
 export function stepName(timeline: Timeline, step: TimelineStep): string {
   return `${timeline.written.step_word} ${step.number}`;
@@ -27,7 +36,13 @@ function pathText(timeline: Timeline, place: BlockPlace): string {
   const row = blockOf(timeline, place);
   const start = row.start[place.block]!;
   const end = row.end[place.block]!;
-  if (!path || timeline.lanes[place.lane]!.kind !== "stream" || start >= path.end[path.count - 1]! || end <= path.start[0]!) return "";
+  if (
+    !path ||
+    timeline.lanes[place.lane]!.kind !== "stream" ||
+    start >= path.end[path.count - 1]! ||
+    end <= path.start[0]!
+  )
+    return "";
   const time = pathTime(path, place.lane, start, end);
   return time > 0 ? `${formatTime(time)} of it` : "not on it";
 }
@@ -47,11 +62,17 @@ export function blockCard(timeline: Timeline, place: BlockPlace): HTMLElement {
   const launch = launchText(timeline, place);
   const onPath = pathText(timeline, place);
   const title = name || (lane.kind === "modules" ? module : "") || kind.title;
-  const merged = `${formatCount(events)} events that fill ${formatFraction(duration > 0 ? Math.min(row.filled[place.block]! / duration, 1) : 0)} of it`;
+  const filled = duration > 0 ? Math.min(row.filled[place.block]! / duration, 1) : 0;
+  const merged = `${formatCount(events)} events that fill ${formatFraction(filled)} of it`;
   return el(
     "div",
     { class: "block-card" },
-    el("p", { class: "block-name" }, swatch(cssColorOfClass(timeline, kind)), events > 1 ? `${formatCount(events)} × ${title}` : title),
+    el(
+      "p",
+      { class: "block-name" },
+      swatch(cssColorOfClass(timeline, kind)),
+      events > 1 ? `${formatCount(events)} × ${title}` : title,
+    ),
     el(
       "dl",
       {},
@@ -61,8 +82,13 @@ export function blockCard(timeline: Timeline, place: BlockPlace): HTMLElement {
       events > 1 && line("merged", name ? merged : `${merged}; mostly ${kind.title}`),
       module !== "" && lane.kind !== "modules" && line("module", module),
       name !== "" && line("kind", kind.title),
-      account && lane.kind !== "accounts" && line(lane.kind === "stream" ? "account" : "idle time it explains", account.title),
-      line("on", timeline.written.is_map ? `segment ${place.row + 1} of ${lane.title}` : lane.title),
+      account &&
+        lane.kind !== "accounts" &&
+        line(lane.kind === "stream" ? "account" : "idle time it explains", account.title),
+      line(
+        "on",
+        timeline.written.is_map ? `segment ${place.row + 1} of ${lane.title}` : lane.title,
+      ),
       launch !== "" && line("launched", launch),
       onPath !== "" && line("critical path", onPath),
     ),

@@ -1,5 +1,5 @@
-/* The colour of each label: that of its account, with a shade for each class of kernel; paler where it is not what the
- * reader looks for. */
+/* The colour of each label: that of its account, with a shade for each class of kernel; paler where
+ * it is not what the reader looks for. */
 import { accountColor } from "../accounts.ts";
 import { color, currentTheme } from "../theme.ts";
 import { classOf, moduleOf, nameOf, Timeline, TimelineClass } from "./data.ts";
@@ -47,11 +47,15 @@ const PLACE = /^place_(\d+)$/;
 /* As text: "#4c78a8". NULL where the key is of no place. */
 export function placeColor(key: string): string | null {
   const index = PLACE.exec(key)?.[1];
-  return index === undefined ? null : PLACES[Number(index) % PLACES.length]![currentTheme() === "dark" ? 1 : 0];
+  return index === undefined
+    ? null
+    : PLACES[Number(index) % PLACES.length]![currentTheme() === "dark" ? 1 : 0];
 }
 
 function mixed(from: Rgb, to: Rgb, share: number): Rgb {
-  return [0, 1, 2].map((i) => Math.round(from[i]! * (1 - share) + to[i]! * share)) as unknown as Rgb;
+  return [0, 1, 2].map((i) =>
+    Math.round(from[i]! * (1 - share) + to[i]! * share),
+  ) as unknown as Rgb;
 }
 
 /* Of one account, kernels of different classes differ a little. */

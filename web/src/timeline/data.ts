@@ -1,5 +1,5 @@
-/* The timeline as src/reports/html_timeline.c writes it, unpacked into arrays. All times are nanoseconds from the start
- * of the timeline. */
+/* The timeline as src/output/reports/html_timeline.c writes it, unpacked into arrays. All times are
+ * nanoseconds from the start of the timeline. */
 
 import { formatBytes, formatTime } from "../format.ts";
 
@@ -23,7 +23,16 @@ export interface TimelineRegion {
   resolution: number; /* events shorter than this are merged; 0: none */
 }
 
-export type LaneKind = "accounts" | "stream" | "modules" | "thread" | "python" | "phases" | "ranges" | "allocations" | "segments";
+export type LaneKind =
+  | "accounts"
+  | "stream"
+  | "modules"
+  | "thread"
+  | "python"
+  | "phases"
+  | "ranges"
+  | "allocations"
+  | "segments";
 
 export interface WrittenLane {
   kind: LaneKind;
@@ -119,7 +128,8 @@ function bytesOf(base64: string): Uint8Array {
   return bytes;
 }
 
-/* Reads numbers of 7 bits a byte, the lowest first. Those of more than 31 bits don't fit into shifts. */
+/* Reads numbers of 7 bits a byte, the lowest first. Those of more than 31 bits don't fit into
+ * shifts. */
 class Numbers {
   private at = 0;
 
@@ -179,7 +189,13 @@ function readRow(numbers: Numbers, isStream: boolean): Row {
 function readPath(written: WrittenPath): Path {
   const numbers = new Numbers(bytesOf(written.links));
   const { count } = written;
-  const path: Path = { count, start: new Float64Array(count), end: new Float64Array(count), lane: new Int32Array(count), kind: new Uint8Array(count) };
+  const path: Path = {
+    count,
+    start: new Float64Array(count),
+    end: new Float64Array(count),
+    lane: new Int32Array(count),
+    kind: new Uint8Array(count),
+  };
   let time = 0;
   for (let i = 0; i < count; i++) {
     time += numbers.nextSigned();
@@ -250,7 +266,8 @@ export function firstFrom(row: Row, time: number): number {
   return low;
 }
 
-/* The block at a moment, or the nearest one not further away than `reach`; -1 where there is none. */
+/* The block at a moment, or the nearest one not further away than `reach`; -1 where there is
+ * none. */
 export function blockAt(row: Row, time: number, reach: number): number {
   const next = firstFrom(row, time);
   let best = -1;
@@ -269,7 +286,8 @@ export function stepAt(timeline: Timeline, time: number): TimelineStep | null {
   return timeline.written.steps.find((step) => step.start <= time && time < step.end) ?? null;
 }
 
-/* "at::native::vectorized_elementwise_kernel<4, ...>(...)" is shown as "vectorized_elementwise_kernel". */
+/* "at::native::vectorized_elementwise_kernel<4, ...>(...)" is shown as
+ * "vectorized_elementwise_kernel". */
 export function shortName(name: string): string {
   const plain = name.replace(/^void /, "").replace(/[<(].*$/s, "");
   const last = plain.slice(plain.lastIndexOf("::") + 2);

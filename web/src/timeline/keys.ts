@@ -7,7 +7,7 @@ export interface KeyTarget {
   pan(ns: number): void;
   showAll(): void;
   fitSelected(): void;
-  selectNeighbour(by: number): void;
+  selectNeighbor(by: number): void;
   selectRow(by: number): void;
   togglePath(): void;
   clear(): void;
@@ -74,8 +74,8 @@ export class Keys {
   private once(event: KeyboardEvent): boolean {
     const { target } = this;
     const actions: Record<string, () => void> = {
-      "[": () => target.selectNeighbour(-1),
-      "]": () => target.selectNeighbour(1),
+      "[": () => target.selectNeighbor(-1),
+      "]": () => target.selectNeighbor(1),
       "{": () => target.selectRow(-1),
       "}": () => target.selectRow(1),
       Enter: () => target.fitSelected(),

@@ -1,7 +1,18 @@
-/* Where the lanes stand, one below the other. Deep lanes can be closed: then their rows are thin. */
+/* Where the lanes stand, one below the other. Deep lanes can be closed: then their rows are
+ * thin. */
 import { Lane, LaneKind, Timeline } from "./data.ts";
 
-const ROW_HEIGHTS: Record<LaneKind, number> = { accounts: 20, stream: 20, modules: 16, thread: 15, python: 14, phases: 18, ranges: 18, allocations: 12, segments: 14 };
+const ROW_HEIGHTS: Record<LaneKind, number> = {
+  accounts: 20,
+  stream: 20,
+  modules: 16,
+  thread: 15,
+  python: 14,
+  phases: 18,
+  ranges: 18,
+  allocations: 12,
+  segments: 14,
+};
 const CLOSED_ROW_HEIGHT = 4;
 const CLOSED_LANE_MIN = 16;
 const LANE_GAP = 7;
@@ -32,13 +43,17 @@ export interface Layout {
   height: number;
 }
 
-/* The lanes that are open at first: as many rows as fit on a screen, the first lanes before the later ones; Python
- * frames only on demand. */
+/* The lanes that are open at first: as many rows as fit on a screen, the first lanes before the
+ * later ones; Python frames only on demand. */
 export function openAtFirst(timeline: Timeline): Set<number> {
   const open = new Set<number>();
   let rows = 0;
   timeline.lanes.forEach((lane, index) => {
-    if (lane.kind === "python" || (lane.kind !== "segments" && rows + lane.rows.length > ROWS_OPEN_AT_FIRST)) return;
+    if (
+      lane.kind === "python" ||
+      (lane.kind !== "segments" && rows + lane.rows.length > ROWS_OPEN_AT_FIRST)
+    )
+      return;
     open.add(index);
     rows += lane.rows.length;
   });
@@ -50,7 +65,11 @@ export function layOut(timeline: Timeline, open: ReadonlySet<number>): Layout {
   const lanes = timeline.lanes.map((lane, index): PlacedLane => {
     const isOpen = open.has(index);
     const isCrowded = lane.kind === "segments" && lane.rows.length > ROWS_CROWDED;
-    const rowHeight = isCrowded ? CROWDED_ROW_HEIGHT : isOpen || lane.rows.length === 1 ? ROW_HEIGHTS[lane.kind] : CLOSED_ROW_HEIGHT;
+    const rowHeight = isCrowded
+      ? CROWDED_ROW_HEIGHT
+      : isOpen || lane.rows.length === 1
+        ? ROW_HEIGHTS[lane.kind]
+        : CLOSED_ROW_HEIGHT;
     const height = Math.max(rowHeight * lane.rows.length, CLOSED_LANE_MIN);
     const placed = { lane, index, top, height, rowHeight, isOpen };
     top += height + LANE_GAP;

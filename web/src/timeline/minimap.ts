@@ -36,7 +36,10 @@ export class Minimap {
     this.canvas.style.height = `${HEIGHT}px`;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(HEIGHT * ratio);
-    this.paintPicture(Math.max(Math.round((width - gutter) * ratio), 1), Math.round(HEIGHT * ratio));
+    this.paintPicture(
+      Math.max(Math.round((width - gutter) * ratio), 1),
+      Math.round(HEIGHT * ratio),
+    );
   }
 
   /* The accounts, or where there are none the first lane. */
@@ -51,7 +54,13 @@ export class Minimap {
     this.picture.height = height;
     pixels.fill(colors.back);
     painter.setWidth(width);
-    if (row) painter.paint(row, { start: 0, end: this.timeline.written.duration }, colors.pixels, colors.back);
+    if (row)
+      painter.paint(
+        row,
+        { start: 0, end: this.timeline.written.duration },
+        colors.pixels,
+        colors.back,
+      );
     const edge = Math.round(height / 6);
     for (let y = edge; row && y < height - edge; y++) pixels.set(painter.line, y * width);
     context.putImageData(image, 0, 0);
@@ -95,9 +104,12 @@ export class Minimap {
     const right = this.x(this.view.end);
     const length = this.view.end - this.view.start;
     this.canvas.setPointerCapture(event.pointerId);
-    if (Math.abs(x - left) < HANDLE && right - left > 3 * HANDLE) this.grip = { part: "start", offset: 0 };
-    else if (Math.abs(x - right) < HANDLE && right - left > 3 * HANDLE) this.grip = { part: "end", offset: 0 };
-    else if (x > left && x < right) this.grip = { part: "all", offset: this.time(x) - this.view.start };
+    if (Math.abs(x - left) < HANDLE && right - left > 3 * HANDLE)
+      this.grip = { part: "start", offset: 0 };
+    else if (Math.abs(x - right) < HANDLE && right - left > 3 * HANDLE)
+      this.grip = { part: "end", offset: 0 };
+    else if (x > left && x < right)
+      this.grip = { part: "all", offset: this.time(x) - this.view.start };
     else this.grip = { part: "all", offset: length / 2 };
     this.move(event);
   }
@@ -108,6 +120,7 @@ export class Minimap {
     const { start, end } = this.view;
     if (this.grip.part === "start") this.setView({ start: Math.min(time, end - 1), end });
     else if (this.grip.part === "end") this.setView({ start, end: Math.max(time, start + 1) });
-    else this.setView({ start: time - this.grip.offset, end: time - this.grip.offset + end - start });
+    else
+      this.setView({ start: time - this.grip.offset, end: time - this.grip.offset + end - start });
   }
 }

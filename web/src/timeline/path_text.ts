@@ -15,5 +15,6 @@ export function pathStatus(timeline: Timeline, path: Path): string {
     .sort((a, b) => b.ns - a.ns)
     .slice(0, KINDS_TOLD)
     .map(({ ns, kind }) => `${formatFraction(ns / length)} ${written.kinds[kind]}`);
-  return `Framed: the critical path of ${timeline.written.step_word} ${written.step}, ${formatAxis(timeline, length)}: mostly ${parts.join(", ")}.`;
+  const step = `${timeline.written.step_word} ${written.step}, ${formatAxis(timeline, length)}`;
+  return `Framed: the critical path of ${step}: mostly ${parts.join(", ")}.`;
 }

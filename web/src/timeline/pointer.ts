@@ -1,5 +1,6 @@
-/* Mouse, pen and fingers: drag to move, wheel and pinch to zoom, Shift or the axis to mark a stretch of time. */
-import { AXIS_HEIGHT } from "./painter.ts";
+/* Mouse, pen and fingers: drag to move, wheel and pinch to zoom, Shift or the axis to mark a
+ * stretch of time. */
+import { AXIS_HEIGHT } from "./scene.ts";
 import { View } from "./view.ts";
 
 const CLICK_PIXELS = 4;
@@ -51,8 +52,8 @@ export class Pointer {
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   }
 
-  /* Without Ctrl the page scrolls, unless the reader has clicked into the timeline. A pinch on a touch pad comes as a
-   * wheel with Ctrl. */
+  /* Without Ctrl the page scrolls, unless the reader has clicked into the timeline. A pinch on a
+   * touch pad comes as a wheel with Ctrl. */
   private wheel(event: WheelEvent): void {
     const place = this.placeOf(event);
     const isSideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
@@ -90,14 +91,18 @@ export class Pointer {
   }
 
   private isDrag(place: Place): boolean {
-    if (this.start && Math.hypot(place.x - this.start.x, place.y - this.start.y) > CLICK_PIXELS) this.hasMoved = true;
+    if (this.start && Math.hypot(place.x - this.start.x, place.y - this.start.y) > CLICK_PIXELS)
+      this.hasMoved = true;
     return this.hasMoved;
   }
 
   private drag(before: Place, place: Place, isMouse: boolean): void {
     if (this.rangeFrom !== null) {
       const time = this.target.timeAt(place.x);
-      this.target.selectRange({ start: Math.min(time, this.rangeFrom), end: Math.max(time, this.rangeFrom) });
+      this.target.selectRange({
+        start: Math.min(time, this.rangeFrom),
+        end: Math.max(time, this.rangeFrom),
+      });
       return;
     }
     this.target.pan(-this.target.nsOfPixels(place.x - before.x));
@@ -118,7 +123,8 @@ export class Pointer {
   private release(event: PointerEvent): void {
     const place = this.placeOf(event);
     const wasDown = this.down.delete(event.pointerId);
-    if (wasDown && !this.hasMoved && event.type === "pointerup") this.target.click(place.x, place.y);
+    if (wasDown && !this.hasMoved && event.type === "pointerup")
+      this.target.click(place.x, place.y);
     if (this.down.size === 0) {
       this.start = null;
       this.rangeFrom = null;

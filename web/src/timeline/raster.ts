@@ -1,11 +1,12 @@
-/* Rows of blocks as pixels. Each block is added to the pixels that it covers, and a pixel shows the colour of what
- * fills most of it, the paler the less of it is filled: the picture is right however many blocks share a pixel, and
- * takes the same few milliseconds. */
+/* Rows of blocks as pixels. Each block is added to the pixels that it covers, and a pixel shows the
+ * colour of what fills most of it, the paler the less of it is filled: the picture is right however
+ * many blocks share a pixel, and takes the same few milliseconds. */
 import { firstFrom, Row } from "./data.ts";
 import { View } from "./view.ts";
 
 const FAINTEST = 0.3;
-const SEPARATED_FROM = 4; /* pixels: wider blocks end with a lighter pixel, so that neighbours stay apart */
+/* Pixels: wider blocks end with a lighter one, so that neighbors stay apart. */
+const SEPARATED_FROM = 4;
 
 /* Of [0, 255] each. */
 export type Rgb = readonly [number, number, number];
@@ -14,7 +15,9 @@ export function parseColor(text: string): Rgb {
   const hex = text.trim().replace(/^#/, "");
   const full = hex.length === 3 ? hex.replace(/./g, "$&$&") : hex;
   const number = Number.parseInt(full.slice(0, 6), 16);
-  return Number.isNaN(number) ? [128, 128, 128] : [(number >> 16) & 255, (number >> 8) & 255, number & 255];
+  return Number.isNaN(number)
+    ? [128, 128, 128]
+    : [(number >> 16) & 255, (number >> 8) & 255, number & 255];
 }
 
 /* As it lies in the memory of an ImageData on a little-endian machine. */
@@ -26,7 +29,9 @@ function blend(color: number, back: number, share: number): number {
   const red = (color & 255) * share + (back & 255) * (1 - share);
   const green = ((color >> 8) & 255) * share + ((back >> 8) & 255) * (1 - share);
   const blue = ((color >> 16) & 255) * share + ((back >> 16) & 255) * (1 - share);
-  return ((255 << 24) | (Math.round(blue) << 16) | (Math.round(green) << 8) | Math.round(red)) >>> 0;
+  return (
+    ((255 << 24) | (Math.round(blue) << 16) | (Math.round(green) << 8) | Math.round(red)) >>> 0
+  );
 }
 
 export class RowPainter {
@@ -80,11 +85,20 @@ export class RowPainter {
     const { start, end, filled, label, events } = row;
     this.cover.fill(0);
     this.most.fill(0);
-    for (let i = Math.max(firstFrom(row, view.start) - 1, 0); i < row.count && start[i]! < view.end; i++) {
+    for (
+      let i = Math.max(firstFrom(row, view.start) - 1, 0);
+      i < row.count && start[i]! < view.end;
+      i++
+    ) {
       if (end[i]! < view.start) continue;
       const length = end[i]! - start[i]!;
       const share = events[i]! > 1 && length > 0 ? Math.min(filled[i]! / length, 1) : 1;
-      this.addBlock((start[i]! - view.start) * scale, (end[i]! - view.start) * scale, share, colors[label[i]!]!);
+      this.addBlock(
+        (start[i]! - view.start) * scale,
+        (end[i]! - view.start) * scale,
+        share,
+        colors[label[i]!]!,
+      );
     }
     for (let pixel = 0; pixel < width; pixel++) {
       const cover = this.cover[pixel]!;

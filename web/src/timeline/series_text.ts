@@ -4,11 +4,18 @@ import { formatTime } from "../format.ts";
 import { cssColorOfClass } from "./colors.ts";
 import { classOf, Timeline, TimelineClass } from "./data.ts";
 import { Layout } from "./layout.ts";
-import { formatOf, seriesColor } from "./painter.ts";
+import { formatOf, seriesColor } from "./series.ts";
 
 /* NULL where `y` is at no series. */
-export function seriesAt(timeline: Timeline, layout: Layout, y: number, time: number): HTMLElement | null {
-  const placed = layout.series.find((candidate) => candidate.top <= y && y < candidate.top + candidate.height);
+export function seriesAt(
+  timeline: Timeline,
+  layout: Layout,
+  y: number,
+  time: number,
+): HTMLElement | null {
+  const placed = layout.series.find(
+    (candidate) => candidate.top <= y && y < candidate.top + candidate.height,
+  );
   if (!placed) return null;
   const series = timeline.written.series[placed.index]!;
   let at = -1;
@@ -26,7 +33,12 @@ export function seriesAt(timeline: Timeline, layout: Layout, y: number, time: nu
         const value = series.values[line]![at];
         return value === null || value === undefined || value === 0
           ? null
-          : el("div", {}, el("dt", {}, swatch(seriesColor(series, line)), title), el("dd", {}, format(value)));
+          : el(
+              "div",
+              {},
+              el("dt", {}, swatch(seriesColor(series, line)), title),
+              el("dd", {}, format(value)),
+            );
       }),
     ),
   );
@@ -35,14 +47,18 @@ export function seriesAt(timeline: Timeline, layout: Layout, y: number, time: nu
 function usedClasses(timeline: Timeline): TimelineClass[] {
   const used = new Set<TimelineClass>();
   for (const lane of timeline.lanes)
-    for (const row of lane.rows) for (let i = 0; i < row.count; i++) used.add(classOf(timeline, row.label[i]!));
+    for (const row of lane.rows)
+      for (let i = 0; i < row.count; i++) used.add(classOf(timeline, row.label[i]!));
   return timeline.written.classes.filter((kind) => used.has(kind));
 }
 
-/* Which colour is which, of series of several lines; lines that are nothing all the time are left out. */
+/* Which colour is which, of series of several lines; lines that are nothing all the time are left
+ * out. */
 export function seriesLegend(timeline: Timeline): HTMLElement | null {
   const classes = timeline.written.is_map ? usedClasses(timeline) : [];
-  const kinds = classes.map((kind) => el("span", {}, swatch(cssColorOfClass(timeline, kind)), kind.title));
+  const kinds = classes.map((kind) =>
+    el("span", {}, swatch(cssColorOfClass(timeline, kind)), kind.title),
+  );
   const entries = timeline.written.series
     .filter((series) => series.keys.length > 1)
     .flatMap((series) =>
@@ -53,5 +69,7 @@ export function seriesLegend(timeline: Timeline): HTMLElement | null {
       ),
     );
   entries.push(...kinds);
-  return entries.some((entry) => entry !== null) ? el("div", { class: "timeline-legend" }, ...entries) : null;
+  return entries.some((entry) => entry !== null)
+    ? el("div", { class: "timeline-legend" }, ...entries)
+    : null;
 }

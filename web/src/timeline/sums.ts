@@ -21,7 +21,11 @@ export function sumRange(timeline: Timeline, range: View): RangeSums {
   for (const lane of timeline.lanes) {
     for (const row of lane.rows) {
       if (lane.kind !== "accounts" && lane.kind !== "stream") continue;
-      for (let i = Math.max(firstFrom(row, range.start) - 1, 0); i < row.count && row.start[i]! < range.end; i++) {
+      for (
+        let i = Math.max(firstFrom(row, range.start) - 1, 0);
+        i < row.count && row.start[i]! < range.end;
+        i++
+      ) {
         if (lane.kind === "stream") {
           if (row.start[i]! >= range.start) deviceEvents += row.events[i]!;
           continue;

@@ -9,7 +9,10 @@ export interface View {
 
 /* Within [0, duration], and neither too short nor too long. */
 export function bounded(view: View, duration: number): View {
-  const length = Math.min(Math.max(view.end - view.start, Math.min(SHORTEST_NS, duration)), duration);
+  const length = Math.min(
+    Math.max(view.end - view.start, Math.min(SHORTEST_NS, duration)),
+    duration,
+  );
   const middle = (view.start + view.end) / 2;
   const start = Math.min(Math.max(middle - length / 2, 0), duration - length);
   return { start, end: start + length };

@@ -1,20 +1,23 @@
 /* The timeline on the page: a canvas, what is around it, and what the reader does with it. */
-import { accountColor } from "../accounts.ts";
-import { el, replace, swatch } from "../dom.ts";
+import { el, replace } from "../dom.ts";
 import { Filter } from "../filter.ts";
-import { formatCount, formatFraction } from "../format.ts";
-import { blockCard, stepName } from "./cards.ts";
+import { blockCard } from "./cards.ts";
 import { labelColors, LabelColors } from "./colors.ts";
-import { blockAt, firstFrom, formatAxis, Timeline, TimelineStep } from "./data.ts";
+import { blockAt, Timeline, TimelineStep } from "./data.ts";
+import { Kept, keptFor } from "./kept.ts";
 import { Keys } from "./keys.ts";
-import { laneAt, Layout, layOut, openAtFirst } from "./layout.ts";
+import { laneAt, Layout, layOut } from "./layout.ts";
 import { Minimap } from "./minimap.ts";
-import { AXIS_HEIGHT, BlockPlace, blockOf, Painter, Scene } from "./painter.ts";
+import { Painter } from "./painter.ts";
+import { howToUse, selectedBlock, selectedRange } from "./panel.ts";
 import { pathStatus } from "./path_text.ts";
+import { countMatches, firstShown, matchFrom, neighborOf, placeBeside } from "./places.ts";
 import { Pointer } from "./pointer.ts";
+import { AXIS_HEIGHT, BlockPlace, blockOf, Scene } from "./scene.ts";
 import { seriesAt, seriesLegend } from "./series_text.ts";
-import { sumRange } from "./sums.ts";
+import { makePathButton, toolbar } from "./tools.ts";
 import { bounded, panned, View, zoomed } from "./view.ts";
+import { viewStatus } from "./view_text.ts";
 
 const GUTTER = 168;
 const GUTTER_ON_A_PHONE = 84;
@@ -22,25 +25,6 @@ const PHONE_WIDTH = 560;
 const HEIGHT_SHARE = 0.72; /* of the window */
 const HEIGHT_LEAST = 260;
 const REACH = 3; /* pixels around the pointer */
-
-/* What stays when the figure is drawn again: kept by timeline. */
-interface Kept {
-  view: View;
-  open: Set<number>;
-  selected: BlockPlace | null;
-  range: View | null;
-  search: string;
-  showsPath: boolean;
-}
-
-const keptOf = new WeakMap<Timeline, Kept>();
-
-function firstView(timeline: Timeline): View {
-  const step = timeline.written.steps.find((candidate) => candidate.typical);
-  if (!step || timeline.written.steps.length < 2) return { start: 0, end: timeline.written.duration };
-  const margin = (step.end - step.start) * 0.04;
-  return bounded({ start: step.start - margin, end: step.end + margin }, timeline.written.duration);
-}
 
 let widgets = 0; /* made so far, for ids */
 
@@ -50,14 +34,21 @@ export class TimelineWidget {
   private readonly canvas = el("canvas", {
     tabindex: "0",
     role: "application",
-    "aria-label": "Timeline. Keys: W and S or up and down zoom, A and D or left and right move, brackets go to the block before and behind, Enter shows it, F fits it, 0 shows all, C shows the critical path.",
+    "aria-label":
+      "Timeline. Keys: W and S or up and down zoom, A and D or left and right move, " +
+      "brackets go to the block before and behind, Enter shows it, F fits it, 0 shows all, " +
+      "C shows the critical path.",
     "aria-describedby": this.statusId,
   });
   private readonly scroller = el("div", { class: "timeline-scroller" });
   private readonly spacer = el("div", { class: "timeline-spacer" });
   private readonly card = el("div", { class: "timeline-card floating", "aria-hidden": "true" });
   private readonly panel = el("div", { class: "timeline-panel" });
-  private readonly status = el("p", { class: "timeline-status", id: this.statusId, role: "status" });
+  private readonly status = el("p", {
+    class: "timeline-status",
+    id: this.statusId,
+    role: "status",
+  });
   private readonly found = el("span", { class: "timeline-found", role: "status" });
   private readonly painter: Painter;
   private readonly minimap: Minimap;
@@ -75,22 +66,14 @@ export class TimelineWidget {
     readonly timeline: Timeline,
     private readonly filter: Filter | null,
   ) {
-    this.kept = keptOf.get(timeline) ?? {
-      view: firstView(timeline),
-      open: openAtFirst(timeline),
-      selected: null,
-      range: null,
-      search: "",
-      showsPath: false,
-    };
-    keptOf.set(timeline, this.kept);
+    this.kept = keptFor(timeline);
     this.layout = layOut(timeline, this.kept.open);
     this.colors = this.makeColors();
     this.painter = new Painter(this.canvas, this.canvas.getContext("2d")!);
     this.minimap = new Minimap(timeline, (view) => this.setView(view));
     this.keys = new Keys(this.canvas, this);
     this.pointer = new Pointer(this.canvas, this);
-    this.pathButton = this.makePathButton();
+    this.pathButton = makePathButton(this, this.kept.showsPath);
     this.element = this.build();
     this.scroller.addEventListener("scroll", () => this.redraw(), { passive: true });
     this.resize();
@@ -109,43 +92,16 @@ export class TimelineWidget {
 
   private build(): HTMLElement {
     this.scroller.append(this.canvas, this.spacer);
-    return el("div", { class: "timeline" }, this.toolbar(), this.timeline.written.is_map ? null : this.minimap.canvas, this.scroller, seriesLegend(this.timeline), this.status, this.panel);
-  }
-
-  private toolbar(): HTMLElement {
-    const search = el("input", {
-      type: "search",
-      placeholder: "Search names and modules",
-      "aria-label": "Search the timeline",
-      value: this.kept.search,
-      oninput: () => this.search(search.value),
-      onkeydown: (event) => {
-        if ((event as KeyboardEvent).key === "Enter") this.goToMatch((event as KeyboardEvent).shiftKey ? -1 : 1);
-        event.stopPropagation();
-      },
-    });
-    const button = (text: string, label: string, act: () => void) =>
-      el("button", { type: "button", class: "quiet", title: label, "aria-label": label, onclick: act }, text);
     return el(
       "div",
-      { class: "timeline-tools", role: "toolbar", "aria-label": "Timeline" },
-      search,
-      button("↑", "Match before", () => this.goToMatch(-1)),
-      button("↓", "Match behind", () => this.goToMatch(1)),
-      this.found,
-      this.stepChoice(),
-      this.pathButton,
-      button("+", "Closer (W)", () => this.zoom(0.5)),
-      button("−", "Further away (S)", () => this.zoom(2)),
-      button("all", "all: the whole trace (0)", () => this.showAll()),
+      { class: "timeline" },
+      toolbar(this, this.kept.search, this.found, this.pathButton),
+      this.timeline.written.is_map ? null : this.minimap.canvas,
+      this.scroller,
+      seriesLegend(this.timeline),
+      this.status,
+      this.panel,
     );
-  }
-
-  private makePathButton(): HTMLElement | null {
-    const { path } = this.timeline.written;
-    if (!path) return null;
-    const title = `Frame the critical path of ${this.timeline.written.step_word} ${path.step} (C)`;
-    return el("button", { type: "button", class: "quiet", title, "aria-pressed": String(this.kept.showsPath), onclick: () => this.togglePath() }, "critical path");
   }
 
   /* Shown, it comes onto the screen. */
@@ -155,28 +111,13 @@ export class TimelineWidget {
     this.kept.showsPath = !this.kept.showsPath;
     this.pathButton.setAttribute("aria-pressed", String(this.kept.showsPath));
     const { start, end } = this.view;
-    if (this.kept.showsPath && (path.end[path.count - 1]! <= start || path.start[0]! >= end)) this.showStepNumber(this.timeline.written.path!.step);
+    if (this.kept.showsPath && (path.end[path.count - 1]! <= start || path.start[0]! >= end))
+      this.showStepNumber(this.timeline.written.path!.step);
     window.clearTimeout(this.statusTimer);
-    this.status.textContent = this.kept.showsPath ? pathStatus(this.timeline, path) : "The critical path is hidden.";
+    this.status.textContent = this.kept.showsPath
+      ? pathStatus(this.timeline, path)
+      : "The critical path is hidden.";
     this.redraw();
-  }
-
-  private stepChoice(): HTMLElement | null {
-    const { steps } = this.timeline.written;
-    if (steps.length < 2) return null;
-    const select = el("select", {
-      "aria-label": "Go to a step",
-      onchange: () => {
-        const step = steps[select.selectedIndex - 1];
-        if (step) this.showStep(step);
-      },
-    });
-    select.appendChild(el("option", {}, `go to ${this.timeline.written.step_word} …`));
-    for (const step of steps)
-      select.appendChild(
-        el("option", {}, `${stepName(this.timeline, step)}${step.outlier ? "  stands out" : step.typical ? "  typical" : ""}`),
-      );
-    return select;
   }
 
   private makeColors(): LabelColors {
@@ -242,26 +183,9 @@ export class TimelineWidget {
     this.kept.view = bounded(view, this.timeline.written.duration);
     this.redraw();
     window.clearTimeout(this.statusTimer);
-    this.statusTimer = window.setTimeout(() => this.tellView(), 250);
-  }
-
-  /* For those who can't see it, and where events are merged. */
-  private tellView(): void {
-    const { start, end } = this.view;
-    const regions = this.timeline.written.regions.filter((region) => region.start < end && region.end > start);
-    const coarsest = Math.max(0, ...regions.map((region) => region.resolution));
-    const show = (value: number) => formatAxis(this.timeline, value);
-    if (this.timeline.written.is_map) {
-      this.status.textContent = `${show(end - start)} from ${show(start)} of each segment.`;
-      return;
-    }
-    const length = show(end - start);
-    const detail = coarsest
-      ? regions.some((region) => region.resolution === 0)
-        ? `in part of it events shorter than ${show(coarsest)} are merged`
-        : `events shorter than ${show(coarsest)} are merged`
-      : "every event is there";
-    this.status.textContent = `${length} from ${show(start)}: ${detail}.`;
+    this.statusTimer = window.setTimeout(() => {
+      this.status.textContent = viewStatus(this.timeline, this.view);
+    }, 250);
   }
 
   timeAt(x: number): number {
@@ -304,9 +228,13 @@ export class TimelineWidget {
 
   placeAt(x: number, y: number): BlockPlace | null {
     const { gutter, scroll } = this.scene();
-    const lane = x < gutter || y < AXIS_HEIGHT ? null : laneAt(this.layout, y - AXIS_HEIGHT + scroll);
+    const lane =
+      x < gutter || y < AXIS_HEIGHT ? null : laneAt(this.layout, y - AXIS_HEIGHT + scroll);
     if (!lane) return null;
-    const row = Math.min(Math.floor((y - AXIS_HEIGHT + scroll - lane.top) / lane.rowHeight), lane.lane.rows.length - 1);
+    const row = Math.min(
+      Math.floor((y - AXIS_HEIGHT + scroll - lane.top) / lane.rowHeight),
+      lane.lane.rows.length - 1,
+    );
     const block = blockAt(lane.lane.rows[row]!, this.timeAt(x), this.nsOfPixels(REACH));
     return block < 0 ? null : { lane: lane.index, row, block };
   }
@@ -316,7 +244,10 @@ export class TimelineWidget {
     this.cursor = page && x >= gutter ? this.timeAt(x) : null;
     this.redraw();
     const place = page && this.placeAt(x, y);
-    const series = page && !place && x >= gutter ? seriesAt(this.timeline, this.layout, y - AXIS_HEIGHT + scroll, this.timeAt(x)) : null;
+    const series =
+      page && !place && x >= gutter
+        ? seriesAt(this.timeline, this.layout, y - AXIS_HEIGHT + scroll, this.timeAt(x))
+        : null;
     this.canvas.style.cursor = place ? "pointer" : "";
     if (!page || (!place && !series)) {
       this.card.remove();
@@ -327,7 +258,8 @@ export class TimelineWidget {
     const { offsetWidth: width, offsetHeight: height } = this.card;
     const left = page.x + 16 + width > window.innerWidth ? page.x - width - 12 : page.x + 16;
     this.card.style.left = `${Math.max(4, left)}px`;
-    this.card.style.top = `${Math.max(4, Math.min(page.y + 16, window.innerHeight - height - 8))}px`;
+    const top = Math.min(page.y + 16, window.innerHeight - height - 8);
+    this.card.style.top = `${Math.max(4, top)}px`;
   }
 
   /* A title opens or closes its lane, a step in the axis is shown whole, a block is selected. */
@@ -335,7 +267,9 @@ export class TimelineWidget {
     const { gutter, scroll } = this.scene();
     if (y < AXIS_HEIGHT && x >= gutter) {
       const time = this.timeAt(x);
-      const step = this.timeline.written.steps.find((candidate) => candidate.start <= time && time < candidate.end);
+      const step = this.timeline.written.steps.find(
+        (candidate) => candidate.start <= time && time < candidate.end,
+      );
       if (step) this.showStep(step);
       return;
     }
@@ -363,7 +297,8 @@ export class TimelineWidget {
   }
 
   selectRange(range: View | null): void {
-    this.kept.range = range && range.end > range.start ? bounded(range, this.timeline.written.duration) : null;
+    this.kept.range =
+      range && range.end > range.start ? bounded(range, this.timeline.written.duration) : null;
     if (this.kept.range) this.kept.selected = null;
     this.showPanel();
     this.redraw();
@@ -373,42 +308,25 @@ export class TimelineWidget {
     return this.kept.selected;
   }
 
-  /* The block before or behind the selected one in its row; without one the first that is on the screen. */
-  selectNeighbour(by: number): void {
-    const { selected } = this.kept;
-    if (selected) {
-      const row = blockOf(this.timeline, selected);
-      const block = Math.min(Math.max(selected.block + by, 0), row.count - 1);
-      this.select({ ...selected, block });
-    } else {
-      const lane = this.timeline.lanes.findIndex((candidate) => candidate.kind === "stream" || candidate.kind === "thread");
-      const row = this.timeline.lanes[lane]?.rows[0];
-      if (row && row.count > 0) this.select({ lane, row: 0, block: Math.min(firstFrom(row, this.view.start), row.count - 1) });
-    }
+  /* The block before or behind the selected one in its row; without one the first that is on the
+   * screen. */
+  selectNeighbor(by: number): void {
+    const { timeline, view, kept } = this;
+    const place = kept.selected
+      ? neighborOf(timeline, kept.selected, by)
+      : firstShown(timeline, view.start);
+    if (place) this.select(place);
     this.bringIntoView();
   }
 
   /* The nearest block of the row or lane above or below. */
   selectRow(by: number): void {
     const { selected } = this.kept;
-    if (!selected) return this.selectNeighbour(0);
-    const time = blockOf(this.timeline, selected).start[selected.block]!;
-    let { lane, row } = selected;
-    for (;;) {
-      row += by;
-      if (row < 0 || row >= this.timeline.lanes[lane]!.rows.length) {
-        lane += by;
-        const next = this.timeline.lanes[lane];
-        if (!next) return;
-        row = by > 0 ? 0 : next.rows.length - 1;
-      }
-      const block = blockAt(this.timeline.lanes[lane]!.rows[row]!, time, this.timeline.written.duration);
-      if (block >= 0) {
-        this.select({ lane, row, block });
-        this.bringIntoView();
-        return;
-      }
-    }
+    if (!selected) return this.selectNeighbor(0);
+    const place = placeBeside(this.timeline, selected, by);
+    if (!place) return;
+    this.select(place);
+    this.bringIntoView();
   }
 
   fitSelected(): void {
@@ -427,7 +345,8 @@ export class TimelineWidget {
     const start = blockOf(this.timeline, selected).start[selected.block]!;
     const { view } = this;
     const length = view.end - view.start;
-    if (start < view.start || start > view.end) this.setView({ start: start - length / 2, end: start + length / 2 });
+    if (start < view.start || start > view.end)
+      this.setView({ start: start - length / 2, end: start + length / 2 });
   }
 
   clear(): void {
@@ -441,38 +360,19 @@ export class TimelineWidget {
     this.kept.search = text;
     this.colors = this.makeColors();
     this.redraw();
-    this.found.textContent = text.trim() ? this.countMatches() : "";
-  }
-
-  private countMatches(): string {
-    let events = 0;
-    for (const lane of this.timeline.lanes)
-      for (const row of lane.rows)
-        for (let i = 0; i < row.count; i++) if (this.colors.isMatch[row.label[i]!]) events += row.events[i]!;
-    return events === 0 ? "nothing found" : `${formatCount(events)} events`;
+    this.found.textContent = text.trim() ? countMatches(this.timeline, this.colors) : "";
   }
 
   /* From the selected block, or what is on the screen, to the next match in time. */
   goToMatch(by: number): void {
     if (!this.kept.search.trim()) return;
     const { selected } = this.kept;
-    const from = selected ? blockOf(this.timeline, selected).start[selected.block]! : by > 0 ? this.view.start : this.view.end;
-    let best: BlockPlace | null = null;
-    let bestTime = by > 0 ? Infinity : -Infinity;
-    this.timeline.lanes.forEach((lane, laneIndex) =>
-      lane.rows.forEach((row, rowIndex) => {
-        const first = firstFrom(row, from);
-        for (let i = by > 0 ? first : Math.min(first, row.count - 1); i >= 0 && i < row.count; i += by) {
-          const start = row.start[i]!;
-          if (!this.colors.isMatch[row.label[i]!] || (by > 0 ? start <= from && selected : start >= from)) continue;
-          if (by > 0 ? start < bestTime : start > bestTime) {
-            best = { lane: laneIndex, row: rowIndex, block: i };
-            bestTime = start;
-          }
-          break;
-        }
-      }),
-    );
+    const from = selected
+      ? blockOf(this.timeline, selected).start[selected.block]!
+      : by > 0
+        ? this.view.start
+        : this.view.end;
+    const best = matchFrom(this.timeline, this.colors, from, by, selected !== null);
     if (!best) return;
     this.select(best);
     this.bringIntoView();
@@ -482,61 +382,13 @@ export class TimelineWidget {
 
   private showPanel(): void {
     const { selected, range } = this.kept;
-    if (selected)
-      replace(
-        this.panel,
-        blockCard(this.timeline, selected),
-        el("p", {}, el("button", { type: "button", onclick: () => this.fitSelected() }, "Zoom to it (F)"), " ", el("button", { type: "button", class: "quiet", onclick: () => this.clear() }, "Clear (Esc)")),
-      );
-    else if (range) replace(this.panel, this.rangeTable(range));
-    else
-      replace(
-        this.panel,
-        el(
-          "p",
-          { class: "hint" },
-          `Drag to move, Ctrl and wheel (or the wheel after a click) to zoom, drag with Shift or in the axis to add up a stretch, click a block for where it comes from. Keys: W A S D or arrows, [ ] to go from block to block, F to fit, 0 for all${this.timeline.path ? ", C for the critical path" : ""}.`,
-        ),
-      );
-  }
-
-  private rangeTable(range: View): HTMLElement {
-    const sums = sumRange(this.timeline, range);
-    const length = range.end - range.start;
-    const rest = length - sums.accounts.reduce((sum, account) => sum + account.ns, 0);
-    const row = (key: string, title: string, ns: number) =>
-      el(
-        "tr",
-        {},
-        el("th", { scope: "row" }, swatch(accountColor(key)), title),
-        el("td", {}, formatAxis(this.timeline, ns)),
-        el("td", {}, formatFraction(ns / length)),
-      );
-    return el(
-      "div",
-      { class: "timeline-range" },
-      el(
-        "p",
-        {},
-        el("strong", {}, formatAxis(this.timeline, length)),
-        ` from ${formatAxis(this.timeline, range.start)}${this.timeline.lanes.some((lane) => lane.kind === "stream") ? `, ${formatCount(sums.deviceEvents)} kernels and copies start in it` : ""}`,
-        sums.isExact ? "" : "; about, as short stretches are merged here",
-        " ",
-        el("button", { type: "button", onclick: () => this.fitSelected() }, "Zoom to it (F)"),
-        " ",
-        el("button", { type: "button", class: "quiet", onclick: () => this.clear() }, "Clear (Esc)"),
-      ),
-      sums.accounts.length > 0 && el(
-        "table",
-        {},
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "account"), el("th", { scope: "col" }, "time"), el("th", { scope: "col" }, "share"))),
-        el(
-          "tbody",
-          {},
-          ...sums.accounts.map((account) => row(account.key, account.title, account.ns)),
-          rest > 0.5 && row("step", "outside of steps", rest),
-        ),
-      ),
+    replace(
+      this.panel,
+      selected
+        ? selectedBlock(this, selected)
+        : range
+          ? selectedRange(this, range)
+          : howToUse(this.timeline),
     );
   }
 }

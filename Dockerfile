@@ -1,0 +1,8 @@
+# The program alone: nothing else is in the image.
+#     ./dev wheel static && docker build -t flopledger .
+#     docker run --rm -v "$PWD:/data:ro" -w /data flopledger report trace.json.gz
+FROM scratch
+ARG TARGETARCH
+COPY dist/flopledger-linux-${TARGETARCH} /flopledger
+ENV HOME=/tmp
+ENTRYPOINT ["/flopledger"]

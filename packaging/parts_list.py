@@ -1,0 +1,103 @@
+"""What a wheel or the static program consists of: a list of parts (CycloneDX 1.6), and the text of each licence."""
+
+import hashlib
+import json
+import time
+import uuid
+from pathlib import Path
+
+import static_libraries
+from targets import CACHE, ROOT
+
+NODE_MODULES = ROOT / "web" / "node_modules"
+NODE_PARTS = ("echarts", "zrender", "tslib")  # what the page's script is made of, beside our own
+NODE_LICENSES = ("LICENSE", "LICENSE.txt", "NOTICE", "licenses/LICENSE-d3")
+
+
+def node_parts() -> list[dict[str, str]]:
+    found = []
+    for name in NODE_PARTS:
+        package = json.loads((NODE_MODULES / name / "package.json").read_text())
+        found.append({"name": name, "version": package["version"], "license": package["license"]})
+    return found
+
+
+def license_texts() -> dict[str, bytes]:
+    """Names of files below .dist-info/licenses, and what they hold. flopledger's own is put there by the build."""
+    texts = {}
+    for library in static_libraries.read_list():
+        for name in library.license_files:
+            path = CACHE / "sources" / library.folder / name
+            texts[f"LICENSES/{library.name}-{Path(name).name}"] = path.read_bytes()
+    for part in NODE_PARTS:
+        for name in NODE_LICENSES:
+            path = NODE_MODULES / part / name
+            if path.exists():
+                texts[f"LICENSES/{part}-{Path(name).name}"] = path.read_bytes()
+    return texts
+
+
+def license_entry(expression: str) -> list[dict]:
+    if " " in expression:
+        return [{"expression": expression}]
+    return [{"license": {"id": expression}}]
+
+
+def library_components() -> list[dict]:
+    return [
+        {
+            "type": "library",
+            "bom-ref": f"pkg:generic/{library.name}@{library.version}",
+            "name": library.name,
+            "version": library.version,
+            "description": library.use,
+            "licenses": license_entry(library.license),
+            "purl": f"pkg:generic/{library.name}@{library.version}",
+            "hashes": [{"alg": "SHA-256", "content": library.sha256}],
+        }
+        for library in static_libraries.read_list()
+    ]
+
+
+def node_components() -> list[dict]:
+    return [
+        {
+            "type": "library",
+            "bom-ref": f"pkg:npm/{part['name']}@{part['version']}",
+            "name": part["name"],
+            "version": part["version"],
+            "description": "in the script of the HTML page",
+            "licenses": license_entry(part["license"]),
+            "purl": f"pkg:npm/{part['name']}@{part['version']}",
+        }
+        for part in node_parts()
+    ]
+
+
+def parts_list(version: str, platform: str, modified: int) -> bytes:
+    own = f"pkg:pypi/flopledger@{version}"
+    components = sorted(library_components() + node_components(), key=lambda part: part["name"])
+    listed = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(modified)),
+            "component": {
+                "type": "application",
+                "bom-ref": own,
+                "name": "flopledger",
+                "version": version,
+                "description": f"built for {platform}",
+                "licenses": license_entry("Apache-2.0"),
+                "purl": own,
+            },
+        },
+        "components": components,
+        "dependencies": [{"ref": own, "dependsOn": [part["bom-ref"] for part in components]}],
+    }
+    text = json.dumps(listed, indent=2)
+    digest = hashlib.sha256(text.encode()).digest()
+    listed["serialNumber"] = f"urn:uuid:{uuid.UUID(bytes=digest[:16], version=4)}"
+    return (json.dumps(listed, indent=2) + "\n").encode()

@@ -1,0 +1,101 @@
+/* Memory that is handed out piece by piece and given back all at once. */
+#include "base/core/arena.h"
+
+#include "base/core/out_of_memory.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 64 * 1024 };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t used;
+    size_t size;
+    alignas(max_align_t) unsigned char bytes[];
+};
+
+static struct arena_block *block_new(size_t bytes)
+{
+    size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+    struct arena_block *block = NULL;
+
+    if (size <= SIZE_MAX - sizeof *block)
+        block = calloc(1, sizeof *block + size);
+    if (!block)
+        end_out_of_memory();
+    block->size = size;
+    return block;
+}
+
+void *arena_allocate(struct arena *arena, size_t bytes)
+{
+    const size_t alignment = alignof(max_align_t);
+    struct arena_block *block = arena->blocks;
+    void *result;
+
+    if (bytes > SIZE_MAX - alignment)
+        end_out_of_memory();
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    if (!block || block->size - block->used < bytes) {
+        block = block_new(bytes);
+        block->next = arena->blocks;
+        arena->blocks = block;
+    }
+    result = block->bytes + block->used;
+    block->used += bytes;
+    return result;
+}
+
+char *arena_copy_text(struct arena *arena, const char *text, size_t length)
+{
+    char *copy;
+
+    if (length == SIZE_MAX)
+        end_out_of_memory();
+    copy = arena_allocate(arena, length + 1);
+    if (length > 0)
+        memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+void arena_adopt(struct arena *arena, struct arena *from)
+{
+    struct arena_block **end = &arena->blocks;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = from->blocks;
+    from->blocks = NULL;
+}
+
+void *arena_list_with_room(struct arena *arena, void *list, size_t count, size_t element_bytes)
+{
+    enum { FIRST = 4 };
+    size_t bytes;
+    void *larger;
+
+    if (count > 0 && (count < FIRST || (count & (count - 1)) != 0))
+        return list;
+    if (__builtin_mul_overflow(count ? 2 * count : FIRST, element_bytes, &bytes))
+        end_out_of_memory();
+    larger = arena_allocate(arena, bytes);
+    if (count > 0)
+        memcpy(larger, list, count * element_bytes);
+    return larger;
+}
+
+void arena_clear(struct arena *arena)
+{
+    if (!arena)
+        return;
+    while (arena->blocks) {
+        struct arena_block *next = arena->blocks->next;
+
+        free(arena->blocks);
+        arena->blocks = next;
+    }
+}

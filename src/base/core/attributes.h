@@ -1,0 +1,16 @@
+/* Short names for the compiler attributes the project uses. */
+#ifndef FLOPLEDGER_BASE_CORE_ATTRIBUTES_H
+#define FLOPLEDGER_BASE_CORE_ATTRIBUTES_H
+
+/* The result must not be ignored: the function can fail. */
+#define MUST_USE __attribute__((warn_unused_result))
+
+/* The argument number `format_index` is a printf format for the arguments from number `first` on.
+ */
+#define PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))
+
+/* `SCOPED(arena) names = {0};` declares a `struct arena` that `arena_clear` empties at the end of
+ * the block. */
+#define SCOPED(type) __attribute__((cleanup(type##_clear))) struct type
+
+#endif

@@ -1,0 +1,125 @@
+/* Sorts large arrays while walking through them in order: blocks that nearly fit into the
+ * processor's cache are sorted each, and the runs they form are merged. */
+#include "base/core/large_sort.h"
+
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "base/core/search.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *element(const struct large_order *order, void *elements, size_t index)
+{
+    return (char *)elements + index * order->element_bytes;
+}
+
+static bool is_in_order(const struct large_order *order, const void *a, const void *b)
+{
+    return order->compare(a, b, order->argument) <= 0;
+}
+
+static bool is_block_sorted(const struct large_order *order, void *block, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (!is_in_order(order, element(order, block, i - 1), element(order, block, i)))
+            return false;
+    }
+    return true;
+}
+
+static void large_sort_block(const struct large_order *order, void *block, size_t count)
+{
+    if (order->sort_block)
+        order->sort_block(block, count, order->argument);
+    else if (!is_block_sorted(order, block, count))
+        qsort_r(block, count, order->element_bytes, order->compare, order->argument);
+}
+
+/* How many of the sorted elements stand before `other`, or where it does. */
+static size_t count_before(const struct large_order *order, void *elements, size_t count,
+                           const void *other)
+{
+    return LOWER_BOUND(i, 0, count, is_in_order(order, element(order, elements, i), other));
+}
+
+/* As memcpy. */
+static void copy_resting(char *to, const char *from, size_t bytes)
+{
+    const size_t piece_bytes = (size_t)4 << 20;
+
+    for (size_t done = 0; done < bytes; done += piece_bytes) {
+        memcpy(to + done, from + done, bytes - done < piece_bytes ? bytes - done : piece_bytes);
+        large_array_rest();
+    }
+}
+
+/* Merges two sorted runs, `left` elements and behind them `right`. What of the left run stays where
+ * it is is not moved. */
+static void merge_two(const struct large_order *order, void *elements, size_t left, size_t right)
+{
+    const size_t bytes = order->element_bytes;
+    const char *second = element(order, elements, left);
+    const char *second_end = second + right * bytes;
+    size_t in_place = count_before(order, elements, left, second);
+    size_t moved_bytes = (left - in_place) * bytes;
+    char *to = element(order, elements, in_place);
+    char *copy;
+    const char *first;
+    const char *first_end;
+    size_t merged = 0;
+
+    if (!moved_bytes)
+        return;
+    copy = large_array_new(moved_bytes);
+    copy_resting(copy, to, moved_bytes);
+    first = copy;
+    first_end = copy + moved_bytes;
+    for (; first < first_end && second < second_end; to += bytes) {
+        const char **next = is_in_order(order, first, second) ? &first : &second;
+
+        memcpy(to, *next, bytes);
+        *next += bytes;
+        large_array_rest_at(++merged);
+    }
+    copy_resting(to, first, (size_t)(first_end - first));
+    large_array_free(copy);
+}
+
+/* `ends` are those of the runs, in order. */
+static void merge_runs(const struct large_order *order, void *elements, size_t *ends, size_t count)
+{
+    while (count > 1) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < count; i += 2) {
+            size_t start = kept ? ends[kept - 1] : 0;
+
+            if (i + 1 < count)
+                merge_two(order, element(order, elements, start), ends[i] - start,
+                          ends[i + 1] - ends[i]);
+            ends[kept++] = ends[i + 1 < count ? i + 1 : i];
+        }
+        count = kept;
+    }
+}
+
+void sort_large(void *elements, size_t count, const struct large_order *order)
+{
+    size_t *ends = require_memory(calloc(count / LARGE_SORT_BLOCK + 1, sizeof *ends));
+    size_t runs = 0;
+
+    for (size_t start = 0; start < count; start += LARGE_SORT_BLOCK) {
+        size_t here = count - start < LARGE_SORT_BLOCK ? count - start : LARGE_SORT_BLOCK;
+        char *block = element(order, elements, start);
+
+        large_array_rest();
+        large_sort_block(order, block, here);
+        if (start && is_in_order(order, block - order->element_bytes, block))
+            runs--;
+        ends[runs++] = start + here;
+    }
+    merge_runs(order, elements, ends, runs);
+    free(ends);
+}

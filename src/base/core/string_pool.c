@@ -1,0 +1,206 @@
+/* Keeps each distinct string once and names it by a small number. */
+#include "base/core/string_pool.h"
+
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 64 * 1024, FIRST_SLOTS = 1024 };
+
+struct string_pool_block {
+    struct string_pool_block *next;
+    size_t used;
+    size_t size;
+    char bytes[];
+};
+
+static inline uint64_t load_8(const char *text)
+{
+    uint64_t value;
+
+    memcpy(&value, text, sizeof value);
+    return value;
+}
+
+static inline uint64_t load_4(const char *text)
+{
+    uint32_t value;
+
+    memcpy(&value, text, sizeof value);
+    return value;
+}
+
+static inline uint64_t mix(uint64_t a, uint64_t b)
+{
+    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* All bytes count; reads nothing outside the text. */
+static uint32_t hash_text(const char *text, size_t length)
+{
+    const uint64_t first = 0x9e3779b97f4a7c15u;
+    const uint64_t second = 0xd6e8feb86659fd93u;
+    uint64_t hash = (uint64_t)length * first;
+    const char *end = text + length;
+
+    if (length >= 8) {
+        for (; end - text > 16; text += 16)
+            hash = mix(load_8(text) ^ first ^ hash, load_8(text + 8) ^ second);
+        if (end - text > 8)
+            hash = mix(load_8(text) ^ first ^ hash, second);
+        hash = mix(load_8(end - 8) ^ first ^ hash, second);
+    } else if (length >= 4) {
+        hash = mix((load_4(text) << 32 | load_4(end - 4)) ^ hash, second);
+    } else if (length) {
+        uint64_t bytes = (uint64_t)(unsigned char)text[0] << 16 |
+                         (uint64_t)(unsigned char)text[length / 2] << 8 | (unsigned char)end[-1];
+
+        hash = mix(bytes ^ hash, second);
+    }
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static char *keep_text(struct string_pool *pool, const char *text, size_t length)
+{
+    struct string_pool_block *block = pool->blocks;
+    char *copy;
+
+    if (!block || block->size - block->used <= length) {
+        size_t size = length >= BLOCK_BYTES / 4 ? length + 1 : BLOCK_BYTES;
+
+        require_invariant(length < UINT32_MAX, "that a string is shorter than 4 GiB");
+        block = require_memory(malloc(sizeof *block + size));
+        *block = (struct string_pool_block){.size = size};
+        if (pool->blocks && size != BLOCK_BYTES) { /* keep filling the newest usual block */
+            block->next = pool->blocks->next;
+            pool->blocks->next = block;
+        } else {
+            block->next = pool->blocks;
+            pool->blocks = block;
+        }
+    }
+    copy = block->bytes + block->used;
+    if (length)
+        memcpy(copy, text, length);
+    copy[length] = '\0';
+    block->used += length + 1;
+    return copy;
+}
+
+static void grow_slots(struct string_pool *pool)
+{
+    size_t slot_count = pool->slot_count ? pool->slot_count * 2 : FIRST_SLOTS;
+    uint32_t *slots = require_memory(calloc(slot_count, sizeof *slots));
+
+    for (size_t id = 0; id < pool->count; id++) {
+        size_t at = pool->entries[id].hash & (slot_count - 1);
+
+        while (slots[at])
+            at = (at + 1) & (slot_count - 1);
+        slots[at] = (uint32_t)id + 1;
+    }
+    free(pool->slots);
+    pool->slots = slots;
+    pool->slot_count = slot_count;
+}
+
+static uint32_t add_entry(struct string_pool *pool, const char *text, size_t length, uint32_t hash)
+{
+    ARRAY_ROOM(pool->entries, pool->count);
+    require_invariant(pool->count < UINT32_MAX - 1, "that there are fewer than 2^32 strings");
+    pool->entries[pool->count] = (struct string_pool_entry){
+        .text = keep_text(pool, text, length),
+        .length = (uint32_t)length,
+        .hash = hash,
+    };
+    return (uint32_t)pool->count++;
+}
+
+static bool is_entry(const struct string_pool_entry *entry, const char *text, size_t length,
+                     uint32_t hash)
+{
+    return entry->hash == hash && entry->length == length &&
+           (length == 0 || memcmp(entry->text, text, length) == 0);
+}
+
+/* The slot that holds the string, or the free one where it belongs. The pool must have slots. */
+static size_t find_slot(const struct string_pool *pool, const char *text, size_t length,
+                        uint32_t hash)
+{
+    size_t at = hash & (pool->slot_count - 1);
+
+    while (pool->slots[at] && !is_entry(&pool->entries[pool->slots[at] - 1], text, length, hash))
+        at = (at + 1) & (pool->slot_count - 1);
+    return at;
+}
+
+/* Makes the empty string id 0. */
+static void begin(struct string_pool *pool)
+{
+    grow_slots(pool);
+    pool->slots[find_slot(pool, "", 0, hash_text("", 0))] = 1;
+    add_entry(pool, "", 0, hash_text("", 0));
+}
+
+uint32_t string_pool_add(struct string_pool *pool, const char *text, size_t length)
+{
+    uint32_t hash = hash_text(text, length);
+    size_t slot;
+
+    if (!pool->slot_count)
+        begin(pool);
+    slot = find_slot(pool, text, length, hash);
+    if (pool->slots[slot])
+        return pool->slots[slot] - 1;
+    if (pool->count * 2 >= pool->slot_count) {
+        grow_slots(pool);
+        slot = find_slot(pool, text, length, hash);
+    }
+    pool->slots[slot] = (uint32_t)pool->count + 1;
+    return add_entry(pool, text, length, hash);
+}
+
+uint32_t string_pool_find(const struct string_pool *pool, const char *text, size_t length)
+{
+    size_t slot;
+
+    if (!pool->slot_count)
+        return length == 0 ? 0 : UINT32_MAX;
+    slot = find_slot(pool, text, length, hash_text(text, length));
+    return pool->slots[slot] ? pool->slots[slot] - 1 : UINT32_MAX;
+}
+
+const char *string_pool_text(const struct string_pool *pool, uint32_t id)
+{
+    return id < pool->count ? pool->entries[id].text : "";
+}
+
+size_t string_pool_length(const struct string_pool *pool, uint32_t id)
+{
+    return id < pool->count ? pool->entries[id].length : 0;
+}
+
+size_t string_pool_count(const struct string_pool *pool)
+{
+    return pool->count ? pool->count : 1;
+}
+
+void string_pool_clear(struct string_pool *pool)
+{
+    if (!pool)
+        return;
+    while (pool->blocks) {
+        struct string_pool_block *next = pool->blocks->next;
+
+        free(pool->blocks);
+        pool->blocks = next;
+    }
+    free(pool->entries);
+    free(pool->slots);
+    *pool = (struct string_pool){0};
+}

@@ -1,0 +1,47 @@
+/* Runs a few pieces of work side by side. */
+#include "base/core/worker_threads.h"
+
+#include "base/core/invariant.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct shared_work {
+    void (*work)(void *argument, size_t index);
+    void *argument;
+    size_t count;
+    atomic_size_t next;
+};
+
+static void *take_work(void *shared)
+{
+    struct shared_work *work = shared;
+
+    for (;;) {
+        size_t index = atomic_fetch_add(&work->next, 1);
+
+        if (index >= work->count)
+            return NULL;
+        work->work(work->argument, index);
+    }
+}
+
+void run_side_by_side(unsigned threads, size_t count, void (*work)(void *argument, size_t index),
+                      void *argument)
+{
+    struct shared_work shared = {.work = work, .argument = argument, .count = count};
+    size_t others = count < threads ? count : threads;
+    pthread_t *started;
+    size_t started_count = 0;
+
+    others = others > 0 ? others - 1 : 0;
+    started = require_memory(calloc(others + 1, sizeof *started));
+    while (started_count < others &&
+           pthread_create(&started[started_count], NULL, take_work, &shared) == 0)
+        started_count++;
+    take_work(&shared);
+    for (size_t i = 0; i < started_count; i++)
+        pthread_join(started[i], NULL);
+    free(started);
+}

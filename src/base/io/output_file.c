@@ -1,0 +1,180 @@
+/* A file that appears whole or not at all: written beside its place under another name, then
+ * renamed. */
+#include "base/io/output_file.h"
+
+#include "base/core/out_of_memory.h"
+#include "base/io/unfinished.h"
+#include "base/text/owned_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void output_hold_signals(sigset_t *old)
+{
+    sigset_t ending;
+
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    sigaddset(&ending, SIGHUP);
+    sigaddset(&ending, SIGQUIT);
+    pthread_sigmask(SIG_BLOCK, &ending, old);
+}
+
+static bool output_file_cannot(const char *what, const char *path, struct error *error)
+{
+    return error_set(error, ERROR_FAILURE, "cannot %s '%s': %s", what, path, strerror(errno));
+}
+
+/* The file a link points to, so that the link stays a link. */
+static char *final_path(const char *path)
+{
+    char *resolved = realpath(path, NULL);
+
+    return resolved ? resolved : text_copy(path);
+}
+
+/* The folder of `path`, with its '/'; free() it. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? text_format("%.*s", (int)(slash - path) + 1, path) : text_copy(".");
+}
+
+bool output_file_check(const char *path, struct error *error)
+{
+    char *final = final_path(path);
+    char *folder = folder_of(final);
+    bool is_writable;
+    struct stat status;
+
+    if (stat(final, &status) == 0 && S_ISDIR(status.st_mode)) {
+        errno = EISDIR;
+        is_writable = false;
+    } else if (stat(final, &status) == 0 && !S_ISREG(status.st_mode)) {
+        is_writable = access(final, W_OK) == 0;
+    } else {
+        is_writable = access(folder, W_OK | X_OK) == 0;
+    }
+    if (!is_writable)
+        (void)output_file_cannot("write", path, error);
+    free(folder);
+    free(final);
+    return is_writable;
+}
+
+static bool open_temporary(struct output_file *file, mode_t mode, struct error *error)
+{
+    int descriptor;
+
+    file->temporary_path = text_format("%s.%ld.part", file->path, (long)getpid());
+    (void)unlink(file->temporary_path); /* of a process of this number that was killed */
+    descriptor = open(file->temporary_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (descriptor < 0) {
+        output_file_cannot("write", file->name, error);
+        free(file->temporary_path);
+        file->temporary_path = NULL;
+        return false;
+    }
+    unfinished_begin(file->temporary_path);
+    file->stream = fdopen(descriptor, "w");
+    if (!file->stream)
+        end_out_of_memory();
+    return true;
+}
+
+bool output_file_open(struct output_file *file, const char *path, struct error *error)
+{
+    struct stat status;
+    mode_t mode = 0666;
+    bool is_open;
+
+    file->path = final_path(path);
+    file->name = text_copy(path);
+    output_hold_signals(&file->old_signals);
+    if (stat(file->path, &status) == 0) {
+        if (S_ISDIR(status.st_mode)) {
+            errno = EISDIR;
+            is_open = output_file_cannot("write", path, error);
+        } else if (!S_ISREG(status.st_mode)) {
+            file->stream = fopen(file->path, "we");
+            is_open = file->stream || output_file_cannot("write", path, error);
+        } else {
+            mode = status.st_mode & 0777;
+            is_open = open_temporary(file, mode, error);
+        }
+    } else {
+        is_open = open_temporary(file, mode, error);
+    }
+    if (!is_open)
+        output_file_clear(file);
+    return is_open;
+}
+
+/* What went wrong before is no longer known, but goes wrong again. */
+static int reason_of_failure(FILE *stream)
+{
+    errno = 0;
+    if (fputc('\n', stream) != EOF)
+        (void)fflush(stream);
+    return errno ? errno : EIO;
+}
+
+bool stream_has_arrived(FILE *stream, const char *path, struct error *error)
+{
+    int reason;
+
+    if (!ferror(stream) && fflush(stream) == 0)
+        return true;
+    reason = reason_of_failure(stream);
+    if (!path)
+        return error_set(error, ERROR_FAILURE, "cannot write to standard output: %s",
+                         strerror(reason));
+    return error_set(error, ERROR_FAILURE, "cannot write '%s': %s", path, strerror(reason));
+}
+
+bool output_file_close(struct output_file *file, struct error *error)
+{
+    bool has_arrived = stream_has_arrived(file->stream, file->name, error);
+    bool is_done;
+
+    if (fclose(file->stream) != 0 && has_arrived)
+        has_arrived = output_file_cannot("write", file->name, error);
+    file->stream = NULL;
+    if (!has_arrived)
+        is_done = false;
+    else if (file->temporary_path && rename(file->temporary_path, file->path) != 0)
+        is_done = output_file_cannot("write", file->name, error);
+    else
+        is_done = true;
+    if (is_done && file->temporary_path) {
+        unfinished_end(file->temporary_path);
+        free(file->temporary_path);
+        file->temporary_path = NULL;
+    }
+    output_file_clear(file);
+    return is_done;
+}
+
+void output_file_clear(struct output_file *file)
+{
+    if (!file || !file->path)
+        return;
+    if (file->stream)
+        fclose(file->stream);
+    if (file->temporary_path) {
+        unlink(file->temporary_path);
+        unfinished_end(file->temporary_path);
+    }
+    free(file->temporary_path);
+    free(file->path);
+    free(file->name);
+    pthread_sigmask(SIG_SETMASK, &file->old_signals, NULL);
+    memset(file, 0, sizeof *file);
+}

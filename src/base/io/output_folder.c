@@ -1,0 +1,170 @@
+/* A folder of files that appear all together or not at all. */
+#include "base/io/output_folder.h"
+
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/io/folders.h"
+#include "base/io/unfinished.h"
+#include "base/text/owned_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *output_folder_joined(const char *folder, const char *name)
+{
+    char *path = path_join(folder, name);
+
+    return path;
+}
+
+static bool output_folder_cannot(const char *what, const char *path, struct error *error)
+{
+    return error_set(error, ERROR_FAILURE, "cannot %s '%s': %s", what, path, strerror(errno));
+}
+
+/* Makes the folders that the file is in. */
+static bool make_way(const char *path)
+{
+    char *folder = text_copy(path);
+    char *slash = strrchr(folder, '/');
+    bool is_made = true;
+
+    if (slash && slash > folder) {
+        *slash = '\0';
+        is_made = make_folders(folder);
+    }
+    free(folder);
+    return is_made;
+}
+
+bool output_folder_open(struct output_folder *folder, const char *path, struct error *error)
+{
+    struct stat status;
+    size_t length = strlen(path);
+
+    output_hold_signals(&folder->old_signals);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    folder->path = require_memory(strndup(path, length));
+    folder->is_new = stat(folder->path, &status) != 0;
+    folder->temporary = text_format(folder->is_new ? "%s.%ld.part" : "%s/.flopledger.%ld.part",
+                                    folder->path, (long)getpid());
+    if ((folder->is_new && !make_way(folder->path)) ||
+        (mkdir(folder->temporary, 0777) != 0 && errno != EEXIST)) {
+        (void)output_folder_cannot("make a folder at", folder->path, error);
+        output_folder_clear(folder);
+        return false;
+    }
+    unfinished_begin(folder->temporary);
+    return true;
+}
+
+/* Calls `act` with what the folder of this name leaves when it is not finished: the folder in it
+ * that holds the file, if any, and the file. */
+static void for_each_made(const struct output_folder *folder, const char *name,
+                          void (*act)(const char *path))
+{
+    char *path = output_folder_joined(folder->temporary, name);
+    char *slash = path + strlen(folder->temporary);
+
+    for (slash = strchr(slash + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        act(path);
+        *slash = '/';
+    }
+    act(path);
+    free(path);
+}
+
+bool output_folder_add(struct output_folder *folder, struct output_file *file, const char *name,
+                       struct error *error)
+{
+    char *path = output_folder_joined(folder->temporary, name);
+    char *told = output_folder_joined(folder->path, name);
+    const char *data = folder->data_in_file && !folder->is_new ? folder->data_in_file(told) : NULL;
+    bool is_open = false;
+
+    ARRAY_ADD(folder->names, folder->count, text_copy(name));
+    if (data)
+        (void)error_set(error, ERROR_USAGE,
+                        "'%s' is %s, and is left as it is: name another folder, or give --force, "
+                        "too",
+                        told, data);
+    else if (!make_way(path))
+        (void)output_folder_cannot("make a folder for", told, error);
+    else
+        is_open = output_file_open(file, path, error);
+    for_each_made(folder, name, unfinished_begin);
+    if (is_open) {
+        free(file->name);
+        file->name = text_copy(told);
+    }
+    free(path);
+    free(told);
+    return is_open;
+}
+
+static bool move_files(struct output_folder *folder, struct error *error)
+{
+    bool is_moved = true;
+
+    for (size_t i = 0; i < folder->count && is_moved; i++) {
+        char *from = output_folder_joined(folder->temporary, folder->names[i]);
+        char *to = output_folder_joined(folder->path, folder->names[i]);
+
+        is_moved =
+            (make_way(to) && rename(from, to) == 0) || output_folder_cannot("write", to, error);
+        free(from);
+        free(to);
+    }
+    return is_moved;
+}
+
+bool output_folder_close(struct output_folder *folder, struct error *error)
+{
+    bool is_done = folder->is_new ? rename(folder->temporary, folder->path) == 0 ||
+                                        output_folder_cannot("write", folder->path, error)
+                                  : move_files(folder, error);
+
+    output_folder_clear(folder);
+    return is_done;
+}
+
+/* The folders that `name` is in are removed where they are empty. */
+static void remove_way(const char *folder, char *name)
+{
+    for (char *slash = strrchr(name, '/'); slash; slash = strrchr(name, '/')) {
+        char *path;
+
+        *slash = '\0';
+        path = output_folder_joined(folder, name);
+        (void)rmdir(path);
+        free(path);
+    }
+}
+
+void output_folder_clear(struct output_folder *folder)
+{
+    if (!folder || !folder->path)
+        return;
+    for (size_t i = 0; i < folder->count; i++) {
+        char *path = output_folder_joined(folder->temporary, folder->names[i]);
+
+        for_each_made(folder, folder->names[i], unfinished_end);
+        (void)unlink(path);
+        remove_way(folder->temporary, folder->names[i]);
+        free(path);
+        free(folder->names[i]);
+    }
+    (void)rmdir(folder->temporary);
+    unfinished_end(folder->temporary);
+    free(folder->names);
+    free(folder->temporary);
+    free(folder->path);
+    pthread_sigmask(SIG_SETMASK, &folder->old_signals, NULL);
+    memset(folder, 0, sizeof *folder);
+}

@@ -1,0 +1,24 @@
+/* Unpacks a folder that is part of the program. */
+#include "base/io/packed_folder.h"
+
+#include "base/core/invariant.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+char *packed_folder_unpack(const struct packed_folder *folder)
+{
+    char *whole = require_memory(malloc(folder->bytes + 1));
+    uLongf length = folder->bytes;
+    int status = Z_OK;
+
+    if (folder->bytes > 0)
+        status = uncompress((unsigned char *)whole, &length, folder->compressed,
+                            folder->compressed_bytes);
+    if (status == Z_MEM_ERROR)
+        end_out_of_memory();
+    require_invariant(status == Z_OK && length == folder->bytes,
+                      "that a packed folder is what the build wrote");
+    whole[length] = '\0';
+    return whole;
+}

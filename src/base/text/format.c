@@ -1,0 +1,205 @@
+/* Numbers as text for people: times, bytes, counts, shares and rates. */
+#include "base/text/format.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const bytes_per_second_units[6] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"};
+const char *const flops_units[6] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
+const char *const flops_per_second_units[6] = {"FLOP/s",  "kFLOP/s", "MFLOP/s",
+                                               "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+
+/* The number of magnitude `number`; INT64_MIN has one too. */
+static uint64_t magnitude(int64_t number)
+{
+    return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+}
+
+struct unit_scale time_scale(int64_t largest_ns)
+{
+    uint64_t size = magnitude(largest_ns);
+
+    if (size < 10 * UINT64_C(1000000))
+        return (struct unit_scale){"us", 1e3, 3};
+    if (size < 10 * UINT64_C(1000000000))
+        return (struct unit_scale){"ms", 1e6, 3};
+    if (size < 10000 * UINT64_C(1000000000))
+        return (struct unit_scale){"s", 1e9, 3};
+    return (struct unit_scale){"h", 3600e9, 3};
+}
+
+struct unit_scale bytes_scale(int64_t largest_bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    uint64_t size = magnitude(largest_bytes);
+    int power = 0;
+
+    while (power < 4 && size >= 1024) {
+        size /= 1024;
+        power++;
+    }
+    return (struct unit_scale){units[power], ldexp(1, 10 * power), power == 0 ? 0 : 1};
+}
+
+struct unit_scale decimal_scale(double largest, const char *const units[6])
+{
+    double size = fabs(largest);
+    double factor = 1;
+    int power = 0;
+
+    while (power < 5 && size >= 1000 * factor) {
+        factor *= 1000;
+        power++;
+    }
+    return (struct unit_scale){units[power], factor, power == 0 ? 0 : size >= 100 * factor ? 1 : 2};
+}
+
+/* Digits of `whole` in groups of three, a sign before and `fraction` (".123" or "") behind. */
+static struct short_text grouped(bool is_negative, uint64_t whole, const char *fraction)
+{
+    char digits[24];
+    struct short_text result;
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)whole);
+    size_t used = 0;
+
+    if (is_negative)
+        result.text[used++] = '-';
+    for (int i = 0; i < length; i++) {
+        result.text[used++] = digits[i];
+        if (i + 1 < length && (length - 1 - i) % 3 == 0)
+            result.text[used++] = ',';
+    }
+    snprintf(result.text + used, sizeof result.text - used, "%s", fraction);
+    return result;
+}
+
+static uint64_t power_of_ten(int exponent)
+{
+    uint64_t power = 1;
+
+    while (exponent-- > 0)
+        power *= 10;
+    return power;
+}
+
+struct short_text format_scaled_time(int64_t ns, struct unit_scale scale)
+{
+    uint64_t size = magnitude(ns);
+    uint64_t steps = power_of_ten(scale.decimals);
+    uint64_t step_ns = (uint64_t)scale.factor / steps; /* what the last decimal stands for */
+    uint64_t rounded;
+    char fraction[24] = "";
+
+    if (step_ns < 1)
+        step_ns = 1;
+    rounded = size / step_ns + (size % step_ns >= (step_ns + 1) / 2 && step_ns > 1);
+    if (scale.decimals > 0)
+        snprintf(fraction, sizeof fraction, ".%0*llu", scale.decimals,
+                 (unsigned long long)(rounded % steps));
+    return grouped(ns < 0 && rounded > 0, rounded / steps, fraction);
+}
+
+struct short_text format_scaled(double number, struct unit_scale scale)
+{
+    double scaled = number / scale.factor;
+    struct short_text result;
+    char digits[40];
+    const char *point;
+
+    if (!isfinite(scaled) || fabs(scaled) >= 1e15) {
+        snprintf(result.text, sizeof result.text, "%.4g", scaled);
+        return result;
+    }
+    snprintf(digits, sizeof digits, "%.*f", scale.decimals, fabs(scaled));
+    point = strchr(digits, '.');
+    return grouped(scaled < 0 && strpbrk(digits, "123456789"), strtoull(digits, NULL, 10),
+                   point ? point : "");
+}
+
+static struct short_text with_unit(struct short_text number, const char *unit)
+{
+    size_t length = strlen(number.text);
+
+    snprintf(number.text + length, sizeof number.text - length, " %s", unit);
+    return number;
+}
+
+struct short_text format_time(int64_t ns)
+{
+    uint64_t size = magnitude(ns);
+    struct unit_scale scale = {"us", 1e3, size % 1000 == 0 ? 0 : 3};
+
+    if (size >= UINT64_C(10000000000000))
+        scale = (struct unit_scale){"h", 3600e9, 3};
+    else if (size >= 1000000000)
+        scale = (struct unit_scale){"s", 1e9, 3};
+    else if (size >= 1000000)
+        scale = (struct unit_scale){"ms", 1e6, 3};
+
+    return with_unit(format_scaled_time(ns, scale), scale.unit);
+}
+
+struct short_text format_bytes(int64_t bytes)
+{
+    struct unit_scale scale = bytes_scale(bytes);
+
+    return with_unit(format_scaled((double)bytes, scale), scale.unit);
+}
+
+struct short_text format_count(int64_t count)
+{
+    return grouped(count < 0, magnitude(count), "");
+}
+
+int percent_decimals(double fraction)
+{
+    double percent = fabs(fraction) * 100;
+    int decimals = 1;
+
+    while (percent > 0 && percent < 0.0995 && decimals < 7) {
+        percent *= 10;
+        decimals++;
+    }
+    return decimals > 1 ? decimals + 1 : 1;
+}
+
+struct short_text format_fraction(double fraction)
+{
+    return with_unit(
+        format_scaled(fraction * 100, (struct unit_scale){"%", 1, percent_decimals(fraction)}),
+        "%");
+}
+
+struct short_text format_number(double number)
+{
+    double size = fabs(number);
+    bool is_whole = size < 1e15 && number == floor(number);
+    int decimals = is_whole ? 0 : size >= 1000 ? 1 : size >= 1 ? 2 : 3;
+
+    return format_scaled(number, (struct unit_scale){"", 1, decimals});
+}
+
+static struct short_text format_decimal(double number, const char *const units[6])
+{
+    struct unit_scale scale = decimal_scale(number, units);
+
+    return with_unit(format_scaled(number, scale), scale.unit);
+}
+
+struct short_text format_bytes_per_second(double rate)
+{
+    return format_decimal(rate, bytes_per_second_units);
+}
+
+struct short_text format_flops(double flops)
+{
+    return format_decimal(flops, flops_units);
+}
+
+struct short_text format_flops_per_second(double rate)
+{
+    return format_decimal(rate, flops_per_second_units);
+}

@@ -1,0 +1,248 @@
+/* The option table of a command: parsing. */
+#include "base/text/option.h"
+
+#include "base/text/spelling.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option *find_by_name(const struct option *options, const char *name,
+                                         size_t length)
+{
+    for (const struct option *option = options; option->name; option++) {
+        if (strlen(option->name) == length && strncmp(option->name, name, length) == 0)
+            return option;
+    }
+    return NULL;
+}
+
+static const struct option *find_by_letter(const struct option *options, char letter)
+{
+    for (const struct option *option = options; option->name; option++) {
+        if (option->letter == letter && letter != '\0')
+            return option;
+    }
+    return NULL;
+}
+
+static bool takes_value(const struct option *option)
+{
+    return option->kind != OPTION_FLAG && option->kind != OPTION_NEGATED &&
+           option->kind != OPTION_ALIAS;
+}
+
+static bool unknown_option(const struct option *options, const char *name, size_t length,
+                           struct error *error)
+{
+    char given[64];
+    struct spelling best = {0};
+
+    snprintf(given, sizeof given, "%.*s", (int)(length < 60 ? length : 60), name);
+    for (const struct option *option = options; option->name; option++)
+        spelling_consider(&best, given, option->name);
+    if (best.word)
+        return error_set(error, ERROR_USAGE, "unknown option '--%s': did you mean '--%s'?", given,
+                         best.word);
+    return error_set(error, ERROR_USAGE, "unknown option '--%s': --help lists those there are",
+                     given);
+}
+
+static bool option_parse_integer(const struct option *option, const char *typed, const char *text,
+                                 void *field, struct error *error)
+{
+    char *end;
+    long long number;
+
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno == ERANGE || number < option->minimum ||
+        number > option->maximum) {
+        if (option->maximum == INT64_MAX)
+            return error_set(error, ERROR_USAGE,
+                             "option '%s': '%s' is not a whole number from %lld up", typed, text,
+                             (long long)option->minimum);
+        return error_set(error, ERROR_USAGE,
+                         "option '%s': '%s' is not a whole number from %lld to %lld", typed, text,
+                         (long long)option->minimum, (long long)option->maximum);
+    }
+    *(int64_t *)field = number;
+    return true;
+}
+
+/* "text, json or html" */
+static void list_words(char *buffer, size_t size, const char *const *words)
+{
+    size_t used = 0;
+
+    buffer[0] = '\0';
+    for (size_t i = 0; words[i] && used < size; i++) {
+        const char *between = i == 0 ? "" : words[i + 1] ? ", " : " or ";
+        int length = snprintf(buffer + used, size - used, "%s%s", between, words[i]);
+
+        if (length < 0)
+            return;
+        used += (size_t)length;
+    }
+}
+
+static bool parse_choice(const struct option *option, const char *typed, const char *text,
+                         void *field, struct error *error)
+{
+    char words[256];
+    const char *near;
+
+    for (int i = 0; option->choices[i]; i++) {
+        if (strcmp(option->choices[i], text) == 0) {
+            *(int *)field = i;
+            return true;
+        }
+    }
+    list_words(words, sizeof words, option->choices);
+    near = nearest_word(text, option->choices);
+    if (near)
+        return error_set(error, ERROR_USAGE,
+                         "option '%s': '%s' is not one of %s: did you mean '%s'?", typed, text,
+                         words, near);
+    return error_set(error, ERROR_USAGE, "option '%s': '%s' is not one of %s", typed, text, words);
+}
+
+static bool option_store_value(const struct option *option, const char *typed, const char *text,
+                               void *settings, struct error *error)
+{
+    void *field = (char *)settings + option->offset;
+
+    switch (option->kind) {
+    case OPTION_INTEGER:
+        return option_parse_integer(option, typed, text, field, error);
+    case OPTION_CHOICE:
+        return parse_choice(option, typed, text, field, error);
+    case OPTION_TEXT:
+        if (text[0] == '\0')
+            return error_set(error, ERROR_USAGE, "option '%s' needs a value: %s", typed,
+                             option->metavar);
+        *(const char **)field = text;
+        return true;
+    case OPTION_PARSED:
+        if (option->parse(text, field))
+            return true;
+        return error_set(error, ERROR_USAGE, "option '%s': '%s' is not %s", typed, text,
+                         option->accepts);
+    case OPTION_FLAG:
+    case OPTION_NEGATED:
+    case OPTION_ALIAS:
+        break;
+    }
+    return error_set(error, ERROR_FAILURE, "option '%s' takes no value", typed);
+}
+
+static bool store_plain(const struct option *options, const struct option *option,
+                        const char *typed, void *settings, struct error *error)
+{
+    const struct option *target;
+
+    if (option->kind != OPTION_ALIAS) {
+        *(bool *)((char *)settings + option->offset) = option->kind == OPTION_FLAG;
+        return true;
+    }
+    target = find_by_name(options, option->alias_of, strlen(option->alias_of));
+    if (!target)
+        return error_set(error, ERROR_FAILURE, "option '%s' stands for no option", typed);
+    return option_store_value(target, typed, option->alias_value, settings, error);
+}
+
+/* What is being parsed: the arguments, and how far. */
+struct parse_state {
+    const struct option *options;
+    void *settings;
+    char **arguments;
+    int count;
+    int next;
+};
+
+static bool take_option(struct parse_state *state, const struct option *option, const char *typed,
+                        const char *value, struct error *error)
+{
+    if (!takes_value(option)) {
+        if (value)
+            return error_set(error, ERROR_USAGE, "option '%s' takes no value, but '%s' was given",
+                             typed, value);
+        return store_plain(state->options, option, typed, state->settings, error);
+    }
+    if (!value) {
+        if (state->next >= state->count)
+            return error_set(error, ERROR_USAGE, "option '%s' needs a value: %s %s", typed, typed,
+                             option->metavar);
+        value = state->arguments[state->next++];
+    }
+    return option_store_value(option, typed, value, state->settings, error);
+}
+
+static bool take_long(struct parse_state *state, const char *name, struct error *error)
+{
+    const char *equals = strchr(name, '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    const struct option *option = find_by_name(state->options, name, length);
+    char typed[64];
+    char negated[64];
+
+    if (!option && length < sizeof negated - 4) { /* --name of a --no-name */
+        snprintf(negated, sizeof negated, "no-%.*s", (int)length, name);
+        option = find_by_name(state->options, negated, length + 3);
+        if (option && option->kind == OPTION_NEGATED && !equals) {
+            *(bool *)((char *)state->settings + option->offset) = true;
+            return true;
+        }
+        option = NULL;
+    }
+    if (!option)
+        return unknown_option(state->options, name, length, error);
+    snprintf(typed, sizeof typed, "--%s", option->name);
+    return take_option(state, option, typed, equals ? equals + 1 : NULL, error);
+}
+
+/* "-n 5", "-n5"; flags may stand together: "-ab". */
+static bool take_letters(struct parse_state *state, const char *letters, struct error *error)
+{
+    for (size_t i = 0; letters[i]; i++) {
+        const struct option *option = find_by_letter(state->options, letters[i]);
+        const char typed[] = {'-', letters[i], '\0'};
+
+        if (!option)
+            return error_set(error, ERROR_USAGE,
+                             "unknown option '%s': --help lists those there are", typed);
+        if (takes_value(option))
+            return take_option(state, option, typed, letters[i + 1] ? letters + i + 1 : NULL,
+                               error);
+        if (!take_option(state, option, typed, NULL, error))
+            return false;
+    }
+    return true;
+}
+
+bool parse_options(const struct option *options, void *settings, char **arguments, int *count,
+                   struct error *error)
+{
+    struct parse_state state = {
+        .options = options, .settings = settings, .arguments = arguments, .count = *count};
+    bool options_ended = false;
+    int operands = 0;
+
+    while (state.next < state.count) {
+        char *argument = arguments[state.next++];
+
+        if (options_ended || argument[0] != '-' || argument[1] == '\0') {
+            arguments[operands++] = argument;
+        } else if (strcmp(argument, "--") == 0) {
+            options_ended = true;
+        } else if (argument[1] == '-') {
+            if (!take_long(&state, argument + 2, error))
+                return false;
+        } else if (!take_letters(&state, argument + 1, error)) {
+            return false;
+        }
+    }
+    *count = operands;
+    return true;
+}

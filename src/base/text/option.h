@@ -1,0 +1,49 @@
+/* The option table of a command: parsing, help, man page and shell completion all come from it. */
+#ifndef FLOPLEDGER_BASE_TEXT_OPTION_H
+#define FLOPLEDGER_BASE_TEXT_OPTION_H
+
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum option_kind {
+    OPTION_FLAG,    /* --name: sets a bool to true */
+    OPTION_NEGATED, /* --no-name (name holds "no-name"): sets a bool to false; --name without the no
+                       sets it to true */
+    OPTION_INTEGER, /* --name N: an int64_t from minimum to maximum */
+    OPTION_CHOICE,  /* --name WORD: an int, the index of the word in choices */
+    OPTION_TEXT,    /* --name TEXT: a const char *, as given */
+    OPTION_PARSED,  /* --name TEXT: `parse` fills the field */
+    OPTION_ALIAS,   /* --name stands for another option with a value: alias_of "format", alias_value
+                       "json" */
+};
+
+/* One line of a table, which ends with an all-zero entry. */
+struct option {
+    const char *name; /* "top"; without the dashes */
+    char letter;      /* 'n' for -n; 0 for none */
+    enum option_kind kind;
+    const char *metavar; /* "N"; NULL where there is no value */
+    const char *help;    /* a phrase, lower case, no full stop; its default in brackets */
+    size_t offset;       /* of the field in the command's struct of settings */
+    int64_t minimum;
+    int64_t maximum;
+    const char *const *choices; /* NULL-terminated; for OPTION_CHOICE */
+    /* Fills *field; false where `text` is not acceptable. */
+    bool (*parse)(const char *text, void *field);
+    const char *accepts; /* for OPTION_PARSED: "a step (3), a range (3-5) or an open one (3-)" */
+    const char *alias_of;
+    const char *alias_value;
+};
+
+/* Takes the options out of `arguments` ([*count], as in main without the program's name) and stores
+ * them in `settings`, a struct whose fields options[].offset names; what is left, the operands, is
+ * moved to the front and counted in *count. "--" ends the options, "-" is an operand. Errors are
+ * ERROR_USAGE and name what is accepted. */
+MUST_USE bool parse_options(const struct option *options, void *settings, char **arguments,
+                            int *count, struct error *error);
+
+#endif

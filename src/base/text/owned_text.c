@@ -1,0 +1,36 @@
+/* Texts in memory of their own. */
+#include "base/text/owned_text.h"
+
+#include "base/core/invariant.h"
+#include "base/core/out_of_memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+char *text_format(const char *format, ...)
+{
+    va_list arguments;
+    char *text = NULL;
+    int length;
+
+    va_start(arguments, format);
+    length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        end_out_of_memory();
+    return text;
+}
+
+char *text_copy(const char *text)
+{
+    return require_memory(strdup(text));
+}
+
+char *path_join(const char *folder, const char *name)
+{
+    size_t length = strlen(folder);
+    bool has_slash = length > 0 && folder[length - 1] == '/';
+
+    return text_format("%s%s%s", folder, has_slash ? "" : "/", name);
+}

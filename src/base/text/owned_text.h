@@ -1,0 +1,16 @@
+/* Texts, paths among them, in memory of their own: whoever holds one frees it with free(). All end
+ * the program when memory is out. */
+#ifndef FLOPLEDGER_BASE_TEXT_OWNED_TEXT_H
+#define FLOPLEDGER_BASE_TEXT_OWNED_TEXT_H
+
+#include "base/core/attributes.h"
+
+/* As asprintf. */
+MUST_USE PRINTF_LIKE(1, 2) char *text_format(const char *format, ...);
+
+MUST_USE char *text_copy(const char *text);
+
+/* "folder/name", with one '/' where the folder ends with one already. */
+MUST_USE char *path_join(const char *folder, const char *name);
+
+#endif

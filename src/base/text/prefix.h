@@ -1,0 +1,13 @@
+/* Does a text begin with another? */
+#ifndef FLOPLEDGER_BASE_TEXT_PREFIX_H
+#define FLOPLEDGER_BASE_TEXT_PREFIX_H
+
+#include <stdbool.h>
+#include <string.h>
+
+static inline bool has_prefix(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+#endif

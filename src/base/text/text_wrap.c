@@ -1,0 +1,82 @@
+/* Running text, broken into lines between words. */
+#include "base/text/text_wrap.h"
+
+#include "base/text/utf8.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static int columns_of(const char *text, size_t length)
+{
+    const char *end = text + length;
+    int columns = 0;
+
+    while (text < end) {
+        struct utf8_character c = utf8_decode(text, (size_t)(end - text));
+
+        columns += c.is_valid ? utf8_columns(c.code) : 1;
+        text += c.length;
+    }
+    return columns;
+}
+
+static void write_spaces(FILE *output, int count)
+{
+    if (count > 0)
+        fprintf(output, "%*s", count, "");
+}
+
+/* One line of the text, which has no newline in it. */
+static void text_wrap_write_paragraph(FILE *output, const char *text, size_t length,
+                                      struct text_margins margins)
+{
+    const char *end = text + length;
+    int column = margins.column;
+    size_t spaces = strspn(text, " ");
+    bool is_first = true;
+
+    if (spaces > length)
+        spaces = length;
+    write_spaces(output, (int)spaces);
+    column += (int)spaces;
+    text += spaces;
+    while (text < end) {
+        size_t word = strcspn(text, " \n");
+        int columns;
+
+        if (word > (size_t)(end - text))
+            word = (size_t)(end - text);
+        columns = columns_of(text, word);
+        if (!is_first && column + 1 + columns > margins.width) {
+            fputc('\n', output);
+            write_spaces(output, margins.indent + (int)spaces);
+            column = margins.indent + (int)spaces;
+        } else if (!is_first) {
+            fputc(' ', output);
+            column++;
+        }
+        fwrite(text, 1, word, output);
+        column += columns;
+        is_first = false;
+        text += word;
+        while (text < end && *text == ' ')
+            text++;
+    }
+    fputc('\n', output);
+}
+
+void write_wrapped(FILE *output, const char *text, struct text_margins margins)
+{
+    for (;;) {
+        size_t length = strcspn(text, "\n");
+
+        text_wrap_write_paragraph(output, text, length, margins);
+        text += length;
+        if (*text == '\0')
+            return;
+        text++;
+        if (*text != '\0' && *text != '\n')
+            write_spaces(output, margins.indent);
+        margins.column = margins.indent;
+    }
+}

@@ -1,0 +1,21 @@
+/* The options of the commands that watch a running job: top, serve. */
+#ifndef FLOPLEDGER_COMMANDS_WATCHING_OPTIONS_H
+#define FLOPLEDGER_COMMANDS_WATCHING_OPTIONS_H
+
+#include "commands/peak_options.h"
+
+/* Lines of an option table for a struct of settings `type` that has a struct peak_settings `peaks`
+ * and a const char *root. */
+#define WATCHED_PEAK_OPTION(type)                                                                  \
+    {                                                                                              \
+        .name = "peak", .kind = OPTION_PARSED, .metavar = "TFLOPS[:DTYPE]",                        \
+        .offset = offsetof(type, peaks), .parse = parse_peak, .accepts = peak_accepted,            \
+        .help = "dense peak of the device, for the MFU (default: that of the device in the trace)" \
+    }
+#define WATCHED_ROOT_OPTION(type)                                                                 \
+    {                                                                                             \
+        .name = "root", .kind = OPTION_TEXT, .metavar = "FOLDER", .offset = offsetof(type, root), \
+        .help = "read /proc and /sys below FOLDER, as a container may have the machine's"         \
+    }
+
+#endif

@@ -1,0 +1,83 @@
+/* Mamba 1 and 2: state spaces instead of attention. */
+#include "cost/architectures/decoder_layers.h"
+
+#include <string.h>
+
+/* "auto" is hidden_size / 16, rounded up. */
+static int64_t time_step_rank(struct config_keys *config, int64_t hidden)
+{
+    const struct json_node *node = json_member(config->root, "time_step_rank");
+
+    if (!node || (node->kind == JSON_STRING && strcmp(node->text, "auto") == 0))
+        return (hidden + 15) / 16;
+    return config_size(config, "time_step_rank", SIZE_MAX_HIDDEN);
+}
+
+static struct layer_kind mamba1_layer(struct config_keys *config, int64_t hidden, int64_t inner)
+{
+    int64_t state = config_size(config, "state_size", SIZE_MAX_HIDDEN);
+    int64_t rank = time_step_rank(config, hidden);
+    int64_t width = config_size(config, "conv_kernel", SIZE_MAX_HEAD);
+    bool has_bias = config_flag_or(config, "use_bias", false);
+    bool has_conv_bias = config_flag_or(config, "use_conv_bias", true);
+
+    return (struct layer_kind){
+        .scan_channels = inner,
+        .state_size = state,
+        .convolution_weights = inner * width,
+        .mixer_matrix =
+            hidden * 2 * inner + inner * (rank + 2 * state) + rank * inner + inner * hidden,
+        .mixer_other = inner + inner * state + inner + (has_conv_bias ? inner : 0) +
+                       (has_bias ? 2 * inner + hidden : 0),
+        .norms = hidden,
+    };
+}
+
+static struct layer_kind mamba2_layer(struct config_keys *config, int64_t hidden, int64_t inner)
+{
+    int64_t state = config_size(config, "state_size", SIZE_MAX_HIDDEN);
+    int64_t heads = config_size(config, "num_heads", SIZE_MAX_HIDDEN);
+    int64_t groups = config_size(config, "n_groups", SIZE_MAX_HEADS);
+    int64_t width = config_size(config, "conv_kernel", SIZE_MAX_HEAD);
+    int64_t head = config_size(config, "head_dim", SIZE_MAX_HEAD);
+    int64_t convolved = inner + 2 * groups * state;
+    bool has_bias = config_flag_or(config, "use_bias", false);
+
+    if (heads * head != inner)
+        config_fail(config,
+                    "%lld heads of 'head_dim' %lld are not 'expand' times 'hidden_size', %lld",
+                    (long long)heads, (long long)head, (long long)inner);
+    return (struct layer_kind){
+        .scan_channels = inner,
+        .state_size = state,
+        .convolution_weights = convolved * width,
+        .mixer_matrix = hidden * (inner + convolved + heads) + inner * hidden,
+        .mixer_other = 3 * heads + inner +
+                       (config_flag_or(config, "use_conv_bias", true) ? convolved : 0) +
+                       (has_bias ? inner + convolved + heads + hidden : 0),
+        .norms = hidden,
+    };
+}
+
+static void read_mamba(struct architecture *architecture, struct config_keys *config)
+{
+    bool is_second = strcmp(architecture->model_type, "mamba2") == 0;
+    int64_t hidden = config_size(config, "hidden_size", SIZE_MAX_HIDDEN);
+    int64_t inner = hidden * config_size(config, "expand", 16);
+
+    architecture->is_causal = true;
+    architecture->hidden_size = hidden;
+    architecture->layers = config_size(config, "num_hidden_layers", SIZE_MAX_LAYERS);
+    architecture->vocabulary = config_size(config, "vocab_size", SIZE_MAX_VOCABULARY);
+    architecture->token_embedding = architecture->vocabulary * hidden;
+    architecture->final_norm = hidden;
+    read_output_layer(architecture, config, !is_second);
+    architecture_add_layers(architecture,
+                            is_second ? mamba2_layer(config, hidden, inner)
+                                      : mamba1_layer(config, hidden, inner),
+                            architecture->layers);
+}
+
+static const char *const mamba_types[] = {"mamba", "mamba2", NULL};
+
+const struct model_family mamba_family = {.model_types = mamba_types, .read = read_mamba};

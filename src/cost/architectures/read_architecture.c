@@ -1,0 +1,161 @@
+/* From a config.json to an architecture: finds the family of its model_type. */
+#include "cost/architectures/read_architecture.h"
+
+#include "base/core/arena.h"
+#include "base/io/whole_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODEL_FAMILY(name) extern const struct model_family name##_family;
+#include "cost/architectures/list.def"
+#undef MODEL_FAMILY
+
+#define MODEL_FAMILY(name) &name##_family,
+static const struct model_family *const families[] = {
+#include "cost/architectures/list.def"
+};
+
+static const struct model_family *find_family(const char *model_type, const char **type)
+{
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        for (const char *const *known = families[i]->model_types; *known; known++)
+            if (strcmp(*known, model_type) == 0) {
+                *type = *known;
+                return families[i];
+            }
+    return NULL;
+}
+
+void list_model_types(char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        for (const char *const *type = families[i]->model_types; *type; type++) {
+            int length = snprintf(text + used, size - used, "%s%s", used ? ", " : "", *type);
+
+            if (length < 0 || (size_t)length >= size - used)
+                return;
+            used += (size_t)length;
+        }
+}
+
+static bool no_such_type(const char *where, const char *model_type, struct error *error)
+{
+    char known[1024];
+
+    list_model_types(known, sizeof known);
+    if (!model_type)
+        return error_set(error, ERROR_INPUT,
+                         "%s: 'model_type' is missing: the config.json of a Hugging Face model has "
+                         "it; known are %s",
+                         where, known);
+    return error_set(error, ERROR_INPUT, "%s: the model_type '%.60s' is not known: known are %s",
+                     where, model_type, known);
+}
+
+/* What the file is about: itself, or the main model of a capture.json; NULL with `error` set. */
+static const struct json_node *config_in(const struct json_node *root, const char *path,
+                                         struct error *error)
+{
+    const struct json_node *config;
+
+    if (strcmp(json_text_of(root, "schema", ""), "flopledger.capture") != 0)
+        return root;
+    config = json_member(json_items_of(root, "models"), "config");
+    if (config && config->kind == JSON_OBJECT)
+        return config;
+    (void)error_set(error, ERROR_INPUT,
+                    "%s: the recorded model has no 'config', which models of transformers have: "
+                    "give a config.json",
+                    path);
+    return NULL;
+}
+
+/* The model of text inside a model of images and text; its type where the file leaves it out. */
+static const struct json_node *text_config_in(const struct json_node *config,
+                                              const char **model_type)
+{
+    static const char *const keys[] = {"text_config", "llm_config", "language_config"};
+    static const char *const types[][2] = {
+        {"gemma3", "gemma3_text"},
+        {"gemma3n", "gemma3n_text"},
+        {"llama4", "llama4_text"},
+        {"mistral3", "mistral"},
+        {"qwen2_vl", "qwen2_vl_text"},
+        {"qwen2_5_vl", "qwen2_5_vl_text"},
+        {"qwen3_vl", "qwen3_vl_text"},
+        {"qwen3_vl_moe", "qwen3_vl_moe_text"},
+        {"llava", "llama"},
+        {"llava_next", "llama"},
+        {"paligemma", "gemma"},
+        {"idefics3", "llama"},
+        {"kimi_k25", "kimi_k2"},
+        {"internvl", "qwen2"},
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const struct json_node *text = json_member(config, keys[i]);
+        const char *type;
+
+        if (!text || text->kind != JSON_OBJECT)
+            continue;
+        type = json_text_of(text, "model_type", NULL);
+        for (size_t j = 0; !type && j < sizeof types / sizeof types[0]; j++)
+            if (strcmp(types[j][0], *model_type) == 0)
+                type = types[j][1];
+        if (type)
+            *model_type = type;
+        return text;
+    }
+    return NULL;
+}
+
+bool architecture_from_config(struct architecture *architecture, const struct json_node *config,
+                              const char *where, struct error *error)
+{
+    struct architecture read = {0};
+    struct config_keys keys = {.root = config, .whole = config, .path = where, .error = error};
+    const char *model_type = json_text_of(config, "model_type", NULL);
+    const struct json_node *text = model_type ? text_config_in(config, &model_type) : NULL;
+    const struct model_family *family =
+        model_type ? find_family(model_type, &read.model_type) : NULL;
+
+    if (config->kind != JSON_OBJECT)
+        return error_set(error, ERROR_INPUT, "%s: an object was expected, as in a config.json",
+                         where);
+    if (!family)
+        return no_such_type(where, model_type, error);
+    keys.model_type = read.model_type;
+    keys.is_nested = text != NULL;
+    keys.root = text ? text : config;
+    family->read(&read, &keys);
+    if (keys.has_failed)
+        return false;
+    read.has_defaults = keys.has_defaults;
+    if (text)
+        read.note = "only the model of text (text_config) is counted, not that of images";
+    *architecture = read;
+    return true;
+}
+
+bool architecture_read(struct architecture *architecture, const char *path, struct error *error)
+{
+    SCOPED(arena) arena = {0};
+    bool is_missing;
+    size_t length = 0;
+    char *text = read_whole_file(path, &length, &is_missing, error);
+    const struct json_node *root;
+
+    if (!text)
+        return false;
+    root = json_tree_parse(&arena, text, length, error);
+    free(text);
+    if (!root)
+        return error_in(error, "'%s' is no config.json of a model", path);
+    root = config_in(root, path, error);
+    return root && architecture_from_config(architecture, root, path, error);
+}

@@ -1,0 +1,88 @@
+/* The table of devices. */
+#include "cost/devices/device_peak.h"
+
+#include <strings.h>
+
+#define CARD      "a card"
+#define GCD       "one of the two dies of a card"
+#define CHIP      "a chip"
+#define HALF_CHIP "one of the two dies of a chip"
+#define CORE      "one core of a chip"
+
+#define NO           (-1.0)
+#define TERA(figure) ((figure)*1e12)
+#define PEAKS(fp64, fp64_matrix, fp32, tf32, fp16, bf16, fp8, fp4, int8)                          \
+    {                                                                                             \
+        TERA(fp64), TERA(fp64_matrix), TERA(fp32), TERA(tf32), TERA(fp16), TERA(bf16), TERA(fp8), \
+            TERA(fp4), TERA(int8)                                                                 \
+    }
+#define DEVICE(id, name_, architecture_, one_is_, peaks_, gib, tb_per_second, link_gb_per_second, \
+               multiprocessors_, clock_mhz, capability, source_, conflict_)                       \
+    {.name = name_,                                                                               \
+     .architecture = architecture_,                                                               \
+     .one_is = one_is_,                                                                           \
+     .peaks = peaks_,                                                                             \
+     .memory_bytes = (int64_t)(gib) << 30,                                                        \
+     .memory_bytes_per_second = TERA(tb_per_second),                                              \
+     .link_bytes_per_second = (link_gb_per_second)*1e9,                                           \
+     .multiprocessors = multiprocessors_,                                                         \
+     .clock_hz = (clock_mhz)*1e6,                                                                 \
+     .compute_major = (capability) / 10,                                                          \
+     .compute_minor = (capability) % 10,                                                          \
+     .source = source_,                                                                           \
+     .conflict = conflict_},
+
+static const struct device_peak devices[] = {
+#include "cost/devices/device_list.def"
+};
+
+static const char *const type_names[PEAK_TYPE_COUNT] = {
+    [PEAK_FP64] = "fp64", [PEAK_FP64_MATRIX] = "fp64-matrix",
+    [PEAK_FP32] = "fp32", [PEAK_TF32] = "tf32",
+    [PEAK_FP16] = "fp16", [PEAK_BF16] = "bf16",
+    [PEAK_FP8] = "fp8",   [PEAK_FP4] = "fp4",
+    [PEAK_INT8] = "int8",
+};
+
+static const struct {
+    const char *name;
+    enum peak_type type;
+} other_names[] = {
+    {"float64", PEAK_FP64},      {"double", PEAK_FP64},
+    {"float32", PEAK_FP32},      {"float", PEAK_FP32},
+    {"float16", PEAK_FP16},      {"half", PEAK_FP16},
+    {"bfloat16", PEAK_BF16},     {"c10::BFloat16", PEAK_BF16},
+    {"c10::Half", PEAK_FP16},    {"float8", PEAK_FP8},
+    {"float8_e4m3fn", PEAK_FP8}, {"float8_e5m2", PEAK_FP8},
+    {"mxfp8", PEAK_FP8},         {"nvfp4", PEAK_FP4},
+    {"mxfp4", PEAK_FP4},         {"fp64_matrix", PEAK_FP64_MATRIX},
+};
+
+enum peak_state device_peak_state(const struct device_peak *device, enum peak_type type)
+{
+    if (device->peaks[type] < 0.0)
+        return PEAK_NO_UNIT;
+    return device->peaks[type] > 0.0 ? PEAK_KNOWN : PEAK_NOT_KNOWN;
+}
+
+const char *peak_type_name(enum peak_type type)
+{
+    return type_names[type];
+}
+
+enum peak_type peak_type_named(const char *name)
+{
+    for (int i = 0; i < PEAK_TYPE_COUNT; i++)
+        if (strcasecmp(type_names[i], name) == 0)
+            return (enum peak_type)i;
+    for (size_t i = 0; i < sizeof other_names / sizeof other_names[0]; i++)
+        if (strcasecmp(other_names[i].name, name) == 0)
+            return other_names[i].type;
+    return PEAK_TYPE_COUNT;
+}
+
+const struct device_peak *all_device_peaks(size_t *count)
+{
+    *count = sizeof devices / sizeof devices[0];
+    return devices;
+}

@@ -1,0 +1,365 @@
+/* Books matrix time to what it computed.
+ *
+ * Time is cut at the ends of the steps, FLOPs are not: a call's FLOPs belong whole to the step in
+ * whose mark the host made it, wherever its kernels ran. So a step has the FLOPs of its model, also
+ * the last one, whose kernels end behind its mark, and the model analysis (module_costs.h), which
+ * goes by the marks as well, tells the same. What ran in the window is kept beside it, for rates
+ * while matrix work runs, and to tell "faster than its peak" from "ran outside of the window". */
+#include "cost/efficiency/efficiency.h"
+
+#include "base/core/invariant.h"
+#include "ledger/class_timeline.h"
+#include "ledger/step_finder.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Classes of the timeline that is laid beside the ledger's. */
+enum { BESIDE_PRICED, BESIDE_COUNTED, BESIDE_ON_UNIT, BESIDE_UNTOLD };
+
+/* No step is that long: FLOPs that no device does in it are a file made to mislead. */
+static const double ideal_max_ns = 1e15;
+
+/* Ideal times of one step while its pieces are added up. */
+struct ideal_times {
+    double recomputed_ns;
+    double extra_ns;
+    double model_ns;
+    double window_ns; /* executed FLOPs of what ran in the window */
+};
+
+struct pricing {
+    struct efficiency *efficiency;
+    struct class_timeline beside;
+    struct ideal_times *ideals; /* by step */
+};
+
+static void lay_beside(struct pricing *pricing)
+{
+    const struct matrix_calls *calls = &pricing->efficiency->calls;
+
+    for (uint32_t i = 0; i < calls->piece_count; i++) {
+        const struct work_piece *piece = &calls->pieces[i];
+        int64_t start_ns = event_of_piece(calls, piece)->start_ns;
+        int64_t end_ns = event_end_ns(event_of_piece(calls, piece));
+        bool is_matrix = kernel_class_is_matrix((enum kernel_class)piece->class);
+        enum price_obstacle obstacle =
+            piece->call == NO_CALL ? PRICE_NO_FORMULA : calls->calls[piece->call].obstacle;
+
+        if (is_matrix && obstacle == PRICE_KNOWN)
+            class_timeline_add(&pricing->beside, BESIDE_PRICED, start_ns, end_ns);
+        if (is_matrix && (obstacle == PRICE_KNOWN || obstacle == PRICE_NO_PEAK))
+            class_timeline_add(&pricing->beside, BESIDE_COUNTED, start_ns, end_ns);
+        if (piece->unit == MATRIX_UNIT_USED)
+            class_timeline_add(&pricing->beside, BESIDE_ON_UNIT, start_ns, end_ns);
+        else if (is_matrix && piece->unit == MATRIX_UNIT_NOT_TOLD)
+            class_timeline_add(&pricing->beside, BESIDE_UNTOLD, start_ns, end_ns);
+    }
+    class_timeline_finish(&pricing->beside);
+}
+
+static bool is_matrix_mask(uint32_t mask)
+{
+    return mask && kernel_class_is_matrix((enum kernel_class)__builtin_ctz(mask));
+}
+
+static void efficiency_add_stretch(struct step_efficiency *step, uint32_t mask, uint32_t beside,
+                                   int64_t ns)
+{
+    if (is_matrix_mask(mask)) {
+        if (!(beside & 1u << BESIDE_PRICED))
+            step->time.unpriced_ns += ns;
+        if (beside & 1u << BESIDE_COUNTED)
+            step->known_flops_ns += ns;
+    }
+    if (beside & 1u << BESIDE_ON_UNIT)
+        step->unit_ns += ns;
+    else if (beside & 1u << BESIDE_UNTOLD)
+        step->untold_ns += ns;
+}
+
+static int64_t next_change_ns(const struct class_timeline *timeline, size_t at)
+{
+    size_t next = at == SIZE_MAX ? 0 : at + 1;
+
+    return next < timeline->count ? timeline->changes[next].start_ns : INT64_MAX;
+}
+
+/* Walks over both timelines at once. `cursors`: where the last step ended. */
+static void efficiency_walk_step(struct pricing *pricing, uint32_t index, size_t cursors[2])
+{
+    const struct ledger *ledger = pricing->efficiency->ledger;
+    const struct class_timeline *timelines[2] = {&ledger->timeline, &pricing->beside};
+    const struct step_window *window = &ledger->steps[index].window;
+    int64_t time_ns = window->start_ns;
+    size_t at[2];
+
+    for (int i = 0; i < 2; i++)
+        at[i] = class_timeline_at(timelines[i], time_ns, cursors[i]);
+    while (time_ns < window->end_ns) {
+        int64_t until_ns = window->end_ns;
+        uint32_t masks[2];
+
+        for (int i = 0; i < 2; i++) {
+            int64_t change_ns = next_change_ns(timelines[i], at[i]);
+
+            masks[i] = at[i] == SIZE_MAX ? 0 : timelines[i]->changes[at[i]].mask;
+            until_ns = change_ns < until_ns ? change_ns : until_ns;
+        }
+        efficiency_add_stretch(&pricing->efficiency->steps[index], masks[0], masks[1],
+                               until_ns - time_ns);
+        time_ns = until_ns;
+        for (int i = 0; i < 2; i++)
+            if (next_change_ns(timelines[i], at[i]) <= time_ns)
+                at[i] = at[i] == SIZE_MAX ? 0 : at[i] + 1;
+    }
+    for (int i = 0; i < 2; i++)
+        cursors[i] = at[i] == SIZE_MAX ? 0 : at[i];
+}
+
+static void efficiency_add_flops(struct flop_parts *to, const struct flop_parts *from)
+{
+    to->executed += from->executed;
+    to->model += from->model;
+    to->recomputed += from->recomputed;
+    to->extra += from->extra;
+    to->all_pairs += from->all_pairs;
+}
+
+/* The call was made in the step's mark. */
+static void book_call(struct pricing *pricing, uint32_t step, const struct matrix_call *call)
+{
+    struct step_efficiency *to = &pricing->efficiency->steps[step];
+    struct ideal_times *ideal = &pricing->ideals[step];
+    const struct flop_parts *flops = &call->price->flops;
+    double ns_per_flop = call->obstacle == PRICE_KNOWN ? 1e9 / call->price->peak : 0;
+
+    efficiency_add_flops(&to->flops, flops);
+    if (call->precision < PEAK_TYPE_COUNT) {
+        struct precision_total *total = &pricing->efficiency->precisions[call->precision];
+
+        total->executed += flops->executed;
+        total->model += flops->model;
+        total->kernel_ns += call->kernel_ns;
+    }
+    if (call->obstacle != PRICE_KNOWN)
+        return;
+    ideal->recomputed_ns += flops->recomputed * ns_per_flop;
+    ideal->extra_ns += flops->extra * ns_per_flop;
+    ideal->model_ns += flops->model * ns_per_flop;
+    to->all_pairs_ideal_ns += flops->all_pairs * ns_per_flop;
+    if (call->unit_lead_ns > 0) {
+        to->unit_flops += flops->executed;
+        to->unit_ideal_ns += flops->executed * ns_per_flop;
+        to->unit_kernel_ns += call->kernel_ns;
+    }
+}
+
+static void book_calls(struct pricing *pricing)
+{
+    const struct efficiency *efficiency = pricing->efficiency;
+    const struct matrix_calls *calls = &efficiency->calls;
+    struct step_finder finder = {.ledger = efficiency->ledger};
+
+    for (uint32_t i = 0; i < calls->count; i++) {
+        const struct matrix_call *call = &calls->calls[i];
+        uint32_t step;
+
+        if (!call->is_matrix)
+            continue;
+        step = step_finder_of_host(&finder, efficiency->trace->host[call->op].start_ns);
+        if (step != NO_STEP)
+            book_call(pricing, step, call);
+    }
+}
+
+/* `ns` of the call's `kernel_ns` lie in the step's window. */
+static void book_window(struct pricing *pricing, uint32_t step, const struct matrix_call *call,
+                        int64_t ns)
+{
+    struct step_efficiency *to = &pricing->efficiency->steps[step];
+    double share = call->kernel_ns > 0 ? (double)ns / (double)call->kernel_ns : 0;
+    double flops = share * call->price->flops.executed;
+
+    to->window_flops += flops;
+    if (call->obstacle == PRICE_KNOWN)
+        pricing->ideals[step].window_ns += flops / call->price->peak * 1e9;
+}
+
+static void book_unpriced(struct efficiency *efficiency, const struct work_piece *piece, int64_t ns)
+{
+    enum price_obstacle obstacle = PRICE_NO_FORMULA;
+    struct unpriced_total *total;
+
+    if (piece->call != NO_CALL)
+        obstacle = efficiency->calls.calls[piece->call].obstacle;
+    else if (!efficiency->ledger->is_cpu_only)
+        obstacle = obstacle_of_piece(efficiency->trace, efficiency->costs, piece->event);
+    if (obstacle == PRICE_KNOWN)
+        return;
+    total = &efficiency->unpriced[obstacle];
+    total->kernel_ns += ns;
+    if (ns > total->longest_ns) {
+        total->longest_ns = ns;
+        total->example = piece->event;
+    }
+}
+
+static void book_piece(struct pricing *pricing, const struct work_piece *piece, uint32_t step)
+{
+    struct efficiency *efficiency = pricing->efficiency;
+    const struct step_window *window = &efficiency->ledger->steps[step].window;
+    const struct event *event = event_of_piece(&efficiency->calls, piece);
+    int64_t start_ns = event->start_ns > window->start_ns ? event->start_ns : window->start_ns;
+    int64_t end_ns = event_end_ns(event) < window->end_ns ? event_end_ns(event) : window->end_ns;
+
+    if (end_ns <= start_ns || !kernel_class_is_matrix((enum kernel_class)piece->class))
+        return;
+    if (piece->call != NO_CALL && efficiency->calls.calls[piece->call].is_matrix)
+        book_window(pricing, step, &efficiency->calls.calls[piece->call], end_ns - start_ns);
+    book_unpriced(efficiency, piece, end_ns - start_ns);
+}
+
+/* Pieces and steps both come in the order of their starts. */
+static void book_pieces(struct pricing *pricing)
+{
+    const struct ledger *ledger = pricing->efficiency->ledger;
+    const struct matrix_calls *calls = &pricing->efficiency->calls;
+    uint32_t first = 0; /* no piece from here on begins before the end of an earlier step */
+
+    for (uint32_t i = 0; i < calls->piece_count; i++) {
+        const struct work_piece *piece = &calls->pieces[i];
+        const struct event *event = event_of_piece(calls, piece);
+
+        while (first < ledger->step_count && ledger->steps[first].window.end_ns <= event->start_ns)
+            first++;
+        for (uint32_t step = first;
+             step < ledger->step_count && ledger->steps[step].window.start_ns < event_end_ns(event);
+             step++)
+            book_piece(pricing, piece, step);
+    }
+}
+
+static int64_t efficiency_whole_ns(double ideal_ns)
+{
+    return llround(fmin(ideal_ns, ideal_max_ns));
+}
+
+static void close_step(struct pricing *pricing, uint32_t index)
+{
+    const struct ideal_times *ideal = &pricing->ideals[index];
+    struct matrix_time *time = &pricing->efficiency->steps[index].time;
+    int64_t matrix_ns = pricing->efficiency->ledger->steps[index].account_ns[ACCOUNT_MATRIX];
+
+    time->recomputed_ns = efficiency_whole_ns(ideal->recomputed_ns);
+    time->extra_ns = efficiency_whole_ns(ideal->extra_ns);
+    time->model_ns = efficiency_whole_ns(ideal->model_ns);
+    time->below_peak_ns =
+        matrix_ns - time->unpriced_ns - time->recomputed_ns - time->extra_ns - time->model_ns;
+    pricing->efficiency->steps[index].window_rest_ns =
+        matrix_ns - time->unpriced_ns - efficiency_whole_ns(ideal->window_ns);
+    require_invariant(time->unpriced_ns >= 0 && time->unpriced_ns <= matrix_ns,
+                      "matmul time of unknown cost is part of matmul time");
+}
+
+static void add_to_total(struct step_efficiency *total, const struct step_efficiency *step)
+{
+    total->time.unpriced_ns += step->time.unpriced_ns;
+    total->time.below_peak_ns += step->time.below_peak_ns;
+    total->time.recomputed_ns += step->time.recomputed_ns;
+    total->time.extra_ns += step->time.extra_ns;
+    total->time.model_ns += step->time.model_ns;
+    efficiency_add_flops(&total->flops, &step->flops);
+    total->window_flops += step->window_flops;
+    total->window_rest_ns += step->window_rest_ns;
+    total->all_pairs_ideal_ns += step->all_pairs_ideal_ns;
+    total->known_flops_ns += step->known_flops_ns;
+    total->unit_ns += step->unit_ns;
+    total->untold_ns += step->untold_ns;
+    total->unit_flops += step->unit_flops;
+    total->unit_ideal_ns += step->unit_ideal_ns;
+    total->unit_kernel_ns += step->unit_kernel_ns;
+}
+
+void measure_efficiency(struct efficiency *efficiency, const struct trace *trace,
+                        const struct ledger *ledger, const struct module_costs *costs,
+                        const struct peak_settings *settings)
+{
+    struct pricing pricing = {.efficiency = efficiency};
+    size_t count = ledger->step_count + (size_t)1;
+    size_t cursors[2] = {0, 0};
+
+    efficiency->trace = trace;
+    efficiency->ledger = ledger;
+    efficiency->costs = costs;
+    efficiency->steps = require_memory(calloc(count, sizeof *efficiency->steps));
+    pricing.ideals = require_memory(calloc(count, sizeof *pricing.ideals));
+    choose_peaks(&efficiency->peaks, trace, ledger->device, settings);
+    find_matrix_calls(&efficiency->calls, trace, ledger, costs, &efficiency->peaks);
+    lay_beside(&pricing);
+    book_calls(&pricing);
+    book_pieces(&pricing);
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        efficiency_walk_step(&pricing, i, cursors);
+        close_step(&pricing, i);
+        add_to_total(&efficiency->total, &efficiency->steps[i]);
+    }
+    class_timeline_clear(&pricing.beside);
+    free(pricing.ideals);
+}
+
+void efficiency_clear(struct efficiency *efficiency)
+{
+    matrix_calls_clear(&efficiency->calls);
+    free(efficiency->steps);
+    *efficiency = (struct efficiency){0};
+}
+
+bool efficiency_has_model(const struct efficiency *efficiency)
+{
+    for (uint32_t i = 0; i < efficiency->calls.count; i++)
+        if (efficiency->calls.calls[i].obstacle == PRICE_KNOWN)
+            return true;
+    return false;
+}
+
+const char *obstacle_needs(enum price_obstacle obstacle)
+{
+    switch (obstacle) {
+    case PRICE_KNOWN:
+    case PRICE_OBSTACLE_COUNT:
+        break;
+    case PRICE_NO_OPERATOR:
+        return "needs the operators that launched the kernels: none are recorded around them (a "
+               "CUDA graph, or a trace of the device alone)";
+    case PRICE_NO_SHAPES:
+        return "needs record_shapes=True";
+    case PRICE_NO_FORMULA:
+        return "needs a formula of the operators that launched the kernels";
+    case PRICE_NO_ARGUMENTS:
+        return "needs arguments of operators that the trace does not have";
+    case PRICE_NO_TYPE:
+        return "needs the number format: --dtype";
+    case PRICE_NO_PEAK:
+        return "needs the peak of the device: --peak TFLOPS or --device NAME";
+    }
+    return NULL;
+}
+
+/* On a CPU, work that is not counted has no pieces: see book_unpriced. */
+static enum price_obstacle obstacle_of_uncounted(const struct efficiency *efficiency)
+{
+    if (!efficiency->ledger->is_cpu_only || efficiency_has_model(efficiency))
+        return PRICE_KNOWN;
+    return efficiency->costs->has_shapes ? PRICE_NO_FORMULA : PRICE_NO_SHAPES;
+}
+
+const char *efficiency_needs(const struct efficiency *efficiency)
+{
+    enum price_obstacle most = obstacle_of_uncounted(efficiency);
+
+    for (int i = PRICE_KNOWN + 1; i < PRICE_OBSTACLE_COUNT; i++)
+        if (efficiency->unpriced[i].kernel_ns > efficiency->unpriced[most].kernel_ns)
+            most = (enum price_obstacle)i;
+    return obstacle_needs(most);
+}

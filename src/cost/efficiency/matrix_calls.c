@@ -1,0 +1,320 @@
+/* Joins ops and their kernels, and prices what the products compute. */
+#include "cost/efficiency/matrix_calls.h"
+
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "cost/efficiency/op_precision.h"
+#include "cost/flops/saturating.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So far above a product stands the op that masks it. */
+enum { MASK_DEPTH_MAX = 12, UNIT_NOT_LOOKED_UP = UINT8_MAX };
+
+static const struct product_price no_price;
+
+/* Everything at hand while calls are found. */
+struct call_search {
+    struct matrix_calls *calls;
+    const struct trace *trace;
+    const struct ledger *ledger;
+    const struct module_costs *costs;
+    const struct peak_choice *peaks;
+    uint32_t *owners;  /* [host_count]: the counted op that an event is, or lies in; or NO_EVENT */
+    uint32_t *call_of; /* [host_count]: index in calls, or NO_CALL */
+    uint8_t *units;    /* by name: enum matrix_unit_use */
+};
+
+static const struct op_cost *matrix_calls_cost_of(const struct module_costs *costs, uint32_t op)
+{
+    uint32_t cost = costs->counted.cost_of[op];
+
+    return cost == NO_EVENT ? NULL : &costs->counted.costs[cost];
+}
+
+/* Of an op that is counted: it has one. */
+static const struct op_cost *counted_cost_of(const struct module_costs *costs, uint32_t op)
+{
+    const struct op_cost *cost = matrix_calls_cost_of(costs, op);
+
+    require_invariant(cost != NULL, "a counted operator has a cost");
+    return cost;
+}
+
+static void find_owners(struct call_search *search)
+{
+    const struct module_costs *costs = search->costs;
+
+    search->owners =
+        large_array_new((search->trace->host_count + (size_t)1) * sizeof *search->owners);
+    for (uint32_t i = 0; i < search->trace->host_count; i++) {
+        uint32_t parent = costs->contexts.parents[i];
+        uint8_t state = costs->counted.states[i];
+
+        search->owners[i] = NO_EVENT;
+        if (state == OP_COUNTED || state == OP_DOUBTFUL)
+            search->owners[i] = i; /* a doubtful op that has kernels was carried out */
+        else if (state == OP_INSIDE && parent != NO_EVENT)
+            search->owners[i] = search->owners[parent];
+    }
+}
+
+static uint32_t call_of_op(struct call_search *search, uint32_t op)
+{
+    struct matrix_calls *calls = search->calls;
+
+    if (search->call_of[op] != NO_CALL)
+        return search->call_of[op];
+    LARGE_ARRAY_RESERVE(calls->calls, calls->count + (size_t)1);
+    calls->calls[calls->count] =
+        (struct matrix_call){.op = op,
+                             .price = &no_price,
+                             .longest = NO_EVENT,
+                             .is_matrix = counted_cost_of(search->costs, op)->kind == COST_MATRIX,
+                             .precision = PEAK_TYPE_COUNT};
+    return search->call_of[op] = calls->count++;
+}
+
+static enum matrix_unit_use unit_of(struct call_search *search, uint32_t name)
+{
+    if (search->units[name] == UNIT_NOT_LOOKED_UP)
+        search->units[name] = (uint8_t)matrix_unit_of_name(trace_text(search->trace, name));
+    return (enum matrix_unit_use)search->units[name];
+}
+
+static void add_to_call(struct call_search *search, const struct work_piece *piece)
+{
+    struct matrix_call *call = &search->calls->calls[piece->call];
+    const struct event *device = search->trace->device;
+    int64_t length_ns = event_of_piece(search->calls, piece)->duration_ns;
+
+    call->kernel_ns += length_ns;
+    if (piece->unit == MATRIX_UNIT_USED)
+        call->unit_lead_ns += length_ns;
+    if (piece->unit == MATRIX_UNIT_NOT_USED)
+        call->unit_lead_ns -= length_ns;
+    if (call->longest == NO_EVENT || device[call->longest].duration_ns < length_ns)
+        call->longest = piece->event;
+}
+
+static void matrix_calls_add_kernel(struct call_search *search, uint32_t index)
+{
+    const struct event *event = &search->trace->device[index];
+    uint32_t op = trace_operator_of(search->trace, index);
+    uint32_t owner = op == NO_EVENT ? NO_EVENT : search->owners[op];
+    struct work_piece piece = {.event = index,
+                               .call = NO_CALL,
+                               .class = search->ledger->classes[index],
+                               .unit = (uint8_t)unit_of(search, event->name)};
+
+    /* a copy that a product makes for itself is none of its FLOPs */
+    if (owner != NO_EVENT && (kernel_class_is_matrix((enum kernel_class)piece.class) ||
+                              counted_cost_of(search->costs, owner)->kind != COST_MATRIX))
+        piece.call = call_of_op(search, owner);
+    if (piece.call != NO_CALL)
+        add_to_call(search, &piece);
+    search->calls->pieces[search->calls->piece_count++] = piece;
+}
+
+static void matrix_calls_add_kernels(struct call_search *search)
+{
+    const struct trace *trace = search->trace;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+
+        if (event->kind == EVENT_KERNEL &&
+            trace->tracks[event->track].device == search->ledger->device &&
+            kernel_class_is_compute((enum kernel_class)search->ledger->classes[i]))
+            matrix_calls_add_kernel(search, i);
+    }
+}
+
+static int compare_pieces(const void *a, const void *b, void *argument)
+{
+    const struct work_piece *left = a;
+    const struct work_piece *right = b;
+    int64_t left_ns = event_of_piece(argument, left)->start_ns;
+    int64_t right_ns = event_of_piece(argument, right)->start_ns;
+
+    if (left_ns != right_ns)
+        return left_ns < right_ns ? -1 : 1;
+    return left->event < right->event ? -1 : left->event > right->event;
+}
+
+/* CPU only: the products are the work. */
+static void add_products(struct call_search *search)
+{
+    struct matrix_calls *calls = search->calls;
+    const struct trace *trace = search->trace;
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+
+        if (search->costs->counted.states[i] != OP_COUNTED ||
+            counted_cost_of(search->costs, i)->kind != COST_MATRIX)
+            continue;
+        calls->pieces[calls->piece_count++] =
+            (struct work_piece){.event = i,
+                                .call = call_of_op(search, i),
+                                .class = (uint8_t)operator_class(trace_text(trace, event->name)),
+                                .unit = MATRIX_UNIT_NOT_TOLD};
+        calls->calls[calls->count - 1].kernel_ns = event->duration_ns;
+    }
+    if (calls->piece_count)
+        qsort_r(calls->pieces, calls->piece_count, sizeof *calls->pieces, compare_pieces, calls);
+}
+
+/* The share of its pairs that an op around `op` leaves unmasked: of products that attention is made
+ * of, where no fused kernel does it. */
+static double unmasked_share(const struct module_costs *costs, uint32_t op)
+{
+    uint32_t above = costs->contexts.parents[op];
+
+    for (int depth = 0; above != NO_EVENT && depth < MASK_DEPTH_MAX; depth++) {
+        const struct op_cost *cost = matrix_calls_cost_of(costs, above);
+
+        if (cost && cost->kind == COST_MATRIX && cost->masked_flops < cost->flops)
+            return (double)cost->masked_flops / (double)cost->flops;
+        above = costs->contexts.parents[above];
+    }
+    return 1;
+}
+
+static struct flop_parts parts_of_call(const struct module_costs *costs, uint32_t op)
+{
+    const struct op_cost *cost = counted_cost_of(costs, op);
+    enum training_phase phase = (enum training_phase)costs->contexts.phases[op];
+    bool skips_masked = cost->masked_flops < cost->flops; /* fused attention leaves them out */
+    double flops = (double)cost->flops;
+    double model_share = cost->flops > 0 ? (double)cost->model_flops / flops : 0;
+    struct flop_parts parts = {.executed = skips_masked ? (double)cost->masked_flops : flops};
+    double needed = parts.executed;
+
+    if (phase == PHASE_RECOMPUTE) {
+        parts.recomputed = parts.executed;
+        return parts;
+    }
+    if (phase == PHASE_OPTIMIZER) {
+        parts.extra = parts.executed;
+        return parts;
+    }
+    if (!skips_masked)
+        needed *= unmasked_share(costs, op);
+    parts.extra = parts.executed - needed;
+    parts.model = needed * model_share;
+    parts.recomputed = needed - parts.model;
+    parts.all_pairs = flops * model_share;
+    return parts;
+}
+
+static enum peak_type precision_of_call(const struct call_search *search,
+                                        const struct matrix_call *call)
+{
+    const struct event *op = &search->trace->host[call->op];
+    uint32_t types = search->trace->details[op->detail].input_types;
+    enum peak_type type = precision_of_types(types ? trace_text(search->trace, types) : NULL);
+    bool is_on_units = call->unit_lead_ns > 0;
+
+    if (search->peaks->has_precision)
+        return search->peaks->precision;
+    if (type == PEAK_FP32 && is_on_units && !search->peaks->is_rocm)
+        return PEAK_TF32;
+    if (type == PEAK_FP64 && is_on_units)
+        return PEAK_FP64_MATRIX;
+    return type;
+}
+
+/* `price` is zeroed. */
+static void price_call(const struct call_search *search, struct matrix_call *call,
+                       struct product_price *price)
+{
+    const struct op_cost *cost = counted_cost_of(search->costs, call->op);
+
+    call->price = price;
+    if (cost->flops == TOO_LARGE) {
+        call->obstacle = PRICE_NO_ARGUMENTS;
+        return;
+    }
+    price->flops = parts_of_call(search->costs, call->op);
+    call->precision = (uint8_t)precision_of_call(search, call);
+    if (call->precision == PEAK_TYPE_COUNT) {
+        call->obstacle = PRICE_NO_TYPE;
+        return;
+    }
+    price->peak = search->peaks->peaks[call->precision];
+    if (price->peak <= 0)
+        call->obstacle = PRICE_NO_PEAK;
+}
+
+static void price_calls(const struct call_search *search)
+{
+    struct matrix_calls *calls = search->calls;
+    size_t products = 0;
+
+    for (uint32_t i = 0; i < calls->count; i++)
+        products += calls->calls[i].is_matrix;
+    calls->prices = require_memory(calloc(products + 1, sizeof *calls->prices));
+    products = 0;
+    for (uint32_t i = 0; i < calls->count; i++) {
+        if (calls->calls[i].is_matrix)
+            price_call(search, &calls->calls[i], &calls->prices[products++]);
+        else
+            calls->calls[i].obstacle = PRICE_NO_FORMULA;
+    }
+}
+
+void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
+                       const struct ledger *ledger, const struct module_costs *costs,
+                       const struct peak_choice *peaks)
+{
+    struct call_search search = {
+        .calls = calls, .trace = trace, .ledger = ledger, .costs = costs, .peaks = peaks};
+    size_t names = string_pool_count(&trace->strings);
+    size_t pieces = ledger->is_cpu_only ? trace->host_count : trace->device_count;
+
+    calls->events = ledger->is_cpu_only ? trace->host : trace->device;
+    search.call_of = large_array_new((trace->host_count + (size_t)1) * sizeof *search.call_of);
+    memset(search.call_of, 0xff, (trace->host_count + (size_t)1) * sizeof *search.call_of);
+    calls->pieces = large_array_new((pieces + 1) * sizeof *calls->pieces);
+    search.units = require_memory(malloc(names + 1));
+    memset(search.units, UNIT_NOT_LOOKED_UP, names + 1);
+    find_owners(&search);
+    if (ledger->is_cpu_only)
+        add_products(&search);
+    else
+        matrix_calls_add_kernels(&search);
+    price_calls(&search);
+    large_array_free(search.call_of);
+    free(search.units);
+    large_array_free(search.owners);
+}
+
+enum price_obstacle obstacle_of_piece(const struct trace *trace, const struct module_costs *costs,
+                                      uint32_t device_event)
+{
+    uint32_t op = trace_operator_of(trace, device_event);
+
+    if (op == NO_EVENT)
+        return PRICE_NO_OPERATOR;
+    for (; op != NO_EVENT; op = costs->contexts.parents[op]) {
+        const struct op_cost *cost = matrix_calls_cost_of(costs, op);
+
+        if (costs->counted.states[op] != OP_NOT_COUNTED || !cost)
+            continue;
+        if (cost->why == why_no_shapes)
+            return PRICE_NO_SHAPES;
+        return cost->why == why_no_formula ? PRICE_NO_FORMULA : PRICE_NO_ARGUMENTS;
+    }
+    return costs->has_shapes ? PRICE_NO_FORMULA : PRICE_NO_SHAPES;
+}
+
+void matrix_calls_clear(struct matrix_calls *calls)
+{
+    large_array_free(calls->calls);
+    large_array_free(calls->pieces);
+    free(calls->prices);
+    *calls = (struct matrix_calls){0};
+}

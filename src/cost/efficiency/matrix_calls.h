@@ -1,0 +1,92 @@
+/* Each call of a counted op and the work it gave to the device: which kernels, how long, and for a
+ * product how many FLOPs of which kind. */
+#ifndef FLOPLEDGER_COST_EFFICIENCY_MATRIX_CALLS_H
+#define FLOPLEDGER_COST_EFFICIENCY_MATRIX_CALLS_H
+
+#include "cost/efficiency/matrix_unit.h"
+#include "cost/efficiency/peak_choice.h"
+#include "cost/modules/module_costs.h"
+#include "ledger/step_ledger.h"
+#include "trace/trace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NO_CALL UINT32_MAX
+
+/* Why the FLOPs of matrix work, or their ideal time, are not known. */
+enum price_obstacle {
+    PRICE_KNOWN,
+    PRICE_NO_OPERATOR, /* the kernel's launch lies in no operator: a CUDA graph, a trace of the
+                          device alone */
+    PRICE_NO_SHAPES,
+    PRICE_NO_FORMULA,
+    PRICE_NO_ARGUMENTS, /* a formula, but not all it needs was recorded */
+    PRICE_NO_TYPE,
+    PRICE_NO_PEAK, /* FLOPs are known */
+    PRICE_OBSTACLE_COUNT,
+};
+
+/* FLOPs of matrix work. executed = recomputed + extra + model. */
+struct flop_parts {
+    double executed;   /* by the device, as far as shapes tell */
+    double model;      /* what the model's own arithmetic needs: masked pairs left out */
+    double recomputed; /* forward again in the backward: checkpointing, fused attention's backward
+                        */
+    double extra;      /* computed and not needed: masked pairs; products inside the optimizer */
+    double all_pairs;  /* as model, with masked pairs: the convention without causal halving */
+};
+
+/* What a product computes, and how fast its device could. */
+struct product_price {
+    struct flop_parts flops; /* all 0 where not known */
+    double peak;             /* FLOP/s; 0: not known */
+};
+
+/* One call of an op on the device (CPU only: of a product on its thread). There is one for nearly
+ * each kernel of a trace, so it is kept small. */
+struct matrix_call {
+    int64_t kernel_ns;    /* its kernels, each as long as it ran; of a product its matrix kernels */
+    int64_t unit_lead_ns; /* of those on matrix units, by their names, less those on vector units */
+    const struct product_price *price; /* in matrix_calls; of what is no product all 0 */
+    uint32_t op;                       /* index in trace->host */
+    uint32_t longest;  /* the longest of the kernels: index in trace->device; NO_EVENT on a CPU */
+    bool is_matrix;    /* a product: convolution, attention, recurrent layer included */
+    uint8_t obstacle;  /* enum price_obstacle */
+    uint8_t precision; /* enum peak_type; PEAK_TYPE_COUNT: not known */
+};
+
+/* A stretch of work: a kernel of the ledger's device, or on a CPU a product. In order of start. */
+struct work_piece {
+    uint32_t event; /* index in matrix_calls.events */
+    uint32_t call;  /* index in calls, or NO_CALL */
+    uint8_t class;  /* enum kernel_class */
+    uint8_t unit;   /* enum matrix_unit_use */
+};
+
+/* Zeroed is empty. */
+struct matrix_calls {
+    struct matrix_call *calls;
+    uint32_t count;
+    const struct event *events; /* not owned: trace->device; on a CPU trace->host */
+    struct work_piece *pieces;  /* computing kernels: no communication, copies or memsets */
+    uint32_t piece_count;
+    struct product_price *prices; /* of the calls that are products */
+};
+
+static inline const struct event *event_of_piece(const struct matrix_calls *calls,
+                                                 const struct work_piece *piece)
+{
+    return &calls->events[piece->event];
+}
+
+void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
+                       const struct ledger *ledger, const struct module_costs *costs,
+                       const struct peak_choice *peaks);
+void matrix_calls_clear(struct matrix_calls *calls);
+
+/* Why the piece, matrix work without a call, has no FLOPs. */
+enum price_obstacle obstacle_of_piece(const struct trace *trace, const struct module_costs *costs,
+                                      uint32_t device_event);
+
+#endif

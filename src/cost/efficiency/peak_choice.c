@@ -1,0 +1,68 @@
+/* Takes peak rates from the user, else from the table of devices by the trace's device name. */
+#include "cost/efficiency/peak_choice.h"
+
+#include <stddef.h>
+
+static const struct device *device_of(const struct trace *trace, int32_t number)
+{
+    for (uint32_t i = 0; i < trace->device_list_count; i++)
+        if (trace->devices[i].number == number)
+            return &trace->devices[i];
+    return NULL;
+}
+
+const struct device_peak *find_peak_of_device(const struct trace *trace,
+                                              const struct device *device,
+                                              struct device_match *match)
+{
+    struct device_hints hints = {.memory_bytes = device->memory_bytes,
+                                 .multiprocessors = device->multiprocessors,
+                                 .compute_major = device->compute_major,
+                                 .compute_minor = device->compute_minor};
+
+    return find_device_peak(trace_text(trace, device->name), &hints, match);
+}
+
+/* The user's name stands alone: what the trace says of memory and SMs belongs to another device. */
+static void find_device(struct peak_choice *choice, const struct trace *trace, int32_t number)
+{
+    const struct device *device = device_of(trace, number);
+
+    if (choice->name) {
+        choice->device = find_device_peak(choice->name, NULL, &choice->match);
+    } else if (device && device->entry != DEVICE_ENTRY_NONE) {
+        choice->device = find_peak_of_device(trace, device, &choice->match);
+        if (device->name)
+            choice->name = trace_text(trace, device->name);
+        else if (choice->device)
+            choice->name = choice->device->name;
+    }
+}
+
+void choose_peaks(struct peak_choice *choice, const struct trace *trace, int32_t device,
+                  const struct peak_settings *settings)
+{
+    static const struct peak_settings nothing_said;
+    const struct peak_settings *said = settings ? settings : &nothing_said;
+
+    *choice = (struct peak_choice){.name = said->device_name,
+                                   .is_name_by_user = said->device_name != NULL,
+                                   .is_rocm = trace->facts.is_rocm == 1,
+                                   .has_precision = said->has_precision,
+                                   .precision = said->precision};
+    if (device >= 0 || choice->name)
+        find_device(choice, trace, device);
+    for (int type = 0; type < PEAK_TYPE_COUNT; type++) {
+        double peak = said->peaks[type] > 0 ? said->peaks[type] : said->peak_of_all;
+
+        choice->is_by_user[type] = peak > 0;
+        if (peak <= 0 && choice->device &&
+            device_peak_state(choice->device, (enum peak_type)type) == PEAK_KNOWN)
+            peak = choice->device->peaks[type];
+        if (peak <= 0 && device < 0 && !choice->name && said->derived[type] > 0) {
+            peak = said->derived[type];
+            choice->how_derived = said->how_derived;
+        }
+        choice->peaks[type] = peak;
+    }
+}

@@ -1,0 +1,103 @@
+/* The table of formulas, and the look-up in it. */
+#include "cost/flops/count_flops.h"
+
+#include "cost/flops/saturating.h"
+#include "cost/flops/user_formula.h"
+
+#include <string.h>
+
+#define FLOP_FORMULA(name) extern const struct flop_formula name##_formula;
+#include "cost/flops/list.def"
+#undef FLOP_FORMULA
+
+static const struct flop_formula *const formulas[] = {
+#define FLOP_FORMULA(name) &name##_formula,
+#include "cost/flops/list.def"
+#undef FLOP_FORMULA
+    NULL,
+};
+
+const struct flop_formula *const *all_flop_formulas(void)
+{
+    return formulas;
+}
+
+static const struct op_rule *count_flops_find_rule(const char *op, size_t length)
+{
+    for (const struct flop_formula *const *formula = formulas; *formula; formula++)
+        for (size_t i = 0; i < (*formula)->rule_count; i++) {
+            const struct op_rule *rule = &(*formula)->rules[i];
+
+            if (strncmp(rule->op, op, length) == 0 && rule->op[length] == '\0')
+                return rule;
+        }
+    return NULL;
+}
+
+const struct op_rule *find_op_rule(const char *op)
+{
+    size_t length = strlen(op);
+    const struct op_rule *rule = count_flops_find_rule(op, length);
+
+    if (!rule && length > 1 && op[length - 1] == '_')
+        rule = count_flops_find_rule(op, length - 1);
+    return rule;
+}
+
+static bool count_flops_is_too_large(const struct op_cost *cost)
+{
+    return cost->flops == TOO_LARGE || cost->macs == TOO_LARGE;
+}
+
+static bool has_complex_numbers(const struct op_call *call)
+{
+    for (uint32_t i = 0; i < call->argument_count; i++)
+        if (call->arguments[i].kind != ARGUMENT_OTHER && call->arguments[i].is_complex)
+            return true;
+    return false;
+}
+
+/* A multiply-add of complex numbers is four of real ones: 8 FLOPs. */
+static void count_as_complex(struct op_cost *cost)
+{
+    cost->flops = times(4, cost->flops);
+    cost->model_flops = times(4, cost->model_flops);
+    cost->masked_flops = times(4, cost->masked_flops);
+    cost->macs = times(4, cost->macs);
+}
+
+struct op_cost count_flops(const struct op_call *call, const struct user_formulas *user)
+{
+    struct op_cost cost = {0};
+    const struct user_formula *own = user_formulas_find(user, call->name);
+    const struct op_rule *rule = own ? NULL : find_op_rule(call->name);
+
+    if (own)
+        (void)user_formula_count(&cost, call, own);
+    else if (rule)
+        (void)rule->count(&cost, call, rule);
+    else
+        (void)not_counted(&cost, why_no_formula);
+    if (rule && cost.kind == COST_MATRIX && has_complex_numbers(call))
+        count_as_complex(&cost);
+    if (cost.kind != COST_NOT_COUNTED && count_flops_is_too_large(&cost))
+        (void)not_counted(&cost, why_too_large);
+    return cost;
+}
+
+struct op_cost count_flops_of_text(struct op_call *call, const struct op_call_text *text,
+                                   const struct user_formulas *user)
+{
+    const struct op_rule *rule;
+    struct op_cost cost = {0};
+
+    if (op_call_parse(call, text))
+        return count_flops(call, user);
+    /* views and allocations cost nothing, whatever their shapes */
+    rule = find_op_rule(text->name);
+    if (rule && rule->count(&cost, call, rule) && cost.kind == COST_FREE)
+        return cost;
+    (void)not_counted(&cost, rule || user_formulas_find(user, text->name) ? why_no_shapes
+                                                                          : why_no_formula);
+    return cost;
+}

@@ -1,0 +1,95 @@
+/* What formulas share: the forms a result takes, bytes and broadcasting. */
+#include "cost/flops/flop_formula.h"
+
+#include "cost/flops/saturating.h"
+
+const char why_no_formula[] = "no formula for this op";
+const char why_no_shapes[] = "its shapes were not recorded (record_shapes=True)";
+const char why_odd_shapes[] = "its shapes are not those the formula expects";
+const char why_no_values[] = "the trace lacks the values of its arguments (strides, padding, ...)";
+const char why_list_left_out[] =
+    "torch leaves the shapes of lists of more than 30 tensors out of the trace";
+const char why_too_large[] = "the count does not fit in 63 bits";
+const char why_packed_sequences[] = "the lengths of packed sequences are not in the trace";
+
+bool not_counted(struct op_cost *cost, const char *why)
+{
+    *cost = (struct op_cost){.kind = COST_NOT_COUNTED, .why = why, .bytes = -1};
+    return false;
+}
+
+static int64_t flop_formula_known_bytes(int64_t bytes)
+{
+    return bytes == TOO_LARGE ? -1 : bytes;
+}
+
+bool matrix_cost(struct op_cost *cost, int64_t macs, int64_t bytes)
+{
+    int64_t flops = times(macs, 2);
+
+    *cost = (struct op_cost){.kind = COST_MATRIX,
+                             .flops = flops,
+                             .model_flops = flops,
+                             .masked_flops = flops,
+                             .macs = macs,
+                             .bytes = flop_formula_known_bytes(bytes)};
+    return true;
+}
+
+bool plain_cost(struct op_cost *cost, enum cost_kind kind, int64_t flops, int64_t bytes)
+{
+    *cost = (struct op_cost){.kind = kind,
+                             .flops = flops,
+                             .model_flops = flops,
+                             .masked_flops = flops,
+                             .bytes = flop_formula_known_bytes(bytes)};
+    return true;
+}
+
+int64_t bytes_moved(const struct op_call *call, struct byte_range range)
+{
+    int64_t bytes = 0;
+
+    for (uint32_t i = range.first; i < range.first + range.count; i++) {
+        int64_t more;
+
+        if (elements_of(call, i) < 0)
+            continue;
+        more = bytes_of(call, i);
+        if (more < 0)
+            return -1;
+        bytes = plus(bytes, more);
+    }
+    if (range.output_elements < 0)
+        return -1;
+    if (range.typed >= call->argument_count || call->arguments[range.typed].element_bytes == 0)
+        return range.output_elements == 0 ? bytes : -1;
+    return plus(bytes, times(range.output_elements, call->arguments[range.typed].element_bytes));
+}
+
+int64_t broadcast_elements(const struct op_call *call, uint32_t first, uint32_t count)
+{
+    int64_t elements = 1;
+    int rank = -1;
+
+    for (uint32_t i = first; i < first + count; i++)
+        if (rank_of(call, i) > rank)
+            rank = rank_of(call, i);
+    if (rank < 0)
+        return -1;
+    for (int dim = -1; dim >= -rank; dim--) {
+        int64_t size = 1;
+
+        for (uint32_t i = first; i < first + count; i++) {
+            int64_t own = size_of(call, i, dim);
+
+            if (own < 0 || own == 1 || own == size)
+                continue;
+            if (size != 1)
+                return -1;
+            size = own;
+        }
+        elements = times(elements, size);
+    }
+    return elements;
+}

@@ -1,0 +1,313 @@
+/* Chooses the ops that count, so that no FLOP is counted twice. */
+#include "cost/modules/counted_ops.h"
+
+#include "base/core/array.h"
+#include "base/core/hash_map.h"
+#include "base/core/large_array.h"
+#include "base/text/prefix.h"
+#include "cost/modules/known_result.h"
+#include "trace/optimizer_time.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_any_prefix(const char *name, const char *const *prefixes)
+{
+    for (; *prefixes; prefixes++)
+        if (has_prefix(name, *prefixes))
+            return true;
+    return false;
+}
+
+bool is_communication_op(const char *name)
+{
+    static const char *const prefixes[] = {
+        "c10d::", "_c10d_functional::", "c10d_functional::",        "nccl:",  "gloo:",
+        "mpi:",   "record_param_comms", "DistributedDataParallel.", "FSDP::", "torch.distributed.",
+        NULL};
+
+    return has_any_prefix(name, prefixes);
+}
+
+bool is_framework_range(const char *name)
+{
+    static const char *const prefixes[] = {"nn:",
+                                           "autograd::",
+                                           "torch::autograd::",
+                                           "Optimizer.",
+                                           "ProfilerStep",
+                                           "enumerate(DataLoader)",
+                                           "TorchDynamo Cache Lookup",
+                                           "Torch-Compiled Region",
+                                           "Pregraph bytecode",
+                                           "AOTDispatcher Runtime Wrapper",
+                                           "PyTorch Profiler",
+                                           NULL};
+
+    return has_any_prefix(name, prefixes) || strcmp(name, "CompiledFunction") == 0 ||
+           is_autograd_node(name);
+}
+
+bool is_compiled_code(const char *name)
+{
+    return has_prefix(name, "## Call CompiledFxGraph");
+}
+
+/* What a name says of an op that no formula knows: bits of counted_ops.name_kinds. */
+enum {
+    NAME_WRAPS = 1, /* the framework's own range, or communication: only calls others */
+    NAME_PLAIN = 2, /* no namespace and no compiled code: a Python autograd function */
+};
+
+static uint8_t name_kind(const char *name)
+{
+    if (is_framework_range(name) || is_communication_op(name))
+        return NAME_WRAPS;
+    return !strstr(name, "::") && !is_compiled_code(name) ? NAME_PLAIN : 0;
+}
+
+static void add_cost(struct counted_ops *ops, const char *name, struct op_cost cost)
+{
+    ARRAY_ROOM(ops->name_kinds, ops->cost_count);
+    ARRAY_ROOM(ops->costs, ops->cost_count);
+    ops->costs[ops->cost_count] = cost;
+    ops->name_kinds[ops->cost_count++] = name_kind(name);
+}
+
+static const char *detail_text(const struct trace *trace, uint32_t string)
+{
+    return string ? trace_text(trace, string) : NULL;
+}
+
+/* The cost of each operator, computed once for each name and details, and the shape of the result
+ * where the details do not tell it. */
+static void look_up_costs(struct counted_ops *ops, const struct trace *trace,
+                          const struct known_results *results, const struct user_formulas *user)
+{
+    struct hash_map known = {0};
+    struct op_call call = {0};
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+        const struct event_detail *detail = &trace->details[event->detail];
+        struct known_result result;
+        struct op_call_text text;
+
+        ops->cost_of[i] = NO_EVENT;
+        if (event->kind != EVENT_OPERATOR &&
+            !(event->kind == EVENT_ANNOTATION && is_compiled_code(trace_text(trace, event->name))))
+            continue;
+        result = known_result_of(results, i);
+        ops->cost_of[i] = result.shapes ? ops->cost_count
+                                        : hash_map_add(&known, pair_key(event->name, event->detail),
+                                                       ops->cost_count);
+        if (ops->cost_of[i] < ops->cost_count)
+            continue;
+        text = (struct op_call_text){.name = trace_text(trace, event->name),
+                                     .shapes = detail_text(trace, detail->input_shapes),
+                                     .types = detail_text(trace, detail->input_types),
+                                     .values = detail_text(trace, detail->concrete_inputs),
+                                     .result = detail_text(trace, result.shapes),
+                                     .result_argument = result.argument};
+        add_cost(ops, text.name, count_flops_of_text(&call, &text, user));
+    }
+    op_call_clear(&call);
+    hash_map_clear(&known);
+}
+
+static enum cost_kind counted_ops_kind_of(const struct counted_ops *ops, uint32_t i)
+{
+    return ops->cost_of[i] == NO_EVENT ? COST_FREE : ops->costs[ops->cost_of[i]].kind;
+}
+
+/* The highest kind below each event; bottom-up, for children stand behind their parents. */
+static uint8_t *find_highest_below(const struct counted_ops *ops, const struct trace *trace,
+                                   const uint32_t *parents)
+{
+    size_t count = trace->host_count ? trace->host_count : 1;
+    uint8_t *below = large_array_new(count);
+
+    for (uint32_t i = trace->host_count; i-- > 0;) {
+        uint8_t kind = (uint8_t)counted_ops_kind_of(ops, i);
+
+        if (kind < below[i])
+            kind = below[i];
+        if (parents[i] != NO_EVENT && below[parents[i]] < kind)
+            below[parents[i]] = kind;
+    }
+    return below;
+}
+
+/* An event without a count that only calls others, which are counted. */
+static bool is_wrapper(const struct counted_ops *ops, uint32_t cost, enum cost_kind below)
+{
+    if (ops->name_kinds[cost] & NAME_WRAPS)
+        return true;
+    if (ops->costs[cost].why != why_no_formula)
+        return below >= COST_MOVEMENT;
+    return below >= COST_POINTWISE && (ops->name_kinds[cost] & NAME_PLAIN);
+}
+
+static enum op_state counted_ops_state_of(const struct counted_ops *ops, uint32_t i,
+                                          enum cost_kind below)
+{
+    enum cost_kind kind = counted_ops_kind_of(ops, i);
+
+    if (ops->cost_of[i] == NO_EVENT)
+        return OP_NO_OP;
+    if (kind == COST_NOT_COUNTED)
+        return is_wrapper(ops, ops->cost_of[i], below) ? OP_NO_OP : OP_NOT_COUNTED;
+    return kind >= COST_MOVEMENT && below < kind ? OP_COUNTED : OP_NO_OP;
+}
+
+static void choose_ops(struct counted_ops *ops, const struct trace *trace, const uint32_t *parents)
+{
+    uint8_t *below = find_highest_below(ops, trace, parents);
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        enum op_state above = parents[i] == NO_EVENT ? OP_NO_OP : ops->states[parents[i]];
+
+        if (above == OP_COUNTED || above == OP_INSIDE)
+            ops->states[i] = OP_INSIDE;
+        else
+            ops->states[i] = (uint8_t)counted_ops_state_of(ops, i, below[i]);
+    }
+    large_array_free(below);
+}
+
+/* What each autograd node recomputes last: the op, or what is inside it. */
+static uint32_t *find_last_recomputed(const struct counted_ops *ops, const struct trace *trace,
+                                      const struct host_contexts *contexts)
+{
+    uint32_t *last = large_array_new((trace->host_count + (size_t)1) * sizeof *last);
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        uint32_t node = contexts->backward_node[i];
+
+        last[i] = NO_EVENT;
+        if (contexts->phases[i] == PHASE_RECOMPUTE && node != NO_EVENT &&
+            trace->host[i].kind == EVENT_OPERATOR && ops->states[i] != OP_INSIDE &&
+            !is_module_mark(trace, &trace->host[i]))
+            last[node] = i;
+    }
+    return last;
+}
+
+static bool is_dispatch_mode(const struct trace *trace, uint32_t event)
+{
+    return strcmp(trace_text(trace, trace->host[event].name), "PythonDispatchMode") == 0;
+}
+
+/* Inside of it nothing ran but the saving of its inputs. */
+static bool has_only_saved_inputs(const struct trace *trace, const uint32_t *parents, uint32_t op)
+{
+    for (uint32_t i = op + 1; i < trace->host_count; i++) {
+        uint32_t above = parents[i];
+
+        while (above != NO_EVENT && above > op)
+            above = parents[above];
+        if (above != op)
+            return true;
+        if (trace->host[i].kind == EVENT_OPERATOR && !is_dispatch_mode(trace, i) &&
+            !strstr(trace_text(trace, trace->host[i].name), "detach"))
+            return false;
+    }
+    return true;
+}
+
+/* What launched work of a device, itself or inside it: that was carried out. large_array_free() it.
+ */
+static bool *find_launching(const struct trace *trace, const uint32_t *parents)
+{
+    bool *launches = large_array_new((trace->host_count + (size_t)1) * sizeof *launches);
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        uint32_t op = trace_operator_of(trace, i);
+
+        if (op != NO_EVENT)
+            launches[op] = true;
+    }
+    for (uint32_t i = trace->host_count; i-- > 0;)
+        if (launches[i] && parents[i] != NO_EVENT)
+            launches[parents[i]] = true;
+    return launches;
+}
+
+static bool *counted_ops_find_parents(const struct trace *trace, const uint32_t *parents)
+{
+    bool *has_children = large_array_new((trace->host_count + (size_t)1) * sizeof *has_children);
+
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        if (parents[i] != NO_EVENT)
+            has_children[parents[i]] = true;
+    return has_children;
+}
+
+/* Selective checkpointing keeps the results of some ops: in the recomputation its dispatch mode
+ * answers for such an op, and does not call it. The profiler has recorded the op, and in it the
+ * mode with nothing inside; where an op is carried out, it stands in the mode once more. */
+static void leave_out_cached(struct counted_ops *ops, const struct trace *trace,
+                             const struct host_contexts *contexts, const bool *launches)
+{
+    bool *has_children = counted_ops_find_parents(trace, contexts->parents);
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        uint32_t op = contexts->parents[i];
+
+        if (op != NO_EVENT && !has_children[i] && ops->states[op] == OP_COUNTED && !launches[op] &&
+            contexts->backward_node[op] != NO_EVENT && is_dispatch_mode(trace, i))
+            ops->states[op] = OP_NO_OP;
+    }
+    large_array_free(has_children);
+}
+
+/* Checkpointing without reentry recomputes until the last tensor that is needed has been saved, and
+ * breaks off inside that op, before its work. The profiler has recorded the op all the same.
+ * Reentrant checkpointing (CheckpointFunctionBackward) never breaks off. */
+static void mark_doubtful(struct counted_ops *ops, const struct trace *trace,
+                          const struct host_contexts *contexts, const bool *launches)
+{
+    uint32_t *last = find_last_recomputed(ops, trace, contexts);
+
+    for (uint32_t node = 0; node < trace->host_count; node++) {
+        uint32_t op = last[node];
+        uint32_t caller = op == NO_EVENT ? NO_EVENT : contexts->parents[op];
+
+        if (caller != NO_EVENT && is_dispatch_mode(trace, caller))
+            continue; /* the mode called it once its inputs had been saved */
+        if (op == NO_EVENT || ops->states[op] != OP_COUNTED || launches[op] ||
+            strstr(trace_text(trace, trace->host[node].name), "CheckpointFunctionBackward"))
+            continue;
+        if (has_only_saved_inputs(trace, contexts->parents, op))
+            ops->states[op] = OP_DOUBTFUL;
+    }
+    large_array_free(last);
+}
+
+void count_ops(struct counted_ops *ops, const struct trace *trace,
+               const struct host_contexts *contexts, const struct user_formulas *user)
+{
+    size_t count = trace->host_count ? trace->host_count : 1;
+    struct known_results results = {0};
+    bool *launches;
+
+    ops->cost_of = large_array_new(count * sizeof *ops->cost_of);
+    ops->states = large_array_new(count);
+    find_known_results(&results, trace, contexts);
+    look_up_costs(ops, trace, &results, user);
+    known_results_clear(&results);
+    choose_ops(ops, trace, contexts->parents);
+    launches = find_launching(trace, contexts->parents);
+    leave_out_cached(ops, trace, contexts, launches);
+    mark_doubtful(ops, trace, contexts, launches);
+    large_array_free(launches);
+}
+
+void counted_ops_clear(struct counted_ops *ops)
+{
+    free(ops->costs);
+    free(ops->name_kinds);
+    large_array_free(ops->cost_of);
+    large_array_free(ops->states);
+    *ops = (struct counted_ops){0};
+}

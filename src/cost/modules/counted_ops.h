@@ -1,0 +1,50 @@
+/* Which ops of a trace are counted, and what each costs. */
+#ifndef FLOPLEDGER_COST_MODULES_COUNTED_OPS_H
+#define FLOPLEDGER_COST_MODULES_COUNTED_OPS_H
+
+#include "cost/flops/count_flops.h"
+#include "cost/modules/host_context.h"
+#include "trace/trace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What becomes of an event's cost. */
+enum op_state {
+    OP_NO_OP,       /* not an operator, or one that only calls others or costs nothing */
+    OP_COUNTED,     /* its cost is in the sums, and stands for all inside it */
+    OP_INSIDE,      /* inside a counted op */
+    OP_NOT_COUNTED, /* no formula, or not all that it needs is known */
+    OP_DOUBTFUL,    /* would be counted, but was probably not carried out: the last op of a
+                       recomputation that checkpointing without reentry breaks off, unless a kernel
+                       shows that it ran */
+};
+
+/* Ops of equal names and arguments share a cost. */
+struct counted_ops {
+    struct op_cost *costs;
+    uint8_t *name_kinds; /* [cost_count]: what the op's name alone says; see counted_ops.c */
+    uint32_t cost_count;
+    uint32_t *cost_of; /* [host_count]: index in costs, or NO_EVENT */
+    uint8_t *states;   /* [host_count]: enum op_state */
+};
+
+/* Of nested ops that formulas know, the innermost of the highest kind (enum cost_kind) counts: an
+ * aten::mm inside aten::linear, but not a copy inside aten::mm. `ops` must be zeroed; `user` may be
+ * NULL. */
+void count_ops(struct counted_ops *ops, const struct trace *trace,
+               const struct host_contexts *contexts, const struct user_formulas *user);
+
+/* Collectives and what wraps them: they move data between ranks, and are no gap in the count. */
+bool is_communication_op(const char *name);
+
+/* Framework ranges that compute nothing themselves: autograd nodes, profiler steps, module marks.
+ */
+bool is_framework_range(const char *name);
+
+/* The range around the code that torch.compile made of a region. */
+bool is_compiled_code(const char *name);
+
+void counted_ops_clear(struct counted_ops *ops);
+
+#endif

@@ -1,0 +1,320 @@
+/* Follows autograd from each backward node to the forward op that made it. */
+#include "cost/modules/host_context.h"
+
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "base/core/large_sort.h"
+#include "base/core/search.h"
+#include "base/text/prefix.h"
+#include "trace/optimizer_time.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char backward_prefix[] = "autograd::engine::evaluate_function";
+static const char optimizer_prefix[] = "Optimizer.";
+
+/* So many recomputed ops of one number are looked at. */
+enum { RECOMPUTED_MAX = 256 };
+
+/* Names that change the context. */
+enum name_role { ROLE_NONE, ROLE_MODULE, ROLE_BACKWARD, ROLE_OPTIMIZER, ROLE_FORWARD_ONLY };
+
+/* Ops that programs call and no backward formula does: with an autograd number of their own inside
+ * a backward node, they are computed again for it (activation checkpointing). */
+static const char *const forward_only_ops[] = {"aten::linear",
+                                               "aten::matmul",
+                                               "aten::conv1d",
+                                               "aten::conv2d",
+                                               "aten::conv3d",
+                                               "aten::einsum",
+                                               "aten::scaled_dot_product_attention"};
+
+/* An op of the forward that may have made an autograd node. */
+struct forward_op {
+    int64_t sequence_number;
+    int64_t start_ns;
+    uint32_t event;
+};
+
+struct context_search {
+    struct host_contexts *contexts;
+    const struct trace *trace;
+    const struct module_tree *tree;
+    uint8_t *roles;         /* by name */
+    struct forward_op *ops; /* sorted by sequence number, then start */
+    size_t op_count;
+    struct optimizer_time optimizer; /* without closures */
+};
+
+const char *training_phase_key(enum training_phase phase)
+{
+    static const char *const keys[PHASE_COUNT] = {"forward", "backward", "recompute", "optimizer"};
+
+    return keys[phase];
+}
+
+/* Traces of PyTorch before 1.10 have the nodes and no evaluate_function around them. */
+static bool has_ranges_around_nodes(const struct trace *trace)
+{
+    for (size_t i = 0; i < string_pool_count(&trace->strings); i++)
+        if (has_prefix(trace_text(trace, (uint32_t)i), backward_prefix))
+            return true;
+    return false;
+}
+
+static void find_roles(struct context_search *search)
+{
+    const struct trace *trace = search->trace;
+    size_t count = string_pool_count(&trace->strings);
+    bool has_ranges = has_ranges_around_nodes(trace);
+
+    search->roles = require_memory(calloc(count + 1, 1));
+    for (size_t i = 0; i < count; i++) {
+        const char *name = trace_text(trace, (uint32_t)i);
+
+        if (search->tree->by_event_name[i] != NO_MODULE)
+            search->roles[i] = ROLE_MODULE;
+        else if (has_prefix(name, backward_prefix) || (!has_ranges && is_autograd_node(name)))
+            search->roles[i] = ROLE_BACKWARD;
+        else if (has_prefix(name, optimizer_prefix))
+            search->roles[i] = ROLE_OPTIMIZER;
+        for (size_t k = 0; k < sizeof forward_only_ops / sizeof *forward_only_ops; k++)
+            if (strcmp(name, forward_only_ops[k]) == 0)
+                search->roles[i] = ROLE_FORWARD_ONLY;
+    }
+}
+
+static enum name_role role_of(const struct context_search *search, uint32_t i)
+{
+    const struct event *event = &search->trace->host[i];
+
+    if (event->kind == EVENT_PYTHON_FUNCTION) /* nn.Module: Linear_0 */
+        return search->roles[event->name] == ROLE_MODULE ? ROLE_MODULE : ROLE_NONE;
+    if (event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION)
+        return ROLE_NONE;
+    return search->roles[event->name];
+}
+
+/* In a closure that Optimizer.step was given; zero_grad is the optimizer's wherever it is called.
+ */
+static bool is_in_closure(const struct context_search *search, uint32_t i)
+{
+    const struct event *event = &search->trace->host[i];
+    uint32_t around = search->contexts->parents[i];
+
+    if (role_of(search, i) == ROLE_OPTIMIZER ||
+        is_optimizer_time(&search->optimizer, event->track, event->start_ns))
+        return false;
+    while (around != NO_EVENT && role_of(search, around) != ROLE_OPTIMIZER)
+        around = search->contexts->parents[around];
+    return around != NO_EVENT &&
+           has_prefix(trace_text(search->trace, search->trace->host[around].name),
+                      "Optimizer.step");
+}
+
+/* Phase and innermost node from the event's own name and its parent's context. */
+static void set_phase(struct context_search *search, uint32_t i)
+{
+    struct host_contexts *contexts = search->contexts;
+    uint32_t parent = contexts->parents[i];
+    uint8_t phase = parent == NO_EVENT ? PHASE_FORWARD : contexts->phases[parent];
+
+    contexts->backward_node[i] = parent == NO_EVENT ? NO_EVENT : contexts->backward_node[parent];
+    switch (role_of(search, i)) {
+    case ROLE_NONE:
+        break;
+    case ROLE_MODULE:
+        if (phase == PHASE_BACKWARD)
+            phase = PHASE_RECOMPUTE;
+        else if (phase == PHASE_OPTIMIZER) /* a closure */
+            phase = PHASE_FORWARD;
+        break;
+    case ROLE_BACKWARD:
+        phase = PHASE_BACKWARD;
+        contexts->backward_node[i] = i;
+        break;
+    case ROLE_OPTIMIZER:
+        phase = PHASE_OPTIMIZER;
+        break;
+    case ROLE_FORWARD_ONLY:
+        if (phase == PHASE_BACKWARD && search->trace->host[i].sequence_number != NO_ID)
+            phase = PHASE_RECOMPUTE;
+        break;
+    }
+    if (phase == PHASE_OPTIMIZER && is_in_closure(search, i))
+        phase = PHASE_FORWARD;
+    contexts->phases[i] = phase;
+}
+
+static void add_forward_op(struct context_search *search, uint32_t i)
+{
+    LARGE_ARRAY_ADD(search->ops, search->op_count,
+                    (struct forward_op){.sequence_number = search->trace->host[i].sequence_number,
+                                        .start_ns = search->trace->host[i].start_ns,
+                                        .event = i});
+}
+
+static int compare_forward_ops(const void *a, const void *b, void *unused)
+{
+    const struct forward_op *left = a;
+    const struct forward_op *right = b;
+
+    (void)unused;
+    if (left->sequence_number != right->sequence_number)
+        return left->sequence_number < right->sequence_number ? -1 : 1;
+    if (left->start_ns != right->start_ns)
+        return left->start_ns < right->start_ns ? -1 : 1;
+    return left->event < right->event ? -1 : left->event > right->event;
+}
+
+/* Number of ops that sort before (sequence number, start). */
+static size_t ops_before(const struct context_search *search, int64_t sequence_number,
+                         int64_t start_ns)
+{
+    const struct forward_op *ops = search->ops;
+
+    return LOWER_BOUND(i, 0, search->op_count,
+                       ops[i].sequence_number != sequence_number
+                           ? ops[i].sequence_number < sequence_number
+                           : ops[i].start_ns < start_ns);
+}
+
+/* A recomputed op made the node only if the recomputation lies in a node around it: the backward of
+ * what was recomputed runs inside that of the checkpoint (reentrant checkpointing). */
+static bool is_recomputed_around(const struct host_contexts *contexts, uint32_t op, uint32_t node)
+{
+    uint32_t recomputing = contexts->backward_node[op];
+    uint32_t parent = contexts->parents[node];
+
+    for (uint32_t around = parent == NO_EVENT ? NO_EVENT : contexts->backward_node[parent];
+         around != NO_EVENT;) {
+        if (around == recomputing)
+            return true;
+        parent = contexts->parents[around];
+        around = parent == NO_EVENT ? NO_EVENT : contexts->backward_node[parent];
+    }
+    return false;
+}
+
+/* The module of the op that made the node: the last one before it with its sequence number, for
+ * each op takes the next number when it begins, and the one that makes the node uses it up. */
+static uint32_t module_of_node(const struct context_search *search, uint32_t node)
+{
+    const struct event *event = &search->trace->host[node];
+    const struct host_contexts *contexts = search->contexts;
+    uint32_t recomputed = 0;
+
+    if (event->sequence_number == NO_ID)
+        return NO_MODULE;
+    for (size_t i = ops_before(search, event->sequence_number, event->start_ns); i-- > 0;) {
+        const struct forward_op *op = &search->ops[i];
+
+        if (op->sequence_number != event->sequence_number)
+            break;
+        if (contexts->phases[op->event] == PHASE_RECOMPUTE) {
+            if (is_recomputed_around(contexts, op->event, node))
+                return contexts->modules[op->event];
+        } else {
+            return contexts->modules[op->event];
+        }
+        if (++recomputed == RECOMPUTED_MAX)
+            break;
+    }
+    return NO_MODULE;
+}
+
+/* Modules by marks alone; what lies in a backward node and in no mark inside it has none yet. */
+static void set_marked_modules(struct context_search *search)
+{
+    struct host_contexts *contexts = search->contexts;
+
+    for (uint32_t i = 0; i < search->trace->host_count; i++) {
+        const struct event *event = &search->trace->host[i];
+        uint32_t parent = contexts->parents[i];
+        enum name_role role = role_of(search, i);
+
+        set_phase(search, i);
+        if (role == ROLE_MODULE)
+            contexts->modules[i] = search->tree->by_event_name[event->name];
+        else if (role == ROLE_BACKWARD || parent == NO_EVENT)
+            contexts->modules[i] = NO_MODULE;
+        else
+            contexts->modules[i] = contexts->modules[parent];
+        if (event->kind == EVENT_OPERATOR && event->sequence_number != NO_ID &&
+            (contexts->phases[i] == PHASE_FORWARD || contexts->phases[i] == PHASE_RECOMPUTE))
+            add_forward_op(search, i);
+    }
+}
+
+static void set_backward_modules(struct context_search *search)
+{
+    struct host_contexts *contexts = search->contexts;
+
+    for (uint32_t i = 0; i < search->trace->host_count; i++) {
+        if (contexts->phases[i] != PHASE_BACKWARD)
+            continue;
+        if (contexts->backward_node[i] == i)
+            contexts->modules[i] = module_of_node(search, i);
+        else if (contexts->parents[i] != NO_EVENT)
+            contexts->modules[i] = contexts->modules[contexts->parents[i]];
+    }
+}
+
+void find_host_contexts(struct host_contexts *contexts, const struct trace *trace,
+                        const struct module_tree *tree, uint32_t *parents)
+{
+    struct context_search search = {.contexts = contexts, .trace = trace, .tree = tree};
+    size_t count = trace->host_count ? trace->host_count : 1;
+
+    contexts->parents = parents;
+    contexts->modules = large_array_new(count * sizeof *contexts->modules);
+    contexts->backward_node = large_array_new(count * sizeof *contexts->backward_node);
+    contexts->phases = large_array_new(count);
+    find_roles(&search);
+    find_optimizer_time(&search.optimizer, trace);
+    set_marked_modules(&search);
+    sort_large(
+        search.ops, search.op_count,
+        &(struct large_order){.element_bytes = sizeof *search.ops, .compare = compare_forward_ops});
+    set_backward_modules(&search);
+    large_array_free(search.ops);
+    optimizer_time_clear(&search.optimizer);
+    free(search.roles);
+}
+
+uint8_t *find_recomputed(const struct host_contexts *contexts, const struct trace *trace)
+{
+    uint8_t *is_recomputed = large_array_new(trace->host_count + (size_t)1);
+
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        is_recomputed[i] =
+            trace->host[i].kind == EVENT_OPERATOR && contexts->phases[i] == PHASE_RECOMPUTE;
+    return is_recomputed;
+}
+
+struct device_context find_device_context(const struct host_contexts *contexts,
+                                          const struct trace *trace, uint32_t index)
+{
+    uint32_t op = trace_operator_of(trace, index);
+    uint32_t launch = trace->launch[index];
+    uint32_t host = op != NO_EVENT && contexts->modules[op] != NO_MODULE ? op : launch;
+
+    if (host == NO_EVENT)
+        host = op;
+    if (host == NO_EVENT)
+        return (struct device_context){.module = NO_MODULE};
+    return (struct device_context){contexts->modules[host],
+                                   (enum training_phase)contexts->phases[host], true};
+}
+
+void host_contexts_clear(struct host_contexts *contexts)
+{
+    large_array_free(contexts->parents);
+    large_array_free(contexts->modules);
+    large_array_free(contexts->phases);
+    large_array_free(contexts->backward_node);
+    *contexts = (struct host_contexts){0};
+}

@@ -1,0 +1,53 @@
+/* To which module each host event belongs, and in which phase of training it happened. */
+#ifndef FLOPLEDGER_COST_MODULES_HOST_CONTEXT_H
+#define FLOPLEDGER_COST_MODULES_HOST_CONTEXT_H
+
+#include "cost/modules/module_tree.h"
+#include "trace/trace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum training_phase {
+    PHASE_FORWARD, /* also what is in no phase: the loss, the loader */
+    PHASE_BACKWARD,
+    PHASE_RECOMPUTE, /* a forward inside a backward: activation checkpointing; told by module marks,
+                        else by ops that only a forward calls */
+    PHASE_OPTIMIZER,
+};
+enum { PHASE_COUNT = PHASE_OPTIMIZER + 1 };
+
+const char *training_phase_key(enum training_phase phase); /* "forward" */
+
+/* All arrays have an entry for each of trace->host. */
+struct host_contexts {
+    uint32_t *parents;
+    uint32_t *modules;       /* NO_MODULE: outside of any */
+    uint8_t *phases;         /* enum training_phase */
+    uint32_t *backward_node; /* the innermost autograd node around (evaluate_function; where the
+                                trace has none, MmBackward and the like), or NO_EVENT */
+};
+
+/* Forward and recomputed events belong to the innermost module mark around them; those of a
+ * backward to the module of the forward op whose sequence number the autograd node carries.
+ * `contexts` must be zeroed; takes `parents` over. */
+void find_host_contexts(struct host_contexts *contexts, const struct trace *trace,
+                        const struct module_tree *tree, uint32_t *parents);
+
+/* Of each of trace->host, whether it is in PHASE_RECOMPUTE; large_array_free() it. */
+uint8_t *find_recomputed(const struct host_contexts *contexts, const struct trace *trace);
+
+/* Where a piece of a device's work was launched. */
+struct device_context {
+    uint32_t module; /* NO_MODULE: outside of any, or the launch is not known */
+    enum training_phase phase;
+    bool is_known; /* the launch is */
+};
+
+/* Of event `index` of trace->device. */
+struct device_context find_device_context(const struct host_contexts *contexts,
+                                          const struct trace *trace, uint32_t index);
+
+void host_contexts_clear(struct host_contexts *contexts);
+
+#endif

@@ -1,0 +1,52 @@
+/* Nests host events by their times. */
+#include "cost/modules/host_nesting.h"
+
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+
+#include <stdlib.h>
+
+/* At least one, so that NULL means that memory ended. */
+static void nest_thread(uint32_t *parents, const struct trace *trace, const struct track *track)
+{
+    uint32_t top = NO_EVENT; /* the latest event that may still be open */
+
+    for (uint32_t i = track->first_event; i < track->first_event + track->event_count; i++) {
+        int64_t start_ns = trace->host[i].start_ns;
+        int64_t end_ns = event_end_ns(&trace->host[i]);
+
+        while (
+            top != NO_EVENT && event_end_ns(&trace->host[top]) <= start_ns &&
+            !(event_end_ns(&trace->host[top]) == end_ns && trace->host[top].start_ns == start_ns))
+            top = parents[top];
+        while (top != NO_EVENT && event_end_ns(&trace->host[top]) < end_ns)
+            top = parents[top];
+        parents[i] = top;
+        top = i;
+    }
+}
+
+uint32_t *find_host_parents(const struct trace *trace)
+{
+    uint32_t *parents = large_array_new(trace->host_count * sizeof *parents);
+
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        if (!trace->tracks[i].is_device)
+            nest_thread(parents, trace, &trace->tracks[i]);
+    return parents;
+}
+
+int64_t *measure_own_times(const struct trace *trace, const uint32_t *parents)
+{
+    int64_t *own_ns = large_array_new(trace->host_count * sizeof *own_ns);
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        own_ns[i] += trace->host[i].duration_ns;
+        if (parents[i] != NO_EVENT)
+            own_ns[parents[i]] -= trace->host[i].duration_ns;
+    }
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        if (own_ns[i] < 0)
+            own_ns[i] = 0;
+    return own_ns;
+}

@@ -1,0 +1,327 @@
+/* Reads capture.json and adds up the parameters of each module. */
+#include "cost/modules/model_description.h"
+
+#include "base/core/hash_map.h"
+#include "base/core/invariant.h"
+#include "base/core/string_pool.h"
+#include "base/io/whole_file.h"
+#include "base/json/json_tree.h"
+#include "cost/architectures/read_architecture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char side_file[] = "capture.json";
+/* A name is looked up once for each dot in it: a longer one is as none. */
+enum { NAME_BYTES_MAX = 4096 };
+
+/* Parameters met so far, so that a shared one counts once in each module around. */
+struct parameter_sums {
+    struct model_description *description;
+    struct hash_map seen; /* (module, parameter) */
+};
+
+static int64_t product_of(const struct json_node *sizes)
+{
+    int64_t product = 1;
+
+    for (; sizes; sizes = sizes->next)
+        if (!sizes->is_integer || sizes->integer < 0 ||
+            __builtin_mul_overflow(product, sizes->integer, &product))
+            return 0;
+    return product;
+}
+
+static uint32_t name_id(struct parameter_sums *sums, const char *name)
+{
+    return string_pool_add(&sums->description->names, name, strlen(name));
+}
+
+static void add_to(struct described_module *module, int64_t elements, bool is_frozen)
+{
+    if (__builtin_add_overflow(module->parameters, elements, &module->parameters))
+        module->parameters = INT64_MAX;
+    if (!is_frozen && __builtin_add_overflow(module->trainable, elements, &module->trainable))
+        module->trainable = INT64_MAX;
+}
+
+/* The first time that module `place` meets the parameter. */
+static bool is_new(struct parameter_sums *sums, uint32_t place, uint32_t key)
+{
+    size_t before = sums->seen.count;
+
+    (void)hash_map_add(&sums->seen, pair_key(place, key), 1);
+    return sums->seen.count > before;
+}
+
+/* The first module of the name, or NO_VALUE. */
+static uint32_t model_description_place_of(const struct model_description *description,
+                                           const char *name, size_t length)
+{
+    uint32_t id = string_pool_find(&description->names, name, length);
+
+    return id == UINT32_MAX ? NO_VALUE : hash_map_find(&description->module_places, id);
+}
+
+/* Adds a parameter to module `index` and to all around it: those whose names its name begins with,
+ * and the outermost. */
+static void add_parameter(struct parameter_sums *sums, uint32_t index,
+                          const struct json_node *parameter, uint32_t key)
+{
+    struct described_module *modules = sums->description->modules;
+    const char *name = modules[index].name;
+    size_t length = strlen(name);
+    int64_t elements = product_of(json_items_of(parameter, "shape"));
+    bool is_frozen = json_integer_of(parameter, "frozen", 0) != 0;
+
+    for (;;) {
+        uint32_t place = model_description_place_of(sums->description, name, length);
+
+        if (place != NO_VALUE && is_new(sums, place, key))
+            add_to(&modules[place], elements, is_frozen);
+        while (length > 0 && name[length - 1] != '.')
+            length--;
+        if (length == 0)
+            break;
+        length--;
+    }
+}
+
+static void add_parameters(struct parameter_sums *sums, uint32_t index,
+                           const struct json_node *entry, const char *full_name)
+{
+    for (const struct json_node *parameter = json_items_of(entry, "parameters"); parameter;
+         parameter = parameter->next) {
+        char name[1024];
+        const char *shared = json_text_of(parameter, "shared_with", NULL);
+
+        (void)snprintf(name, sizeof name, "%s%s%s", full_name, *full_name ? "." : "",
+                       json_text_of(parameter, "name", ""));
+        add_parameter(sums, index, parameter, name_id(sums, shared ? shared : name));
+    }
+}
+
+static uint32_t count_modules(const struct json_node *models)
+{
+    uint32_t count = 0;
+
+    for (; models; models = models->next)
+        for (const struct json_node *entry = json_items_of(models, "modules"); entry;
+             entry = entry->next)
+            count++;
+    return count;
+}
+
+/* The mark of the entry without a name, which is the model itself. */
+static const char *root_of(const struct json_node *model)
+{
+    for (const struct json_node *entry = json_items_of(model, "modules"); entry;
+         entry = entry->next)
+        if (*json_text_of(entry, "name", "?") == '\0')
+            return json_text_of(entry, "mark", json_text_of(model, "class", ""));
+    return json_text_of(model, "class", "");
+}
+
+static const char *keep(struct model_description *description, const char *text)
+{
+    return arena_copy_text(&description->arena, text, strlen(text));
+}
+
+static void add_model(struct parameter_sums *sums, const struct json_node *model)
+{
+    struct model_description *description = sums->description;
+    const char *root = keep(description, root_of(model));
+    uint32_t first = description->count;
+
+    for (const struct json_node *entry = json_items_of(model, "modules"); entry;
+         entry = entry->next) {
+        struct described_module *module = &description->modules[description->count];
+
+        module->name = keep(description, json_text_of(entry, "mark", ""));
+        if (strlen(module->name) > NAME_BYTES_MAX)
+            module->name = "";
+        module->root = root;
+        module->class_name = keep(description, json_text_of(entry, "class", ""));
+        module->extra_repr = keep(description, json_text_of(entry, "extra_repr", ""));
+        (void)hash_map_add(&description->module_places, name_id(sums, module->name),
+                           description->count);
+        description->count++;
+    }
+    for (const struct json_node *entry = json_items_of(model, "modules"); entry;
+         entry = entry->next)
+        add_parameters(sums, first++, entry, json_text_of(entry, "name", ""));
+}
+
+/* The outermost module has all parameters; its name is not the beginning of the others'. */
+static void set_root_parameters(struct model_description *description,
+                                const struct json_node *models)
+{
+    for (; models; models = models->next) {
+        const char *root = root_of(models);
+        uint32_t place = model_description_place_of(description, root, strlen(root));
+        struct described_module *module;
+
+        if (place == NO_VALUE)
+            continue;
+        module = &description->modules[place];
+        module->parameters = json_integer_of(models, "parameters", module->parameters);
+        module->trainable = json_integer_of(models, "trainable_parameters", module->trainable);
+    }
+}
+
+static void set_sizes(struct model_description *description, const struct json_node *parallel)
+{
+    description->world_size = json_integer_of(parallel, "world_size", -1);
+    description->data_size = json_integer_of(json_member(parallel, "data"), "size", -1);
+    description->tensor_size = json_integer_of(json_member(parallel, "tensor"), "size", -1);
+}
+
+/* A count of an entry; -1 for null, none, or a negative one. */
+static int64_t count_of(const struct json_node *entry, const char *key)
+{
+    const struct json_node *count = json_member(entry, key);
+
+    return count && count->kind == JSON_NUMBER && count->is_integer && count->integer >= 0
+               ? count->integer
+               : -1;
+}
+
+static uint32_t count_recorded(const struct json_node *windows)
+{
+    uint32_t count = 0;
+
+    for (; windows; windows = windows->next)
+        for (const struct json_node *entry = json_items_of(windows, "steps"); entry;
+             entry = entry->next)
+            count++;
+    return count;
+}
+
+static void add_steps(struct model_description *description, const struct json_node *windows)
+{
+    description->steps = arena_allocate(&description->arena, (count_recorded(windows) + (size_t)1) *
+                                                                 sizeof *description->steps);
+    for (; windows; windows = windows->next)
+        for (const struct json_node *entry = json_items_of(windows, "steps"); entry;
+             entry = entry->next)
+            description->steps[description->step_count++] =
+                (struct described_step){.number = count_of(entry, "step"),
+                                        .micro_batches = count_of(entry, "micro_batches"),
+                                        .samples = count_of(entry, "samples"),
+                                        .tokens = count_of(entry, "tokens")};
+    for (uint32_t i = 0; i < description->step_count; i++)
+        (void)hash_map_add(&description->step_places, (uint64_t)description->steps[i].number, i);
+}
+
+/* A rate of an entry, a whole number; 0 for none. */
+static double rate_of(const struct json_node *entry, const char *key)
+{
+    int64_t rate = count_of(entry, key);
+
+    return rate > 0 ? (double)rate : 0;
+}
+
+static void set_processor(struct model_description *description, const struct json_node *peak)
+{
+    const char *how = json_text_of(peak, "how", "");
+
+    if (!*how)
+        return;
+    description->processor = (struct described_processor){
+        .how = arena_copy_text(&description->arena, how, strlen(how)),
+        .fp32_flops_per_second = rate_of(peak, "fp32"),
+        .fp64_flops_per_second = rate_of(peak, "fp64"),
+        .bf16_flops_per_second = rate_of(peak, "bf16"),
+    };
+}
+
+/* A config of a kind that is not known is as none. */
+static void set_architecture(struct model_description *description, const struct json_node *model)
+{
+    const struct json_node *config = json_member(model, "config");
+    struct architecture architecture;
+    struct architecture *kept;
+
+    if (!config || config->kind != JSON_OBJECT ||
+        !architecture_from_config(&architecture, config, "capture.json", NULL))
+        return;
+    kept = arena_allocate(&description->arena, sizeof *kept);
+    *kept = architecture;
+    description->architecture = kept;
+}
+
+bool model_description_parse(struct model_description *description, const char *name,
+                             const char *text, size_t length, struct error *error)
+{
+    struct parameter_sums sums = {.description = description};
+    struct arena arena = {0};
+    const struct json_node *root = json_tree_parse(&arena, text, length, error);
+    const struct json_node *models;
+
+    if (!root) {
+        arena_clear(&arena);
+        return error_in(error, "cannot read '%s'", name);
+    }
+    set_sizes(description, json_member(root, "parallel"));
+    set_processor(description, json_member(json_member(root, "hardware"), "processor_peak"));
+    models = json_items_of(root, "models");
+    description->modules = arena_allocate(&description->arena, (count_modules(models) + (size_t)1) *
+                                                                   sizeof *description->modules);
+    for (const struct json_node *model = models; model; model = model->next)
+        add_model(&sums, model);
+    set_root_parameters(description, models);
+    set_architecture(description, models);
+    add_steps(description, json_items_of(root, "recorded"));
+    hash_map_clear(&sums.seen);
+    arena_clear(&arena);
+    return true;
+}
+
+bool model_description_find(struct model_description *description, const char *trace_path,
+                            struct error *error)
+{
+    const char *slash = strrchr(trace_path, '/');
+    bool is_pipe = strcmp(trace_path, "-") == 0;
+    size_t folder = slash ? (size_t)(slash - trace_path) + 1 : 0;
+    char *path = require_memory(malloc(folder + sizeof side_file));
+    bool is_missing = false;
+    bool is_read;
+    size_t length = 0;
+    char *text;
+
+    memcpy(path, trace_path, folder);
+    memcpy(path + folder, side_file, sizeof side_file);
+    text = is_pipe ? NULL : read_whole_file(path, &length, &is_missing, error);
+    is_missing |= is_pipe;
+    is_read = text ? model_description_parse(description, path, text, length, error) : is_missing;
+    free(text);
+    free(path);
+    return is_read;
+}
+
+const struct described_module *describe_module(const struct model_description *description,
+                                               const char *name)
+{
+    uint32_t place =
+        description ? model_description_place_of(description, name, strlen(name)) : NO_VALUE;
+
+    return place == NO_VALUE ? NULL : &description->modules[place];
+}
+
+const struct described_step *describe_step(const struct model_description *description,
+                                           int64_t number)
+{
+    uint32_t place = hash_map_find(&description->step_places, (uint64_t)number);
+
+    return place == NO_VALUE ? NULL : &description->steps[place];
+}
+
+void model_description_clear(struct model_description *description)
+{
+    hash_map_clear(&description->module_places);
+    hash_map_clear(&description->step_places);
+    string_pool_clear(&description->names);
+    arena_clear(&description->arena);
+    *description = (struct model_description){0};
+}

@@ -1,0 +1,286 @@
+/* Sums costs and times by module and phase. */
+#include "cost/modules/module_costs.h"
+
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "base/core/saturated.h"
+#include "base/core/search.h"
+#include "base/text/prefix.h"
+#include "cost/flops/saturating.h"
+#include "cost/modules/compiled_recompute.h"
+#include "cost/modules/host_nesting.h"
+#include "cost/modules/op_totals.h"
+
+#include <stdlib.h>
+
+/* Marks are looked for in so many events around a mark: no program nests deeper. */
+enum { NESTING_MAX = 2000 };
+
+struct measurement {
+    struct module_costs *costs;
+    const struct trace *trace;
+    const struct module_cost_options *options;
+    int64_t *own_ns;
+    int64_t *device_ns; /* by host event: launched by it */
+    bool *is_chosen;    /* by host event: starts in a window */
+    int64_t unlaunched_kernels;
+    int64_t unlaunched_ns;
+};
+
+void phase_cost_add(struct phase_cost *to, const struct phase_cost *from)
+{
+    to->flops = plus(to->flops, from->flops);
+    to->model_flops = plus(to->model_flops, from->model_flops);
+    to->masked_flops = plus(to->masked_flops, from->masked_flops);
+    to->macs = plus(to->macs, from->macs);
+    to->pointwise_flops = plus(to->pointwise_flops, from->pointwise_flops);
+    to->bytes = plus(to->bytes, from->bytes);
+    to->matrix_bytes = plus(to->matrix_bytes, from->matrix_bytes);
+    to->ops += from->ops;
+    to->unsized_ops += from->unsized_ops;
+    to->host_ns = plus(to->host_ns, from->host_ns);
+    to->device_ns = plus(to->device_ns, from->device_ns);
+    to->device_events += from->device_events;
+}
+
+struct phase_cost sum_of_phases(const struct phase_cost phases[PHASE_COUNT])
+{
+    struct phase_cost sum = {0};
+
+    for (int phase = 0; phase < PHASE_COUNT; phase++)
+        if (phase != PHASE_OPTIMIZER)
+            phase_cost_add(&sum, &phases[phase]);
+    return sum;
+}
+
+static bool is_in_windows(const struct time_window *windows, uint32_t count, int64_t time_ns)
+{
+    /* the first window that ends behind the time */
+    uint32_t first = LOWER_BOUND(i, 0, count, windows[i].end_ns <= time_ns);
+
+    return count == 0 || (first < count && windows[first].start_ns <= time_ns);
+}
+
+static struct module_cost *cost_of_module(struct measurement *work, uint32_t module)
+{
+    return module == NO_MODULE ? &work->costs->outside : &work->costs->modules[module];
+}
+
+static struct phase_cost *phase_cost_of(struct measurement *work, uint32_t host_event)
+{
+    if (host_event == NO_EVENT)
+        return &work->costs->outside.own[PHASE_FORWARD];
+    return &cost_of_module(work, work->costs->contexts.modules[host_event])
+                ->own[work->costs->contexts.phases[host_event]];
+}
+
+static void module_costs_add_op(struct phase_cost *to, const struct op_cost *cost)
+{
+    to->ops++;
+    if (cost->bytes < 0)
+        to->unsized_ops++;
+    else
+        to->bytes = plus(to->bytes, cost->bytes);
+    if (cost->kind != COST_MATRIX) {
+        to->pointwise_flops = plus(to->pointwise_flops, cost->flops);
+        return;
+    }
+    to->flops = plus(to->flops, cost->flops);
+    to->model_flops = plus(to->model_flops, cost->model_flops);
+    to->masked_flops = plus(to->masked_flops, cost->masked_flops);
+    to->macs = plus(to->macs, cost->macs);
+    if (cost->bytes >= 0)
+        to->matrix_bytes = plus(to->matrix_bytes, cost->bytes);
+}
+
+/* A call of a module inside a call of the same module is the same call. */
+static bool is_inside_itself(const struct measurement *work, uint32_t i)
+{
+    const struct host_contexts *contexts = &work->costs->contexts;
+    uint32_t name = work->trace->host[i].name;
+    uint8_t phase = contexts->phases[i];
+
+    i = contexts->parents[i];
+    for (int depth = 0; i != NO_EVENT && contexts->phases[i] == phase && depth < NESTING_MAX;
+         depth++, i = contexts->parents[i])
+        if (work->trace->host[i].name == name)
+            return true;
+    return false;
+}
+
+static void module_costs_add_call(struct measurement *work, uint32_t i)
+{
+    struct module_cost *cost = cost_of_module(work, work->costs->contexts.modules[i]);
+    int64_t duration_ns = work->trace->host[i].duration_ns;
+
+    if (work->costs->contexts.modules[i] == NO_MODULE || is_inside_itself(work, i))
+        return;
+    if (work->costs->contexts.phases[i] == PHASE_RECOMPUTE) {
+        cost->recomputed_calls++;
+        cost->recompute_ns += duration_ns;
+    } else {
+        cost->calls++;
+        cost->forward_ns += duration_ns;
+    }
+}
+
+static bool is_recorded_work(const struct event *event)
+{
+    return event->kind == EVENT_OPERATOR || event->kind == EVENT_RUNTIME_CALL ||
+           event->kind == EVENT_ANNOTATION || event->kind == EVENT_PYTHON_FUNCTION;
+}
+
+static void module_costs_add_host_events(struct measurement *work)
+{
+    const struct trace *trace = work->trace;
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+        struct phase_cost *to = phase_cost_of(work, i);
+
+        work->is_chosen[i] =
+            is_in_windows(work->options->windows, work->options->window_count, event->start_ns);
+        if (!work->is_chosen[i])
+            continue;
+        if (is_recorded_work(event))
+            to->host_ns += work->own_ns[i];
+        if (work->costs->counted.states[i] == OP_COUNTED)
+            module_costs_add_op(to, &work->costs->counted.costs[work->costs->counted.cost_of[i]]);
+        if (module_of_mark(&work->costs->tree, trace, event) != NO_MODULE)
+            module_costs_add_call(work, i);
+        else if (event->kind == EVENT_ANNOTATION &&
+                 has_prefix(trace_text(trace, event->name), "Optimizer.step#"))
+            work->costs->optimizer_steps++;
+        if (event->detail && trace->details[event->detail].input_shapes)
+            work->costs->has_shapes = true;
+    }
+}
+
+/* Device work belongs where its launch call was made; where that is not known, to the operator the
+ * event names. */
+static void module_costs_add_device_events(struct measurement *work)
+{
+    const struct trace *trace = work->trace;
+    const struct time_window *windows =
+        work->options->device_windows ? work->options->device_windows : work->options->windows;
+
+    work->costs->has_device = trace->device_count > 0;
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+        uint32_t operator_event = trace_operator_of(trace, i);
+        uint32_t from = trace->launch[i] != NO_EVENT ? trace->launch[i] : operator_event;
+        struct phase_cost *to = phase_cost_of(work, from);
+
+        if (!is_in_windows(windows, work->options->window_count, event->start_ns))
+            continue;
+        to->device_ns += event->duration_ns;
+        to->device_events++;
+        work->costs->device_ns += event->duration_ns;
+        if (operator_event != NO_EVENT) {
+            work->device_ns[operator_event] += event->duration_ns;
+        } else if (event->kind == EVENT_KERNEL) {
+            work->unlaunched_kernels++;
+            work->unlaunched_ns += event->duration_ns;
+        }
+    }
+}
+
+/* Children first. */
+static void module_costs_sum_modules(struct module_costs *costs)
+{
+    const struct module_tree *tree = &costs->tree;
+
+    for (uint32_t i = tree->count; i-- > 0;) {
+        uint32_t index = tree->order[i];
+        struct module_cost *cost = &costs->modules[index];
+        uint32_t parent = tree->modules[index].parent;
+
+        for (int phase = 0; phase < PHASE_COUNT; phase++)
+            phase_cost_add(&cost->total[phase], &cost->own[phase]);
+        if (parent == NO_MODULE) {
+            costs->forward_ns = saturated_sum(costs->forward_ns, cost->forward_ns);
+            continue;
+        }
+        for (int phase = 0; phase < PHASE_COUNT; phase++)
+            phase_cost_add(&costs->modules[parent].total[phase], &cost->total[phase]);
+        if (!tree->modules[parent].is_called) {
+            costs->modules[parent].forward_ns += cost->forward_ns;
+            costs->modules[parent].recompute_ns += cost->recompute_ns;
+        }
+    }
+}
+
+static void sum_all(struct module_costs *costs)
+{
+    int64_t device_ns = 0;
+
+    for (int phase = 0; phase < PHASE_COUNT; phase++) {
+        costs->outside.total[phase] = costs->outside.own[phase];
+        costs->total[phase] = costs->outside.own[phase];
+        for (uint32_t i = 0; i < costs->tree.count; i++)
+            phase_cost_add(&costs->total[phase], &costs->modules[i].own[phase]);
+        device_ns += costs->total[phase].device_ns;
+    }
+    require_invariant(device_ns == costs->device_ns,
+                      "device times of all modules sum to that of the trace");
+}
+
+static void sum_undecided(const struct measurement *work, const bool *is_undecided)
+{
+    struct module_costs *costs = work->costs;
+
+    for (uint32_t i = 0; is_undecided && i < work->trace->host_count; i++) {
+        if (!is_undecided[i] || !work->is_chosen[i])
+            continue;
+        costs->undecided_calls++;
+        costs->undecided_flops =
+            plus(costs->undecided_flops, costs->counted.costs[costs->counted.cost_of[i]].flops);
+    }
+}
+
+void measure_module_costs(struct module_costs *costs, const struct trace *trace,
+                          const struct module_cost_options *options)
+{
+    struct measurement work = {.costs = costs, .trace = trace, .options = options};
+    uint32_t *parents = find_host_parents(trace);
+    size_t count = trace->host_count ? trace->host_count : 1;
+    bool *is_undecided;
+
+    module_tree_build(&costs->tree, trace, parents, options->description);
+    find_host_contexts(&costs->contexts, trace, &costs->tree, parents);
+    count_ops(&costs->counted, trace, &costs->contexts, options->user);
+    is_undecided = find_compiled_recompute(&costs->contexts, trace, &costs->counted);
+    costs->modules = require_memory(calloc(costs->tree.count + (size_t)1, sizeof *costs->modules));
+    work.own_ns = measure_own_times(trace, parents);
+    work.device_ns = large_array_new(count * sizeof *work.device_ns);
+    work.is_chosen = large_array_new(count * sizeof *work.is_chosen);
+    module_costs_add_host_events(&work);
+    module_costs_add_device_events(&work);
+    sum_undecided(&work, is_undecided);
+    module_costs_sum_modules(costs);
+    sum_all(costs);
+    list_ops(costs, &(struct op_survey){.trace = trace,
+                                        .ops = &costs->counted,
+                                        .contexts = &costs->contexts,
+                                        .own_ns = work.own_ns,
+                                        .device_ns = work.device_ns,
+                                        .is_chosen = work.is_chosen,
+                                        .unlaunched_kernels = work.unlaunched_kernels,
+                                        .unlaunched_ns = work.unlaunched_ns});
+    large_array_free(is_undecided);
+    large_array_free(work.is_chosen);
+    large_array_free(work.device_ns);
+    large_array_free(work.own_ns);
+}
+
+void module_costs_clear(struct module_costs *costs)
+{
+    module_tree_clear(&costs->tree);
+    host_contexts_clear(&costs->contexts);
+    counted_ops_clear(&costs->counted);
+    free(costs->modules);
+    free(costs->ops);
+    free(costs->uncounted);
+    free(costs->doubtful);
+    *costs = (struct module_costs){0};
+}

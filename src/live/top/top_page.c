@@ -1,0 +1,408 @@
+/* The page of `flopledger top`: a running job and its machine at one look. */
+#include "live/top/top_page.h"
+
+#include "base/core/arena.h"
+#include "base/core/attributes.h"
+#include "base/core/invariant.h"
+#include "base/text/display_text.h"
+#include "base/text/format.h"
+#include "base/text/text_wrap.h"
+#include "live/top/top_sections.h"
+#include "live/training.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RANKS_SHOWN = 32,
+    RANKS_SHOWN_LEAST = 3,
+    LINES_AROUND_RANKS = 7, /* an empty line, heads, a rule, what is left out, notes */
+    SPARK_MIN = 10,
+    SPARK_MAX = 60,
+    NARROW = 80,
+};
+
+static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+static const char *const letters[] = {"_", ".", "-", "=", "+", "*", "#", "@"};
+
+static const char unknown[] = "-";
+static const char gone[] = "gone";
+
+enum { LEVELS = sizeof blocks / sizeof *blocks };
+
+const char *top_text(struct arena *arena, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return arena_copy_text(arena, text, strlen(text));
+}
+
+/* Times of the newest steps, oldest first, each as a block as high as its share of the longest. */
+static const char *sparkline(struct arena *arena, const struct rank_progress *progress, int width,
+                             bool use_unicode)
+{
+    const char *const *levels = use_unicode ? blocks : letters;
+    char *line = arena_allocate(arena, (size_t)width * 4 + 1);
+    int64_t longest = 1;
+    const struct recent_step *step;
+
+    for (int i = 0; i < width && (step = rank_recent_step(progress, i)); i++) {
+        if (step->step > 1 && step->net_ns > longest)
+            longest = step->net_ns;
+    }
+    for (int i = width - 1; i >= 0; i--) {
+        int64_t level;
+
+        step = rank_recent_step(progress, i);
+        if (!step || step->step == 1)
+            continue;
+        level = step->net_ns * LEVELS / (longest + 1);
+        strcat(line, levels[level]);
+    }
+    return line;
+}
+
+static const char *top_page_state_of(const struct job_record *record)
+{
+    const struct rank_progress *progress = &record->progress;
+
+    if (record->lives)
+        return progress->step == 0 ? "starts" : "runs";
+    if (progress->has_ended)
+        return progress->ended_by_exception ? "failed" : "ended";
+    return gone;
+}
+
+static const char *top_page_share_of(struct arena *arena, int64_t part, int64_t whole)
+{
+    if (whole <= 0)
+        return unknown;
+    return top_text(arena, "%s", format_fraction((double)part / (double)whole).text);
+}
+
+static const char *top_page_known_bytes(struct arena *arena, int64_t bytes)
+{
+    return bytes < 0 ? unknown : top_text(arena, "%s", format_bytes(bytes).text);
+}
+
+static const char *tokens_per_second(struct arena *arena, const struct rank_progress *progress)
+{
+    int64_t tokens = 0;
+    int64_t time_ns = 0;
+    const struct recent_step *step;
+
+    for (int i = 0; i < STEP_MEDIAN_OF && (step = rank_recent_step(progress, i)); i++) {
+        if (step->tokens < 0 || step->step == 1)
+            continue;
+        tokens += step->tokens;
+        time_ns += step->net_ns;
+    }
+    if (time_ns == 0)
+        return unknown;
+    return top_text(arena, "%s",
+                    format_count((int64_t)((double)tokens * 1e9 / (double)time_ns)).text);
+}
+
+static const char *mfu_of(struct arena *arena, const struct top_view *view, const char *rank)
+{
+    const struct live_sample *mfu = live_find(view->now, "flopledger_mfu_ratio", "rank", rank);
+
+    return mfu ? top_text(arena, "%s", format_fraction(mfu->value).text) : unknown;
+}
+
+static const struct text_column rank_columns[] = {
+    {"rank", TEXT_COLUMN_NUMBER, 0},        {"step", TEXT_COLUMN_NUMBER, 0},
+    {"step time", TEXT_COLUMN_NUMBER, 0},   {"newest steps", TEXT_COLUMN_NAME, 0},
+    {"data wait", TEXT_COLUMN_NUMBER, 1},   {"tokens/s", TEXT_COLUMN_NUMBER, 4},
+    {"MFU", TEXT_COLUMN_NUMBER, 2},         {"device memory", TEXT_COLUMN_NUMBER, 3},
+    {"host memory", TEXT_COLUMN_NUMBER, 5}, {"state", TEXT_COLUMN_NAME, 0},
+};
+
+enum { RANK_COLUMNS = sizeof rank_columns / sizeof *rank_columns };
+
+static void top_page_fill_rank(struct arena *arena, const struct top_view *view,
+                               const struct job_record *record, struct text_cell *cells)
+{
+    const struct rank_progress *progress = &record->progress;
+    const char *rank = top_text(arena, "%" PRId32, progress->reader.header.rank);
+    int64_t median = rank_recent_step_ns(progress, STEP_MEDIAN_OF);
+    int spark = SPARK_MIN + (view->style.width - NARROW) / 3;
+    int column = 0;
+
+    spark = spark < SPARK_MIN ? SPARK_MIN : spark > SPARK_MAX ? SPARK_MAX : spark;
+    cells[column++].text = rank;
+    cells[column++].text = top_text(arena, "%s", format_count(progress->step).text);
+    cells[column++].text = median > 0 ? top_text(arena, "%s", format_time(median).text) : unknown;
+    cells[column++].text = sparkline(arena, progress, spark, view->style.use_unicode);
+    cells[column++].text =
+        top_page_share_of(arena, progress->data_wait_ns, progress->data_wait_of_ns);
+    cells[column++].text = tokens_per_second(arena, progress);
+    cells[column++].text = mfu_of(arena, view, rank);
+    cells[column++].text = top_page_known_bytes(arena, progress->memory_bytes);
+    cells[column++].text = top_page_known_bytes(arena, progress->host_bytes);
+    cells[column++].text = top_page_state_of(record);
+}
+
+/* A rank, and how much it matters that its line is seen. */
+struct rank_line {
+    const struct job_record *record;
+    int64_t weight;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct rank_line *first = a;
+    const struct rank_line *second = b;
+
+    if (first->weight != second->weight)
+        return first->weight > second->weight ? -1 : 1;
+    return first->record->progress.reader.header.rank < second->record->progress.reader.header.rank
+               ? -1
+               : 1;
+}
+
+static int top_page_by_rank(const void *a, const void *b)
+{
+    const struct rank_line *first = a;
+    const struct rank_line *second = b;
+    int32_t one = first->record->progress.reader.header.rank;
+    int32_t other = second->record->progress.reader.header.rank;
+
+    return (one > other) - (one < other);
+}
+
+static bool is_in_trouble(const struct job_record *record)
+{
+    return !record->lives && (!record->progress.has_ended || record->progress.ended_by_exception);
+}
+
+/* The newest record of each rank: those that are gone first, then the slowest. */
+static struct rank_line *list_ranks(struct arena *arena, const struct job_records *records,
+                                    size_t *count)
+{
+    struct rank_line *lines = arena_allocate(arena, (records->count + 1) * sizeof *lines);
+
+    *count = 0;
+    for (size_t i = 0; i < records->count; i++) {
+        const struct job_record *record = records->records[i];
+
+        if (record->is_newest)
+            lines[(*count)++] = (struct rank_line){
+                record, is_in_trouble(record)
+                            ? INT64_MAX
+                            : rank_recent_step_ns(&record->progress, STEP_MEDIAN_OF)};
+    }
+    qsort(lines, *count, sizeof *lines, by_weight);
+    return lines;
+}
+
+/* Lines of the screen that are left for ranks; RANKS_SHOWN without a screen. */
+static size_t rows_for_ranks(const struct top_view *view, int other_lines)
+{
+    int rows = view->screen_lines - other_lines - LINES_AROUND_RANKS;
+
+    if (view->screen_lines == 0 || rows > RANKS_SHOWN)
+        return RANKS_SHOWN;
+    return rows < RANKS_SHOWN_LEAST ? RANKS_SHOWN_LEAST : (size_t)rows;
+}
+
+/* What those are like that there is no room for: none of them is slower than those shown. */
+static const char *hidden_text(struct arena *arena, const struct rank_line *lines, size_t count)
+{
+    size_t running = 0;
+    const char *text;
+
+    for (size_t i = 0; i < count; i++)
+        running += lines[i].record->lives;
+    text = top_text(arena, "and %zu more ranks, %zu of them running", count, running);
+    if (lines[count - 1].weight <= 0 || lines[0].weight == INT64_MAX)
+        return text;
+    return top_text(arena, "%s: steps of %s to %s", text, format_time(lines[count - 1].weight).text,
+                    format_time(lines[0].weight).text);
+}
+
+static void top_page_write_ranks(FILE *output, struct arena *arena, const struct top_view *view,
+                                 int other_lines)
+{
+    size_t count, shown;
+    struct rank_line *lines = list_ranks(arena, view->records, &count);
+    struct text_cell *cells = arena_allocate(arena, (count + 1) * RANK_COLUMNS * sizeof *cells);
+    struct text_table table = {
+        .columns = rank_columns, .column_count = RANK_COLUMNS, .cells = cells};
+    struct text_margins margins = {.indent = 2, .width = view->style.width};
+    bool is_one_gone = false;
+
+    shown = rows_for_ranks(view, other_lines);
+    shown = shown < count ? shown : count;
+    qsort(lines, shown, sizeof *lines, top_page_by_rank);
+    for (size_t i = 0; i < shown; i++) {
+        top_page_fill_rank(arena, view, lines[i].record, &cells[table.row_count++ * RANK_COLUMNS]);
+        is_one_gone = is_one_gone || top_page_state_of(lines[i].record) == gone;
+    }
+    text_table_write(&table, output, 0, view->style, arena);
+    if (shown < count)
+        write_wrapped(output, hidden_text(arena, lines + shown, count - shown), margins);
+    if (is_one_gone)
+        write_wrapped(output, "gone: its process was killed, or runs on another machine", margins);
+    write_wrapped(output, "- is not known: 'flopledger help watch-a-run' says what each needs",
+                  margins);
+}
+
+/* Of the first rank: where the time of its steps went so far. */
+static void write_parts(FILE *output, const struct rank_progress *progress)
+{
+    if (progress->split_of_ns > 0) {
+        int64_t known = progress->forward_ns + progress->backward_ns + progress->optimizer_ns +
+                        progress->data_wait_ns;
+
+        fprintf(
+            output, "host time of steps: forward %s, backward %s, optimizer %s",
+            format_fraction((double)progress->forward_ns / (double)progress->split_of_ns).text,
+            format_fraction((double)progress->backward_ns / (double)progress->split_of_ns).text,
+            format_fraction((double)progress->optimizer_ns / (double)progress->split_of_ns).text);
+        if (progress->data_wait_of_ns > 0)
+            fprintf(
+                output, ", data wait %s, other %s",
+                format_fraction((double)progress->data_wait_ns / (double)progress->data_wait_of_ns)
+                    .text,
+                format_fraction((double)(progress->split_of_ns - known) /
+                                (double)progress->split_of_ns)
+                    .text);
+        fputc('\n', output);
+    }
+}
+
+static void write_between(FILE *output, const struct rank_progress *progress)
+{
+    static const char *const names[SPAN_KINDS] = {"checkpoints", "restores", "evaluations",
+                                                  "recording"};
+    const char *separator = "beside steps: ";
+
+    for (int kind = 0; kind < SPAN_KINDS; kind++) {
+        if (progress->span_count[kind] == 0)
+            continue;
+        fprintf(output, "%s%s %s in %s", separator, format_count(progress->span_count[kind]).text,
+                names[kind], format_time(progress->span_ns[kind]).text);
+        separator = ", ";
+    }
+    if (strcmp(separator, ", ") == 0)
+        fputc('\n', output);
+}
+
+/* On one line, as far as it is known. */
+static void write_so_far(FILE *output, const struct job_so_far *so_far,
+                         const struct job_record *first)
+{
+    const char *separator = "";
+
+    if (so_far->elapsed_ns > 0) {
+        fprintf(output, "%s since the start%s: ETTR so far %s, start-up %s",
+                format_time(so_far->elapsed_ns).text,
+                so_far->attempts > 1 ? " of the first attempt" : "",
+                format_fraction((double)so_far->kept_ns / (double)so_far->elapsed_ns).text,
+                first->progress.step > 0 ? format_time(so_far->startup_ns).text : "not over");
+        separator = ", ";
+    }
+    if (so_far->attempts > 1) {
+        fprintf(output, "%s%d attempts, lost work: %s", separator, so_far->attempts,
+                so_far->knows_discarded ? format_time(so_far->discarded_ns).text : "not known");
+        separator = "; ";
+    }
+    if (!isnan(first->progress.loss))
+        fprintf(output, "%sloss %.6g at step %s", *separator ? "; " : "", first->progress.loss,
+                format_count(first->progress.loss_step).text);
+    if (*separator || !isnan(first->progress.loss))
+        fputc('\n', output);
+}
+
+static void top_page_write_job(FILE *output, const struct top_view *view)
+{
+    struct job_so_far so_far = sum_up_job(view->records);
+    const struct job_record *first = NULL;
+
+    for (size_t i = 0; i < view->records->count && !first; i++)
+        first = view->records->records[i]->is_newest ? view->records->records[i] : NULL;
+    if (!first)
+        return;
+    fprintf(output, "%s", show_text(view->records->capture).text);
+    if (first->progress.reader.header.job[0])
+        fprintf(output, ", job %s", show_text(first->progress.reader.header.job).text);
+    fprintf(output, "\n");
+    write_so_far(output, &so_far, first);
+    write_parts(output, &first->progress);
+    write_between(output, &first->progress);
+    if (view->mfu_needs)
+        fprintf(output, "MFU: not known: %s\n", view->mfu_needs);
+}
+
+void top_write_wrapped(FILE *output, const struct top_view *view, int indent,
+                       void (*write)(FILE *output, const struct top_view *view))
+{
+    struct text_margins margins = {.indent = indent, .width = view->style.width};
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = require_memory(open_memstream(&text, &length));
+
+    write(memory, view);
+    (void)fclose(memory);
+    for (char *line = text; *line;) {
+        size_t line_length = strcspn(line, "\n");
+        bool is_last = line[line_length] == '\0';
+
+        line[line_length] = '\0';
+        write_wrapped(output, line, margins);
+        line += line_length + !is_last;
+    }
+    free(text);
+}
+
+static void top_page_write_head(FILE *output, const struct top_view *view)
+{
+    top_write_wrapped(output, view, 2, top_page_write_job);
+}
+
+static void write_machine(FILE *output, const struct top_view *view)
+{
+    SCOPED(arena) arena = {0};
+
+    write_top_machine(output, &arena, view);
+}
+
+/* In memory of its own, to be freed; *lines: how many it has. */
+static char *top_page_written(const struct top_view *view, int *lines,
+                              void (*write)(FILE *output, const struct top_view *view))
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = require_memory(open_memstream(&text, &length));
+
+    write(memory, view);
+    (void)fclose(memory);
+    for (const char *at = text; *at; at++)
+        *lines += *at == '\n';
+    return text;
+}
+
+void write_top_page(FILE *output, const struct top_view *view)
+{
+    SCOPED(arena) arena = {0};
+    int lines = 0;
+    char *head = view->records ? top_page_written(view, &lines, top_page_write_head) : NULL;
+    char *machine = top_page_written(view, &lines, write_machine);
+
+    if (head) {
+        fprintf(output, "%s\n", head);
+        top_page_write_ranks(output, &arena, view, lines);
+        fputc('\n', output);
+    }
+    fputs(machine, output);
+    free(head);
+    free(machine);
+}

@@ -1,0 +1,38 @@
+/* What we add to a trace for Perfetto or chrome://tracing: the steps with their accounts, what each
+ * moment of them was booked to, the longest idle gaps and their causes, and on each stream the
+ * modules whose kernels ran.
+ * Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU */
+#ifndef FLOPLEDGER_OUTPUT_EXPORTS_CHROME_TRACKS_H
+#define FLOPLEDGER_OUTPUT_EXPORTS_CHROME_TRACKS_H
+
+#include "cost/efficiency/efficiency.h"
+#include "cost/modules/module_costs.h"
+#include "ledger/step_ledger.h"
+#include "trace/trace.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct chrome_source {
+    const struct trace *trace;
+    const struct ledger *ledger;
+    const struct module_costs *costs;
+    const struct efficiency *efficiency;
+};
+
+/* Where the events of a trace go in a file that may hold several. */
+struct chrome_place {
+    int64_t first_pid;  /* number of the process that our tracks are in; tid tells them apart */
+    int64_t shift_ns;   /* added to all times */
+    const char *prefix; /* of names of processes: "rank 3: ", or "" */
+};
+
+/* Events, each behind a comma and a line end. Their `cat` is `category`, which our own reader
+ * passes over. Write errors show in ferror(output). */
+void chrome_write_tracks(FILE *output, const struct chrome_source *source,
+                         const struct chrome_place *place, const char *category);
+
+/* Microseconds with three decimals, exactly. */
+void chrome_write_time(FILE *output, int64_t ns);
+
+#endif

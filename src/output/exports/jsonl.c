@@ -1,0 +1,101 @@
+/* JSON lines, one a step and rank: for Weights & Biases, MLflow and the like. Of what has no steps
+ * (a job), one a row of each table. */
+#include "base/core/attributes.h"
+#include "base/json/json_writer.h"
+#include "output/exports/export_format.h"
+#include "output/exports/flat_tables.h"
+#include "output/exports/step_scalars.h"
+#include "output/results/find_results.h"
+
+#include <math.h>
+
+static void write_step(FILE *output, const struct rank_results *rank,
+                       const struct step_scalars *scalars, const struct scalar_step *step)
+{
+    struct json_writer json = {.output = output};
+
+    json_begin_object(&json, NULL, JSON_ON_ONE_LINE);
+    json_integer(&json, "step", step->number);
+    if (rank->rank >= 0)
+        json_integer(&json, "rank", rank->rank);
+    else
+        json_null(&json, "rank");
+    json_text(&json, "file", rank->file);
+    if (step->end_unix_ns >= 0)
+        json_real(&json, "time", (double)step->end_unix_ns / 1e9);
+    else
+        json_null(&json, "time");
+    json_begin_object(&json, "scalars", JSON_ON_ONE_LINE);
+    for (size_t i = 0; i < scalars->series_count; i++)
+        if (isfinite(step->values[i]))
+            json_real(&json, scalars->series[i].tag, step->values[i]);
+    json_end_object(&json);
+    json_end_object(&json);
+}
+
+static bool jsonl_has_steps(const struct results *results)
+{
+    for (size_t i = 0; i < results->rank_count; i++)
+        if (find_table(find_section(&results->ranks[i], "step_ledger"), "steps"))
+            return true;
+    return false;
+}
+
+static void jsonl_write_cell(struct json_writer *json, const char *key, const struct value *cell)
+{
+    if (cell->unit == UNIT_TEXT)
+        json_text(json, key, cell->text);
+    else if (!value_is_number(cell))
+        json_null(json, key);
+    else if (value_is_integer(cell))
+        json_integer(json, key, cell->integer);
+    else if (isfinite(cell->real))
+        json_real(json, key, cell->real);
+    else
+        json_null(json, key);
+}
+
+static void jsonl_write_rows(FILE *output, const struct results *results)
+{
+    SCOPED(flat_tables) flat = {0};
+
+    flatten_results(&flat, results);
+    for (size_t i = 0; i < flat.count; i++) {
+        const struct flat_table *table = &flat.tables[i];
+
+        for (size_t row = 0; row < table->row_count; row++) {
+            struct json_writer json = {.output = output};
+
+            json_begin_object(&json, NULL, JSON_ON_ONE_LINE);
+            json_text(&json, "table", table->name);
+            for (size_t column = 0; column < table->column_count; column++)
+                jsonl_write_cell(&json, table->columns[column].name,
+                                 &table->cells[row * table->column_count + column]);
+            json_end_object(&json);
+        }
+    }
+}
+
+static bool write_jsonl(FILE *output, const struct export_content *content, struct error *error)
+{
+    const struct results *results = content->results;
+
+    (void)error;
+    if (!jsonl_has_steps(results))
+        jsonl_write_rows(output, results);
+    for (size_t i = 0; i < results->rank_count; i++) {
+        SCOPED(step_scalars) scalars = {0};
+
+        find_step_scalars(&scalars, &results->ranks[i]);
+        for (size_t k = 0; k < scalars.step_count; k++)
+            write_step(output, &results->ranks[i], &scalars, &scalars.steps[k]);
+    }
+    return true;
+}
+
+const struct export_format jsonl_export = {
+    .name = "jsonl",
+    .summary = "a line of JSON for each step, for Weights & Biases and MLflow",
+    .place = EXPORT_TEXT,
+    .write = write_jsonl,
+};

@@ -1,0 +1,396 @@
+/* Prometheus' text format: one block a metric, a line a rank. */
+#include "base/core/exact_real.h"
+#include "base/text/metric_label.h"
+#include "output/exports/export_format.h"
+#include "output/exports/step_scalars.h"
+#include "output/results/find_results.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct number_metric {
+    const char *section, *number, *name, *type, *help;
+} number_metrics[] = {
+#define NUMBER_METRIC(section, number, name, type, help) {section, number, name, type, help},
+#define ROWS_METRIC(section, table, label, label_column, value, name, type, help)
+#include "output/exports/prometheus_metric_list.def"
+#undef NUMBER_METRIC
+#undef ROWS_METRIC
+};
+
+static const struct rows_metric {
+    const char *section, *table, *label, *label_column, *value, *name, *type, *help;
+} rows_metrics[] = {
+#define NUMBER_METRIC(section, number, name, type, help)
+#define ROWS_METRIC(section, table, label, label_column, value, name, type, help) \
+    {section, table, label, label_column, value, name, type, help},
+#include "output/exports/prometheus_metric_list.def"
+#undef NUMBER_METRIC
+#undef ROWS_METRIC
+};
+
+/* A metric on its way out: its head is written before its first line. */
+struct metric {
+    FILE *output;
+    const struct results *results;
+    const char *name;
+    const char *type;
+    const char *help;
+    bool is_begun;
+};
+
+/* A label beside those of the rank; name NULL: none. */
+struct label {
+    const char *name;
+    const char *value;
+};
+
+static void prometheus_write_label(FILE *output, const char *name, const char *value)
+{
+    (void)fprintf(output, "%s=\"", name);
+    metric_write_text(output, value);
+    (void)fputc('"', output);
+}
+
+/* Another trace is of this rank, too, or none tells its rank: only the file tells them apart. */
+static bool needs_file(const struct results *results, size_t index)
+{
+    if (results->ranks[index].rank < 0)
+        return true;
+    for (size_t i = 0; i < results->rank_count; i++)
+        if (i != index && results->ranks[i].rank == results->ranks[index].rank)
+            return true;
+    return false;
+}
+
+static void write_rank_labels(FILE *output, const struct results *results, size_t index)
+{
+    const struct rank_results *rank = &results->ranks[index];
+
+    if (rank->rank >= 0)
+        (void)fprintf(output, "rank=\"%lld\"", (long long)rank->rank);
+    if (needs_file(results, index)) {
+        (void)fputs(rank->rank >= 0 ? "," : "", output);
+        prometheus_write_label(output, "file", rank->file);
+    }
+}
+
+static void prometheus_begin(struct metric *metric)
+{
+    if (!metric->is_begun)
+        (void)fprintf(metric->output, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help,
+                      metric->name, metric->type);
+    metric->is_begun = true;
+}
+
+/* `suffix`: "_sum", or "". */
+static void prometheus_write_sample(struct metric *metric, const char *suffix, size_t rank,
+                                    struct label label, double number)
+{
+    prometheus_begin(metric);
+    (void)fprintf(metric->output, "%s%s{", metric->name, suffix);
+    write_rank_labels(metric->output, metric->results, rank);
+    if (label.name) {
+        (void)fputc(',', metric->output);
+        prometheus_write_label(metric->output, label.name, label.value);
+    }
+    (void)fprintf(metric->output, "} %s\n", exact_real(number).text);
+}
+
+/* In base units. */
+static double base_number(const struct value *value)
+{
+    return value->unit == UNIT_TIME_NS ? value_as_real(value) / 1e9 : value_as_real(value);
+}
+
+static bool is_finite_number(const struct value *value)
+{
+    return value_is_number(value) && isfinite(value_as_real(value));
+}
+
+static void write_number_metric(FILE *output, const struct results *results,
+                                const struct number_metric *line)
+{
+    struct metric metric = {output, results, line->name, line->type, line->help, false};
+
+    for (size_t i = 0; i < results->rank_count; i++) {
+        struct value value =
+            find_number(find_section(&results->ranks[i], line->section), line->number);
+
+        if (is_finite_number(&value))
+            prometheus_write_sample(&metric, "", i, (struct label){0}, base_number(&value));
+    }
+}
+
+static const char *label_at(const struct table *table, size_t row, const char *column)
+{
+    struct value value = column ? find_cell_at(table, row, column) : value_none();
+
+    return value.unit == UNIT_TEXT ? value.text : "";
+}
+
+/* The sum over rows `first` and on that share its label; of a row that an earlier one has counted
+ * none. */
+static bool prometheus_sum_rows(const struct table *table, size_t first,
+                                const struct rows_metric *line, double *sum)
+{
+    const char *label = label_at(table, first, line->label_column);
+    bool is_known = false;
+
+    *sum = 0;
+    for (size_t row = 0; row < table->row_count; row++) {
+        struct value value = find_cell_at(table, row, line->value);
+
+        if (strcmp(label_at(table, row, line->label_column), label) != 0)
+            continue;
+        if (row < first)
+            return false;
+        if (!is_finite_number(&value))
+            continue;
+        *sum += base_number(&value);
+        is_known = true;
+    }
+    return is_known;
+}
+
+static void write_rows_metric(FILE *output, const struct results *results,
+                              const struct rows_metric *line)
+{
+    struct metric metric = {output, results, line->name, line->type, line->help, false};
+    double sum;
+
+    for (size_t i = 0; i < results->rank_count; i++) {
+        const struct table *table =
+            find_table(find_section(&results->ranks[i], line->section), line->table);
+
+        for (size_t row = 0; table && row < (line->label ? table->row_count : 1); row++)
+            if (row < table->row_count && prometheus_sum_rows(table, row, line, &sum))
+                prometheus_write_sample(
+                    &metric, "", i,
+                    (struct label){line->label, label_at(table, row, line->label_column)}, sum);
+    }
+}
+
+/* ---- what is put together by hand ------------------------------------------------------------ */
+
+static double column_seconds(const struct table *table, size_t column)
+{
+    int64_t sum_ns = 0;
+
+    for (size_t row = 0; row < table->row_count; row++)
+        sum_ns += table->cells[row * table->column_count + column].integer;
+    return (double)sum_ns / 1e9;
+}
+
+static void prometheus_write_accounts(FILE *output, const struct results *results)
+{
+    struct metric metric = {output,
+                            results,
+                            "flopledger_account_seconds_total",
+                            "counter",
+                            "Time of the recorded steps by account; the accounts sum to the steps",
+                            false};
+
+    for (size_t i = 0; i < results->rank_count; i++) {
+        const struct table *steps =
+            find_table(find_section(&results->ranks[i], "step_ledger"), "steps");
+
+        for (size_t column = 0; steps && column < steps->column_count; column++)
+            if (is_account_column(&results->ranks[i], &steps->columns[column]))
+                prometheus_write_sample(&metric, "", i,
+                                        (struct label){"account", steps->columns[column].key},
+                                        column_seconds(steps, column));
+    }
+}
+
+static void write_step_times(FILE *output, const struct results *results)
+{
+    static const struct {
+        const char *quantile, *number;
+    } quantiles[] = {{"0", "step_time_min"}, {"0.5", "step_time_median"}, {"1", "step_time_max"}};
+    struct metric metric = {output,
+                            results,
+                            "flopledger_step_duration_seconds",
+                            "summary",
+                            "Durations of the recorded steps",
+                            false};
+
+    for (size_t i = 0; i < results->rank_count; i++) {
+        const struct section *section = find_section(&results->ranks[i], "step_ledger");
+        const struct table *steps = find_table(section, "steps");
+
+        if (!steps)
+            continue;
+        for (size_t k = 0; k < sizeof quantiles / sizeof *quantiles; k++) {
+            struct value value = find_number(section, quantiles[k].number);
+
+            if (is_finite_number(&value))
+                prometheus_write_sample(&metric, "", i,
+                                        (struct label){"quantile", quantiles[k].quantile},
+                                        base_number(&value));
+        }
+        prometheus_write_sample(&metric, "_sum", i, (struct label){0},
+                                column_seconds(steps, find_column(steps, "duration")));
+        prometheus_write_sample(&metric, "_count", i, (struct label){0}, (double)steps->row_count);
+    }
+}
+
+static void prometheus_write_advice(FILE *output, const struct results *results)
+{
+    struct metric metric = {output,
+                            results,
+                            "flopledger_advice_cost_seconds",
+                            "gauge",
+                            "What a finding costs of each step, on average; findings may overlap",
+                            false};
+
+    for (size_t i = 0; i < results->rank_count; i++) {
+        const struct section *section = find_section(&results->ranks[i], "advice");
+
+        for (size_t k = 0; section && k < section->finding_count; k++) {
+            const struct finding *finding = &section->findings[k];
+
+            if (finding->price && finding->cost_ns >= 0)
+                prometheus_write_sample(&metric, "", i,
+                                        (struct label){"advice", finding->price->id},
+                                        (double)finding->cost_ns / 1e9);
+        }
+    }
+}
+
+/* What the traces are of: labels of metrics whose value is 1. */
+static void write_infos(FILE *output, const struct results *results)
+{
+    struct metric metric = {
+        output, results, "flopledger_trace_info", "gauge", "The device that the steps ran on",
+        false};
+
+    (void)fputs("# HELP flopledger_build_info The program that wrote this\n"
+                "# TYPE flopledger_build_info gauge\n"
+                "flopledger_build_info{version=\"" FLOPLEDGER_VERSION "\"} 1\n",
+                output);
+    for (size_t i = 0; i < results->rank_count; i++) {
+        struct value name;
+
+        if (!find_section(&results->ranks[i], "run"))
+            continue; /* a job */
+        name = find_cell(find_table(find_section(&results->ranks[i], "run"), "devices"),
+                         "is_reported", "yes", "name");
+        prometheus_write_sample(
+            &metric, "", i,
+            (struct label){"device", name.unit == UNIT_TEXT ? name.text : "not known"}, 1);
+    }
+}
+
+/* ---- of a job -------------------------------------------------------------------------------- */
+
+/* Rows that nothing is told below of, or that are of depth 1: each second is in one of them. */
+enum account_rows { ROWS_OF_DEPTH_1, ROWS_WITHOUT_PARTS };
+
+/* Has the row parts below it whose time is known? */
+static bool prometheus_has_parts(const struct table *table, size_t row, const char *column)
+{
+    for (size_t i = row + 1; i < table->row_count && table->depths[i] > table->depths[row]; i++) {
+        struct value value = find_cell_at(table, i, column);
+
+        if (is_finite_number(&value))
+            return true;
+    }
+    return false;
+}
+
+struct job_table {
+    const char *section, *table, *column, *name, *help;
+    enum account_rows rows;
+    double factor; /* to base units */
+};
+
+static void write_job_table(FILE *output, const struct results *results,
+                            const struct job_table *line)
+{
+    struct metric metric = {output, results, line->name, "counter", line->help, false};
+
+    for (size_t i = 0; i < results->rank_count; i++) {
+        const struct table *table =
+            find_table(find_section(&results->ranks[i], line->section), line->table);
+
+        for (size_t row = 0; table && row < table->row_count; row++) {
+            struct value value = find_cell_at(table, row, line->column);
+
+            if (is_finite_number(&value) &&
+                (line->rows == ROWS_OF_DEPTH_1 ? table->depths[row] == 1
+                                               : !prometheus_has_parts(table, row, line->column)))
+                prometheus_write_sample(&metric, "", i,
+                                        (struct label){"account", label_at(table, row, "key")},
+                                        base_number(&value) * line->factor);
+        }
+    }
+}
+
+static void write_job_step_times(FILE *output, const struct results *results)
+{
+    static const struct {
+        const char *quantile, *number;
+    } quantiles[] = {
+        {"0", "minimum"}, {"0.5", "median"}, {"0.9", "p90"}, {"0.99", "p99"}, {"1", "maximum"}};
+    struct metric metric = {output,
+                            results,
+                            "flopledger_job_step_duration_seconds",
+                            "summary",
+                            "Durations of the job's steps, by quantile",
+                            false};
+
+    for (size_t i = 0; i < results->rank_count; i++)
+        for (size_t k = 0; k < sizeof quantiles / sizeof *quantiles; k++) {
+            struct value value = find_number(find_section(&results->ranks[i], "job_step_times"),
+                                             quantiles[k].number);
+
+            if (is_finite_number(&value))
+                prometheus_write_sample(&metric, "", i,
+                                        (struct label){"quantile", quantiles[k].quantile},
+                                        base_number(&value));
+        }
+}
+
+static void prometheus_write_job(FILE *output, const struct results *results)
+{
+    static const struct job_table tables[] = {
+        {"job", "accounts", "time", "flopledger_job_account_seconds_total",
+         "Time of the job by account; the accounts sum to the job", ROWS_OF_DEPTH_1, 1.0},
+        {"job", "accounts", "device_hours", "flopledger_job_account_device_seconds_total",
+         "Device time of the job by account", ROWS_OF_DEPTH_1, 3600.0},
+        {"kept_steps", "ledger", "time", "flopledger_job_kept_account_seconds_total",
+         "Time of the job's kept steps by account of the devices; the accounts sum to kept_steps",
+         ROWS_WITHOUT_PARTS, 1.0},
+    };
+
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        write_job_table(output, results, &tables[i]);
+    write_job_step_times(output, results);
+}
+
+static bool write_prometheus(FILE *output, const struct export_content *content,
+                             struct error *error)
+{
+    const struct results *results = content->results;
+
+    (void)error;
+    write_infos(output, results);
+    write_step_times(output, results);
+    prometheus_write_accounts(output, results);
+    for (size_t i = 0; i < sizeof number_metrics / sizeof *number_metrics; i++)
+        write_number_metric(output, results, &number_metrics[i]);
+    for (size_t i = 0; i < sizeof rows_metrics / sizeof *rows_metrics; i++)
+        write_rows_metric(output, results, &rows_metrics[i]);
+    prometheus_write_advice(output, results);
+    prometheus_write_job(output, results);
+    return true;
+}
+
+const struct export_format prometheus_export = {
+    .name = "prometheus",
+    .summary = "Prometheus' text format, for a textfile collector or a push gateway",
+    .place = EXPORT_TEXT,
+    .write = write_prometheus,
+};

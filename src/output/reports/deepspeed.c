@@ -1,0 +1,366 @@
+/* The report as DeepSpeed's Flops Profiler prints it, line by line, for programs that read that.
+ *
+ * What differs: the deepest level is in the aggregated profile too, the parameters of the model are
+ * counted without an engine, and the backward is what was measured, not a multiple of the forward.
+ */
+#include "base/core/invariant.h"
+#include "base/text/display_text.h"
+#include "output/reports/deepspeed_numbers.h"
+#include "output/reports/deepspeed_rows.h"
+#include "output/reports/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char not_known[] = "not known: needs capture.json beside the trace";
+
+static void write_line(FILE *output, const char *title, const char *value)
+{
+    (void)fprintf(output, "%-70s  %-8s\n", title, value);
+}
+
+static void write_count_line(FILE *output, const char *title, const struct section *section,
+                             const char *key)
+{
+    const struct value *value = deepspeed_value(section, key);
+    char text[32];
+
+    if (!value)
+        return;
+    (void)snprintf(text, sizeof text, "%lld", (long long)value->integer);
+    write_line(output, title, text);
+}
+
+static void deepspeed_write_head(FILE *output, const struct section *section)
+{
+    (void)fprintf(
+        output,
+        "\n-------------------------- DeepSpeed Flops Profiler --------------------------\n"
+        "Profile Summary at step %.0f:\n"
+        "Notations:\n"
+        "data parallel size (dp_size), model parallel size(mp_size),\n"
+        "number of parameters (params), number of multiply-accumulate operations(MACs),\n"
+        "number of floating-point operations (flops), floating-point operations per second "
+        "(FLOPS),\n"
+        "fwd latency (forward propagation latency), bwd latency (backward propagation latency),\n"
+        "step (weights update latency), iter latency (sum of fwd, bwd and step latency)\n\n",
+        deepspeed_real(section, "profile_step", 1));
+    write_count_line(output, "world size: ", section, "world_size");
+    write_count_line(output, "data parallel size: ", section, "data_parallel_size");
+    write_count_line(output, "model parallel size: ", section, "tensor_parallel_size");
+    write_count_line(output, "batch size per GPU: ", section, "micro_batch_samples");
+}
+
+static double model_parallel_size(const struct section *section)
+{
+    return deepspeed_real(section, "tensor_parallel_size", 1);
+}
+
+/* What the forward of all outermost modules comes to. */
+static struct deepspeed_row sum_of_roots(const struct deepspeed_rows *rows)
+{
+    struct deepspeed_row sum = {.parameters = -1};
+
+    for (size_t i = 0; i < rows->count; i++) {
+        if (rows->rows[i].depth != 0)
+            continue;
+        if (rows->rows[i].parameters >= 0)
+            sum.parameters = (sum.parameters < 0 ? 0 : sum.parameters) + rows->rows[i].parameters;
+        sum.macs += rows->rows[i].macs;
+        sum.flops += rows->rows[i].flops;
+        sum.seconds += rows->rows[i].seconds;
+    }
+    return sum;
+}
+
+static double deepspeed_rate(double flops, double seconds)
+{
+    return seconds > 0 ? flops / seconds : 0;
+}
+
+static void write_forward(FILE *output, const struct section *section,
+                          const struct deepspeed_row *all)
+{
+    double mp_size = model_parallel_size(section);
+
+    write_line(output, "params per GPU: ",
+               all->parameters < 0 ? not_known : deepspeed_parameters(all->parameters).text);
+    write_line(output, "params of model = params per GPU * mp_size: ",
+               all->parameters < 0 ? not_known
+                                   : deepspeed_parameters(all->parameters * mp_size).text);
+    write_line(output, "fwd MACs per GPU: ", deepspeed_number(all->macs, "MACs").text);
+    write_line(output, "fwd flops per GPU: ", deepspeed_number(all->flops, "").text);
+    write_line(output, "fwd flops of model = fwd flops per GPU * mp_size: ",
+               deepspeed_number(all->flops * mp_size, "").text);
+    write_line(output, "fwd latency: ", deepspeed_number(all->seconds, "s").text);
+    write_line(output, "fwd FLOPS per GPU = fwd flops per GPU / fwd latency: ",
+               deepspeed_number(deepspeed_rate(all->flops, all->seconds), "FLOPS").text);
+}
+
+/* What DeepSpeed knows with its engine only. */
+static void write_rest_of_step(FILE *output, const struct section *section,
+                               const struct deepspeed_row *all)
+{
+    double backward_s = (deepspeed_real(section, "backward_latency", 0) +
+                         deepspeed_real(section, "recompute_latency", 0)) /
+                        1e9;
+    double step_s = deepspeed_real(section, "optimizer_latency", 0) / 1e9;
+    double backward = deepspeed_real(section, "backward_flops", 0) +
+                      deepspeed_real(section, "recomputed_flops", 0);
+    double iteration_s = all->seconds + backward_s + step_s;
+    double samples = deepspeed_real(section, "samples", 0);
+
+    if (backward_s <= 0)
+        return;
+    write_line(output, "bwd latency: ", deepspeed_number(backward_s, "s").text);
+    write_line(output, "bwd FLOPS per GPU = bwd flops per GPU / bwd latency: ",
+               deepspeed_number(deepspeed_rate(backward, backward_s), "FLOPS").text);
+    write_line(
+        output, "fwd+bwd FLOPS per GPU = fwd+bwd flops per GPU / (fwd+bwd latency): ",
+        deepspeed_number(deepspeed_rate(all->flops + backward, all->seconds + backward_s), "FLOPS")
+            .text);
+    write_line(output, "step latency: ", deepspeed_number(step_s, "s").text);
+    write_line(output, "iter latency: ", deepspeed_number(iteration_s, "s").text);
+    write_line(output, "FLOPS per GPU = fwd+bwd flops per GPU / iter latency: ",
+               deepspeed_number(deepspeed_rate(all->flops + backward, iteration_s), "FLOPS").text);
+    if (samples > 0)
+        write_line(output, "samples/second: ",
+                   deepspeed_rounded(
+                       deepspeed_rate(samples * deepspeed_real(section, "data_parallel_size", 1),
+                                      iteration_s))
+                       .text);
+}
+
+/* ---- aggregated ---- */
+
+struct class_sum {
+    const char *name;
+    double value;
+    bool is_known;
+};
+
+static int compare_sums(const void *a, const void *b)
+{
+    const struct class_sum *left = a;
+    const struct class_sum *right = b;
+
+    if (left->value != right->value)
+        return left->value > right->value ? -1 : 1;
+    return strcmp(left->name, right->name);
+}
+
+enum aggregate { AGGREGATE_PARAMETERS, AGGREGATE_MACS, AGGREGATE_LATENCY };
+
+static double aggregate_value(const struct deepspeed_row *row, enum aggregate what)
+{
+    switch (what) {
+    case AGGREGATE_PARAMETERS:
+        return row->parameters < 0 ? 0 : row->parameters;
+    case AGGREGATE_MACS:
+        return row->macs;
+    case AGGREGATE_LATENCY:
+        return row->seconds;
+    }
+    return 0;
+}
+
+static struct short_text aggregate_text(double value, enum aggregate what)
+{
+    if (what == AGGREGATE_PARAMETERS)
+        return deepspeed_parameters(value);
+    return deepspeed_number(value, what == AGGREGATE_MACS ? "MACs" : "s");
+}
+
+static size_t sum_classes(struct class_sum *sums, const struct deepspeed_rows *rows, int depth,
+                          enum aggregate what)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct deepspeed_row *row = &rows->rows[i];
+        size_t k = 0;
+
+        if (row->depth != depth)
+            continue;
+        while (k < count && strcmp(sums[k].name, row->class_name) != 0)
+            k++;
+        if (k == count)
+            sums[count++] = (struct class_sum){.name = row->class_name};
+        sums[k].value += aggregate_value(row, what);
+        sums[k].is_known |= what != AGGREGATE_PARAMETERS || row->parameters >= 0;
+    }
+    qsort(sums, count, sizeof *sums, compare_sums);
+    return count;
+}
+
+/* What is listed at each depth. */
+struct top_list {
+    const struct deepspeed_rows *rows;
+    size_t top;
+    struct class_sum *sums; /* room for all classes */
+};
+
+/* {'Linear': '8.32 K', 'ReLU': '0'} */
+static void write_top(FILE *output, const char *title, const struct top_list *list, int depth,
+                      enum aggregate what)
+{
+    size_t count = sum_classes(list->sums, list->rows, depth, what);
+
+    (void)fprintf(output, "    %s - {", title);
+    for (size_t i = 0; i < count && i < list->top; i++) {
+        const struct class_sum *sum = &list->sums[i];
+
+        (void)fprintf(output, "%s'%s': '%s'", i ? ", " : "", show_text(sum->name).text,
+                      sum->is_known ? aggregate_text(sum->value, what).text : "not known");
+    }
+    (void)fputs("}\n", output);
+}
+
+static void write_aggregated(FILE *output, const struct section *section,
+                             const struct deepspeed_rows *rows)
+{
+    double depths = deepspeed_real(section, "module_depth", -1);
+    struct top_list list = {.rows = rows,
+                            .top = (size_t)deepspeed_real(section, "top_modules", 1),
+                            .sums = require_memory(calloc(rows->count, sizeof *list.sums))};
+    int deepest = 0;
+
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->rows[i].depth > deepest)
+            deepest = rows->rows[i].depth;
+    if (depths >= 0 && depths < deepest)
+        deepest = (int)depths;
+    (void)fprintf(
+        output,
+        "\n----------------------------- Aggregated Profile per GPU "
+        "-----------------------------\n"
+        "Top %zu modules in terms of params, MACs or fwd latency at different model depths:\n",
+        list.top);
+    for (int depth = 0; depth <= deepest; depth++) {
+        (void)fprintf(output, "depth %d:\n", depth);
+        write_top(output, "params     ", &list, depth, AGGREGATE_PARAMETERS);
+        write_top(output, "MACs       ", &list, depth, AGGREGATE_MACS);
+        write_top(output, "fwd latency", &list, depth, AGGREGATE_LATENCY);
+    }
+    free(list.sums);
+}
+
+/* ---- detailed ---- */
+
+/* The text with `indent` blanks behind each newline. */
+static void write_indented(FILE *output, const char *text, int indent)
+{
+    for (; *text; text++) {
+        (void)fputc(*text, output);
+        if (*text == '\n')
+            (void)fprintf(output, "%*s", indent, "");
+    }
+}
+
+static void write_figures(FILE *output, const struct deepspeed_row *row,
+                          const struct deepspeed_row *all)
+{
+    if (row->parameters < 0)
+        (void)fputs("not known = ?% Params", output);
+    else
+        (void)fprintf(output, "%s = %s Params", deepspeed_parameters(row->parameters).text,
+                      deepspeed_per_cent(row->parameters, all->parameters).text);
+    (void)fprintf(
+        output, ", %s = %s MACs, %s = %s latency, %s", deepspeed_number(row->macs, "MACs").text,
+        deepspeed_per_cent(row->macs, all->macs).text, deepspeed_number(row->seconds, "s").text,
+        deepspeed_per_cent(row->seconds, all->seconds).text,
+        deepspeed_number(deepspeed_rate(row->flops, row->seconds), "FLOPS").text);
+}
+
+/* The figures and the settings of a module, on lines that begin at `indent` (one_line: none). */
+static void write_inside(FILE *output, const struct deepspeed_row *row, int indent,
+                         bool is_one_line, const struct deepspeed_row *all)
+{
+    if (!is_one_line)
+        (void)fprintf(output, "\n%*s", indent, "");
+    write_figures(output, row, all);
+    if (*row->extra_repr)
+        (void)fputs(", ", output);
+    write_indented(output, row->extra_repr, indent);
+}
+
+/* A module as print(model) writes it: those without others inside on one line. A ModuleList prints
+ * itself in its own way, without figures. */
+static void write_module(FILE *output, const struct deepspeed_row *row, bool has_children,
+                         const struct deepspeed_row *all)
+{
+    int indent = 2 * row->depth;
+    bool is_list = strcmp(row->class_name, "ModuleList") == 0;
+    bool is_one_line = !has_children && (is_list || !strchr(row->extra_repr, '\n'));
+
+    (void)fprintf(output, "%*s", indent, "");
+    if (row->depth > 0)
+        (void)fprintf(output, "(%s): ", show_text(row->name).text);
+    (void)fprintf(output, "%s(", show_text(row->class_name).text);
+    if (!is_list)
+        write_inside(output, row, indent + 2, is_one_line, all);
+    (void)fputs(is_one_line ? ")\n" : "\n", output);
+    if (!is_one_line && !has_children)
+        (void)fprintf(output, "%*s)\n", indent, "");
+}
+
+static void write_detailed(FILE *output, const struct deepspeed_rows *rows,
+                           const struct deepspeed_row *all)
+{
+    (void)fputs(
+        "\n------------------------------ Detailed Profile per GPU "
+        "------------------------------\n"
+        "Each module profile is listed after its name in the following order: \n"
+        "params, percentage of total params, MACs, percentage of total MACs, fwd latency, "
+        "percentage of total fwd latency, fwd FLOPS\n\n"
+        "Note: 1. A module can have torch.nn.module or torch.nn.functional to compute logits (e.g. "
+        "CrossEntropyLoss). They are not counted as submodules, thus not to be printed out. "
+        "However they make up the difference between a parent's MACs (or latency) and the sum of "
+        "its submodules'.\n"
+        "2. Number of floating-point operations is a theoretical estimation, thus FLOPS computed "
+        "using that could be larger than the maximum system throughput.\n"
+        "3. The fwd latency listed in the top module's profile is directly captured at the module "
+        "forward function in PyTorch, thus it's less than the fwd latency shown above which is "
+        "captured in DeepSpeed.\n\n",
+        output);
+    for (size_t i = 0; i < rows->count; i++) {
+        int depth = rows->rows[i].depth;
+        int next = i + 1 < rows->count ? rows->rows[i + 1].depth : 0;
+
+        write_module(output, &rows->rows[i], next > depth, all);
+        for (int open = depth - 1; open >= next; open--)
+            (void)fprintf(output, "%*s)\n", 2 * open, "");
+    }
+    (void)fputs("------------------------------------------------------------------------------\n",
+                output);
+}
+
+static bool write_deepspeed(FILE *output, const struct results *results,
+                            const struct report_options *options, struct error *error)
+{
+    const struct section *section = deepspeed_section(results);
+    struct deepspeed_rows rows = {0};
+    struct deepspeed_row all;
+
+    (void)options;
+    if (!section || !deepspeed_rows_read(&rows, section)) {
+        free(rows.rows);
+        return error_set(error, ERROR_NO_DATA,
+                         "no modules to print as DeepSpeed does: the trace has no marks of them; "
+                         "flopledger run records them, and 'flopledger flops' prints them");
+    }
+    all = sum_of_roots(&rows);
+    deepspeed_write_head(output, section);
+    write_forward(output, section, &all);
+    write_rest_of_step(output, section, &all);
+    write_aggregated(output, section, &rows);
+    write_detailed(output, &rows, &all);
+    free(rows.rows);
+    return true;
+}
+
+const struct report deepspeed_report = {
+    .name = "deepspeed",
+    .summary = "as DeepSpeed's Flops Profiler prints it",
+    .write = write_deepspeed,
+};

@@ -1,0 +1,281 @@
+/* Makes the first screen of results: what all kinds of them share. */
+#include "output/reports/first_screen.h"
+
+#include "base/text/format.h"
+#include "output/reports/screen_text.h"
+#include "output/reports/section_choice.h"
+#include "output/results/find_results.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SCREEN_KIND(name) extern const struct screen_kind name##_screen;
+#include "output/reports/screen_kind_list.def"
+#undef SCREEN_KIND
+
+static const struct screen_kind *const kinds[] = {
+#define SCREEN_KIND(name) &name##_screen,
+#include "output/reports/screen_kind_list.def"
+#undef SCREEN_KIND
+};
+
+enum { KIND_COUNT = sizeof kinds / sizeof *kinds, NEEDS_MAX = 6 };
+
+static void add_warning(struct screen_builder *builder, const char *what)
+{
+    struct first_screen *screen = builder->screen;
+
+    if (screen->warning_count < SCREEN_WARNINGS_MAX)
+        screen->warnings[screen->warning_count++] = what;
+    else
+        screen->further_warnings++;
+}
+
+static void add_warnings_of(struct screen_builder *builder, const struct section *section)
+{
+    for (size_t i = 0; i < section->finding_count; i++)
+        if (section->findings[i].is_warning)
+            add_warning(builder, section->findings[i].what);
+}
+
+static void add_warnings(struct screen_builder *builder, const struct screen_kind *kind)
+{
+    const struct results *results = builder->results;
+
+    for (size_t i = 0; i < results->problem_count; i++)
+        add_warning(builder, results->problems[i].what);
+    if (kind && kind->warnings_are_findings)
+        return;
+    if (results->overview)
+        add_warnings_of(builder, results->overview);
+    for (size_t i = 0; builder->rank && i < builder->rank->section_count; i++)
+        add_warnings_of(builder, builder->rank->sections[i]);
+}
+
+/* The findings that are worth most: those of all ranks before those of one, those that cost time
+ * before those that do not, most first, of equals the first. */
+struct chosen_findings {
+    const struct finding *findings[SCREEN_FINDINGS_MAX];
+    size_t count;
+};
+
+static bool is_wanted(const struct screen_kind *kind, const struct finding *finding)
+{
+    if (kind && kind->warnings_are_findings)
+        return true;
+    if (finding->is_warning)
+        return false;
+    if (kind && kind->prices_only)
+        return finding->cost_ns > 0 || (finding->price && finding->price->account_count > 0);
+    return finding->try_this || finding->cost_ns > 0;
+}
+
+/* Puts the finding in its place among those from `first` on. */
+static void choose(struct chosen_findings *chosen, size_t first, const struct finding *finding)
+{
+    size_t at = chosen->count;
+
+    while (at > first && chosen->findings[at - 1]->cost_ns < finding->cost_ns)
+        at--;
+    if (at == SCREEN_FINDINGS_MAX)
+        return;
+    if (chosen->count < SCREEN_FINDINGS_MAX)
+        chosen->count++;
+    for (size_t i = chosen->count - 1; i > at; i--)
+        chosen->findings[i] = chosen->findings[i - 1];
+    chosen->findings[at] = finding;
+}
+
+static void choose_of(struct chosen_findings *chosen, size_t first, const struct section *section,
+                      const struct screen_kind *kind)
+{
+    for (size_t i = 0; i < section->finding_count; i++)
+        if (is_wanted(kind, &section->findings[i]))
+            choose(chosen, first, &section->findings[i]);
+}
+
+/* "1.51x" */
+static const char *times(struct screen_builder *builder, double speedup)
+{
+    return screen_format(builder, "%.*f", speedup < 10 ? 2 : 0, speedup);
+}
+
+/* How many times as fast, of a replay where there is one. */
+static const char *estimate_of(struct screen_builder *builder, const struct advice_price *price)
+{
+    if (price->replayed_speedup > 0 && price->most_speedup > 0)
+        return screen_format(builder, "%s-%sx", times(builder, price->least_speedup),
+                             times(builder, price->most_speedup));
+    if (price->replayed_speedup > 0)
+        return screen_format(builder, "%sx", times(builder, price->replayed_speedup));
+    if (price->ceiling_speedup > 0)
+        return screen_format(builder, "up to %sx", times(builder, price->ceiling_speedup));
+    return NULL;
+}
+
+static void add_finding(struct screen_builder *builder, const struct finding *finding)
+{
+    const struct advice_price *price = finding->price;
+    struct first_screen *screen = builder->screen;
+    const char *what = finding->what;
+    struct value cost = value_time_ns(finding->cost_ns);
+
+    if (price && finding->cost_ns > 0)
+        what = screen_format(builder, "%s: %s", what,
+                             screen_share_of(builder, price->share, finding->cost_ns, price->span));
+    else if (finding->cost_ns > 0)
+        what = screen_format(builder, "%s: %s", what, screen_value(builder, &cost));
+    screen->findings[screen->finding_count++] = (struct screen_finding){
+        .what = what,
+        .try_this = finding->try_this ? finding->try_this : finding->evidence,
+        .estimate = price ? estimate_of(builder, price) : NULL,
+        .confidence = price ? price->confidence : NULL,
+        .id = price ? price->id : NULL,
+    };
+}
+
+static void add_findings(struct screen_builder *builder, const struct screen_kind *kind)
+{
+    struct chosen_findings chosen = {.count = 0};
+    size_t of_all;
+
+    if (builder->results->overview)
+        choose_of(&chosen, 0, builder->results->overview, kind);
+    of_all = chosen.count;
+    for (size_t i = 0; builder->rank && i < builder->rank->section_count; i++)
+        choose_of(&chosen, of_all, builder->rank->sections[i], kind);
+    for (size_t i = 0; i < chosen.count; i++)
+        add_finding(builder, chosen.findings[i]);
+}
+
+/* Numbers that readers ask for, whatever the report: only these are said to be missing here. */
+static bool is_asked_for(const char *key)
+{
+    static const char *const keys[] = {"mfu",
+                                       "tokens_per_second",
+                                       "samples_per_second",
+                                       "devices",
+                                       "flops_per_second",
+                                       "parameters",
+                                       "modules",
+                                       "memory"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
+}
+
+/* Numbers that need the same. */
+struct need {
+    const char *needs;
+    const char *names; /* "tokens/s, samples/s" */
+};
+
+static void add_need(struct screen_builder *builder, struct need *needs, size_t *count,
+                     const struct number *number)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp(needs[i].needs, number->value.text) != 0)
+            continue;
+        needs[i].names = screen_format(builder, "%s, %s", needs[i].names, number->title);
+        return;
+    }
+    if (*count < NEEDS_MAX)
+        needs[(*count)++] = (struct need){number->value.text, number->title};
+}
+
+/* The text without the marks around code, which a terminal has no use for. */
+static const char *without_marks(struct screen_builder *builder, const char *text)
+{
+    char *copy = arena_copy_text(builder->arena, text, strlen(text));
+    char *end = copy;
+
+    for (; *text; text++)
+        if (*text != '`')
+            *end++ = *text;
+    *end = '\0';
+    return copy;
+}
+
+/* "MFU (needs the peak of the device: --peak TFLOPS); tokens/s (...)" of the rank's numbers. */
+static void add_not_known(struct screen_builder *builder)
+{
+    struct need needs[NEEDS_MAX];
+    const char *text = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; builder->rank && i < builder->rank->section_count; i++) {
+        const struct section *section = builder->rank->sections[i];
+
+        for (size_t j = 0; j < section->number_count; j++)
+            if (section->numbers[j].value.unit == UNIT_NOT_KNOWN &&
+                is_asked_for(section->numbers[j].key))
+                add_need(builder, needs, &count, &section->numbers[j]);
+    }
+    for (size_t i = 0; i < count; i++)
+        text = screen_format(builder, "%s%s%s (%s)", text ? text : "", text ? "; " : "",
+                             needs[i].names, needs[i].needs);
+    builder->screen->not_known = text ? without_marks(builder, text) : NULL;
+}
+
+/* Of the names in `wanted` those that the results have; then the others, while the line is short.
+ */
+static void add_sections(struct screen_builder *builder, const char *const *wanted)
+{
+    enum { LENGTH_MAX = 90 };
+    const char *text = "";
+
+    for (size_t i = 0; wanted && wanted[i]; i++) {
+        bool is_overview = strcmp(wanted[i], "ranks") == 0 && builder->results->overview;
+        const char *name = section_name(wanted[i]);
+
+        if ((is_overview || find_section(builder->rank, wanted[i])) &&
+            strlen(text) + strlen(name) < LENGTH_MAX)
+            text = screen_format(builder, "%s%s%s", text, *text ? "," : "", name);
+    }
+    for (size_t i = 0; !wanted && builder->rank && i < builder->rank->section_count; i++) {
+        const char *name = section_name(builder->rank->sections[i]->key);
+
+        if (strlen(text) + strlen(name) < LENGTH_MAX)
+            text = screen_format(builder, "%s%s%s", text, *text ? "," : "", name);
+    }
+    builder->screen->sections = text;
+}
+
+/* The rank whose sections stand in the screen. */
+static const struct rank_results *shown_rank(const struct results *results)
+{
+    size_t index = results->detailed_rank == ALL_RANKS ? 0 : results->detailed_rank;
+
+    return index < results->rank_count ? &results->ranks[index] : NULL;
+}
+
+void make_first_screen(struct first_screen *screen, struct arena *arena,
+                       const struct results *results, bool use_unicode)
+{
+    struct screen_builder builder = {.arena = arena,
+                                     .results = results,
+                                     .rank = shown_rank(results),
+                                     .dot = use_unicode ? "·" : "|",
+                                     .screen = screen};
+    const struct screen_kind *kind = NULL;
+
+    *screen = (struct first_screen){.findings_title = "What to try"};
+    for (size_t i = 0; i < KIND_COUNT && !kind; i++)
+        kind = kinds[i]->recognizes(&builder) ? kinds[i] : NULL;
+    screen->verdict = results->headline ? results->headline
+                      : builder.rank    ? builder.rank->headline
+                                        : NULL;
+    screen->subject = builder.rank ? builder.rank->file : "";
+    add_warnings(&builder, kind);
+    add_findings(&builder, kind);
+    if (kind)
+        kind->fill(&builder);
+    if (kind && kind->findings_title)
+        screen->findings_title = kind->findings_title;
+    if (screen->verdict)
+        screen->verdict = screen_capitalized(&builder, screen->verdict);
+    add_not_known(&builder);
+    add_sections(&builder, kind ? kind->sections : NULL);
+}

@@ -1,0 +1,130 @@
+/* The first screen of what a model costs by module. */
+#include "base/text/format.h"
+#include "output/reports/screen_steps.h"
+#include "output/reports/screen_text.h"
+#include "output/results/find_results.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { AMOUNTS_MAX = 256 };
+
+static bool is_module_cost(const struct screen_builder *builder)
+{
+    return find_section(builder->rank, "module_cost") != NULL;
+}
+
+static int by_amount(const void *first, const void *second)
+{
+    const struct screen_amount *a = first, *b = second;
+
+    return a->amount < b->amount ? 1 : a->amount > b->amount ? -1 : 0;
+}
+
+static double real_or_0(struct value value)
+{
+    return value_is_number(&value) ? value_as_real(&value) : 0;
+}
+
+/* "3.62 GFLOP", forward and backward. */
+static const char *screen_modules_flops_of(struct screen_builder *builder,
+                                           const struct table *table, size_t row)
+{
+    double flops = real_or_0(find_cell_at(table, row, "forward_flops")) +
+                   real_or_0(find_cell_at(table, row, "backward_flops"));
+    struct value value = value_flops(flops);
+
+    return flops > 0 ? screen_value(builder, &value) : NULL;
+}
+
+static bool screen_modules_has_parts(const struct table *table, size_t row)
+{
+    return row + 1 < table->row_count && table->depths[row + 1] > table->depths[row];
+}
+
+/* Modules without modules of their own, slowest first: forward and backward together; where no
+ * times are known, by their FLOPs. */
+static void screen_modules_fill_chart(struct screen_builder *builder, const struct table *table,
+                                      bool by_time)
+{
+    struct screen_amount amounts[AMOUNTS_MAX];
+    double whole = 0;
+    size_t count = 0;
+
+    for (size_t row = 0; row < table->row_count && count < AMOUNTS_MAX; row++) {
+        struct value name = find_cell_at(table, row, "module");
+        double amount = by_time ? real_or_0(find_cell_at(table, row, "forward_latency")) +
+                                      real_or_0(find_cell_at(table, row, "backward_latency"))
+                                : real_or_0(find_cell_at(table, row, "forward_flops")) +
+                                      real_or_0(find_cell_at(table, row, "backward_flops"));
+
+        whole = fmax(whole, amount);
+        if (name.unit != UNIT_TEXT)
+            name = find_cell_at(table, row, "name");
+        if (screen_modules_has_parts(table, row) || amount <= 0 || amount >= 9e18 ||
+            name.unit != UNIT_TEXT)
+            continue;
+        amounts[count++] = (struct screen_amount){
+            .group = "",
+            .title = name.text,
+            .amount = (int64_t)amount,
+            .remark = by_time ? screen_modules_flops_of(builder, table, row) : NULL};
+    }
+    qsort(amounts, count, sizeof *amounts, by_amount);
+    if (count > SCREEN_ROWS_MAX)
+        count = SCREEN_ROWS_MAX;
+    builder->screen->chart.title =
+        by_time ? "Modules, slowest first (forward + backward)" : "Modules, most FLOPs first";
+    builder->screen->chart.remark_title = by_time ? "FLOPs" : NULL;
+    screen_fill_chart(builder, amounts, count, (int64_t)fmin(whole, 9e18),
+                      by_time ? UNIT_TIME_NS : UNIT_FLOPS, false);
+}
+
+static const char *screen_modules_verdict_of(struct screen_builder *builder,
+                                             const struct section *section)
+{
+    struct value forward = find_number(section, "forward_flops");
+    struct value backward = find_number(section, "backward_flops");
+    struct value rate = find_number(section, "forward_flops_per_second");
+    const char *text = screen_value(builder, &forward);
+
+    if (!text)
+        return NULL;
+    if (value_is_number(&rate) && real_or_0(backward) > 0)
+        return screen_format(builder, "A step computes %s forward and %s backward.", text,
+                             screen_value(builder, &backward));
+    return screen_format(builder, "A forward pass computes %s.", text);
+}
+
+static void fill_module_cost(struct screen_builder *builder)
+{
+    const struct section *section = find_section(builder->rank, "module_cost");
+    const struct table *modules = find_table(section, "modules");
+    bool by_time = false;
+
+    builder->screen->subject = screen_format(builder, "%s %s FLOPs and time by module",
+                                             screen_file_name(builder->rank->file), builder->dot);
+    screen_add_figure(builder, "", find_number(section, "parameters"), " parameters");
+    screen_add_figure(builder, "forward ", find_number(section, "forward_flops"), "");
+    screen_add_figure(builder, "", find_number(section, "forward_macs"), " MACs");
+    screen_add_figure(builder, "backward ", find_number(section, "backward_flops"), "");
+    screen_add_figure(builder, "forward ", find_number(section, "forward_latency"), "");
+    screen_add_figure(builder, "backward ", find_number(section, "backward_latency"), "");
+    screen_add_figure(builder, "forward ", find_number(section, "forward_flops_per_second"), "");
+    if (!builder->screen->verdict)
+        builder->screen->verdict = screen_modules_verdict_of(builder, section);
+    if (!modules)
+        modules = find_table(section, "ops");
+    for (size_t row = 0; modules && row < modules->row_count; row++)
+        by_time = by_time || real_or_0(find_cell_at(modules, row, "forward_latency")) > 0;
+    if (modules)
+        screen_modules_fill_chart(builder, modules, by_time);
+}
+
+static const char *const sections[] = {"module_cost", NULL};
+
+const struct screen_kind module_cost_screen = {
+    .recognizes = is_module_cost,
+    .fill = fill_module_cost,
+    .sections = sections,
+};

@@ -1,0 +1,116 @@
+/* The first screen of several ranks: where the time of all of them goes, and who holds them up. */
+#include "output/reports/screen_steps.h"
+#include "output/reports/screen_text.h"
+#include "output/results/find_results.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool is_all_ranks(const struct screen_builder *builder)
+{
+    return builder->results->overview && !builder->results->is_rank_chosen &&
+           find_table(builder->results->overview, "job_ledger") != NULL;
+}
+
+/* The ranks with the shortest and the longest steps, and the mean. */
+static void screen_ranks_add_step_time(struct screen_builder *builder)
+{
+    const struct section *overview = builder->results->overview;
+    const struct table *unequal = find_table(overview, "imbalance");
+    struct value low = find_cell(unequal, "key", "step_time", "least");
+    struct value high = find_cell(unequal, "key", "step_time", "most");
+    struct value low_rank = find_cell(unequal, "key", "step_time", "least_rank");
+    struct value high_rank = find_cell(unequal, "key", "step_time", "most_rank");
+    struct value mean = find_cell_at(find_table(overview, "job_ledger"), 0, "mean");
+    struct value low_ns = value_time_ns((int64_t)low.real);
+    struct value high_ns = value_time_ns((int64_t)high.real);
+
+    if (low.unit == UNIT_NUMBER && high.unit == UNIT_NUMBER && low_rank.unit == UNIT_TEXT &&
+        high_rank.unit == UNIT_TEXT && high.real > low.real)
+        screen_add_figure(builder, "step ", mean,
+                          screen_format(builder, " mean (%s %s to %s %s)",
+                                        screen_value(builder, &low_ns), low_rank.text,
+                                        screen_value(builder, &high_ns), high_rank.text));
+    else
+        screen_add_figure(builder, "step ", mean, " mean");
+}
+
+/* The mean of the ranks' busy time, from the ledger: what is not idle. */
+static void screen_ranks_add_figures(struct screen_builder *builder)
+{
+    const struct table *ledger = find_table(builder->results->overview, "job_ledger");
+    const struct section *flops = find_section(builder->rank, "model_flops_utilization");
+    struct value idle = find_cell(ledger, "key", "idle", "share");
+    const char *label = builder->rank ? builder->rank->label : "";
+
+    screen_ranks_add_step_time(builder);
+    screen_add_figure(builder, "MFU ", find_number(flops, "mfu"),
+                      screen_format(builder, " (%s)", label));
+    screen_add_figure(builder, "", find_number(flops, "model_flops_per_second"),
+                      screen_format(builder, " (%s)", label));
+    if (idle.unit == UNIT_FRACTION)
+        screen_add_figure(builder, "busy ", value_fraction(1 - idle.real), "");
+}
+
+/* "Rank 7 is the straggler: the others wait 5.08 ms of each step for it." NULL where no rank has
+ * more than half of the waiting for it. */
+static const char *screen_ranks_verdict_of(struct screen_builder *builder)
+{
+    const struct section *overview = builder->results->overview;
+    const struct table *ranks = find_table(overview, "ranks");
+    int64_t most_ns = 0, all_ns = 0, steps;
+    struct value each;
+    size_t worst = 0;
+
+    for (size_t row = 0; ranks && row < ranks->row_count; row++) {
+        struct value waited = find_cell_at(ranks, row, "waited_for");
+
+        if (waited.unit != UNIT_TIME_NS)
+            continue;
+        all_ns += waited.integer;
+        worst = waited.integer > most_ns ? row : worst;
+        most_ns = waited.integer > most_ns ? waited.integer : most_ns;
+    }
+    if (!ranks || ranks->row_count < 2 || most_ns == 0 || most_ns < all_ns / 2)
+        return NULL;
+    steps = find_cell_at(ranks, worst, "steps").integer;
+    each = value_time_ns(most_ns / (int64_t)(ranks->row_count - 1) / (steps > 0 ? steps : 1));
+    return screen_format(builder, "%s is the straggler: the other%s %s %s of each step for it.",
+                         find_cell_at(ranks, worst, "rank").text,
+                         ranks->row_count > 2 ? "s" : " rank",
+                         ranks->row_count > 2 ? "wait" : "waits", screen_value(builder, &each));
+}
+
+static void fill_all_ranks(struct screen_builder *builder)
+{
+    static const struct screen_group groups[] = {
+        {"idle", "idle"},       {"copies", "copies"}, {"communication", "communication"},
+        {"compute", "compute"}, {NULL, NULL},
+    };
+    const struct section *overview = builder->results->overview;
+    struct value ranks = find_number(overview, "ranks");
+    struct value steps = find_number(find_section(builder->rank, "run"), "step_numbers");
+    const char *device = screen_device(builder);
+    const char *verdict = screen_ranks_verdict_of(builder);
+
+    screen_answer_what_if(builder, find_table(overview, "what_if"));
+    if (verdict)
+        builder->screen->verdict = verdict;
+    builder->screen->subject =
+        screen_format(builder, "%" PRId64 " ranks %s %s%s", ranks.integer, builder->dot,
+                      device ? device : "CPU", screen_steps(builder, steps));
+    screen_ranks_add_figures(builder);
+    builder->screen->chart.title = "Where a step of a rank goes";
+    builder->screen->chart.remark_title = "most on";
+    screen_fill_ledger(builder, find_table(overview, "job_ledger"), groups, "max_rank");
+}
+
+static const char *const sections[] = {"overview", "collectives", "step_ledger", "gpu_idle",
+                                       "kernels",  "operators",   "module_cost", NULL};
+
+const struct screen_kind all_ranks_screen = {
+    .recognizes = is_all_ranks,
+    .fill = fill_all_ranks,
+    .prices_only = true,
+    .sections = sections,
+};

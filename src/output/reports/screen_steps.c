@@ -1,0 +1,258 @@
+/* What the first screens of one rank and of several share. */
+#include "output/reports/screen_steps.h"
+
+#include "base/text/format.h"
+#include "output/reports/screen_text.h"
+#include "output/results/find_results.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *screen_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (strcmp(path, "-") == 0)
+        return "standard input";
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *screen_device(struct screen_builder *builder)
+{
+    const struct table *devices = find_table(find_section(builder->rank, "run"), "devices");
+    const struct section *run = find_section(builder->rank, "run");
+    struct value name = find_cell(devices, "is_reported", "yes", "name");
+    struct value events = find_number(run, "device_events");
+
+    if (name.unit == UNIT_TEXT)
+        return name.text;
+    return events.unit == UNIT_COUNT && events.integer == 0 ? NULL : "GPU";
+}
+
+const char *screen_steps(struct screen_builder *builder, struct value numbers)
+{
+    bool is_one;
+
+    if (numbers.unit != UNIT_TEXT)
+        return "";
+    is_one = numbers.text[strspn(numbers.text, "0123456789")] == '\0';
+    return screen_format(builder, " %s step%s %s", builder->dot, is_one ? "" : "s", numbers.text);
+}
+
+const struct number *find_whole_number(const struct section *section, const char *key)
+{
+    for (size_t i = 0; section && i < section->number_count; i++)
+        if (strcmp(section->numbers[i].key, key) == 0)
+            return &section->numbers[i];
+    return NULL;
+}
+
+/* The text up to its unit. */
+static const char *digits_of(struct screen_builder *builder, const char *text)
+{
+    return screen_format(builder, "%.*s", (int)strcspn(text, " "), text);
+}
+
+static bool is_of_one_unit(const char *a, const char *b)
+{
+    return strcmp(a + strcspn(a, " "), b + strcspn(b, " ")) == 0;
+}
+
+void screen_add_time_range(struct screen_builder *builder, const char *what, struct value mean,
+                           struct value low, struct value high)
+{
+    const char *text = screen_value(builder, &mean);
+    const char *from = screen_value(builder, &low);
+    const char *to = screen_value(builder, &high);
+    const char *range = "";
+
+    if (!text)
+        return;
+    if (from && to && strcmp(from, to) != 0)
+        range = is_of_one_unit(from, text) && is_of_one_unit(to, text)
+                    ? screen_format(builder, " (%s-%s)", digits_of(builder, from),
+                                    digits_of(builder, to))
+                    : screen_format(builder, " (%s to %s)", from, to);
+    screen_add_figure_text(builder, screen_format(builder, "%s %s%s", what, text, range));
+}
+
+static const char *screen_steps_group_of(const struct screen_group *groups, const char *key)
+{
+    for (; groups->key; groups++)
+        if (strcmp(groups->key, key) == 0)
+            return groups->title;
+    return NULL;
+}
+
+static bool screen_steps_has_parts(const struct table *table, size_t row)
+{
+    struct value next = find_cell_at(table, row + 1 < table->row_count ? row + 1 : row, "mean");
+
+    return row + 1 < table->row_count && table->depths[row + 1] > table->depths[row] &&
+           next.unit == UNIT_TIME_NS;
+}
+
+/* Kernels that are no matmuls are one row, whatever they are: their classes are for the section. */
+static bool is_part_of_other_compute(const struct table *table, size_t row)
+{
+    while (row > 0 && table->depths[row] > 1)
+        row--;
+    return strcmp(find_cell_at(table, row, "key").text, "other_compute") == 0;
+}
+
+/* Words of the ledger's parts for a line that stands alone. */
+static const char *short_title(const char *key, const char *title)
+{
+    static const char *const words[][2] = {
+        {"matrix", "matmul, convolution, attention"},
+        {"other_compute", "other kernels"},
+        {"below_peak", "matmul below the peak"},
+        {"model", "useful matmul FLOPs"},
+        {"recomputed", "recomputed FLOPs"},
+        {"waiting", "waiting for stragglers"},
+        {"exposed_copy", "exposed"},
+        {"copies", "exposed"},
+        {"exposed_communication", "exposed"},
+        {"communication", "exposed"},
+        {"compute", "kernels"},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i][0], key) == 0)
+            return words[i][1];
+    return title;
+}
+
+static bool is_row_of_chart(const struct table *table, size_t row)
+{
+    struct value mean = find_cell_at(table, row, "mean");
+    struct value key = find_cell_at(table, row, "key");
+
+    if (mean.unit != UNIT_TIME_NS || key.unit != UNIT_TEXT)
+        return false;
+    if (strcmp(key.text, "other_compute") == 0)
+        return true;
+    return !screen_steps_has_parts(table, row) && !is_part_of_other_compute(table, row);
+}
+
+void screen_fill_ledger(struct screen_builder *builder, const struct table *table,
+                        const struct screen_group *groups, const char *remarks)
+{
+    struct screen_amount *amounts =
+        arena_allocate(builder->arena, (table->row_count + 1) * sizeof *amounts);
+    struct value whole = find_cell_at(table, 0, "mean");
+    const char *group = "";
+    size_t count = 0;
+
+    for (size_t row = 1; row < table->row_count; row++) {
+        struct value key = find_cell_at(table, row, "key");
+        struct value remark = remarks ? find_cell_at(table, row, remarks) : value_none();
+        const char *own = key.unit == UNIT_TEXT ? screen_steps_group_of(groups, key.text) : NULL;
+
+        group = own ? own : group;
+        if (!is_row_of_chart(table, row))
+            continue;
+        amounts[count++] = (struct screen_amount){
+            .group = group,
+            .title = short_title(key.text, find_cell_at(table, row, "account").text),
+            .remark = remark.unit == UNIT_TEXT ? remark.text : NULL,
+            .key = key.text,
+            .amount = find_cell_at(table, row, "mean").integer,
+        };
+    }
+    if (whole.unit == UNIT_TIME_NS)
+        screen_fill_chart(builder, amounts, count, whole.integer, UNIT_TIME_NS, true);
+}
+
+void screen_answer_what_if(struct screen_builder *builder, const struct table *changes)
+{
+    for (size_t row = 0; changes && row < changes->row_count; row++) {
+        struct value change = find_cell_at(changes, row, "change");
+        struct value time = find_cell_at(changes, row, "step_time");
+        struct value least = find_cell_at(changes, row, "least_speedup");
+        struct value most = find_cell_at(changes, row, "most_speedup");
+        struct value speedup = find_cell_at(changes, row, "speedup");
+        const char *times = "";
+
+        if (change.unit != UNIT_TEXT || time.unit != UNIT_TIME_NS)
+            continue;
+        if (least.unit == UNIT_NUMBER && most.unit == UNIT_NUMBER && most.real > least.real)
+            times = screen_format(builder, ", %.2f-%.2fx as fast", least.real, most.real);
+        else if (speedup.unit == UNIT_NUMBER)
+            times = screen_format(builder, ", %.2fx as fast", speedup.real);
+        screen_add_answer(builder, screen_format(builder, "What if %s: %s a step%s.", change.text,
+                                                 screen_value(builder, &time), times));
+    }
+}
+
+/* The finding with the highest cost that a rule has put a price on. */
+static const struct finding *costliest(const struct rank_results *rank)
+{
+    const struct finding *best = NULL;
+
+    for (size_t i = 0; rank && i < rank->section_count; i++) {
+        const struct section *section = rank->sections[i];
+
+        for (size_t j = 0; j < section->finding_count; j++) {
+            const struct finding *finding = &section->findings[j];
+
+            if (finding->price && finding->cost_ns > (best ? best->cost_ns : 0))
+                best = finding;
+        }
+    }
+    return best;
+}
+
+static const char *words_of(const char *id, bool is_cpu)
+{
+    static const struct {
+        const char *id;
+        const char *of_device;
+        const char *of_cpu;
+    } verdicts[] = {
+#define VERDICT(name, of_device, of_cpu) {#name, of_device, of_cpu},
+#include "output/reports/screen_verdict_list.def"
+#undef VERDICT
+    };
+
+    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++)
+        if (strcmp(verdicts[i].id, id) == 0)
+            return is_cpu ? verdicts[i].of_cpu : verdicts[i].of_device;
+    return NULL;
+}
+
+/* "Matmuls take 79.8 % of the step; 31.0 % of the peak is useful work." */
+static const char *verdict_of_matmuls(struct screen_builder *builder, const struct table *ledger)
+{
+    struct value share = find_cell(ledger, "key", "matrix", "share");
+    struct value mfu = find_number(find_section(builder->rank, "model_flops_utilization"), "mfu");
+    struct value whole = find_cell_at(ledger, 0, "mean");
+
+    if (share.unit != UNIT_FRACTION)
+        share = find_cell(ledger, "key", "compute", "share");
+    if (share.unit != UNIT_FRACTION || whole.unit != UNIT_TIME_NS || share.real <= 0)
+        return NULL;
+    if (value_is_number(&mfu))
+        return screen_format(builder,
+                             "Matmuls take %s of the step; useful FLOPs reach %s of the peak.",
+                             format_fraction(share.real).text, format_fraction(mfu.real).text);
+    return screen_format(builder, "Matmuls take %s of the step.", format_fraction(share.real).text);
+}
+
+const char *screen_verdict_of_steps(struct screen_builder *builder)
+{
+    const struct table *ledger = find_table(find_section(builder->rank, "step_ledger"), "ledger");
+    const struct finding *finding = costliest(builder->rank);
+    const char *words, *amount;
+
+    if (!ledger || !builder->rank->headline || builder->rank->is_largest_loss_unknown)
+        return NULL;
+    if (!finding)
+        return verdict_of_matmuls(builder, ledger);
+    words = words_of(finding->price->id, screen_device(builder) == NULL);
+    amount =
+        screen_share_of(builder, finding->price->share, finding->cost_ns, finding->price->span);
+    if (!words)
+        return screen_format(builder, "The largest loss is %s: %s.", finding->what, amount);
+    return screen_format(builder, "%s %s.", words, amount);
+}

@@ -1,0 +1,40 @@
+/* What the first screens of one rank and of several share: a step, and what costs most. */
+#ifndef FLOPLEDGER_OUTPUT_REPORTS_SCREEN_STEPS_H
+#define FLOPLEDGER_OUTPUT_REPORTS_SCREEN_STEPS_H
+
+#include "output/reports/first_screen.h"
+
+/* The name behind the last slash; of standard input these words. */
+const char *screen_file_name(const char *path);
+
+/* The name of the device that the rank's sections are of; NULL where it ran on none. */
+const char *screen_device(struct screen_builder *builder);
+
+/* " · steps 5 to 10", " · step 10": of the number of that name; "" where it is none. */
+const char *screen_steps(struct screen_builder *builder, struct value numbers);
+
+/* "step 175 ms (164-181)"; without the range where it is nothing. */
+void screen_add_time_range(struct screen_builder *builder, const char *what, struct value mean,
+                           struct value low, struct value high);
+
+/* The number of this key with its title and note; NULL where there is none. */
+const struct number *find_whole_number(const struct section *section, const char *key);
+
+/* Which rows of a ledger are groups, by their keys; ends with NULL. */
+struct screen_group {
+    const char *key;
+    const char *title;
+};
+
+/* The chart of a ledger, whose first row is the whole: each row without parts of its own, by group.
+ * `remarks`: NULL, or the key of the column that stands behind the bars. */
+void screen_fill_ledger(struct screen_builder *builder, const struct table *table,
+                        const struct screen_group *groups, const char *remarks);
+
+/* Of each row of --what-if: how long a step would take. `changes` may be NULL. */
+void screen_answer_what_if(struct screen_builder *builder, const struct table *changes);
+
+/* What costs most, in one sentence; NULL where the ledger has nothing to say. */
+const char *screen_verdict_of_steps(struct screen_builder *builder);
+
+#endif

@@ -1,0 +1,355 @@
+/* Words and numbers of a first screen. */
+#include "output/reports/screen_text.h"
+
+#include "base/core/apportion.h"
+#include "base/text/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of parameters and multiply-adds: "124 M", "8.03 B". */
+static const char *const count_units[6] = {"", "K", "M", "B", "T", "P"};
+
+const char *screen_format(struct screen_builder *builder, const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    text = arena_allocate(builder->arena, (size_t)length + 1);
+    va_start(arguments, format);
+    vsnprintf(text, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+const char *screen_capitalized(struct screen_builder *builder, const char *sentence)
+{
+    size_t length = strlen(sentence);
+    bool is_whole = length == 0 || strchr(".!?", sentence[length - 1]);
+    bool is_small = sentence[0] >= 'a' && sentence[0] <= 'z';
+
+    if (is_whole && !is_small)
+        return sentence;
+    return screen_format(builder, "%c%s%s", is_small ? sentence[0] - 'a' + 'A' : sentence[0],
+                         sentence + 1, is_whole ? "" : ".");
+}
+
+/* Digits behind the point with which `number` has three in all. */
+static int decimals_of(double number)
+{
+    double size = fabs(number);
+
+    return size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+}
+
+/* The unit in which the largest amount has at least one digit before the point. */
+static struct unit_scale short_time_scale(int64_t largest_ns)
+{
+    static const struct unit_scale scales[] = {
+        {"h", 3600e9, 0}, {"s", 1e9, 0}, {"ms", 1e6, 0}, {"us", 1e3, 0}};
+    double size = fabs((double)largest_ns);
+
+    if (size >= 2 * 3600e9)
+        return scales[0];
+    return size >= 1e9 ? scales[1] : size >= 1e6 ? scales[2] : scales[3];
+}
+
+/* "12 min 45 s", "3 h 46 min": for what takes minutes. */
+const char *screen_duration(struct screen_builder *builder, const struct value *time)
+{
+    const int64_t second_ns = 1000000000;
+    int64_t seconds = (time->integer + second_ns / 2) / second_ns;
+
+    if (time->unit != UNIT_TIME_NS || seconds < 120)
+        return screen_value(builder, time);
+    if (seconds < 7200)
+        return screen_format(builder, "%" PRId64 " min %" PRId64 " s", seconds / 60, seconds % 60);
+    if (seconds < 48 * 3600)
+        return screen_format(builder, "%" PRId64 " h %" PRId64 " min", seconds / 3600,
+                             seconds % 3600 / 60);
+    return screen_format(builder, "%" PRId64 " days %" PRId64 " h", seconds / 86400,
+                         seconds % 86400 / 3600);
+}
+
+static const char *scaled(struct screen_builder *builder, double number, struct unit_scale scale)
+{
+    scale.decimals = decimals_of(number / scale.factor);
+    return screen_format(builder, "%s %s", format_scaled(number, scale).text, scale.unit);
+}
+
+/* "9,730": three digits, the rest are zeros. */
+static const char *rounded_number(struct screen_builder *builder, double number)
+{
+    double size = fabs(number);
+    double step = size >= 1000 ? pow(10, floor(log10(size)) - 2) : 1;
+
+    if (size >= 1000 && size < 9e15)
+        return screen_format(builder, "%s",
+                             format_count(llround(number / step) * llround(step)).text);
+    return screen_format(builder, "%.*f", size == floor(size) ? 0 : decimals_of(number), number);
+}
+
+const char *screen_value(struct screen_builder *builder, const struct value *value)
+{
+    double number;
+
+    if (!value_is_number(value))
+        return NULL;
+    number = value_as_real(value);
+    switch (value->unit) {
+    case UNIT_TIME_NS:
+        return scaled(builder, number, short_time_scale(value->integer));
+    case UNIT_BYTES:
+        return scaled(builder, number, bytes_scale(value->integer));
+    case UNIT_BYTES_PER_SECOND:
+        return scaled(builder, number, decimal_scale(number, bytes_per_second_units));
+    case UNIT_FLOPS:
+        return scaled(builder, number, decimal_scale(number, flops_units));
+    case UNIT_FLOPS_PER_SECOND:
+        return scaled(builder, number, decimal_scale(number, flops_per_second_units));
+    case UNIT_FRACTION:
+        return screen_format(builder, "%s", format_fraction(number).text);
+    case UNIT_COUNT:
+        if (number >= 1e7)
+            return scaled(builder, number, decimal_scale(number, count_units));
+        break;
+    case UNIT_NUMBER:
+    case UNIT_NONE:
+    case UNIT_TEXT:
+    case UNIT_NOT_KNOWN:
+        break;
+    }
+    return rounded_number(builder, number);
+}
+
+void screen_add_figure_text(struct screen_builder *builder, const char *text)
+{
+    struct first_screen *screen = builder->screen;
+
+    if (text && screen->figure_count < SCREEN_FIGURES_MAX)
+        screen->figures[screen->figure_count++] = text;
+}
+
+void screen_add_figure(struct screen_builder *builder, const char *before, struct value value,
+                       const char *after)
+{
+    const char *text = screen_value(builder, &value);
+
+    if (text)
+        screen_add_figure_text(builder, screen_format(builder, "%s%s%s", before, text, after));
+}
+
+void screen_add_answer(struct screen_builder *builder, const char *text)
+{
+    struct first_screen *screen = builder->screen;
+
+    if (screen->answer_count < SCREEN_ANSWERS_MAX)
+        screen->answers[screen->answer_count++] = text;
+}
+
+const char *screen_share_of(struct screen_builder *builder, double share, int64_t ns,
+                            const char *span)
+{
+    struct value time = value_time_ns(ns);
+
+    return screen_format(builder, "%s of %s %s (%s)", format_fraction(share).text,
+                         strcmp(span, "step") == 0 ? "each" : "the", span,
+                         screen_value(builder, &time));
+}
+
+static bool is_of_group(const struct screen_amount *a, const struct screen_amount *b)
+{
+    return strcmp(a->group, b->group) == 0;
+}
+
+static size_t group_size(const struct screen_amount *amounts, size_t count,
+                         const struct screen_amount *of)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < count; i++)
+        size += is_of_group(&amounts[i], of);
+    return size;
+}
+
+/* Index of the smallest of those whose group has another; `count` where each is alone. */
+static size_t smallest_in_company(const struct screen_amount *amounts, size_t count)
+{
+    size_t smallest = count;
+
+    for (size_t i = 0; i < count; i++) {
+        if (amounts[i].is_gathered || group_size(amounts, count, &amounts[i]) < 2)
+            continue;
+        if (smallest == count || amounts[i].amount < amounts[smallest].amount)
+            smallest = i;
+    }
+    return smallest;
+}
+
+static void remove_amount(struct screen_amount *amounts, size_t *count, size_t index)
+{
+    memmove(&amounts[index], &amounts[index + 1], (*count - index - 1) * sizeof *amounts);
+    --*count;
+}
+
+/* Puts amount `index` into the last row of its group, which stands for the small ones: "other" from
+ * the second on. */
+static void gather(struct screen_amount *amounts, size_t *count, size_t index)
+{
+    struct screen_amount gathered = amounts[index];
+    size_t last = index;
+
+    for (size_t i = 0; i < *count; i++) {
+        if (!is_of_group(&amounts[i], &gathered))
+            continue;
+        if (amounts[i].is_gathered) {
+            amounts[i].amount += gathered.amount;
+            amounts[i].title = "other";
+            amounts[i].remark = amounts[i].key = NULL;
+            remove_amount(amounts, count, index);
+            return;
+        }
+        last = i > last ? i : last;
+    }
+    gathered.is_gathered = true;
+    memmove(&amounts[index], &amounts[index + 1], (last - index) * sizeof *amounts);
+    amounts[last] = gathered;
+}
+
+/* Leaves rows of nothing out, and puts small parts of a whole together until the chart can hold
+ * them. */
+static size_t reduce(struct screen_amount *amounts, size_t count, int64_t whole, bool adds_up)
+{
+    for (size_t i = count; i-- > 0;)
+        if (amounts[i].amount == 0)
+            remove_amount(amounts, &count, i);
+    while (adds_up) {
+        size_t smallest = smallest_in_company(amounts, count);
+
+        if (smallest == count ||
+            (count <= SCREEN_ROWS_MAX && amounts[smallest].amount >= whole / 100))
+            break;
+        gather(amounts, &count, smallest);
+    }
+    return count < SCREEN_ROWS_MAX ? count : SCREEN_ROWS_MAX;
+}
+
+/* A row that a sentence names, too: it is to have the same digits there and here. */
+static bool is_named(const struct screen_amount *amounts, size_t count, size_t index)
+{
+    const struct screen_amount *amount = &amounts[index];
+
+    for (size_t i = 0; i < count; i++)
+        if (amounts[i].amount > amount->amount)
+            return amount->key &&
+                   (strcmp(amount->key, "model") == 0 || strstr(amount->key, "kept"));
+    return true;
+}
+
+/* Units of the last printed digit that the amounts have: they add up to `total`. Those that a
+ * sentence names are rounded as anywhere else, and the others take the difference. */
+static void printed_units(int64_t *units, const struct screen_amount *amounts, size_t count,
+                          int64_t whole, int64_t total)
+{
+    int64_t weights[SCREEN_ROWS_MAX], parts[SCREEN_ROWS_MAX];
+    int64_t left = total, weight = 0;
+    size_t next = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        units[i] = llround((double)amounts[i].amount / (double)whole * (double)total);
+        weights[i] = is_named(amounts, count, i) ? 0 : amounts[i].amount;
+        left -= is_named(amounts, count, i) ? units[i] : 0;
+        weight += weights[i];
+    }
+    if (weight == 0 || left < 0)
+        return;
+    apportion_by_weight(parts, weights, count, left);
+    for (; next < count; next++)
+        units[next] = is_named(amounts, count, next) ? units[next] : parts[next];
+}
+
+static bool can_apportion(const struct screen_amount *amounts, size_t count)
+{
+    bool has_some = false;
+
+    for (size_t i = 0; i < count; i++) {
+        if (amounts[i].amount < 0)
+            return false;
+        has_some = has_some || amounts[i].amount > 0;
+    }
+    return has_some;
+}
+
+static struct unit_scale chart_scale(int64_t largest, enum unit unit)
+{
+    struct unit_scale scale = unit == UNIT_BYTES     ? bytes_scale(largest)
+                              : unit == UNIT_TIME_NS ? short_time_scale(largest)
+                                                     : decimal_scale((double)largest, flops_units);
+
+    scale.decimals = (double)largest / scale.factor >= 99.95 ? 1 : 2;
+    return scale;
+}
+
+static double largest_of(const struct screen_amount *amounts, size_t count, int64_t whole)
+{
+    double largest = (double)whole;
+
+    for (size_t i = 0; i < count; i++)
+        largest = fmax(largest, fabs((double)amounts[i].amount));
+    return largest;
+}
+
+void screen_fill_chart(struct screen_builder *builder, struct screen_amount *amounts, size_t count,
+                       int64_t whole, enum unit unit, bool adds_up)
+{
+    struct screen_chart *chart = &builder->screen->chart;
+    int64_t units[SCREEN_ROWS_MAX], tenths[SCREEN_ROWS_MAX];
+    struct unit_scale scale;
+    double per_unit;
+
+    count = reduce(amounts, count, whole, adds_up);
+    if (count == 0 || whole <= 0)
+        return;
+    scale = chart_scale((int64_t)largest_of(amounts, count, adds_up ? whole : 0), unit);
+    per_unit = scale.factor / pow(10, scale.decimals);
+    adds_up = adds_up && can_apportion(amounts, count);
+    if (adds_up) {
+        printed_units(units, amounts, count, whole, llround((double)whole / per_unit));
+        printed_units(tenths, amounts, count, whole, 1000);
+    }
+    for (size_t i = 0; i < count; i++) {
+        double share = (double)amounts[i].amount / (double)whole;
+
+        if (adds_up && units[i] == 0 && tenths[i] == 0)
+            continue; /* it would be a line of zeros */
+        chart->rows[chart->row_count++] = (struct screen_row){
+            .group = amounts[i].group,
+            .title = amounts[i].title,
+            .share = share,
+            .remark = amounts[i].remark,
+            .key = amounts[i].key,
+            .is_single = strcmp(amounts[i].title, "other") != 0,
+            .amount = screen_format(
+                builder, "%s",
+                format_scaled(adds_up ? (double)units[i] * per_unit : (double)amounts[i].amount,
+                              scale)
+                    .text),
+            .percent = adds_up ? screen_format(builder, "%.1f", (double)tenths[i] / 10)
+                               : screen_format(builder, "%.1f", 100 * share),
+        };
+    }
+    chart->unit = scale.unit;
+    chart->total =
+        adds_up
+            ? screen_format(builder, "%s",
+                            format_scaled(round((double)whole / per_unit) * per_unit, scale).text)
+            : NULL;
+}

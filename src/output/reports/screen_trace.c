@@ -1,0 +1,108 @@
+/* The first screen of one rank's profile: where a step goes. */
+#include "output/reports/screen_steps.h"
+#include "output/reports/screen_text.h"
+#include "output/results/find_results.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_trace(const struct screen_builder *builder)
+{
+    return find_table(find_section(builder->rank, "step_ledger"), "ledger") != NULL;
+}
+
+/* "step 175 ms (164-181)" */
+static void add_step_time(struct screen_builder *builder, const struct section *ledger)
+{
+    struct value mean = find_number(ledger, "step_time_mean");
+    struct value low = find_number(ledger, "step_time_min");
+    struct value high = find_number(ledger, "step_time_max");
+    bool is_window = find_number(ledger, "steps").integer < 2 && low.unit != UNIT_TIME_NS;
+
+    screen_add_time_range(builder, is_window ? "window" : "step", mean, low, high);
+}
+
+/* "MFU 27.9 % of 15.7 TFLOP/s (fp32)", and HFU where it is another number. */
+static void add_utilization(struct screen_builder *builder, const struct section *section)
+{
+    struct value mfu = find_number(section, "mfu");
+    struct value hfu = find_number(section, "hfu");
+    struct value peak = find_number(section, "peak");
+    const struct number *number = find_whole_number(section, "peak");
+    const char *approximate =
+        number && number->note && strncmp(number->note, "approximate", 11) == 0 ? "about " : "";
+    const char *type = number && strchr(number->title, ',') ? strchr(number->title, ',') + 1 : "";
+    const char *derived =
+        number && number->note && strncmp(number->note, "derived", 7) == 0 ? ", derived" : "";
+    const char *of = value_is_number(&peak)
+                         ? screen_format(builder, " of %s%s%s%s", approximate,
+                                         screen_value(builder, &peak), type, derived)
+                         : "";
+
+    screen_add_figure(builder, "MFU ", mfu, of);
+    if (value_is_number(&mfu) && value_is_number(&hfu) && hfu.real > 1.005 * mfu.real)
+        screen_add_figure(builder, "HFU ", hfu, "");
+}
+
+static void add_figures(struct screen_builder *builder)
+{
+    const struct section *ledger = find_section(builder->rank, "step_ledger");
+    const struct section *flops = find_section(builder->rank, "model_flops_utilization");
+    bool is_cpu = screen_device(builder) == NULL;
+
+    add_step_time(builder, ledger);
+    add_utilization(builder, flops);
+    screen_add_figure(builder, "", find_number(flops, "tokens_per_second"), " tokens/s");
+    screen_add_figure(builder, "", find_number(flops, "samples_per_second"), " samples/s");
+    screen_add_figure(builder, "", find_number(flops, "model_flops_per_second"), "");
+    screen_add_figure(builder, is_cpu ? "operators run " : "GPU busy ",
+                      find_number(ledger, "device_busy"), is_cpu ? " of the time" : "");
+}
+
+/* Rows of the ledger: parts of idle time and of compute, each group without its parts a row. */
+static void fill_chart(struct screen_builder *builder)
+{
+    static const struct screen_group groups[] = {
+        {"idle", "idle"},
+        {"data_copy", "copies"},
+        {"exposed_copy", "copies"},
+        {"copy", "copies"},
+        {"exposed_communication", "communication"},
+        {"communication", "communication"},
+        {"compute", "compute"},
+        {NULL, NULL},
+    };
+    const struct section *section = find_section(builder->rank, "step_ledger");
+
+    builder->screen->chart.title =
+        find_number(section, "steps").integer > 0 ? "Where a step goes" : "Where the time goes";
+    screen_fill_ledger(builder, find_table(section, "ledger"), groups, NULL);
+}
+
+static void fill_trace(struct screen_builder *builder)
+{
+    struct value numbers = find_number(find_section(builder->rank, "run"), "step_numbers");
+    const char *device = screen_device(builder);
+    const char *verdict;
+
+    builder->screen->subject =
+        screen_format(builder, "%s %s %s%s", screen_file_name(builder->rank->file), builder->dot,
+                      device ? device : "CPU", screen_steps(builder, numbers));
+    add_figures(builder);
+    fill_chart(builder);
+    screen_answer_what_if(builder, find_table(find_section(builder->rank, "what_if"), "changes"));
+    verdict = screen_verdict_of_steps(builder);
+    if (verdict)
+        builder->screen->verdict = verdict;
+}
+
+static const char *const sections[] = {
+    "kernels",  "operators",     "gpu_idle",    "step_ledger", "module_cost", "tensor_core_use",
+    "roofline", "critical_path", "collectives", "launches",    NULL};
+
+const struct screen_kind trace_screen = {
+    .recognizes = is_trace,
+    .fill = fill_trace,
+    .prices_only = true,
+    .sections = sections,
+};

@@ -1,0 +1,181 @@
+/* What the analyses hand to the reports: kept in one arena, grown by doubling. */
+#include "output/results/results.h"
+
+#include "base/core/arena.h"
+#include "base/core/out_of_memory.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void results_init(struct results *results)
+{
+    results->arena = calloc(1, sizeof *results->arena);
+    if (!results->arena)
+        end_out_of_memory();
+}
+
+void results_clear(struct results *results)
+{
+    if (!results)
+        return;
+    if (results->arena) {
+        arena_clear(results->arena);
+        free(results->arena);
+    }
+    memset(results, 0, sizeof *results);
+}
+
+void *results_allocate(struct results *results, size_t bytes)
+{
+    return arena_allocate(results->arena, bytes);
+}
+
+const char *results_text(struct results *results, const char *text)
+{
+    return arena_copy_text(results->arena, text, strlen(text));
+}
+
+const char *results_format(struct results *results, const char *format, ...)
+{
+    va_list arguments;
+    va_list again;
+    char *text;
+    int length;
+
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    assert(length >= 0);
+    text = arena_allocate(results->arena, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+struct rank_results *results_add_rank(struct results *results, const char *label, const char *file,
+                                      int64_t rank)
+{
+    struct rank_results *added;
+
+    results->ranks = arena_list_with_room(results->arena, results->ranks, results->rank_count,
+                                          sizeof *results->ranks);
+    added = &results->ranks[results->rank_count++];
+    *added = (struct rank_results){.label = label, .file = file, .rank = rank};
+    return added;
+}
+
+void results_add_problem(struct results *results, struct finding problem)
+{
+    results->problems = arena_list_with_room(results->arena, results->problems,
+                                             results->problem_count, sizeof *results->problems);
+    results->problems[results->problem_count++] = problem;
+}
+
+void results_add_failure(struct results *results, const struct error *error)
+{
+    results_add_problem(results, (struct finding){.what = results_text(results, error->message),
+                                                  .cost_ns = -1,
+                                                  .is_warning = true});
+}
+
+void results_take(struct results *results, struct results *from)
+{
+    for (size_t i = 0; i < from->rank_count; i++) {
+        results->ranks = arena_list_with_room(results->arena, results->ranks, results->rank_count,
+                                              sizeof *results->ranks);
+        results->ranks[results->rank_count++] = from->ranks[i];
+    }
+    for (size_t i = 0; i < from->problem_count; i++)
+        results_add_problem(results, from->problems[i]);
+    if (!results->headline)
+        results->headline = from->headline;
+    if (!results->overview)
+        results->overview = from->overview;
+    arena_adopt(results->arena, from->arena);
+    results_clear(from);
+}
+
+struct section *section_new(struct results *results, const char *key, const char *title,
+                            const char *intro)
+{
+    struct section *section = results_allocate(results, sizeof *section);
+
+    *section = (struct section){.key = key, .title = title, .intro = intro};
+    return section;
+}
+
+void rank_add_section(struct results *results, struct rank_results *rank, struct section *section)
+{
+    rank->sections = arena_list_with_room(results->arena, rank->sections, rank->section_count,
+                                          sizeof *rank->sections);
+    rank->sections[rank->section_count++] = section;
+}
+
+void section_add_number(struct results *results, struct section *section, struct number number)
+{
+    section->numbers = arena_list_with_room(results->arena, section->numbers, section->number_count,
+                                            sizeof *section->numbers);
+    section->numbers[section->number_count++] = number;
+}
+
+void section_add_finding(struct results *results, struct section *section, struct finding finding)
+{
+    section->findings = arena_list_with_room(results->arena, section->findings,
+                                             section->finding_count, sizeof *section->findings);
+    section->findings[section->finding_count++] = finding;
+}
+
+void section_add_note(struct results *results, struct section *section, const char *what,
+                      const char *evidence, const char *try_this)
+{
+    section_add_finding(
+        results, section,
+        (struct finding){.what = what, .evidence = evidence, .try_this = try_this, .cost_ns = -1});
+}
+
+void section_add_warning(struct results *results, struct section *section, const char *what,
+                         const char *evidence, const char *try_this)
+{
+    section_add_finding(results, section,
+                        (struct finding){.what = what,
+                                         .evidence = evidence,
+                                         .try_this = try_this,
+                                         .cost_ns = -1,
+                                         .is_warning = true});
+}
+
+/* A table is named where it is made. NOLINTNEXTLINE(readability-function-size) */
+struct table *section_add_table(struct results *results, struct section *section, const char *key,
+                                const char *title, const struct column *columns,
+                                size_t column_count)
+{
+    struct table *table = results_allocate(results, sizeof *table);
+
+    assert(column_count > 0);
+    *table = (struct table){.key = key, .title = title, .column_count = column_count};
+    table->columns = results_allocate(results, column_count * sizeof *columns);
+    memcpy(table->columns, columns, column_count * sizeof *columns);
+    section->tables = arena_list_with_room(results->arena, section->tables, section->table_count,
+                                           sizeof *section->tables);
+    section->tables[section->table_count++] = table;
+    return table;
+}
+
+struct value *table_add_row(struct results *results, struct table *table, int depth)
+{
+    struct value *row;
+
+    table->cells = arena_list_with_room(results->arena, table->cells, table->row_count,
+                                        table->column_count * sizeof *table->cells);
+    table->depths = arena_list_with_room(results->arena, table->depths, table->row_count,
+                                         sizeof *table->depths);
+    row = &table->cells[table->row_count * table->column_count];
+    for (size_t i = 0; i < table->column_count; i++)
+        row[i] = value_none();
+    table->depths[table->row_count++] = depth;
+    return row;
+}

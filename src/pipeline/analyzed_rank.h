@@ -1,0 +1,46 @@
+/* A trace with its ledger, its modules' costs and its efficiency: what every analysis reads. */
+#ifndef FLOPLEDGER_PIPELINE_ANALYZED_RANK_H
+#define FLOPLEDGER_PIPELINE_ANALYZED_RANK_H
+
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "cost/efficiency/efficiency.h"
+#include "cost/efficiency/work_totals.h"
+#include "cost/modules/model_description.h"
+#include "cost/modules/module_costs.h"
+#include "ledger/step_ledger.h"
+#include "replay/replay_study.h"
+#include "trace/trace.h"
+
+#include <stdbool.h>
+
+/* How a trace is analyzed, and against what it is measured. */
+struct attribution_options {
+    struct ledger_options ledger;
+    struct peak_settings peaks;
+};
+
+/* Zeroed is empty. Its parts point to one another: not to be moved once analyzed. */
+struct analyzed_rank {
+    const struct trace *trace;
+    struct model_description description;
+    struct ledger ledger;
+    struct module_costs costs;
+    struct efficiency efficiency;
+    struct work_totals work;
+    struct replay_study study; /* see analyzed_rank_replay */
+    bool has_study;            /* it was asked for, and there is one */
+};
+
+/* `analyzed` must be zeroed; `trace` must live as long as it. ERROR_NO_DATA where the trace has no
+ * work of the device or none of the steps asked for: it says which it has. */
+MUST_USE bool analyze_rank(struct analyzed_rank *analyzed, const struct trace *trace,
+                           const struct attribution_options *plan, struct error *error);
+
+/* The graph of the steps, for all who ask: made when it is asked for first. NULL: nothing ran on a
+ * device. */
+struct replay_study *analyzed_rank_replay(struct analyzed_rank *analyzed);
+
+void analyzed_rank_clear(struct analyzed_rank *analyzed);
+
+#endif

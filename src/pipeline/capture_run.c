@@ -1,0 +1,245 @@
+/* The folder of a recorded run, the traces in it, and the Python package that writes them. */
+#include "pipeline/capture_run.h"
+
+#include "base/core/out_of_memory.h"
+#include "base/io/folders.h"
+#include "base/io/program_path.h"
+#include "base/text/owned_text.h"
+#include "pipeline/unpacked_recorder.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NAMES_TRIED = 1000 };
+
+static const char *capture_run_keep(struct arena *arena, char *text)
+{
+    const char *kept;
+
+    if (!text)
+        end_out_of_memory();
+    kept = arena_copy_text(arena, text, strlen(text));
+    free(text);
+    return kept;
+}
+
+/* The name of a script may hold anything: what does not belong in a file name becomes '_'. */
+static void clean_name(char *name)
+{
+    for (char *at = name; *at; at++) {
+        if (*at == '/' || (unsigned char)*at <= ' ')
+            *at = '_';
+    }
+}
+
+/* A folder of the start time below `parent` that was not there; its full path, or NULL. */
+static char *make_start_folder(const char *parent)
+{
+    char stamp[32];
+    time_t now = time(NULL);
+    struct tm local;
+
+    localtime_r(&now, &local);
+    strftime(stamp, sizeof stamp, "%Y-%m-%d_%H-%M-%S", &local);
+    for (int number = 1; number < NAMES_TRIED; number++) {
+        char ending[16] = "";
+        char *path;
+        char *full;
+
+        if (number > 1)
+            snprintf(ending, sizeof ending, "_%d", number);
+        path = text_format("%s/%s%s", parent, stamp, ending);
+        if (mkdir(path, 0777) == 0) {
+            full = realpath(path, NULL);
+            free(path);
+            return full;
+        }
+        free(path);
+        if (errno != EEXIST)
+            return NULL;
+    }
+    return NULL;
+}
+
+const char *make_capture_folder(struct arena *arena, const char *output, const char *name,
+                                struct error *error)
+{
+    char *clean = text_copy(name);
+    char *parent;
+    char *folder = NULL;
+
+    clean_name(clean);
+    parent = path_join(output, clean);
+    free(clean);
+    if (make_folders(parent))
+        folder = make_start_folder(parent);
+    if (!folder)
+        error_set(error, ERROR_FAILURE,
+                  "cannot make a folder in '%s': %s (--output names another place)", parent,
+                  strerror(errno));
+    free(parent);
+    return folder ? capture_run_keep(arena, folder) : NULL;
+}
+
+static int capture_run_by_time(const void *a, const void *b)
+{
+    struct stat first;
+    struct stat second;
+
+    if (stat(*(char *const *)a, &first) != 0 || stat(*(char *const *)b, &second) != 0)
+        return 0;
+    if (first.st_mtim.tv_sec != second.st_mtim.tv_sec)
+        return first.st_mtim.tv_sec < second.st_mtim.tv_sec ? -1 : 1;
+    return (first.st_mtim.tv_nsec > second.st_mtim.tv_nsec) -
+           (first.st_mtim.tv_nsec < second.st_mtim.tv_nsec);
+}
+
+/* [ and * in a name are that, and no pattern. */
+static char *escape_pattern(const char *text)
+{
+    char *escaped = malloc(2 * strlen(text) + 1);
+    char *to = escaped;
+
+    if (!escaped)
+        end_out_of_memory();
+    for (; *text; text++) {
+        if (strchr("*?[\\", *text))
+            *to++ = '\\';
+        *to++ = *text;
+    }
+    *to = '\0';
+    return escaped;
+}
+
+static void find_paths(glob_t *found, const char *folder, const char *pattern)
+{
+    char *escaped = escape_pattern(folder);
+    char *whole = path_join(escaped, pattern);
+
+    if (glob(whole, 0, NULL, found) != 0)
+        found->gl_pathc = 0;
+    free(whole);
+    free(escaped);
+}
+
+static void capture_run_add_traces(struct capture_content *content, struct arena *arena,
+                                   glob_t *found, bool is_newest_alone)
+{
+    size_t first = is_newest_alone && found->gl_pathc > 0 ? found->gl_pathc - 1 : 0;
+    char **traces = arena_allocate(arena, ((size_t)content->trace_count + found->gl_pathc + 1) *
+                                              sizeof(char *));
+
+    if (content->trace_count > 0)
+        memcpy(traces, content->traces, (size_t)content->trace_count * sizeof(char *));
+    if (found->gl_pathc > 0)
+        qsort(found->gl_pathv, found->gl_pathc, sizeof(char *), capture_run_by_time);
+    for (size_t i = first; i < found->gl_pathc; i++)
+        traces[content->trace_count++] =
+            arena_copy_text(arena, found->gl_pathv[i], strlen(found->gl_pathv[i]));
+    content->traces = traces;
+}
+
+static void list_traces(struct capture_content *content, struct arena *arena, const char *folder,
+                        bool is_newest_alone)
+{
+    glob_t ranks = {0};
+
+    find_paths(&ranks, folder, "traces/rank*");
+    *content = (struct capture_content){.rank_count = (int)ranks.gl_pathc};
+    for (size_t i = 0; i < ranks.gl_pathc; i++) {
+        glob_t traces = {0};
+
+        find_paths(&traces, ranks.gl_pathv[i], "*.pt.trace.json.gz");
+        capture_run_add_traces(content, arena, &traces, is_newest_alone);
+        globfree(&traces);
+    }
+    globfree(&ranks);
+}
+
+void list_capture(struct capture_content *content, struct arena *arena, const char *folder)
+{
+    list_traces(content, arena, folder, true);
+}
+
+void list_all_traces(struct capture_content *content, struct arena *arena, const char *folder)
+{
+    list_traces(content, arena, folder, false);
+}
+
+void remove_empty_capture(const char *folder)
+{
+    char *parent;
+
+    if (rmdir(folder) != 0)
+        return;
+    parent = strndup(folder, (size_t)(strrchr(folder, '/') - folder));
+    if (parent)
+        rmdir(parent); /* where no other run is in it */
+    free(parent);
+}
+
+/* Places of the package, seen from the folder of the program. */
+static const char *const package_places[] = {
+    "python/flopledger",                             /* a build folder */
+    "../lib/flopledger/python/flopledger",           /* meson install */
+    "../lib/python3*/site-packages/flopledger",      /* pip */
+    "../lib/python3*/dist-packages/flopledger",      /* pip of Debian's Python, as root */
+    "../../lib/python3*/site-packages/flopledger",   /* bin in a folder of its own */
+    "../flopledger",                                 /* pip install --target */
+    "../local/lib/python3*/dist-packages/flopledger" /* a package of the distribution */
+};
+
+static const char *package_in(struct arena *arena, const char *folder, const char *place)
+{
+    glob_t found = {0};
+    const char *start = NULL;
+    char *pattern = text_format("%s/start/sitecustomize.py", place);
+
+    find_paths(&found, folder, pattern);
+    if (found.gl_pathc > 0) {
+        char *path = realpath(found.gl_pathv[found.gl_pathc - 1], NULL);
+
+        if (path) {
+            *strrchr(path, '/') = '\0';
+            start = capture_run_keep(arena, path);
+        }
+    }
+    globfree(&found);
+    free(pattern);
+    return start;
+}
+
+const char *look_for_python_package(struct arena *arena)
+{
+    const char *named = getenv("FLOPLEDGER_PYTHON");
+    const char *start = named && named[0] ? package_in(arena, named, "flopledger") : NULL;
+    char program[PATH_MAX];
+    bool is_found = find_program_folder(program);
+
+    for (size_t i = 0; !start && is_found && i < sizeof package_places / sizeof *package_places;
+         i++)
+        start = package_in(arena, program, package_places[i]);
+    return start;
+}
+
+const char *find_python_package(struct arena *arena, struct error *error)
+{
+    const char *start = look_for_python_package(arena);
+
+    if (start)
+        return start;
+    if (has_packed_recorder())
+        return unpack_recorder(arena, error);
+    error_set(
+        error, ERROR_FAILURE,
+        "cannot find the Python package of flopledger beside the program: install both together "
+        "(pip install flopledger), or set FLOPLEDGER_PYTHON to the folder that holds it");
+    return NULL;
+}

@@ -1,0 +1,23 @@
+/* Writes results for another program: what `flopledger export` and `flopledger ettr --export` do.
+ */
+#ifndef FLOPLEDGER_PIPELINE_EXPORTED_RESULTS_H
+#define FLOPLEDGER_PIPELINE_EXPORTED_RESULTS_H
+
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "output/exports/export_format.h"
+#include "output/results/results.h"
+#include "pipeline/output_place.h"
+
+#include <stdbool.h>
+
+/* Whether `place` is one for this format, and holds nothing that must not be replaced. */
+MUST_USE bool check_export_place(const struct export_format *format,
+                                 const struct output_place *place,
+                                 const struct output_inputs *inputs, struct error *error);
+
+/* To the file or folder `place`, or to standard output. */
+MUST_USE bool export_results(struct results *results, const struct export_format *format,
+                             const struct output_place *place, struct error *error);
+
+#endif

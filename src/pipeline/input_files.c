@@ -1,0 +1,385 @@
+/* The files a command line names: files themselves, and the traces in folders. */
+#include "pipeline/input_files.h"
+
+#include "base/core/array.h"
+#include "base/core/attributes.h"
+#include "base/core/invariant.h"
+#include "base/io/input_stream.h"
+#include "base/text/owned_text.h"
+#include "pipeline/file_content.h"
+#include "ranks/digest_set.h"
+#include "ranks/numbered_paths.h"
+#include "ranks/rank_layout.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void input_files_add_file(struct input_files *files, char *path, int64_t bytes)
+{
+    ARRAY_ADD(files->files, files->count,
+              (struct input_file){.path = path, .bytes = bytes, .rank = -1});
+}
+
+static bool input_files_ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text);
+    size_t end_length = strlen(end);
+
+    return length > end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+enum folder_file {
+    IS_TRACE,      /* or a digest of one */
+    IS_UNREADABLE, /* or empty */
+    IS_OTHER,
+};
+
+/* What a file of a folder is, by its first bytes. */
+static enum folder_file look_into(const char *path)
+{
+    SCOPED(input_stream) stream = {0};
+    struct input_window window;
+
+    if (!input_stream_open(&stream, path, false, NULL))
+        return IS_UNREADABLE;
+    if (!input_stream_next(&stream, 0, &window) || window.length == 0)
+        return IS_UNREADABLE;
+    if (digest_set_recognises(window.text, window.length))
+        return IS_TRACE;
+    return is_trace_head(window.text, window.length) ? IS_TRACE : IS_OTHER;
+}
+
+/* A trace, or what was to be one: that a file with a trace's name is empty shall be told. */
+static bool input_files_is_wanted(const char *path, const char *name)
+{
+    enum folder_file content = look_into(path);
+
+    return content == IS_TRACE || (content == IS_UNREADABLE && has_trace_name(name));
+}
+
+static void pass_over(struct input_files *files, const char *name)
+{
+    if (files->passed_over++ == 0)
+        snprintf(files->first_passed_over, sizeof files->first_passed_over, "%s", name);
+}
+
+static int input_files_is_no_hidden_file(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static void add_from_folder(struct input_files *files, const char *folder, const char *name)
+{
+    struct stat status;
+    char *path = path_join(folder, name);
+
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+        files->folders_passed_over++;
+    } else if (stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+               input_files_is_wanted(path, name)) {
+        input_files_add_file(files, path, status.st_size);
+        return;
+    } else if (strcmp(name, "capture.json") != 0 && !input_files_ends_with(name, ".memory.json") &&
+               !input_files_ends_with(name, ".memory.pickle")) { /* which belong to the traces
+                                                                    beside them */
+        pass_over(files, name);
+    }
+    free(path);
+}
+
+/* Adds the newest trace in the folder of a rank, as `flopledger run` lays them out. */
+static void add_newest_trace(struct input_files *files, const char *rank_folder)
+{
+    glob_t traces = {0};
+    struct stat newest = {0};
+    const char *chosen = NULL;
+    char *pattern = text_format("%s/*.pt.trace.json.gz", rank_folder);
+
+    (void)glob(pattern, 0, NULL, &traces);
+    for (size_t i = 0; i < traces.gl_pathc; i++) {
+        struct stat status;
+
+        if (stat(traces.gl_pathv[i], &status) != 0 ||
+            (chosen && (status.st_mtim.tv_sec < newest.st_mtim.tv_sec ||
+                        (status.st_mtim.tv_sec == newest.st_mtim.tv_sec &&
+                         status.st_mtim.tv_nsec < newest.st_mtim.tv_nsec))))
+            continue;
+        newest = status;
+        chosen = traces.gl_pathv[i];
+    }
+    if (chosen)
+        input_files_add_file(files, text_copy(chosen), newest.st_size);
+    globfree(&traces);
+    free(pattern);
+}
+
+/* A capture: CAPTURE/traces/rank0_dp0_tp0_pp0/..., given as itself or as its folder `traces`. */
+static bool input_files_add_capture(struct input_files *files, const char *folder)
+{
+    static const char *const patterns[] = {"traces/rank*", "rank*"};
+    size_t count_before = files->count;
+
+    for (size_t i = 0; i < 2 && files->count == count_before; i++) {
+        glob_t ranks = {0};
+        char *pattern = path_join(folder, patterns[i]);
+
+        (void)glob(pattern, GLOB_ONLYDIR, NULL, &ranks);
+        for (size_t k = 0; k < ranks.gl_pathc; k++)
+            add_newest_trace(files, ranks.gl_pathv[k]);
+        globfree(&ranks);
+        free(pattern);
+    }
+    return files->count > count_before;
+}
+
+/* The newest trace below a rank's folder decides which run is the newest; of the same moment the
+ * later name. */
+struct newest_run {
+    char *folder; /* owned */
+    struct timespec changed;
+};
+
+static void consider_run(struct newest_run *newest, const char *rank_folder)
+{
+    struct input_files traces = {0};
+    size_t length = strlen(rank_folder);
+    struct stat status;
+
+    add_newest_trace(&traces, rank_folder);
+    if (traces.count && stat(traces.files[0].path, &status) == 0 &&
+        (!newest->folder || status.st_mtim.tv_sec > newest->changed.tv_sec ||
+         (status.st_mtim.tv_sec == newest->changed.tv_sec &&
+          status.st_mtim.tv_nsec >= newest->changed.tv_nsec))) {
+        for (int slashes = 0; slashes < 2; slashes += rank_folder[length] == '/')
+            length--; /* past "/traces/rank0" */
+        free(newest->folder);
+        newest->folder = require_memory(strndup(rank_folder, length));
+        newest->changed = status.st_mtim;
+    }
+    input_files_clear(&traces);
+}
+
+/* captures/NAME and captures, as `flopledger run` lays them out, stand for the newest run in there.
+ */
+static bool add_newest_run(struct input_files *files, const char *folder)
+{
+    static const char *const patterns[] = {"*/traces/rank*", "*/*/traces/rank*"};
+    struct newest_run newest = {0};
+    bool is_added;
+
+    for (size_t i = 0; i < 2; i++) {
+        glob_t ranks = {0};
+        char *pattern = path_join(folder, patterns[i]);
+
+        (void)glob(pattern, GLOB_ONLYDIR, NULL, &ranks);
+        for (size_t k = 0; k < ranks.gl_pathc; k++)
+            consider_run(&newest, ranks.gl_pathv[k]);
+        globfree(&ranks);
+        free(pattern);
+    }
+    is_added = newest.folder && input_files_add_capture(files, newest.folder);
+    free(newest.folder);
+    return is_added;
+}
+
+/* Adds the traces right in the folder; false where it cannot be read. */
+static bool add_files_of(struct input_files *files, const char *folder)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, input_files_is_no_hidden_file, alphasort);
+
+    for (int i = 0; i < count; i++) {
+        add_from_folder(files, folder, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    return count >= 0;
+}
+
+/* What the folders in a folder without traces hold. */
+struct sub_folders {
+    size_t with_traces;
+    size_t with_one; /* of these: no more than one */
+    char first[256]; /* one with traces */
+};
+
+static void drop_files_from(struct input_files *files, size_t count)
+{
+    while (files->count > count)
+        free(files->files[--files->count].path);
+}
+
+/* A folder for each rank (rank0/trace.json), or one that holds all (iteration_10/rank0.json): adds
+ * their traces. Of several with several traces each it cannot be told which are one run: adds none.
+ */
+static void add_sub_folders(struct input_files *files, const char *folder,
+                            struct sub_folders *found)
+{
+    size_t count_before = files->count, passed_over = files->passed_over;
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, input_files_is_no_hidden_file, alphasort);
+
+    for (int i = 0; i < count; i++) {
+        size_t here = files->count;
+        char *path = path_join(folder, entries[i]->d_name);
+
+        (void)add_files_of(files, path);
+        if (files->count > here && found->with_traces++ == 0)
+            snprintf(found->first, sizeof found->first, "%s", entries[i]->d_name);
+        found->with_one += files->count == here + 1;
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    if (found->with_traces > 1 && found->with_one < found->with_traces)
+        drop_files_from(files, count_before);
+    if (files->count == count_before)
+        files->passed_over = passed_over;
+}
+
+static bool input_files_add_folder(struct input_files *files, const char *folder,
+                                   struct error *error)
+{
+    struct sub_folders found = {0};
+    size_t count_before = files->count;
+
+    if (input_files_add_capture(files, folder))
+        return true;
+    if (!add_files_of(files, folder))
+        return error_set(error, ERROR_INPUT, "cannot read the folder '%s': %s", folder,
+                         strerror(errno));
+    if (files->count == count_before && add_newest_run(files, folder)) {
+        files->folders_passed_over = files->passed_over = 0;
+        return true;
+    }
+    if (files->count == count_before && files->folders_passed_over > 0) {
+        size_t folders = files->folders_passed_over;
+
+        add_sub_folders(files, folder, &found);
+        files->folders_passed_over = files->count > count_before ? 0 : folders;
+    }
+    if (files->count > count_before)
+        return true;
+    if (found.with_traces > 0)
+        return error_set(error, ERROR_INPUT,
+                         "no trace in the folder '%s' itself, and several in each of %zu folders "
+                         "in it: name one of these ('%s' is one)",
+                         folder, found.with_traces, found.first);
+    return error_set(error, ERROR_INPUT,
+                     "no trace in the folder '%s' (other files: %zu, folders: %zu): give the "
+                     "folder that holds the .json, .json.gz or .json.zst files, or name them",
+                     folder, files->passed_over, files->folders_passed_over);
+}
+
+static bool add_operand(struct input_files *files, const char *operand, struct error *error)
+{
+    struct stat status;
+
+    if (strcmp(operand, "-") != 0 && stat(operand, &status) == 0) {
+        if (S_ISDIR(status.st_mode))
+            return input_files_add_folder(files, operand, error);
+    } else {
+        status.st_mode = 0;
+        for (size_t i = 0; i < files->count; i++) {
+            if (strcmp(operand, "-") == 0 && strcmp(files->files[i].path, "-") == 0)
+                return error_set(error, ERROR_USAGE, "'-' (standard input) can be given once only");
+        }
+    }
+    input_files_add_file(files, text_copy(operand), S_ISREG(status.st_mode) ? status.st_size : -1);
+    return true;
+}
+
+static int input_files_compare_numbers(const void *left, const void *right)
+{
+    const int64_t *a = left;
+    const int64_t *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+static bool are_all_told(const int64_t *ranks, size_t count)
+{
+    int64_t *sorted = require_memory(calloc(count + 1, sizeof *sorted));
+    bool is_told = count > 1;
+
+    memcpy(sorted, ranks, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, input_files_compare_numbers);
+    for (size_t i = 0; i < count; i++)
+        is_told = is_told && sorted[i] >= 0 && (i == 0 || sorted[i] != sorted[i - 1]);
+    free(sorted);
+    return is_told;
+}
+
+/* Names tell ranks where each tells one and no two the same; a name alone may tell anything. */
+static void take_ranks_from_names(struct input_files *files)
+{
+    int64_t *ranks = require_memory(calloc(files->count + 1, sizeof *ranks));
+    const char **paths = require_memory(calloc(files->count + 1, sizeof *paths));
+    bool is_told;
+
+    for (size_t i = 0; i < files->count; i++) {
+        files->files[i].place = i;
+        /* /dev/fd/63 is a pipe of the shell's, and no rank */
+        paths[i] = strncmp(files->files[i].path, "/dev/", 5) == 0 ||
+                           strncmp(files->files[i].path, "/proc/", 6) == 0
+                       ? "-"
+                       : files->files[i].path;
+        ranks[i] = rank_in_path(paths[i]);
+    }
+    is_told =
+        are_all_told(ranks, files->count) || ranks_in_numbered_paths(ranks, paths, files->count);
+    for (size_t i = 0; i < files->count; i++)
+        files->files[i].rank = is_told ? ranks[i] : -1;
+    free(paths);
+    free(ranks);
+}
+
+bool find_input_files(struct input_files *files, char **operands, int count, struct error *error)
+{
+    if (count == 0)
+        return error_set(
+            error, ERROR_USAGE,
+            "no trace given: name a file, a folder of them, or '-' for standard input");
+    for (int i = 0; i < count; i++) {
+        if (!add_operand(files, operands[i], error)) {
+            input_files_clear(files);
+            return false;
+        }
+    }
+    for (size_t i = 0; i < files->count && files->bytes_in_all >= 0; i++)
+        files->bytes_in_all =
+            files->files[i].bytes < 0 ? -1 : files->bytes_in_all + files->files[i].bytes;
+    take_ranks_from_names(files);
+    return true;
+}
+
+void note_passed_over(struct results *results, const struct input_files *files)
+{
+    struct finding finding = {.cost_ns = -1};
+
+    if (files->passed_over == 0 && files->folders_passed_over == 0)
+        return;
+    finding.what =
+        results_format(results, "passed over as no traces: %zu file%s, %zu folder%s",
+                       files->passed_over, files->passed_over == 1 ? "" : "s",
+                       files->folders_passed_over, files->folders_passed_over == 1 ? "" : "s");
+    if (files->passed_over > 0)
+        finding.evidence =
+            results_format(results, "the first of the files: '%s'", files->first_passed_over);
+    results_add_problem(results, finding);
+}
+
+void input_files_clear(struct input_files *files)
+{
+    if (!files)
+        return;
+    for (size_t i = 0; i < files->count; i++)
+        free(files->files[i].path);
+    free(files->files);
+    memset(files, 0, sizeof *files);
+}

@@ -1,0 +1,263 @@
+/* `flopledger memory` of snapshots of the CUDA allocator. */
+#include "pipeline/memory_of_snapshot.h"
+
+#include "base/io/input_stream.h"
+#include "base/io/progress.h"
+#include "pipeline/file_rest.h"
+#include "readers/memory_snapshot/cuda_memory_snapshot.h"
+#include "sections/memory/snapshot_map.h"
+#include "sections/memory/snapshot_sections.h"
+#include "sections/memory/snapshot_timeline.h"
+
+#include <string.h>
+
+bool is_snapshot_file(const char *path)
+{
+    SCOPED(input_stream) input = {0};
+    struct input_window head;
+
+    if (!input_stream_open(&input, path, false, NULL))
+        return false;
+    head = input_stream_peek(&input);
+    return looks_like_memory_snapshot(head.text, head.length);
+}
+
+static bool open_snapshot(struct memory_snapshot *snapshot, const char *path,
+                          struct progress *progress, struct error *error)
+{
+    SCOPED(input_stream) input = {0};
+    struct input_window head;
+
+    if (!input_stream_open(&input, path, true, error))
+        return false;
+    input.progress = progress;
+    head = input_stream_peek(&input);
+    if (head.length == 0)
+        return error_set(error, ERROR_INPUT,
+                         "'%s': empty: was the program killed before it had written the snapshot?",
+                         input.name);
+    if (!looks_like_memory_snapshot(head.text, head.length))
+        return error_set(error, ERROR_INPUT,
+                         "'%s': not a pickle (its first byte is 0x%02x, expected 0x80): name the "
+                         "file that torch.cuda.memory._dump_snapshot wrote",
+                         input.name, (unsigned char)head.text[0]);
+    return read_memory_snapshot(snapshot, &input, error) || error_in(error, "'%s'", input.name);
+}
+
+/* One device of a snapshot, replayed. */
+struct device_view {
+    struct snapshot_replay replay;
+    struct snapshot_owners owners;
+    struct snapshot_view view;
+};
+
+static void device_view_clear(struct device_view *device)
+{
+    snapshot_owners_clear(&device->owners);
+    snapshot_replay_clear(&device->replay);
+}
+
+static void view_device(struct device_view *device, const struct snapshot_places *places,
+                        uint32_t number, const struct memory_settings *settings)
+{
+    replay_snapshot(&device->replay, places->snapshot, number);
+    find_snapshot_owners(&device->owners, &device->replay);
+    device->view = (struct snapshot_view){
+        .replay = &device->replay,
+        .places = places,
+        .owners = &device->owners,
+        .top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
+    };
+}
+
+static void memory_of_snapshot_add_section(struct results *results, struct rank_results *rank,
+                                           struct section *section)
+{
+    if (section)
+        rank_add_section(results, rank, section);
+}
+
+static void describe_device(struct results *results, const struct snapshot_view *view,
+                            const char *path, bool has_timeline)
+{
+    struct rank_results *rank =
+        results_add_rank(results, results_format(results, "device %u", view->replay->device),
+                         results_text(results, path), -1);
+
+    memory_of_snapshot_add_section(results, rank, describe_snapshot_oom(results, view));
+    memory_of_snapshot_add_section(results, rank, describe_snapshot_peak(results, view));
+    memory_of_snapshot_add_section(results, rank, describe_snapshot_timeline(results, view));
+    memory_of_snapshot_add_section(results, rank, describe_snapshot_allocator(results, view));
+    memory_of_snapshot_add_section(results, rank, describe_snapshot_growth(results, view));
+    if (has_timeline) {
+        rank->timeline = make_snapshot_timeline(results, view);
+        rank->memory_map = make_snapshot_map(results, view);
+    }
+}
+
+static bool memory_of_snapshot_is_wanted(const struct memory_snapshot *snapshot, uint32_t device,
+                                         const struct memory_settings *settings)
+{
+    return (settings->device < 0 || settings->device == (int64_t)device) &&
+           snapshot_has_device(snapshot, device);
+}
+
+static void memory_of_snapshot_describe_devices(struct results *results,
+                                                const struct memory_snapshot *snapshot,
+                                                const char *path,
+                                                const struct memory_settings *settings)
+{
+    SCOPED(snapshot_places) places = {0};
+    uint32_t count = snapshot_device_count(snapshot);
+
+    find_snapshot_places(&places, snapshot);
+    for (uint32_t i = 0; i < count; i++) {
+        SCOPED(device_view) device = {0};
+
+        if (!memory_of_snapshot_is_wanted(snapshot, i, settings))
+            continue;
+        view_device(&device, &places, i, settings);
+        describe_device(results, &device.view, path, page_has_timeline(&settings->page));
+    }
+}
+
+static bool memory_of_snapshot_read_file(struct memory_snapshot *snapshot, const char *path,
+                                         const struct memory_settings *settings,
+                                         struct error *error)
+{
+    struct progress *progress = progress_new("reading", -1, settings->shows_progress);
+    bool is_read = open_snapshot(snapshot, path, progress, error);
+
+    progress_free(progress);
+    return is_read;
+}
+
+static bool fail_without_device(const struct memory_snapshot *snapshot, const char *path,
+                                const struct memory_settings *settings, struct error *error)
+{
+    if (settings->device >= 0)
+        return error_set(error, ERROR_NO_DATA,
+                         "'%s': nothing is recorded of device %lld, it has %u devices", path,
+                         (long long)settings->device, snapshot_device_count(snapshot));
+    return error_set(error, ERROR_NO_DATA,
+                     "'%s': the snapshot is empty: no memory was allocated on any CUDA device, and "
+                     "no history recorded (torch.cuda.memory._record_memory_history)",
+                     path);
+}
+
+/* Adds what the file says to `results`. */
+static bool memory_of_snapshot_describe_file(struct results *results, const char *path,
+                                             const struct memory_settings *settings,
+                                             bool *is_damaged, struct error *error)
+{
+    SCOPED(memory_snapshot) snapshot = {0};
+    size_t ranks_before = results->rank_count;
+
+    if (!memory_of_snapshot_read_file(&snapshot, path, settings, error))
+        return false;
+    memory_of_snapshot_describe_devices(results, &snapshot, path, settings);
+    *is_damaged = note_file_rest(results, path, &snapshot.rest);
+    return results->rank_count > ranks_before ||
+           fail_without_device(&snapshot, path, settings, error);
+}
+
+/* ---- two of them ---- */
+
+static void memory_of_snapshot_compare_devices(struct results *results,
+                                               const struct memory_snapshot *before,
+                                               const struct memory_snapshot *after,
+                                               const char *path,
+                                               const struct memory_settings *settings)
+{
+    SCOPED(snapshot_places) places_before = {0};
+    SCOPED(snapshot_places) places_after = {0};
+    uint32_t count = snapshot_device_count(after);
+
+    find_snapshot_places(&places_before, before);
+    find_snapshot_places(&places_after, after);
+    for (uint32_t i = 0; i < count; i++) {
+        SCOPED(device_view) one = {0};
+        SCOPED(device_view) other = {0};
+        struct rank_results *rank;
+
+        if (!memory_of_snapshot_is_wanted(after, i, settings) || !snapshot_has_device(before, i))
+            continue;
+        view_device(&one, &places_before, i, settings);
+        view_device(&other, &places_after, i, settings);
+        rank = results_add_rank(
+            results, results_format(results, "device %u", i),
+            results_format(results, "%s, compared with %s", path, settings->compare), -1);
+        memory_of_snapshot_add_section(results, rank,
+                                       describe_snapshot_change(results, &one.view, &other.view));
+    }
+}
+
+static bool print_comparison(const char *path, const struct memory_settings *settings,
+                             struct error *error)
+{
+    SCOPED(memory_snapshot) before = {0};
+    SCOPED(memory_snapshot) after = {0};
+    SCOPED(results) results = {0};
+    bool is_damaged;
+
+    results_init(&results);
+    results.detailed_rank = ALL_RANKS;
+    if (!memory_of_snapshot_read_file(&before, settings->compare, settings, error) ||
+        !memory_of_snapshot_read_file(&after, path, settings, error))
+        return false;
+    memory_of_snapshot_compare_devices(&results, &before, &after, path, settings);
+    is_damaged = note_file_rest(&results, settings->compare, &before.rest);
+    is_damaged = note_file_rest(&results, path, &after.rest) || is_damaged;
+    if (results.rank_count == 0)
+        return error_set(error, ERROR_NO_DATA,
+                         "'%s' and '%s' have no device in common that held memory", path,
+                         settings->compare);
+    if (!print_page(&results, &settings->page, error))
+        return false;
+    return !is_damaged || error_set(error, ERROR_PARTIAL,
+                                    "part of the input is cut or damaged: the comparison is of "
+                                    "the rest");
+}
+
+bool print_memory_of_snapshots(char **paths, int count, const struct memory_settings *settings,
+                               struct error *error)
+{
+    SCOPED(results) results = {0};
+    struct error first_error = {0};
+    int read_count = 0;
+    int damaged_count = 0;
+
+    if (settings->compare && count != 1)
+        return error_set(error, ERROR_USAGE,
+                         "--compare takes one file beside it: flopledger memory --compare "
+                         "before.pickle after.pickle");
+    if (settings->compare)
+        return print_comparison(paths[0], settings, error);
+    results_init(&results);
+    results.detailed_rank = ALL_RANKS;
+    for (int i = 0; i < count; i++) {
+        struct error failure = {0};
+        bool is_damaged = false;
+
+        if (memory_of_snapshot_describe_file(&results, paths[i], settings, &is_damaged, &failure)) {
+            read_count++;
+            damaged_count += is_damaged;
+            continue;
+        }
+        if (first_error.class == ERROR_NONE)
+            first_error = failure;
+        results_add_failure(&results, &failure);
+    }
+    if (read_count == 0) {
+        *error = first_error;
+        return false;
+    }
+    if (!print_page(&results, &settings->page, error))
+        return false;
+    if (read_count < count)
+        return error_set(error, ERROR_PARTIAL, "%d of %d files cannot be read", count - read_count,
+                         count);
+    return damaged_count == 0 || error_set(error, ERROR_PARTIAL,
+                                           "part of the input is cut or damaged: the report is of "
+                                           "the rest");
+}

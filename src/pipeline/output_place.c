@@ -1,0 +1,109 @@
+/* Where a command line puts its output, and what must not be replaced there. */
+#include "pipeline/output_place.h"
+
+#include "base/io/output_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool output_place_is_standard_output(const char *path)
+{
+    return !path || strcmp(path, "-") == 0;
+}
+
+/* ---- is it read, too? ------------------------------------------------------------------------ */
+
+static bool is_same_file(const struct stat *one, const char *path)
+{
+    struct stat other;
+
+    return path && stat(path, &other) == 0 && one->st_dev == other.st_dev &&
+           one->st_ino == other.st_ino;
+}
+
+/* Is the file, which has a trace's name, in the folder or two below it? What is read of a folder
+ * are its traces, the damaged ones, too. */
+static bool output_place_is_in_folder(const char *path, const char *folder)
+{
+    char *file = realpath(path, NULL);
+    char *above = realpath(folder, NULL);
+    size_t length = above ? strlen(above) : 0;
+    bool is_in = file && above && strncmp(file, above, length) == 0 && file[length] == '/' &&
+                 has_trace_name(file);
+
+    free(file);
+    free(above);
+    return is_in;
+}
+
+/* An earlier report as JSON has a trace's name, and is none. */
+static bool is_own_report_file(const char *path)
+{
+    return content_of_file(path) == CONTENT_REPORT;
+}
+
+static bool is_read(const char *path, const struct stat *status, const struct output_inputs *inputs)
+{
+    for (int i = 0; i < inputs->count; i++) {
+        struct stat folder;
+
+        if (is_same_file(status, inputs->operands[i]))
+            return true;
+        if (stat(inputs->operands[i], &folder) == 0 && S_ISDIR(folder.st_mode) &&
+            output_place_is_in_folder(path, inputs->operands[i]) && !is_own_report_file(path))
+            return true;
+    }
+    return is_same_file(status, inputs->others[0]) || is_same_file(status, inputs->others[1]);
+}
+
+/* ---- the checks ------------------------------------------------------------------------------ */
+
+static bool check_replaced(const struct output_place *place, const struct output_inputs *inputs,
+                           struct error *error)
+{
+    struct stat status;
+    enum file_content content;
+
+    if (stat(place->path, &status) != 0 || !S_ISREG(status.st_mode))
+        return true;
+    if (is_read(place->path, &status, inputs))
+        return error_set(error, ERROR_USAGE,
+                         "'%s' stands behind %s, so it was taken for the %s to write; it is to be "
+                         "read, too, and is left as it is: name another file behind %s",
+                         place->path, place->option, place->what, place->option);
+    content = place->is_forced ? CONTENT_OTHER : content_of_file(place->path);
+    if (is_data(content) && content != place->replaces)
+        return error_set(error, ERROR_USAGE,
+                         "'%s' stands behind %s, so it was taken for the %s to write; it is %s, "
+                         "and is left as it is: name another file behind %s, or give --force, too",
+                         place->path, place->option, place->what, file_content_words(content),
+                         place->option);
+    return true;
+}
+
+bool check_output_place(const struct output_place *place, const struct output_inputs *inputs,
+                        struct error *error)
+{
+    return output_place_is_standard_output(place->path) ||
+           (check_replaced(place, inputs, error) && output_file_check(place->path, error));
+}
+
+bool check_output_folder(const struct output_place *place, struct error *error)
+{
+    struct stat status;
+
+    if (stat(place->path, &status) != 0 || S_ISDIR(status.st_mode))
+        return true;
+    return error_set(error, ERROR_USAGE,
+                     "'%s' stands behind %s, so it was taken for the folder to write to; it is a "
+                     "file, and is left as it is: name a folder behind %s",
+                     place->path, place->option, place->option);
+}
+
+const char *data_in_file(const char *path)
+{
+    enum file_content content = content_of_file(path);
+
+    return is_data(content) ? file_content_words(content) : NULL;
+}

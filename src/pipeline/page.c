@@ -1,0 +1,142 @@
+/* The settings of a page, and how it is printed. */
+#include "pipeline/page.h"
+
+#include "base/core/out_of_memory.h"
+#include "base/io/output_file.h"
+#include "base/io/pager.h"
+#include "base/text/terminal.h"
+#include "output/reports/section_choice.h"
+#include "output/reports/write_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Blocks of all timelines of a page together: some megabytes. */
+enum { TIMELINE_BLOCKS = 300000, TIMELINE_BLOCKS_LEAST = 4000 };
+enum { ROWS_USUAL = 10, ROWS_OF_HTML = 2000, ROWS_OF_HTML_LEAST = 50 };
+
+enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+const char *const color_names[] = {"auto", "always", "never", NULL};
+
+static bool is_of_format(const struct page_settings *settings, const char *name)
+{
+    return strcmp(all_reports()[settings->format]->name, name) == 0;
+}
+
+bool page_has_timeline(const struct page_settings *settings)
+{
+    return is_of_format(settings, "html");
+}
+
+bool page_tells_all(const struct page_settings *settings)
+{
+    return is_of_format(settings, "html") || is_of_format(settings, "json");
+}
+
+bool page_wants_section(const struct page_settings *settings, const char *key)
+{
+    return settings->lists_sections ||
+           (settings->sections && section_is_chosen(settings->sections, key));
+}
+
+int64_t rows_of_page(const struct page_settings *settings, int64_t top, size_t files)
+{
+    int64_t rows = ROWS_OF_HTML / (int64_t)(files ? files : 1);
+
+    if (top >= 0)
+        return top;
+    if (!page_has_timeline(settings))
+        return ROWS_USUAL;
+    return rows > ROWS_OF_HTML_LEAST ? rows : ROWS_OF_HTML_LEAST;
+}
+
+int64_t timeline_blocks_of_page(const struct page_settings *settings, size_t files)
+{
+    int64_t blocks = TIMELINE_BLOCKS / (int64_t)(files ? files : 1);
+
+    if (!page_has_timeline(settings))
+        return 0;
+    return blocks > TIMELINE_BLOCKS_LEAST ? blocks : TIMELINE_BLOCKS_LEAST;
+}
+
+static bool page_is_standard_output(const struct page_settings *settings)
+{
+    return !settings->output || strcmp(settings->output, "-") == 0;
+}
+
+static enum report_extent extent_of(const struct page_settings *settings)
+{
+    if (settings->lists_sections)
+        return REPORT_LIST;
+    if (settings->sections)
+        return REPORT_SECTIONS;
+    return settings->is_whole ? REPORT_WHOLE : REPORT_FIRST_SCREEN;
+}
+
+/* `place`: where the page is looked at in the end, which tells its width and colors. */
+static bool page_write_page(FILE *output, FILE *place, const struct results *results,
+                            const struct page_settings *settings, struct error *error)
+{
+    struct report_options options = {
+        .extent = extent_of(settings),
+        .sections = settings->sections,
+        .width = settings->width > 0 ? (int)settings->width : terminal_width(place),
+        .use_color = settings->color == COLOR_ALWAYS ||
+                     (settings->color == COLOR_AUTO && terminal_shows_color(place)),
+        .use_unicode = locale_is_utf8(),
+    };
+
+    return all_reports()[settings->format]->write(output, results, &options, error);
+}
+
+/* On a terminal through a pager, where there is one. */
+static bool show_page(const struct results *results, const struct page_settings *settings,
+                      struct error *error)
+{
+    SCOPED(pager) pager = {0};
+
+    if (!settings->has_no_pager && is_of_format(settings, "text") && is_terminal(stdout))
+        pager_start(&pager);
+    return page_write_page(pager.stream ? pager.stream : stdout, stdout, results, settings, error);
+}
+
+bool print_page(const struct results *results, const struct page_settings *settings,
+                struct error *error)
+{
+    SCOPED(output_file) file = {0};
+
+    if (page_is_standard_output(settings))
+        return show_page(results, settings, error);
+    if (!output_file_open(&file, settings->output, error))
+        return false;
+    if (!page_write_page(file.stream, file.stream, results, settings, error))
+        return false;
+    return output_file_close(&file, error);
+}
+
+struct output_place place_of_page(const struct page_settings *settings, const char *what)
+{
+    return (struct output_place){
+        .path = settings->output,
+        .option = settings->output_option ? settings->output_option : "--output",
+        .what = what,
+        .is_forced = settings->is_forced,
+    };
+}
+
+bool check_output(const struct page_settings *settings, const struct output_inputs *inputs,
+                  struct error *error)
+{
+    const struct report *report = all_reports()[settings->format];
+    struct output_place place = place_of_page(settings, "page");
+
+    if (settings->sections && !check_section_names(settings->sections, error))
+        return false;
+    if (report->can_write &&
+        !report->can_write(page_is_standard_output(settings) && isatty(STDOUT_FILENO), error))
+        return false;
+    return check_output_place(&place, inputs, error);
+}

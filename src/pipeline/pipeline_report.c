@@ -1,0 +1,69 @@
+/* `flopledger report` of a timeline of pipelines. */
+#include "pipeline/pipeline_report.h"
+
+#include "base/io/input_stream.h"
+#include "pipeline/file_rest.h"
+#include "replay/pipeline_gaps.h"
+#include "sections/pipeline_parallel/pipeline_sections.h"
+
+#include <string.h>
+
+enum { TOP_DEFAULT = 10 };
+
+bool is_pipeline_timeline(const char *path)
+{
+    SCOPED(input_stream) input = {0};
+    struct input_window head;
+
+    if (!input_stream_open(&input, path, false, NULL))
+        return false;
+    head = input_stream_peek(&input);
+    return looks_like_pipeline_timeline(head.text, head.length < 65536 ? head.length : 65536);
+}
+
+static uint32_t pipeline_report_rows_of(int64_t top)
+{
+    if (top < 0)
+        return TOP_DEFAULT;
+    return top == 0 ? UINT32_MAX : (uint32_t)top;
+}
+
+bool print_pipeline_report(const char *path, const struct pipeline_report *wanted,
+                           struct error *error)
+{
+    SCOPED(pipeline_job) job = {0};
+    SCOPED(pipeline_study) study = {0};
+    SCOPED(pipeline_costs) costs = {0};
+    SCOPED(results) results = {0};
+    struct rank_results *rank;
+    struct section *stragglers, *path_section;
+    bool is_damaged;
+
+    if (!read_pipeline_timeline(&job, path, error))
+        return false;
+    if (!pipeline_job_keep_steps(&job, wanted->steps.first, wanted->steps.last))
+        return error_set(error, ERROR_NO_DATA,
+                         "'%s': no step in that range: its steps go from %lld to %lld", path,
+                         (long long)job.steps[0], (long long)job.steps[job.step_count - 1]);
+    pipeline_job_drop_gaps(&job);
+    if (!pipeline_study_begin(&study, &job, error))
+        return error_in(error, "'%s'", path);
+    find_pipeline_costs(&costs, &study);
+    results_init(&results);
+    results.detailed_rank = ALL_RANKS;
+    rank = results_add_rank(&results, "job", results_text(&results, path), -1);
+    rank->headline = pipeline_headline(&results, &study, &costs);
+    rank_add_section(&results, rank, describe_pipeline(&results, &study, &costs));
+    stragglers =
+        describe_stragglers(&results, &study, &costs, pipeline_report_rows_of(wanted->top));
+    if (stragglers)
+        rank_add_section(&results, rank, stragglers);
+    path_section =
+        describe_pipeline_path(&results, &study, &costs, pipeline_report_rows_of(wanted->top));
+    if (path_section)
+        rank_add_section(&results, rank, path_section);
+    is_damaged = note_file_rest(&results, path, &job.rest);
+    if (!print_page(&results, wanted->page, error))
+        return false;
+    return !is_damaged || error_set(error, ERROR_PARTIAL, "'%s': %s", path, job.rest.message);
+}

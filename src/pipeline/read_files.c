@@ -1,0 +1,210 @@
+/* Reads traces, several files at once, and makes results of each. */
+#include "pipeline/read_files.h"
+
+#include "base/core/array.h"
+#include "base/core/attributes.h"
+#include "base/core/invariant.h"
+#include "base/core/out_of_memory.h"
+#include "base/io/progress.h"
+#include "base/text/owned_text.h"
+#include "pipeline/file_kind.h"
+#include "readers/open_trace.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One rank of one file on its way to results. */
+struct file_job {
+    const struct input_file *file;
+    const struct trace_source *source;
+    uint32_t part;
+    struct results results;
+    struct error error;
+    int64_t rank; /* -1: not known */
+    bool is_used;
+    bool is_damaged;
+};
+
+/* What the threads share. */
+struct job_list {
+    struct file_job *jobs;
+    size_t count;
+    atomic_size_t next;
+    unsigned threads_per_file;
+    const struct file_reading *reading;
+    struct progress *progress;
+};
+
+static void do_job(struct file_job *job, const struct job_list *list)
+{
+    struct read_options options = {.threads = list->threads_per_file,
+                                   .progress = list->progress,
+                                   .part = job->part,
+                                   .keeps_memory = list->reading->keeps_memory};
+    SCOPED(trace) trace = {0};
+
+    if (job->error.class != ERROR_NONE) /* its file could not even be looked into */
+        return;
+    if (!open_trace_part(&trace, job->source, &options, &job->error)) {
+        (void)explain_file_kind(job->source->path, "report", &job->error);
+        return;
+    }
+    if (trace.facts.rank < 0)
+        trace.facts.rank = job->file->rank;
+    job->rank = trace.facts.rank;
+    job->is_damaged = read_is_partial(&trace.read);
+    job->is_used = list->reading->use(&job->results, &trace, list->reading->context, &job->error);
+}
+
+static void *work_through(void *argument)
+{
+    struct job_list *list = argument;
+
+    for (;;) {
+        size_t index = atomic_fetch_add(&list->next, 1);
+
+        if (index >= list->count)
+            return NULL;
+        do_job(&list->jobs[index], list);
+    }
+}
+
+/* The calling thread works too. */
+static void work_in_parallel(struct job_list *list, unsigned workers)
+{
+    pthread_t *threads = calloc(workers, sizeof *threads);
+    unsigned started = 0;
+
+    if (!threads)
+        end_out_of_memory();
+    while (started + 1 < workers &&
+           pthread_create(&threads[started], NULL, work_through, list) == 0)
+        started++;
+    work_through(list);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+}
+
+static int compare_jobs(const void *a, const void *b)
+{
+    const struct file_job *const *first = a;
+    const struct file_job *const *second = b;
+
+    if ((*first)->rank != (*second)->rank) /* -1, not known, behind all others */
+        return (uint64_t)(*first)->rank < (uint64_t)(*second)->rank ? -1 : 1;
+    if ((*first)->part != (*second)->part && (*first)->source == (*second)->source)
+        return (*first)->part < (*second)->part ? -1 : 1;
+    return strcmp((*first)->source->path, (*second)->source->path);
+}
+
+/* Counts the job, and names it as a problem where it failed. */
+static void account_for(struct files_read *outcome, struct results *results,
+                        const struct file_job *job, const struct file_reading *reading)
+{
+    struct finding problem = {.cost_ns = -1, .is_warning = true};
+
+    if (job->is_used) {
+        outcome->used_count++;
+        outcome->damaged_count += job->is_damaged;
+        return;
+    }
+    outcome->failed_count++;
+    if (outcome->failed_count == 1 ||
+        (outcome->first_error.class == ERROR_NO_DATA && job->error.class != ERROR_NO_DATA))
+        outcome->first_error = job->error;
+    if (reading->fail) {
+        reading->fail(job->file, &job->error, reading->context);
+        return;
+    }
+    problem.what = results_text(results, job->error.message);
+    results_add_problem(results, problem);
+}
+
+static void read_files_gather(struct files_read *outcome, struct results *results,
+                              struct job_list *list)
+{
+    struct file_job **sorted = calloc(list->count, sizeof(struct file_job *));
+    size_t used_count = 0;
+
+    if (!sorted)
+        end_out_of_memory();
+    for (size_t i = 0; i < list->count; i++) {
+        account_for(outcome, results, &list->jobs[i], list->reading);
+        if (list->jobs[i].is_used)
+            sorted[used_count++] = &list->jobs[i];
+    }
+    qsort(sorted, used_count, sizeof(struct file_job *), compare_jobs);
+    for (size_t i = 0; i < used_count; i++)
+        results_take(results, &sorted[i]->results);
+    free(sorted);
+}
+
+/* Looks into the files, and makes a job of each rank in them; free() the jobs. */
+static void list_jobs(struct job_list *list, struct trace_source *sources,
+                      const struct input_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        struct error error = {0};
+        uint32_t parts;
+
+        if (!trace_source_open(&sources[i], files->files[i].path, &error))
+            sources[i] =
+                (struct trace_source){.path = text_copy(files->files[i].path), .part_count = 1};
+        parts = sources[i].part_count;
+        for (uint32_t part = 0; part < parts; part++)
+            ARRAY_ADD(
+                list->jobs, list->count,
+                (struct file_job){
+                    .file = &files->files[i], .source = &sources[i], .part = part, .error = error});
+    }
+}
+
+void read_files(struct files_read *outcome, struct results *results,
+                const struct input_files *files, const struct file_reading *reading)
+{
+    struct trace_source *sources = require_memory(calloc(files->count, sizeof *sources));
+    struct job_list list = {.reading = reading};
+    unsigned workers;
+
+    list_jobs(&list, sources, files);
+    workers = list.count < reading->threads ? (unsigned)list.count : reading->threads;
+    list.threads_per_file = reading->threads / workers;
+    for (size_t i = 0; i < list.count; i++)
+        results_init(&list.jobs[i].results);
+    list.progress = progress_new("reading", files->bytes_in_all, reading->shows_progress);
+    work_in_parallel(&list, workers);
+    progress_free(list.progress);
+    read_files_gather(outcome, results, &list);
+    for (size_t i = 0; i < list.count; i++)
+        results_clear(&list.jobs[i].results);
+    for (size_t i = 0; i < files->count; i++)
+        trace_source_clear(&sources[i]);
+    free(list.jobs);
+    free(sources);
+}
+
+unsigned default_thread_count(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return cores > 0 ? (unsigned)cores : 1;
+}
+
+bool judge_files_read(const struct files_read *outcome, struct error *error)
+{
+    if (outcome->failed_count == 1)
+        return error_set(error, ERROR_PARTIAL, "%s (the report is of the rest)",
+                         outcome->first_error.message);
+    if (outcome->failed_count > 1)
+        return error_set(error, ERROR_PARTIAL, "%zu of %zu files could not be used; the first: %s",
+                         outcome->failed_count, outcome->failed_count + outcome->used_count,
+                         outcome->first_error.message);
+    if (outcome->damaged_count > 0)
+        return error_set(error, ERROR_PARTIAL,
+                         "part of the input is cut or damaged: the report is of the rest");
+    return true;
+}

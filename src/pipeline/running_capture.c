@@ -1,0 +1,190 @@
+/* The capture of a program that runs, by what a user has at hand: its folder, its process, or
+ * nothing at all. */
+#include "pipeline/running_capture.h"
+
+#include "base/core/attributes.h"
+#include "base/io/whole_file.h"
+#include "base/text/owned_text.h"
+#include "readers/step_record/job_records.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DEPTH_MAX = 3, PROCESSES_MAX = 256 };
+
+static const char default_folder[] = "captures";
+
+struct newest {
+    char *path;
+    struct timespec changed;
+};
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+/* Keeps the capture at `path`, if it is one, and newer than that found before. */
+static bool running_capture_consider(struct newest *newest, const char *path)
+{
+    struct stat about;
+    char *steps;
+
+    if (!has_step_records(path))
+        return false;
+    steps = text_format("%s/steps", path);
+    if (stat(steps, &about) == 0 && (!newest->path || is_later(about.st_mtim, newest->changed))) {
+        free(newest->path);
+        newest->path = text_copy(path);
+        newest->changed = about.st_mtim;
+    }
+    free(steps);
+    return true;
+}
+
+/* {output}/{name}/{start time}: two folders deep at most. */
+static void look_below(struct newest *newest, const char *path, int depth)
+{
+    DIR *folder;
+    struct dirent *file;
+
+    if (running_capture_consider(newest, path) || depth == 0)
+        return;
+    folder = opendir(path);
+    while (folder && (file = readdir(folder))) {
+        char *below;
+
+        if (file->d_name[0] == '.' || (file->d_type != DT_DIR && file->d_type != DT_UNKNOWN))
+            continue;
+        below = path_join(path, file->d_name);
+        look_below(newest, below, depth - 1);
+        free(below);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+static const char *newest_below(struct arena *arena, const char *path)
+{
+    struct newest newest = {0};
+    const char *kept = NULL;
+
+    look_below(&newest, path, DEPTH_MAX - 1);
+    if (newest.path)
+        kept = arena_copy_text(arena, newest.path, strlen(newest.path));
+    free(newest.path);
+    return kept;
+}
+
+/* A variable of the environment that a process was started with; NULL where it has none, or its
+ * environment may not be read. */
+static const char *variable_of(struct arena *arena, long pid, const char *name)
+{
+    size_t name_length = strlen(name);
+    const char *value = NULL;
+    size_t length = 0;
+    struct error ignored;
+    bool is_missing;
+    char path[64];
+    char *all;
+
+    snprintf(path, sizeof path, "/proc/%ld/environ", pid);
+    all = read_whole_file(path, &length, &is_missing, &ignored);
+    if (all)
+        all[length] = '\0'; /* there is room */
+    for (size_t at = 0; all && at < length; at += strlen(all + at) + 1) {
+        if (strncmp(all + at, name, name_length) == 0 && all[at + name_length] == '=')
+            value = arena_copy_text(arena, all + at + name_length + 1,
+                                    strlen(all + at + name_length + 1));
+    }
+    free(all);
+    return value;
+}
+
+/* Appends the children of `pid` to the list. */
+static int add_children(long pid, long *processes, int count)
+{
+    char path[64];
+    size_t length = 0;
+    struct error ignored;
+    bool is_missing;
+    char *text;
+
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", pid, pid);
+    text = read_whole_file(path, &length, &is_missing, &ignored);
+    if (text)
+        text[length] = '\0'; /* there is room */
+    for (char *at = text; at && *at && count < PROCESSES_MAX;) {
+        char *end;
+        long child = strtol(at, &end, 10);
+
+        if (end == at)
+            break;
+        processes[count++] = child;
+        at = end + strspn(end, " \n");
+    }
+    free(text);
+    return count;
+}
+
+/* Of the process, or of the first one below it that is recorded. */
+static const char *capture_of_process(struct arena *arena, long pid, struct error *error)
+{
+    long processes[PROCESSES_MAX] = {pid};
+    int count = 1;
+    char path[64];
+    struct stat about;
+
+    snprintf(path, sizeof path, "/proc/%ld", pid);
+    if (stat(path, &about) != 0) {
+        error_set(error, ERROR_INPUT, "no process %ld runs on this machine", pid);
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        const char *capture = variable_of(arena, processes[i], "FLOPLEDGER_CAPTURE");
+
+        if (capture)
+            return capture;
+        count = add_children(processes[i], processes, count);
+    }
+    error_set(error, ERROR_NO_DATA,
+              "process %ld is not recorded: start it by 'flopledger run -- COMMAND' (or it belongs "
+              "to another user, and its environment cannot be read)",
+              pid);
+    return NULL;
+}
+
+static bool running_capture_is_number(const char *text)
+{
+    return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 10;
+}
+
+const char *find_running_capture(struct arena *arena, const char *given, struct error *error)
+{
+    const char *found;
+    struct stat about;
+
+    if (given && running_capture_is_number(given) && stat(given, &about) != 0) {
+        found = capture_of_process(arena, strtol(given, NULL, 10), error);
+        if (!found)
+            return NULL;
+        given = found;
+    } else {
+        found = newest_below(arena, given ? given : default_folder);
+    }
+    if (found && has_step_records(found))
+        return found;
+    if (given && stat(given, &about) != 0)
+        error_set(error, ERROR_INPUT, "cannot read '%s': %s", given, strerror(errno));
+    else
+        error_set(error, ERROR_NO_DATA,
+                  "no step record is in '%s': name the folder of a capture of 'flopledger run' "
+                  "(captures/NAME/START TIME), or the number of a process that it runs; a record "
+                  "begins when the program makes its optimizer",
+                  given ? given : default_folder);
+    return NULL;
+}

@@ -1,0 +1,71 @@
+/* How a report is made, from the paths on a command line to the sections of every rank. Data goes
+ * down this list once:
+ *
+ *   inputs          find_input_files: the files given, and the traces in the folders given
+ *   ranks           read_files, read_ranks: several traces at once, by threads, and by the
+ * processes of mpirun where there are any analyzed_rank   analyze_rank: steps, accounts, costs,
+ * efficiency, replay of one rank sections        add_rank_sections: what a page shows of it. Then
+ * its trace is gone all ranks       compared by their summaries, which are all that is kept of each
+ *
+ * A command opens a session, says what it wants of each rank, prints the results, and clears it. */
+#ifndef FLOPLEDGER_PIPELINE_SESSION_H
+#define FLOPLEDGER_PIPELINE_SESSION_H
+
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "output/results/results.h"
+#include "pipeline/input_files.h"
+#include "pipeline/mpi_world.h"
+#include "pipeline/page.h"
+#include "pipeline/read_files.h"
+#include "pipeline/read_ranks.h"
+#include "ranks/digest_set.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zeroed is empty. */
+struct session {
+    struct input_files files;
+    struct mpi_world world; /* this process alone where session_join was not called */
+    struct digest_set summaries;
+    struct results results;
+    struct files_read outcome;
+};
+
+/* Finds the files that the operands name; errors: see find_input_files. */
+MUST_USE bool session_open(struct session *session, char **operands, int count,
+                           struct error *error);
+
+/* Shares the files with the other processes of mpirun. */
+MUST_USE bool session_join(struct session *session, struct error *error);
+
+/* The first process prints; the others end up with nothing. */
+bool session_prints(const struct session *session);
+
+/* Threads of this process: `asked`, or, where that is 0, as many as it has cores for itself. */
+unsigned session_threads(const struct session *session, int64_t asked);
+
+/* Hands each trace to `reading->use`, which adds what it finds to the results. False where none was
+ * of use. */
+MUST_USE bool session_for_each_rank(struct session *session, const struct file_reading *reading,
+                                    struct error *error);
+
+/* Makes a summary of each rank, and nothing else. `reading->world` is the session's. */
+MUST_USE bool session_summarize(struct session *session, struct rank_reading reading,
+                                struct error *error);
+
+/* The same, and all that a page says of the ranks; errors: see read_run. */
+MUST_USE bool session_report(struct session *session, struct rank_reading reading,
+                             struct error *error);
+
+/* Prints what session_for_each_rank found, `rank` in full (-1: the first), and checks. */
+MUST_USE bool print_session(struct session *session, int64_t rank, const struct page_settings *page,
+                            struct error *error);
+
+/* Says how well the input was read, once the rest is printed: true, or ERROR_PARTIAL. */
+bool session_check(const struct session *session, struct error *error);
+
+void session_clear(struct session *session);
+
+#endif

@@ -1,0 +1,103 @@
+/* Collectives that are not complete, and the ranks they wait for. */
+#include "ranks/hang/flight_stalls.h"
+
+#include "base/core/array.h"
+#include "base/core/hash_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct flight_stall *flight_stall_add(struct flight_stalls *found, uint32_t group, size_t call)
+{
+    ARRAY_ROOM(found->stalls, found->count);
+    found->stalls[found->count] = (struct flight_stall){.group = group, .call = call};
+    return &found->stalls[found->count++];
+}
+
+void flight_stall_add_missing(struct flight_stall *stall, uint32_t rank, bool has_dump)
+{
+    ARRAY_ADD(stall->missing, stall->missing_count,
+              (struct flight_missing){.rank = rank, .has_dump = has_dump});
+}
+
+void flight_stall_add_waiting(struct flight_stall *stall, struct flight_member member)
+{
+    ARRAY_ADD(stall->waiting, stall->waiting_count, member);
+}
+
+static void stall_clear(struct flight_stall *stall)
+{
+    free(stall->waiting);
+    free(stall->missing);
+}
+
+/* ---- one call ---- */
+
+static void flight_stalls_find_missing(struct flight_stall *stall, const struct flight_join *join,
+                                       const struct flight_call *call)
+{
+    const struct flight_group *group = &join->dumps->groups[call->group];
+
+    for (size_t i = 0; i < group->rank_count; i++)
+        switch (flight_absence_of(join, call, group->ranks[i])) {
+        case FLIGHT_CALLED:
+            break;
+        case FLIGHT_OVERWRITTEN:
+            stall->unknown_count++;
+            break;
+        case FLIGHT_NOT_REACHED:
+            flight_stall_add_missing(stall, group->ranks[i], true);
+            break;
+        case FLIGHT_NO_DUMP:
+            flight_stall_add_missing(stall, group->ranks[i], false);
+            break;
+        }
+}
+
+/* Adds the call where it is the first incomplete one for some rank. `waits` holds the ranks that
+ * wait in an earlier call of this group. */
+static void flight_stalls_judge_call(struct flight_stalls *found, const struct flight_join *join,
+                                     size_t index, struct hash_map *waits)
+{
+    const struct flight_call *call = &join->calls[index];
+    struct flight_stall *stall = NULL;
+    size_t completed = 0;
+
+    for (size_t i = 0; i < call->count; i++) {
+        struct flight_member member = join->members[call->first + i];
+        uint64_t key = pair_key(call->group, member.dump);
+
+        if (flight_entry_of(join, &member)->state == FLIGHT_COMPLETED) {
+            completed++;
+            continue;
+        }
+        if (hash_map_find(waits, key) != NO_VALUE)
+            continue;
+        hash_map_set(waits, key, 1);
+        if (!stall)
+            stall = flight_stall_add(found, call->group, index);
+        flight_stall_add_waiting(stall, member);
+    }
+    if (!stall)
+        return;
+    stall->completed_count = completed;
+    flight_stalls_find_missing(stall, join, call);
+}
+
+void flight_find_stalls(struct flight_stalls *found, const struct flight_join *join)
+{
+    struct hash_map waits = {0};
+
+    for (size_t i = 0; i < join->call_count; i++)
+        flight_stalls_judge_call(found, join, i, &waits);
+    hash_map_clear(&waits);
+    flight_find_p2p_stalls(found, join);
+}
+
+void flight_stalls_clear(struct flight_stalls *found)
+{
+    for (size_t i = 0; i < found->count; i++)
+        stall_clear(&found->stalls[i]);
+    free(found->stalls);
+    memset(found, 0, sizeof *found);
+}

@@ -1,0 +1,268 @@
+/* Words and numbers of a line of a log. */
+#include "readers/logs/log_text.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A decimal number as written. */
+struct decimal {
+    int64_t digits;
+    int exponent; /* of ten */
+    bool is_negative;
+};
+
+static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+/* Nothing in a log takes longer: 115 days. */
+static const int64_t LENGTH_MAX_NS = INT64_C(10000000000000000);
+
+enum { POWERS = sizeof powers_of_ten / sizeof *powers_of_ten };
+
+static bool log_text_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool log_find(struct log_text text, const char *words, struct log_text *rest)
+{
+    size_t length = strlen(words);
+
+    /* on lines as short as these, quicker than memmem(), which begins with a table of its own */
+    while (log_text_length(text) >= length) {
+        const char *found = memchr(text.at, *words, log_text_length(text) - length + 1);
+
+        if (!found)
+            return false;
+        if ((length < 2 || found[1] == words[1]) && memcmp(found, words, length) == 0) {
+            *rest = (struct log_text){found + length, text.end};
+            return true;
+        }
+        text.at = found + 1;
+    }
+    return false;
+}
+
+bool log_find_word(struct log_text text, const char *words, struct log_text *rest)
+{
+    const char *begin = text.at;
+    size_t length = strlen(words);
+
+    while (log_find(text, words, &text)) {
+        const char *found = text.at - length;
+
+        if (found == begin || strchr(" \t]|:>", found[-1])) {
+            *rest = text;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool log_skip(struct log_text *text, const char *words)
+{
+    size_t length;
+
+    if (text->at < text->end && *text->at != *words)
+        return *words == '\0';
+    length = strlen(words);
+    if (log_text_length(*text) < length || memcmp(text->at, words, length) != 0)
+        return false;
+    text->at += length;
+    return true;
+}
+
+void log_skip_spaces(struct log_text *text)
+{
+    while (text->at < text->end && (*text->at == ' ' || *text->at == '\t'))
+        text->at++;
+}
+
+bool log_skip_past(struct log_text *text, char c)
+{
+    const char *found = memchr(text->at, c, log_text_length(*text));
+
+    if (found)
+        text->at = found + 1;
+    return found != NULL;
+}
+
+/* "1,234": a comma between digits, three of which follow and not more. */
+static bool is_thousands_comma(const struct log_text *text)
+{
+    const char *at = text->at;
+
+    return text->end - at >= 4 && *at == ',' && log_text_is_digit(at[1]) &&
+           log_text_is_digit(at[2]) && log_text_is_digit(at[3]) &&
+           (text->end - at == 4 || !log_text_is_digit(at[4]));
+}
+
+/* Digits, as many as fit: those behind are dropped from a fraction and counted in a whole number.
+ * How many digits there were in all. */
+static int log_text_take_digits(struct log_text *text, struct decimal *decimal, bool is_fraction,
+                                bool has_commas)
+{
+    int count = 0;
+
+    while (text->at < text->end) {
+        if (has_commas && count > 0 && !is_fraction && is_thousands_comma(text)) {
+            text->at++;
+            continue;
+        }
+        if (!log_text_is_digit(*text->at))
+            break;
+        if (decimal->digits < INT64_C(400000000000000000)) {
+            decimal->digits = decimal->digits * 10 + (*text->at - '0');
+            decimal->exponent -= is_fraction;
+        } else {
+            decimal->exponent += !is_fraction;
+        }
+        text->at++;
+        count++;
+    }
+    return count;
+}
+
+static void take_exponent(struct log_text *text, struct decimal *decimal)
+{
+    struct log_text behind = {text->at + 1, text->end};
+    bool is_negative = false;
+    int exponent = 0;
+
+    if (text->at >= text->end || (*text->at | 0x20) != 'e')
+        return;
+    if (behind.at < behind.end && (*behind.at == '-' || *behind.at == '+'))
+        is_negative = *behind.at++ == '-';
+    if (behind.at >= behind.end || !log_text_is_digit(*behind.at))
+        return;
+    for (; behind.at < behind.end && log_text_is_digit(*behind.at); behind.at++)
+        exponent = exponent < 10000 ? exponent * 10 + (*behind.at - '0') : exponent;
+    decimal->exponent += is_negative ? -exponent : exponent;
+    text->at = behind.at;
+}
+
+static bool log_text_take_decimal(struct log_text *text, bool has_commas, struct decimal *decimal)
+{
+    struct log_text behind = *text;
+    int count;
+
+    log_skip_spaces(&behind);
+    *decimal = (struct decimal){0};
+    if (behind.at < behind.end && (*behind.at == '-' || *behind.at == '+'))
+        decimal->is_negative = *behind.at++ == '-';
+    count = log_text_take_digits(&behind, decimal, false, has_commas);
+    if (behind.at < behind.end && *behind.at == '.' &&
+        (count > 0 || (behind.end - behind.at > 1 && log_text_is_digit(behind.at[1])))) {
+        behind.at++;
+        count += log_text_take_digits(&behind, decimal, true, false);
+    }
+    if (count == 0)
+        return false;
+    take_exponent(&behind, decimal);
+    *text = behind;
+    return true;
+}
+
+bool log_take_integer(struct log_text *text, bool has_commas, int64_t *number)
+{
+    struct log_text behind = *text;
+    struct decimal decimal = {0};
+    bool is_negative = false;
+
+    log_skip_spaces(&behind);
+    if (behind.at < behind.end && *behind.at == '-')
+        is_negative = *behind.at++ == '-';
+    if (log_text_take_digits(&behind, &decimal, false, has_commas) == 0 || decimal.exponent != 0)
+        return false;
+    *number = is_negative ? -decimal.digits : decimal.digits;
+    *text = behind;
+    return true;
+}
+
+static double log_text_value_of(const struct decimal *decimal)
+{
+    double value = (double)decimal->digits;
+
+    if (decimal->exponent < 0)
+        value = -decimal->exponent < POWERS ? value / powers_of_ten[-decimal->exponent]
+                                            : value * pow(10.0, decimal->exponent);
+    else if (decimal->exponent > 0)
+        value = decimal->exponent < POWERS ? value * powers_of_ten[decimal->exponent]
+                                           : value * pow(10.0, decimal->exponent);
+    return decimal->is_negative ? -value : value;
+}
+
+/* "nan", "NaN", "inf", "-inf", "Infinity". */
+static bool take_special(struct log_text *text, double *number)
+{
+    struct log_text behind = *text;
+    bool is_negative = log_skip(&behind, "-");
+
+    if (log_skip(&behind, "nan") || log_skip(&behind, "NaN") || log_skip(&behind, "NAN"))
+        *number = NAN;
+    else if (log_skip(&behind, "Infinity") || log_skip(&behind, "inf") || log_skip(&behind, "Inf"))
+        *number = is_negative ? -INFINITY : INFINITY;
+    else
+        return false;
+    *text = behind;
+    return true;
+}
+
+bool log_take_real(struct log_text *text, bool has_commas, double *number)
+{
+    struct decimal decimal;
+
+    log_skip_spaces(text);
+    if (!log_text_take_decimal(text, has_commas, &decimal))
+        return take_special(text, number);
+    *number = log_text_value_of(&decimal);
+    return true;
+}
+
+bool log_take_length(struct log_text *text, int64_t unit_ns, int64_t *length_ns)
+{
+    struct log_text behind = *text;
+    struct decimal decimal;
+    int64_t number, divisor = 1;
+
+    if (!log_text_take_decimal(&behind, false, &decimal) || decimal.is_negative)
+        return false;
+    number = decimal.digits;
+    for (; unit_ns > 1; unit_ns /= 10)
+        decimal.exponent++;
+    for (; decimal.exponent > 0 && number > 0; decimal.exponent--) {
+        if (number > INT64_MAX / 10)
+            return false;
+        number *= 10;
+    }
+    for (; decimal.exponent < 0 && divisor <= INT64_MAX / 10; decimal.exponent++)
+        divisor *= 10;
+    if (decimal.exponent < 0)
+        number = 0;
+    number = number / divisor + (number % divisor >= divisor - number % divisor && divisor > 1);
+    if (number > LENGTH_MAX_NS)
+        return false;
+    *length_ns = number;
+    *text = behind;
+    return true;
+}
+
+bool log_take_clock(struct log_text *text, int64_t *length_ns)
+{
+    struct log_text behind = *text;
+    int64_t seconds = 0, part;
+    int parts = 0;
+
+    do {
+        if (behind.at >= behind.end || !log_text_is_digit(*behind.at) ||
+            !log_take_integer(&behind, false, &part) || part > 2000)
+            return false;
+        seconds = seconds * 60 + part;
+        parts++;
+    } while (parts < 3 && log_skip(&behind, ":"));
+    if (parts < 2)
+        return false;
+    *length_ns = seconds * 1000000000;
+    *text = behind;
+    return true;
+}

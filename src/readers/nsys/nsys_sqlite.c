@@ -1,0 +1,267 @@
+/* Reads what `nsys export --type sqlite` writes, one process at a time: a process is a rank. */
+#include "base/core/invariant.h"
+#include "base/io/progress.h"
+#include "readers/nsys/nsys_ids.h"
+#include "readers/nsys/nsys_sqlite_ranks.h"
+#include "readers/nsys/nsys_sqlite_reading.h"
+#include "readers/reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what the pieces of the reader share ---------------------------------------------------- */
+
+void nsys_reading_open(struct nsys_reading *reading, struct nsys_rows *rows, const char *table,
+                       const char *const *columns, const char *process_column)
+{
+    char text[64];
+    const struct nsys_condition is_of_process = {text, reading->process >> 24};
+    bool is_filtered =
+        reading->process >= 0 && nsys_has_column(reading->database, table, process_column);
+
+    reading->category = table;
+    reading->category_name = string_pool_add(&reading->builder.strings, table, strlen(table));
+    (void)snprintf(text, sizeof text, "(%s >> 24) = ?1", process_column);
+    nsys_rows_open_where(rows, reading->database, table, columns,
+                         is_filtered ? &is_of_process : NULL);
+}
+
+bool nsys_reading_time(struct nsys_reading *reading, const struct nsys_rows *rows,
+                       struct nsys_row_time *time)
+{
+    struct trace_builder *builder = &reading->builder;
+    bool is_timed = !nsys_is_null(rows, 0) && !nsys_is_null(rows, 1);
+    int64_t duration_ns;
+
+    *time = (struct nsys_row_time){nsys_integer(rows, 0, 1), nsys_integer(rows, 1, 0)};
+    builder->read.events++;
+    if (!is_timed)
+        builder->read.missing_times++;
+    else if (__builtin_sub_overflow(time->end_ns, time->start_ns, &duration_ns))
+        builder->read.overflowing_durations++;
+    else if (duration_ns < 0)
+        builder->read.negative_durations++;
+    trace_builder_count(builder, reading->category_name, 'X', time->start_ns, time->end_ns);
+    return is_timed && time->end_ns >= time->start_ns &&
+           !__builtin_sub_overflow(time->end_ns, time->start_ns, &duration_ns);
+}
+
+uint32_t nsys_reading_string(struct nsys_reading *reading, int64_t id)
+{
+    uint32_t string = hash_map_find(&reading->database->string_ids, (uint64_t)id);
+    const char *text;
+
+    if (string == NO_VALUE)
+        return 0;
+    if (!reading->names[string]) {
+        text = string_pool_text(&reading->database->strings, string);
+        reading->names[string] = string_pool_add(&reading->builder.strings, text, strlen(text));
+    }
+    return reading->names[string];
+}
+
+uint32_t nsys_reading_thread(struct nsys_reading *reading, int64_t global_tid)
+{
+    struct track_key key = {.device = -1, .stream = -1};
+    char text[24];
+    int length;
+
+    if (global_tid == reading->last_thread)
+        return reading->last_thread_track;
+    length = snprintf(text, sizeof text, "%" PRId64, nsys_pid(global_tid));
+    key.process = string_pool_add(&reading->builder.strings, text, (size_t)length);
+    length = snprintf(text, sizeof text, "%" PRId64, nsys_tid(global_tid));
+    key.thread = string_pool_add(&reading->builder.strings, text, (size_t)length);
+    reading->last_thread = global_tid;
+    reading->last_thread_track = trace_builder_track(&reading->builder, &key);
+    return reading->last_thread_track;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static bool recognises(const char *head, size_t length)
+{
+    return nsys_is_sqlite(head, length);
+}
+
+static bool open_input(struct nsys_database *database, const struct input_stream *input,
+                       struct error *error)
+{
+    if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE)
+        return error_set(error, ERROR_INPUT,
+                         "an SQLite database that is packed or comes through a pipe cannot be "
+                         "read: unpack it into a file and name that");
+    return nsys_database_open(database, input->name, error);
+}
+
+static bool count_parts(uint32_t *count, const struct input_stream *input, struct error *error)
+{
+    SCOPED(nsys_database) database = {0};
+    SCOPED(nsys_ranks) ranks = {0};
+
+    if (!open_input(&database, input, error))
+        return false;
+    if (!nsys_ranks_find(&ranks, &database, error))
+        return false;
+    *count = ranks.count ? ranks.count : 1;
+    return true;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+/* Names the ranks of a file with several: where no MPI says which is which, they are numbered in
+ * the order of their devices. */
+static void number_rank(struct nsys_reading *reading, const struct nsys_ranks *ranks, uint32_t part)
+{
+    char name[160];
+
+    reading->process = ranks->ranks[part].process;
+    reading->builder.facts.rank = ranks->are_named ? ranks->ranks[part].mpi_rank : part;
+    (void)snprintf(name, sizeof name,
+                   "process %" PRId64 " (of %" PRIu32 " that used a device; ranks are %s)",
+                   nsys_pid(reading->process), ranks->count,
+                   ranks->are_named ? "those of MPI" : "numbered in the order of their devices");
+    reading->builder.facts.process = string_pool_add(&reading->builder.strings, name, strlen(name));
+}
+
+static void tell_of_damage(struct read_account *read, const struct nsys_database *database)
+{
+    if (database->missing_bytes > 0) {
+        read->is_truncated = true;
+        (void)snprintf(read->truncation, sizeof read->truncation,
+                       "the database is cut: %" PRId64 " bytes are missing (%.120s)",
+                       database->missing_bytes,
+                       database->damage[0] ? database->damage : "what is left could be read");
+    } else if (database->surplus_bytes > 0) {
+        read->ending = ENDING_FOLLOWED;
+        (void)snprintf(read->ending_message, sizeof read->ending_message,
+                       "%" PRId64 " bytes behind the last page of the database are not read",
+                       database->surplus_bytes);
+    }
+    if (database->missing_bytes == 0 && database->damage[0]) {
+        struct damage *damage = &read->damages[0];
+
+        read->damage_count = 1;
+        read->damaged_events++;
+        *damage = (struct damage){.byte = -1};
+        (void)snprintf(damage->message, sizeof damage->message,
+                       "rows of a table cannot be read: %.120s", database->damage);
+    }
+}
+
+/* Text of the warnings that nsys itself left in the file; empty where there is none. */
+static void find_diagnostics(struct nsys_database *database, char *to, size_t size)
+{
+    static const char *const columns[] = {"severity", "text", NULL};
+    struct nsys_rows rows = {0};
+
+    to[0] = '\0';
+    nsys_rows_open(&rows, database, "DIAGNOSTIC_EVENT", columns);
+    while (nsys_rows_next(&rows) && !to[0]) {
+        const char *text = nsys_text(&rows, 1);
+
+        if (text && nsys_integer(&rows, 0, 0) >= 2)
+            (void)snprintf(to, size, "; nsys says: \"%.300s\"", text);
+    }
+    nsys_rows_clear(&rows);
+}
+
+/* A table with kernels, copies, memsets or ranges. */
+static bool tells_of_steps(const char *table)
+{
+    static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                         "CUPTI_ACTIVITY_KIND_MEMSET",
+                                         "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "NVTX_EVENTS"};
+
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (strcmp(table, tables[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_without_work(const struct nsys_reading *reading, struct error *error)
+{
+    const struct trace_builder *builder = &reading->builder;
+    char diagnostics[400];
+
+    for (uint32_t i = 0; i < builder->read.category_count; i++) {
+        const char *table =
+            string_pool_text(&builder->strings, builder->read.categories[i].category);
+
+        if (builder->read.categories[i].phase == 'X' && tells_of_steps(table))
+            return false;
+    }
+    find_diagnostics(reading->database, diagnostics, sizeof diagnostics);
+    if (reading->database->missing_bytes > 0 || reading->database->damage[0]) {
+        error_set(error, ERROR_INPUT,
+                  "cut or damaged: no kernel and no range in it can be read (%s); export the "
+                  ".nsys-rep again with 'nsys export --type sqlite'",
+                  reading->database->damage);
+        return true;
+    }
+    error_set(error, ERROR_NO_DATA,
+              "no CUDA kernel, copy or memset and no NVTX range in it (%" PRId64
+              " other events): profile with 'nsys profile --trace=cuda,nvtx', and let the "
+              "recorded window hold work of the GPU%s",
+              builder->read.events, diagnostics);
+    return true;
+}
+
+static void read_all(struct nsys_reading *reading)
+{
+    size_t strings = string_pool_count(&reading->database->strings) + 1;
+
+    reading->names = require_memory(calloc(strings, sizeof *reading->names));
+    reading->call_names = require_memory(calloc(strings, sizeof *reading->call_names));
+    string_pool_add(&reading->builder.strings, "", 0);
+    nsys_read_facts(reading);
+    nsys_read_device_events(reading);
+    nsys_read_gpu_metrics(reading);
+    nsys_read_page_faults(reading);
+    nsys_read_host_events(reading);
+    free(reading->names);
+    free(reading->call_names);
+}
+
+static bool read_trace(struct trace *trace, struct input_stream *input,
+                       const struct read_options *options, struct error *error)
+{
+    SCOPED(nsys_database) database = {0};
+    struct nsys_reading reading = {
+        .database = &database, .process = -1, .last_thread = -1, .last_device = -2};
+    SCOPED(nsys_ranks) ranks = {0};
+
+    if (!open_input(&database, input, error))
+        return false;
+    if (!nsys_ranks_find(&ranks, &database, error))
+        return false;
+    trace_builder_init(&reading.builder);
+    reading.is_only_rank = ranks.count <= 1;
+    if (ranks.count > 1 && options->part < ranks.count)
+        number_rank(&reading, &ranks, options->part);
+    else if (ranks.count == 1) {
+        reading.process = ranks.ranks[0].process;
+        reading.builder.facts.rank = ranks.ranks[0].mpi_rank;
+    }
+    read_all(&reading);
+    tell_of_damage(&reading.builder.read, &database);
+    reading.builder.read.text_bytes = database.file_bytes;
+    progress_advance(options->progress, database.file_bytes);
+    if (is_without_work(&reading, error)) {
+        trace_builder_clear(&reading.builder);
+        return false;
+    }
+    trace_finish(trace, &reading.builder, 1, options->threads);
+    return true;
+}
+
+const struct reader nsys_sqlite_reader = {
+    .name = "nsight-systems",
+    .summary = "an SQLite database that nsys export wrote (Nsight Systems 2022 to 2026)",
+    .recognises = recognises,
+    .count_parts = count_parts,
+    .read = read_trace,
+};

@@ -1,0 +1,214 @@
+/* What an Nsight Systems database holds of the threads of a process. */
+#include "readers/nsys/nsys_ids.h"
+#include "readers/nsys/nsys_sqlite_modules.h"
+#include "readers/nsys/nsys_sqlite_nccl.h"
+#include "readers/nsys/nsys_sqlite_reading.h"
+#include "readers/nsys/nvtx_name.h"
+
+#include <string.h>
+
+static struct event nsys_sqlite_host_event_of(const struct nsys_row_time *time,
+                                              enum event_kind kind)
+{
+    return (struct event){
+        .kind = (uint8_t)kind,
+        .start_ns = time->start_ns,
+        .duration_ns = time->end_ns - time->start_ns,
+        .correlation = NO_ID,
+        .external_id = NO_ID,
+    };
+}
+
+/* ---- API calls ------------------------------------------------------------------------------ */
+
+/* Without the version at the end, which has four or five digits: "_v7000", "_v11020". */
+static size_t length_without_version(const char *name)
+{
+    size_t length = strlen(name);
+    size_t digits = 0;
+
+    while (digits < length && name[length - 1 - digits] >= '0' && name[length - 1 - digits] <= '9')
+        digits++;
+    if (digits >= 4 && length >= digits + 2 && name[length - digits - 1] == 'v' &&
+        name[length - digits - 2] == '_')
+        return length - digits - 2;
+    return length;
+}
+
+/* "cudaStreamSynchronize_ptsz_v7000" is "cudaStreamSynchronize": the form with a default stream of
+ * each thread does the same. */
+static uint32_t call_name(struct nsys_reading *reading, int64_t id)
+{
+    static const char *const suffixes[] = {"_ptsz", "_ptds"};
+    uint32_t string = hash_map_find(&reading->database->string_ids, (uint64_t)id);
+    const char *name;
+    size_t length;
+
+    if (string == NO_VALUE)
+        return 0;
+    if (reading->call_names[string])
+        return reading->call_names[string];
+    name = string_pool_text(&reading->database->strings, string);
+    length = length_without_version(name);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t end = strlen(suffixes[i]);
+
+        if (length > end && memcmp(name + length - end, suffixes[i], end) == 0)
+            length -= end;
+    }
+    reading->call_names[string] = string_pool_add(&reading->builder.strings, name, length);
+    return reading->call_names[string];
+}
+
+static void read_calls(struct nsys_reading *reading)
+{
+    static const char *const columns[] = {"start",         "end",    "globalTid",
+                                          "correlationId", "nameId", NULL};
+    struct nsys_rows rows = {0};
+    struct nsys_row_time time;
+
+    nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_RUNTIME", columns, "globalTid");
+    while (nsys_rows_next(&rows)) {
+        struct event event;
+        int64_t correlation;
+
+        if (!nsys_reading_time(reading, &rows, &time))
+            continue;
+        event = nsys_sqlite_host_event_of(&time, EVENT_RUNTIME_CALL);
+        correlation = nsys_integer(&rows, 3, 0);
+        event.correlation = correlation ? correlation : NO_ID;
+        event.track = nsys_reading_thread(reading, nsys_integer(&rows, 2, 0));
+        event.name = call_name(reading, nsys_integer(&rows, 4, -1));
+        trace_builder_add(&reading->builder, &event);
+    }
+    nsys_rows_clear(&rows);
+}
+
+/* ---- NVTX ranges ---------------------------------------------------------------------------- */
+
+enum {
+    NVTX_TYPE = 2,
+    NVTX_TEXT,
+    NVTX_TEXT_ID,
+    NVTX_TID,
+    NVTX_END_TID,
+    NVTX_DOMAIN,
+    NVTX_BINARY,
+    NVTX_JSON,
+    NVTX_JSON_ID,
+};
+
+/* What is made of ranges beside events. */
+struct range_uses {
+    struct module_ranges modules;
+    struct nccl_ranges nccl;
+    struct nvtx_payload_schemas schemas;
+};
+
+static void keep_nccl_call(struct nsys_reading *reading, const struct nsys_rows *rows,
+                           struct range_uses *uses, const struct event *event)
+{
+    struct nvtx_payload payload = {.values = {0}};
+    const char *json = nsys_text(rows, NVTX_JSON);
+    const unsigned char *bytes;
+    size_t length;
+
+    if (!json)
+        json = nsys_string(reading->database, nsys_integer(rows, NVTX_JSON_ID, -1));
+    bytes = nsys_bytes(rows, NVTX_BINARY, &length);
+    if ((!bytes || !nvtx_payload_decode(&payload, &uses->schemas, bytes, length)) && json)
+        (void)nvtx_payload_parse(&payload, json);
+    nccl_ranges_add(&uses->nccl, event, &payload);
+}
+
+static void nsys_sqlite_host_name_range(struct nsys_reading *reading, struct event *event,
+                                        const char *text)
+{
+    struct trace_builder *builder = &reading->builder;
+    struct nvtx_name name = nvtx_name_parse(text);
+    struct event_detail detail;
+
+    event->name = string_pool_add(&builder->strings, name.text, name.length);
+    event->kind = name.is_operator ? EVENT_OPERATOR : EVENT_ANNOTATION;
+    if (name.sequence_number >= 0)
+        event->sequence_number = name.sequence_number;
+    if (name.op_id >= 0)
+        event->external_id = name.op_id;
+    if (!name.sizes)
+        return;
+    detail = event_detail_none();
+    detail.input_shapes = string_pool_add(&builder->strings, name.sizes, name.sizes_length);
+    event->detail = trace_builder_detail(builder, &detail);
+    builder->facts.record_shapes = 1;
+}
+
+/* A range that ends on another thread says nothing of what its first thread does: it would not nest
+ * with the others there. */
+static void nsys_sqlite_host_add_range(struct nsys_reading *reading, const struct nsys_rows *rows,
+                                       struct range_uses *uses)
+{
+    const char *text = nsys_text(rows, NVTX_TEXT);
+    struct nsys_row_time time;
+    struct event event;
+
+    if (!text)
+        text = nsys_string(reading->database, nsys_integer(rows, NVTX_TEXT_ID, -1));
+    if (nsys_is_null(rows, 1)) { /* still open when the recording ended */
+        reading->builder.read.events++;
+        reading->builder.read.unmatched_begins++;
+        trace_builder_count(&reading->builder, reading->category_name, 'B', 1, 0);
+        return;
+    }
+    if (!nsys_reading_time(reading, rows, &time) ||
+        nsys_integer(rows, NVTX_END_TID, nsys_integer(rows, NVTX_TID, 0)) !=
+            nsys_integer(rows, NVTX_TID, 0))
+        return;
+    event = nsys_sqlite_host_event_of(&time, EVENT_ANNOTATION);
+    event.track = nsys_reading_thread(reading, nsys_integer(rows, NVTX_TID, 0));
+    nsys_sqlite_host_name_range(reading, &event, text ? text : "");
+    if (is_nccl_call(string_pool_text(&reading->builder.strings, event.name))) {
+        keep_nccl_call(reading, rows, uses, &event);
+        return;
+    }
+    trace_builder_add(&reading->builder, &event);
+    if (nvtx_is_push_pop(nsys_integer(rows, NVTX_TYPE, 0)) &&
+        nsys_integer(rows, NVTX_DOMAIN, 0) == 0) /* others are of libraries */
+        module_ranges_add(&uses->modules, &reading->builder, &event);
+}
+
+static void read_ranges(struct nsys_reading *reading)
+{
+    static const char *const columns[] = {"start",      "end",       "eventType",    "text",
+                                          "textId",     "globalTid", "endGlobalTid", "domainId",
+                                          "binaryData", "jsonText",  "jsonTextId",   NULL};
+    struct range_uses uses = {.modules = {0}};
+    struct nsys_rows rows = {0};
+
+    nvtx_payload_schemas_read(&uses.schemas, reading->database);
+    nsys_reading_open(reading, &rows, "NVTX_EVENTS", columns, "globalTid");
+    while (nsys_rows_next(&rows)) {
+        int64_t type = nsys_integer(&rows, NVTX_TYPE, 0);
+
+        if (nvtx_is_range(type)) {
+            nsys_sqlite_host_add_range(reading, &rows, &uses);
+        } else {
+            reading->builder.read.events++;
+            trace_builder_count(&reading->builder, reading->category_name, 'i', 1, 0);
+        }
+    }
+    nsys_rows_clear(&rows);
+    module_ranges_mark(&uses.modules, &reading->builder);
+    module_ranges_clear(&uses.modules);
+    nccl_ranges_finish(&uses.nccl, &reading->builder);
+    nccl_ranges_clear(&uses.nccl);
+    nvtx_payload_schemas_clear(&uses.schemas);
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+void nsys_read_host_events(struct nsys_reading *reading)
+{
+    read_calls(reading);
+    read_ranges(reading);
+    nsys_read_other_host_tables(reading);
+}

@@ -1,0 +1,138 @@
+/* What counters of the device said while an Nsight Systems database was recorded: GPU_METRICS, of
+ * `nsys profile --gpu-metrics-devices`. */
+#include "base/core/invariant.h"
+#include "readers/nsys/nsys_sqlite_ranks.h"
+#include "readers/nsys/nsys_sqlite_reading.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { METRICS_MAX = 4096, NOT_OURS = -1 };
+
+struct metric_list {
+    struct metric {
+        int64_t type; /* which GPU, and what kind of metrics */
+        int64_t number;
+        int32_t series; /* index in the builder's; NOT_OURS: of a GPU that others work on */
+    } metrics[METRICS_MAX];
+    uint32_t count;
+    uint32_t last; /* the one of the row before: rows go round in one order */
+};
+
+static bool works_on(const struct trace_builder *builder, int32_t device)
+{
+    for (uint32_t i = 0; i < builder->track_count; i++)
+        if (builder->tracks[i].is_device && builder->tracks[i].device == device)
+            return true;
+    return false;
+}
+
+/* "SMs Active [Throughput %]" is "SMs Active" in "Throughput %". */
+static void set_name(struct series *series, struct string_pool *strings, const char *text)
+{
+    const char *unit = strrchr(text, '[');
+    size_t length = strlen(text);
+
+    if (unit && unit > text && text[length - 1] == ']') {
+        series->unit = string_pool_add(strings, unit + 1, (size_t)(text + length - unit) - 2);
+        length = (size_t)(unit - text);
+        while (length > 1 && text[length - 1] == ' ')
+            length--;
+    }
+    series->name = string_pool_add(strings, text, length);
+}
+
+/* NULL where the list is full. */
+static struct metric *add_metric(struct nsys_reading *reading, struct metric_list *list,
+                                 const struct metric *metric, const char *name)
+{
+    struct series series = {
+        .device = nsys_device_of_gpu(reading->database, reading->process, metric->type & 0xff),
+        .number = (uint32_t)metric->number};
+    struct metric *added;
+    char text[32];
+
+    if (list->count == METRICS_MAX)
+        return NULL;
+    added = &list->metrics[list->count++];
+    *added = (struct metric){.type = metric->type, .number = metric->number, .series = NOT_OURS};
+    if (!works_on(&reading->builder, series.device))
+        return added;
+    (void)snprintf(text, sizeof text, "metric %" PRId64, metric->number);
+    set_name(&series, &reading->builder.strings, name && *name ? name : text);
+    added->series = (int32_t)series_list_find(&reading->builder.series, &series);
+    return added;
+}
+
+static struct metric *find_metric(struct metric_list *list, const struct metric *metric)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t at = (list->last + 1 + i) % list->count;
+
+        if (list->metrics[at].type == metric->type && list->metrics[at].number == metric->number) {
+            list->last = at;
+            return &list->metrics[at];
+        }
+    }
+    return NULL;
+}
+
+static void read_metric_names(struct nsys_reading *reading, struct metric_list *list)
+{
+    static const char *const columns[] = {"typeId", "metricId", "metricName", NULL};
+    struct nsys_rows rows = {0};
+
+    nsys_rows_open(&rows, reading->database, "TARGET_INFO_GPU_METRICS", columns);
+    while (nsys_rows_next(&rows)) {
+        struct metric metric = {.type = nsys_integer(&rows, 0, 0),
+                                .number = nsys_integer(&rows, 1, -1)};
+
+        if (!find_metric(list, &metric))
+            (void)add_metric(reading, list, &metric, nsys_text(&rows, 2));
+    }
+    nsys_rows_clear(&rows);
+}
+
+static void read_sample(struct nsys_reading *reading, const struct nsys_rows *rows,
+                        struct series *series)
+{
+    struct series_sample sample = {nsys_integer(rows, 0, 0), nsys_real(rows, 3, -1)};
+
+    reading->builder.read.events++;
+    trace_builder_count(&reading->builder, reading->category_name, 'C', sample.time_ns,
+                        sample.time_ns);
+    if (nsys_is_null(rows, 0) || !isfinite(sample.value) || sample.value < 0)
+        series->set_aside++;
+    else
+        series_add(series, &sample);
+}
+
+void nsys_read_gpu_metrics(struct nsys_reading *reading)
+{
+    static const char *const columns[] = {"timestamp", "typeId", "metricId", "value", NULL};
+    struct metric_list *list;
+    struct nsys_rows rows = {0};
+
+    /* without these nobody can tell what a sample is of */
+    if (!nsys_has_column(reading->database, "GPU_METRICS", "typeId") ||
+        !nsys_has_column(reading->database, "GPU_METRICS", "metricId"))
+        return;
+    list = require_memory(calloc(1, sizeof *list));
+    read_metric_names(reading, list);
+    nsys_reading_open(reading, &rows, "GPU_METRICS", columns, "globalPid");
+    while (nsys_rows_next(&rows)) {
+        struct metric metric = {.type = nsys_integer(&rows, 1, 0),
+                                .number = nsys_integer(&rows, 2, -1)};
+        const struct metric *found = find_metric(list, &metric);
+
+        if (!found)
+            found = add_metric(reading, list, &metric, NULL);
+        if (found && found->series != NOT_OURS)
+            read_sample(reading, &rows, &reading->builder.series.series[found->series]);
+    }
+    nsys_rows_clear(&rows);
+    free(list);
+}

@@ -1,0 +1,176 @@
+/* Lists the processes that used a device, and finds out which is which. */
+#include "readers/nsys/nsys_sqlite_ranks.h"
+
+#include "base/core/array.h"
+#include "readers/nsys/nsys_ids.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Tables of a device's work, each with globalPid and deviceId. */
+static const char *const work_tables[] = {
+    "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
+enum { WORK_TABLE_COUNT = sizeof work_tables / sizeof *work_tables, RANKS_MAX = 128 };
+
+static void add_process(struct nsys_ranks *ranks, int64_t process, int64_t device)
+{
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        if (ranks->ranks[i].process != process)
+            continue;
+        if (device < ranks->ranks[i].device)
+            ranks->ranks[i].device = device;
+        return;
+    }
+    if (ranks->count == RANKS_MAX) {
+        ranks->are_too_many = true;
+        return;
+    }
+    ARRAY_ADD(ranks->ranks, ranks->count,
+              (struct nsys_rank){.process = process, .device = device, .mpi_rank = -1});
+}
+
+static void list_processes_of(struct nsys_ranks *ranks, struct nsys_database *database,
+                              const char *table)
+{
+    sqlite3_stmt *statement = NULL;
+    char found[NSYS_TABLE_NAME_MAX];
+    char query[256];
+
+    if (!nsys_find_table(database, table, found) || !nsys_has_column(database, table, "globalPid"))
+        return;
+    /* GROUP BY would sort all rows, and hold them in memory for it */
+    (void)snprintf(query, sizeof query,
+                   "SELECT DISTINCT globalPid, %s FROM \"%s\" WHERE globalPid IS NOT NULL",
+                   nsys_has_column(database, table, "deviceId") ? "deviceId" : "0", found);
+    if (sqlite3_prepare_v2(database->connection, query, -1, &statement, NULL) == SQLITE_OK) {
+        while (sqlite3_step(statement) == SQLITE_ROW)
+            add_process(ranks, nsys_process(sqlite3_column_int64(statement, 0)),
+                        sqlite3_column_int64(statement, 1));
+    }
+    sqlite3_finalize(statement);
+}
+
+/* ---- what the file says of GPUs and ranks --------------------------------------------------- */
+
+enum { DEVICE_GPU, DEVICE_CUDA, DEVICE_PID };
+
+static void open_devices(struct nsys_rows *rows, struct nsys_database *database)
+{
+    static const char *const columns[] = {"gpuId", "cudaId", "pid", NULL};
+
+    nsys_rows_open(rows, database, "TARGET_INFO_CUDA_DEVICE", columns);
+}
+
+static bool is_of_process(const struct nsys_rows *rows, int64_t process)
+{
+    return process < 0 || nsys_is_null(rows, DEVICE_PID) ||
+           nsys_integer(rows, DEVICE_PID, -1) == nsys_pid(process);
+}
+
+int32_t nsys_device_of_gpu(struct nsys_database *database, int64_t process, int64_t gpu)
+{
+    struct nsys_rows rows = {0};
+    bool is_told = false;
+    int64_t device = -1;
+
+    open_devices(&rows, database);
+    while (nsys_rows_next(&rows)) {
+        if (!is_of_process(&rows, process))
+            continue;
+        is_told = true;
+        if (nsys_integer(&rows, DEVICE_GPU, -1) == gpu)
+            device = nsys_integer(&rows, DEVICE_CUDA, -1);
+    }
+    nsys_rows_clear(&rows);
+    if (!is_told)
+        device = gpu;
+    return device >= 0 && device <= INT32_MAX ? (int32_t)device : -1;
+}
+
+static int64_t gpu_of_device(struct nsys_database *database, const struct nsys_rank *rank)
+{
+    struct nsys_rows rows = {0};
+    int64_t gpu = rank->device;
+
+    open_devices(&rows, database);
+    while (nsys_rows_next(&rows)) {
+        if (is_of_process(&rows, rank->process) &&
+            nsys_integer(&rows, DEVICE_CUDA, -1) == rank->device)
+            gpu = nsys_integer(&rows, DEVICE_GPU, rank->device);
+    }
+    nsys_rows_clear(&rows);
+    return gpu;
+}
+
+static void read_mpi_ranks(struct nsys_ranks *ranks, struct nsys_database *database)
+{
+    static const char *const columns[] = {"globalTid", "rank", NULL};
+    struct nsys_rows rows = {0};
+
+    nsys_rows_open(&rows, database, "MPI_RANKS", columns);
+    while (nsys_rows_next(&rows)) {
+        int64_t process = nsys_process(nsys_integer(&rows, 0, 0));
+        int64_t rank = nsys_integer(&rows, 1, -1);
+
+        for (uint32_t i = 0; i < ranks->count && rank >= 0; i++)
+            if (ranks->ranks[i].process == process)
+                ranks->ranks[i].mpi_rank = rank;
+    }
+    nsys_rows_clear(&rows);
+}
+
+/* ---- their order ---------------------------------------------------------------------------- */
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_device(const void *a, const void *b)
+{
+    const struct nsys_rank *left = a;
+    const struct nsys_rank *right = b;
+    int order = compare_numbers(left->gpu, right->gpu);
+
+    return order ? order : compare_numbers(left->process, right->process);
+}
+
+static int by_mpi_rank(const void *a, const void *b)
+{
+    const struct nsys_rank *left = a;
+    const struct nsys_rank *right = b;
+
+    return compare_numbers(left->mpi_rank, right->mpi_rank);
+}
+
+bool nsys_ranks_find(struct nsys_ranks *ranks, struct nsys_database *database, struct error *error)
+{
+    for (size_t i = 0; i < WORK_TABLE_COUNT; i++)
+        list_processes_of(ranks, database, work_tables[i]);
+    if (ranks->are_too_many)
+        return error_set(error, ERROR_INPUT,
+                         "more than %d processes used a device in it: expected those of one "
+                         "machine; record, or export, fewer of them at once",
+                         RANKS_MAX);
+    if (ranks->count == 0)
+        return true;
+    for (uint32_t i = 0; i < ranks->count; i++)
+        ranks->ranks[i].gpu = gpu_of_device(database, &ranks->ranks[i]);
+    read_mpi_ranks(ranks, database);
+    qsort(ranks->ranks, ranks->count, sizeof *ranks->ranks, by_mpi_rank);
+    ranks->are_named = ranks->ranks[0].mpi_rank >= 0;
+    for (uint32_t i = 1; i < ranks->count; i++)
+        if (ranks->ranks[i].mpi_rank == ranks->ranks[i - 1].mpi_rank)
+            ranks->are_named = false;
+    if (!ranks->are_named)
+        qsort(ranks->ranks, ranks->count, sizeof *ranks->ranks, by_device);
+    return true;
+}
+
+void nsys_ranks_clear(struct nsys_ranks *ranks)
+{
+    free(ranks->ranks);
+    *ranks = (struct nsys_ranks){0};
+}

@@ -1,0 +1,116 @@
+/* Groups of rows, and their summaries. */
+#include "readers/nsys_stats/stats_groups.h"
+
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/core/saturated.h"
+#include "readers/nsys/nsys_ids.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int compare_nullable(const char *a, const char *b)
+{
+    if (!a || !b)
+        return (a != NULL) - (b != NULL);
+    return strcmp(a, b);
+}
+
+struct stats_group *stats_groups_get(struct stats_groups *groups, uint64_t key)
+{
+    uint32_t index = hash_map_add(&groups->by_key, key, groups->count);
+
+    if (index < groups->count)
+        return &groups->groups[index];
+    ARRAY_ROOM(groups->groups, groups->count);
+    groups->groups[groups->count] = (struct stats_group){.order = (int64_t)key};
+    return &groups->groups[groups->count++];
+}
+
+struct stats_group *stats_groups_styled(struct stats_groups *groups, const char *name,
+                                        const char *style)
+{
+    uint32_t id = name ? string_pool_add(&groups->names, name, strlen(name)) : UINT32_MAX;
+    uint64_t style_key = style ? (uint64_t)(unsigned char)*style << 32 : 0;
+    struct stats_group *group = stats_groups_get(groups, id | style_key);
+
+    group->order = 0;
+    group->name = name ? string_pool_text(&groups->names, id) : NULL;
+    group->style = style;
+    return group;
+}
+
+struct stats_group *stats_groups_named(struct stats_groups *groups, const char *name)
+{
+    return stats_groups_styled(groups, name, NULL);
+}
+
+struct ranked_group {
+    struct stats_summary summary;
+    const struct stats_group *group;
+    bool is_by_count;
+};
+
+static int stats_groups_compare_groups(const void *a, const void *b)
+{
+    const struct ranked_group *left = a;
+    const struct ranked_group *right = b;
+    int order;
+
+    if (left->summary.total != right->summary.total)
+        return left->summary.total > right->summary.total ? -1 : 1;
+    if (left->is_by_count && left->summary.count != right->summary.count)
+        return left->summary.count < right->summary.count ? -1 : 1;
+    if (left->group->order != right->group->order)
+        return left->group->order < right->group->order ? -1 : 1;
+    order = compare_nullable(left->group->name, right->group->name);
+    return order ? order : compare_nullable(left->group->style, right->group->style);
+}
+
+static void stats_groups_fill_row(struct stats_table *table, const struct ranked_group *ranked,
+                                  double all)
+{
+    const struct stats_summary *summary = &ranked->summary;
+    struct stats_cell *row = stats_table_add_row(table);
+
+    if (all != 0)
+        row[0] = stats_tenths((double)summary->total * 100.0 / all);
+    row[1] = stats_integer(summary->total);
+    row[2] = stats_integer((int64_t)summary->count);
+    row[3] = stats_tenths(summary->mean);
+    row[4] = stats_tenths(summary->median);
+    row[5] = stats_integer(summary->least);
+    row[6] = stats_integer(summary->largest);
+    row[7] = stats_tenths(summary->deviation);
+    if (ranked->group->style)
+        row[8] = stats_text(table, ranked->group->style);
+    row[table->column_count - 1] = stats_text(table, ranked->group->name);
+}
+
+void stats_groups_fill(struct stats_groups *groups, struct stats_table *table, bool is_by_count)
+{
+    struct ranked_group *ranked = require_memory(calloc(groups->count + 1, sizeof *ranked));
+    int64_t all = 0;
+
+    for (uint32_t i = 0; i < groups->count; i++) {
+        ranked[i] = (struct ranked_group){stats_values_summary(&groups->groups[i].values),
+                                          &groups->groups[i], is_by_count};
+        all = saturated_sum(all, ranked[i].summary.total);
+    }
+    qsort(ranked, groups->count, sizeof *ranked, stats_groups_compare_groups);
+    for (uint32_t i = 0; i < groups->count; i++)
+        stats_groups_fill_row(table, &ranked[i], (double)all);
+    free(ranked);
+}
+
+void stats_groups_clear(struct stats_groups *groups)
+{
+    if (!groups)
+        return;
+    for (uint32_t i = 0; i < groups->count; i++)
+        stats_values_clear(&groups->groups[i].values);
+    free(groups->groups);
+    hash_map_clear(&groups->by_key);
+    string_pool_clear(&groups->names);
+    *groups = (struct stats_groups){0};
+}

@@ -1,0 +1,105 @@
+/* Rows that several reports of nsys-stats are made of. */
+#include "readers/nsys_stats/stats_rows.h"
+
+#include "readers/nsys/nsys_ids.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool require_table(struct nsys_database *database, const char *table, const char *what,
+                   struct error *error)
+{
+    if (nsys_has_table(database, table))
+        return true;
+    return error_set(error, ERROR_NO_DATA, "the file holds no %s (it has no table %s)", what,
+                     table);
+}
+
+const char *kernel_name_column(struct nsys_database *database, enum kernel_name_form form)
+{
+    const char *column = "demangledName";
+
+    if (form == KERNEL_NAME_BASE)
+        column = "shortName";
+    if (form == KERNEL_NAME_MANGLED)
+        column = "mangledName";
+    return nsys_has_column(database, "CUPTI_ACTIVITY_KIND_KERNEL", column) ? column
+                                                                           : "demangledName";
+}
+
+static void set_label(struct kind_labels *labels, int64_t kind, const char *label)
+{
+    if (kind >= 0 && kind < LABELS_MAX && label)
+        (void)snprintf(labels->labels[kind], sizeof labels->labels[kind], "%s", label);
+}
+
+static void read_labels(struct kind_labels *labels, struct nsys_database *database,
+                        const char *table, const char *const *known)
+{
+    static const char *const columns[] = {"id", "label", NULL};
+    struct nsys_rows rows = {0};
+
+    *labels = (struct kind_labels){0};
+    if (!nsys_has_table(database, table)) {
+        for (int64_t kind = 0; known[kind]; kind++)
+            set_label(labels, kind, known[kind]);
+        return;
+    }
+    nsys_rows_open(&rows, database, table, columns);
+    while (nsys_rows_next(&rows))
+        set_label(labels, nsys_integer(&rows, 0, -1), nsys_text(&rows, 1));
+    nsys_rows_clear(&rows);
+}
+
+void read_copy_labels(struct kind_labels *labels, struct nsys_database *database)
+{
+    static const char *const known[] = {"Unknown",
+                                        "Host-to-Device",
+                                        "Device-to-Host",
+                                        "Host-to-Array",
+                                        "Array-to-Host",
+                                        "Array-to-Array",
+                                        "Array-to-Device",
+                                        "Device-to-Array",
+                                        "Device-to-Device",
+                                        "Host-to-Host",
+                                        "Peer-to-Peer",
+                                        "Unified Host-to-Device",
+                                        "Unified Device-to-Host",
+                                        "Unified Device-to-Device",
+                                        NULL};
+
+    read_labels(labels, database, "ENUM_CUDA_MEMCPY_OPER", known);
+}
+
+void read_memory_labels(struct kind_labels *labels, struct nsys_database *database)
+{
+    static const char *const known[] = {"Pageable",       "Pinned",  "Device",
+                                        "Array",          "Managed", "Device Static",
+                                        "Managed Static", "Unknown", NULL};
+
+    read_labels(labels, database, "ENUM_CUDA_MEM_KIND", known);
+}
+
+const char *kind_label(const struct kind_labels *labels, int64_t kind)
+{
+    return kind >= 0 && kind < LABELS_MAX && labels->labels[kind][0] ? labels->labels[kind] : NULL;
+}
+
+bool copy_operation_name(const struct kind_labels *labels, int64_t kind, char *to, size_t size)
+{
+    const char *label = kind_label(labels, kind);
+
+    (void)snprintf(to, size, "[CUDA memcpy %s]", label ? label : "");
+    return label != NULL;
+}
+
+const char *api_name(const struct nsys_database *database, int64_t name_id, char *to, size_t size)
+{
+    const char *name = nsys_string(database, name_id);
+
+    if (!name)
+        return NULL;
+    (void)snprintf(to, size, "%.*s", (int)nsys_api_name_length(name), name);
+    return to;
+}

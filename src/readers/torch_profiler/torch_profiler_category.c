@@ -1,0 +1,56 @@
+/* Which kind of event each `cat` of a torch-profiler trace is, in all generations of the format. */
+#include "readers/torch_profiler/torch_profiler_category.h"
+
+#include <string.h>
+#include <strings.h>
+
+struct category {
+    const char *name;
+    enum event_kind kind;
+};
+
+static const struct category categories[] = {
+    /* host: torch 1.8 wrote Operator and Runtime */
+    {"cpu_op", EVENT_OPERATOR},
+    {"operator", EVENT_OPERATOR},
+    {"user_annotation", EVENT_ANNOTATION},
+    {"python_function", EVENT_PYTHON_FUNCTION},
+    {"runtime", EVENT_RUNTIME_CALL},
+    {"cuda_runtime", EVENT_RUNTIME_CALL},
+    {"cuda_driver", EVENT_RUNTIME_CALL},
+    {"hip_runtime", EVENT_RUNTIME_CALL},
+    {"hip_driver", EVENT_RUNTIME_CALL},
+    {"xpu_runtime", EVENT_RUNTIME_CALL},
+    {"xpu_driver", EVENT_RUNTIME_CALL},
+    {"mtia_runtime", EVENT_RUNTIME_CALL},
+    {"glow_runtime", EVENT_RUNTIME_CALL},
+    {"privateuse1_runtime", EVENT_RUNTIME_CALL},
+    {"privateuse1_driver", EVENT_RUNTIME_CALL},
+    {"overhead", EVENT_OVERHEAD},
+    /* device: torch 1.8 wrote Kernel, Memcpy and Memset */
+    {"kernel", EVENT_KERNEL},
+    {"concurrent_kernel", EVENT_KERNEL},
+    {"gpu_memcpy", EVENT_MEMCPY},
+    {"memcpy", EVENT_MEMCPY},
+    {"gpu_memset", EVENT_MEMSET},
+    {"memset", EVENT_MEMSET},
+    {"gpu_user_annotation", EVENT_DEVICE_ANNOTATION},
+    {"cuda_sync", EVENT_DEVICE_SYNC},
+    {"cuda_event", EVENT_DEVICE_SYNC},
+    {"cuda_profiler_range", EVENT_DEVICE_OTHER},
+    {"graph_event_node", EVENT_DEVICE_SYNC}, /* an event recorded or waited for in a CUDA graph */
+    {"graph_host_node", EVENT_DEVICE_OTHER}, /* the stream waits for a function on the host */
+    {"mtia_ccp_events", EVENT_KERNEL},       /* by their names also copies and waits */
+    {"mtia_insight", EVENT_DEVICE_OTHER},
+    {"mtia_counters", EVENT_DEVICE_OTHER},
+};
+
+enum event_kind torch_profiler_category_kind(const char *category, size_t length)
+{
+    for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++) {
+        if (strlen(categories[i].name) == length &&
+            strncasecmp(categories[i].name, category, length) == 0)
+            return categories[i].kind;
+    }
+    return EVENT_HOST_OTHER;
+}

@@ -1,0 +1,83 @@
+/* One event of traceEvents, as its text says. */
+#ifndef FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_EVENT_H
+#define FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_EVENT_H
+
+#include "base/json/json_scan.h"
+
+/* Bits of torch_event.has. */
+enum {
+    HAS_PHASE = 1 << 0,
+    HAS_CATEGORY = 1 << 1,
+    HAS_NAME = 1 << 2,
+    HAS_PID = 1 << 3,
+    HAS_TID = 1 << 4,
+    HAS_START = 1 << 5,
+    HAS_DURATION = 1 << 6,
+    HAS_START_OVERFLOW = 1 << 7, /* a number, but one that no time is */
+    HAS_DURATION_OVERFLOW = 1 << 8,
+};
+
+/* What `args` may hold, of interest to us; arg_number() in torch_profiler_event.c has the keys. */
+enum event_arg {
+    /* integers: torch_event.numbers */
+    ARG_CORRELATION,
+    ARG_EXTERNAL_ID,
+    ARG_SEQUENCE_NUMBER,
+    ARG_DEVICE,
+    ARG_STREAM,
+    ARG_REGISTERS,
+    ARG_SHARED_MEMORY,
+    ARG_BYTES,
+    ARG_IN_ELEMENTS,
+    ARG_OUT_ELEMENTS,
+    ARG_GROUP_SIZE,
+    ARG_COLLECTIVE_SEQUENCE,
+    ARG_SOURCE_RANK,
+    ARG_DESTINATION_RANK,
+    /* fractions: torch_event.fractions, from ARG_OCCUPANCY on */
+    ARG_OCCUPANCY,
+    ARG_BLOCKS_PER_SM,
+    ARG_WARPS_PER_SM,
+    /* three integers: torch_event.triples, from ARG_GRID on */
+    ARG_GRID,
+    ARG_BLOCK,
+    /* texts, also those of arrays: torch_event.texts, from ARG_INPUT_DIMS on */
+    ARG_INPUT_DIMS,
+    ARG_INPUT_TYPE,
+    ARG_CONCRETE_INPUTS,
+    ARG_CALL_STACK,
+    ARG_COLLECTIVE_NAME,
+    ARG_DTYPE,
+    ARG_GROUP_NAME,
+    ARG_GROUP_RANKS,
+    ARG_NAME,
+};
+enum { ARG_COUNT = ARG_NAME + 1 };
+
+/* What a bit stands for is valid where the bit is set. */
+struct torch_event {
+    uint32_t has;
+    uint32_t has_args; /* bits by enum event_arg */
+    char phase;
+    struct json_slice category;
+    struct json_slice name;
+    struct json_slice pid;
+    struct json_slice tid;
+    struct json_slice args; /* the text as written; length 0: none */
+    int64_t start_ns;
+    int64_t duration_ns;
+    int64_t numbers[ARG_OCCUPANCY];
+    float fractions[ARG_GRID - ARG_OCCUPANCY];
+    int32_t triples[ARG_INPUT_DIMS - ARG_GRID][3];
+    struct json_slice texts[ARG_COUNT - ARG_INPUT_DIMS];
+};
+
+static inline bool event_has_arg(const struct torch_event *event, enum event_arg arg)
+{
+    return event->has_args >> arg & 1;
+}
+
+/* Reads the event that begins with the '{' at `at`; see json_scan.h for what comes back. */
+const char *torch_event_scan(struct json_scan *scan, const char *at, struct torch_event *event);
+
+#endif

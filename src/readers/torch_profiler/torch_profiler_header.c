@@ -1,0 +1,182 @@
+/* What stands beside traceEvents: what the run was. */
+#include "readers/torch_profiler/torch_profiler_header.h"
+
+#include <string.h>
+
+/* Walks over the members of an object or the elements of an array that is complete in memory. */
+struct walk {
+    struct json_scan scan;
+    const char *at;
+    bool is_object;
+};
+
+/* `bracket` is '{' or '['; a value of another kind has nothing in it. */
+static struct walk walk_begin(const struct json_slice *value, char bracket)
+{
+    struct walk walk = {.is_object = bracket == '{'};
+
+    if (value->is_string || *value->text != bracket)
+        return walk;
+    walk.scan.limit = value->text + value->length;
+    walk.at = value->text + 1;
+    return walk;
+}
+
+static bool walk_next(struct walk *walk, struct json_slice *key, struct json_slice *value)
+{
+    const char *at = walk->at ? scan_space(walk->at) : NULL;
+
+    if (!at || *at == '}' || *at == ']')
+        return false;
+    if (*at == ',')
+        at = scan_space(at + 1);
+    if (walk->is_object)
+        at = scan_key(&walk->scan, at, key);
+    if (at)
+        at = scan_value(&walk->scan, at, value);
+    walk->at = at;
+    return at != NULL;
+}
+
+static int64_t integer_or(const struct json_slice *value, int64_t if_none)
+{
+    int64_t number;
+
+    return slice_integer(value, &number) ? number : if_none;
+}
+
+static int32_t torch_profiler_header_small(int64_t value)
+{
+    return value > INT32_MAX || value < INT32_MIN ? -1 : (int32_t)value;
+}
+
+static void take_device(struct torch_store *store, const struct json_slice *properties)
+{
+    struct device device = {
+        .number = -1,
+        .memory_bytes = -1,
+        .compute_major = -1,
+        .compute_minor = -1,
+        .multiprocessors = -1,
+        .entry = DEVICE_ENTRY_OWN,
+    };
+    struct walk walk = walk_begin(properties, '{');
+    struct json_slice key;
+    struct json_slice value;
+
+    while (walk_next(&walk, &key, &value)) {
+        if (slice_is(&key, "id"))
+            device.number = torch_profiler_header_small(integer_or(&value, -1));
+        else if (slice_is(&key, "name"))
+            device.name = torch_store_string(store, &value);
+        else if (slice_is(&key, "totalGlobalMem"))
+            device.memory_bytes = integer_or(&value, -1);
+        else if (slice_is(&key, "computeMajor"))
+            device.compute_major = torch_profiler_header_small(integer_or(&value, -1));
+        else if (slice_is(&key, "computeMinor"))
+            device.compute_minor = torch_profiler_header_small(integer_or(&value, -1));
+        else if (slice_is(&key, "numSms"))
+            device.multiprocessors = torch_profiler_header_small(integer_or(&value, -1));
+    }
+    if (*properties->text == '{' && !properties->is_string)
+        trace_builder_add_device(store->builder, &device);
+}
+
+static void take_distributed_info(struct torch_store *store, const struct json_slice *info)
+{
+    struct run_facts *facts = &store->builder->facts;
+    struct walk walk = walk_begin(info, '{');
+    struct json_slice key;
+    struct json_slice value;
+
+    while (walk_next(&walk, &key, &value)) {
+        if (slice_is(&key, "backend"))
+            facts->backend = torch_store_string(store, &value);
+        else if (slice_is(&key, "rank"))
+            facts->rank = integer_or(&value, -1);
+        else if (slice_is(&key, "world_size"))
+            facts->world_size = integer_or(&value, -1);
+        else if (slice_is(&key, "hostname") || slice_is(&key, "host_name"))
+            facts->hostname = torch_store_string(store, &value);
+    }
+}
+
+static int8_t flag_of(const struct json_slice *value)
+{
+    int64_t number;
+
+    if (slice_integer(value, &number))
+        return number != 0;
+    if (slice_is(value, "true") || slice_is(value, "True"))
+        return 1;
+    return slice_is(value, "false") || slice_is(value, "False") ? 0 : -1;
+}
+
+static bool torch_profiler_header_take_flag(struct run_facts *facts, const struct json_slice *key,
+                                            const struct json_slice *value)
+{
+    int8_t *flag = NULL;
+
+    if (slice_is(key, "record_shapes"))
+        flag = &facts->record_shapes;
+    else if (slice_is(key, "profile_memory"))
+        flag = &facts->profile_memory;
+    else if (slice_is(key, "with_stack"))
+        flag = &facts->with_stack;
+    else if (slice_is(key, "with_modules"))
+        flag = &facts->with_modules;
+    else if (slice_is(key, "with_flops"))
+        flag = &facts->with_flops;
+    if (flag)
+        *flag = flag_of(value);
+    return flag != NULL;
+}
+
+bool torch_header_knows(const struct json_slice *key)
+{
+    static const char *const keys[] = {
+        "record_shapes",       "profile_memory",  "with_stack",
+        "with_modules",        "with_flops",      "deviceProperties",
+        "computeProperties",   "distributedInfo", "traceName",
+        "baseTimeNanoseconds", "host_name",       "hostname",
+        "pytorch_version",     "torch_version",   "cuda_runtime_version",
+        "hip_runtime_version",
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (slice_is(key, keys[i]))
+            return true;
+    }
+    return false;
+}
+
+void torch_header_member(struct torch_store *store, const struct json_slice *key,
+                         const struct json_slice *value)
+{
+    struct run_facts *facts = &store->builder->facts;
+
+    if (torch_profiler_header_take_flag(facts, key, value))
+        return;
+    if (slice_is(key, "deviceProperties") || slice_is(key, "computeProperties")) {
+        struct walk walk = walk_begin(value, '[');
+        struct json_slice device;
+
+        while (walk_next(&walk, &device, &device))
+            take_device(store, &device);
+    } else if (slice_is(key, "distributedInfo")) {
+        take_distributed_info(store, value);
+    } else if (slice_is(key, "baseTimeNanoseconds")) {
+        facts->base_time_ns = integer_or(value, 0);
+    } else if (slice_is(key, "traceName")) {
+        facts->trace_name = torch_store_string(store, value);
+    } else if (slice_is(key, "host_name") || slice_is(key, "hostname")) {
+        facts->hostname = torch_store_string(store, value);
+    } else if (slice_is(key, "pytorch_version") || slice_is(key, "torch_version")) {
+        facts->torch_version = torch_store_string(store, value);
+    } else if (slice_is(key, "cuda_runtime_version")) {
+        facts->cuda_version = torch_store_string(store, value);
+    } else if (slice_is(key, "hip_runtime_version")) {
+        facts->cuda_version = torch_store_string(store, value);
+        facts->is_rocm = 1;
+    }
+}

@@ -1,0 +1,435 @@
+/* Turns the text of events into events of a trace_builder. */
+#include "readers/torch_profiler/torch_profiler_store.h"
+
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/text/utf8.h"
+#include "readers/torch_profiler/torch_profiler_category.h"
+#include "readers/torch_profiler/torch_profiler_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A duration beyond this is no duration but an overflow: no profiler records for a month. */
+static const int64_t longest_duration_ns = (int64_t)30 * 24 * 3600 * 1000000000;
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+static char *scratch_of(struct torch_store *store, size_t size)
+{
+    if (size > store->scratch_size) {
+        free(store->scratch);
+        store->scratch_size = size * 2;
+        store->scratch = require_memory(malloc(store->scratch_size));
+    }
+    return store->scratch;
+}
+
+uint32_t torch_store_string(struct torch_store *store, const struct json_slice *slice)
+{
+    char *text;
+
+    if (!slice->has_escapes)
+        return string_pool_add(&store->builder->strings, slice->text, slice->length);
+    text = scratch_of(store, slice->length);
+    return string_pool_add(&store->builder->strings, text, slice_unescape(slice, text));
+}
+
+/* The text of an array on one line: "[[8, 64], [64, 64]]" however it was written. `to` has room for
+ * twice the length. */
+static size_t write_on_one_line(const struct json_slice *slice, char *to)
+{
+    size_t length = 0;
+    bool is_in_string = false;
+
+    for (uint32_t i = 0; i < slice->length; i++) {
+        char c = slice->text[i];
+
+        if (!is_in_string && (unsigned char)c <= ' ')
+            continue;
+        if (is_in_string && c == '\\' && i + 1 < slice->length)
+            to[length++] = slice->text[i++];
+        else if (c == '"')
+            is_in_string = !is_in_string;
+        to[length++] = slice->text[i];
+        if ((c == ',' || c == ':') && !is_in_string)
+            to[length++] = ' ';
+    }
+    return length;
+}
+
+static uint32_t store_array(struct torch_store *store, const struct json_slice *slice)
+{
+    size_t known = store->arrays.count;
+    uint32_t array = string_pool_add(&store->arrays, slice->text, slice->length);
+
+    if (array >= known || array == 0) { /* 0: the empty one that each pool begins with */
+        char *text = scratch_of(store, (size_t)slice->length * 2);
+
+        ARRAY_RESERVE(store->array_strings, store->array_string_capacity, store->arrays.count);
+        store->array_strings[array] =
+            string_pool_add(&store->builder->strings, text, write_on_one_line(slice, text));
+    }
+    return store->array_strings[array];
+}
+
+static uint32_t arg_text(struct torch_store *store, const struct torch_event *event,
+                         enum event_arg arg)
+{
+    const struct json_slice *slice = &event->texts[arg - ARG_INPUT_DIMS];
+
+    if (!event_has_arg(event, arg))
+        return 0;
+    return slice->is_string ? torch_store_string(store, slice) : store_array(store, slice);
+}
+
+static uint32_t field_string(struct torch_store *store, const struct torch_event *event,
+                             unsigned bit, const struct json_slice *slice)
+{
+    return event->has & bit ? torch_store_string(store, slice) : 0;
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+/* Bits of torch_store.name_facts. */
+enum {
+    NAME_IS_LOOKED_AT = 1,
+    NAME_IS_STEP = 2,
+    NAME_IS_HIP = 4,
+    NAME_IS_DMA = 8,
+    NAME_IS_WAIT = 16
+};
+
+static bool is_clean(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length;) {
+        struct utf8_character character = utf8_decode(text + i, length - i);
+
+        if (!character.is_valid || character.code < ' ')
+            return false;
+        i += character.length;
+    }
+    return true;
+}
+
+/* Looks at each name once; names are few. */
+static uint8_t torch_profiler_store_look_at_name(struct torch_store *store, uint32_t name)
+{
+    const char *text = string_pool_text(&store->builder->strings, name);
+    size_t length = string_pool_length(&store->builder->strings, name);
+    uint8_t facts = NAME_IS_LOOKED_AT;
+
+    if (name >= store->name_fact_count) {
+        size_t known = store->name_fact_count;
+
+        ARRAY_RESERVE(store->name_facts, store->name_fact_count, (size_t)name + 1);
+        memset(store->name_facts + known, 0, store->name_fact_count - known);
+    }
+    if (strncmp(text, "ProfilerStep", 12) == 0)
+        facts |= NAME_IS_STEP;
+    if (strncmp(text, "hip", 3) == 0)
+        facts |= NAME_IS_HIP;
+    if (strcmp(text, "dma_request") == 0)
+        facts |= NAME_IS_DMA;
+    if (strcmp(text, "event_wait") == 0 || strcmp(text, "event_record") == 0)
+        facts |= NAME_IS_WAIT;
+    if (!is_clean(text, length))
+        store->builder->read.replaced_names++;
+    store->name_facts[name] = facts;
+    return facts;
+}
+
+static inline uint8_t name_facts(struct torch_store *store, uint32_t name)
+{
+    if (name < store->name_fact_count && store->name_facts[name])
+        return store->name_facts[name];
+    return torch_profiler_store_look_at_name(store, name);
+}
+
+/* ---- categories and tracks
+ * ----------------------------------------------------------------------------------- */
+
+static struct category_memo look_up_category(struct torch_store *store,
+                                             const struct torch_event *event)
+{
+    struct category_memo memo = {.kind = EVENT_HOST_OTHER, .is_used = true};
+
+    memo.string = field_string(store, event, HAS_CATEGORY, &event->category);
+    if (event->has & HAS_CATEGORY)
+        memo.kind =
+            (uint8_t)torch_profiler_category_kind(event->category.text, event->category.length);
+    memo.is_ours = event->has & HAS_CATEGORY && slice_is(&event->category, OWN_CATEGORY);
+    return memo;
+}
+
+static inline struct category_memo category_of(struct torch_store *store,
+                                               const struct torch_event *event)
+{
+    struct text_key key;
+    struct category_memo *memo;
+
+    if (!(event->has & HAS_CATEGORY) || !text_key_of(&event->category, &key))
+        return look_up_category(store, event);
+    memo = &store->categories[category_memo_place(&key)];
+    if (!memo->is_used || !text_key_is(&memo->key, &key)) {
+        *memo = look_up_category(store, event);
+        memo->key = key;
+    }
+    return *memo;
+}
+
+static int32_t torch_profiler_store_small(int64_t value)
+{
+    return value > INT32_MAX || value < INT32_MIN ? -1 : (int32_t)value;
+}
+
+/* A number, or the number a text ends with ("stream 7"); -1 where there is none. */
+static int64_t torch_profiler_store_number_in(const struct json_slice *slice)
+{
+    struct json_slice end = *slice;
+    int64_t value;
+
+    if (slice_integer(slice, &value))
+        return value;
+    end.text += slice->length;
+    end.length = 0;
+    while (end.length < slice->length && end.text[-1] >= '0' && end.text[-1] <= '9') {
+        end.text--;
+        end.length++;
+    }
+    return slice->is_string && slice_integer(&end, &value) ? value : -1;
+}
+
+static uint32_t look_up_track(struct torch_store *store, const struct torch_event *event,
+                              const struct track_memo *memo)
+{
+    struct track_key key = {
+        .process = field_string(store, event, HAS_PID, &event->pid),
+        .thread = field_string(store, event, HAS_TID, &event->tid),
+        .is_device = memo->is_device,
+        .device = memo->device,
+        .stream = memo->stream,
+    };
+
+    if (key.is_device && key.device == -1 && event->has & HAS_PID)
+        key.device = torch_profiler_store_small(torch_profiler_store_number_in(&event->pid));
+    if (key.is_device && key.stream == -1 && event->has & HAS_TID)
+        key.stream = torch_profiler_store_number_in(&event->tid);
+    return trace_builder_track(store->builder, &key);
+}
+
+static inline uint32_t track_of(struct torch_store *store, const struct torch_event *event,
+                                uint8_t kind)
+{
+    struct track_memo memo = {.is_device = kind > EVENT_HOST_OTHER, .device = -1, .stream = -1};
+    struct track_memo *known;
+
+    if (memo.is_device) {
+        if (event_has_arg(event, ARG_DEVICE))
+            memo.device = torch_profiler_store_small(event->numbers[ARG_DEVICE]);
+        if (event_has_arg(event, ARG_STREAM))
+            memo.stream = event->numbers[ARG_STREAM];
+    }
+    if ((event->has & (HAS_PID | HAS_TID)) != (HAS_PID | HAS_TID) ||
+        !text_key_of(&event->pid, &memo.process) || !text_key_of(&event->tid, &memo.thread))
+        return look_up_track(store, event, &memo);
+    known = &store->tracks[track_memo_place(&memo)];
+    if (!track_memo_is(&memo, known)) {
+        memo.track = look_up_track(store, event, &memo);
+        memo.is_used = true;
+        *known = memo;
+    }
+    return known->track;
+}
+
+/* ---- details -------------------------------------------------------------------------------- */
+
+/* All args that struct event_detail has a place for. */
+static const uint32_t detail_args = ((uint32_t)1 << ARG_NAME) - ((uint32_t)1 << ARG_REGISTERS);
+
+static inline int64_t number_or(const struct torch_event *event, enum event_arg arg,
+                                int64_t if_none)
+{
+    return event_has_arg(event, arg) ? event->numbers[arg] : if_none;
+}
+
+static inline float fraction_or_none(const struct torch_event *event, enum event_arg arg)
+{
+    return event_has_arg(event, arg) ? event->fractions[arg - ARG_OCCUPANCY] : -1.0F;
+}
+
+static void store_texts(struct torch_store *store, const struct torch_event *event,
+                        struct event_detail *detail)
+{
+    detail->input_shapes = arg_text(store, event, ARG_INPUT_DIMS);
+    detail->input_types = arg_text(store, event, ARG_INPUT_TYPE);
+    detail->concrete_inputs = arg_text(store, event, ARG_CONCRETE_INPUTS);
+    detail->call_stack = arg_text(store, event, ARG_CALL_STACK);
+    detail->collective_name = arg_text(store, event, ARG_COLLECTIVE_NAME);
+    detail->element_type = arg_text(store, event, ARG_DTYPE);
+    detail->group_name = arg_text(store, event, ARG_GROUP_NAME);
+    detail->group_ranks = arg_text(store, event, ARG_GROUP_RANKS);
+}
+
+static uint32_t store_detail(struct torch_store *store, const struct torch_event *event)
+{
+    struct event_detail detail = event_detail_none();
+
+    if (event->has_args >> ARG_INPUT_DIMS)
+        store_texts(store, event, &detail);
+    for (int i = 0; i < 3; i++) {
+        if (event_has_arg(event, ARG_GRID))
+            detail.grid[i] = event->triples[0][i];
+        if (event_has_arg(event, ARG_BLOCK))
+            detail.block[i] = event->triples[ARG_BLOCK - ARG_GRID][i];
+    }
+    detail.registers_per_thread = torch_profiler_store_small(number_or(event, ARG_REGISTERS, -1));
+    detail.shared_memory_bytes =
+        torch_profiler_store_small(number_or(event, ARG_SHARED_MEMORY, -1));
+    detail.occupancy_percent = fraction_or_none(event, ARG_OCCUPANCY);
+    detail.blocks_per_sm = fraction_or_none(event, ARG_BLOCKS_PER_SM);
+    detail.warps_per_sm = fraction_or_none(event, ARG_WARPS_PER_SM);
+    detail.bytes = number_or(event, ARG_BYTES, -1);
+    detail.in_elements = number_or(event, ARG_IN_ELEMENTS, -1);
+    detail.out_elements = number_or(event, ARG_OUT_ELEMENTS, -1);
+    detail.group_size = number_or(event, ARG_GROUP_SIZE, -1);
+    detail.sequence = number_or(event, ARG_COLLECTIVE_SEQUENCE, -1);
+    detail.source_rank = torch_profiler_store_small(number_or(event, ARG_SOURCE_RANK, -1));
+    detail.destination_rank =
+        torch_profiler_store_small(number_or(event, ARG_DESTINATION_RANK, -1));
+    return trace_builder_detail(store->builder, &detail);
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+/* Everything of an event but its times. */
+static struct event torch_profiler_store_event_of(struct torch_store *store,
+                                                  const struct torch_event *text, uint8_t kind)
+{
+    struct event event = {.kind = kind};
+    enum event_arg id = kind == EVENT_OPERATOR ? ARG_SEQUENCE_NUMBER : ARG_CORRELATION;
+    uint8_t facts;
+
+    event.name = field_string(store, text, HAS_NAME, &text->name);
+    facts = name_facts(store, event.name);
+    if (facts & NAME_IS_STEP && kind == EVENT_DEVICE_ANNOTATION)
+        store->builder->read.device_step_copies++;
+    if (facts & NAME_IS_HIP && kind == EVENT_RUNTIME_CALL)
+        store->builder->facts.is_rocm = 1;
+    /* MTIA has one category for all that its processors do */
+    if (facts & NAME_IS_DMA && kind == EVENT_KERNEL)
+        event.kind = EVENT_MEMCPY;
+    if (facts & NAME_IS_WAIT && kind == EVENT_KERNEL)
+        event.kind = EVENT_DEVICE_SYNC;
+    event.track = track_of(store, text, kind);
+    event.correlation = number_or(text, id, NO_ID);
+    event.external_id = number_or(text, ARG_EXTERNAL_ID, NO_ID);
+    event.detail = text->has_args & detail_args ? store_detail(store, text) : 0;
+    return event;
+}
+
+/* A timed event with both its times, which are not yet known to be possible. */
+static void store_timed(struct torch_store *store, const struct torch_event *text,
+                        const struct category_memo *category)
+{
+    struct trace_builder *builder = store->builder;
+    int64_t end_ns;
+    struct event event;
+
+    if (text->duration_ns < 0) {
+        builder->read.negative_durations++;
+    } else if (text->duration_ns > longest_duration_ns ||
+               __builtin_add_overflow(text->start_ns, text->duration_ns, &end_ns)) {
+        builder->read.overflowing_durations++;
+    } else {
+        event = torch_profiler_store_event_of(store, text, category->kind);
+        event.start_ns = text->start_ns;
+        event.duration_ns = text->duration_ns;
+        trace_builder_add(builder, &event);
+        trace_builder_count(builder, category->string, 'X', text->start_ns, end_ns);
+        return;
+    }
+    trace_builder_count(builder, category->string, 'X', 1, 0);
+}
+
+/* Half a timed event, with its time. */
+static void store_half(struct torch_store *store, const struct torch_event *text,
+                       const struct category_memo *category)
+{
+    struct half_event half = {
+        .event = torch_profiler_store_event_of(store, text, category->kind),
+        .is_begin = text->phase == 'B',
+    };
+
+    half.event.start_ns = text->start_ns;
+    trace_builder_add_half(store->builder, &half);
+}
+
+static void store_metadata(struct torch_store *store, const struct torch_event *text)
+{
+    struct given_name name = {0};
+    const struct json_slice *given = &text->texts[ARG_NAME - ARG_INPUT_DIMS];
+
+    if (!(text->has & HAS_NAME) || !event_has_arg(text, ARG_NAME) || !given->is_string)
+        return;
+    name.is_thread = slice_is(&text->name, "thread_name");
+    if (!name.is_thread && !slice_is(&text->name, "process_name"))
+        return;
+    name.process = field_string(store, text, HAS_PID, &text->pid);
+    name.thread = field_string(store, text, HAS_TID, &text->tid);
+    name.name = torch_store_string(store, given);
+    trace_builder_name(store->builder, &name);
+}
+
+/* One allocated or freed block. */
+static void store_memory(struct torch_store *store, const struct torch_event *text)
+{
+    struct memory_event memory;
+
+    if (!torch_memory_event_read(&memory, text)) {
+        store->builder->memory.set_aside++;
+        return;
+    }
+    memory.track = track_of(store, text, EVENT_HOST_OTHER);
+    memory_list_add(&store->builder->memory, &memory);
+}
+
+void torch_store_event(struct torch_store *store, const struct torch_event *text)
+{
+    struct trace_builder *builder = store->builder;
+    char phase = text->has & HAS_PHASE ? text->phase : '?';
+    struct category_memo category = category_of(store, text);
+    bool has_start = text->has & HAS_START;
+    bool is_timed = phase == 'X' || phase == 'B' || phase == 'E';
+
+    if (category.is_ours)
+        return;
+    builder->read.events++;
+    if (phase == 'X' && has_start && text->has & HAS_DURATION) {
+        store_timed(store, text, &category);
+        return;
+    }
+    if (phase == 'M')
+        store_metadata(store, text);
+    else if (is_timed && text->has & (HAS_START_OVERFLOW | HAS_DURATION_OVERFLOW))
+        builder->read.overflowing_durations++;
+    else if (is_timed && (!has_start || phase == 'X'))
+        builder->read.missing_times++;
+    else if (is_timed)
+        store_half(store, text, &category);
+    else if (store->keeps_memory && is_torch_memory_event(text))
+        store_memory(store, text);
+    if (has_start && phase != 'M' && phase != 'X')
+        trace_builder_count(builder, category.string, phase, text->start_ns, text->start_ns);
+    else
+        trace_builder_count(builder, category.string, phase, 1, 0);
+}
+
+void torch_store_clear(struct torch_store *store)
+{
+    free(store->scratch);
+    free(store->array_strings);
+    free(store->name_facts);
+    string_pool_clear(&store->arrays);
+    *store = (struct torch_store){0};
+}

@@ -1,0 +1,78 @@
+/* What a rule of the advice is: it looks for one cause of lost time, prices it and shows it.
+ *
+ * To add one: a line in rule_list.def, and a function check_<id> in the file of its family. */
+#ifndef FLOPLEDGER_SECTIONS_ADVICE_ADVICE_RULE_H
+#define FLOPLEDGER_SECTIONS_ADVICE_ADVICE_RULE_H
+
+#include "cost/efficiency/efficiency.h"
+#include "cost/modules/module_costs.h"
+#include "ledger/free_time.h"
+#include "ledger/step_ledger.h"
+#include "output/results/results.h"
+#include "replay/replay_study.h"
+#include "sections/advice/attention_scores.h"
+#include "sections/advice/first_use.h"
+#include "sections/advice/host_calls.h"
+#include "sections/advice/kernel_figures.h"
+#include "sections/advice/missing_work.h"
+#include "trace/trace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the rules look at. */
+struct advice_case {
+    const struct trace *trace;
+    const struct ledger *ledger;
+    const struct module_costs *costs;    /* of the ops in the ledger's steps */
+    const struct efficiency *efficiency; /* what the matrix time is made of */
+    const struct replay_study *study;    /* of the steps; NULL: nothing ran on a device */
+    struct results *results;             /* texts live there */
+    bool has_other_ranks;                /* their traces are given with this one */
+    struct missing_work missing;         /* what the recording lacks */
+    struct free_time idle;               /* when nothing runs on the device */
+    int64_t recording_end_ns[2];         /* see recording_end.h; empty where there is none */
+    struct host_calls calls;
+    struct first_uses first_uses; /* of the runtime calls among them */
+    struct kernel_figures kernels;
+    struct attention_scores scores; /* of attention that is spelled out */
+};
+
+enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
+
+/* What a rule says. Zeroed but for step_ns. */
+struct advice_claim {
+    int64_t *step_ns;  /* [ledger->step_count]: the price in each step, zeroed; cut to what the
+                          rule's accounts hold there */
+    uint32_t accounts; /* those that hold the time; 0: the rule's */
+    bool comes_first;  /* before all that have a price: without it, they mislead */
+    bool is_unpriced;  /* what can be won is not known: step_ns says nothing */
+    const char *title; /* NULL: the rule's */
+    const char *evidence;
+    const char *try_this;
+    enum confidence confidence;
+    const char *reason; /* why so sure, or why not */
+};
+
+/* check_data_loading and so on: fills the claim; false where there is nothing to say. */
+#define ADVICE_RULE(id, accounts, thousandths, title) \
+    bool check_##id(struct advice_case *advice, struct advice_claim *claim);
+#define ADVICE_LIMIT(name, value, unit, meaning)
+#include "sections/advice/rule_list.def"
+#undef ADVICE_RULE
+#undef ADVICE_LIMIT
+
+enum advice_limit {
+#define ADVICE_RULE(id, accounts, thousandths, title)
+#define ADVICE_LIMIT(name, value, unit, meaning) ADVICE_##name = (value),
+#include "sections/advice/rule_list.def"
+#undef ADVICE_RULE
+#undef ADVICE_LIMIT
+};
+
+#define ACCOUNT_BIT(account) ((uint32_t)1 << ACCOUNT_##account)
+/* Every account of idle time, and every account. */
+#define ACCOUNT_BITS_IDLE (ACCOUNT_BITS_ALL & ~(ACCOUNT_BIT(IDLE_DATA) - 1))
+#define ACCOUNT_BITS_ALL  (((uint32_t)1 << ACCOUNT_COUNT) - 1)
+
+#endif

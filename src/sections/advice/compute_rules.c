@@ -1,0 +1,223 @@
+/* Advice on kernels that are not matrix work: pointwise chains, optimizers. */
+#include "base/text/format.h"
+#include "base/text/prefix.h"
+#include "ledger/step_finder.h"
+#include "sections/advice/call_site.h"
+#include "sections/advice/claim.h"
+#include "sections/advice/fusable_chains.h"
+#include "sections/advice/restraints.h"
+
+#include <string.h>
+
+static bool is_pointwise(enum kernel_class class)
+{
+    return class == KERNEL_ELEMENTWISE || class == KERNEL_INDEXING || class == KERNEL_RANDOM;
+}
+
+/* The operators that launched them, by name: the one with the most time. */
+struct operator_sum {
+    uint32_t name;
+    int64_t duration_ns;
+};
+enum { OPERATORS_MAX = 256 };
+
+struct operator_sums {
+    struct operator_sum sums[OPERATORS_MAX];
+    uint32_t count;
+};
+
+static void compute_add_operator(struct operator_sums *sums, const struct advice_case *advice,
+                                 uint32_t index)
+{
+    uint32_t op = trace_operator_of(advice->trace, index);
+    uint32_t at = 0;
+
+    if (op == NO_EVENT)
+        return;
+    while (at < sums->count && sums->sums[at].name != advice->trace->host[op].name)
+        at++;
+    if (at == OPERATORS_MAX)
+        return;
+    if (at == sums->count)
+        sums->sums[sums->count++] = (struct operator_sum){.name = advice->trace->host[op].name};
+    sums->sums[at].duration_ns += advice->trace->device[index].duration_ns;
+}
+
+/* ", most of it in aten::add_ 13.021 ms, aten::relu 5.000 ms"; "" where no operator is known. */
+static const char *operators_text(struct operator_sums *sums, const struct advice_case *advice)
+{
+    const char *text = "";
+
+    for (int shown = 0; shown < 2; shown++) {
+        struct operator_sum *most = NULL;
+
+        for (uint32_t i = 0; i < sums->count; i++) {
+            if (!most || sums->sums[i].duration_ns > most->duration_ns)
+                most = &sums->sums[i];
+        }
+        if (!most || most->duration_ns == 0)
+            break;
+        text = results_format(advice->results, "%s%s %s %s", text, shown ? "," : ", most of it in",
+                              brief_name(trace_text(advice->trace, most->name), advice->results),
+                              per_step_time(advice, most->duration_ns));
+        most->duration_ns = 0;
+    }
+    return text;
+}
+
+/* By the types of the operator's inputs, else by the kernel's name: 32 bits, and no 16 among them.
+ */
+static bool is_on_wide_numbers(const struct trace *trace, uint32_t index)
+{
+    uint32_t op = trace_operator_of(trace, index);
+    uint32_t types = op == NO_EVENT ? 0 : trace->details[trace->host[op].detail].input_types;
+    const char *text = trace_text(trace, types ? types : trace->device[index].name);
+
+    if (strstr(text, "Half") || strstr(text, "half") || strstr(text, "BFloat16") ||
+        strstr(text, "bfloat16") || strstr(text, "bf16"))
+        return false;
+    return strstr(text, "float") != NULL;
+}
+
+static bool is_long_pointwise(const struct advice_case *advice, uint32_t index)
+{
+    return is_pointwise((enum kernel_class)advice->ledger->classes[index]) &&
+           advice->trace->device[index].duration_ns >= ADVICE_SMALL_KERNEL_NS;
+}
+
+bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *claim)
+{
+    struct step_finder finder = {.ledger = advice->ledger};
+    struct operator_sums operators = {.count = 0};
+    struct restraint_subject widths = {0};
+    int64_t count = 0, total_ns = 0;
+
+    for (uint32_t i = 0; i < advice->trace->device_count; i++) {
+        const struct event *event = &advice->trace->device[i];
+
+        if (!is_long_pointwise(advice, i) || !is_chosen_device_event(&finder, advice->trace, i))
+            continue;
+        compute_add_operator(&operators, advice, i);
+        count++;
+        total_ns += event->duration_ns;
+        widths.all_ns += event->duration_ns;
+        widths.wide_ns += is_on_wide_numbers(advice->trace, i) ? event->duration_ns : 0;
+    }
+    if (count == 0)
+        return false;
+    claim_fused(advice, claim, is_long_pointwise);
+    claim->evidence = results_format(
+        advice->results,
+        "%s pointwise kernels%s of 10 us or more take %s%s; estimated: all but the longest of each "
+        "chain of them",
+        per_step_count(advice, count), a_step(advice), per_step_time(advice, total_ns),
+        operators_text(&operators, advice));
+    claim->try_this =
+        forbids_halved_bytes(advice, &widths)
+            ? "torch.compile: a fused chain reads and writes memory once, not once a kernel"
+            : "torch.compile: a fused chain reads and writes memory once, not once a kernel; "
+              "bf16 halves the bytes";
+    if (forbids_python(advice, &(struct restraint_subject){0}))
+        claim->try_this = "fuse them: a fused kernel reads and writes memory once";
+    if (advice->kernels.classes[KERNEL_TRITON].count > count)
+        claim->try_this = "compile these parts as well: look for graph breaks "
+                          "(TORCH_LOGS=graph_breaks)";
+    claim->confidence = CONFIDENCE_MEDIUM;
+    claim->reason = "that the chains can be fused is told by their order alone";
+    return true;
+}
+
+/* Optimizers that handle many tensors in one kernel. */
+static bool is_batched_optimizer(const struct trace *trace, uint32_t index)
+{
+    uint32_t op = trace_operator_of(trace, index);
+    const char *kernel = trace_text(trace, trace->device[index].name);
+
+    if (strstr(kernel, "multi_tensor_apply") || strstr(kernel, "Fused") ||
+        has_prefix(kernel, "triton"))
+        return true;
+    return op != NO_EVENT && (strstr(trace_text(trace, trace->host[op].name), "_foreach_") ||
+                              strstr(trace_text(trace, trace->host[op].name), "_fused_"));
+}
+
+/* The stretch of the device in which one step's optimizer runs. */
+struct optimizer_span {
+    uint32_t step;
+    int64_t range_ns[2];
+};
+
+bool check_unfused_optimizer(struct advice_case *advice, struct advice_claim *claim)
+{
+    struct step_finder finder = {.ledger = advice->ledger};
+    struct optimizer_span span = {.step = NO_STEP};
+    struct work_sum single = {0};
+    int64_t batched = 0;
+
+    for (uint32_t i = 0; i < advice->trace->device_count; i++) {
+        const struct event *event = &advice->trace->device[i];
+        uint32_t step;
+
+        if (advice->ledger->classes[i] != KERNEL_OPTIMIZER ||
+            !is_chosen_device_event(&finder, advice->trace, i))
+            continue;
+        if (is_batched_optimizer(advice->trace, i)) {
+            batched++;
+            continue;
+        }
+        step = step_finder_at(&finder, event->start_ns);
+        if (step != span.step && span.step != NO_STEP)
+            claim_free_time(advice, claim, &advice->idle, span.range_ns);
+        if (step != span.step)
+            span = (struct optimizer_span){step, {event->start_ns, 0}};
+        span.range_ns[1] = event_end_ns(event);
+        if (event->duration_ns < ADVICE_SMALL_KERNEL_NS)
+            claim->step_ns[step] += event->duration_ns;
+        single.count++;
+        single.duration_ns += event->duration_ns;
+    }
+    if (single.count == 0 ||
+        single.count < (int64_t)ADVICE_OPTIMIZER_KERNELS_MIN * advice->ledger->step_count ||
+        batched > single.count)
+        return false;
+    claim_free_time(advice, claim, &advice->idle, span.range_ns);
+    claim->evidence =
+        results_format(advice->results,
+                       "%s kernels%s in Optimizer.step, %s each: one tensor at a time; estimated: "
+                       "those below 10 us and idle time between",
+                       per_step_count(advice, single.count), a_step(advice),
+                       format_time(single.duration_ns / single.count).text);
+    claim->try_this = "torch.optim's fused=True (or foreach=True): all tensors in a few kernels";
+    claim->confidence = CONFIDENCE_HIGH;
+    claim->reason = "counted inside Optimizer.step";
+    return true;
+}
+
+bool check_recomputation(struct advice_case *advice, struct advice_claim *claim)
+{
+    const struct host_contexts *contexts = &advice->costs->contexts;
+    struct step_finder finder = {.ledger = advice->ledger};
+    struct work_sum sum = {0};
+
+    for (uint32_t i = 0; i < advice->trace->device_count; i++) {
+        const struct event *event = &advice->trace->device[i];
+        uint32_t op = trace_operator_of(advice->trace, i);
+
+        if (op == NO_EVENT || contexts->phases[op] != PHASE_RECOMPUTE ||
+            !kernel_class_is_compute((enum kernel_class)advice->ledger->classes[i]) ||
+            !is_chosen_device_event(&finder, advice->trace, i))
+            continue;
+        claim->step_ns[step_finder_at(&finder, event->start_ns)] += event->duration_ns;
+        sum.count++;
+        sum.duration_ns += event->duration_ns;
+    }
+    if (sum.count == 0)
+        return false;
+    claim->evidence = results_format(
+        advice->results, "%s kernels%s repeat the forward inside the backward, %s",
+        per_step_count(advice, sum.count), a_step(advice), per_step_time(advice, sum.duration_ns));
+    claim->try_this = "checkpoint fewer layers, or only what is cheap to repeat (selective "
+                      "checkpointing), as far as memory allows";
+    claim->confidence = CONFIDENCE_MEDIUM;
+    claim->reason = "the kernels are counted; whether memory allows less is not known";
+    return true;
+}

@@ -1,0 +1,95 @@
+/* Walks over the device's work in order of time and keeps one open chain a stream. A kernel that
+ * fuses a chain reads what the chain reads and writes what it writes; it moves no fewer bytes than
+ * the kernel of the chain that moves most, and so can't be faster than the longest of them where
+ * these are bound by memory, as kernels without products are. What the others take is what fusing
+ * can save: no more. A chain of one kernel saves nothing. */
+#include "sections/advice/fusable_chains.h"
+
+#include "base/core/invariant.h"
+#include "base/text/prefix.h"
+#include "ledger/step_finder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct chain {
+    uint32_t step;    /* NO_STEP: none is open */
+    int64_t saved_ns; /* by fusing all that is meant */
+    int64_t longest_ns;
+    int64_t longest_saved_ns; /* of saved_ns, the longest kernel's */
+};
+
+/* Products, optimizers, sorts, collectives and what nothing is known of stand between chains;
+ * copies and memsets are no kernels of the program's, and do not. */
+static bool can_be_fused(enum kernel_class class)
+{
+    return kernel_class_is_compute(class) && !kernel_class_is_matrix(class) &&
+           class != KERNEL_OPTIMIZER && class != KERNEL_SORT && class != KERNEL_SPIN &&
+           class != KERNEL_COMPUTE_OTHER;
+}
+
+static void end_chain(struct chain *chain, struct advice_claim *claim)
+{
+    if (chain->step != NO_STEP)
+        claim->step_ns[chain->step] += chain->saved_ns - chain->longest_saved_ns;
+    *chain = (struct chain){.step = NO_STEP};
+}
+
+/* How many tensors a pointwise kernel reads and writes: PyTorch's tell it by their template's array
+ * of pointers; where names are cut, by the operator, which may have a number for its second one. */
+static int64_t tensors_of(const struct trace *trace, uint32_t index)
+{
+    static const char array[] = "rray<char*, ";
+    static const char *const of_two[] = {"aten::add", "aten::mul", "aten::sub", "aten::div"};
+    const char *found = strstr(trace_text(trace, trace->device[index].name), array);
+    long count = found ? strtol(found + strlen(array), NULL, 10) : 2;
+    uint32_t op = trace_operator_of(trace, index);
+
+    for (size_t i = 0; !found && op != NO_EVENT && i < sizeof of_two / sizeof *of_two; i++) {
+        const char *name = trace_text(trace, trace->host[op].name);
+        size_t length = strlen(of_two[i]);
+
+        if (has_prefix(name, of_two[i]) && (!name[length] || strcmp(name + length, "_") == 0))
+            return 3;
+    }
+    return count < 2 ? 2 : count;
+}
+
+static void add_kernel(struct chain *chain, int64_t duration_ns, int64_t saved_ns)
+{
+    chain->saved_ns += saved_ns;
+    if (duration_ns <= chain->longest_ns)
+        return;
+    chain->longest_ns = duration_ns;
+    chain->longest_saved_ns = saved_ns;
+}
+
+void claim_fused(const struct advice_case *advice, struct advice_claim *claim,
+                 kernel_test *is_meant)
+{
+    const struct trace *trace = advice->trace;
+    struct step_finder finder = {.ledger = advice->ledger};
+    struct chain *chains = require_memory(calloc((size_t)trace->track_count + 1, sizeof *chains));
+
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        chains[i].step = NO_STEP;
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+        struct chain *chain = &chains[event->track];
+        uint32_t step;
+
+        if (event->kind != EVENT_KERNEL || !is_chosen_device_event(&finder, trace, i))
+            continue;
+        step = step_finder_at(&finder, event->start_ns);
+        if (step != chain->step || !can_be_fused((enum kernel_class)advice->ledger->classes[i]))
+            end_chain(chain, claim);
+        if (!can_be_fused((enum kernel_class)advice->ledger->classes[i]))
+            continue;
+        chain->step = step;
+        add_kernel(chain, event->duration_ns,
+                   is_meant(advice, i) ? event->duration_ns * 2 / tensors_of(trace, i) : 0);
+    }
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        end_chain(&chains[i], claim);
+    free(chains);
+}

@@ -1,0 +1,59 @@
+/* One pass over the device's events. */
+#include "sections/advice/kernel_figures.h"
+
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "ledger/step_finder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void kernel_figures_add(struct work_sum *sum, int64_t duration_ns)
+{
+    sum->count++;
+    sum->duration_ns += duration_ns;
+}
+
+/* `seen`: kernels so far of each launch call, by index in trace->host; up to 2. */
+static void kernel_figures_add_launch(struct kernel_figures *figures, const struct trace *trace,
+                                      uint32_t kernel, uint8_t *seen)
+{
+    uint32_t launch = trace->launch[kernel];
+    bool is_graph, is_short;
+
+    if (launch == NO_EVENT)
+        return;
+    is_graph = strstr(trace_text(trace, trace->host[launch].name), "GraphLaunch") != NULL;
+    is_short = trace->device[kernel].duration_ns < trace->host[launch].duration_ns;
+    if (!seen[launch]) {
+        kernel_figures_add(&figures->launches, trace->host[launch].duration_ns);
+        figures->graph_launches += is_graph;
+    }
+    seen[launch] = 1;
+    figures->graph_kernels += is_graph;
+    if (!is_graph) {
+        figures->launched_singly++;
+        figures->shorter_than_launch += is_short;
+    }
+}
+
+struct kernel_figures sum_kernels(const struct trace *trace, const struct ledger *ledger)
+{
+    struct step_finder finder = {.ledger = ledger};
+    struct kernel_figures figures = {0};
+    uint8_t *seen = large_array_new((size_t)trace->host_count + 1);
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+
+        if (!is_chosen_device_event(&finder, trace, i))
+            continue;
+        kernel_figures_add(&figures.classes[ledger->classes[i]], event->duration_ns);
+        if (event->kind != EVENT_KERNEL)
+            continue;
+        kernel_figures_add(&figures.kernels, event->duration_ns);
+        kernel_figures_add_launch(&figures, trace, i, seen);
+    }
+    large_array_free(seen);
+    return figures;
+}

@@ -1,0 +1,132 @@
+/* Asks of each of the longest gaps what kind of range it lies in. */
+#include "sections/advice/named_code.h"
+
+#include "base/text/prefix.h"
+#include "sections/advice/restraints.h"
+
+#include <math.h>
+#include <string.h>
+
+/* An optimizer's range is model code, too, but has a remedy of its own. */
+static bool is_of_model(const struct advice_case *advice, const struct idle_gap *gap)
+{
+    const char *name;
+
+    if (gap->host_event == NO_EVENT)
+        return false;
+    name = trace_text(advice->trace, advice->trace->host[gap->host_event].name);
+    return !has_prefix(name, "Optimizer.") &&
+           forbids_logging(advice, &(struct restraint_subject){.range = gap->host_event});
+}
+
+static bool is_pause(const struct idle_gap *gap)
+{
+    return gap->end_ns - gap->start_ns >= ADVICE_LONG_PAUSE_NS;
+}
+
+static enum named_kind named_code_kind_of(const struct advice_case *advice,
+                                          const struct idle_gap *gap)
+{
+    if (!is_of_model(advice, gap))
+        return NAMED_OTHER_CODE;
+    return is_pause(gap) ? NAMED_PAUSES : NAMED_MODEL_CODE;
+}
+
+int64_t claim_named_code(const struct advice_case *advice, struct advice_claim *claim,
+                         enum named_kind kind)
+{
+    const struct ledger *ledger = advice->ledger;
+    double told_ns = 0, wanted_ns = 0, share;
+    int64_t sum_ns = 0;
+
+    for (uint32_t i = 0; i < ledger->worst_gap_count; i++) {
+        const struct idle_gap *gap = &ledger->worst_gaps[i];
+        double length_ns = (double)(gap->end_ns - gap->start_ns);
+
+        if (gap->main_account != ACCOUNT_IDLE_ANNOTATION)
+            continue;
+        told_ns += length_ns;
+        wanted_ns += named_code_kind_of(advice, gap) == kind ? length_ns : 0;
+    }
+    share = told_ns > 0 ? wanted_ns / told_ns : kind == NAMED_MODEL_CODE;
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        int64_t named_ns =
+            llround((double)ledger->steps[i].account_ns[ACCOUNT_IDLE_ANNOTATION] * share);
+
+        claim->step_ns[i] += named_ns;
+        sum_ns += named_ns;
+    }
+    return sum_ns;
+}
+
+/* Python that runs between the operators of a module's forward. */
+static bool is_in_module(const struct advice_case *advice, uint32_t frame)
+{
+    const struct trace *trace = advice->trace;
+
+    for (uint32_t at = frame; at != NO_EVENT; at = advice->costs->contexts.parents[at]) {
+        const char *name = trace_text(trace, trace->host[at].name);
+
+        if (has_prefix(name, "nn.Module: ") || strstr(name, "torch/nn/modules/module.py"))
+            return true;
+    }
+    return false;
+}
+
+void claim_short_pauses(const struct advice_case *advice, struct advice_claim *claim, bool adds)
+{
+    const struct ledger *ledger = advice->ledger;
+    double told_ns = 0, wanted_ns = 0;
+
+    for (uint32_t i = 0; i < ledger->worst_gap_count; i++) {
+        const struct idle_gap *gap = &ledger->worst_gaps[i];
+        double length_ns = (double)(gap->end_ns - gap->start_ns);
+
+        if (gap->main_account != ACCOUNT_IDLE_PYTHON || gap->host_event == NO_EVENT)
+            continue;
+        told_ns += length_ns;
+        wanted_ns += !is_pause(gap) && is_in_module(advice, gap->host_event) ? length_ns : 0;
+    }
+    for (uint32_t i = 0; told_ns > 0 && i < ledger->step_count; i++) {
+        int64_t python_ns = ledger->steps[i].account_ns[ACCOUNT_IDLE_PYTHON];
+        int64_t short_ns = llround((double)python_ns * wanted_ns / told_ns);
+        int64_t less_ns = short_ns < claim->step_ns[i] ? short_ns : claim->step_ns[i];
+
+        claim->step_ns[i] += adds ? short_ns : -less_ns;
+    }
+}
+
+/* Of the gaps in ranges of the name of gap `which`, in ranges of no model code. */
+static int64_t time_of_name(const struct advice_case *advice, uint32_t which)
+{
+    const struct ledger *ledger = advice->ledger;
+    const struct event *host = advice->trace->host;
+    int64_t sum_ns = 0;
+
+    for (uint32_t i = 0; i < ledger->worst_gap_count; i++) {
+        const struct idle_gap *gap = &ledger->worst_gaps[i];
+
+        if (gap->main_account == ACCOUNT_IDLE_ANNOTATION && gap->host_event != NO_EVENT &&
+            host[gap->host_event].name == host[ledger->worst_gaps[which].host_event].name)
+            sum_ns += gap->end_ns - gap->start_ns;
+    }
+    return sum_ns;
+}
+
+const char *busiest_named_range(const struct advice_case *advice)
+{
+    const struct ledger *ledger = advice->ledger;
+    const char *busiest = NULL;
+    int64_t most_ns = 0;
+
+    for (uint32_t i = 0; i < ledger->worst_gap_count; i++) {
+        const struct idle_gap *gap = &ledger->worst_gaps[i];
+
+        if (gap->main_account != ACCOUNT_IDLE_ANNOTATION || gap->host_event == NO_EVENT ||
+            is_of_model(advice, gap) || time_of_name(advice, i) <= most_ns)
+            continue;
+        most_ns = time_of_name(advice, i);
+        busiest = trace_text(advice->trace, advice->trace->host[gap->host_event].name);
+    }
+    return busiest;
+}

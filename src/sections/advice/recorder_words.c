@@ -1,0 +1,110 @@
+/* What to do about what a recording lacks, in the words of the program that made it. */
+#include "sections/advice/recorder_words.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of a trace that `flopledger run` wrote. */
+static const struct recorder_words of_flopledger_run = {
+    .cut = "record it again, and let the program end by itself: what is missing cannot be told "
+           "from the part that is there",
+    .warm_up = "usual in a window of a longer run: record later steps, as --steps 10-14",
+    .marks = "record it again: flopledger run marks steps by the optimizer's, or by --step-of",
+    .few_steps = "record at least 5 steps: flopledger run --steps 4-8",
+    .device = "flopledger run records every device that torch sees: another profiler (nsys, DCGM) "
+              "may hold the device's counters",
+    .no_device = "if the run used a GPU: see that torch.cuda.is_available() holds where it ran",
+    .operators = "record it again: flopledger run records operators",
+    .shapes = "record without --no-shapes",
+    .flops = "record without --no-shapes",
+    .modules = "record without --no-markers",
+    .stacks = "record with --stacks: flopledger run --stacks (it slows the steps)",
+    .collectives = "record with a newer PyTorch (2.2 and later write the NCCL metadata)",
+    .message_size = "needs the NCCL metadata of PyTorch 2.2 or later, or no --no-shapes",
+    .group_size = "needs the group size, in the NCCL metadata of PyTorch 2.2 or later",
+    .element_type = "needs the NCCL metadata of PyTorch 2.2 or later, or no --no-shapes",
+    .memory = "record with --memory: flopledger run --memory",
+};
+
+static const struct recorder_words recorders[] = {
+    {
+        .format = "nsight-systems",
+        .cut = "let `nsys export` finish, and copy the file again: what is missing cannot be told "
+               "from the part that is there",
+        .warm_up = "usual in a window of a longer run: start recording a step earlier (--delay, "
+                   "--capture-range)",
+        .marks = "put each iteration into a range: torch.cuda.nvtx.range(f\"iteration {i}\"); or "
+                 "name ranges that are there with --step-range",
+        .few_steps = "record at least 5 steps (--duration, --capture-range)",
+        .device = "profile with --trace=cuda,nvtx, and let the recorded window hold work of the "
+                  "GPU",
+        .no_device = "if the run used a GPU: profile with --trace=cuda,nvtx",
+        .operators = "run the steps inside torch.autograd.profiler.emit_nvtx(), or profile with "
+                     "--pytorch=autograd-nvtx",
+        .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True), or "
+                  "--pytorch=autograd-shapes-nvtx",
+        .flops = "torch.autograd.profiler.emit_nvtx(record_shapes=True), or "
+                 "--pytorch=autograd-shapes-nvtx; or record with flopledger run",
+        .modules = "put ranges around layers, torch.cuda.nvtx.range(\"layer1\"), beside those of "
+                   "emit_nvtx",
+        .stacks = "put NVTX ranges around what the loop does between operators; --trace=osrt tells "
+                  "what it waits for in the operating system",
+        .collectives = "export with 'nsys export --type sqlite --include-blobs=true': NCCL tells "
+                       "them in the payloads of its own NVTX ranges",
+        .message_size = "needs the payloads of NCCL's own NVTX ranges ('nsys export --type sqlite "
+                        "--include-blobs=true'), and one kind of call for a kernel",
+        .group_size = "needs NCCL's payloads ('nsys export --include-blobs=true') and the "
+                      "communicator's start in the recording",
+        .element_type = "Nsight Systems does not record it",
+        .memory = "traces of torch.profiler with profile_memory=True have allocations",
+    },
+    {
+        .cut = "let the profiler finish writing (leave the `with profile(...)` block, wait for the "
+               "trace handler) and copy the "
+               "file again; how much is missing cannot be told from the part that is there",
+        .warm_up = "usual in a window of a longer run: use a warm-up step in the schedule",
+        .marks = "call prof.step() at the end of each iteration, with "
+                 "schedule=torch.profiler.schedule(wait=1, warmup=1, active=5)",
+        .few_steps = "record at least 5 steps: schedule(wait=1, warmup=1, active=5)",
+        .device = "add ProfilerActivity.CUDA (or XPU, HPU) to `activities`; if it is there: "
+                  "another profiler (nsys, DCGM) may hold "
+                  "the device's counters",
+        .no_device =
+            "if the run used a GPU: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
+        .operators = "add ProfilerActivity.CPU to `activities`",
+        .shapes = "record with record_shapes=True",
+        .flops = "record it with flopledger run, or with record_shapes=True",
+        .modules = "record it with flopledger run, which marks each call of a module",
+        .stacks = "record a few steps with with_stack=True (it slows the run)",
+        .collectives = "record with a newer PyTorch (2.2 and later write the NCCL metadata)",
+        .message_size = "needs the NCCL metadata of PyTorch 2.2 or later, or record_shapes=True",
+        .group_size = "needs the group size, in the NCCL metadata of PyTorch 2.2 or later",
+        .element_type = "needs the NCCL metadata of PyTorch 2.2 or later, or record_shapes=True",
+        .memory = "record with profile_memory=True to see allocations",
+    },
+};
+
+/* capture.json lies beside it. */
+static bool is_of_flopledger_run(const struct trace *trace)
+{
+    const char *path = trace_text(trace, trace->path);
+    const char *slash = strrchr(path, '/');
+    char beside[PATH_MAX];
+    int length = snprintf(beside, sizeof beside, "%.*scapture.json",
+                          slash ? (int)(slash - path) + 1 : 0, path);
+
+    return length > 0 && (size_t)length < sizeof beside && access(beside, R_OK) == 0;
+}
+
+const struct recorder_words *recorder_words_for(const struct trace *trace)
+{
+    const struct recorder_words *words = recorders;
+
+    if (trace && is_of_flopledger_run(trace))
+        return &of_flopledger_run;
+    while (words->format && (!trace || strcmp(words->format, trace->read.format) != 0))
+        words++;
+    return words;
+}

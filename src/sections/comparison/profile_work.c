@@ -1,0 +1,180 @@
+/* What device and host did in each step, by name: kernels, operators, copies, launches. */
+#include "base/core/invariant.h"
+#include "base/core/large_array.h"
+#include "base/text/prefix.h"
+#include "cost/flops/saturating.h"
+#include "cost/modules/host_nesting.h"
+#include "ledger/kernel_class.h"
+#include "ledger/step_finder.h"
+#include "sections/comparison/profile_trace.h"
+
+#include <stdlib.h>
+
+/* One pass over the events. */
+struct work_walk {
+    struct run_profile *profile;
+    const struct profile_source *source;
+    const uint32_t *rows;
+    struct step_finder finder;
+    bool *has_launched; /* [host_count]: the call was counted */
+};
+
+static void profile_work_add_call(struct work_walk *walk, struct measure *measure, uint32_t row,
+                                  int64_t value)
+{
+    measure_has_calls(walk->profile, measure);
+    measure->values[row] = plus(measure->values[row], value);
+    measure->calls[row]++;
+}
+
+/* Numbers of the run as a whole. */
+struct amount {
+    const char *name;
+    const char *title;
+    enum unit unit;
+};
+
+static const struct amount kernels = {"kernels", "kernels", UNIT_COUNT};
+static const struct amount launches = {"launches", "launch calls", UNIT_COUNT};
+static const struct amount copied_bytes = {"copied_bytes", "bytes copied", UNIT_BYTES};
+static const struct amount operators = {"operators", "operator calls", UNIT_COUNT};
+
+static void add_amount(struct work_walk *walk, const struct amount *what, uint32_t row,
+                       int64_t amount)
+{
+    struct measure *measure = profile_measure(walk->profile, MEASURE_WORK, what->name, "");
+
+    measure->title = what->title;
+    measure->unit = what->unit;
+    measure->values[row] = plus(measure->values[row], amount);
+}
+
+/* The row of a step, as a finder tells it. */
+static uint32_t profile_work_row_of(const struct work_walk *walk, uint32_t step)
+{
+    return step == NO_STEP ? NO_STEP : walk->rows[step];
+}
+
+static const char *operator_name(const struct trace *trace, uint32_t device_event)
+{
+    uint32_t operator_event = trace_operator_of(trace, device_event);
+
+    return operator_event == NO_EVENT ? NULL : trace_text(trace, trace->host[operator_event].name);
+}
+
+static void profile_work_add_operator(struct work_walk *walk, uint32_t device_event, uint32_t row,
+                                      uint8_t class)
+{
+    const struct trace *trace = walk->source->trace;
+    uint32_t operator_event = trace_operator_of(trace, device_event);
+    const struct event *event;
+    struct measure *measure;
+
+    if (operator_event == NO_EVENT)
+        return;
+    event = &trace->host[operator_event];
+    measure = profile_measure(walk->profile, MEASURE_OPERATOR, trace_text(trace, event->name),
+                              trace_text(trace, trace->details[event->detail].input_shapes));
+    measure->class = class;
+    profile_work_add_call(walk, measure, row, trace->device[device_event].duration_ns);
+}
+
+static void profile_work_add_kernel(struct work_walk *walk, uint32_t index, uint32_t row,
+                                    uint8_t class)
+{
+    const struct trace *trace = walk->source->trace;
+    const struct event *event = &trace->device[index];
+    struct measure *measure =
+        profile_measure(walk->profile, MEASURE_KERNEL, trace_text(trace, event->name), "");
+    const char *owner = operator_name(trace, index);
+
+    measure->class = class;
+    if (!measure->owner && owner)
+        measure->owner = profile_text(walk->profile, owner);
+    profile_work_add_call(walk, measure, row, event->duration_ns);
+    measure = profile_measure(walk->profile, MEASURE_CLASS,
+                              kernel_class_key((enum kernel_class) class), "");
+    measure->title = kernel_class_title((enum kernel_class) class);
+    profile_work_add_call(walk, measure, row, event->duration_ns);
+    add_amount(walk, &kernels, row, 1);
+}
+
+/* The calls that launched work; one call may launch many kernels (a CUDA graph). */
+static void profile_work_add_launch(struct work_walk *walk, uint32_t index, uint32_t row)
+{
+    uint32_t launch = walk->source->trace->launch[index];
+
+    if (launch == NO_EVENT || walk->has_launched[launch])
+        return;
+    walk->has_launched[launch] = true;
+    add_amount(walk, &launches, row, 1);
+}
+
+static void profile_work_add_device_events(struct work_walk *walk)
+{
+    const struct trace *trace = walk->source->trace;
+    const struct ledger *ledger = walk->source->ledger;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+        uint32_t row;
+
+        if (trace->tracks[event->track].device != ledger->device)
+            continue;
+        row = profile_work_row_of(walk, step_finder_at(&walk->finder, event->start_ns));
+        if (row == NO_STEP)
+            continue;
+        profile_work_add_launch(walk, i, row);
+        profile_work_add_operator(walk, i, row, ledger->classes[i]);
+        if (event->kind == EVENT_KERNEL)
+            profile_work_add_kernel(walk, i, row, ledger->classes[i]);
+        else if (event->kind == EVENT_MEMCPY && trace->details[event->detail].bytes > 0)
+            add_amount(walk, &copied_bytes, row, trace->details[event->detail].bytes);
+    }
+}
+
+/* Torch 1.8 wrote its steps as operators. */
+static bool is_step_mark(const struct trace *trace, const struct event *event)
+{
+    return has_prefix(trace_text(trace, event->name), "ProfilerStep#");
+}
+
+static void profile_work_add_host_events(struct work_walk *walk)
+{
+    const struct trace *trace = walk->source->trace;
+    int64_t *own_ns = measure_own_times(trace, walk->source->costs->contexts.parents);
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+        const char *shapes;
+        struct measure *measure;
+        uint32_t row;
+
+        if (event->kind != EVENT_OPERATOR || is_step_mark(trace, event))
+            continue;
+        row = profile_work_row_of(walk, step_finder_of_host(&walk->finder, event->start_ns));
+        if (row == NO_STEP)
+            continue;
+        shapes = trace_text(trace, trace->details[event->detail].input_shapes);
+        measure = profile_measure(walk->profile, MEASURE_HOST_OPERATOR,
+                                  trace_text(trace, event->name), shapes);
+        profile_work_add_call(walk, measure, row, own_ns[i]);
+        add_amount(walk, &operators, row, 1);
+    }
+    large_array_free(own_ns);
+}
+
+void profile_work(struct run_profile *profile, const struct profile_source *source,
+                  const uint32_t *row_of_step)
+{
+    struct work_walk walk = {.profile = profile,
+                             .source = source,
+                             .rows = row_of_step,
+                             .finder = {.ledger = source->ledger}};
+
+    walk.has_launched =
+        require_memory(calloc(source->trace->host_count + (size_t)1, sizeof *walk.has_launched));
+    profile_work_add_device_events(&walk);
+    profile_work_add_host_events(&walk);
+    free(walk.has_launched);
+}

@@ -1,0 +1,308 @@
+/* What changed between two runs: each measure of both, with how sure the change is. */
+#include "sections/comparison/run_comparison.h"
+
+#include "base/core/invariant.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct comparison_options default_comparison_options = {.least_change = 0.01,
+                                                              .least_share = 0.001};
+
+/* Rows that are corrected together, and the chance of a mistake that they may take. */
+enum row_family { FAMILY_STEP, FAMILY_ACCOUNTS, FAMILY_NAMES, FAMILY_COUNT };
+
+static const double family_chance[FAMILY_COUNT] = {
+    [FAMILY_STEP] = 0.05, [FAMILY_ACCOUNTS] = 0.025, [FAMILY_NAMES] = 0.025};
+
+static const enum row_family family_of[MEASURE_KIND_COUNT] = {
+    [MEASURE_STEP] = FAMILY_STEP,           [MEASURE_ACCOUNT] = FAMILY_ACCOUNTS,
+    [MEASURE_GROUP] = FAMILY_ACCOUNTS,      [MEASURE_WORK] = FAMILY_ACCOUNTS,
+    [MEASURE_CLASS] = FAMILY_NAMES,         [MEASURE_KERNEL] = FAMILY_NAMES,
+    [MEASURE_RENAMED] = FAMILY_NAMES,       [MEASURE_OPERATOR] = FAMILY_NAMES,
+    [MEASURE_HOST_OPERATOR] = FAMILY_NAMES, [MEASURE_MATMUL] = FAMILY_NAMES,
+    [MEASURE_MODULE] = FAMILY_NAMES,        [MEASURE_MEMORY] = FAMILY_ACCOUNTS};
+
+enum { LIMIT_PER_CENT = 5 };
+
+/* More steps are asked for where so many times as many, but no more than the second, would do. */
+enum { STEPS_ASKED_FACTOR = 3, STEPS_ASKED_MAX = 30 };
+
+/* ---- one row ---- */
+
+struct noise_verdict compare_values(const double *a, size_t a_count, const double *b,
+                                    size_t b_count)
+{
+    struct step_sample first = measure_step_sample(a, a_count);
+    struct step_sample second = measure_step_sample(b, b_count);
+
+    return compare_step_samples(&first, &second);
+}
+
+static struct step_sample sample_of(const struct run_profile *profile,
+                                    const struct measure *measure, double *room)
+{
+    for (uint32_t i = 0; i < profile->step_count; i++)
+        room[i] = measure ? measure_at(profile, measure, i) : 0;
+    return measure_step_sample(room, profile->step_count);
+}
+
+static struct change run_comparison_change_of(const struct run_comparison *comparison,
+                                              const struct measure *a, const struct measure *b,
+                                              double *room)
+{
+    struct step_sample first = sample_of(comparison->a, a, room);
+    struct step_sample second = sample_of(comparison->b, b, room);
+    struct change change = {.a = a, .b = b, .noise = compare_step_samples(&first, &second)};
+
+    change.mean_a = a ? measure_mean(comparison->a, a) : 0;
+    change.mean_b = b ? measure_mean(comparison->b, b) : 0;
+    change.rate = change.noise.chance;
+    return change;
+}
+
+/* ---- which rows ---- */
+
+/* A run without a measure of this kind did not do it; of other kinds it does not say, or there is
+ * nothing to set beside it. */
+static bool absent_is_zero(enum measure_kind kind)
+{
+    return kind != MEASURE_WORK && kind != MEASURE_MEMORY && kind != MEASURE_RENAMED;
+}
+
+static bool run_comparison_has_kind(const struct run_profile *profile, enum measure_kind kind)
+{
+    return !(kind == MEASURE_MODULE && profile->needs_modules) &&
+           !(kind == MEASURE_MEMORY && profile->needs_memory);
+}
+
+static bool is_zero(const struct run_profile *profile, const struct measure *measure)
+{
+    for (uint32_t i = 0; measure && i < profile->step_count; i++)
+        if (measure->values[i] != 0)
+            return false;
+    return true;
+}
+
+const char *compiled_run(const struct run_comparison *comparison)
+{
+    if (comparison->a->is_compiled == comparison->b->is_compiled)
+        return NULL;
+    return comparison->a->is_compiled ? "A" : "B";
+}
+
+/* What stands inside of compiled code has no marks, and is not gone. */
+static bool is_hidden_by_compiler(const struct run_comparison *comparison, const struct measure *a,
+                                  const struct measure *b)
+{
+    return (!a && comparison->a->is_compiled && !comparison->b->is_compiled) ||
+           (!b && comparison->b->is_compiled && !comparison->a->is_compiled);
+}
+
+static bool is_comparable(const struct run_comparison *comparison, const struct measure *a,
+                          const struct measure *b)
+{
+    enum measure_kind kind = a ? a->kind : b->kind;
+
+    if (!run_comparison_has_kind(comparison->a, kind) ||
+        !run_comparison_has_kind(comparison->b, kind))
+        return false;
+    if ((!a || !b) && !absent_is_zero(kind))
+        return false;
+    if (kind == MEASURE_MODULE && is_hidden_by_compiler(comparison, a, b))
+        return false;
+    if (kind == MEASURE_MATMUL && !compiled_run(comparison))
+        return false; /* operators by shape say more */
+    return !is_zero(comparison->a, a) || !is_zero(comparison->b, b);
+}
+
+static uint32_t collect_changes(struct run_comparison *comparison)
+{
+    const struct run_profile *a = comparison->a, *b = comparison->b;
+    uint32_t most = a->step_count > b->step_count ? a->step_count : b->step_count;
+    double *room = require_memory(calloc(most + (size_t)1, sizeof *room));
+    uint32_t count = 0;
+
+    comparison->changes =
+        require_memory(calloc((size_t)a->count + b->count + 1, sizeof *comparison->changes));
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct measure *one = &a->measures[i];
+        const struct measure *other = profile_find(b, one->kind, one->name, one->detail);
+
+        if (is_comparable(comparison, one, other))
+            comparison->changes[count++] = run_comparison_change_of(comparison, one, other, room);
+    }
+    for (uint32_t i = 0; i < b->count; i++) {
+        const struct measure *one = &b->measures[i];
+
+        if (!profile_find(a, one->kind, one->name, one->detail) &&
+            is_comparable(comparison, NULL, one))
+            comparison->changes[count++] = run_comparison_change_of(comparison, NULL, one, room);
+    }
+    free(room);
+    return count;
+}
+
+/* ---- verdicts ---- */
+
+static bool is_the_same(const struct noise_verdict *noise)
+{
+    return noise->is_known && noise->difference == 0 && noise->low == noise->high;
+}
+
+/* A question of the family. A row that is the same in all steps of both runs asks none. */
+static bool run_comparison_is_asked(const struct change *change, enum row_family family)
+{
+    return family_of[change_measure(change)->kind] == family && change->noise.is_known &&
+           !is_the_same(&change->noise);
+}
+
+static void correct_family(struct change *changes, uint32_t count, enum row_family family)
+{
+    double *chances = require_memory(calloc(count + (size_t)1, sizeof *chances));
+    size_t rows = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (run_comparison_is_asked(&changes[i], family))
+            chances[rows++] = changes[i].noise.chance;
+    correct_for_many(chances, rows);
+    rows = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (run_comparison_is_asked(&changes[i], family))
+            changes[i].rate =
+                fmin(1, chances[rows++] * LIMIT_PER_CENT / (100 * family_chance[family]));
+    free(chances);
+}
+
+/* Means and trimmed means must agree on the direction: a change of one odd step is none. */
+static bool is_large_enough(const struct run_comparison *comparison, const struct change *change)
+{
+    double difference = change->mean_b - change->mean_a;
+    double larger = fmax(fabs(change->mean_a), fabs(change->mean_b));
+    enum unit unit = change_measure(change)->unit;
+
+    if (difference * change->noise.difference <= 0)
+        return false;
+    if (unit == UNIT_FRACTION && fabs(difference) < comparison->options.least_share)
+        return false;
+    if (unit == UNIT_TIME_NS) {
+        const struct measure *step = profile_find(comparison->a, MEASURE_STEP, "step_time", "");
+
+        if (step &&
+            fabs(difference) < comparison->options.least_share * measure_mean(comparison->a, step))
+            return false;
+    }
+    return fabs(difference) >= comparison->options.least_change * larger;
+}
+
+static enum change_verdict run_comparison_judge(const struct run_comparison *comparison,
+                                                const struct change *change)
+{
+    if (!change->noise.is_known)
+        return CHANGE_NOT_KNOWN;
+    if (is_the_same(&change->noise) && change->mean_a == change->mean_b)
+        return CHANGE_SAME;
+    if (change->rate * 100 > LIMIT_PER_CENT)
+        return CHANGE_NOISE;
+    if (!is_large_enough(comparison, change))
+        return CHANGE_SMALL;
+    if (is_zero(comparison->a, change->a))
+        return CHANGE_NEW;
+    if (is_zero(comparison->b, change->b))
+        return CHANGE_GONE;
+    return change->mean_b < change->mean_a ? CHANGE_LESS : CHANGE_MORE;
+}
+
+size_t steps_that_would_tell(const struct run_comparison *comparison, const struct change *step)
+{
+    uint32_t most = comparison->a->step_count > comparison->b->step_count
+                        ? comparison->a->step_count
+                        : comparison->b->step_count;
+    double *room;
+    struct step_sample first, second;
+
+    if (step->verdict != CHANGE_NOISE || !is_large_enough(comparison, step))
+        return 0;
+    room = require_memory(calloc(most + (size_t)1, sizeof *room));
+    first = sample_of(comparison->a, step->a, room);
+    second = sample_of(comparison->b, step->b, room);
+    free(room);
+    return steps_to_be_sure(&first, &second,
+                            STEPS_ASKED_FACTOR * most < STEPS_ASKED_MAX ? STEPS_ASKED_FACTOR * most
+                                                                        : STEPS_ASKED_MAX);
+}
+
+static int compare_changes(const void *left, const void *right)
+{
+    const struct change *a = left;
+    const struct change *b = right;
+    const struct measure *one = change_measure(a), *other = change_measure(b);
+    double first = fabs(a->mean_b - a->mean_a), second = fabs(b->mean_b - b->mean_a);
+    int order;
+
+    if (one->kind != other->kind)
+        return one->kind < other->kind ? -1 : 1;
+    if (first != second)
+        return first > second ? -1 : 1;
+    order = strcmp(one->name, other->name);
+    return order != 0 ? order : strcmp(one->detail, other->detail);
+}
+
+void compare_runs(struct run_comparison *comparison, const struct run_profile *a,
+                  const struct run_profile *b, const struct comparison_options *options)
+{
+    uint32_t count;
+
+    comparison->a = a;
+    comparison->b = b;
+    comparison->options = *options;
+    count = collect_changes(comparison);
+    for (int family = 0; family < FAMILY_COUNT; family++)
+        correct_family(comparison->changes, count, (enum row_family)family);
+    for (uint32_t i = 0; i < count; i++)
+        comparison->changes[i].verdict = run_comparison_judge(comparison, &comparison->changes[i]);
+    qsort(comparison->changes, count, sizeof *comparison->changes, compare_changes);
+    for (uint32_t i = 0; i < count; i++)
+        comparison->first[change_measure(&comparison->changes[i])->kind + 1]++;
+    for (int kind = 0; kind < MEASURE_KIND_COUNT; kind++)
+        comparison->first[kind + 1] += comparison->first[kind];
+}
+
+void run_comparison_clear(struct run_comparison *comparison)
+{
+    if (!comparison)
+        return;
+    free(comparison->changes);
+    *comparison = (struct run_comparison){0};
+}
+
+const struct change *find_change(const struct run_comparison *comparison, enum measure_kind kind,
+                                 const char *name)
+{
+    for (uint32_t i = comparison->first[kind]; i < comparison->first[kind + 1]; i++)
+        if (strcmp(change_measure(&comparison->changes[i])->name, name) == 0)
+            return &comparison->changes[i];
+    return NULL;
+}
+
+bool change_is_significant(const struct change *change)
+{
+    return change->verdict >= CHANGE_LESS;
+}
+
+const char *change_verdict_text(enum change_verdict verdict)
+{
+    static const char *const texts[] = {
+        [CHANGE_NOT_KNOWN] = "noise not known",
+        [CHANGE_SAME] = "the same",
+        [CHANGE_NOISE] = "within noise",
+        [CHANGE_SMALL] = "small",
+        [CHANGE_LESS] = "less",
+        [CHANGE_MORE] = "more",
+        [CHANGE_NEW] = "new",
+        [CHANGE_GONE] = "gone",
+    };
+
+    return texts[verdict];
+}

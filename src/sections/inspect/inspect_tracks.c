@@ -1,0 +1,252 @@
+/* What `flopledger inspect` says of threads and streams, and of the time in which none of them
+ * recorded anything. */
+#include "base/core/array.h"
+#include "base/core/out_of_memory.h"
+#include "sections/inspect/inspect_sections.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct stretch {
+    int64_t start_ns;
+    int64_t end_ns;
+};
+
+/* What one track holds. */
+struct track_summary {
+    uint32_t track;
+    int64_t events;
+    int64_t first_ns;
+    int64_t last_ns;
+    int64_t covered_ns; /* at least one event was open */
+};
+
+static void inspect_tracks_take_event(struct track_summary *summary, const struct event *event)
+{
+    int64_t end_ns = event_end_ns(event);
+
+    if (summary->events++ == 0) {
+        summary->first_ns = event->start_ns;
+        summary->last_ns = event->start_ns;
+    }
+    if (end_ns > summary->last_ns) { /* events come by start */
+        summary->covered_ns +=
+            end_ns - (event->start_ns > summary->last_ns ? event->start_ns : summary->last_ns);
+        summary->last_ns = end_ns;
+    }
+}
+
+static int inspect_tracks_by_events(const void *a, const void *b)
+{
+    const struct track_summary *first = a;
+    const struct track_summary *second = b;
+
+    if (first->events != second->events)
+        return first->events > second->events ? -1 : 1;
+    return first->track < second->track ? -1 : 1;
+}
+
+/* One for each track, those with the most events first; free() it. Events of `device` and
+ * `device_notes` that share a track are merged by start. */
+static struct track_summary *summarise_tracks(const struct trace *trace)
+{
+    struct track_summary *summaries = calloc(trace->track_count + 1, sizeof *summaries);
+    uint32_t note = 0;
+
+    if (!summaries)
+        end_out_of_memory();
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        summaries[i].track = i;
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        inspect_tracks_take_event(&summaries[trace->host[i].track], &trace->host[i]);
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        for (; note < trace->device_note_count &&
+               trace->device_notes[note].start_ns <= trace->device[i].start_ns;
+             note++)
+            inspect_tracks_take_event(&summaries[trace->device_notes[note].track],
+                                      &trace->device_notes[note]);
+        inspect_tracks_take_event(&summaries[trace->device[i].track], &trace->device[i]);
+    }
+    for (; note < trace->device_note_count; note++)
+        inspect_tracks_take_event(&summaries[trace->device_notes[note].track],
+                                  &trace->device_notes[note]);
+    qsort(summaries, trace->track_count, sizeof *summaries, inspect_tracks_by_events);
+    return summaries;
+}
+
+static const char *track_title(struct results *results, const struct trace *trace,
+                               const struct track *track)
+{
+    const char *process = trace_text(trace, track->process);
+    const char *thread = trace_text(trace, track->thread);
+
+    if (track->is_device && track->stream >= 0)
+        return results_format(results, "device %d, stream %lld", track->device,
+                              (long long)track->stream);
+    if (track->is_device)
+        return results_format(results, "device %d, %s", track->device, thread);
+    if (track->thread_name != 0)
+        return results_format(results, "%s, process %s", trace_text(trace, track->thread_name),
+                              process);
+    return results_format(results, "thread %s, process %s", thread, process);
+}
+
+#define TRACKS_COLUMNS(COLUMN)                                                                 \
+    COLUMN("track", "thread or stream", UNIT_TEXT, 0, BAR_NONE,                                \
+           value_text(track_title(results, trace, &trace->tracks[summaries[i].track])))        \
+    COLUMN("events", "events", UNIT_COUNT, 0, BAR_NONE, value_count(summaries[i].events))      \
+    COLUMN("covered", "time covered", UNIT_TIME_NS, 1, BAR_NONE,                               \
+           value_time_ns(summaries[i].covered_ns))                                             \
+    COLUMN("share", "of all", UNIT_FRACTION, 1, BAR,                                           \
+           length_ns > 0 ? value_fraction((double)summaries[i].covered_ns / (double)length_ns) \
+                         : value_none())                                                       \
+    COLUMN("first", "first at", UNIT_TIME_NS, 3, BAR_NONE,                                     \
+           value_time_ns(summaries[i].first_ns - time.start_ns))                               \
+    COLUMN("last", "last ends at", UNIT_TIME_NS, 3, BAR_NONE,                                  \
+           value_time_ns(summaries[i].last_ns - time.start_ns))
+
+struct section *describe_tracks(struct results *results, const struct trace *trace,
+                                struct recorded_time time, uint32_t top)
+{
+    static const struct column columns[] = {TRACKS_COLUMNS(COLUMN_DECLARED)};
+    struct section *section = section_new(results, "tracks", "Threads and streams", NULL);
+    struct table *table = section_add_table(results, section, "tracks", NULL, columns, 6);
+    struct track_summary *summaries = summarise_tracks(trace);
+    int64_t length_ns = time.end_ns - time.start_ns;
+
+    for (uint32_t i = 0; i < trace->track_count && summaries[i].events > 0; i++) {
+        struct value *row;
+
+        table->rows_in_all++;
+        if (i >= top)
+            continue;
+        row = table_add_row(results, table, 0);
+        FILL_ROW(row, TRACKS_COLUMNS);
+    }
+    free(summaries);
+    return section;
+}
+
+/* Stretches in which something is recorded, one track after the other. */
+struct stretch_list {
+    struct stretch *stretches;
+    size_t count;
+};
+
+static void inspect_tracks_add_stretch(struct stretch_list *list, int64_t start_ns, int64_t end_ns,
+                                       bool may_join)
+{
+    struct stretch *last = list->count > 0 ? &list->stretches[list->count - 1] : NULL;
+
+    if (may_join && last && start_ns >= last->start_ns && start_ns <= last->end_ns) {
+        if (end_ns > last->end_ns)
+            last->end_ns = end_ns;
+        return;
+    }
+    ARRAY_ADD(list->stretches, list->count, (struct stretch){start_ns, end_ns});
+}
+
+/* The profiler's own span over the whole recording: it would hide every gap. */
+static bool is_span_of_profiler(const struct trace *trace, const struct event *event)
+{
+    const char *process = trace_text(trace, trace->tracks[event->track].process);
+
+    return strcmp(process, "Spans") == 0 || strcmp(process, "Traces") == 0;
+}
+
+static void add_events(struct stretch_list *list, const struct trace *trace,
+                       const struct event *events, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_span_of_profiler(trace, &events[i]))
+            inspect_tracks_add_stretch(list, events[i].start_ns, event_end_ns(&events[i]), i > 0);
+    }
+}
+
+static int inspect_tracks_by_start(const void *a, const void *b)
+{
+    const struct stretch *first = a;
+    const struct stretch *second = b;
+
+    return (first->start_ns > second->start_ns) - (first->start_ns < second->start_ns);
+}
+
+static int inspect_tracks_longest_first(const void *a, const void *b)
+{
+    const struct stretch *first = a;
+    const struct stretch *second = b;
+    int64_t difference = (second->end_ns - second->start_ns) - (first->end_ns - first->start_ns);
+
+    if (difference != 0)
+        return difference > 0 ? 1 : -1;
+    return inspect_tracks_by_start(a, b);
+}
+
+/* The stretches between those of `recorded`, which is sorted by start on the way. */
+static struct stretch_list gaps_between(struct stretch_list *recorded)
+{
+    struct stretch_list gaps = {0};
+    int64_t covered_to_ns = INT64_MAX;
+
+    if (recorded->count > 0)
+        qsort(recorded->stretches, recorded->count, sizeof *recorded->stretches,
+              inspect_tracks_by_start);
+    for (size_t i = 0; i < recorded->count; i++) {
+        const struct stretch *stretch = &recorded->stretches[i];
+
+        if (stretch->start_ns > covered_to_ns)
+            inspect_tracks_add_stretch(&gaps, covered_to_ns, stretch->start_ns, false);
+        if (i == 0 || stretch->end_ns > covered_to_ns)
+            covered_to_ns = stretch->end_ns;
+    }
+    if (gaps.count > 0)
+        qsort(gaps.stretches, gaps.count, sizeof *gaps.stretches, inspect_tracks_longest_first);
+    return gaps;
+}
+
+#define GAPS_COLUMNS(COLUMN)                                                        \
+    COLUMN("start", "begins at", UNIT_TIME_NS, 0, BAR_NONE,                         \
+           value_time_ns(gaps->stretches[i].start_ns - time.start_ns))              \
+    COLUMN("length", "length", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(length_ns)) \
+    COLUMN("share", "of all", UNIT_FRACTION, 0, BAR,                                \
+           value_fraction((double)length_ns / (double)(time.end_ns - time.start_ns)))
+
+static void add_gap_rows(struct results *results, struct section *section,
+                         const struct stretch_list *gaps, struct recorded_time time, uint32_t top)
+{
+    static const struct column columns[] = {GAPS_COLUMNS(COLUMN_DECLARED)};
+    struct table *table = section_add_table(results, section, "gaps", "The longest", columns, 3);
+
+    table->rows_in_all = gaps->count;
+    for (size_t i = 0; i < gaps->count && i < top; i++) {
+        int64_t length_ns = gaps->stretches[i].end_ns - gaps->stretches[i].start_ns;
+
+        FILL_ROW(table_add_row(results, table, 0), GAPS_COLUMNS);
+    }
+}
+
+struct section *describe_gaps(struct results *results, const struct trace *trace,
+                              struct recorded_time time, uint32_t top)
+{
+    struct section *section = section_new(
+        results, "gaps", "Gaps", "Stretches in which no thread and no stream recorded anything.");
+    struct stretch_list recorded = {0};
+    struct stretch_list gaps;
+    int64_t total_ns = 0;
+
+    add_events(&recorded, trace, trace->host, trace->host_count);
+    add_events(&recorded, trace, trace->device, trace->device_count);
+    add_events(&recorded, trace, trace->device_notes, trace->device_note_count);
+    gaps = gaps_between(&recorded);
+    for (size_t i = 0; i < gaps.count; i++)
+        total_ns += gaps.stretches[i].end_ns - gaps.stretches[i].start_ns;
+    section_add_number(results, section,
+                       (struct number){"count", "gaps", value_count((int64_t)gaps.count), NULL});
+    section_add_number(results, section,
+                       (struct number){"total", "total", value_time_ns(total_ns), NULL});
+    if (gaps.count > 0)
+        add_gap_rows(results, section, &gaps, time, top);
+    free(recorded.stretches);
+    free(gaps.stretches);
+    return section;
+}

@@ -1,0 +1,134 @@
+/* `flopledger ettr`: interruptions of a job, and the ETTR to be expected with them. */
+#include "base/text/format.h"
+#include "sections/job/ettr_page.h"
+
+/* The job's own interval is worth changing where the best one differs by this factor. */
+static const double interval_told = 1.5;
+
+/* A number of the section, without its note. */
+static struct number ettr_failures_number_of(const char *key, const char *title, struct value value)
+{
+    return (struct number){.key = key, .title = title, .value = value};
+}
+
+static void ettr_failures_add(const struct ettr_page *page, struct section *section,
+                              struct number number, const char *note)
+{
+    number.note = note;
+    section_add_number(page->results, section, number);
+}
+
+static struct value length_value(int64_t ns, const char *needs)
+{
+    return ns > 0 ? value_time_ns(ns) : value_not_known(needs);
+}
+
+static void add_observed(const struct ettr_page *page, struct section *section)
+{
+    const struct job_failures *failures = page->failures;
+
+    ettr_failures_add(page, section,
+                      ettr_failures_number_of("interruptions", "interruptions",
+                                              value_count(failures->interruptions)),
+                      "attempts that failed or were stopped");
+    if (failures->interruptions > 0)
+        ettr_failures_add(page, section,
+                          ettr_failures_number_of(
+                              "time_between_interruptions", "mean time between them",
+                              failures->is_rate_known
+                                  ? value_time_ns(failures->alive_ns / failures->interruptions)
+                                  : value_not_known("needs time stamps in the log")),
+                          NULL);
+    ettr_failures_add(page, section,
+                      ettr_failures_number_of(
+                          "restart_time", "mean restart time",
+                          length_value(failures->restart_ns, failures->interruptions
+                                                                 ? "needs time stamps in the log"
+                                                                 : "no restart was seen")),
+                      "hang, down and startup");
+    ettr_failures_add(
+        page, section,
+        ettr_failures_number_of("checkpoints", "checkpoints", value_count(failures->checkpoints)),
+        NULL);
+    ettr_failures_add(
+        page, section,
+        ettr_failures_number_of("checkpoint_time", "mean time of a checkpoint",
+                                length_value(failures->checkpoint_ns,
+                                             failures->checkpoints ? "needs their length in the log"
+                                                                   : "no checkpoint was seen")),
+        "for which training stalled");
+    ettr_failures_add(
+        page, section,
+        ettr_failures_number_of("checkpoint_interval", "mean time of steps between checkpoints",
+                                length_value(failures->interval_ns, "no checkpoint was seen")),
+        NULL);
+}
+
+static const char *what_is_missing(const struct job_failures *failures)
+{
+    if (failures->interruptions == 0)
+        return "no interruption was seen";
+    if (!failures->is_rate_known)
+        return "needs time stamps in the log";
+    if (failures->is_beyond_model)
+        return "the formula does not hold: restarts take as long as runs";
+    return failures->restarts == 0 ? "no restart was seen" : "needs the length of checkpoints";
+}
+
+static void find_better_interval(const struct ettr_page *page, struct section *section, double best)
+{
+    const struct ettr_model *model = &page->failures->model;
+    struct ettr_model better = *model;
+    double factor = model->interval / best;
+
+    better.interval = best;
+    if (factor < interval_told && factor > 1.0 / interval_told)
+        return;
+    add_job_finding(
+        page, section, false,
+        results_format(page->results,
+                       "a checkpoint every %s would be better than every %s: expected ETTR %s, not "
+                       "%s",
+                       format_time((int64_t)(best * 1e9)).text,
+                       format_time((int64_t)(model->interval * 1e9)).text,
+                       format_fraction(expected_ettr(&better)).text,
+                       format_fraction(expected_ettr(model)).text),
+        "change the interval, or make checkpoints shorter (asynchronous, sharded)");
+}
+
+struct section *describe_failures(const struct ettr_page *page)
+{
+    const struct ettr_model *model = &page->failures->model;
+    struct ettr_model better = *model;
+    struct section *section = section_new(
+        page->results, "job_failures", "Interruptions and checkpoints",
+        "What ETTR could be expected with this job's own rate of interruptions, restart time, and "
+        "cost and interval of checkpoints: (1 - rate * (restart + interval / 2)) / (1 + checkpoint "
+        "/ interval).");
+    struct value unknown = value_not_known(what_is_missing(page->failures));
+
+    add_observed(page, section);
+    if (!page->failures->is_model_known) {
+        ettr_failures_add(page, section,
+                          ettr_failures_number_of("expected_ettr", "expected ETTR", unknown), NULL);
+        ettr_failures_add(page, section,
+                          ettr_failures_number_of("best_interval", "best interval", unknown), NULL);
+        return section;
+    }
+    better.interval = best_checkpoint_interval(model);
+    ettr_failures_add(page, section,
+                      ettr_failures_number_of("expected_ettr", "expected ETTR",
+                                              value_fraction(expected_ettr(model))),
+                      page->failures->interruptions < 10 ? "from few interruptions: a rough figure"
+                                                         : NULL);
+    ettr_failures_add(page, section,
+                      ettr_failures_number_of("best_interval", "best interval",
+                                              value_time_ns((int64_t)(better.interval * 1e9))),
+                      "sqrt(2 * checkpoint / rate)");
+    ettr_failures_add(page, section,
+                      ettr_failures_number_of("expected_at_best", "expected ETTR with it",
+                                              value_fraction(expected_ettr(&better))),
+                      NULL);
+    find_better_interval(page, section, better.interval);
+    return section;
+}

@@ -1,0 +1,183 @@
+/* What did the device's own counters say: multiprocessors, Tensor Cores, memory? */
+#include "base/text/prefix.h"
+#include "ledger/step_finder.h"
+#include "sections/analysis.h"
+#include "sections/tally.h"
+
+#include <stdlib.h>
+
+/* Those that training asks for, first; a metric is any that begins so. */
+static const char *const first_metrics[] = {
+    "SM Active", "SMs Active", "SM Issue",       "Tensor Active", "Compute Warps", "DRAM Active",
+    "DRAM Read", "DRAM Write", "DRAM Bandwidth", "GPC Clock",     "NVLink",        "PCIe",
+};
+enum { FIRST_METRIC_COUNT = sizeof first_metrics / sizeof *first_metrics };
+
+struct sample_sum {
+    double sum;
+    double min;
+    double max;
+    int64_t count;
+};
+
+struct metric_row {
+    const struct series *series;
+    size_t place; /* in first_metrics */
+};
+
+static void add_sample(struct sample_sum *sum, double value)
+{
+    if (sum->count == 0 || value < sum->min)
+        sum->min = value;
+    if (sum->count == 0 || value > sum->max)
+        sum->max = value;
+    sum->sum += value;
+    sum->count++;
+}
+
+/* Those inside the steps, and of these those at which the device worked. */
+static void sum_samples(const struct ledger *ledger, const struct series *series,
+                        struct sample_sum *inside, struct sample_sum *busy)
+{
+    struct step_finder finder = {.ledger = ledger};
+    size_t change = 0;
+
+    for (size_t i = 0; i < series->count; i++) {
+        const struct series_sample *sample = &series->samples[i];
+        uint32_t step = step_finder_at(&finder, sample->time_ns);
+        size_t at;
+
+        if (step == NO_STEP || sample->time_ns < ledger->steps[step].window.start_ns ||
+            sample->time_ns >= ledger->steps[step].window.end_ns)
+            continue;
+        add_sample(inside, sample->value);
+        at = class_timeline_at(&ledger->timeline, sample->time_ns, change);
+        if (at == SIZE_MAX)
+            continue;
+        change = at;
+        if (ledger->timeline.changes[at].mask != 0)
+            add_sample(busy, sample->value);
+    }
+}
+
+static struct value gpu_metrics_mean_of(const struct sample_sum *sum, const char *needs)
+{
+    return sum->count > 0 ? value_number(sum->sum / (double)sum->count) : value_not_known(needs);
+}
+
+/* From the first to the last sample of the whole recording. */
+static struct value gpu_metrics_rate_of(const struct series *series)
+{
+    double seconds;
+
+    if (series->count < 2)
+        return value_not_known("needs two samples");
+    seconds =
+        ((double)series->samples[series->count - 1].time_ns - (double)series->samples[0].time_ns) /
+        1e9;
+    return seconds > 0 ? value_number((double)(series->count - 1) / seconds)
+                       : value_not_known("needs samples of different times");
+}
+
+#define BY_METRIC_COLUMNS(COLUMN)                                                                 \
+    COLUMN("metric", "metric", UNIT_TEXT, 0, BAR_NONE,                                            \
+           value_text(results_text(results, trace_text(input->trace, series->name))))             \
+    COLUMN("metric_unit", "unit", UNIT_TEXT, 1, BAR_NONE,                                         \
+           series->unit                                                                           \
+               ? value_text(results_text(results, trace_text(input->trace, series->unit)))        \
+               : value_none())                                                                    \
+    COLUMN("mean", "mean", UNIT_NUMBER, 0, BAR_NONE, gpu_metrics_mean_of(&inside, needs_samples)) \
+    COLUMN("mean_busy", "while busy", UNIT_NUMBER, 0, BAR_NONE,                                   \
+           gpu_metrics_mean_of(&busy, "needs samples while the device works"))                    \
+    COLUMN("min", "min", UNIT_NUMBER, 2, BAR_NONE,                                                \
+           inside.count > 0 ? value_number(inside.min) : value_not_known(needs_samples))          \
+    COLUMN("max", "max", UNIT_NUMBER, 1, BAR_NONE,                                                \
+           inside.count > 0 ? value_number(inside.max) : value_not_known(needs_samples))          \
+    COLUMN("samples", "samples", UNIT_COUNT, 2, BAR_NONE, value_count(inside.count))              \
+    COLUMN("rate", "samples a second", UNIT_NUMBER, 3, BAR_NONE, gpu_metrics_rate_of(series))     \
+    COLUMN("set_aside", "set aside", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                 \
+           value_count(series->set_aside))
+
+static void gpu_metrics_fill_row(struct results *results, struct value *cells,
+                                 const struct analysis_input *input, const struct series *series)
+{
+    static const char needs_samples[] = "needs samples inside the steps";
+    struct sample_sum inside = {0}, busy = {0};
+
+    sum_samples(input->ledger, series, &inside, &busy);
+    FILL_ROW(cells, BY_METRIC_COLUMNS);
+}
+
+static int gpu_metrics_compare_rows(const void *a, const void *b)
+{
+    const struct metric_row *left = a;
+    const struct metric_row *right = b;
+
+    if (left->place != right->place)
+        return left->place < right->place ? -1 : 1;
+    return (left->series > right->series) - (left->series < right->series);
+}
+
+/* The counters of the ledger's device, at most as many as `rows` has room for. */
+static size_t gpu_metrics_collect(struct metric_row *rows, const struct analysis_input *input)
+{
+    const struct series_list *list = &input->trace->series;
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        const char *name = trace_text(input->trace, list->series[i].name);
+        size_t place = 0;
+
+        if (list->series[i].kind != SERIES_METRIC ||
+            list->series[i].device != input->ledger->device ||
+            (list->series[i].count == 0 && list->series[i].set_aside == 0))
+            continue;
+        while (place < FIRST_METRIC_COUNT && !has_prefix(name, first_metrics[place]))
+            place++;
+        rows[count++] = (struct metric_row){.series = &list->series[i], .place = place};
+    }
+    qsort(rows, count, sizeof *rows, gpu_metrics_compare_rows);
+    return count;
+}
+
+static void gpu_metrics_add_table(struct results *results, struct section *section,
+                                  const struct analysis_input *input, const struct metric_row *rows,
+                                  size_t count)
+{
+    struct table *table = section_add_table(results, section, "by_metric", "By metric",
+                                            COLUMNS_OF(BY_METRIC_COLUMNS));
+    size_t shown = rows_to_show(input->options, count);
+
+    for (size_t i = 0; i < shown; i++)
+        gpu_metrics_fill_row(results, table_add_row(results, table, 0), input, rows[i].series);
+    table->rows_in_all = count;
+}
+
+static struct section *list_metrics(struct results *results, const struct analysis_input *input)
+{
+    struct section *section = NULL;
+    struct metric_row *rows;
+    size_t count;
+
+    if (input->ledger->step_count == 0 || input->trace->series.count == 0)
+        return NULL;
+    rows = zeroed_array(input->trace->series.count, sizeof *rows);
+    count = gpu_metrics_collect(rows, input);
+    if (count > 0) {
+        section = section_new(
+            results, "gpu_metrics", "Sampled GPU metrics",
+            results_format(results,
+                           "What the counters of the device said inside the %ss, as the profiler "
+                           "sampled them; they count the work of all processes on it.",
+                           step_word(input->ledger)));
+        gpu_metrics_add_table(results, section, input, rows, count);
+    }
+    free(rows);
+    return section;
+}
+
+const struct analysis gpu_metrics_analysis = {
+    .name = "gpu_metrics",
+    .summary = "What did the device's own counters say?",
+    .run = list_metrics,
+};

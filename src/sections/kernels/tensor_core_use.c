@@ -1,0 +1,304 @@
+/* Do matrix products run on the Tensor Cores, and how well? */
+#include "base/core/apportion.h"
+#include "base/core/saturated.h"
+#include "base/text/format.h"
+#include "sections/analysis.h"
+#include "sections/kernels/product_reasons.h"
+#include "sections/shape_text.h"
+#include "sections/step/ledger_table.h"
+#include "sections/tally.h"
+
+#include <stddef.h>
+
+/* Vector units do at most this often the fp32 rate of the table in 16-bit and narrower formats. */
+static const double narrow_vector_factor = 4;
+
+/* What one section is made from. */
+struct unit_use {
+    struct results *results;
+    struct section *section;
+    const struct analysis_input *input;
+    const struct efficiency *efficiency;
+    const struct work_totals *work;
+    int64_t busy_ns; /* kernels run: no copies */
+    int64_t steps;
+};
+
+static void tensor_core_use_add_number(const struct unit_use *use, const char *key,
+                                       const char *title, struct value value, const char *note)
+{
+    section_add_number(use->results, use->section, (struct number){key, title, value, note});
+}
+
+static double tensor_core_use_per_second(double amount, int64_t ns)
+{
+    return ns > 0 ? amount / ((double)ns / 1e9) : 0;
+}
+
+/* No vector unit of the device reaches this rate in the format; 0: not known. */
+static double vector_limit(const struct efficiency *efficiency, enum peak_type type)
+{
+    double fp32 = efficiency->peaks.peaks[PEAK_FP32];
+
+    if (type == PEAK_TYPE_COUNT || type == PEAK_FP64 || type == PEAK_FP64_MATRIX)
+        return 0;
+    return type == PEAK_FP32 || type == PEAK_TF32 ? fp32 : narrow_vector_factor * fp32;
+}
+
+/* Time of products on matrix units whose rate no vector unit reaches. */
+static int64_t proven_ns(const struct unit_use *use)
+{
+    int64_t sum_ns = 0;
+
+    for (uint32_t i = 0; i < use->work->operator_count; i++) {
+        const struct operator_work *row = &use->work->operators[i];
+        const struct matrix_call *call = &use->efficiency->calls.calls[row->example];
+        double limit = vector_limit(use->efficiency, call->precision);
+
+        if (call->is_matrix && limit > 0 &&
+            tensor_core_use_per_second(row->flops, row->kernel_ns) > limit)
+            sum_ns = saturated_sum(sum_ns, row->unit_ns);
+    }
+    return sum_ns;
+}
+
+static void add_rate_inside(const struct unit_use *use)
+{
+    const struct step_efficiency *total = &use->efficiency->total;
+    const char *needs = efficiency_needs(use->efficiency);
+
+    if (total->unit_kernel_ns == 0) {
+        tensor_core_use_add_number(
+            use, "of_peak_inside", "fraction of peak in Tensor Core kernels",
+            value_not_known(needs ? needs : "no FLOPs of kernels on matrix units are known"), NULL);
+        return;
+    }
+    tensor_core_use_add_number(
+        use, "of_peak_inside", "fraction of peak in Tensor Core kernels",
+        value_fraction(total->unit_ideal_ns / (double)total->unit_kernel_ns),
+        results_format(use->results, "%s: their FLOPs / time, of each format's peak",
+                       format_flops_per_second(
+                           tensor_core_use_per_second(total->unit_flops, total->unit_kernel_ns))
+                           .text));
+}
+
+static void tensor_core_use_add_numbers(const struct unit_use *use)
+{
+    const struct step_efficiency *total = &use->efficiency->total;
+    int64_t unit_kernel_ns = 0;
+
+    for (uint32_t i = 0; i < use->work->operator_count; i++)
+        unit_kernel_ns = saturated_sum(unit_kernel_ns, use->work->operators[i].unit_ns);
+    tensor_core_use_add_number(use, "share_of_busy", "of the time kernels run",
+                               value_fraction(fraction_of(total->unit_ns, use->busy_ns)),
+                               "one on matrix units runs, as its name tells");
+    if (total->untold_ns > 0)
+        tensor_core_use_add_number(use, "not_told", "may be more",
+                                   value_fraction(fraction_of(total->untold_ns, use->busy_ns)),
+                                   "matmul time in kernels whose names do not tell");
+    add_rate_inside(use);
+    if (use->efficiency->peaks.peaks[PEAK_FP32] > 0 && unit_kernel_ns > 0)
+        tensor_core_use_add_number(use, "proven", "proven by its rate",
+                                   value_fraction(fraction_of(proven_ns(use), unit_kernel_ns)),
+                                   "of those products' time: no vector unit is so fast");
+}
+
+static const char *shapes_of(const struct unit_use *use, const struct event *op)
+{
+    uint32_t shapes = use->efficiency->trace->details[op->detail].input_shapes;
+
+    return shapes ? short_shapes(use->results, trace_text(use->efficiency->trace, shapes)) : "";
+}
+
+static const char *unit_text(const struct operator_work *row)
+{
+    if (row->unit_ns > row->vector_ns)
+        return "yes";
+    return row->vector_ns > 0 ? "no" : "not told";
+}
+
+#define OPERATORS_COLUMNS(COLUMN)                                                                \
+    COLUMN("op", "operator", UNIT_TEXT, 0, BAR_NONE,                                             \
+           value_text(results_text(use->results, trace_text(efficiency->trace, op->name))))      \
+    COLUMN("shapes", "input shapes", UNIT_TEXT, 1, BAR_NONE, value_text(shapes_of(use, op)))     \
+    COLUMN("format", "format", UNIT_TEXT, 2, BAR_NONE,                                           \
+           value_text(call->precision < PEAK_TYPE_COUNT ? peak_type_name(call->precision) : "")) \
+    COLUMN("calls", "calls", UNIT_COUNT, 3, BAR_NONE, value_count(row->calls))                   \
+    COLUMN("time", "device time", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(row->kernel_ns))      \
+    COLUMN("flops", "FLOPs of a call", UNIT_FLOPS, 4, BAR_NONE,                                  \
+           value_flops(row->calls > 0 ? row->flops / (double)row->calls : 0))                    \
+    COLUMN("rate", "achieved", UNIT_FLOPS_PER_SECOND, 0, BAR_NONE, value_flops_per_second(rate)) \
+    COLUMN("of_peak", "of peak", UNIT_FRACTION, 0, BAR_NONE,                                     \
+           call->price->peak > 0 ? value_fraction(rate / call->price->peak) : value_none())      \
+    COLUMN("on_units", "on units", UNIT_TEXT, 1, BAR_NONE, value_text(unit_text(row)))
+
+static void tensor_core_use_fill_operator(const struct unit_use *use, struct value *cells,
+                                          const struct operator_work *row)
+{
+    const struct efficiency *efficiency = use->efficiency;
+    const struct matrix_call *call = &efficiency->calls.calls[row->example];
+    const struct event *op = &efficiency->trace->host[call->op];
+    double rate = tensor_core_use_per_second(row->flops, row->kernel_ns);
+
+    FILL_ROW(cells, OPERATORS_COLUMNS);
+}
+
+/* A table that is made with its first row, and keeps as many as --top leaves. */
+struct top_table {
+    const char *key;
+    const char *title;
+    const struct column *columns;
+    size_t column_count;
+    struct table *table; /* NULL: no row yet */
+    size_t rows;         /* in all */
+};
+
+/* The cells of the next row; NULL where --top leaves it out. */
+static struct value *next_row(const struct unit_use *use, struct top_table *top)
+{
+    if (!top->table)
+        top->table = section_add_table(use->results, use->section, top->key, top->title,
+                                       top->columns, top->column_count);
+    top->table->rows_in_all = ++top->rows;
+    return top->rows <= use->input->options->top ? table_add_row(use->results, top->table, 0)
+                                                 : NULL;
+}
+
+static void tensor_core_use_add_operators(const struct unit_use *use)
+{
+    static const struct column columns[] = {OPERATORS_COLUMNS(COLUMN_DECLARED)};
+    struct top_table top = {.key = "operators",
+                            .title = "Products by operator and shape, most time first",
+                            .columns = columns,
+                            .column_count = sizeof columns / sizeof *columns};
+
+    for (uint32_t i = 0; i < use->work->operator_count; i++) {
+        const struct operator_work *row = &use->work->operators[i];
+        struct value *cells;
+
+        if (!use->efficiency->calls.calls[row->example].is_matrix)
+            continue;
+        cells = next_row(use, &top);
+        if (cells)
+            tensor_core_use_fill_operator(use, cells, row);
+    }
+}
+
+#define SLOW_PRODUCTS_COLUMNS(COLUMN)                                                           \
+    COLUMN("op", "operator", UNIT_TEXT, 0, BAR_NONE,                                            \
+           value_text(results_text(use->results, trace_text(trace, op->name))))                 \
+    COLUMN("shapes", "input shapes", UNIT_TEXT, 1, BAR_NONE, value_text(shapes_of(use, op)))    \
+    COLUMN("time", "device time per step", UNIT_TIME_NS, 0, BAR_NONE,                           \
+           value_time_ns(rounded_mean(row->kernel_ns, use->steps)))                             \
+    COLUMN("of_peak", "of peak", UNIT_FRACTION, 2, BAR_NONE,                                    \
+           call->price->peak > 0                                                                \
+               ? value_fraction(tensor_core_use_per_second(row->flops, row->kernel_ns) /        \
+                                call->price->peak)                                              \
+               : value_none())                                                                  \
+    COLUMN("reason", "why", UNIT_TEXT, 0, BAR_NONE, value_text(reason))                         \
+    COLUMN("kernel", "longest kernel", UNIT_TEXT, 3, BAR_NONE,                                  \
+           call->longest != NO_EVENT                                                            \
+               ? value_text(results_text(use->results,                                          \
+                                         trace_text(trace, trace->device[call->longest].name))) \
+               : value_none())
+
+static void fill_slow_product(const struct unit_use *use, struct value *cells,
+                              const struct operator_work *row, const char *reason)
+{
+    const struct trace *trace = use->efficiency->trace;
+    const struct matrix_call *call = &use->efficiency->calls.calls[row->example];
+    const struct event *op = &trace->host[call->op];
+
+    FILL_ROW(cells, SLOW_PRODUCTS_COLUMNS);
+}
+
+/* Products that miss the matrix units, or run far below others like them. */
+static void add_slow_products(const struct unit_use *use)
+{
+    static const struct column columns[] = {SLOW_PRODUCTS_COLUMNS(COLUMN_DECLARED)};
+    struct top_table top = {.key = "slow_products",
+                            .title = "Products that miss the matrix units, or are slow on them",
+                            .columns = columns,
+                            .column_count = sizeof columns / sizeof *columns};
+
+    for (uint32_t i = 0; i < use->work->operator_count; i++) {
+        const char *reason = why_product_is_slow(use->results, use->efficiency, use->work, i);
+        struct value *cells = reason ? next_row(use, &top) : NULL;
+
+        if (cells)
+            fill_slow_product(use, cells, &use->work->operators[i], reason);
+    }
+    if (top.table)
+        top.table->note =
+            "fp32: torch.set_float32_matmul_precision('high') or autocast. Sizes: pad to the "
+            "multiple. Old instructions: newer libraries, larger or padded sizes.";
+}
+
+#define MODULES_COLUMNS(COLUMN)                                                            \
+    COLUMN("module", "module", UNIT_TEXT, 0, BAR_NONE,                                     \
+           value_text(results_text(use->results, module->own_name)))                       \
+    COLUMN("time", "products per step", UNIT_TIME_NS, 0, BAR_NONE,                         \
+           value_time_ns(rounded_mean(row->kernel_ns, use->steps)))                        \
+    COLUMN("on_units", "on matrix units", UNIT_FRACTION, 0, BAR_NONE,                      \
+           value_fraction(fraction_of(row->unit_ns, row->kernel_ns)))                      \
+    COLUMN("rate", "achieved", UNIT_FLOPS_PER_SECOND, 1, BAR_NONE,                         \
+           value_flops_per_second(tensor_core_use_per_second(row->flops, row->kernel_ns))) \
+    COLUMN("of_peak", "of peak", UNIT_FRACTION, 0, BAR,                                    \
+           row->priced_ns > 0 ? value_fraction(row->ideal_ns / (double)row->priced_ns)     \
+                              : value_none())                                              \
+    COLUMN("name", "full name", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                \
+           value_text(results_text(use->results, module->name)))
+
+static void add_modules(const struct unit_use *use)
+{
+    enum { DEPTH_MAX = 3 };
+    const struct module_tree *tree = &use->efficiency->costs->tree;
+    struct table *table = NULL;
+
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct module *module = &tree->modules[tree->order[i]];
+        const struct module_work *row = &use->work->modules[tree->order[i]];
+        struct value *cells;
+
+        if (row->kernel_ns == 0 || module->depth >= DEPTH_MAX)
+            continue;
+        if (!table)
+            table = section_add_table(use->results, use->section, "modules", "By module",
+                                      COLUMNS_OF(MODULES_COLUMNS));
+        cells = table_add_row(use->results, table, (int)module->depth);
+        FILL_ROW(cells, MODULES_COLUMNS);
+    }
+}
+
+static struct section *measure_unit_use(struct results *results, const struct analysis_input *input)
+{
+    struct unit_use use = {.results = results,
+                           .input = input,
+                           .efficiency = input->efficiency,
+                           .work = input->work,
+                           .steps = input->ledger->step_count};
+
+    for (uint32_t i = 0; i < input->ledger->step_count; i++)
+        use.busy_ns = saturated_sum(use.busy_ns,
+                                    accounts_ns(&input->ledger->steps[i],
+                                                1u << ACCOUNT_MATRIX | 1u << ACCOUNT_OTHER_COMPUTE |
+                                                    1u << ACCOUNT_COMMUNICATION));
+    if (input->ledger->is_cpu_only || use.busy_ns == 0)
+        return NULL;
+    use.section = section_new(
+        results, "tensor_core_use", "Tensor Cores",
+        "Three numbers that are often mixed up: how long kernels run that use matrix units (Tensor "
+        "Cores; Matrix Cores on AMD), how much of the peak they reach while they run, and for how "
+        "much of it the rate itself is the proof. None is a hardware counter.");
+    tensor_core_use_add_numbers(&use);
+    tensor_core_use_add_operators(&use);
+    add_slow_products(&use);
+    add_modules(&use);
+    return use.section;
+}
+
+const struct analysis tensor_core_use_analysis = {
+    .name = "tensor_core_use",
+    .summary = "Do matmuls run on the Tensor Cores, and how well?",
+    .run = measure_unit_use,
+};

@@ -1,0 +1,164 @@
+/* What `flopledger device` says of devices. */
+#include "sections/model/device_sections.h"
+
+static const char why_no_peak[] = "no figure that can be relied on: see conflicts";
+static const char why_no_figure[] = "not in the table";
+
+static struct value figure(double number, struct value value)
+{
+    return number > 0.0 ? value : value_not_known(why_no_figure);
+}
+
+struct value peak_value(const struct device_peak *device, enum peak_type type)
+{
+    switch (device_peak_state(device, type)) {
+    case PEAK_KNOWN:
+        return value_number(device->peaks[type] / 1e12);
+    case PEAK_NO_UNIT:
+        return value_none();
+    case PEAK_NOT_KNOWN:
+        break;
+    }
+    return value_not_known(why_no_peak);
+}
+
+static void device_sections_add(struct results *results, struct section *section, const char *key,
+                                const char *title, struct value value)
+{
+    section_add_number(results, section,
+                       (struct number){.key = key, .title = title, .value = value});
+}
+
+#define PEAKS_COLUMNS(COLUMN)                                                              \
+    COLUMN("type", "type", UNIT_TEXT, 0, BAR_NONE, value_text(peak_type_name(type)))       \
+    COLUMN("peak", "TFLOP/s, dense", UNIT_NUMBER, 0, BAR_NONE, peak_value(device, type))   \
+    COLUMN("units", "", UNIT_TEXT, 0, BAR_NONE,                                            \
+           value_text(device_peak_state(device, type) == PEAK_NO_UNIT                      \
+                          ? "the device has no unit for it"                                \
+                      : device_peak_state(device, type) == PEAK_NOT_KNOWN ? ""             \
+                      : is_vector                                         ? "vector units" \
+                      : type == PEAK_INT8 ? "matrix units; operations, not FLOPs"          \
+                                          : "matrix units"))
+
+static void add_peaks(struct results *results, struct section *section,
+                      const struct device_peak *device)
+{
+    struct table *table =
+        section_add_table(results, section, "peaks", "Peak rates", COLUMNS_OF(PEAKS_COLUMNS));
+
+    for (int i = 0; i < PEAK_TYPE_COUNT; i++) {
+        enum peak_type type = (enum peak_type)i;
+        bool is_vector = type == PEAK_FP64 || type == PEAK_FP32;
+
+        FILL_ROW(table_add_row(results, table, 0), PEAKS_COLUMNS);
+    }
+}
+
+struct section *describe_device_peak(struct results *results, const struct device_peak *device,
+                                     const char *how)
+{
+    struct section *section = section_new(results, "device", "Device", NULL);
+
+    device_sections_add(results, section, "name", "device", value_text(device->name));
+    device_sections_add(results, section, "matched_by", "matched by", value_text(how));
+    device_sections_add(results, section, "architecture", "architecture",
+                        value_text(device->architecture));
+    device_sections_add(results, section, "one_is", "one device is", value_text(device->one_is));
+    device_sections_add(results, section, "memory", "memory",
+                        figure((double)device->memory_bytes, value_bytes(device->memory_bytes)));
+    device_sections_add(results, section, "memory_bandwidth", "memory bandwidth",
+                        figure(device->memory_bytes_per_second,
+                               value_bytes_per_second(device->memory_bytes_per_second)));
+    device_sections_add(results, section, "link_bandwidth", "links to other devices, one way",
+                        figure(device->link_bytes_per_second,
+                               value_bytes_per_second(device->link_bytes_per_second)));
+    device_sections_add(results, section, "multiprocessors", "multiprocessors",
+                        figure(device->multiprocessors, value_count(device->multiprocessors)));
+    device_sections_add(results, section, "clock", "clock of the peaks, MHz",
+                        figure(device->clock_hz, value_number(device->clock_hz / 1e6)));
+    device_sections_add(results, section, "source", "source", value_text(device->source));
+    if (device->conflict)
+        device_sections_add(results, section, "conflicts", "conflicts",
+                            value_text(device->conflict));
+    add_peaks(results, section, device);
+    return section;
+}
+
+enum list_column {
+    LIST_NAME,
+    LIST_ARCHITECTURE,
+    LIST_PEAKS, /* one for each type */
+    LIST_MEMORY = LIST_PEAKS + PEAK_TYPE_COUNT,
+    LIST_MEMORY_BANDWIDTH,
+    LIST_LINK_BANDWIDTH,
+    LIST_MULTIPROCESSORS,
+    LIST_CLOCK,
+    LIST_ONE_IS,
+    LIST_SOURCE,
+    LIST_CONFLICTS,
+    LIST_COLUMNS
+};
+
+static const struct column list_columns[LIST_COLUMNS] = {
+    [LIST_NAME] = {.key = "name", .title = "device", .unit = UNIT_TEXT},
+    [LIST_ARCHITECTURE] = {.key = "architecture",
+                           .title = "architecture",
+                           .unit = UNIT_TEXT,
+                           .priority = 8},
+    [LIST_PEAKS + PEAK_FP64] = {"fp64", "fp64", UNIT_NUMBER, 7, BAR_NONE},
+    [LIST_PEAKS + PEAK_FP64_MATRIX] = {"fp64_matrix", "fp64 matrix", UNIT_NUMBER, 9, BAR_NONE},
+    [LIST_PEAKS + PEAK_FP32] = {"fp32", "fp32", UNIT_NUMBER, 4, BAR_NONE},
+    [LIST_PEAKS + PEAK_TF32] = {"tf32", "tf32", UNIT_NUMBER, 5, BAR_NONE},
+    [LIST_PEAKS + PEAK_FP16] = {"fp16", "fp16", UNIT_NUMBER, 2, BAR_NONE},
+    [LIST_PEAKS + PEAK_BF16] = {"bf16", "bf16", UNIT_NUMBER, 0, BAR_NONE},
+    [LIST_PEAKS + PEAK_FP8] = {"fp8", "fp8", UNIT_NUMBER, 1, BAR_NONE},
+    [LIST_PEAKS + PEAK_FP4] = {"fp4", "fp4", UNIT_NUMBER, 7, BAR_NONE},
+    [LIST_PEAKS + PEAK_INT8] = {"int8", "int8", UNIT_NUMBER, 8, BAR_NONE},
+    [LIST_MEMORY] = {"memory", "memory", UNIT_BYTES, 2, BAR_NONE},
+    [LIST_MEMORY_BANDWIDTH] = {"memory_bandwidth", "memory bandwidth", UNIT_BYTES_PER_SECOND, 3,
+                               BAR_NONE},
+    [LIST_LINK_BANDWIDTH] = {"link_bandwidth", "links, one way", UNIT_BYTES_PER_SECOND, 5,
+                             BAR_NONE},
+    [LIST_MULTIPROCESSORS] = {"multiprocessors", "multi-processors", UNIT_COUNT, 9, BAR_NONE},
+    [LIST_CLOCK] = {"clock", "clock, MHz", UNIT_NUMBER, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+    [LIST_ONE_IS] = {"one_is", "one device is", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+    [LIST_SOURCE] = {"source", "source", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+    [LIST_CONFLICTS] = {"conflicts", "conflicts", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+};
+
+static void device_sections_fill_row(struct value *cells, const struct device_peak *device)
+{
+    cells[LIST_NAME] = value_text(device->name);
+    cells[LIST_ARCHITECTURE] = value_text(device->architecture);
+    for (int i = 0; i < PEAK_TYPE_COUNT; i++)
+        cells[LIST_PEAKS + i] = peak_value(device, (enum peak_type)i);
+    cells[LIST_MEMORY] = figure((double)device->memory_bytes, value_bytes(device->memory_bytes));
+    cells[LIST_MEMORY_BANDWIDTH] = figure(device->memory_bytes_per_second,
+                                          value_bytes_per_second(device->memory_bytes_per_second));
+    cells[LIST_LINK_BANDWIDTH] = figure(device->link_bytes_per_second,
+                                        value_bytes_per_second(device->link_bytes_per_second));
+    cells[LIST_MULTIPROCESSORS] =
+        figure(device->multiprocessors, value_count(device->multiprocessors));
+    cells[LIST_CLOCK] = figure(device->clock_hz, value_number(device->clock_hz / 1e6));
+    cells[LIST_ONE_IS] = value_text(device->one_is);
+    cells[LIST_SOURCE] = value_text(device->source);
+    if (device->conflict)
+        cells[LIST_CONFLICTS] = value_text(device->conflict);
+}
+
+struct section *describe_device_list(struct results *results)
+{
+    size_t count;
+    const struct device_peak *devices = all_device_peaks(&count);
+    struct section *section = section_new(
+        results, "device_list", "Devices",
+        "What one device can do at most, dense: never a figure with sparsity. 'flopledger device "
+        "NAME' says more of one, with the sources and where they disagree.");
+    struct table *table = section_add_table(
+        results, section, "devices", "Peak rates, memory, links", list_columns, LIST_COLUMNS);
+
+    table->note = "Peaks in TFLOP/s; empty: the device has no unit for the type.";
+    for (size_t i = 0; i < count; i++)
+        device_sections_fill_row(table_add_row(results, table, 0), &devices[i]);
+    return section;
+}

@@ -1,0 +1,18 @@
+/* What `flopledger device` says of devices. */
+#ifndef FLOPLEDGER_SECTIONS_MODEL_DEVICE_SECTIONS_H
+#define FLOPLEDGER_SECTIONS_MODEL_DEVICE_SECTIONS_H
+
+#include "cost/devices/device_peak.h"
+#include "output/results/results.h"
+
+/* The peak of one type in TFLOP/s: UNIT_NONE where the device has no unit for it. */
+struct value peak_value(const struct device_peak *device, enum peak_type type);
+
+/* One device, and `how` it was found. */
+struct section *describe_device_peak(struct results *results, const struct device_peak *device,
+                                     const char *how);
+
+/* The table of all. */
+struct section *describe_device_list(struct results *results);
+
+#endif

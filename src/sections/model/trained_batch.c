@@ -1,0 +1,58 @@
+/* What the ledger's steps trained on. */
+#include "sections/model/trained_batch.h"
+
+#include "sections/tally.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+static const char needs_description[] = "needs capture.json beside the trace: `flopledger run`";
+
+/* capture.json is there. */
+static bool is_described(const struct analysis_input *input)
+{
+    return input->description && input->description->step_count > 0;
+}
+
+const char *tokens_need(const struct analysis_input *input)
+{
+    return is_described(input) ? "needs inputs that are token ids: the model's are not"
+                               : needs_description;
+}
+
+const char *samples_need(const struct analysis_input *input)
+{
+    return is_described(input) ? "needs calls of the model in training with tensors as inputs"
+                               : needs_description;
+}
+
+struct trained_batch trained_batch_of_step(const struct analysis_input *input, uint32_t index)
+{
+    const struct ledger *ledger = input->ledger;
+    const struct described_step *step =
+        ledger->source == WINDOW_PROFILER_STEP
+            ? describe_step(input->description, ledger->steps[index].window.number)
+            : NULL;
+
+    return step ? (struct trained_batch){step->samples, step->tokens}
+                : (struct trained_batch){-1, -1};
+}
+
+/* -1 where one of the two is not known. */
+static int64_t sum_of_known(int64_t a, int64_t b)
+{
+    return a < 0 || b < 0 ? -1 : saturated_sum(a, b);
+}
+
+struct trained_batch trained_batch_of(const struct analysis_input *input)
+{
+    struct trained_batch batch = {0, 0};
+
+    for (uint32_t i = 0; i < input->ledger->step_count; i++) {
+        struct trained_batch step = trained_batch_of_step(input, i);
+
+        batch.samples = sum_of_known(batch.samples, step.samples);
+        batch.tokens = sum_of_known(batch.tokens, step.tokens);
+    }
+    return batch;
+}

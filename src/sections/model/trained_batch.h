@@ -1,0 +1,24 @@
+/* What the ledger's steps trained on, as capture.json says. */
+#ifndef FLOPLEDGER_SECTIONS_MODEL_TRAINED_BATCH_H
+#define FLOPLEDGER_SECTIONS_MODEL_TRAINED_BATCH_H
+
+#include "sections/analysis.h"
+
+#include <stdint.h>
+
+/* On this rank, all steps summed; -1: of one of them at least it is not known. */
+struct trained_batch {
+    int64_t samples;
+    int64_t tokens;
+};
+
+struct trained_batch trained_batch_of(const struct analysis_input *input);
+
+/* The same of one step of the ledger. */
+struct trained_batch trained_batch_of_step(const struct analysis_input *input, uint32_t index);
+
+/* What would tell where tokens, or samples, are not known. */
+const char *tokens_need(const struct analysis_input *input);
+const char *samples_need(const struct analysis_input *input);
+
+#endif

@@ -1,0 +1,426 @@
+/* What stragglers cost a job of pipelines, in sections. */
+#include "sections/pipeline_parallel/pipeline_sections.h"
+
+#include "base/text/format.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct op_choice everything = {.data_rank = -1, .stage = -1};
+
+double pipeline_replay_error(const struct pipeline_costs *costs)
+{
+    return (costs->recorded.mean_ns - costs->replayed.mean_ns) / costs->replayed.mean_ns;
+}
+
+bool pipeline_is_refused(const struct pipeline_costs *costs)
+{
+    return fabs(pipeline_replay_error(costs)) > REPLAY_ERROR_MAX;
+}
+
+void find_pipeline_costs(struct pipeline_costs *costs, struct pipeline_study *study)
+{
+    recorded_step_times(study, &costs->recorded);
+    replayed_step_times(study, &everything, study->usual_ns, study->usual_ns, &costs->usual);
+    costs->usual_bubble = replayed_bubble(study);
+    replayed_step_times(study, &everything, study->recorded_ns, study->recorded_ns,
+                        &costs->replayed);
+    costs->bubble = replayed_bubble(study);
+}
+
+void pipeline_costs_clear(struct pipeline_costs *costs)
+{
+    step_times_clear(&costs->recorded);
+    step_times_clear(&costs->replayed);
+    step_times_clear(&costs->usual);
+}
+
+static double slowdown_of(const struct pipeline_costs *costs)
+{
+    return costs->replayed.mean_ns / costs->usual.mean_ns;
+}
+
+static int64_t pipeline_whole_ns(double ns)
+{
+    return llround(ns);
+}
+
+/* ---- the whole ---- */
+
+const char *pipeline_headline(struct results *results, const struct pipeline_study *study,
+                              const struct pipeline_costs *costs)
+{
+    const struct pipeline_job *job = study->job;
+    const char *job_text =
+        results_format(results, "%u x %u workers (data x stages), %zu steps of %s on average",
+                       job->data_rank_count, job->stage_count, job->step_count,
+                       format_time(pipeline_whole_ns(costs->recorded.mean_ns)).text);
+
+    if (pipeline_is_refused(costs))
+        return results_format(results,
+                              "%s; what stragglers cost is not known: the replay misses the "
+                              "recorded steps by %s",
+                              job_text, format_fraction(pipeline_replay_error(costs)).text);
+    return results_format(results,
+                          "%s; were all operations of a kind equally long, a step would take %s: "
+                          "stragglers make the job %.3f times as slow",
+                          job_text, format_time(pipeline_whole_ns(costs->usual.mean_ns)).text,
+                          slowdown_of(costs));
+}
+
+/* Micro-batches of a worker in a step; 0 where workers differ. */
+static int64_t micro_batches(const struct pipeline_job *job)
+{
+    size_t workers = job->step_count * job->data_rank_count * job->stage_count * job->chunk_count;
+    size_t forwards = 0;
+
+    for (size_t i = 0; i < job->op_count; i++)
+        forwards += job->ops[i].kind == PIPELINE_FORWARD_COMPUTE;
+    return workers > 0 && forwards % workers == 0 ? (int64_t)(forwards / workers) : 0;
+}
+
+/* (p - 1) / (m v + p - 1): what a schedule without gaps leaves to wait at both ends. */
+static struct value ideal_bubble(const struct pipeline_job *job)
+{
+    int64_t batches = micro_batches(job);
+    double depth = (double)job->stage_count - 1;
+
+    if (batches == 0)
+        return value_not_known("needs as many micro-batches on each worker");
+    return value_fraction(depth / ((double)batches * job->chunk_count + depth));
+}
+
+static void add_shape(struct results *results, struct section *section,
+                      const struct pipeline_job *job)
+{
+    int64_t batches = micro_batches(job);
+
+    section_add_number(results, section,
+                       (struct number){"data_ranks", "data-parallel ranks",
+                                       value_count(job->data_rank_count), NULL});
+    section_add_number(
+        results, section,
+        (struct number){"stages", "pipeline stages", value_count(job->stage_count), NULL});
+    section_add_number(results, section,
+                       (struct number){"chunks", "chunks of the model on a stage",
+                                       value_count(job->chunk_count), NULL});
+    section_add_number(
+        results, section,
+        (struct number){"micro_batches", "micro-batches of a worker in a step",
+                        batches ? value_count(batches) : value_not_known("workers differ"), NULL});
+    section_add_number(
+        results, section,
+        (struct number){"steps", "steps", value_count((int64_t)job->step_count), NULL});
+}
+
+static void pipeline_add_times(struct results *results, struct section *section,
+                               const struct pipeline_study *study,
+                               const struct pipeline_costs *costs)
+{
+    static const char refused[] = "the replay misses the recorded steps by more than 2 %";
+    bool is_known = !pipeline_is_refused(costs);
+
+    section_add_number(results, section,
+                       (struct number){"step_time", "step time, mean",
+                                       value_time_ns(pipeline_whole_ns(costs->recorded.mean_ns)),
+                                       NULL});
+    section_add_number(results, section,
+                       (struct number){"replayed_step_time", "replayed without delays",
+                                       value_time_ns(pipeline_whole_ns(costs->replayed.mean_ns)),
+                                       NULL});
+    section_add_number(results, section,
+                       (struct number){"replay_error", "which differs by",
+                                       value_fraction(pipeline_replay_error(costs)),
+                                       "time that no dependency explains"});
+    section_add_number(results, section,
+                       (struct number){"usual_step_time", "with usual times for all",
+                                       is_known
+                                           ? value_time_ns(pipeline_whole_ns(costs->usual.mean_ns))
+                                           : value_not_known(refused),
+                                       "mean of a kind; of communication the median"});
+    section_add_number(
+        results, section,
+        (struct number){"slowdown", "stragglers make a step longer by",
+                        is_known ? value_number(slowdown_of(costs)) : value_not_known(refused),
+                        "times as long"});
+    section_add_number(results, section,
+                       (struct number){"bubble", "bubble of the pipeline",
+                                       value_fraction(costs->bubble),
+                                       "of the time from first to last compute"});
+    section_add_number(results, section,
+                       (struct number){"usual_bubble", "bubble with usual times",
+                                       value_fraction(costs->usual_bubble), NULL});
+    section_add_number(results, section,
+                       (struct number){"ideal_bubble", "bubble of the schedule",
+                                       ideal_bubble(study->job),
+                                       "(stages - 1) / (micro-batches x chunks + stages - 1)"});
+}
+
+static void add_left_out(struct results *results, struct section *section,
+                         const struct pipeline_job *job)
+{
+    if (job->unknown_count > 0)
+        section_add_warning(results, section,
+                            results_format(results,
+                                           "%zu events are no operations known here and are "
+                                           "left out, '%s' among them",
+                                           job->unknown_count, job->unknown_name),
+                            NULL, NULL);
+    if (job->gap_count > 0)
+        section_add_warning(
+            results, section,
+            results_format(results,
+                           "operations of some ranks are missing in %zu step%s (step %lld: data "
+                           "rank %u)%s",
+                           job->gap_count, job->gap_count == 1 ? "" : "s", (long long)job->gap_step,
+                           job->gap_rank,
+                           job->are_gaps_dropped
+                               ? job->gap_count == 1 ? ": it is left out" : ": they are left out"
+                               : ", in all there are: none is left out"),
+            NULL, "collect the timeline of that rank once more");
+    if (job->negative_count > 0)
+        section_add_note(results, section,
+                         results_format(results,
+                                        "%zu operations end before the last of their "
+                                        "ranks had come: they count as of no time "
+                                        "(clocks of ranks differ)",
+                                        job->negative_count),
+                         NULL, NULL);
+    if (job->other_tensor_ranks > 0)
+        section_add_note(results, section,
+                         results_format(results,
+                                        "of each tensor-parallel group its first rank "
+                                        "is looked at: %zu events of others are left "
+                                        "out",
+                                        job->other_tensor_ranks),
+                         NULL, NULL);
+}
+
+struct section *describe_pipeline(struct results *results, const struct pipeline_study *study,
+                                  const struct pipeline_costs *costs)
+{
+    struct section *section =
+        section_new(results, "pipeline", "Pipeline",
+                    "The steps replayed by what waits for what, as recorded and with usual times.");
+
+    add_shape(results, section, study->job);
+    pipeline_add_times(results, section, study, costs);
+    add_left_out(results, section, study->job);
+    return section;
+}
+
+/* ---- who they are ---- */
+
+/* A row of a table: which operations, and what they cost. */
+struct straggler {
+    struct op_choice choice;
+    const char *name;
+    double alone;   /* slowdown of a job where only these are as recorded */
+    double without; /* of one where only these take usual times: its mean step */
+};
+
+static void price(struct straggler *straggler, struct pipeline_study *study,
+                  const struct pipeline_costs *costs)
+{
+    struct step_times alone = {0};
+    struct step_times without = {0};
+
+    replayed_step_times(study, &straggler->choice, study->recorded_ns, study->usual_ns, &alone);
+    replayed_step_times(study, &straggler->choice, study->usual_ns, study->recorded_ns, &without);
+    straggler->alone = alone.mean_ns / costs->usual.mean_ns;
+    straggler->without = without.mean_ns;
+    step_times_clear(&alone);
+    step_times_clear(&without);
+}
+
+static int compare_stragglers(const void *one, const void *other)
+{
+    const struct straggler *a = one;
+    const struct straggler *b = other;
+
+    return (a->alone < b->alone) - (a->alone > b->alone);
+}
+
+#define STRAGGLER_COLUMNS(COLUMN)                                                         \
+    COLUMN("what", stragglers->of_what, UNIT_TEXT, 0, BAR_NONE, value_text(row->name))    \
+    COLUMN("alone", "alone: times as long", UNIT_NUMBER, PRIORITY_FOR_PROGRAMS, BAR_NONE, \
+           value_number(row->alone))                                                      \
+    COLUMN("alone_longer", "alone: longer by", UNIT_FRACTION, 0, BAR,                     \
+           value_fraction(row->alone - 1))                                                \
+    COLUMN("without", "without: step", UNIT_TIME_NS, 0, BAR_NONE,                         \
+           value_time_ns(pipeline_whole_ns(row->without)))                                \
+    COLUMN("gain", "which saves", UNIT_FRACTION, 1, BAR_NONE,                             \
+           value_fraction(1 - row->without / costs->replayed.mean_ns))
+
+/* The rows of a table. */
+struct stragglers {
+    const char *key;
+    const char *title;
+    const char *of_what;
+    struct straggler *rows; /* [count]; sorted when they are printed */
+    size_t count;
+};
+
+static void pipeline_add_table(struct results *results, struct section *section,
+                               struct stragglers *stragglers, const struct pipeline_costs *costs,
+                               uint32_t top)
+{
+    struct table *table = section_add_table(results, section, stragglers->key, stragglers->title,
+                                            COLUMNS_OF(STRAGGLER_COLUMNS));
+
+    if (stragglers->count > 0)
+        qsort(stragglers->rows, stragglers->count, sizeof *stragglers->rows, compare_stragglers);
+    table->rows_in_all = stragglers->count;
+    for (size_t i = 0; i < stragglers->count && i < top; i++) {
+        const struct straggler *row = &stragglers->rows[i];
+
+        FILL_ROW(table_add_row(results, table, 0), STRAGGLER_COLUMNS);
+    }
+}
+
+static struct straggler *new_stragglers(struct results *results, size_t count)
+{
+    return results_allocate(results, (count + 1) * sizeof(struct straggler));
+}
+
+static void add_data_ranks(struct results *results, struct section *section,
+                           struct pipeline_study *study, const struct pipeline_costs *costs,
+                           uint32_t top)
+{
+    struct stragglers what = {
+        .key = "data_ranks", .title = "By data-parallel rank", .of_what = "rank"};
+    uint32_t count = study->job->data_rank_count;
+    struct straggler *rows = new_stragglers(results, count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        rows[i] = (struct straggler){.choice = {.data_rank = i, .stage = -1},
+                                     .name = results_format(results, "data rank %u", i)};
+        price(&rows[i], study, costs);
+    }
+    what.rows = rows;
+    what.count = count;
+    pipeline_add_table(results, section, &what, costs, top);
+}
+
+static void add_stages(struct results *results, struct section *section,
+                       struct pipeline_study *study, const struct pipeline_costs *costs,
+                       uint32_t top)
+{
+    struct stragglers what = {.key = "stages", .title = "By pipeline stage", .of_what = "stage"};
+    uint32_t count = study->job->stage_count;
+    struct straggler *rows = new_stragglers(results, count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        rows[i] = (struct straggler){.choice = {.data_rank = -1, .stage = i},
+                                     .name = results_format(results, "stage %u", i)};
+        price(&rows[i], study, costs);
+    }
+    what.rows = rows;
+    what.count = count;
+    pipeline_add_table(results, section, &what, costs, top);
+}
+
+static bool pipeline_has_kind(const struct pipeline_job *job, const char *label)
+{
+    for (size_t i = 0; i < job->op_count; i++)
+        if (strcmp(pipeline_kind_label((enum pipeline_kind)job->ops[i].kind), label) == 0)
+            return true;
+    return false;
+}
+
+/* Kinds that share their words are one row. */
+static void pipeline_add_kinds(struct results *results, struct section *section,
+                               struct pipeline_study *study, const struct pipeline_costs *costs)
+{
+    struct stragglers what = {
+        .key = "kinds", .title = "By kind of operation", .of_what = "operation"};
+    struct straggler *rows = new_stragglers(results, PIPELINE_KIND_COUNT);
+    size_t count = 0;
+
+    for (int kind = 0; kind < PIPELINE_KIND_COUNT; kind++) {
+        const char *label = pipeline_kind_label((enum pipeline_kind)kind);
+
+        if ((count > 0 && strcmp(rows[count - 1].name, label) == 0) ||
+            !pipeline_has_kind(study->job, label))
+            continue;
+        rows[count] = (struct straggler){.choice = {.data_rank = -1, .stage = -1, .label = label},
+                                         .name = label};
+        price(&rows[count++], study, costs);
+    }
+    what.rows = rows;
+    what.count = count;
+    pipeline_add_table(results, section, &what, costs, UINT32_MAX);
+}
+
+enum { WORKERS_MAX = 256 }; /* each is two replays */
+
+/* A worker is as slow as the slower of its rank and its stage allow: only the worst are replayed.
+ */
+static void pipeline_add_workers(struct results *results, struct section *section,
+                                 struct pipeline_study *study, const struct pipeline_costs *costs,
+                                 uint32_t top)
+{
+    struct stragglers what = {.key = "workers", .title = "By worker", .of_what = "worker"};
+    size_t count = (size_t)study->job->data_rank_count * study->job->stage_count;
+    struct straggler *rows;
+
+    if (count > WORKERS_MAX)
+        return;
+    rows = new_stragglers(results, count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t rank = (uint32_t)(i / study->job->stage_count);
+        uint32_t stage = (uint32_t)(i % study->job->stage_count);
+
+        rows[i] = (struct straggler){
+            .choice = {.data_rank = rank, .stage = stage},
+            .name = results_format(results, "data rank %u, stage %u", rank, stage)};
+        price(&rows[i], study, costs);
+    }
+    what.rows = rows;
+    what.count = count;
+    pipeline_add_table(results, section, &what, costs, top);
+}
+
+#define STEPS_COLUMNS(COLUMN)                                                          \
+    COLUMN("step", "step", UNIT_COUNT, 0, BAR_NONE, value_count(study->job->steps[i])) \
+    COLUMN("recorded", "recorded", UNIT_TIME_NS, 0, BAR_NONE,                          \
+           value_time_ns(costs->recorded.steps_ns[i]))                                 \
+    COLUMN("replayed", "replayed", UNIT_TIME_NS, 1, BAR_NONE,                          \
+           value_time_ns(costs->replayed.steps_ns[i]))                                 \
+    COLUMN("usual", "with usual times", UNIT_TIME_NS, 0, BAR_NONE,                     \
+           value_time_ns(costs->usual.steps_ns[i]))                                    \
+    COLUMN("slowdown", "times as long", UNIT_NUMBER, 0, BAR_NONE,                      \
+           value_number((double)costs->replayed.steps_ns[i] / (double)costs->usual.steps_ns[i]))
+
+static void pipeline_add_steps(struct results *results, struct section *section,
+                               const struct pipeline_study *study,
+                               const struct pipeline_costs *costs, uint32_t top)
+{
+    struct table *table =
+        section_add_table(results, section, "steps", "Steps", COLUMNS_OF(STEPS_COLUMNS));
+
+    table->rows_in_all = study->job->step_count;
+    for (size_t i = 0; i < study->job->step_count && i < top; i++)
+        FILL_ROW(table_add_row(results, table, 0), STEPS_COLUMNS);
+}
+
+struct section *describe_stragglers(struct results *results, struct pipeline_study *study,
+                                    const struct pipeline_costs *costs, uint32_t top)
+{
+    struct section *section;
+
+    if (pipeline_is_refused(costs))
+        return NULL;
+    section =
+        section_new(results, "stragglers", "Stragglers",
+                    "alone: how much longer a step is when only these operations take the time "
+                    "they took, and all others their usual time. without: the step when only "
+                    "these take their usual time.");
+    pipeline_add_kinds(results, section, study, costs);
+    add_stages(results, section, study, costs, top);
+    add_data_ranks(results, section, study, costs, top);
+    pipeline_add_workers(results, section, study, costs, top);
+    pipeline_add_steps(results, section, study, costs, top);
+    return section;
+}

@@ -1,0 +1,65 @@
+/* Runs every analysis of list.def on one trace. */
+#include "sections/run_analyses.h"
+
+#include "sections/ranks/ranks_overview.h"
+#include "sections/step/clock_numbers.h"
+#include "sections/step/headline.h"
+#include "sections/timeline/make_timeline.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define ANALYSIS(name) extern const struct analysis name##_analysis;
+#include "sections/list.def"
+#undef ANALYSIS
+
+static const struct analysis *const analyses[] = {
+#define ANALYSIS(name) &name##_analysis,
+#include "sections/list.def"
+#undef ANALYSIS
+    NULL,
+};
+
+const struct analysis *const *all_analyses(void)
+{
+    return analyses;
+}
+
+/* One that comes first; else NULL where no finding has a price. */
+static const struct finding *find_dearest(const struct rank_results *rank)
+{
+    const struct finding *dearest = NULL;
+
+    for (size_t i = 0; i < rank->section_count; i++) {
+        const struct section *section = rank->sections[i];
+
+        for (size_t j = 0; j < section->finding_count; j++) {
+            const struct finding *finding = &section->findings[j];
+
+            if (finding->price && finding->price->comes_first)
+                return finding;
+            if (finding->price && finding->cost_ns > (dearest ? dearest->cost_ns : 0))
+                dearest = finding;
+        }
+    }
+    return dearest;
+}
+
+void run_analyses(struct results *results, const struct analysis_input *input)
+{
+    struct rank_results *rank =
+        results_add_rank(results, rank_label(results, input->trace),
+                         results_text(results, trace_text(input->trace, input->trace->path)),
+                         input->trace->facts.rank);
+
+    for (const struct analysis *const *analysis = analyses; *analysis; analysis++) {
+        struct section *section = (*analysis)->run(results, input);
+
+        if (section)
+            rank_add_section(results, rank, section);
+    }
+    rank->headline = headline_of(results, input, find_dearest(rank));
+    rank->is_largest_loss_unknown = why_windows_mislead(results, input->ledger) != NULL;
+    if (input->options->timeline_blocks > 0)
+        rank->timeline = make_timeline(results, input, rank, input->options->timeline_blocks);
+}

@@ -1,0 +1,123 @@
+/* Finds the largest loss, and puts it into words. */
+#include "sections/step/headline.h"
+
+#include "base/core/apportion.h"
+#include "base/text/format.h"
+#include "sections/chosen_events.h"
+#include "sections/step/clock_numbers.h"
+#include "sections/tally.h"
+
+#include <stddef.h>
+
+struct loss {
+    const char *title;
+    int64_t total_ns;
+};
+
+static void headline_consider(struct loss *worst, const char *title, int64_t total_ns)
+{
+    if (total_ns > worst->total_ns)
+        *worst = (struct loss){title, total_ns};
+}
+
+/* The largest of what is not useful, for a trace on which no advice is given. Everything but matrix
+ * work is a loss, and of matrix work what is not the model's. */
+static struct loss headline_largest_loss(const struct analysis_input *input)
+{
+    const struct matrix_time *matrix = &input->efficiency->total.time;
+    struct loss worst = {0};
+
+    for (int a = 0; a < ACCOUNT_COUNT; a++)
+        if (a != ACCOUNT_MATRIX)
+            headline_consider(&worst, account_descriptions[a].title,
+                              ledger_account_ns(input->ledger, (enum account)a));
+    headline_consider(&worst, "matmul time below the peak",
+                      efficiency_has_model(input->efficiency) ? matrix->below_peak_ns : 0);
+    headline_consider(&worst, "FLOPs that are recomputed", matrix->recomputed_ns);
+    headline_consider(&worst, "FLOPs that the model does not need", matrix->extra_ns);
+    return worst;
+}
+
+const char *useful_share_text(struct results *results, const struct efficiency *efficiency)
+{
+    int64_t total_ns = ledger_total_ns(efficiency->ledger);
+    const struct matrix_time *matrix = &efficiency->total.time;
+
+    if (!efficiency_has_model(efficiency))
+        return NULL;
+    return results_format(results, "%s%s",
+                          matrix->unpriced_ns > 0                       ? "at least "
+                          : efficiency->peaks.match.kind == DEVICE_NEAR ? "about "
+                                                                        : "",
+                          format_fraction(fraction_of(matrix->model_ns, total_ns)).text);
+}
+
+/* "How much of the peak does useful work is not known (needs ...); 37.4 % of the step is matrix
+ * work" */
+static const char *unknown_share(struct results *results, const struct analysis_input *input)
+{
+    const char *needs = efficiency_needs(input->efficiency);
+    int64_t matrix_ns = ledger_account_ns(input->ledger, ACCOUNT_MATRIX);
+    const char *where = input->ledger->is_cpu_only ? "the processor's" : "the device's";
+
+    if (matrix_ns == 0)
+        return "No matmul runs";
+    return results_format(
+        results, "%s of the %s is matmul time; how much of %s peak that is, is not known (%s)",
+        format_fraction(fraction_of(matrix_ns, ledger_total_ns(input->ledger))).text,
+        step_word(input->ledger), where, needs ? needs : "needs FLOPs and the peak");
+}
+
+const char *largest_part_text(struct results *results, const struct analysis_input *input,
+                              double least)
+{
+    struct loss worst = headline_largest_loss(input);
+    int64_t total_ns = ledger_total_ns(input->ledger);
+
+    if (worst.total_ns <= 0 || fraction_of(worst.total_ns, total_ns) < least)
+        return NULL;
+    return results_format(results, "%s: %s (%s per %s)", worst.title,
+                          format_fraction(fraction_of(worst.total_ns, total_ns)).text,
+                          format_time(rounded_mean(worst.total_ns, input->ledger->step_count)).text,
+                          step_word(input->ledger));
+}
+
+/* "the biggest recoverable loss is waiting for data: 33.6 % (58.734 ms per step)"; NULL where
+ * nothing is lost. */
+static const char *loss_text(struct results *results, const struct analysis_input *input,
+                             const struct finding *dearest)
+{
+    const char *part;
+
+    if (dearest)
+        return results_format(results, "the biggest recoverable loss is %s: %s (%s per %s)",
+                              dearest->what, format_fraction(dearest->price->share).text,
+                              format_time(dearest->cost_ns).text, dearest->price->span);
+    part = largest_part_text(results, input, 0);
+    return part ? results_format(results, "the largest part beside it is %s", part) : NULL;
+}
+
+const char *headline_of(struct results *results, const struct analysis_input *input,
+                        const struct finding *dearest)
+{
+    const char *useful = useful_share_text(results, input->efficiency);
+    const char *first, *loss;
+
+    const char *why;
+
+    if (input->ledger->step_count == 0)
+        return NULL;
+    why = why_windows_mislead(results, input->ledger);
+    if (why)
+        return results_format(results, "The largest loss is not known: %s.", why);
+    if (dearest && dearest->price->comes_first)
+        return results_format(results, "What comes first: %s (%s).", dearest->what,
+                              dearest->evidence);
+    first = useful ? results_format(results, "%c%s of the peak does useful work",
+                                    useful[0] == 'a' ? 'A' : useful[0], useful + 1)
+                   : unknown_share(results, input);
+    loss = loss_text(results, input, dearest);
+    if (!loss)
+        return results_format(results, "%s.", first);
+    return results_format(results, "%s; %s.", first, loss);
+}

@@ -1,0 +1,22 @@
+/* The sentence above a report: what the device did of use, and what cost most. */
+#ifndef FLOPLEDGER_SECTIONS_STEP_HEADLINE_H
+#define FLOPLEDGER_SECTIONS_STEP_HEADLINE_H
+
+#include "sections/analysis.h"
+
+/* `dearest`: the advice with the highest price, which the sentence then names; NULL where there is
+ * none: it names the largest loss of the ledger. Lives as long as the results; NULL for a trace
+ * without steps. */
+const char *headline_of(struct results *results, const struct analysis_input *input,
+                        const struct finding *dearest);
+
+/* "31.2 %", or "at least 31.2 %" where part of the matrix time has no price; NULL where it is not
+ * known at all. */
+const char *useful_share_text(struct results *results, const struct efficiency *efficiency);
+
+/* "other compute: 39.4 % (4.667 s per window)": the largest part of what is neither useful
+ * matrix work nor priced by a rule; NULL where it is nothing, or less than `least` of the time. */
+const char *largest_part_text(struct results *results, const struct analysis_input *input,
+                              double least);
+
+#endif

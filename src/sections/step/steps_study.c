@@ -1,0 +1,60 @@
+/* The replays that several analyses ask for, of one graph. */
+#include "sections/step/steps_study.h"
+
+#include "base/core/large_array.h"
+
+#include <inttypes.h>
+
+bool study_steps(struct replay_study *study, const struct trace *trace, const struct ledger *ledger,
+                 const struct module_costs *costs)
+{
+    uint8_t *is_recomputed;
+
+    if (ledger->is_cpu_only || ledger->step_count == 0)
+        return false;
+    is_recomputed = find_recomputed(&costs->contexts, trace);
+    replay_study_begin(
+        study,
+        &(struct recorded_steps){.trace = trace, .ledger = ledger, .is_recomputed = is_recomputed});
+    large_array_free(is_recomputed);
+    return true;
+}
+
+const char *replayed_steps_text(struct results *results, const struct replay_study *study)
+{
+    const struct ledger *part = &study->part.ledger;
+
+    if (study->part.is_all)
+        return NULL;
+    return results_format(results,
+                          "%" PRId64 " to %" PRId64 ", around the typical one of %" PRIu32
+                          ": more would need more memory than the trace",
+                          part->steps[0].window.number,
+                          part->steps[part->step_count - 1].window.number,
+                          study->ledger->step_count);
+}
+
+void tell_of_refused_replay(struct results *results, struct section *section,
+                            const struct replay_study *study, const struct refused_words *words)
+{
+    bool is_circular = study->graph.is_circular;
+
+    if (study->part.is_too_large) {
+        (words->is_warning ? section_add_warning : section_add_note)(
+            results, section, results_format(results, "%s: the window is too long", words->what),
+            "its graph would need more memory than the trace",
+            "mark the steps, or choose some of them: --steps 10-20");
+        return;
+    }
+    (words->is_warning ? section_add_warning : section_add_note)(
+        results, section,
+        results_format(results, "%s: %s", words->what,
+                       is_circular
+                           ? "pieces of work seem to wait for each other in a circle"
+                           : "the replay without a change is more than 2 % from the recording"),
+        is_circular
+            ? "the clocks of host and device do not fit together"
+            : "work started later than its launch, its stream and the work of other streams "
+              "explain",
+        "record whole steps with CPU and CUDA activities, so that each kernel has its launch");
+}

@@ -1,0 +1,424 @@
+/* The lanes of a timeline and what lies in them. */
+#include "sections/timeline/timeline_lanes.h"
+
+#include "base/core/invariant.h"
+#include "ledger/idle_gap.h"
+#include "sections/timeline/timeline_modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STREAMS_MAX = 32,
+    THREADS_MAX = 24,
+    STREAM_ROWS = 4, /* work of one stream that overlaps, which it should not */
+    THREAD_ROWS = 16,
+    PYTHON_ROWS = 24,
+};
+
+/* Classes, one group behind the other. */
+enum {
+    CLASS_OF_ACCOUNTS = 0,
+    CLASS_OF_KERNELS = ACCOUNT_COUNT,
+    CLASS_OF_HOST = CLASS_OF_KERNELS + KERNEL_CLASS_COUNT,
+    CLASS_OF_PHASES = CLASS_OF_HOST + HOST_CLASS_COUNT,
+    CLASSES_IN_ALL = CLASS_OF_PHASES + PHASE_COUNT,
+};
+
+static const struct timeline_class host_classes[HOST_CLASS_COUNT] = {
+    [HOST_DATA] = {"host_data", "data loading", NULL},
+    [HOST_SYNC] = {"host_sync", "call that waits for the device", NULL},
+    [HOST_ALLOCATOR] = {"host_allocator", "allocator call", NULL},
+    [HOST_CAPTURE] = {"host_capture", "graph capture", NULL},
+    [HOST_GARBAGE] = {"host_garbage", "garbage collection", NULL},
+    [HOST_RUNTIME] = {"host_runtime", "runtime call", NULL},
+    [HOST_OPERATOR] = {"host_operator", "operator", NULL},
+    [HOST_ANNOTATION] = {"host_range", "named range", NULL},
+    [HOST_PYTHON] = {"host_python", "Python frame", NULL},
+    [HOST_NOTHING] = {"host_other", "other", NULL},
+};
+
+static const struct timeline_class phase_classes[PHASE_COUNT] = {
+    [PHASE_FORWARD] = {"phase_forward", "forward", NULL},
+    [PHASE_BACKWARD] = {"phase_backward", "backward", NULL},
+    [PHASE_RECOMPUTE] = {"phase_recompute", "recomputed", NULL},
+    [PHASE_OPTIMIZER] = {"phase_optimizer", "optimizer", NULL},
+};
+
+const struct timeline_class *timeline_classes(struct results *results, size_t *count)
+{
+    struct timeline_class *classes = results_allocate(results, CLASSES_IN_ALL * sizeof *classes);
+
+    for (unsigned i = 0; i < ACCOUNT_COUNT; i++)
+        classes[CLASS_OF_ACCOUNTS + i] =
+            (struct timeline_class){account_descriptions[i].key, account_descriptions[i].title,
+                                    account_descriptions[i].key};
+    for (unsigned i = 0; i < KERNEL_CLASS_COUNT; i++)
+        classes[CLASS_OF_KERNELS + i] = (struct timeline_class){
+            kernel_class_key((enum kernel_class)i), kernel_class_title((enum kernel_class)i),
+            account_descriptions[ledger_account_of_class(i)].key};
+    for (unsigned i = 0; i < HOST_CLASS_COUNT; i++) {
+        classes[CLASS_OF_HOST + i] = host_classes[i];
+        classes[CLASS_OF_HOST + i].account =
+            account_descriptions[account_of_host_class((enum host_class)i)].key;
+    }
+    memcpy(&classes[CLASS_OF_PHASES], phase_classes, sizeof phase_classes);
+    *count = CLASSES_IN_ALL;
+    return classes;
+}
+
+/* ---- which lanes there are ---- */
+
+static bool timeline_lanes_is_python(const struct event *event)
+{
+    return event->kind == EVENT_PYTHON_FUNCTION;
+}
+
+/* How many events of its own kind of lane an event lies in; those that mark modules have a lane of
+ * their own and count for none. */
+static void find_depths(struct timeline_lanes *lanes)
+{
+    const struct trace *trace = lanes->trace;
+    const uint32_t *parents = lanes->costs->contexts.parents;
+    uint8_t(*both)[2] = require_memory(calloc((size_t)trace->host_count + 1, sizeof *both));
+
+    lanes->depths = require_memory(calloc((size_t)trace->host_count + 1, 1));
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+        bool python = timeline_lanes_is_python(event);
+
+        if (parents[i] != NO_EVENT)
+            memcpy(both[i], both[parents[i]], sizeof both[i]);
+        lanes->depths[i] = both[i][python];
+        if (!is_module_mark(trace, event) && both[i][python] < UINT8_MAX)
+            both[i][python]++;
+    }
+    free(both);
+}
+
+/* Of a stream, work that begins before what lies in a row has ended goes to the next row. */
+static void find_device_rows(struct timeline_lanes *lanes)
+{
+    const struct trace *trace = lanes->trace;
+    int64_t(*ends_ns)[STREAM_ROWS] =
+        require_memory(malloc(((size_t)trace->track_count + 1) * sizeof *ends_ns));
+
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        for (unsigned row = 0; row < STREAM_ROWS; row++)
+            ends_ns[i][row] = INT64_MIN;
+    lanes->device_rows = require_memory(calloc((size_t)trace->device_count + 1, 1));
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+        uint8_t row = 0;
+
+        while (row + 1 < STREAM_ROWS && ends_ns[event->track][row] > event->start_ns)
+            row++;
+        if (event_end_ns(event) > ends_ns[event->track][row])
+            ends_ns[event->track][row] = event_end_ns(event);
+        lanes->device_rows[i] = row;
+    }
+    free(ends_ns);
+}
+
+static void timeline_lanes_add_lane(struct timeline_lanes *lanes, enum timeline_lane_kind kind,
+                                    uint32_t track, uint32_t row_count)
+{
+    if (kind == TIMELINE_STREAM || kind == TIMELINE_THREAD)
+        lanes->lane_of_track[track] = (uint32_t)lanes->count;
+    lanes->lanes[lanes->count++] =
+        (struct lane_source){.kind = kind, .track = track, .row_count = row_count};
+}
+
+/* A track, and what decides its place. */
+struct ranked_track {
+    uint32_t track;
+    uint32_t event_count;
+    bool is_first;
+    int32_t device;
+    int64_t stream;
+};
+
+static int timeline_lanes_compare_tracks(const void *left, const void *right)
+{
+    const struct ranked_track *a = left;
+    const struct ranked_track *b = right;
+
+    if (a->is_first != b->is_first)
+        return a->is_first ? -1 : 1;
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    if (a->device < 0 && a->event_count != b->event_count)
+        return a->event_count > b->event_count ? -1 : 1;
+    if (a->stream != b->stream)
+        return a->stream < b->stream ? -1 : 1;
+    return (a->track > b->track) - (a->track < b->track);
+}
+
+/* The streams, those of the ledger's device first; or the threads, that of the steps first and then
+ * the busiest. [*count]; free() them. */
+static struct ranked_track *rank_tracks(const struct timeline_lanes *lanes, bool is_device,
+                                        const uint32_t *event_counts, size_t *count)
+{
+    const struct trace *trace = lanes->trace;
+    const struct ledger *ledger = lanes->ledger;
+    uint32_t step_track = ledger->step_count ? ledger->steps[0].window.track : NO_EVENT;
+    struct ranked_track *ranked =
+        require_memory(calloc((size_t)trace->track_count + 1, sizeof *ranked));
+
+    *count = 0;
+    for (uint32_t i = 0; i < trace->track_count; i++) {
+        const struct track *track = &trace->tracks[i];
+
+        if (track->is_device != is_device || event_counts[i] == 0)
+            continue;
+        ranked[(*count)++] = (struct ranked_track){
+            .track = i,
+            .event_count = event_counts[i],
+            .is_first = is_device ? track->device == ledger->device : i == step_track,
+            .device = is_device ? track->device : -1,
+            .stream = track->stream};
+    }
+    qsort(ranked, *count, sizeof *ranked, timeline_lanes_compare_tracks);
+    return ranked;
+}
+
+static void leave_out(struct timeline_lanes *lanes, const struct ranked_track *track)
+{
+    lanes->left_out_tracks++;
+    lanes->left_out_events += track->event_count;
+}
+
+static void add_stream_lanes(struct timeline_lanes *lanes)
+{
+    const struct trace *trace = lanes->trace;
+    uint32_t *counts = require_memory(calloc((size_t)trace->track_count + 1, sizeof *counts));
+    uint32_t *rows = require_memory(calloc((size_t)trace->track_count + 1, sizeof *rows));
+    struct ranked_track *ranked;
+    size_t count;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        uint32_t track = trace->device[i].track;
+
+        counts[track]++;
+        if (lanes->device_rows[i] + 1U > rows[track])
+            rows[track] = lanes->device_rows[i] + 1U;
+    }
+    ranked = rank_tracks(lanes, true, counts, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (i < STREAMS_MAX)
+            timeline_lanes_add_lane(lanes, TIMELINE_STREAM, ranked[i].track, rows[ranked[i].track]);
+        else
+            leave_out(lanes, &ranked[i]);
+    }
+    free(ranked);
+    free(rows);
+    free(counts);
+}
+
+/* How many rows the lanes of a thread need. */
+struct thread_rows {
+    uint32_t operators;
+    uint32_t python;
+};
+
+static struct thread_rows rows_of_thread(const struct timeline_lanes *lanes, uint32_t index)
+{
+    const struct track *track = &lanes->trace->tracks[index];
+    struct thread_rows rows = {0};
+
+    for (uint32_t i = track->first_event; i < track->first_event + track->event_count; i++) {
+        const struct event *event = &lanes->trace->host[i];
+        uint32_t needed = lanes->depths[i] + 1U;
+
+        if (timeline_lanes_is_python(event))
+            rows.python = needed > rows.python ? needed : rows.python;
+        else if (!is_module_mark(lanes->trace, event))
+            rows.operators = needed > rows.operators ? needed : rows.operators;
+    }
+    return rows;
+}
+
+static uint32_t at_most(uint32_t number, uint32_t limit)
+{
+    return number < limit ? number : limit;
+}
+
+static void add_lanes_of_thread(struct timeline_lanes *lanes, uint32_t track)
+{
+    struct thread_rows rows = rows_of_thread(lanes, track);
+    uint32_t module_rows = timeline_module_rows(lanes, track);
+
+    if (module_rows > 0)
+        timeline_lanes_add_lane(lanes, TIMELINE_MODULES, track, module_rows);
+    if (rows.operators > 0)
+        timeline_lanes_add_lane(lanes, TIMELINE_THREAD, track,
+                                at_most(rows.operators, THREAD_ROWS));
+    if (rows.python > 0)
+        timeline_lanes_add_lane(lanes, TIMELINE_PYTHON, track, at_most(rows.python, PYTHON_ROWS));
+}
+
+static void add_thread_lanes(struct timeline_lanes *lanes)
+{
+    const struct trace *trace = lanes->trace;
+    uint32_t *counts = require_memory(calloc((size_t)trace->track_count + 1, sizeof *counts));
+    struct ranked_track *ranked;
+    size_t count;
+
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        counts[i] = trace->tracks[i].is_device ? 0 : trace->tracks[i].event_count;
+    ranked = rank_tracks(lanes, false, counts, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (i < THREADS_MAX)
+            add_lanes_of_thread(lanes, ranked[i].track);
+        else
+            leave_out(lanes, &ranked[i]);
+    }
+    free(ranked);
+    free(counts);
+}
+
+void timeline_lanes_find(struct timeline_lanes *lanes)
+{
+    const struct trace *trace = lanes->trace;
+    size_t tracks = (size_t)trace->track_count + 1;
+
+    lanes->lanes =
+        require_memory(calloc(1 + STREAMS_MAX + 3 * (size_t)THREADS_MAX, sizeof *lanes->lanes));
+    lanes->lane_of_track = require_memory(malloc(tracks * sizeof *lanes->lane_of_track));
+    memset(lanes->lane_of_track, 0xff, tracks * sizeof *lanes->lane_of_track);
+    find_depths(lanes);
+    find_device_rows(lanes);
+    find_account_pieces(&lanes->accounts, trace, lanes->ledger);
+    host_activity_init(&lanes->activity, trace);
+    if (lanes->accounts.count > 0)
+        timeline_lanes_add_lane(lanes, TIMELINE_ACCOUNTS, NO_EVENT, 1);
+    add_stream_lanes(lanes);
+    add_thread_lanes(lanes);
+}
+
+void timeline_lanes_clear(struct timeline_lanes *lanes)
+{
+    free(lanes->lanes);
+    free(lanes->lane_of_track);
+    free(lanes->depths);
+    free(lanes->device_rows);
+    account_pieces_clear(&lanes->accounts);
+    host_activity_clear(&lanes->activity);
+    *lanes = (struct timeline_lanes){0};
+}
+
+const char *timeline_lane_title(struct results *results, const struct timeline_lanes *lanes,
+                                const struct lane_source *lane)
+{
+    const struct trace *trace = lanes->trace;
+    const struct track *track;
+    const char *name;
+
+    if (lane->track == NO_EVENT)
+        return "accounts";
+    track = &trace->tracks[lane->track];
+    if (track->is_device && track->stream >= 0)
+        return results_format(results, "stream %lld of device %d", (long long)track->stream,
+                              track->device);
+    name = results_text(results, trace_text(trace, track->thread_name));
+    if (!*name)
+        name = results_format(results, "%s %s", track->is_device ? "stream" : "thread",
+                              trace_text(trace, track->thread));
+    if (lane->kind == TIMELINE_MODULES)
+        return results_format(results, "modules of %s", name);
+    return lane->kind == TIMELINE_PYTHON ? results_format(results, "Python of %s", name) : name;
+}
+
+/* ---- what lies in them ---- */
+
+static void walk_accounts(const struct timeline_lanes *lanes, uint32_t lane,
+                          const struct piece_sink *sink)
+{
+    for (size_t i = 0; i < lanes->accounts.count; i++) {
+        const struct account_piece *account = &lanes->accounts.pieces[i];
+        struct timeline_piece piece = {.start_ns = account->start_ns,
+                                       .duration_ns = account->end_ns - account->start_ns,
+                                       .module = NO_MODULE,
+                                       .class = CLASS_OF_ACCOUNTS + (uint32_t)account->account,
+                                       .launch = NO_EVENT,
+                                       .lane = lane};
+
+        sink->take(sink->context, &piece);
+    }
+}
+
+static void walk_devices(const struct timeline_lanes *lanes, const struct piece_sink *sink)
+{
+    const struct trace *trace = lanes->trace;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+        uint32_t lane = lanes->lane_of_track[event->track];
+        struct timeline_piece piece = {.start_ns = event->start_ns,
+                                       .duration_ns = event->duration_ns,
+                                       .name = event->name,
+                                       .class = CLASS_OF_KERNELS + lanes->ledger->classes[i],
+                                       .launch = trace->launch[i],
+                                       .lane = lane,
+                                       .row = lanes->device_rows[i]};
+
+        if (lane == NO_EVENT)
+            continue;
+        piece.module = find_device_context(&lanes->costs->contexts, trace, i).module;
+        sink->take(sink->context, &piece);
+    }
+}
+
+static void walk_thread(struct timeline_lanes *lanes, uint32_t index, const struct piece_sink *sink)
+{
+    struct lane_source *lane = &lanes->lanes[index];
+    const struct trace *trace = lanes->trace;
+    const struct track *track = &trace->tracks[lane->track];
+    bool wants_python = lane->kind == TIMELINE_PYTHON;
+
+    lane->hidden_count = 0;
+    for (uint32_t i = track->first_event; i < track->first_event + track->event_count; i++) {
+        const struct event *event = &trace->host[i];
+        struct timeline_piece piece = {.start_ns = event->start_ns,
+                                       .duration_ns = event->duration_ns,
+                                       .name = event->name,
+                                       .module = lanes->costs->contexts.modules[i],
+                                       .launch = NO_EVENT,
+                                       .lane = index,
+                                       .row = lanes->depths[i]};
+
+        if (timeline_lanes_is_python(event) != wants_python || is_module_mark(trace, event))
+            continue;
+        if (piece.row >= lane->row_count) {
+            lane->hidden_count++;
+            continue;
+        }
+        piece.class = CLASS_OF_HOST + (uint32_t)host_activity_class(&lanes->activity, event);
+        sink->take(sink->context, &piece);
+    }
+}
+
+void timeline_lanes_walk(struct timeline_lanes *lanes, const struct piece_sink *sink)
+{
+    walk_devices(lanes, sink);
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        switch (lanes->lanes[i].kind) {
+        case TIMELINE_ACCOUNTS:
+            walk_accounts(lanes, i, sink);
+            break;
+        case TIMELINE_MODULES:
+            timeline_walk_modules(lanes, i, CLASS_OF_PHASES, sink);
+            break;
+        case TIMELINE_THREAD:
+        case TIMELINE_PYTHON:
+            walk_thread(lanes, i, sink);
+            break;
+        case TIMELINE_STREAM: /* all streams are walked at once */
+        case TIMELINE_PHASES:
+        case TIMELINE_RANGES:
+        case TIMELINE_ALLOCATIONS:
+        case TIMELINE_SEGMENTS: /* of timelines of memory */
+            break;
+        }
+    }
+}

@@ -1,0 +1,198 @@
+/* How much of a trace a timeline can hold. */
+#include "sections/timeline/timeline_plan.h"
+
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the budget, so many hundredths may go to stretches that are shown in full. */
+enum { DETAIL_PERCENT = 50 };
+
+static unsigned timeline_plan_bits_of(int64_t number)
+{
+    return number > 0 ? 64U - (unsigned)__builtin_clzll((unsigned long long)number) : 0;
+}
+
+static unsigned shift_of(unsigned index)
+{
+    return PLAN_SHIFT_FIRST + index * PLAN_SHIFT_STEP;
+}
+
+static size_t bin_of(const struct timeline_counts *counts, int64_t time_ns)
+{
+    int64_t bin_ns = (counts->end_ns - counts->start_ns) / PLAN_BINS + 1;
+    int64_t bin = (time_ns - counts->start_ns) / bin_ns;
+
+    return bin < 0 ? 0 : bin >= PLAN_BINS ? PLAN_BINS - 1 : (size_t)bin;
+}
+
+static void timeline_plan_make_room(struct timeline_counts *counts, uint32_t row)
+{
+    size_t known = counts->row_capacity;
+
+    ARRAY_RESERVE(counts->last, counts->row_capacity, row + (size_t)1);
+    memset(counts->last + known, 0xff, (counts->row_capacity - known) * sizeof *counts->last);
+}
+
+void timeline_counts_add(struct timeline_counts *counts, uint32_t row,
+                         const struct timeline_piece *piece)
+{
+    int64_t start_ns = piece->start_ns - counts->start_ns;
+    unsigned bits = timeline_plan_bits_of(piece->duration_ns);
+    unsigned index = bits <= PLAN_SHIFT_FIRST
+                         ? 0
+                         : (bits - PLAN_SHIFT_FIRST + PLAN_SHIFT_STEP - 1) / PLAN_SHIFT_STEP;
+    uint32_t step = step_finder_at(&counts->finder, piece->start_ns);
+
+    if (!counts->step_pieces)
+        counts->step_pieces = require_memory(
+            calloc((size_t)counts->finder.ledger->step_count + 1, sizeof *counts->step_pieces));
+    timeline_plan_make_room(counts, row);
+    counts->piece_count++;
+    counts->longer[bits]++;
+    counts->bins[bin_of(counts, piece->start_ns)]++;
+    if (step != NO_STEP)
+        counts->step_pieces[step]++;
+    for (; index < PLAN_SHIFTS; index++) {
+        int64_t bucket = start_ns >> shift_of(index);
+
+        if (counts->last[row][index] == bucket)
+            return; /* a bucket of a coarser level holds it whole */
+        counts->last[row][index] = bucket;
+        counts->buckets[index]++;
+    }
+}
+
+void timeline_counts_clear(struct timeline_counts *counts)
+{
+    free(counts->step_pieces);
+    free(counts->last);
+    counts->step_pieces = NULL;
+    counts->last = NULL;
+}
+
+/* Blocks where pieces shorter than 2^shift are merged. */
+static int64_t blocks_at(const struct timeline_counts *counts, unsigned index)
+{
+    int64_t blocks = counts->buckets[index];
+
+    for (unsigned bits = shift_of(index) + 1; bits < 64; bits++)
+        blocks += counts->longer[bits];
+    return blocks;
+}
+
+/* The finest resolution that fits; the coarsest where none does. */
+static int64_t finest_resolution(const struct timeline_counts *counts, int64_t block_budget)
+{
+    if (counts->piece_count <= block_budget)
+        return 0;
+    for (unsigned index = 0; index < PLAN_SHIFTS; index++)
+        if (blocks_at(counts, index) <= block_budget)
+            return (int64_t)1 << shift_of(index);
+    return (int64_t)1 << shift_of(PLAN_SHIFTS - 1);
+}
+
+/* Widens a stretch from the middle of a step to both sides as long as its pieces fit. */
+static struct timeline_region widest_slice(const struct timeline_counts *counts,
+                                           const struct step_window *window, int64_t block_budget)
+{
+    int64_t bin_ns = (counts->end_ns - counts->start_ns) / PLAN_BINS + 1;
+    size_t first = bin_of(counts, window->start_ns);
+    size_t end = bin_of(counts, window->end_ns);
+    size_t low = first + (end - first) / 2;
+    size_t high = low; /* without it */
+    bool goes_on = true;
+
+    while (goes_on) {
+        goes_on = false;
+        if (high < end && counts->bins[high] <= block_budget) {
+            block_budget -= counts->bins[high++];
+            goes_on = true;
+        }
+        if (low > first && counts->bins[low - 1] <= block_budget) {
+            block_budget -= counts->bins[--low];
+            goes_on = true;
+        }
+    }
+    return (struct timeline_region){.start_ns = counts->start_ns + (int64_t)low * bin_ns,
+                                    .end_ns = counts->start_ns + (int64_t)high * bin_ns};
+}
+
+static int timeline_plan_compare_starts(const void *left, const void *right)
+{
+    const struct timeline_region *a = left;
+    const struct timeline_region *b = right;
+
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* The favourites that fit, by start; their pieces are added to *used. */
+static size_t choose_detailed(const struct timeline_counts *counts, int64_t block_budget,
+                              const uint32_t *favourites, size_t favourite_count,
+                              struct timeline_region *chosen)
+{
+    const struct ledger *ledger = counts->finder.ledger;
+    int64_t left = block_budget;
+    size_t count = 0;
+
+    for (size_t i = 0; counts->step_pieces && i < favourite_count; i++) {
+        const struct step_window *window = &ledger->steps[favourites[i]].window;
+        int64_t pieces = counts->step_pieces[favourites[i]];
+
+        if (pieces > left)
+            continue;
+        left -= pieces;
+        chosen[count++] =
+            (struct timeline_region){.start_ns = window->start_ns, .end_ns = window->end_ns};
+    }
+    if (count == 0 && favourite_count > 0) {
+        chosen[0] = widest_slice(counts, &ledger->steps[favourites[0]].window, block_budget);
+        count = chosen[0].end_ns > chosen[0].start_ns;
+    }
+    qsort(chosen, count, sizeof *chosen, timeline_plan_compare_starts);
+    return count;
+}
+
+static void add_region(struct timeline_region *regions, size_t *count, int64_t start_ns,
+                       int64_t end_ns, int64_t resolution_ns)
+{
+    struct timeline_region *last = *count ? &regions[*count - 1] : NULL;
+
+    if (end_ns <= start_ns)
+        return;
+    if (last && last->resolution_ns == resolution_ns)
+        last->end_ns = end_ns;
+    else
+        regions[(*count)++] = (struct timeline_region){start_ns, end_ns, resolution_ns};
+}
+
+struct timeline_region *plan_timeline(const struct timeline_counts *counts, int64_t block_budget,
+                                      const uint32_t *favourites, size_t favourite_count,
+                                      size_t *region_count)
+{
+    struct timeline_region *detailed =
+        require_memory(calloc(favourite_count + 1, sizeof *detailed));
+    struct timeline_region *regions =
+        require_memory(calloc(2 * favourite_count + 3, sizeof *regions));
+    int64_t detail_budget = block_budget * DETAIL_PERCENT / 100;
+    int64_t resolution_ns = finest_resolution(counts, block_budget);
+    int64_t time_ns = counts->start_ns;
+    size_t detailed_count = 0;
+
+    *region_count = 0;
+    if (resolution_ns > 0) {
+        detailed_count =
+            choose_detailed(counts, detail_budget, favourites, favourite_count, detailed);
+        resolution_ns = finest_resolution(counts, block_budget - detail_budget);
+    }
+    for (size_t i = 0; i < detailed_count; i++) {
+        add_region(regions, region_count, time_ns, detailed[i].start_ns, resolution_ns);
+        add_region(regions, region_count, detailed[i].start_ns, detailed[i].end_ns, 0);
+        time_ns = detailed[i].end_ns;
+    }
+    add_region(regions, region_count, time_ns, counts->end_ns + 1, resolution_ns);
+    free(detailed);
+    return regions;
+}

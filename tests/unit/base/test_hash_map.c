@@ -1,0 +1,93 @@
+/* hash_map: finds what was added, under many keys and at growth. */
+#include "base/core/hash_map.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void an_empty_map_holds_nothing(void **state)
+{
+    struct hash_map map = {0};
+
+    (void)state;
+    assert_int_equal(hash_map_find(&map, 0), NO_VALUE);
+    assert_int_equal(hash_map_find(&map, 7), NO_VALUE);
+    hash_map_clear(&map);
+}
+
+static void the_first_value_of_a_key_stays(void **state)
+{
+    struct hash_map map = {0};
+
+    (void)state;
+    assert_int_equal(hash_map_add(&map, pair_key(3, 4), 11), 11);
+    assert_int_equal(hash_map_add(&map, pair_key(3, 4), 12), 11);
+    assert_int_equal(hash_map_add(&map, pair_key(4, 3), 12), 12);
+    assert_int_equal(hash_map_find(&map, pair_key(3, 4)), 11);
+    assert_int_equal(map.count, 2);
+    hash_map_clear(&map);
+    assert_int_equal(hash_map_find(&map, pair_key(3, 4)), NO_VALUE);
+}
+
+static void what_it_holds_stays_when_room_is_made(void **state)
+{
+    struct hash_map map = {0};
+
+    (void)state;
+    hash_map_reserve(&map, 5);
+    for (uint32_t i = 0; i < 100; i++)
+        hash_map_add(&map, UINT64_MAX - i, i);
+    hash_map_reserve(&map, 10000);
+    hash_map_reserve(&map, 10);
+    assert_int_equal(map.count, 100);
+    for (uint32_t i = 0; i < 100; i++)
+        assert_int_equal(hash_map_find(&map, UINT64_MAX - i), i);
+    hash_map_clear(&map);
+}
+
+static void a_value_can_be_set_anew(void **state)
+{
+    struct hash_map map = {0};
+
+    (void)state;
+    assert_int_equal(hash_map_set(&map, 5, 1), NO_VALUE);
+    assert_int_equal(hash_map_set(&map, 5, 2), 1);
+    assert_int_equal(hash_map_find(&map, 5), 2);
+    assert_int_equal(map.count, 1);
+    hash_map_clear(&map);
+}
+
+static void many_keys_are_all_found(void **state)
+{
+    struct hash_map map = {0};
+
+    (void)state;
+    /* keys that differ in their high bits only, and neighbours */
+    for (uint32_t i = 0; i < 5000; i++) {
+        assert_int_equal(hash_map_add(&map, (uint64_t)i << 40, i), i);
+        assert_int_equal(hash_map_add(&map, i + 1, i + 5000), i + 5000);
+    }
+    assert_int_equal(map.count, 10000);
+    for (uint32_t i = 0; i < 5000; i++) {
+        assert_int_equal(hash_map_find(&map, (uint64_t)i << 40), i);
+        assert_int_equal(hash_map_find(&map, i + 1), i + 5000);
+    }
+    assert_int_equal(hash_map_find(&map, 5001), NO_VALUE);
+    hash_map_clear(&map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_map_holds_nothing),
+        cmocka_unit_test(the_first_value_of_a_key_stays),
+        cmocka_unit_test(what_it_holds_stays_when_room_is_made),
+        cmocka_unit_test(a_value_can_be_set_anew),
+        cmocka_unit_test(many_keys_are_all_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* The option table at work. */
+#include "base/text/option.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct settings {
+    bool is_quiet;
+    bool has_bar;
+    int64_t top;
+    int format;
+    const char *output;
+    int64_t range[2];
+};
+
+static bool parse_range(const char *text, void *field)
+{
+    int64_t *range = field;
+
+    return sscanf(text, "%" SCNd64 "-%" SCNd64, &range[0], &range[1]) == 2;
+}
+
+static const char *const formats[] = {"text", "json", NULL};
+
+#define FIELD(name) .offset = offsetof(struct settings, name)
+
+static const struct option options[] = {
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, FIELD(is_quiet)},
+    {.name = "no-bar", .kind = OPTION_NEGATED, FIELD(has_bar)},
+    {.name = "top",
+     .letter = 'n',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     .minimum = 0,
+     .maximum = 50,
+     FIELD(top)},
+    {.name = "format", .kind = OPTION_CHOICE, .metavar = "NAME", .choices = formats, FIELD(format)},
+    {.name = "json", .kind = OPTION_ALIAS, .alias_of = "format", .alias_value = "json"},
+    {.name = "output", .letter = 'o', .kind = OPTION_TEXT, .metavar = "FILE", FIELD(output)},
+    {.name = "range",
+     .kind = OPTION_PARSED,
+     .metavar = "A-B",
+     .parse = parse_range,
+     .accepts = "two numbers: 3-5",
+     FIELD(range)},
+    {0},
+};
+
+enum { ARGUMENTS_MAX = 12 };
+
+/* A command line taken apart. */
+struct parsed {
+    struct settings settings;
+    char *operands[ARGUMENTS_MAX];
+    int count;
+    struct error error;
+    bool is_parsed;
+};
+
+static struct parsed parse(const char *line)
+{
+    static char copy[256];
+    struct parsed parsed = {.settings = {.has_bar = true, .top = 10}};
+    char *arguments[ARGUMENTS_MAX];
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+        arguments[parsed.count++] = word;
+    parsed.is_parsed =
+        parse_options(options, &parsed.settings, arguments, &parsed.count, &parsed.error);
+    for (int i = 0; parsed.is_parsed && i < parsed.count; i++)
+        parsed.operands[i] = arguments[i];
+    return parsed;
+}
+
+static void assert_refused(const char *line, const char *message)
+{
+    struct parsed parsed = parse(line);
+
+    assert_false(parsed.is_parsed);
+    assert_int_equal(parsed.error.class, ERROR_USAGE);
+    assert_string_equal(parsed.error.message, message);
+}
+
+static void all_ways_to_give_a_value(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("--top 5").settings.top, 5);
+    assert_int_equal(parse("--top=6").settings.top, 6);
+    assert_int_equal(parse("-n 7").settings.top, 7);
+    assert_int_equal(parse("-n8").settings.top, 8);
+    assert_int_equal(parse("-qn9").settings.top, 9);
+    assert_true(parse("-qn9").settings.is_quiet);
+    assert_int_equal(parse("--top 5 --top 0").settings.top, 0);
+    assert_string_equal(parse("-o x --output=y").settings.output, "y");
+    assert_int_equal(parse("--range 3-5").settings.range[1], 5);
+}
+
+static void flags_choices_and_aliases(void **state)
+{
+    (void)state;
+    assert_true(parse("--quiet").settings.is_quiet);
+    assert_true(parse("").settings.has_bar);
+    assert_false(parse("--no-bar").settings.has_bar);
+    assert_true(parse("--no-bar --bar").settings.has_bar);
+    assert_int_equal(parse("").settings.format, 0);
+    assert_int_equal(parse("--format json").settings.format, 1);
+    assert_int_equal(parse("--json").settings.format, 1);
+    assert_int_equal(parse("--json --format text").settings.format, 0);
+}
+
+static void operands_are_what_is_left(void **state)
+{
+    struct parsed parsed = parse("a --quiet b - -- --top");
+
+    (void)state;
+    assert_true(parsed.is_parsed);
+    assert_int_equal(parsed.count, 4);
+    assert_string_equal(parsed.operands[0], "a");
+    assert_string_equal(parsed.operands[1], "b");
+    assert_string_equal(parsed.operands[2], "-");
+    assert_string_equal(parsed.operands[3], "--top");
+    assert_int_equal(parse("").count, 0);
+}
+
+static void wrong_lines_say_what_is_accepted(void **state)
+{
+    (void)state;
+    assert_refused("--tpo 3", "unknown option '--tpo': did you mean '--top'?");
+    assert_refused("--zzzzzz", "unknown option '--zzzzzz': --help lists those there are");
+    assert_refused("-z", "unknown option '-z': --help lists those there are");
+    assert_refused("--top", "option '--top' needs a value: --top N");
+    assert_refused("-n", "option '-n' needs a value: -n N");
+    assert_refused("--top=", "option '--top': '' is not a whole number from 0 to 50");
+    assert_refused("--top 51", "option '--top': '51' is not a whole number from 0 to 50");
+    assert_refused("--top -1", "option '--top': '-1' is not a whole number from 0 to 50");
+    assert_refused("--top 3x", "option '--top': '3x' is not a whole number from 0 to 50");
+    assert_refused("--top 99999999999999999999",
+                   "option '--top': '99999999999999999999' is not a whole number from 0 to 50");
+    assert_refused("--format jsn",
+                   "option '--format': 'jsn' is not one of text or json: did you mean 'json'?");
+    assert_refused("--format qqqqqq", "option '--format': 'qqqqqq' is not one of text or json");
+    assert_refused("--quiet=yes", "option '--quiet' takes no value, but 'yes' was given");
+    assert_refused("--json=yes", "option '--json' takes no value, but 'yes' was given");
+    assert_refused("--output=", "option '--output' needs a value: FILE");
+    assert_refused("--range 3", "option '--range': '3' is not two numbers: 3-5");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_ways_to_give_a_value),
+        cmocka_unit_test(flags_choices_and_aliases),
+        cmocka_unit_test(operands_are_what_is_left),
+        cmocka_unit_test(wrong_lines_say_what_is_accepted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
