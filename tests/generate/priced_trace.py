@@ -51,6 +51,7 @@ LAUNCH = 6000  # ns from one launch to the next
 class Piece:
     """A kernel of a product: FLOPs of one kind at one peak; none where nothing is known of them."""
 
+    called: int  # by the host; start and end are of the device
     start: int
     end: int
     flops: dict[str, int]
@@ -115,7 +116,7 @@ class PricedTrace:
         length = int(ideal * self.rng.uniform(1.2, 6)) + self.rng.randint(500, 5000)
         self.op(name, [[m, k], [k, n]], [recorded, recorded], [])
         start, end = self.kernel(KERNELS[precision], length)
-        self.pieces.append(Piece(start, end, {part: flops}, precision))
+        self.pieces.append(Piece(self.now, start, end, {part: flops}, precision))
         self.now += LAUNCH
 
     def attention(self) -> None:
@@ -133,7 +134,7 @@ class PricedTrace:
         )
         ideal = Fraction(flops, PEAKS["bf16"]) * 10**9
         start, end = self.kernel("flash_fwd_kernel", int(ideal * 3) + 2000)
-        self.pieces.append(Piece(start, end, {"model": flops}, "bf16"))
+        self.pieces.append(Piece(self.now, start, end, {"model": flops}, "bf16"))
         self.now += LAUNCH
 
     def recomputed(self) -> None:
@@ -166,7 +167,7 @@ class PricedTrace:
         name = self.rng.choice(["mine::gemm", "aten::mm"])  # no formula; no shapes
         self.add("cpu_op", name, self.now + 500, 4500)
         start, end = self.kernel("my_gemm_kernel", self.rng.randint(1000, 9000))
-        self.pieces.append(Piece(start, end, {}, ""))
+        self.pieces.append(Piece(self.now, start, end, {}, ""))
         self.now += LAUNCH
 
     def elementwise(self) -> None:
@@ -198,22 +199,24 @@ class PricedTrace:
         self.add("user_annotation", f"ProfilerStep#{number}", start, self.now - start)
 
     def priced(self) -> list[dict[str, Any]]:
-        """Of each step: ns at the peak by part (as text of a fraction), and ns without a price."""
+        """Of each step: ns at the peak by part (as text of a fraction), and ns without a price.
+
+        Time is of what ran in the step's mark; FLOPs are of what was called in it, wherever it ran.
+        """
         rows = []
         for number, (start, end) in enumerate(self.steps):
             ideal = dict.fromkeys(PARTS, Fraction(0))
             flops = dict.fromkeys(PARTS, Fraction(0))
             unpriced = matrix = 0
             for piece in self.pieces:
-                inside = min(end, piece.end) - max(start, piece.start)
-                if inside <= 0:
-                    continue
+                inside = max(0, min(end, piece.end) - max(start, piece.start))
                 matrix += inside
                 unpriced += 0 if piece.flops else inside
+                if not start <= piece.called < end:
+                    continue
                 for part, amount in piece.flops.items():
-                    share = Fraction(amount * inside, piece.end - piece.start)
-                    flops[part] += share
-                    ideal[part] += share / PEAKS[piece.precision] * 10**9
+                    flops[part] += amount
+                    ideal[part] += amount / PEAKS[piece.precision] * 10**9
             rows.append(
                 {"step": number, "matrix": matrix, "unpriced": unpriced}
                 | {part: str(ideal[part]) for part in PARTS}
