@@ -155,8 +155,8 @@ def check_digests(program: Path, folder: Path, traces: list[Path], rng: random.R
     if half:
         run(program, "digest", *digests[:half], "-o", merged)
         digests = [merged, *digests[half:]]
-    text = run(program, "report", *digests)
-    whole = run(program, "report", "-j", str(rng.randint(1, 5)), *traces)
+    text = run(program, "report", "--all", *digests)
+    whole = run(program, "report", "--all", "-j", str(rng.randint(1, 5)), *traces)
     whole = REPLAYED.sub(b"", whole)  # that needs traces
     if not whole.startswith(text.rstrip(b"\n")):
         raise AssertionError("the report of digests is not that of their traces")
