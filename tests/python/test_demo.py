@@ -92,7 +92,7 @@ class Demo(unittest.TestCase):
 
     def test_demo(self) -> None:
         said = run("./dev", "demo")
-        for words in ("Step ledger", "FLOPs and time by module", "token_embedding"):
+        for words in ("Where a step goes", "FLOPs and time by module", "token_embedding"):
             self.assertIn(words, said)
         if has_torch():
             self.assertRegex(said, r"flopledger: recorded in .*/build/demo/train_gpt/")
