@@ -80,9 +80,11 @@ static bool finish_output(struct error *error)
  * another stays. */
 static void give_memory_back(void)
 {
+#ifdef M_MMAP_THRESHOLD /* glibc; musl gives large arrays memory of their own by itself */
     const int threshold_bytes = 1 << 20;
 
     (void)mallopt(M_MMAP_THRESHOLD, threshold_bytes);
+#endif
 }
 
 int main(int argc, char **argv)

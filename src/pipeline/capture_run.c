@@ -101,34 +101,6 @@ static int capture_run_by_time(const void *a, const void *b)
            (first.st_mtim.tv_nsec < second.st_mtim.tv_nsec);
 }
 
-/* [ and * in a name are that, and no pattern. */
-static char *escape_pattern(const char *text)
-{
-    char *escaped = malloc(2 * strlen(text) + 1);
-    char *to = escaped;
-
-    if (!escaped)
-        end_out_of_memory();
-    for (; *text; text++) {
-        if (strchr("*?[\\", *text))
-            *to++ = '\\';
-        *to++ = *text;
-    }
-    *to = '\0';
-    return escaped;
-}
-
-static void find_paths(glob_t *found, const char *folder, const char *pattern)
-{
-    char *escaped = escape_pattern(folder);
-    char *whole = path_join(escaped, pattern);
-
-    if (glob(whole, 0, NULL, found) != 0)
-        found->gl_pathc = 0;
-    free(whole);
-    free(escaped);
-}
-
 static void capture_run_add_traces(struct capture_content *content, struct arena *arena,
                                    glob_t *found, bool is_newest_alone)
 {
@@ -149,7 +121,7 @@ static void capture_run_add_traces(struct capture_content *content, struct arena
 static void list_traces(struct capture_content *content, struct arena *arena, const char *folder,
                         bool is_newest_alone)
 {
-    glob_t ranks = {0};
+    glob_t ranks;
 
     find_paths(&ranks, folder, "traces/rank*");
     *content = (struct capture_content){.rank_count = (int)ranks.gl_pathc};

@@ -4,6 +4,7 @@
 #include "base/core/array.h"
 #include "base/core/attributes.h"
 #include "base/core/invariant.h"
+#include "base/io/folders.h"
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
 #include "pipeline/file_content.h"
@@ -13,7 +14,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,12 +95,11 @@ static void add_from_folder(struct input_files *files, const char *folder, const
 /* Adds the newest trace in the folder of a rank, as `flopledger run` lays them out. */
 static void add_newest_trace(struct input_files *files, const char *rank_folder)
 {
-    glob_t traces = {0};
+    glob_t traces;
     struct stat newest = {0};
     const char *chosen = NULL;
-    char *pattern = text_format("%s/*.pt.trace.json.gz", rank_folder);
 
-    (void)glob(pattern, 0, NULL, &traces);
+    find_paths(&traces, rank_folder, "*.pt.trace.json.gz");
     for (size_t i = 0; i < traces.gl_pathc; i++) {
         struct stat status;
 
@@ -115,7 +114,6 @@ static void add_newest_trace(struct input_files *files, const char *rank_folder)
     if (chosen)
         input_files_add_file(files, text_copy(chosen), newest.st_size);
     globfree(&traces);
-    free(pattern);
 }
 
 /* A capture: CAPTURE/traces/rank0_dp0_tp0_pp0/..., given as itself or as its folder `traces`. */
@@ -125,14 +123,12 @@ static bool input_files_add_capture(struct input_files *files, const char *folde
     size_t count_before = files->count;
 
     for (size_t i = 0; i < 2 && files->count == count_before; i++) {
-        glob_t ranks = {0};
-        char *pattern = path_join(folder, patterns[i]);
+        glob_t ranks;
 
-        (void)glob(pattern, GLOB_ONLYDIR, NULL, &ranks);
+        find_folders(&ranks, folder, patterns[i]);
         for (size_t k = 0; k < ranks.gl_pathc; k++)
             add_newest_trace(files, ranks.gl_pathv[k]);
         globfree(&ranks);
-        free(pattern);
     }
     return files->count > count_before;
 }
@@ -173,14 +169,12 @@ static bool add_newest_run(struct input_files *files, const char *folder)
     bool is_added;
 
     for (size_t i = 0; i < 2; i++) {
-        glob_t ranks = {0};
-        char *pattern = path_join(folder, patterns[i]);
+        glob_t ranks;
 
-        (void)glob(pattern, GLOB_ONLYDIR, NULL, &ranks);
+        find_folders(&ranks, folder, patterns[i]);
         for (size_t k = 0; k < ranks.gl_pathc; k++)
             consider_run(&newest, ranks.gl_pathv[k]);
         globfree(&ranks);
-        free(pattern);
     }
     is_added = newest.folder && input_files_add_capture(files, newest.folder);
     free(newest.folder);

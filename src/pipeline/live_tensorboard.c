@@ -16,7 +16,6 @@
 #include "readers/step_record/read_step_record.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -311,27 +310,18 @@ static void find_windows(struct live_tensorboard *live, char **paths, size_t cou
     }
 }
 
-static glob_t files_like(const struct live_tensorboard *live, const char *pattern)
-{
-    glob_t found = {0};
-    char *path = path_join(live->capture, pattern);
-
-    (void)glob(path, 0, NULL, &found);
-    free(path);
-    return found;
-}
-
 static void look(struct live_tensorboard *live, bool is_last)
 {
-    glob_t records = files_like(live, "steps/*");
+    glob_t records;
     glob_t windows;
 
+    find_paths(&records, live->capture, "steps/*");
     find_records(live, records.gl_pathv, records.gl_pathc);
     globfree(&records);
     for (size_t i = 0; i < live->file_count; i++)
         if (live->files[i].reader.is_open)
             live_tensorboard_take_steps(live, &live->files[i]);
-    windows = files_like(live, "traces/rank*/*.pt.trace.json.gz");
+    find_paths(&windows, live->capture, "traces/rank*/*.pt.trace.json.gz");
     find_windows(live, windows.gl_pathv, windows.gl_pathc, is_last);
     globfree(&windows);
 }

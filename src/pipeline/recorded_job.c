@@ -3,6 +3,7 @@
 
 #include "base/core/array.h"
 #include "base/core/attributes.h"
+#include "base/io/folders.h"
 #include "base/text/format.h"
 #include "base/text/owned_text.h"
 #include "pipeline/recorded_attempt.h"
@@ -10,7 +11,6 @@
 #include "readers/step_record/read_step_record.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,15 +69,12 @@ static void recorded_job_add_file(struct attempt_files *files, struct results *r
 static void add_matching(struct attempt_files *files, struct results *results, const char *folder,
                          const char *pattern)
 {
-    glob_t found = {0};
-    char *whole = path_join(folder, pattern);
+    glob_t found;
 
-    if (glob(whole, 0, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc; i++)
-            recorded_job_add_file(files, results, found.gl_pathv[i]);
-    }
+    find_paths(&found, folder, pattern);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        recorded_job_add_file(files, results, found.gl_pathv[i]);
     globfree(&found);
-    free(whole);
 }
 
 /* By rank, then by time: within one boot of one machine by its own clock, which cannot be set. */

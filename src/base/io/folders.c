@@ -1,7 +1,11 @@
-/* Folders that are made where they are missing. */
+/* Folders that are made where they are missing, and what lies in them. */
 #include "base/io/folders.h"
 
+#include "base/core/invariant.h"
+#include "base/text/owned_text.h"
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -16,4 +20,43 @@ bool make_folders(char *path)
         *slash = '/';
     }
     return mkdir(path, 0777) == 0 || errno == EEXIST;
+}
+
+/* A user's folder may be called "run[1]". */
+static char *escape_pattern(const char *text)
+{
+    char *escaped = require_memory(malloc(2 * strlen(text) + 1));
+    char *to = escaped;
+
+    for (; *text; text++) {
+        if (strchr("*?[\\", *text))
+            *to++ = '\\';
+        *to++ = *text;
+    }
+    *to = '\0';
+    return escaped;
+}
+
+void find_paths(glob_t *found, const char *folder, const char *pattern)
+{
+    char *escaped = escape_pattern(folder);
+    char *whole = path_join(escaped, pattern);
+
+    *found = (glob_t){0};
+    if (glob(whole, 0, NULL, found) != 0)
+        found->gl_pathc = 0;
+    free(whole);
+    free(escaped);
+}
+
+/* A slash behind a pattern leaves only folders, by every C library; GLOB_ONLYDIR is glibc's, and a
+ * hint. */
+void find_folders(glob_t *found, const char *folder, const char *pattern)
+{
+    char *with_slash = text_format("%s/", pattern);
+
+    find_paths(found, folder, with_slash);
+    for (size_t i = 0; i < found->gl_pathc; i++)
+        found->gl_pathv[i][strlen(found->gl_pathv[i]) - 1] = '\0';
+    free(with_slash);
 }

@@ -261,14 +261,26 @@ static bool take_kind(const struct log_pattern *pattern, const regmatch_t *match
     return log_take_integer(&text, true, &event->step) && event->step >= 0;
 }
 
+/* A line is a part of a larger text; POSIX matches texts that end, and REG_STARTEND is not in every
+ * C library. */
+static bool pattern_matches(const struct log_pattern *pattern, struct log_text line,
+                            regmatch_t matches[GROUPS_MAX])
+{
+    char *text = require_memory(strndup(line.at, log_text_length(line)));
+    bool is_match = regexec(&pattern->expression, text, GROUPS_MAX, matches, 0) == 0;
+
+    free(text);
+    return is_match;
+}
+
 static enum log_line_use read_pattern_line(struct log_reading *reading, struct log_text line)
 {
-    regmatch_t matches[GROUPS_MAX] = {{.rm_so = 0, .rm_eo = (regoff_t)log_text_length(line)}};
+    regmatch_t matches[GROUPS_MAX];
     struct job_event event;
     struct log_text text;
     struct log_time time;
 
-    if (regexec(&reading->pattern->expression, line.at, GROUPS_MAX, matches, REG_STARTEND) != 0)
+    if (!pattern_matches(reading->pattern, line, matches))
         return LOG_LINE_NONE;
     event = log_event(reading, line, JOB_STEP);
     if (!take_kind(reading->pattern, matches, line, &event))
