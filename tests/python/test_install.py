@@ -41,7 +41,7 @@ def record(test: unittest.TestCase, program: Path, python: str) -> dict[str, Any
             check=False,
         )
         test.assertEqual(done.returncode, 0, done.stderr)
-        test.assertIn("Step ledger", done.stdout)
+        test.assertIn("Where a step goes", done.stdout)
         (trace,) = Path(elsewhere, "here").glob("loops/*/traces/rank0_dp0_tp0_pp0/*.json.gz")
         test.assertIn(b'"nn:blocks.1.layer"', gzip.decompress(trace.read_bytes()))
         return json.loads(trace.with_name("capture.json").read_text())

@@ -101,7 +101,7 @@ class PlainLoops(RecorderCase):
         run = self.recorded("plain")
         self.assertEqual(run.steps(), DEFAULT_STEPS)
         self.assert_marks(run, {name: len(DEFAULT_STEPS) for name in LANGUAGE})
-        self.assertIn("Step ledger", run.output)
+        self.assertIn("Where a step goes", run.output)
         self.assertIn("recorded in", run.errors)
 
     def test_same_losses_to_the_bit(self) -> None:
@@ -161,7 +161,7 @@ class PlainLoops(RecorderCase):
         """Its step 3 is the fourth, and its report follows ours."""
         run = self.recorded("deepspeed")
         self.assertEqual(run.steps(), [4])
-        self.assertIn("Step ledger", run.output)
+        self.assertIn("Where a step goes", run.output)
         self.assertIn("Profile Summary at step 4:", run.output)
         self.assertRegex(run.output, r"fwd MACs per GPU: +41\.98 KMACs")  # 32 tokens
 

@@ -155,7 +155,7 @@ class Command(CommandCase):
 
 class StartOfPython(CommandCase):
     def python(self, code: str, **variables: str) -> str:
-        start = ROOT / "python" / "flopledger" / "start"
+        start = PROGRAM.parent / "python" / "flopledger" / "start"  # with the extensions built
         path = os.pathsep.join(filter(None, [str(start), variables.pop("PYTHONPATH", "")]))
         done = subprocess.run(
             [sys.executable, "-c", code],

@@ -351,7 +351,7 @@ class Page(Job):
                 " ".join(page.split()),
             )
             self.assertIn("1 checkpoints in 400.000 ms, 1 evaluations in 100.000 ms", text)
-            self.assertIn("2 attempts, steps made again: 200.000 ms", text)
+            self.assertIn("2 attempts, lost work: 200.000 ms", text)
             self.assertIn("loss 2.5 at step 20", text)
             self.assertIn("MFU: not known: needs a recorded window", text)
             self.assertIn("no NVML: libnvidia-ml.so.1 is not on this machine", text)

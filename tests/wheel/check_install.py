@@ -56,7 +56,9 @@ def call(*words: str | Path, **variables: str) -> subprocess.CompletedProcess:
 def check_program(name: str, program: list[str], folder: Path, **variables: str) -> None:
     """What every form of the program must do."""
     said = call(*program, "report", TRACE, **variables)
-    check(f"{name}: report", said.returncode == 0 and "Step ledger" in said.stdout, said.stderr)
+    check(
+        f"{name}: report", said.returncode == 0 and "Where a step goes" in said.stdout, said.stderr
+    )
     page = folder / "page.html"
     said = call(*program, "report", "--html", page, TRACE, **variables)
     is_page = page.exists() and "</html>" in page.read_text()[-200:]
@@ -93,7 +95,11 @@ def check_recording(
     command = [program, "run", "--output", output, "--", python, SCRIPT, "plain"]
     said = call(*command, **more)
     traces = list(output.glob("*/*/traces/*/*.json.gz"))
-    check(f"{name}: run", said.returncode == 0 and "Step ledger" in said.stdout, said.stderr[-900:])
+    check(
+        f"{name}: run",
+        said.returncode == 0 and "Where a step goes" in said.stdout,
+        said.stderr[-900:],
+    )
     if not traces:
         check(f"{name}: a trace", False, said.stderr[-900:])
         return
