@@ -7,6 +7,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,12 +107,10 @@ class Outputs:
         self.book = book
         self.data = make_data(book.folder / "data")
         self.writers = writers()
-        self.count = 0
 
     def fresh(self) -> Path:
-        self.count += 1
-        folder = self.book.folder / f"try{self.count}"
-        folder.mkdir()
+        folder = Path(tempfile.mkdtemp(prefix="try", dir=self.book.folder))
+        folder.chmod(0o755)
         return folder
 
     def given(self, writer: Writer, folder: Path) -> Path:

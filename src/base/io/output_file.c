@@ -3,6 +3,7 @@
 #include "base/io/output_file.h"
 
 #include "base/core/out_of_memory.h"
+#include "base/io/half_written.h"
 #include "base/io/unfinished.h"
 #include "base/text/owned_text.h"
 
@@ -69,13 +70,26 @@ bool output_file_check(const char *path, struct error *error)
     return is_writable;
 }
 
+/* Below 0 with errno set where it cannot be made. */
+static int open_held(const char *path, mode_t mode)
+{
+    for (;;) {
+        int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+
+        if (descriptor < 0 || half_written_hold(descriptor))
+            return descriptor;
+        close(descriptor); /* it was taken for abandoned before it was held */
+    }
+}
+
 static bool open_temporary(struct output_file *file, mode_t mode, struct error *error)
 {
     int descriptor;
 
-    file->temporary_path = text_format("%s.%ld.part", file->path, (long)getpid());
-    (void)unlink(file->temporary_path); /* of a process of this number that was killed */
-    descriptor = open(file->temporary_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    half_written_sweep(file->path);
+    file->temporary_path = half_written_name(file->path);
+    (void)unlink(file->temporary_path); /* where nothing can be held, and this number was killed */
+    descriptor = open_held(file->temporary_path, mode);
     if (descriptor < 0) {
         output_file_cannot("write", file->name, error);
         free(file->temporary_path);

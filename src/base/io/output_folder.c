@@ -4,10 +4,12 @@
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/io/folders.h"
+#include "base/io/half_written.h"
 #include "base/io/unfinished.h"
 #include "base/text/owned_text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,20 +43,38 @@ static bool make_way(const char *path)
     return is_made;
 }
 
+/* False with errno set where it cannot be made. */
+static bool make_temporary(struct output_folder *folder)
+{
+    for (;;) {
+        if (mkdir(folder->temporary, 0777) != 0 && errno != EEXIST)
+            return false;
+        folder->held = open(folder->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (folder->held < 0 && errno != ENOENT)
+            return false;
+        if (folder->held >= 0 && half_written_hold(folder->held))
+            return true;
+        if (folder->held >= 0)
+            close(folder->held); /* it was taken for abandoned before it was held */
+    }
+}
+
 bool output_folder_open(struct output_folder *folder, const char *path, struct error *error)
 {
     struct stat status;
     size_t length = strlen(path);
+    char *place;
 
     output_hold_signals(&folder->old_signals);
     while (length > 1 && path[length - 1] == '/')
         length--;
     folder->path = require_memory(strndup(path, length));
     folder->is_new = stat(folder->path, &status) != 0;
-    folder->temporary = text_format(folder->is_new ? "%s.%ld.part" : "%s/.flopledger.%ld.part",
-                                    folder->path, (long)getpid());
-    if ((folder->is_new && !make_way(folder->path)) ||
-        (mkdir(folder->temporary, 0777) != 0 && errno != EEXIST)) {
+    place = text_format(folder->is_new ? "%s" : "%s/", folder->path);
+    half_written_sweep(place);
+    folder->temporary = half_written_name(place);
+    free(place);
+    if ((folder->is_new && !make_way(folder->path)) || !make_temporary(folder)) {
         (void)output_folder_cannot("make a folder at", folder->path, error);
         output_folder_clear(folder);
         return false;
@@ -161,6 +181,8 @@ void output_folder_clear(struct output_folder *folder)
         free(folder->names[i]);
     }
     (void)rmdir(folder->temporary);
+    if (folder->held > 0)
+        close(folder->held);
     unfinished_end(folder->temporary);
     free(folder->names);
     free(folder->temporary);

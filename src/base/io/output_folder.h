@@ -15,6 +15,7 @@
 struct output_folder {
     char *path;      /* where the files are to stand */
     char *temporary; /* where they are written */
+    int held;        /* the same, open: another process leaves it alone */
     bool is_new;     /* nothing stood at `path` */
     char **names;    /* [count]: of files, "steps.csv" or "rank0/steps.csv" */
     size_t count;

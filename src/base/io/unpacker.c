@@ -2,6 +2,7 @@
 #include "base/io/unpacker.h"
 
 #include "base/core/invariant.h"
+#include "base/core/out_of_memory.h"
 #include "base/io/isal_inflate.h"
 
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #define ZLIB_CONST /* inflate() does not write to its input */
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 struct unpacker {
     const char *library;
@@ -52,6 +54,8 @@ static enum unpacker_result zlib_step(struct unpacker *unpacker, struct unpacker
         unpacker->is_between = true;
         unpacker->has_member = true;
         inflateReset(zlib);
+    } else if (status == Z_MEM_ERROR) {
+        end_out_of_memory();
     } else if (status != Z_OK && status != Z_BUF_ERROR) {
         unpacker->problem = zlib->msg ? zlib->msg : "damaged gzip data";
         return UNPACKER_DAMAGED;
@@ -100,6 +104,8 @@ static enum unpacker_result zstd_step(struct unpacker *unpacker, struct unpacker
     buffers->input_left -= input.pos;
     buffers->output += output.pos;
     buffers->output_left -= output.pos;
+    if (ZSTD_getErrorCode(status) == ZSTD_error_memory_allocation)
+        end_out_of_memory();
     if (ZSTD_isError(status)) {
         unpacker->problem = ZSTD_getErrorName(status);
         return UNPACKER_DAMAGED;
@@ -134,6 +140,8 @@ static bool wants_zlib(void)
 
 static void gzip_begin(struct unpacker *unpacker)
 {
+    int status;
+
     if (!wants_zlib())
         unpacker->isal = isal_inflate_new();
     if (unpacker->isal) {
@@ -145,7 +153,10 @@ static void gzip_begin(struct unpacker *unpacker)
     unpacker->library = "zlib";
     unpacker->run = zlib_step;
     unpacker->end = zlib_end;
-    require_invariant(inflateInit2(&unpacker->zlib, 15 + 16) == Z_OK, "that zlib can begin");
+    status = inflateInit2(&unpacker->zlib, 15 + 16);
+    if (status == Z_MEM_ERROR)
+        end_out_of_memory();
+    require_invariant(status == Z_OK, "that zlib can begin");
 }
 
 struct unpacker *unpacker_new(enum unpacker_kind kind)

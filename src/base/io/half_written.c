@@ -1,0 +1,90 @@
+/* Files and folders while they are written: their names, and what a killed process left of them. */
+#include "base/io/half_written.h"
+
+#include "base/text/owned_text.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* No other program ends names like this: whatever does is ours. */
+static const char ending[] = ".flopledger-part";
+
+enum { FOLDERS_OPEN_AT_ONCE = 16 };
+
+char *half_written_name(const char *place)
+{
+    return text_format("%s.%ld%s", place, (long)getpid(), ending);
+}
+
+bool half_written_hold(int descriptor)
+{
+    struct stat status;
+
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+        return errno != EWOULDBLOCK; /* no locks here: nobody takes it for abandoned, either */
+    return fstat(descriptor, &status) != 0 || status.st_nlink > 0;
+}
+
+/* "page.html.4711.flopledger-part", where `stem` is "page.html". */
+static bool is_half_written(const char *name, const char *stem)
+{
+    size_t length = strlen(stem);
+
+    if (strncmp(name, stem, length) != 0 || name[length] != '.' ||
+        !isdigit((unsigned char)name[length + 1]))
+        return false;
+    for (name += length + 1; isdigit((unsigned char)*name);)
+        name++;
+    return strcmp(name, ending) == 0;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+    (void)status;
+    (void)type;
+    (void)place;
+    (void)remove(path);
+    return 0;
+}
+
+static void remove_unheld(const char *path)
+{
+    int descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+    if (descriptor < 0 && errno == EISDIR)
+        descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        (void)nftw(path, remove_one, FOLDERS_OPEN_AT_ONCE, FTW_DEPTH | FTW_PHYS);
+    close(descriptor);
+}
+
+void half_written_sweep(const char *place)
+{
+    const char *slash = strrchr(place, '/');
+    const char *stem = slash ? slash + 1 : place;
+    char *folder = slash ? text_format("%.*s", (int)(slash - place) + 1, place) : text_copy("./");
+    DIR *entries = opendir(folder);
+    const struct dirent *entry;
+
+    while (entries && (entry = readdir(entries)) != NULL)
+        if (is_half_written(entry->d_name, stem)) {
+            char *path = text_format("%s%s", folder, entry->d_name);
+
+            remove_unheld(path);
+            free(path);
+        }
+    if (entries)
+        closedir(entries);
+    free(folder);
+}
