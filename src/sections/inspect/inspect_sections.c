@@ -280,10 +280,9 @@ static void add_category_row(struct results *results, struct table *table,
 struct section *describe_events(struct results *results, const struct trace *trace,
                                 struct recorded_time time)
 {
-    static const struct column columns[] = {CATEGORIES_COLUMNS(COLUMN_DECLARED)};
     struct section *section = section_new(results, "events", "Events", NULL);
-    struct table *table =
-        section_add_table(results, section, "categories", "By category and phase", columns, 7);
+    struct table *table = section_add_table(results, section, "categories", "By category and phase",
+                                            COLUMNS_OF(CATEGORIES_COLUMNS));
     const struct category_count *sorted[READ_CATEGORIES_MAX];
     uint32_t count = trace->read.category_count;
 
@@ -321,9 +320,9 @@ struct section *describe_events(struct results *results, const struct trace *tra
 
 struct section *describe_devices(struct results *results, const struct trace *trace)
 {
-    static const struct column columns[] = {DEVICES_COLUMNS(COLUMN_DECLARED)};
     struct section *section = section_new(results, "devices", "Devices", NULL);
-    struct table *table = section_add_table(results, section, "devices", NULL, columns, 6);
+    struct table *table =
+        section_add_table(results, section, "devices", NULL, COLUMNS_OF(DEVICES_COLUMNS));
 
     for (uint32_t i = 0; i < trace->device_list_count; i++) {
         const struct device *device = &trace->devices[i];

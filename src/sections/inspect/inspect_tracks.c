@@ -108,9 +108,9 @@ static const char *track_title(struct results *results, const struct trace *trac
 struct section *describe_tracks(struct results *results, const struct trace *trace,
                                 struct recorded_time time, uint32_t top)
 {
-    static const struct column columns[] = {TRACKS_COLUMNS(COLUMN_DECLARED)};
     struct section *section = section_new(results, "tracks", "Threads and streams", NULL);
-    struct table *table = section_add_table(results, section, "tracks", NULL, columns, 6);
+    struct table *table =
+        section_add_table(results, section, "tracks", NULL, COLUMNS_OF(TRACKS_COLUMNS));
     struct track_summary *summaries = summarise_tracks(trace);
     int64_t length_ns = time.end_ns - time.start_ns;
 
@@ -214,8 +214,8 @@ static struct stretch_list gaps_between(struct stretch_list *recorded)
 static void add_gap_rows(struct results *results, struct section *section,
                          const struct stretch_list *gaps, struct recorded_time time, uint32_t top)
 {
-    static const struct column columns[] = {GAPS_COLUMNS(COLUMN_DECLARED)};
-    struct table *table = section_add_table(results, section, "gaps", "The longest", columns, 3);
+    struct table *table =
+        section_add_table(results, section, "gaps", "The longest", COLUMNS_OF(GAPS_COLUMNS));
 
     table->rows_in_all = gaps->count;
     for (size_t i = 0; i < gaps->count && i < top; i++) {

@@ -222,8 +222,6 @@ static void operators_clear(struct operator_groups *groups)
     hash_map_clear(&groups->by_key);
 }
 
-enum { OPERATOR_COLUMNS = 9 };
-
 /* In a trace with shapes an operator without them has no inputs to tell of. */
 static struct value shapes_value(struct results *results, const struct operator_groups *groups,
                                  const struct operator_group *group)
@@ -235,7 +233,7 @@ static struct value shapes_value(struct results *results, const struct operator_
     return groups->has_shapes ? value_none() : value_not_known("needs record_shapes=True");
 }
 
-#define RANGES_COLUMNS(COLUMN)                                                                   \
+#define OPERATOR_COLUMNS(COLUMN)                                                                 \
     COLUMN(of_ranges ? "range" : "operator", of_ranges ? "range" : "operator", UNIT_TEXT, 0,     \
            BAR_NONE,                                                                             \
            value_text(is_step ? "ProfilerStep*"                                                  \
@@ -250,10 +248,11 @@ static struct value shapes_value(struct results *results, const struct operator_
     COLUMN("self_device", "self device", UNIT_TIME_NS, for_self, BAR_NONE,                       \
            value_time_ns(group->self_device_ns))                                                 \
     COLUMN("total_device", "total device", UNIT_TIME_NS, for_total, BAR_NONE,                    \
-           value_time_ns(group->total_device_ns))                                                \
-    COLUMN("input_shapes", "input shapes", UNIT_TEXT, 0, BAR_NONE,                               \
-           (groups->by_shape && !group->is_range) ? shapes_value(results, groups, group)         \
-                                                  : value_none())
+           value_time_ns(group->total_device_ns))
+#define OPERATOR_SHAPE_COLUMNS(COLUMN)                             \
+    OPERATOR_COLUMNS(COLUMN)                                       \
+    COLUMN("input_shapes", "input shapes", UNIT_TEXT, 0, BAR_NONE, \
+           shapes_value(results, groups, group))
 
 static void operators_fill_row(struct results *results, struct value *cells,
                                const struct operator_groups *groups,
@@ -262,7 +261,10 @@ static void operators_fill_row(struct results *results, struct value *cells,
     const struct trace *trace = groups->input->trace;
     bool is_step = group->is_range && groups->step_name && group->name == groups->step_name;
 
-    FILL_ROW(cells, RANGES_COLUMNS);
+    if (groups->by_shape && !group->is_range)
+        FILL_ROW(cells, OPERATOR_SHAPE_COLUMNS);
+    else
+        FILL_ROW(cells, OPERATOR_COLUMNS);
 }
 
 /* Operators are ranked by their self time on the device where there is any, else on the host;
@@ -284,7 +286,7 @@ static void operators_add_table(struct results *results, struct section *section
     bool has_device = groups->self_device_ns > 0, by_shape = groups->by_shape && !of_ranges;
     int for_self = has_device && !of_ranges ? 0 : PRIORITY_FOR_PROGRAMS;
     int for_total = has_device ? 1 : PRIORITY_FOR_PROGRAMS;
-    const struct column columns[] = {RANGES_COLUMNS(COLUMN_DECLARED)};
+    const struct column columns[] = {OPERATOR_SHAPE_COLUMNS(COLUMN_DECLARED)};
     struct ranked_row *rows = zeroed_array(groups->count, sizeof *rows);
     size_t count = 0, shown;
     struct table *table;
@@ -308,7 +310,9 @@ static void operators_add_table(struct results *results, struct section *section
                                   of_ranges  ? "Named ranges (record_function, profiler, framework)"
                                   : by_shape ? "Operators by name and input shapes"
                                              : "Operators by name",
-                                  columns, by_shape ? OPERATOR_COLUMNS : OPERATOR_COLUMNS - 1);
+                                  columns,
+                                  by_shape ? COLUMN_COUNT_OF(OPERATOR_SHAPE_COLUMNS)
+                                           : COLUMN_COUNT_OF(OPERATOR_COLUMNS));
         table->rows_in_all = count;
         rank_rows(rows, count, groups->input->options->sort);
         for (size_t i = 0; i < shown; i++)

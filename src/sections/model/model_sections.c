@@ -233,7 +233,6 @@ struct section *describe_model_memory(struct results *results, const struct mode
 {
     static const char *const stages[] = {"nothing (0)", "optimizer (1)", "optimizer, gradients (2)",
                                          "optimizer, gradients, weights (3)"};
-    static const struct column columns[] = {ZERO_COLUMNS(COLUMN_DECLARED)};
     struct section *section = section_new(
         results, "model_memory", "Memory of the fullest device",
         "Weights, gradients and optimizer; activations are not known without a recorded run.");
@@ -256,7 +255,7 @@ struct section *describe_model_memory(struct results *results, const struct mode
             model_add(results, section, "parameters", "parameters it works on",
                       value_count(memory.parameters));
             table = section_add_table(results, section, "zero", "By what ZeRO or FSDP shards",
-                                      columns, 5);
+                                      COLUMNS_OF(ZERO_COLUMNS));
         }
         cells = table_add_row(results, table, 0);
         FILL_ROW(cells, ZERO_COLUMNS);

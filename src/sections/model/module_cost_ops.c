@@ -37,14 +37,13 @@ static const char *kind_title(enum cost_kind kind)
 static void add_counted_ops(struct results *results, struct section *section,
                             const struct module_cost_view *view)
 {
-    static const struct column columns[] = {OPS_COLUMNS(COLUMN_DECLARED)};
     const struct module_costs *costs = view->costs;
     struct table *table;
 
     if (costs->op_count == 0 || (view->is_brief && costs->tree.count > 0))
         return;
-    table = section_add_table(results, section, "ops", "Ops that are counted", columns,
-                              sizeof columns / sizeof columns[0]);
+    table =
+        section_add_table(results, section, "ops", "Ops that are counted", COLUMNS_OF(OPS_COLUMNS));
     for (uint32_t i = 0; i < costs->op_count && i < view->top; i++) {
         const struct op_total *op = &costs->ops[i];
 
@@ -66,14 +65,13 @@ static void add_counted_ops(struct results *results, struct section *section,
 static void add_uncounted_ops(struct results *results, struct section *section,
                               const struct module_cost_view *view)
 {
-    static const struct column columns[] = {NOT_COUNTED_COLUMNS(COLUMN_DECLARED)};
     const struct module_costs *costs = view->costs;
     struct table *table;
 
     if (costs->uncounted_count == 0 || (view->is_brief && !costs->has_shapes))
         return;
-    table = section_add_table(results, section, "not_counted", "Ops that are not counted", columns,
-                              sizeof columns / sizeof columns[0]);
+    table = section_add_table(results, section, "not_counted", "Ops that are not counted",
+                              COLUMNS_OF(NOT_COUNTED_COLUMNS));
     table->note = "Their FLOPs are in no figure. A file of formulas (--formulas) counts them.";
     for (uint32_t i = 0; i < costs->uncounted_count && i < view->top; i++) {
         const struct uncounted_op *op = &costs->uncounted[i];
@@ -95,14 +93,13 @@ static void add_uncounted_ops(struct results *results, struct section *section,
 static void add_doubtful_ops(struct results *results, struct section *section,
                              const struct module_cost_view *view)
 {
-    static const struct column columns[] = {DOUBTFUL_COLUMNS(COLUMN_DECLARED)};
     const struct module_costs *costs = view->costs;
     struct table *table;
 
     if (costs->doubtful_count == 0 || view->is_brief)
         return;
     table = section_add_table(results, section, "doubtful", "Recomputed ops that broke off",
-                              columns, sizeof columns / sizeof columns[0]);
+                              COLUMNS_OF(DOUBTFUL_COLUMNS));
     for (uint32_t i = 0; i < costs->doubtful_count && i < view->top; i++) {
         const struct doubtful_op *op = &costs->doubtful[i];
 

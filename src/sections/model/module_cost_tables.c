@@ -485,7 +485,6 @@ static void add_group_row(struct results *results, struct table *table,
 void add_depth_table(struct results *results, struct section *section,
                      const struct module_cost_view *view)
 {
-    static const struct column columns[] = {DEPTHS_COLUMNS(COLUMN_DECLARED)};
     struct module_groups groups = {0};
     struct table *table;
     uint32_t shown = 0;
@@ -494,8 +493,8 @@ void add_depth_table(struct results *results, struct section *section,
         return;
     groups.groups = require_memory(calloc(view->costs->tree.count, sizeof *groups.groups));
     group_modules(&groups, view);
-    table = section_add_table(results, section, "depths", "By depth in the model", columns,
-                              sizeof columns / sizeof columns[0]);
+    table = section_add_table(results, section, "depths", "By depth in the model",
+                              COLUMNS_OF(DEPTHS_COLUMNS));
     table->note = "Modules of one class at one depth, summed; a module holds those below it.";
     for (uint32_t i = 0; i < groups.count; i++) {
         const struct module_group *group = &groups.groups[i];
