@@ -172,6 +172,7 @@ void read_files(struct files_read *outcome, struct results *results,
 
     list_jobs(&list, sources, files);
     workers = list.count < reading->threads ? (unsigned)list.count : reading->threads;
+    workers = workers > 0 ? workers : 1;
     list.threads_per_file = reading->threads / workers;
     for (size_t i = 0; i < list.count; i++)
         results_init(&list.jobs[i].results);

@@ -85,10 +85,10 @@ static inline size_t array_capacity(size_t capacity, size_t needed)
 
 /* Room for `needed` elements in all in a large array (base/core/large_array.h); what is new is
  * zero. */
-#define LARGE_ARRAY_RESERVE(array, needed)                                            \
-    do {                                                                              \
-        if ((size_t)(needed) * sizeof *(array) > large_array_bytes(array))            \
-            (array) = large_array_grown((array), (size_t)(needed) * sizeof *(array)); \
+#define LARGE_ARRAY_RESERVE(array, needed)                                             \
+    do {                                                                               \
+        if (!(array) || (size_t)(needed) * sizeof *(array) > large_array_bytes(array)) \
+            (array) = large_array_grown((array), (size_t)(needed) * sizeof *(array));  \
     } while (0)
 
 /* Adds an element, the last argument, to the `count` of a large array. */

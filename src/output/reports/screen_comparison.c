@@ -62,7 +62,9 @@ static void screen_comparison_fill_chart(struct screen_builder *builder, const s
         return;
     builder->screen->chart.title = "What changed, of A's step";
     builder->screen->chart.remark_title = "A to B";
-    screen_fill_chart(builder, amounts, count, step.integer, UNIT_TIME_NS, false);
+    screen_fill_chart(
+        builder, &(struct screen_amounts){
+                     .list = amounts, .count = count, .whole = step.integer, .unit = UNIT_TIME_NS});
 }
 
 static void screen_comparison_add_figures(struct screen_builder *builder,

@@ -31,8 +31,12 @@ static void screen_job_fill_chart(struct screen_builder *builder, const struct t
                                                   .amount = time.integer};
     }
     builder->screen->chart.title = "Where the time of the job goes";
-    screen_fill_chart(builder, amounts, count, find_cell_at(table, 0, "time").integer, UNIT_TIME_NS,
-                      true);
+    screen_fill_chart(builder,
+                      &(struct screen_amounts){.list = amounts,
+                                               .count = count,
+                                               .whole = find_cell_at(table, 0, "time").integer,
+                                               .unit = UNIT_TIME_NS,
+                                               .adds_up = true});
 }
 
 /* The account with the most time of those that are no kept steps; NULL: none. */

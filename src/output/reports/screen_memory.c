@@ -44,7 +44,11 @@ static void screen_memory_fill_chart(struct screen_builder *builder, const struc
     if (rest > 0)
         amounts[count++] = (struct screen_amount){
             .group = "", .title = "other", .amount = rest, .is_gathered = true};
-    screen_fill_chart(builder, amounts, count, whole, UNIT_BYTES, rest >= 0);
+    screen_fill_chart(builder, &(struct screen_amounts){.list = amounts,
+                                                        .count = count,
+                                                        .whole = whole,
+                                                        .unit = UNIT_BYTES,
+                                                        .adds_up = rest >= 0});
     builder->screen->chart.title = "At the peak";
 }
 

@@ -30,7 +30,10 @@ static void screen_model_fill_chart(struct screen_builder *builder, const struct
     }
     builder->screen->chart.title = "FLOPs of a token";
     if (whole > 0 && whole < 9e18)
-        screen_fill_chart(builder, amounts, count, (int64_t)whole, UNIT_FLOPS, false);
+        screen_fill_chart(builder, &(struct screen_amounts){.list = amounts,
+                                                            .count = count,
+                                                            .whole = (int64_t)whole,
+                                                            .unit = UNIT_FLOPS});
 }
 
 static void fill_model(struct screen_builder *builder)

@@ -76,8 +76,11 @@ static void screen_modules_fill_chart(struct screen_builder *builder, const stru
     builder->screen->chart.title =
         by_time ? "Modules, slowest first (forward + backward)" : "Modules, most FLOPs first";
     builder->screen->chart.remark_title = by_time ? "FLOPs" : NULL;
-    screen_fill_chart(builder, amounts, count, (int64_t)fmin(whole, 9e18),
-                      by_time ? UNIT_TIME_NS : UNIT_FLOPS, false);
+    screen_fill_chart(builder,
+                      &(struct screen_amounts){.list = amounts,
+                                               .count = count,
+                                               .whole = (int64_t)fmin(whole, 9e18),
+                                               .unit = by_time ? UNIT_TIME_NS : UNIT_FLOPS});
 }
 
 static const char *screen_modules_verdict_of(struct screen_builder *builder,

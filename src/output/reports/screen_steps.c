@@ -161,7 +161,11 @@ void screen_fill_ledger(struct screen_builder *builder, const struct table *tabl
         };
     }
     if (whole.unit == UNIT_TIME_NS)
-        screen_fill_chart(builder, amounts, count, whole.integer, UNIT_TIME_NS, true);
+        screen_fill_chart(builder, &(struct screen_amounts){.list = amounts,
+                                                            .count = count,
+                                                            .whole = whole.integer,
+                                                            .unit = UNIT_TIME_NS,
+                                                            .adds_up = true});
 }
 
 void screen_answer_what_if(struct screen_builder *builder, const struct table *changes)

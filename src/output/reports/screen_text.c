@@ -72,7 +72,7 @@ const char *screen_duration(struct screen_builder *builder, const struct value *
         return screen_value(builder, time);
     if (seconds < 7200)
         return screen_format(builder, "%" PRId64 " min %" PRId64 " s", seconds / 60, seconds % 60);
-    if (seconds < 48 * 3600)
+    if (seconds < INT64_C(48) * 3600)
         return screen_format(builder, "%" PRId64 " h %" PRId64 " min", seconds / 3600,
                              seconds % 3600 / 60);
     return screen_format(builder, "%" PRId64 " days %" PRId64 " h", seconds / 86400,
@@ -307,18 +307,20 @@ static double largest_of(const struct screen_amount *amounts, size_t count, int6
     return largest;
 }
 
-void screen_fill_chart(struct screen_builder *builder, struct screen_amount *amounts, size_t count,
-                       int64_t whole, enum unit unit, bool adds_up)
+void screen_fill_chart(struct screen_builder *builder, const struct screen_amounts *given)
 {
     struct screen_chart *chart = &builder->screen->chart;
+    struct screen_amount *amounts = given->list;
+    int64_t whole = given->whole;
+    bool adds_up = given->adds_up;
+    size_t count = reduce(amounts, given->count, whole, adds_up);
     int64_t units[SCREEN_ROWS_MAX], tenths[SCREEN_ROWS_MAX];
     struct unit_scale scale;
     double per_unit;
 
-    count = reduce(amounts, count, whole, adds_up);
     if (count == 0 || whole <= 0)
         return;
-    scale = chart_scale((int64_t)largest_of(amounts, count, adds_up ? whole : 0), unit);
+    scale = chart_scale((int64_t)largest_of(amounts, count, adds_up ? whole : 0), given->unit);
     per_unit = scale.factor / pow(10, scale.decimals);
     adds_up = adds_up && can_apportion(amounts, count);
     if (adds_up) {

@@ -40,10 +40,18 @@ struct screen_amount {
     bool is_gathered; /* stands for several small ones: the last of its group */
 };
 
+/* The bars of a chart. */
+struct screen_amounts {
+    struct screen_amount *list; /* [count]; changed when they are gathered */
+    size_t count;
+    int64_t whole;
+    enum unit unit;
+    bool adds_up; /* they are parts of `whole`, all of it: then what is printed adds up */
+};
+
 /* Fills the chart with the amounts, in their order. Where there are more than a chart has rows, or
  * some are less than a hundredth of the whole, the smallest of a group are put together as "other"
- * of it. `adds_up`: the amounts are parts of `whole`, all of it; then what is printed adds up. */
-void screen_fill_chart(struct screen_builder *builder, struct screen_amount *amounts, size_t count,
-                       int64_t whole, enum unit unit, bool adds_up);
+ * of it. */
+void screen_fill_chart(struct screen_builder *builder, const struct screen_amounts *given);
 
 #endif

@@ -130,7 +130,7 @@ void find_first_uses(struct first_uses *uses, const struct trace *trace,
                 continue;
             if (is_launch(name) && !is_first)
                 is_first = find_first_launches(trace);
-            if (is_launch(name)
+            if (is_first && is_launch(name)
                     ? is_first[list->events[i]]
                     : event->duration_ns > TIMES_USUAL * ask_usual(&durations, trace, event->name))
                 uses->events[uses->count++] = list->events[i];

@@ -72,6 +72,8 @@ static const char *longest_text(const struct advice_case *advice, const struct h
 {
     const struct event *longest = longest_of(advice, list);
 
+    if (!longest)
+        return "none";
     return results_format(advice->results, "the longest %s of %s",
                           brief_name(trace_text(advice->trace, longest->name), advice->results),
                           format_time(longest->duration_ns).text);

@@ -99,7 +99,7 @@ struct alignment {
 
 static struct hash_map *places_of_ranks(struct run_profile *const *ranks, size_t count)
 {
-    struct hash_map *places = require_memory(calloc(count, sizeof *places));
+    struct hash_map *places = require_memory(calloc(count + 1, sizeof *places));
 
     for (size_t r = 0; r < count; r++)
         for (uint32_t i = 0; i < ranks[r]->step_count; i++)

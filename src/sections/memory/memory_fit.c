@@ -92,16 +92,6 @@ static void add_answers(struct results *results, struct section *section,
     COLUMN("assumes", "takes for granted", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,            \
            way->assumes ? value_text(way->assumes) : value_none())
 
-static void memory_fit_add_way(struct results *results, struct table *table,
-                               const struct memory_fit_view *view,
-                               const struct memory_forecast *forecast, const struct what_if *way,
-                               int64_t recorded)
-{
-    struct forecast_peak peak = memory_replay_peak(&way->replay, forecast, forecast->samples, -1);
-
-    FILL_ROW(table_add_row(results, table, 0), WHAT_IF_COLUMNS);
-}
-
 static void add_ways(struct results *results, struct section *section,
                      const struct memory_fit_view *view, const struct memory_forecast *forecast,
                      const struct what_ifs *ways)
@@ -113,8 +103,13 @@ static void add_ways(struct results *results, struct section *section,
 
     table->note = "One change at a time, with the recorded batch: the peak may move to another "
                   "phase, and then saves less than what it frees.";
-    for (int i = 0; i < ways->count; i++)
-        memory_fit_add_way(results, table, view, forecast, &ways->ways[i], recorded);
+    for (int i = 0; i < ways->count; i++) {
+        const struct what_if *way = &ways->ways[i];
+        struct forecast_peak peak =
+            memory_replay_peak(&way->replay, forecast, forecast->samples, -1);
+
+        FILL_ROW(table_add_row(results, table, 0), WHAT_IF_COLUMNS);
+    }
 }
 
 struct section *describe_memory_fit(struct results *results, const struct memory_fit_view *view)

@@ -33,24 +33,25 @@ static uint32_t slice_count(const struct snapshot_view *view)
                ? value_text(results_text(results, owner_name(view->owners, annotations[most]))) \
                : value_none())
 
-/* The moments from `first` to `last`, without it. */
-static void snapshot_time_add_slice(struct results *results, struct table *table,
-                                    const struct snapshot_view *view, uint32_t first, uint32_t last,
-                                    int64_t from_ns)
+/* Of the moments from `first` to `last`, without it. */
+static uint32_t moment_of_most(const struct snapshot_replay *replay, uint32_t first, uint32_t last)
 {
-    const struct snapshot_replay *replay = view->replay;
-    const uint32_t *annotations = view->owners->annotation_of_moment;
-    int64_t peak = replay->live_bytes[replay->peak_moment];
     uint32_t most = first;
-    uint32_t least = first;
 
-    for (uint32_t moment = first; moment < last; moment++) {
+    for (uint32_t moment = first; moment < last; moment++)
         if (replay->live_bytes[moment] > replay->live_bytes[most])
             most = moment;
+    return most;
+}
+
+static uint32_t moment_of_least(const struct snapshot_replay *replay, uint32_t first, uint32_t last)
+{
+    uint32_t least = first;
+
+    for (uint32_t moment = first; moment < last; moment++)
         if (replay->live_bytes[moment] < replay->live_bytes[least])
             least = moment;
-    }
-    FILL_ROW(table_add_row(results, table, 0), SLICES_COLUMNS);
+    return least;
 }
 
 /* Slices of equal time, each from its first moment to the next one's. */
@@ -58,6 +59,8 @@ static void add_slices(struct results *results, struct table *table,
                        const struct snapshot_view *view)
 {
     const struct snapshot_replay *replay = view->replay;
+    const uint32_t *annotations = view->owners->annotation_of_moment;
+    int64_t peak = replay->live_bytes[replay->peak_moment];
     int64_t duration_ns = moment_time_ns(replay, replay->event_count);
     uint32_t count = slice_count(view);
     uint32_t first = 0;
@@ -66,10 +69,12 @@ static void add_slices(struct results *results, struct table *table,
         int64_t from_ns = duration_ns / count * i;
         uint32_t last = i + 1 == count ? replay->event_count + 1
                                        : moment_at(replay, duration_ns / count * (i + 1));
+        uint32_t most = moment_of_most(replay, first, last);
+        uint32_t least = moment_of_least(replay, first, last);
 
         if (last <= first)
             continue; /* nothing happened */
-        snapshot_time_add_slice(results, table, view, first, last, from_ns);
+        FILL_ROW(table_add_row(results, table, 0), SLICES_COLUMNS);
         first = last;
     }
 }

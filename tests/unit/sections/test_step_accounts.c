@@ -185,8 +185,8 @@ static void a_step_says_when_it_was_and_what_it_trained_on(void **state)
     made.trace.facts.base_time_ns = 0;
     table = section_table(made_section(&made, &step_accounts_analysis), "steps");
     assert_int_equal(table_cell_at(table, 1, "start_unix").unit, UNIT_NOT_KNOWN);
-    made.description = (struct model_description){0};
     hash_map_clear(&made.description.step_places);
+    made.description = (struct model_description){0};
     made_trace_clear(&made);
 }
 
