@@ -7,7 +7,7 @@ const char *const clock_names[] = {"auto", "host", "device", NULL};
 bool attribution_resolve(struct attribution_settings *settings, struct error *error)
 {
     return step_pattern_compile(&settings->pattern, settings->step_range, error) &&
-           settle_device(&settings->peaks, &settings->device, settings->device_name, error);
+           resolve_device(&settings->peaks, &settings->device, settings->device_name, error);
 }
 
 void attribution_settings_clear(struct attribution_settings *settings)

@@ -32,7 +32,7 @@ struct compare_settings {
 };
 
 /* Keeps the text: what is wrong in it is told once all options are read. */
-static bool take_condition(const char *text, void *field)
+static bool parse_condition(const char *text, void *field)
 {
     struct condition_texts *texts = field;
 
@@ -49,7 +49,7 @@ static const struct option compare_options[] = {
      .kind = OPTION_PARSED,
      .metavar = "CONDITION",
      FIELD(fail_if),
-     .parse = take_condition,
+     .parse = parse_condition,
      .accepts = "up to 64 conditions: 'step_time>+3%'",
      .help = "exit with code 6 where this holds: 'step_time>+3%', 'idle_data>+2ms', "
              "'mfu<-2points', 'memory>40GiB', 'kernel:*gemm*>+5%'; with 7 where noise hides it or "
@@ -156,7 +156,7 @@ static bool add_conditions(struct condition_check *check, struct rank_results *r
     return true;
 }
 
-static bool judge_conditions(const struct condition_check *check, struct error *error)
+static bool check_conditions(const struct condition_check *check, struct error *error)
 {
     if (check->met)
         return error_set(error, ERROR_CONDITION, "--fail-if is met: %s", check->met);
@@ -187,7 +187,7 @@ static bool compare(char **operands, const struct compare_settings *settings, st
         return false;
     if (!print_page(&results, &settings->page, error))
         return false;
-    return judge_conditions(&check, error) && judge_files_read(&runs.outcome, error);
+    return check_conditions(&check, error) && check_files_read(&runs.outcome, error);
 }
 
 static bool compare_run_with(struct compare_settings *settings, char **operands,

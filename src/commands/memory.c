@@ -87,8 +87,8 @@ static bool is_about_snapshots(char **paths, int count, const struct memory_sett
 }
 
 /* `compare BEFORE AFTER` is `--compare BEFORE AFTER`. */
-static bool take_comparison(struct memory_settings *settings, char ***arguments, int *count,
-                            struct error *error)
+static bool parse_comparison(struct memory_settings *settings, char ***arguments, int *count,
+                             struct error *error)
 {
     if (*count == 0 || strcmp(**arguments, "compare") != 0)
         return true;
@@ -108,7 +108,7 @@ static bool run_memory(int count, char **arguments, struct error *error)
         .top = -1, .device = -1, .depth = -1, .rank = -1, .shows_progress = true};
 
     if (!parse_options(memory_options, &settings, arguments, &count, error) ||
-        !take_comparison(&settings, &arguments, &count, error))
+        !parse_comparison(&settings, &arguments, &count, error))
         return false;
     if (count == 0)
         return error_set(error, ERROR_USAGE,

@@ -72,8 +72,8 @@ static int64_t at_least_one(int64_t number)
 }
 
 /* --devices and --dp say the same where both are given; each follows from the other. */
-static bool settle_layout(struct model_run *run, const struct model_settings *settings,
-                          struct error *error)
+static bool resolve_layout(struct model_run *run, const struct model_settings *settings,
+                           struct error *error)
 {
     struct model_layout *layout = &run->layout;
     int64_t of_one_replica;
@@ -98,8 +98,8 @@ static bool settle_layout(struct model_run *run, const struct model_settings *se
     return model_layout_check(&run->architecture, layout, error);
 }
 
-static bool settle_sequence(struct model_run *run, const struct model_settings *settings,
-                            struct error *error)
+static bool resolve_sequence(struct model_run *run, const struct model_settings *settings,
+                             struct error *error)
 {
     int64_t fixed = run->architecture.fixed_sequence;
 
@@ -124,8 +124,8 @@ static bool settle_sequence(struct model_run *run, const struct model_settings *
 }
 
 /* --peak goes before the table; without either the peak is not known. */
-static bool settle_peak(struct model_run *run, const struct model_settings *settings,
-                        struct results *results, struct error *error)
+static bool resolve_peak(struct model_run *run, const struct model_settings *settings,
+                         struct results *results, struct error *error)
 {
     const struct peak_settings *peaks = &settings->peaks;
     const struct device_peak *device;
@@ -166,8 +166,8 @@ bool print_model_flops(const struct model_settings *settings, const struct page_
     if (!architecture_read(&run.architecture, settings->config, error))
         return false;
     results_init(&results);
-    if (!settle_sequence(&run, settings, error) || !settle_layout(&run, settings, error) ||
-        !settle_peak(&run, settings, &results, error))
+    if (!resolve_sequence(&run, settings, error) || !resolve_layout(&run, settings, error) ||
+        !resolve_peak(&run, settings, &results, error))
         return false;
     model = results_add_rank(&results, settings->config, settings->config, -1);
     rank_add_section(&results, model, describe_model_parts(&results, &run));

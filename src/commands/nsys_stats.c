@@ -189,7 +189,7 @@ static bool write_reports(FILE *output, struct nsys_database *database,
 }
 
 /* The report is of what could be read: says what could not. */
-static bool judge_database(const struct nsys_database *database, struct error *error)
+static bool check_database(const struct nsys_database *database, struct error *error)
 {
     if (database->missing_bytes > 0)
         return error_set(error, ERROR_PARTIAL,
@@ -211,11 +211,11 @@ static bool nsys_stats_print_reports(struct nsys_database *database,
 
     if (!settings->output || strcmp(settings->output, "-") == 0)
         return write_reports(stdout, database, chosen, settings, error) &&
-               judge_database(database, error);
+               check_database(database, error);
     if (!output_file_open(&file, settings->output, error))
         return false;
     return write_reports(file.stream, database, chosen, settings, error) &&
-           output_file_close(&file, error) && judge_database(database, error);
+           output_file_close(&file, error) && check_database(database, error);
 }
 
 static bool nsys_stats_report_on(const char *path, const struct chosen_reports *chosen,

@@ -111,8 +111,8 @@ bool parse_convention(const char *text, void *field)
     return *convention != NULL;
 }
 
-bool settle_device(struct peak_settings *peaks, const struct device_option *device,
-                   const char *device_name, struct error *error)
+bool resolve_device(struct peak_settings *peaks, const struct device_option *device,
+                    const char *device_name, struct error *error)
 {
     static const struct device_hints nothing_more;
     const char *name = device_name ? device_name : device->name;

@@ -30,7 +30,7 @@ extern const char convention_accepted[];
 
 /* Puts the name of the device into the settings; an error where it is none of the table and no peak
  * stands in its place. */
-MUST_USE bool settle_device(struct peak_settings *peaks, const struct device_option *device,
-                            const char *device_name, struct error *error);
+MUST_USE bool resolve_device(struct peak_settings *peaks, const struct device_option *device,
+                             const char *device_name, struct error *error);
 
 #endif

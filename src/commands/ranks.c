@@ -71,8 +71,8 @@ static void ranks_note_failure(struct results *results, struct dumps_read *outco
     results_add_failure(results, error);
 }
 
-static void take_dump(struct flight_dumps *dumps, struct read_dump *read, struct results *results,
-                      struct dumps_read *outcome)
+static void parse_dump(struct flight_dumps *dumps, struct read_dump *read, struct results *results,
+                       struct dumps_read *outcome)
 {
     uint32_t rank = 0;
     bool is_taken = read->is_read;
@@ -114,7 +114,7 @@ static void read_dumps(struct flight_dumps *dumps, const struct dump_files *file
             batch[i].path = files->files[done + i].path;
         run_side_by_side(threads, count, read_one, batch);
         for (size_t i = 0; i < count; i++) {
-            take_dump(dumps, &batch[i], results, outcome);
+            parse_dump(dumps, &batch[i], results, outcome);
             progress_advance(progress, files->files[done + i].bytes);
         }
         done += count;

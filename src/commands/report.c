@@ -120,7 +120,7 @@ static bool wants_memory(const struct page_settings *page)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (page_wants_section(page, keys[i]))
             return true;
-    return page_tells_all(page);
+    return page_has_all(page);
 }
 
 static struct analysis_plan plan_of(const struct report_settings *settings, size_t file_count)
@@ -133,11 +133,11 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
         .attribution = attribution_options_of(&settings->attribution),
         .with_memory = wants_memory(&settings->page),
         .analysis = {.top = top == 0 ? UINT32_MAX : (uint32_t)top,
-                     .all_modules = page_tells_all(&settings->page),
+                     .all_modules = page_has_all(&settings->page),
                      .timeline_blocks = timeline_blocks_of_page(&settings->page, file_count),
                      .sort = sort_orders[settings->sort],
                      .by_shape = settings->by == 1,
-                     .also_by_shape = page_tells_all(&settings->page),
+                     .also_by_shape = page_has_all(&settings->page),
                      .convention = settings->convention,
                      .scenarios = settings->scenarios,
                      .scenario_count = settings->what_if.count,

@@ -295,7 +295,7 @@ static bool conclude(struct arena *arena, const struct run_settings *settings,
                      const struct started *started, struct error *error)
 {
     const char *capture = started->capture;
-    struct seen_signs signs = take_seen_signs(capture);
+    struct seen_signs signs = collect_seen_signs(capture);
     int status = started->status;
     struct capture_content content;
     bool is_shown = true;

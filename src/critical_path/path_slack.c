@@ -63,7 +63,7 @@ static void path_slack_take_piece(struct slack_sums *sums, uint32_t id, int64_t 
         row->least_ns = slack_ns;
 }
 
-static void take_device_pieces(struct slack_sums *sums)
+static void collect_device_pieces(struct slack_sums *sums)
 {
     const struct trace *trace = sums->path->graph->trace;
 
@@ -77,7 +77,7 @@ static void take_device_pieces(struct slack_sums *sums)
     }
 }
 
-static void take_host_pieces(struct slack_sums *sums)
+static void collect_host_pieces(struct slack_sums *sums)
 {
     const struct steps_path *path = sums->path;
     const struct trace_graph *graph = path->graph;
@@ -91,11 +91,11 @@ static void take_host_pieces(struct slack_sums *sums)
     }
 }
 
-static void take_pieces(struct slack_sums *sums)
+static void collect_pieces(struct slack_sums *sums)
 {
-    take_device_pieces(sums);
+    collect_device_pieces(sums);
     if (!sums->is_by_name)
-        take_host_pieces(sums);
+        collect_host_pieces(sums);
 }
 
 /* Whose rows are sorted. */
@@ -143,7 +143,7 @@ static void sort_slacks(struct slack_sums *sums, size_t id_count)
         place += sums->of_id[id].count;
     }
     sums->slacks_ns = large_array_new((place + 1) * sizeof *sums->slacks_ns);
-    take_pieces(sums);
+    collect_pieces(sums);
 }
 
 static void path_slack_fill_rows(struct slack_rows *rows, const struct slack_sums *sums,
@@ -179,7 +179,7 @@ static void make_rows(struct slack_rows *rows, const struct steps_path *path, bo
                               .event_slacks_ns = event_slacks_ns,
                               .of_id = require_memory(calloc(id_count + 1, sizeof *sums.of_id))};
 
-    take_pieces(&sums);
+    collect_pieces(&sums);
     sort_slacks(&sums, id_count);
     path_slack_fill_rows(rows, &sums, path_ns, id_count);
     large_array_free(sums.slacks_ns);

@@ -9,7 +9,7 @@
 
 struct following {
     struct pipeline_path *out;
-    const struct pipeline_study *study;
+    const struct pipeline_replay *simulation;
     const struct pipeline_job *job;
     struct timed_tasks tasks;
     uint32_t *last_of_step; /* [steps]: the operation that ends last */
@@ -25,7 +25,7 @@ static size_t worker_of(const struct pipeline_job *job, const struct pipeline_op
 static void pipeline_path_find_ends(struct following *following)
 {
     const struct pipeline_job *job = following->job;
-    const int64_t *ends_ns = following->study->ends_ns;
+    const int64_t *ends_ns = following->simulation->ends_ns;
 
     following->last_of_step =
         require_memory(calloc(job->step_count + 1, sizeof *following->last_of_step));
@@ -121,22 +121,23 @@ static void pipeline_path_fill_rows(struct following *following)
     find_slacks(following->out->workers, workers, following, worker_of);
 }
 
-void find_pipeline_path(struct pipeline_path *path, struct pipeline_study *study)
+void find_pipeline_path(struct pipeline_path *path, struct pipeline_replay *simulation)
 {
     static const struct op_choice everything = {.data_rank = -1, .stage = -1};
-    const struct pipeline_job *job = study->job;
+    const struct pipeline_job *job = simulation->job;
     size_t workers = (size_t)job->data_rank_count * job->stage_count;
-    struct following following = {.out = path, .study = study, .job = job};
+    struct following following = {.out = path, .simulation = simulation, .job = job};
     struct step_times times = {0};
 
-    replayed_step_times(study, &everything, study->recorded_ns, study->recorded_ns, &times);
+    replayed_step_times(simulation, &everything, simulation->recorded_ns, simulation->recorded_ns,
+                        &times);
     step_times_clear(&times);
     path->kinds = require_memory(calloc(PIPELINE_KIND_COUNT, sizeof *path->kinds));
     path->workers = require_memory(calloc(workers + 1, sizeof *path->workers));
-    following.tasks = (struct timed_tasks){.graph = &study->graph,
-                                           .durations_ns = study->recorded_ns,
-                                           .starts_ns = study->starts_ns,
-                                           .ends_ns = study->ends_ns};
+    following.tasks = (struct timed_tasks){.graph = &simulation->graph,
+                                           .durations_ns = simulation->recorded_ns,
+                                           .starts_ns = simulation->starts_ns,
+                                           .ends_ns = simulation->ends_ns};
     pipeline_path_find_ends(&following);
     for (uint32_t step = 0; step < job->step_count; step++)
         follow_step(&following, step);

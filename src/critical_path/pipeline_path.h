@@ -4,7 +4,7 @@
 #ifndef FLOPLEDGER_CRITICAL_PATH_PIPELINE_PATH_H
 #define FLOPLEDGER_CRITICAL_PATH_PIPELINE_PATH_H
 
-#include "replay/pipeline_study.h"
+#include "replay/pipeline_replay.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,8 +25,8 @@ struct pipeline_path {
                                           side by side */
 };
 
-/* `path` must be zeroed. Replays `study` as recorded. */
-void find_pipeline_path(struct pipeline_path *path, struct pipeline_study *study);
+/* `path` must be zeroed. Replays `simulation` as recorded. */
+void find_pipeline_path(struct pipeline_path *path, struct pipeline_replay *simulation);
 
 void pipeline_path_clear(struct pipeline_path *path);
 

@@ -4,7 +4,7 @@
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"
-#include "critical_path/host_stretches.h"
+#include "critical_path/host_intervals.h"
 #include "ledger/step_finder.h"
 
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static struct path_sum *seen_sum(struct finding_path *finding, enum path_kind ki
 }
 
 /* A stretch of the path, and what it is booked to. */
-struct booking {
+struct attribution {
     int64_t range_ns[2];
     uint32_t name;
     uint32_t track;
@@ -120,41 +120,43 @@ struct booking {
 };
 
 /* Books it to each step that it lies in. */
-static void book_in_parts(struct finding_path *finding, const struct booking *booking)
+static void attribute_in_parts(struct finding_path *finding, const struct attribution *attribution)
 {
     const struct ledger *ledger = finding->ledger;
     struct path_sum *sum = NULL;
 
-    for (uint32_t step = step_ending_after(ledger, booking->range_ns[0], &finding->step);
-         step < ledger->step_count && ledger->steps[step].window.start_ns < booking->range_ns[1];
+    for (uint32_t step = step_ending_after(ledger, attribution->range_ns[0], &finding->step);
+         step < ledger->step_count &&
+         ledger->steps[step].window.start_ns < attribution->range_ns[1];
          step++) {
-        int64_t ns = steps_path_shared_ns(&ledger->steps[step].window, booking->range_ns);
+        int64_t ns = steps_path_shared_ns(&ledger->steps[step].window, attribution->range_ns);
 
         if (ns == 0)
             continue;
         if (!sum) {
-            sum = seen_sum(finding, booking->kind, booking->name, booking->track);
-            sum->count += booking->is_counted;
+            sum = seen_sum(finding, attribution->kind, attribution->name, attribution->track);
+            sum->count += attribution->is_counted;
         }
         sum->total_ns += ns;
-        finding->path->kinds_ns[step][booking->kind] += ns;
+        finding->path->kinds_ns[step][attribution->kind] += ns;
     }
 }
 
 /* Books it to the steps that it lies in, most often one. */
-static void steps_path_book(struct finding_path *finding, const struct booking *booking)
+static void steps_path_attribute(struct finding_path *finding,
+                                 const struct attribution *attribution)
 {
-    int64_t ns = booking->range_ns[1] - booking->range_ns[0];
+    int64_t ns = attribution->range_ns[1] - attribution->range_ns[0];
     struct path_sum *sum;
 
-    if (!is_inside(finding->ledger, finding->step, booking->range_ns)) {
-        book_in_parts(finding, booking);
+    if (!is_inside(finding->ledger, finding->step, attribution->range_ns)) {
+        attribute_in_parts(finding, attribution);
         return;
     }
-    sum = seen_sum(finding, booking->kind, booking->name, booking->track);
-    sum->count += booking->is_counted;
+    sum = seen_sum(finding, attribution->kind, attribution->name, attribution->track);
+    sum->count += attribution->is_counted;
     sum->total_ns += ns;
-    finding->path->kinds_ns[finding->step][booking->kind] += ns;
+    finding->path->kinds_ns[finding->step][attribution->kind] += ns;
 }
 
 /* ---- links ---- */
@@ -218,7 +220,7 @@ static bool is_work_of_thread(const struct steps_path *path, size_t index)
     return piece->part == PIECE_WORK && path->graph->tasks[piece->task].track != NO_EVENT;
 }
 
-static void book_links(struct finding_path *finding)
+static void attribute_links(struct finding_path *finding)
 {
     struct steps_path *path = finding->path;
 
@@ -232,12 +234,13 @@ static void book_links(struct finding_path *finding)
             continue;
         link = steps_path_link(path, i);
         is_named = piece->part == PIECE_WORK && path->graph->tasks[piece->task].event != NO_EVENT;
-        steps_path_book(finding, &(struct booking){
-                                     .range_ns = {link.start_ns, link.end_ns},
-                                     .name = is_named ? finding->trace->device[link.event].name : 0,
-                                     .track = link.track,
-                                     .kind = (enum path_kind)link.kind,
-                                     .is_counted = true});
+        steps_path_attribute(
+            finding,
+            &(struct attribution){.range_ns = {link.start_ns, link.end_ns},
+                                  .name = is_named ? finding->trace->device[link.event].name : 0,
+                                  .track = link.track,
+                                  .kind = (enum path_kind)link.kind,
+                                  .is_counted = true});
     }
 }
 
@@ -256,8 +259,8 @@ static void steps_path_take_part(void *context, const struct host_part *part)
 {
     struct finding_path *finding = context;
     struct split_piece *piece = &finding->split;
-    struct booking booking = {.range_ns = {part->start_ns, part->end_ns},
-                              .is_counted = part->is_first};
+    struct attribution attribution = {.range_ns = {part->start_ns, part->end_ns},
+                                      .is_counted = part->is_first};
 
     if (part->piece != piece->index) {
         const struct steps_path *path = finding->path;
@@ -266,13 +269,13 @@ static void steps_path_take_part(void *context, const struct host_part *part)
         *piece = (struct split_piece){
             .index = part->piece, .track = task->track, .task_kind = task->kind};
     }
-    booking.kind = kind_of_part(piece, part->class);
-    booking.track = piece->track;
-    booking.name = part->event == NO_EVENT ? 0 : finding->trace->host[part->event].name;
-    steps_path_book(finding, &booking);
+    attribution.kind = kind_of_part(piece, part->class);
+    attribution.track = piece->track;
+    attribution.name = part->event == NO_EVENT ? 0 : finding->trace->host[part->event].name;
+    steps_path_attribute(finding, &attribution);
     if (part->end_ns - part->start_ns > piece->longest_ns) {
         piece->longest_ns = part->end_ns - part->start_ns;
-        finding->path->pieces.pieces[part->piece].kind = (uint8_t)booking.kind;
+        finding->path->pieces.pieces[part->piece].kind = (uint8_t)attribution.kind;
     }
 }
 
@@ -305,8 +308,8 @@ static void split_threads(struct finding_path *finding)
     uint32_t *sorted = sort_by_thread(path, &first);
 
     for (uint32_t track = 0; track < finding->trace->track_count; track++)
-        split_host_stretches(&finding->activity,
-                             &(struct host_stretches){.pieces = path->pieces.pieces,
+        split_host_intervals(&finding->activity,
+                             &(struct host_intervals){.pieces = path->pieces.pieces,
                                                       .chosen = &sorted[first[track]],
                                                       .count = first[track + 1] - first[track],
                                                       .base_ns = path->graph->start_ns,
@@ -317,7 +320,7 @@ static void split_threads(struct finding_path *finding)
 }
 
 /* Time of a step before the first link or after the last: nothing tells of it. */
-static void book_rest(struct finding_path *finding)
+static void attribute_rest(struct finding_path *finding)
 {
     const struct ledger *ledger = finding->ledger;
 
@@ -357,9 +360,9 @@ void find_steps_path(struct steps_path *path, const struct trace_graph *graph)
     for (uint32_t i = 0; i < ledger->step_count; i++)
         if (ledger->steps[i].window.name)
             host_activity_leave_out(&finding.activity, ledger->steps[i].window.name);
-    book_links(&finding);
+    attribute_links(&finding);
     split_threads(&finding);
-    book_rest(&finding);
+    attribute_rest(&finding);
     host_activity_clear(&finding.activity);
 }
 

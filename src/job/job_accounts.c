@@ -22,7 +22,7 @@ static const struct {
 };
 
 /* A stretch of an attempt between two times that are known: the steps and spans in it. */
-struct stretch {
+struct interval {
     size_t first_step; /* index in steps[] */
     size_t end_step;
     size_t first_span; /* index in spans[] */
@@ -30,11 +30,11 @@ struct stretch {
 };
 
 /* What the log says of a stretch. */
-struct stretch_times {
+struct interval_times {
     int64_t steps_ns;
-    bool are_steps_told;
+    bool are_steps_known;
     int64_t spans_ns[JOB_SPAN_EVALUATION + 1];
-    unsigned untold_kinds; /* a bit for each kind of span whose length is not told */
+    unsigned unknown_kinds; /* a bit for each kind of span whose length is not told */
 };
 
 /* Where the walk over an attempt stands. */
@@ -43,7 +43,7 @@ struct account_walk {
     const struct job_attempt *attempt;
     struct attempt_accounts *accounts;
     int64_t at_ns; /* up to here all is booked; JOB_NOT_KNOWN: no time yet */
-    struct stretch stretch;
+    struct interval interval;
 };
 
 const char *job_account_key(enum job_account account)
@@ -88,23 +88,23 @@ bool job_attempt_failed(const struct job *job, size_t attempt)
     return false;
 }
 
-static struct stretch_times times_told(const struct account_walk *walk)
+static struct interval_times times_known(const struct account_walk *walk)
 {
     const struct job_attempt *attempt = walk->attempt;
-    struct stretch_times times = {.are_steps_told = true};
+    struct interval_times times = {.are_steps_known = true};
 
-    for (size_t i = walk->stretch.first_step; i < walk->stretch.end_step; i++) {
+    for (size_t i = walk->interval.first_step; i < walk->interval.end_step; i++) {
         if (attempt->steps[i].each_ns == JOB_NOT_KNOWN)
-            times.are_steps_told = false;
+            times.are_steps_known = false;
         else
             times.steps_ns = job_accounts_smaller(times.steps_ns + steps_length(&attempt->steps[i]),
                                                   INT64_MAX / 2);
     }
-    for (size_t i = walk->stretch.first_span; i < walk->stretch.end_span; i++) {
+    for (size_t i = walk->interval.first_span; i < walk->interval.end_span; i++) {
         const struct job_span *span = &attempt->spans[i];
 
         if (span->duration_ns == JOB_NOT_KNOWN)
-            times.untold_kinds |= span->is_in_steps ? 0U : 1U << span->kind;
+            times.unknown_kinds |= span->is_in_steps ? 0U : 1U << span->kind;
         else
             times.spans_ns[span->kind] =
                 job_accounts_smaller(times.spans_ns[span->kind] + span->duration_ns, INT64_MAX / 8);
@@ -114,19 +114,20 @@ static struct stretch_times times_told(const struct account_walk *walk)
 
 /* Books `total_ns` to the steps of the stretch, by their lengths where these are told, else by
  * their number. */
-static void job_accounts_book_steps(struct account_walk *walk, const struct stretch_times *times,
-                                    int64_t total_ns)
+static void job_accounts_attribute_steps(struct account_walk *walk,
+                                         const struct interval_times *times, int64_t total_ns)
 {
     const struct job_attempt *attempt = walk->attempt;
     struct attempt_accounts *accounts = walk->accounts;
     int64_t whole = 0, left_ns = total_ns;
 
-    for (size_t i = walk->stretch.first_step; i < walk->stretch.end_step; i++)
-        whole += times->are_steps_told ? steps_length(&attempt->steps[i]) : attempt->steps[i].count;
-    for (size_t i = walk->stretch.first_step; i < walk->stretch.end_step; i++) {
+    for (size_t i = walk->interval.first_step; i < walk->interval.end_step; i++)
+        whole +=
+            times->are_steps_known ? steps_length(&attempt->steps[i]) : attempt->steps[i].count;
+    for (size_t i = walk->interval.first_step; i < walk->interval.end_step; i++) {
         const struct job_step *step = &attempt->steps[i];
-        int64_t part = times->are_steps_told ? steps_length(step) : step->count;
-        int64_t ns = i + 1 == walk->stretch.end_step || whole == 0 ? left_ns
+        int64_t part = times->are_steps_known ? steps_length(step) : step->count;
+        int64_t ns = i + 1 == walk->interval.end_step || whole == 0 ? left_ns
                      : total_ns == whole
                          ? part
                          : (int64_t)((double)total_ns * ((double)part / (double)whole));
@@ -149,8 +150,8 @@ static void job_accounts_book_steps(struct account_walk *walk, const struct stre
 }
 
 /* Books spans up to `room_ns`; returns what is left of it. */
-static int64_t book_spans(struct account_walk *walk, const struct stretch_times *times,
-                          int64_t room_ns)
+static int64_t attribute_spans(struct account_walk *walk, const struct interval_times *times,
+                               int64_t room_ns)
 {
     int64_t checkpoints_ns = job_accounts_smaller(times->spans_ns[JOB_SPAN_CHECKPOINT], room_ns);
     int64_t evaluations_ns =
@@ -164,89 +165,89 @@ static int64_t book_spans(struct account_walk *walk, const struct stretch_times 
 /* Time between the ends of two steps that neither steps nor spans with a length explain: of the
  * only kind of span without one, or of none. */
 static enum job_account account_of_rest(const struct account_walk *walk,
-                                        const struct stretch_times *times)
+                                        const struct interval_times *times)
 {
-    if (walk->stretch.end_step - walk->stretch.first_step > 1)
+    if (walk->interval.end_step - walk->interval.first_step > 1)
         return JOB_OTHER;
-    if (times->untold_kinds == 1U << JOB_SPAN_CHECKPOINT)
+    if (times->unknown_kinds == 1U << JOB_SPAN_CHECKPOINT)
         return JOB_CHECKPOINTS;
-    if (times->untold_kinds == 1U << JOB_SPAN_EVALUATION)
+    if (times->unknown_kinds == 1U << JOB_SPAN_EVALUATION)
         return JOB_EVALUATIONS;
     return JOB_OTHER;
 }
 
 /* Books the stretch, whose end is known (`end_ns`): all of the time in it. */
-static void close_stretch(struct account_walk *walk, int64_t end_ns)
+static void close_interval(struct account_walk *walk, int64_t end_ns)
 {
-    struct stretch_times times = times_told(walk);
+    struct interval_times times = times_known(walk);
     int64_t wall_ns = end_ns > walk->at_ns ? end_ns - walk->at_ns : 0;
-    int64_t rest_ns = book_spans(walk, &times, wall_ns);
+    int64_t rest_ns = attribute_spans(walk, &times, wall_ns);
     int64_t steps_ns =
-        times.are_steps_told ? job_accounts_smaller(times.steps_ns, rest_ns) : rest_ns;
+        times.are_steps_known ? job_accounts_smaller(times.steps_ns, rest_ns) : rest_ns;
 
-    if (walk->stretch.first_step == walk->stretch.end_step)
+    if (walk->interval.first_step == walk->interval.end_step)
         steps_ns = 0;
-    job_accounts_book_steps(walk, &times, steps_ns);
+    job_accounts_attribute_steps(walk, &times, steps_ns);
     walk->accounts->ns[account_of_rest(walk, &times)] += rest_ns - steps_ns;
     walk->at_ns = end_ns > walk->at_ns ? end_ns : walk->at_ns;
-    walk->stretch.first_step = walk->stretch.end_step;
-    walk->stretch.first_span = walk->stretch.end_span;
+    walk->interval.first_step = walk->interval.end_step;
+    walk->interval.first_span = walk->interval.end_span;
 }
 
 /* Books the stretch by what is told of it alone: there are no times. Of its steps, those whose
  * length is told. */
-static void close_untimed_stretch(struct account_walk *walk)
+static void close_untimed_interval(struct account_walk *walk)
 {
     const struct job_step *steps = walk->attempt->steps;
-    struct stretch_times times = times_told(walk);
-    size_t end_step = walk->stretch.end_step;
+    struct interval_times times = times_known(walk);
+    size_t end_step = walk->interval.end_step;
 
-    (void)book_spans(walk, &times, INT64_MAX / 2);
-    walk->stretch.first_span = walk->stretch.end_span;
-    while (walk->stretch.first_step < end_step) {
-        walk->stretch.end_step = walk->stretch.first_step;
-        while (walk->stretch.end_step < end_step &&
-               steps[walk->stretch.end_step].each_ns != JOB_NOT_KNOWN)
-            walk->stretch.end_step++;
-        times = times_told(walk);
-        job_accounts_book_steps(walk, &times, times.steps_ns);
-        if (walk->stretch.end_step < end_step)
-            walk->accounts->untimed_steps += steps[walk->stretch.end_step++].count;
-        walk->stretch.first_step = walk->stretch.end_step;
+    (void)attribute_spans(walk, &times, INT64_MAX / 2);
+    walk->interval.first_span = walk->interval.end_span;
+    while (walk->interval.first_step < end_step) {
+        walk->interval.end_step = walk->interval.first_step;
+        while (walk->interval.end_step < end_step &&
+               steps[walk->interval.end_step].each_ns != JOB_NOT_KNOWN)
+            walk->interval.end_step++;
+        times = times_known(walk);
+        job_accounts_attribute_steps(walk, &times, times.steps_ns);
+        if (walk->interval.end_step < end_step)
+            walk->accounts->untimed_steps += steps[walk->interval.end_step++].count;
+        walk->interval.first_step = walk->interval.end_step;
     }
 }
 
 /* Spans behind the first `steps` entries belong to what comes before the next one. */
-static void take_spans(struct account_walk *walk, size_t steps)
+static void collect_spans(struct account_walk *walk, size_t steps)
 {
-    while (walk->stretch.end_span < walk->attempt->span_count &&
-           walk->attempt->spans[walk->stretch.end_span].after <= steps)
-        walk->stretch.end_span++;
+    while (walk->interval.end_span < walk->attempt->span_count &&
+           walk->attempt->spans[walk->interval.end_span].after <= steps)
+        walk->interval.end_span++;
 }
 
 /* Of the spans before the first step, those that training had not begun before. */
-static void take_startup_spans(struct account_walk *walk)
+static void collect_startup_spans(struct account_walk *walk)
 {
     const struct job_attempt *attempt = walk->attempt;
 
-    while (walk->stretch.end_span < attempt->span_count &&
-           attempt->spans[walk->stretch.end_span].after == 0) {
-        const struct job_span *span = &attempt->spans[walk->stretch.end_span];
+    while (walk->interval.end_span < attempt->span_count &&
+           attempt->spans[walk->interval.end_span].after == 0) {
+        const struct job_span *span = &attempt->spans[walk->interval.end_span];
 
-        if (span->kind != JOB_SPAN_RESTORE && attempt->is_training_told &&
+        if (span->kind != JOB_SPAN_RESTORE && attempt->is_training_known &&
             (span->end_ns == JOB_NOT_KNOWN || span->end_ns > attempt->training_ns))
             break;
-        walk->stretch.end_span++;
+        walk->interval.end_span++;
     }
 }
 
 /* From the start to the first step. */
-static void book_startup(struct account_walk *walk)
+static void attribute_startup(struct account_walk *walk)
 {
     const struct job_attempt *attempt = walk->attempt;
     struct attempt_accounts *accounts = walk->accounts;
     int64_t until_ns = attempt->training_ns;
-    struct stretch_times times;
+    struct interval_times times;
 
     walk->at_ns = attempt->start_ns;
     if (attempt->start_ns == JOB_NOT_KNOWN)
@@ -256,36 +257,36 @@ static void book_startup(struct account_walk *walk)
     if (until_ns == JOB_NOT_KNOWN && attempt->steps[0].end_ns != JOB_NOT_KNOWN) {
         until_ns = attempt->steps[0].end_ns;
         accounts->is_first_step_in_start = true;
-        walk->stretch.first_step = walk->stretch.end_step = 1;
+        walk->interval.first_step = walk->interval.end_step = 1;
     }
     if (until_ns == JOB_NOT_KNOWN)
         return;
     if (until_ns < walk->at_ns)
         until_ns = walk->at_ns;
     accounts->is_startup_known = until_ns > walk->at_ns;
-    take_startup_spans(walk);
-    times = times_told(walk);
+    collect_startup_spans(walk);
+    times = times_known(walk);
     accounts->restore_ns =
         job_accounts_smaller(times.spans_ns[JOB_SPAN_RESTORE], until_ns - walk->at_ns);
-    accounts->ns[JOB_STARTUP] = book_spans(walk, &times, until_ns - walk->at_ns);
-    walk->stretch.first_span = walk->stretch.end_span;
+    accounts->ns[JOB_STARTUP] = attribute_spans(walk, &times, until_ns - walk->at_ns);
+    walk->interval.first_span = walk->interval.end_span;
     walk->at_ns = until_ns;
 }
 
 /* From the last time of a step to the last time of the attempt. */
-static void book_end(struct account_walk *walk, bool has_failed)
+static void attribute_end(struct account_walk *walk, bool has_failed)
 {
     const struct job_attempt *attempt = walk->attempt;
-    bool has_untimed_steps = walk->stretch.first_step < attempt->step_count;
-    struct stretch_times times;
+    bool has_untimed_steps = walk->interval.first_step < attempt->step_count;
+    struct interval_times times;
 
-    walk->stretch.end_step = attempt->step_count;
-    walk->stretch.end_span = attempt->span_count;
-    times = times_told(walk);
+    walk->interval.end_step = attempt->step_count;
+    walk->interval.end_span = attempt->span_count;
+    times = times_known(walk);
     if (walk->at_ns == JOB_NOT_KNOWN || attempt->end_ns == JOB_NOT_KNOWN ||
         (has_untimed_steps &&
-         (!times.are_steps_told || attempt->end_ns - walk->at_ns < times.steps_ns))) {
-        close_untimed_stretch(walk);
+         (!times.are_steps_known || attempt->end_ns - walk->at_ns < times.steps_ns))) {
+        close_untimed_interval(walk);
         return;
     }
     walk->accounts->is_timed = true;
@@ -295,7 +296,7 @@ static void book_end(struct account_walk *walk, bool has_failed)
         return;
     }
     walk->accounts->is_hang_in_other = has_untimed_steps && has_failed;
-    close_stretch(walk, attempt->end_ns);
+    close_interval(walk, attempt->end_ns);
 }
 
 static void job_accounts_count_steps(struct attempt_accounts *accounts,
@@ -313,8 +314,8 @@ static void job_accounts_count_steps(struct attempt_accounts *accounts,
     }
 }
 
-static void job_accounts_book_attempt(struct attempt_accounts *accounts, const struct job *job,
-                                      size_t index)
+static void job_accounts_attribute_attempt(struct attempt_accounts *accounts, const struct job *job,
+                                           size_t index)
 {
     const struct job_attempt *attempt = &job->attempts[index];
     struct account_walk walk = {.job = job, .attempt = attempt, .accounts = accounts};
@@ -324,17 +325,17 @@ static void job_accounts_book_attempt(struct attempt_accounts *accounts, const s
     for (size_t i = 0; i < attempt->step_count; i++)
         accounts->each_ns[i] = JOB_NOT_KNOWN;
     job_accounts_count_steps(accounts, attempt);
-    book_startup(&walk);
-    for (size_t i = walk.stretch.first_step; i < attempt->step_count; i++) {
-        walk.stretch.end_step = i + 1;
-        take_spans(&walk, i);
+    attribute_startup(&walk);
+    for (size_t i = walk.interval.first_step; i < attempt->step_count; i++) {
+        walk.interval.end_step = i + 1;
+        collect_spans(&walk, i);
         if (attempt->steps[i].end_ns == JOB_NOT_KNOWN)
             continue;
         if (walk.at_ns == JOB_NOT_KNOWN)
             walk.at_ns = attempt->steps[i].end_ns;
-        close_stretch(&walk, attempt->steps[i].end_ns);
+        close_interval(&walk, attempt->steps[i].end_ns);
     }
-    book_end(&walk, job_attempt_failed(job, index));
+    attribute_end(&walk, job_attempt_failed(job, index));
 }
 
 /* Runs one after another: the attempt begins with the first step, though all were made before. */
@@ -365,7 +366,7 @@ static void decide_fates(struct attempt_accounts *accounts, const struct job *jo
     }
 }
 
-static void book_down(struct attempt_accounts *accounts, const struct job *job, size_t index)
+static void attribute_down(struct attempt_accounts *accounts, const struct job *job, size_t index)
 {
     const struct job_attempt *attempt = &job->attempts[index];
 
@@ -408,8 +409,8 @@ void job_accounts_fill(struct job_accounts *accounts, const struct job *job, int
     for (size_t i = 0; i < job->attempt_count; i++) {
         accounts->attempts[i].devices =
             job->attempts[i].devices > 0 ? job->attempts[i].devices : devices;
-        job_accounts_book_attempt(&accounts->attempts[i], job, i);
-        book_down(&accounts->attempts[i], job, i);
+        job_accounts_attribute_attempt(&accounts->attempts[i], job, i);
+        attribute_down(&accounts->attempts[i], job, i);
     }
     job_accounts_add_up(accounts);
 }

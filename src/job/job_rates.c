@@ -54,7 +54,7 @@ static enum job_rate_fault fault_of(const struct job_step *step, double median,
     return RATE_FAULT_COUNT;
 }
 
-void job_judge_rates(struct job_rates *rates, struct job *job, const struct job_rate_limits *limits)
+void job_check_rates(struct job_rates *rates, struct job *job, const struct job_rate_limits *limits)
 {
     *rates = (struct job_rates){.median_flops_per_second = median_flops(job)};
     for (size_t i = 0; i < job->attempt_count; i++) {

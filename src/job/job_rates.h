@@ -44,7 +44,7 @@ struct job_rates {
 };
 
 /* Sets is_incredible of the job's steps, and fills the faults. */
-void job_judge_rates(struct job_rates *rates, struct job *job,
+void job_check_rates(struct job_rates *rates, struct job *job,
                      const struct job_rate_limits *limits);
 
 /* After that: the means over kept steps, weighted by time where that is known, else by number. */

@@ -242,8 +242,8 @@ static int64_t measure_dilation(struct attempt_walk *walk, struct kept_parts *ke
 }
 
 /* Takes up to `amount_ns` out of the parts of the mask, by their lengths; returns what is left. */
-static int64_t take_out(struct window_sum *sum, const struct traced_steps *traced, uint32_t mask,
-                        int64_t amount_ns)
+static int64_t subtract_part(struct window_sum *sum, const struct traced_steps *traced,
+                             uint32_t mask, int64_t amount_ns)
 {
     int64_t weights[KEPT_PARTS_MAX] = {0}, shares[KEPT_PARTS_MAX];
     int64_t room_ns = 0, taken_ns;
@@ -265,7 +265,7 @@ static int64_t take_out(struct window_sum *sum, const struct traced_steps *trace
 
 /* The windows have `dilation_ns` in their steps, by the record's clock: the same share of theirs
  * is taken out of what a slower host makes longer, and what that does not have out of all. */
-static void take_out_dilation(struct attempt_walk *walk, int64_t dilation_ns)
+static void subtract_dilation(struct attempt_walk *walk, int64_t dilation_ns)
 {
     int64_t recorded_ns = 0, window_ns = 0;
     double share;
@@ -278,9 +278,9 @@ static void take_out_dilation(struct attempt_walk *walk, int64_t dilation_ns)
     if (dilation_ns == 0 || recorded_ns <= 0)
         return;
     share = (double)dilation_ns / (double)recorded_ns;
-    (void)take_out(&walk->sum, walk->traced, UINT32_MAX,
-                   take_out(&walk->sum, walk->traced, walk->traced->host_parts,
-                            llround((double)window_ns * share)));
+    (void)subtract_part(&walk->sum, walk->traced, UINT32_MAX,
+                        subtract_part(&walk->sum, walk->traced, walk->traced->host_parts,
+                                      llround((double)window_ns * share)));
 }
 
 /* ---- booking --------------------------------------------------------------------------------- */
@@ -341,8 +341,8 @@ static void count_step(struct kept_parts *kept, const struct window_sum *sum,
 }
 
 /* All kept steps of an attempt, by `sum`, which has windows. */
-static void kept_parts_book_attempt(struct kept_parts *kept, const struct attempt_walk *walk,
-                                    const struct window_sum *sum)
+static void kept_parts_attribute_attempt(struct kept_parts *kept, const struct attempt_walk *walk,
+                                         const struct window_sum *sum)
 {
     int64_t rest_ns = -walk->dilation_ns, whole_ns = 0, data_ns = 0, slow_ns = 0, steps = 0;
 
@@ -403,8 +403,8 @@ static bool is_recorded(const struct job_attempt *attempt)
     return attempt->step_count > 0 && attempt->steps[0].process_step > 0;
 }
 
-static void book_borrowed(struct kept_parts *kept, const struct all_walks *all,
-                          struct attempt_walk *walk)
+static void attribute_borrowed(struct kept_parts *kept, const struct all_walks *all,
+                               struct attempt_walk *walk)
 {
     struct window_sum sum =
         is_recorded(walk->attempt) ? sum_of_others(all, walk) : (struct window_sum){0};
@@ -417,7 +417,7 @@ static void book_borrowed(struct kept_parts *kept, const struct all_walks *all,
     find_medians(walk);
     (void)measure_dilation(walk, kept);
     kept->borrowed_attempts++;
-    kept_parts_book_attempt(kept, walk, &sum);
+    kept_parts_attribute_attempt(kept, walk, &sum);
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
@@ -466,13 +466,13 @@ void kept_parts_fill(struct kept_parts *kept, const struct job *job,
         measure_hidden_wait(walk);
         split_steps(walk, walk->sum.hidden_ns);
         find_medians(walk);
-        take_out_dilation(walk, measure_dilation(walk, kept));
+        subtract_dilation(walk, measure_dilation(walk, kept));
     }
     for (size_t i = 0; i < all.count; i++) {
         if (all.walks[i].sum.count > 0)
-            kept_parts_book_attempt(kept, &all.walks[i], &all.walks[i].sum);
+            kept_parts_attribute_attempt(kept, &all.walks[i], &all.walks[i].sum);
         else
-            book_borrowed(kept, &all, &all.walks[i]);
+            attribute_borrowed(kept, &all, &all.walks[i]);
     }
     compare_tokens(kept, &all);
     all_walks_clear(&all);

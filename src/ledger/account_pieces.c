@@ -44,18 +44,18 @@ static void add_host_piece(void *context, enum host_class class, int64_t start_n
  * latency of that launch. Of a gap before work that was launched already all is of one account. */
 static void add_gap(struct walk *walk, int64_t start_ns, int64_t end_ns)
 {
-    struct step_ledger booked = {.window = walk->ledger->steps[walk->step].window};
+    struct step_ledger attributed = {.window = walk->ledger->steps[walk->step].window};
     struct idle_gap gap = {.start_ns = start_ns, .end_ns = end_ns, .step = walk->step};
     struct host_piece_visitor visitor = {.visit = add_host_piece, .context = walk};
     int64_t launch_ns;
 
-    book_idle_gap(&booked, &gap, &walk->work, &walk->activity);
-    if (booked.account_ns[gap.main_account] == end_ns - start_ns) {
+    attribute_idle_gap(&attributed, &gap, &walk->work, &walk->activity);
+    if (attributed.account_ns[gap.main_account] == end_ns - start_ns) {
         account_pieces_add_piece(walk, gap.main_account, start_ns, end_ns);
         return;
     }
-    launch_ns = end_ns - booked.account_ns[ACCOUNT_IDLE_LAUNCH];
-    host_activity_walk(&walk->activity, gap.thread, booked.window.track,
+    launch_ns = end_ns - attributed.account_ns[ACCOUNT_IDLE_LAUNCH];
+    host_activity_walk(&walk->activity, gap.thread, attributed.window.track,
                        (int64_t[2]){start_ns, launch_ns}, &visitor);
     account_pieces_add_piece(walk, ACCOUNT_IDLE_LAUNCH, launch_ns, end_ns);
 }

@@ -222,7 +222,7 @@ static int element_type_in_list(const char *types, uint32_t index)
     return -1;
 }
 
-static void take_metadata(struct collective_call *call, const struct trace *trace, uint32_t index)
+static void parse_metadata(struct collective_call *call, const struct trace *trace, uint32_t index)
 {
     const struct event_detail *detail = &trace->details[index];
     const char *name = trace_text(trace, detail->collective_name);
@@ -303,7 +303,7 @@ static void collective_call_take_range(struct collective_call *call, const struc
 }
 
 /* Sends and receives may be the parts of what the range around them is called. */
-static void take_kind_around(struct collective_call *call, const char *name)
+static void adopt_kind_around(struct collective_call *call, const char *name)
 {
     enum collective_kind kind = collective_kind_of_name(name);
 
@@ -330,11 +330,11 @@ static void ask_launching_thread(struct collective_call *call, const struct trac
             continue;
         }
         if (call->detail) {
-            take_kind_around(call, name);
+            adopt_kind_around(call, name);
             continue;
         }
         if (trace->details[event->detail].collective_name) {
-            take_metadata(call, trace, event->detail);
+            parse_metadata(call, trace, event->detail);
             return;
         }
         collective_call_take_operator(call, trace, event);
@@ -353,7 +353,7 @@ struct collective_call describe_collective(const struct trace *trace, uint32_t d
     const struct event *kernel = &trace->device[device_event];
 
     if (trace->details[kernel->detail].collective_name)
-        take_metadata(&call, trace, kernel->detail);
+        parse_metadata(&call, trace, kernel->detail);
     else if (trace->launch[device_event] != NO_EVENT)
         ask_launching_thread(&call, trace, trace->launch[device_event]);
     if (call.kind == COLLECTIVE_OTHER)

@@ -52,22 +52,22 @@ void build_device_timeline(struct class_timeline *timeline, struct host_activity
 }
 
 /* A stretch of one thread in which one operator is the innermost. */
-struct stretch {
+struct interval {
     int64_t start_ns;
     int64_t end_ns;
     unsigned class;
 };
 
-struct stretches {
-    struct stretch *items;
+struct intervals {
+    struct interval *items;
     size_t count;
 };
 
-static void device_timeline_add_stretch(struct stretches *stretches, struct stretch stretch)
+static void device_timeline_add_interval(struct intervals *intervals, struct interval interval)
 {
-    if (stretch.start_ns >= stretch.end_ns || stretch.class == DATA_LOADING)
+    if (interval.start_ns >= interval.end_ns || interval.class == DATA_LOADING)
         return;
-    ARRAY_ADD(stretches->items, stretches->count, stretch);
+    ARRAY_ADD(intervals->items, intervals->count, interval);
 }
 
 enum { OPEN_OPERATORS_MAX = 512 };
@@ -81,14 +81,14 @@ struct open_operators {
 };
 
 /* Cuts the time up to `time_ns` into stretches, closing the operators that end on the way. */
-static void advance(struct open_operators *open, int64_t time_ns, struct stretches *stretches)
+static void advance(struct open_operators *open, int64_t time_ns, struct intervals *intervals)
 {
     while (open->depth) {
         unsigned top = open->depth - 1;
         int64_t until_ns = open->end_ns[top] < time_ns ? open->end_ns[top] : time_ns;
 
-        device_timeline_add_stretch(stretches,
-                                    (struct stretch){open->reached_ns, until_ns, open->class[top]});
+        device_timeline_add_interval(
+            intervals, (struct interval){open->reached_ns, until_ns, open->class[top]});
         if (until_ns > open->reached_ns)
             open->reached_ns = until_ns;
         if (open->end_ns[top] > time_ns)
@@ -153,7 +153,7 @@ static bool holds_operators(const struct trace *trace, uint32_t thread, uint32_t
 }
 
 static void cut_thread(const struct trace *trace, uint32_t thread,
-                       const struct optimizer_time *optimizer, struct stretches *stretches)
+                       const struct optimizer_time *optimizer, struct intervals *intervals)
 {
     const struct track *track = &trace->tracks[thread];
     struct open_operators open = {.reached_ns = INT64_MIN};
@@ -163,7 +163,7 @@ static void cut_thread(const struct trace *trace, uint32_t thread,
         unsigned inside = NO_WORK;
         unsigned class;
 
-        advance(&open, event->start_ns, stretches);
+        advance(&open, event->start_ns, intervals);
         if (open.depth)
             inside = open.class[open.depth - 1];
         class = cpu_class(trace, event, inside);
@@ -179,13 +179,13 @@ static void cut_thread(const struct trace *trace, uint32_t thread,
         open.end_ns[open.depth] = event_end_ns(event);
         open.class[open.depth++] = class;
     }
-    advance(&open, INT64_MAX, stretches);
+    advance(&open, INT64_MAX, intervals);
 }
 
-static int compare_stretches(const void *left, const void *right)
+static int compare_intervals(const void *left, const void *right)
 {
-    const struct stretch *a = left;
-    const struct stretch *b = right;
+    const struct interval *a = left;
+    const struct interval *b = right;
 
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
@@ -194,20 +194,20 @@ static int compare_stretches(const void *left, const void *right)
 
 void build_cpu_timeline(struct class_timeline *timeline, const struct trace *trace)
 {
-    struct stretches stretches = {0};
+    struct intervals intervals = {0};
     struct optimizer_time optimizer = {0};
 
     find_optimizer_time(&optimizer, trace);
     for (uint32_t i = 0; i < trace->track_count; i++) {
         if (!trace->tracks[i].is_device)
-            cut_thread(trace, i, &optimizer, &stretches);
+            cut_thread(trace, i, &optimizer, &intervals);
     }
     optimizer_time_clear(&optimizer);
-    if (stretches.count)
-        qsort(stretches.items, stretches.count, sizeof(*stretches.items), compare_stretches);
-    for (size_t i = 0; i < stretches.count; i++)
-        class_timeline_add(timeline, stretches.items[i].class, stretches.items[i].start_ns,
-                           stretches.items[i].end_ns);
+    if (intervals.count)
+        qsort(intervals.items, intervals.count, sizeof(*intervals.items), compare_intervals);
+    for (size_t i = 0; i < intervals.count; i++)
+        class_timeline_add(timeline, intervals.items[i].class, intervals.items[i].start_ns,
+                           intervals.items[i].end_ns);
     class_timeline_finish(timeline);
-    free(stretches.items);
+    free(intervals.items);
 }

@@ -62,7 +62,7 @@ static int gap_events_compare_gaps(const void *left, const void *right)
 
 /* What else was recorded on the thread explains no account, but it tells what the host was in where
  * nothing closer is known. */
-static bool tells_more(const struct event *event, enum account account)
+static bool has_more(const struct event *event, enum account account)
 {
     return event->kind == EVENT_HOST_OTHER &&
            (account == ACCOUNT_IDLE_NOTHING || account == ACCOUNT_IDLE_ANNOTATION ||
@@ -79,7 +79,7 @@ static void show_event(struct host_activity *activity, struct watched_gap *watch
         return;
     class = host_activity_class(activity, event);
     if ((class == HOST_NOTHING || account_of_host_class(class) != watched->gap->main_account) &&
-        !tells_more(event, watched->gap->main_account))
+        !has_more(event, watched->gap->main_account))
         return;
     if (event->start_ns > watched->gap->start_ns)
         credit(watched, events, event->start_ns);

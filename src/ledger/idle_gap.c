@@ -125,8 +125,8 @@ static uint32_t first_from(const struct device_work *work, int64_t time_ns)
     return LOWER_BOUND(i, 0, work->count, work->trace->device[work->events[i]].start_ns < time_ns);
 }
 
-static void idle_gap_book(struct step_ledger *step, struct idle_gap *gap, enum account account,
-                          int64_t *most_ns, int64_t ns)
+static void idle_gap_attribute(struct step_ledger *step, struct idle_gap *gap, enum account account,
+                               int64_t *most_ns, int64_t ns)
 {
     step->account_ns[account] += ns;
     if (ns > *most_ns) {
@@ -144,8 +144,8 @@ static enum account queued_account(const struct idle_gap *gap, bool is_in_graph)
                                                             : ACCOUNT_IDLE_QUEUED_WAIT;
 }
 
-static void book_host_part(struct step_ledger *step, struct idle_gap *gap,
-                           struct host_activity *activity, int64_t until_ns)
+static void attribute_host_part(struct step_ledger *step, struct idle_gap *gap,
+                                struct host_activity *activity, int64_t until_ns)
 {
     int64_t range_ns[2] = {gap->start_ns, until_ns};
     int64_t class_ns[HOST_CLASS_COUNT] = {0};
@@ -153,7 +153,7 @@ static void book_host_part(struct step_ledger *step, struct idle_gap *gap,
 
     host_activity_split(activity, gap->thread, step->window.track, range_ns, class_ns);
     for (unsigned class = 0; class < HOST_CLASS_COUNT; class ++)
-        idle_gap_book(step, gap, accounts_of_host_classes[class], &most_ns, class_ns[class]);
+        idle_gap_attribute(step, gap, accounts_of_host_classes[class], &most_ns, class_ns[class]);
 }
 
 static bool is_in_sync(struct host_activity *activity, uint32_t thread, int64_t time_ns)
@@ -175,8 +175,8 @@ static bool is_opened_by_sync(const struct step_ledger *step, const struct idle_
            is_in_sync(activity, step->window.track, gap->start_ns);
 }
 
-void book_idle_gap(struct step_ledger *step, struct idle_gap *gap, const struct device_work *work,
-                   struct host_activity *activity)
+void attribute_idle_gap(struct step_ledger *step, struct idle_gap *gap,
+                        const struct device_work *work, struct host_activity *activity)
 {
     const struct trace *trace = work->trace;
     uint32_t next = first_from(work, gap->end_ns);
@@ -202,5 +202,5 @@ void book_idle_gap(struct step_ledger *step, struct idle_gap *gap, const struct 
     }
     if (is_opened_by_sync(step, gap, activity))
         step->sync_opened_ns += gap->end_ns - gap->start_ns;
-    book_host_part(step, gap, activity, launch_ns);
+    attribute_host_part(step, gap, activity, launch_ns);
 }

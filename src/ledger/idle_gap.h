@@ -27,8 +27,8 @@ uint32_t busiest_thread(const struct trace *trace);
 
 /* Splits the idle stretch gap->start_ns ... gap->end_ns of `step` by cause: adds to
  * step->account_ns and its facts, and fills in the rest of `gap` but host_event. */
-void book_idle_gap(struct step_ledger *step, struct idle_gap *gap, const struct device_work *work,
-                   struct host_activity *activity);
+void attribute_idle_gap(struct step_ledger *step, struct idle_gap *gap,
+                        const struct device_work *work, struct host_activity *activity);
 
 /* The account that idle time of `class` belongs to. */
 enum account account_of_host_class(enum host_class class);

@@ -99,7 +99,7 @@ static uint32_t *marks_by_name(const struct clock_search *search)
 
 /* Where no launch is known, the copy of the mark on the device tells. A mark of an optimizer is not
  * that of a step. */
-static void take_device_marks(struct clock_search *search)
+static void collect_device_marks(struct clock_search *search)
 {
     const struct trace *trace = search->trace;
     uint32_t *marks = marks_by_name(search);
@@ -205,7 +205,7 @@ static enum step_clock chosen_clock(const struct step_clocks *clocks, enum step_
 }
 
 /* The device's windows in place of the marks. */
-static void take_device_windows(struct step_windows *windows, const struct launched_work *work)
+static void collect_device_windows(struct step_windows *windows, const struct launched_work *work)
 {
     uint32_t kept = 0;
 
@@ -240,14 +240,14 @@ struct step_clocks choose_step_clock(struct step_windows *windows, const struct 
                                   ? search.work[i].end_ns - window->mark_end_ns
                                   : 0;
     }
-    take_device_marks(&search);
+    collect_device_marks(&search);
     cut_windows(&search);
     measure_clocks(&search, &clocks);
     for (uint32_t i = 0; i < windows->count; i++)
         clocks.without_work += search.work[i].from_ns >= search.work[i].until_ns;
     clocks.clock = chosen_clock(&clocks, choice);
     if (clocks.clock == STEP_CLOCK_DEVICE)
-        take_device_windows(windows, search.work);
+        collect_device_windows(windows, search.work);
     free(search.work);
     return clocks;
 }

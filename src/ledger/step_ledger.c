@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 /* Everything that booking needs, while it goes on. */
-struct booking {
+struct attribution {
     const struct trace *trace;
     struct ledger *ledger;
     struct host_activity activity;
@@ -49,7 +49,7 @@ enum account ledger_account_of_class(unsigned class)
 }
 
 /* Books a stretch of a step in which the classes of `mask`, at least one, run on the device. */
-static void book_work(struct step_ledger *step, uint32_t mask, int64_t ns)
+static void attribute_work(struct step_ledger *step, uint32_t mask, int64_t ns)
 {
     unsigned class = (unsigned)__builtin_ctz(mask);
 
@@ -108,22 +108,24 @@ static void keep_gap(struct ledger *ledger, const struct idle_gap *gap)
     sink(ledger->worst_gaps, WORST_GAPS_MAX, 0);
 }
 
-static void book_gap(struct booking *booking, uint32_t step, int64_t start_ns, int64_t end_ns)
+static void attribute_gap(struct attribution *attribution, uint32_t step, int64_t start_ns,
+                          int64_t end_ns)
 {
     struct idle_gap gap = {
         .start_ns = start_ns, .end_ns = end_ns, .step = step, .host_event = NO_EVENT};
 
-    book_idle_gap(&booking->ledger->steps[step], &gap, &booking->work, &booking->activity);
-    keep_gap(booking->ledger, &gap);
+    attribute_idle_gap(&attribution->ledger->steps[step], &gap, &attribution->work,
+                       &attribution->activity);
+    keep_gap(attribution->ledger, &gap);
 }
 
 /* One stretch after the other, as the device's timeline changes. */
-static void book_step(struct booking *booking, uint32_t index)
+static void attribute_step(struct attribution *attribution, uint32_t index)
 {
-    const struct class_timeline *timeline = &booking->ledger->timeline;
-    struct step_ledger *step = &booking->ledger->steps[index];
+    const struct class_timeline *timeline = &attribution->ledger->timeline;
+    struct step_ledger *step = &attribution->ledger->steps[index];
     int64_t time_ns = step->window.start_ns;
-    size_t at = class_timeline_at(timeline, time_ns, booking->cursor);
+    size_t at = class_timeline_at(timeline, time_ns, attribution->cursor);
 
     while (time_ns < step->window.end_ns) {
         size_t next = at == SIZE_MAX ? 0 : at + 1;
@@ -133,14 +135,14 @@ static void book_step(struct booking *booking, uint32_t index)
         if (until_ns > step->window.end_ns)
             until_ns = step->window.end_ns;
         if (mask)
-            book_work(step, mask, until_ns - time_ns);
+            attribute_work(step, mask, until_ns - time_ns);
         else
-            book_gap(booking, index, time_ns, until_ns);
+            attribute_gap(attribution, index, time_ns, until_ns);
         time_ns = until_ns;
         if (next < timeline->count && timeline->changes[next].start_ns <= time_ns)
             at = next;
     }
-    booking->cursor = at == SIZE_MAX ? 0 : at;
+    attribution->cursor = at == SIZE_MAX ? 0 : at;
 }
 
 static void check_step(const struct step_ledger *step)
@@ -156,9 +158,9 @@ static void check_step(const struct step_ledger *step)
 }
 
 /* Time between the windows, and how much of it the device worked. */
-static void book_between(struct booking *booking)
+static void attribute_between(struct attribution *attribution)
 {
-    struct ledger *ledger = booking->ledger;
+    struct ledger *ledger = attribution->ledger;
     const struct class_timeline *timeline = &ledger->timeline;
 
     for (uint32_t i = 1; i < ledger->step_count; i++) {
@@ -187,13 +189,13 @@ static int step_ledger_compare_gaps(const void *left, const void *right)
     return is_worse(left, right) ? -1 : is_worse(right, left) ? 1 : 0;
 }
 
-static void finish_worst_gaps(struct booking *booking)
+static void finish_worst_gaps(struct attribution *attribution)
 {
-    struct ledger *ledger = booking->ledger;
+    struct ledger *ledger = attribution->ledger;
 
     qsort(ledger->worst_gaps, ledger->worst_gap_count, sizeof(ledger->worst_gaps[0]),
           step_ledger_compare_gaps);
-    find_gap_events(&booking->activity, ledger->worst_gaps, ledger->worst_gap_count);
+    find_gap_events(&attribution->activity, ledger->worst_gaps, ledger->worst_gap_count);
 }
 
 static int32_t choose_device(const struct trace *trace, int32_t wanted)
@@ -224,19 +226,19 @@ static void step_ledger_choose_steps(struct ledger *ledger, const struct step_wi
     ledger->source = windows->source;
 }
 
-static void build_timeline(struct booking *booking)
+static void build_timeline(struct attribution *attribution)
 {
-    struct ledger *ledger = booking->ledger;
-    const struct trace *trace = booking->trace;
+    struct ledger *ledger = attribution->ledger;
+    const struct trace *trace = attribution->trace;
     uint32_t step_thread = ledger->step_count ? ledger->steps[0].window.track : NO_EVENT;
 
     if (ledger->is_cpu_only) {
         build_cpu_timeline(&ledger->timeline, trace);
-        booking->work.main_thread = busiest_thread(trace);
+        attribution->work.main_thread = busiest_thread(trace);
         return;
     }
-    build_device_timeline(&ledger->timeline, &booking->activity, ledger->classes, ledger->device,
-                          step_thread);
+    build_device_timeline(&ledger->timeline, &attribution->activity, ledger->classes,
+                          ledger->device, step_thread);
 }
 
 /* A range that is a step explains no idle time in it. */
@@ -249,7 +251,7 @@ static void leave_out_steps(struct host_activity *activity, const struct step_wi
 void attribute_steps(struct ledger *ledger, const struct trace *trace,
                      const struct ledger_options *options)
 {
-    struct booking booking = {.trace = trace, .ledger = ledger};
+    struct attribution attribution = {.trace = trace, .ledger = ledger};
     struct step_windows windows = {0};
 
     ledger->device = choose_device(trace, options->device);
@@ -261,20 +263,20 @@ void attribute_steps(struct ledger *ledger, const struct trace *trace,
         find_step_windows(&windows, trace, options->choice, ledger->device);
     ledger->clocks = choose_step_clock(&windows, trace, ledger->device, options->clock);
     step_ledger_choose_steps(ledger, &windows, options);
-    host_activity_init(&booking.activity, trace);
+    host_activity_init(&attribution.activity, trace);
     if (windows.source == WINDOW_RANGES)
-        leave_out_steps(&booking.activity, &windows);
-    device_work_init(&booking.work, trace, ledger->device);
-    build_timeline(&booking);
+        leave_out_steps(&attribution.activity, &windows);
+    device_work_init(&attribution.work, trace, ledger->device);
+    build_timeline(&attribution);
     for (uint32_t i = 0; i < ledger->step_count; i++) {
-        book_step(&booking, i);
+        attribute_step(&attribution, i);
         check_step(&ledger->steps[i]);
     }
-    book_between(&booking);
-    finish_worst_gaps(&booking);
+    attribute_between(&attribution);
+    finish_worst_gaps(&attribution);
     step_windows_clear(&windows);
-    host_activity_clear(&booking.activity);
-    device_work_clear(&booking.work);
+    host_activity_clear(&attribution.activity);
+    device_work_clear(&attribution.work);
 }
 
 void ledger_clear(struct ledger *ledger)

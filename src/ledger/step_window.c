@@ -199,7 +199,8 @@ static void number_ranges(struct step_windows *result)
 }
 
 /* Adds the ranges whose names `is_step` holds for, and makes steps of them. */
-static void take_ranges(struct step_windows *result, const struct trace *trace, const bool *is_step)
+static void collect_ranges(struct step_windows *result, const struct trace *trace,
+                           const bool *is_step)
 {
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
@@ -252,7 +253,7 @@ static void find_named_steps(struct step_windows *result, const struct trace *tr
     for (size_t id = 0; id < count; id++)
         is_step[id] = word_of[id] == word;
     if (word < step_word_count())
-        take_ranges(result, trace, is_step);
+        collect_ranges(result, trace, is_step);
     free(counts);
     free(is_step);
     free(word_of);
@@ -277,7 +278,7 @@ void find_steps_by_pattern(struct step_windows *result, const struct trace *trac
 
     for (size_t id = 1; id < count; id++)
         is_step[id] = regexec(pattern, trace_text(trace, (uint32_t)id), 0, NULL, 0) == 0;
-    take_ranges(result, trace, is_step);
+    collect_ranges(result, trace, is_step);
     free(is_step);
     finish_windows(result, trace);
 }

@@ -230,7 +230,7 @@ static void memory_blocks_take_mark(struct sweep *sweep, const struct signal *si
                                .change_count = sweep->blocks->change_count};
 }
 
-static void take_signal(struct sweep *sweep, const struct signal *signal)
+static void collect_signal(struct sweep *sweep, const struct signal *signal)
 {
     uint32_t block;
 
@@ -320,11 +320,11 @@ void memory_blocks_find(struct memory_blocks *blocks, const struct trace *trace,
     for (size_t i = 0; i < trace->memory.count; i++) {
         while (next < sweep.signal_count &&
                sweep.signals[next].time_ns <= trace->memory.events[i].time_ns)
-            take_signal(&sweep, &sweep.signals[next++]);
+            collect_signal(&sweep, &sweep.signals[next++]);
         memory_blocks_take_event(&sweep, &trace->memory.events[i]);
     }
     while (next < sweep.signal_count)
-        take_signal(&sweep, &sweep.signals[next++]);
+        collect_signal(&sweep, &sweep.signals[next++]);
     blocks->missing_marks = (int64_t)side->mark_count - blocks->moment_count;
     hash_map_clear(&sweep.slots);
     free(sweep.current);

@@ -71,7 +71,7 @@ static void *room(struct memory_side_file *side, uint32_t count, size_t bytes)
 }
 
 /* ["parameter", "layers.0.mlp", "weight"]; kinds of later versions are "other". */
-static bool take_tensor(struct side_parse *parse, uint32_t index, const struct json_node *node)
+static bool collect_tensor(struct side_parse *parse, uint32_t index, const struct json_node *node)
 {
     const struct json_node *kind = node->kind == JSON_ARRAY ? node->first : NULL;
     const struct json_node *module = kind ? kind->next : NULL;
@@ -135,7 +135,7 @@ static bool memory_side_file_take_places(struct side_parse *parse, uint32_t inde
     return true;
 }
 
-static bool take_gone(struct side_parse *parse, uint32_t index, const struct json_node *gone)
+static bool collect_gone(struct side_parse *parse, uint32_t index, const struct json_node *gone)
 {
     struct memory_mark *mark = &parse->side->marks[index];
 
@@ -148,8 +148,8 @@ static bool take_gone(struct side_parse *parse, uint32_t index, const struct jso
     return true;
 }
 
-static void take_devices(struct memory_side_file *side, struct memory_mark *mark,
-                         const struct json_node *devices)
+static void collect_devices(struct memory_side_file *side, struct memory_mark *mark,
+                            const struct json_node *devices)
 {
     mark->devices = room(side, count_items(devices), sizeof *mark->devices);
     for (; devices; devices = devices->next) {
@@ -183,12 +183,12 @@ static bool memory_side_file_take_mark(struct side_parse *parse, uint32_t index,
     mark->options = memory_side_file_keep(parse->side, json_text_of(node, "options", ""));
     mark->is_in_log = json_integer_of(node, "is_in_log", 1) != 0;
     mark->step = json_integer_of(node, "step", -1);
-    take_devices(parse->side, mark, json_items_of(node, "devices"));
+    collect_devices(parse->side, mark, json_items_of(node, "devices"));
     return memory_side_file_take_places(parse, index, json_items_of(node, "live")) &&
-           take_gone(parse, index, json_items_of(node, "gone"));
+           collect_gone(parse, index, json_items_of(node, "gone"));
 }
 
-static bool take_content(struct side_parse *parse, const struct json_node *root)
+static bool collect_content(struct side_parse *parse, const struct json_node *root)
 {
     struct memory_side_file *side = parse->side;
     const struct json_node *tensors = json_items_of(root, "tensors");
@@ -205,7 +205,7 @@ static bool take_content(struct side_parse *parse, const struct json_node *root)
     side->tensor_count = count_items(tensors);
     side->tensors = room(side, side->tensor_count, sizeof *side->tensors);
     for (; tensors; tensors = tensors->next)
-        if (!take_tensor(parse, index++, tensors))
+        if (!collect_tensor(parse, index++, tensors))
             return false;
     side->mark_count = count_items(marks);
     side->marks = room(side, side->mark_count, sizeof *side->marks);
@@ -224,7 +224,7 @@ bool memory_side_file_parse(struct memory_side_file *side, const char *name, con
 
     if (!root)
         return error_in(error, "cannot read '%s'", name);
-    if (take_content(&parse, root))
+    if (collect_content(&parse, root))
         return true;
     memory_side_file_clear(side);
     return false;

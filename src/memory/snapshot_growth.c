@@ -56,7 +56,7 @@ static void begin_part(const struct growth_walk *walk, int part)
         walk->least[i][part] = walk->held[i];
 }
 
-static void take_change(const struct growth_walk *walk, struct change change, int part)
+static void collect_change(const struct growth_walk *walk, struct change change, int part)
 {
     const struct memory_life *life = &walk->replay->lives[change.life];
     uint32_t place = place_of_life(walk->places, life);
@@ -73,11 +73,11 @@ static void walk_through(const struct growth_walk *walk, const uint32_t *part_en
     size_t next = 0;
 
     while (next < count && changes[next].moment == 0)
-        take_change(walk, changes[next++], 0);
+        collect_change(walk, changes[next++], 0);
     for (int part = 0; part < GROWTH_PARTS; part++) {
         begin_part(walk, part);
         while (next < count && changes[next].moment < part_ends[part])
-            take_change(walk, changes[next++], part);
+            collect_change(walk, changes[next++], part);
     }
     free(changes);
 }

@@ -47,8 +47,8 @@ static struct laid_segment segment_of_snapshot(const struct snapshot_segment *se
 }
 
 /* The segments that stand in the snapshot, with room for `more`. */
-static void take_segments(struct memory_layout *layout, const struct snapshot_replay *replay,
-                          size_t more)
+static void collect_segments(struct memory_layout *layout, const struct snapshot_replay *replay,
+                             size_t more)
 {
     const struct memory_snapshot *snapshot = replay->snapshot;
 
@@ -82,7 +82,7 @@ void lay_out_end(struct memory_layout *layout, const struct snapshot_replay *rep
     const struct memory_snapshot *snapshot = replay->snapshot;
     uint32_t at = 0;
 
-    take_segments(layout, replay, 0);
+    collect_segments(layout, replay, 0);
     for (uint32_t i = 0; i < snapshot->segment_count; i++) {
         const struct snapshot_segment *segment = &snapshot->segments[i];
 
@@ -151,7 +151,7 @@ static void undo_events(struct memory_layout *layout, const struct snapshot_repl
 }
 
 /* Stretches of expandable segments that touch each other are one. Needs them by address. */
-static void join_stretches(struct memory_layout *layout)
+static void join_intervals(struct memory_layout *layout)
 {
     uint32_t count = 0;
 
@@ -247,10 +247,10 @@ bool lay_out_moment(struct memory_layout *layout, const struct snapshot_replay *
 
     if (changes * (replay->snapshot->segment_count + changes) > STEPS_MAX)
         return false;
-    take_segments(layout, replay, (size_t)changes);
+    collect_segments(layout, replay, (size_t)changes);
     undo_events(layout, replay, moment);
     qsort(layout->segments, layout->count, sizeof *layout->segments, by_address);
-    join_stretches(layout);
+    join_intervals(layout);
     lives = sort_lives(replay, moment, &count);
     for (uint32_t i = 0; i < layout->count; i++)
         next = fill_segment(&layout->segments[i], lives, count, next, moment);

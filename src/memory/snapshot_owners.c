@@ -45,8 +45,8 @@ struct open_annotations {
     uint32_t count;
 };
 
-static void take_annotation(struct open_annotations *open,
-                            const struct snapshot_annotation *annotation)
+static void collect_annotation(struct open_annotations *open,
+                               const struct snapshot_annotation *annotation)
 {
     if (!annotation->is_end) {
         if (open->count < OPEN_MAX)
@@ -91,7 +91,7 @@ static void find_annotations(struct snapshot_owners *owners, const struct snapsh
         const char *name;
 
         while (next < count && sorted[next]->time_ns <= replay->events[i].time_ns)
-            take_annotation(&open, sorted[next++]);
+            collect_annotation(&open, sorted[next++]);
         if (open.count == 0)
             continue;
         name = snapshot_text(replay->snapshot, open.names[open.count - 1]);

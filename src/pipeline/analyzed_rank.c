@@ -4,7 +4,7 @@
 #include "base/core/attributes.h"
 #include "cost/efficiency/step_costs.h"
 #include "ledger/step_window.h"
-#include "sections/step/steps_study.h"
+#include "sections/step/steps_replay.h"
 
 #include <stdio.h>
 
@@ -105,17 +105,17 @@ bool analyze_rank(struct analyzed_rank *analyzed, const struct trace *trace,
     return true;
 }
 
-struct replay_study *analyzed_rank_replay(struct analyzed_rank *analyzed)
+struct replay_model *analyzed_rank_replay(struct analyzed_rank *analyzed)
 {
-    if (!analyzed->has_study)
-        analyzed->has_study =
-            study_steps(&analyzed->study, analyzed->trace, &analyzed->ledger, &analyzed->costs);
-    return analyzed->has_study ? &analyzed->study : NULL;
+    if (!analyzed->has_replay)
+        analyzed->has_replay = replay_steps(&analyzed->simulation, analyzed->trace,
+                                            &analyzed->ledger, &analyzed->costs);
+    return analyzed->has_replay ? &analyzed->simulation : NULL;
 }
 
 void analyzed_rank_clear(struct analyzed_rank *analyzed)
 {
-    replay_study_clear(&analyzed->study);
+    replay_model_clear(&analyzed->simulation);
     work_totals_clear(&analyzed->work);
     efficiency_clear(&analyzed->efficiency);
     module_costs_clear(&analyzed->costs);

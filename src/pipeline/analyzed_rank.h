@@ -9,7 +9,7 @@
 #include "cost/modules/model_description.h"
 #include "cost/modules/module_costs.h"
 #include "ledger/step_ledger.h"
-#include "replay/replay_study.h"
+#include "replay/replay_model.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
@@ -28,8 +28,8 @@ struct analyzed_rank {
     struct module_costs costs;
     struct efficiency efficiency;
     struct work_totals work;
-    struct replay_study study; /* see analyzed_rank_replay */
-    bool has_study;            /* it was asked for, and there is one */
+    struct replay_model simulation; /* see analyzed_rank_replay */
+    bool has_replay;                /* it was asked for, and there is one */
 };
 
 /* `analyzed` must be zeroed; `trace` must live as long as it. ERROR_NO_DATA where the trace has no
@@ -39,7 +39,7 @@ MUST_USE bool analyze_rank(struct analyzed_rank *analyzed, const struct trace *t
 
 /* The graph of the steps, for all who ask: made when it is asked for first. NULL: nothing ran on a
  * device. */
-struct replay_study *analyzed_rank_replay(struct analyzed_rank *analyzed);
+struct replay_model *analyzed_rank_replay(struct analyzed_rank *analyzed);
 
 void analyzed_rank_clear(struct analyzed_rank *analyzed);
 

@@ -296,25 +296,25 @@ static int input_files_compare_numbers(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-static bool are_all_told(const int64_t *ranks, size_t count)
+static bool are_all_known(const int64_t *ranks, size_t count)
 {
     int64_t *sorted = require_memory(calloc(count + 1, sizeof *sorted));
-    bool is_told = count > 1;
+    bool is_known = count > 1;
 
     memcpy(sorted, ranks, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, input_files_compare_numbers);
     for (size_t i = 0; i < count; i++)
-        is_told = is_told && sorted[i] >= 0 && (i == 0 || sorted[i] != sorted[i - 1]);
+        is_known = is_known && sorted[i] >= 0 && (i == 0 || sorted[i] != sorted[i - 1]);
     free(sorted);
-    return is_told;
+    return is_known;
 }
 
 /* Names tell ranks where each tells one and no two the same; a name alone may tell anything. */
-static void take_ranks_from_names(struct input_files *files)
+static void collect_ranks_from_names(struct input_files *files)
 {
     int64_t *ranks = require_memory(calloc(files->count + 1, sizeof *ranks));
     const char **paths = require_memory(calloc(files->count + 1, sizeof *paths));
-    bool is_told;
+    bool is_known;
 
     for (size_t i = 0; i < files->count; i++) {
         files->files[i].place = i;
@@ -325,10 +325,10 @@ static void take_ranks_from_names(struct input_files *files)
                        : files->files[i].path;
         ranks[i] = rank_in_path(paths[i]);
     }
-    is_told =
-        are_all_told(ranks, files->count) || ranks_in_numbered_paths(ranks, paths, files->count);
+    is_known =
+        are_all_known(ranks, files->count) || ranks_in_numbered_paths(ranks, paths, files->count);
     for (size_t i = 0; i < files->count; i++)
-        files->files[i].rank = is_told ? ranks[i] : -1;
+        files->files[i].rank = is_known ? ranks[i] : -1;
     free(paths);
     free(ranks);
 }
@@ -348,7 +348,7 @@ bool find_input_files(struct input_files *files, char **operands, int count, str
     for (size_t i = 0; i < files->count && files->bytes_in_all >= 0; i++)
         files->bytes_in_all =
             files->files[i].bytes < 0 ? -1 : files->bytes_in_all + files->files[i].bytes;
-    take_ranks_from_names(files);
+    collect_ranks_from_names(files);
     return true;
 }
 

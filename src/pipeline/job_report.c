@@ -146,7 +146,7 @@ bool make_job_report(struct results *results, struct job_reading *reading,
                          "'%s' is a log of %s, and tells of no step: give the whole log",
                          wanted->paths[0], reading->formats);
     job_accounts_fill(&accounts, &job, wanted->devices);
-    job_judge_rates(&rates, &job,
+    job_check_rates(&rates, &job,
                     &(struct job_rate_limits){.peak = page.peak, .highest_peak = highest_peak()});
     job_rates_fill(&rates, &job, &accounts);
     job_step_times_fill(&times, &job, &accounts);

@@ -114,7 +114,7 @@ static void job_windows_add_step(struct window_reading *reading,
     for (int class = 0; class < KERNEL_CLASS_COUNT; class ++)
         windows->class_ns[class] += ledger->class_ns[class];
     windows->matrix_ns += ledger->account_ns[ACCOUNT_MATRIX];
-    windows->unpriced_ns += time->unpriced_ns;
+    windows->uncosted_ns += time->uncosted_ns;
 }
 
 static void job_windows_add_steps(struct window_reading *reading,

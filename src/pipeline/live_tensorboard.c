@@ -179,8 +179,8 @@ static void fill_step(struct bytes *summary, struct live_run *run, const struct 
 }
 
 /* Of other kinds of entries nothing is plotted but the loss. */
-static void take_entry(struct live_run *run, const struct step_reader *reader,
-                       const struct step_entry *entry)
+static void collect_entry(struct live_run *run, const struct step_reader *reader,
+                          const struct step_entry *entry)
 {
     bool is_step = entry->kind == STEP_ENTRY_STEP;
     int64_t at_ns = is_step ? entry->end_ns : entry->start_ns;
@@ -205,7 +205,7 @@ static void live_tensorboard_take_steps(struct live_tensorboard *live, struct wa
     if (!run)
         return;
     while (step_reader_next(&file->reader, &entry))
-        take_entry(run, &file->reader, &entry);
+        collect_entry(run, &file->reader, &entry);
     (void)fflush(run->output);
 }
 
@@ -245,7 +245,7 @@ static bool live_tensorboard_add_window(struct live_run *run, const char *path, 
     return true;
 }
 
-static void take_window(struct live_tensorboard *live, const char *path)
+static void collect_window(struct live_tensorboard *live, const char *path)
 {
     struct live_run *run = live_tensorboard_run_of(live, rank_of_path(path));
     struct error error = {0};
@@ -306,7 +306,7 @@ static void find_windows(struct live_tensorboard *live, char **paths, size_t cou
         if (live_tensorboard_is_known(live, paths[i]) || !(is_last || is_complete(paths[i])))
             continue;
         (void)live_tensorboard_add_file(live, paths[i]);
-        take_window(live, paths[i]);
+        collect_window(live, paths[i]);
     }
 }
 

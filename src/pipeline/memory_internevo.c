@@ -110,5 +110,5 @@ bool write_internevo_folders(char **paths, int count, const struct memory_settin
         *error = outcome.first_error;
         return false;
     }
-    return judge_files_read(&outcome, error);
+    return check_files_read(&outcome, error);
 }

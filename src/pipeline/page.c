@@ -31,7 +31,7 @@ bool page_has_timeline(const struct page_settings *settings)
     return is_of_format(settings, "html");
 }
 
-bool page_tells_all(const struct page_settings *settings)
+bool page_has_all(const struct page_settings *settings)
 {
     return is_of_format(settings, "html") || is_of_format(settings, "json");
 }

@@ -32,7 +32,7 @@ MUST_USE bool print_page(const struct results *results, const struct page_settin
 
 /* A page for a browser or for a program tells all that a trace does: its memory, too, and all of
  * its modules. */
-bool page_tells_all(const struct page_settings *settings);
+bool page_has_all(const struct page_settings *settings);
 
 /* --section names the section of this key, or --list-sections asks for its name. */
 bool page_wants_section(const struct page_settings *settings, const char *key);

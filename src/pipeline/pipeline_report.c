@@ -32,7 +32,7 @@ bool print_pipeline_report(const char *path, const struct pipeline_report *wante
                            struct error *error)
 {
     SCOPED(pipeline_job) job = {0};
-    SCOPED(pipeline_study) study = {0};
+    SCOPED(pipeline_replay) simulation = {0};
     SCOPED(pipeline_costs) costs = {0};
     SCOPED(results) results = {0};
     struct rank_results *rank;
@@ -46,20 +46,20 @@ bool print_pipeline_report(const char *path, const struct pipeline_report *wante
                          "'%s': no step in that range: its steps go from %lld to %lld", path,
                          (long long)job.steps[0], (long long)job.steps[job.step_count - 1]);
     pipeline_job_drop_gaps(&job);
-    if (!pipeline_study_begin(&study, &job, error))
+    if (!pipeline_replay_begin(&simulation, &job, error))
         return error_in(error, "'%s'", path);
-    find_pipeline_costs(&costs, &study);
+    find_pipeline_costs(&costs, &simulation);
     results_init(&results);
     results.detailed_rank = ALL_RANKS;
     rank = results_add_rank(&results, "job", results_text(&results, path), -1);
-    rank->headline = pipeline_headline(&results, &study, &costs);
-    rank_add_section(&results, rank, describe_pipeline(&results, &study, &costs));
+    rank->headline = pipeline_headline(&results, &simulation, &costs);
+    rank_add_section(&results, rank, describe_pipeline(&results, &simulation, &costs));
     stragglers =
-        describe_stragglers(&results, &study, &costs, pipeline_report_rows_of(wanted->top));
+        describe_stragglers(&results, &simulation, &costs, pipeline_report_rows_of(wanted->top));
     if (stragglers)
         rank_add_section(&results, rank, stragglers);
     path_section =
-        describe_pipeline_path(&results, &study, &costs, pipeline_report_rows_of(wanted->top));
+        describe_pipeline_path(&results, &simulation, &costs, pipeline_report_rows_of(wanted->top));
     if (path_section)
         rank_add_section(&results, rank, path_section);
     is_damaged = note_file_rest(&results, path, &job.rest);

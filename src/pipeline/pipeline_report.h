@@ -19,7 +19,7 @@ struct pipeline_report {
     int64_t top; /* rows of long tables; 0: all, -1: as usual */
 };
 
-/* Prints what its stragglers cost. Errors: see read_pipeline_timeline and pipeline_study_begin. */
+/* Prints what its stragglers cost. Errors: see read_pipeline_timeline and pipeline_replay_begin. */
 MUST_USE bool print_pipeline_report(const char *path, const struct pipeline_report *wanted,
                                     struct error *error);
 

@@ -3,7 +3,7 @@
 
 #include "base/core/invariant.h"
 #include "critical_path/call_chains.h"
-#include "replay/replay_study.h"
+#include "replay/replay_model.h"
 
 #include <string.h>
 
@@ -24,13 +24,13 @@ static void copy_chains(struct rank_digest *digest, const struct call_chains *ch
     digest->path_end_ns = chains->end_ns + base_ns;
 }
 
-void add_digest_chains(struct rank_digest *digest, const struct replay_study *study)
+void add_digest_chains(struct rank_digest *digest, const struct replay_model *simulation)
 {
     SCOPED(call_chains) chains = {.call_count = 0};
 
-    if (!study || study->is_refused || !study->part.is_all)
+    if (!simulation || simulation->is_refused || !simulation->part.is_all)
         return;
-    find_call_chains(&chains, &study->graph);
+    find_call_chains(&chains, &simulation->graph);
     copy_chains(digest, &chains,
-                digest->steps[0].start_ns - study->ledger->steps[0].window.start_ns);
+                digest->steps[0].start_ns - simulation->ledger->steps[0].window.start_ns);
 }

@@ -33,7 +33,7 @@ void add_rank_sections(struct results *results, const struct trace *trace,
                                                    .costs = &analyzed->costs,
                                                    .efficiency = &analyzed->efficiency,
                                                    .work = &analyzed->work,
-                                                   .study = analyzed_rank_replay(analyzed),
+                                                   .simulation = analyzed_rank_replay(analyzed),
                                                    .description = &analyzed->description,
                                                    .options = &plan->analysis});
     if (plan->with_memory && trace->memory.count > 0)

@@ -195,7 +195,7 @@ unsigned default_thread_count(void)
     return cores > 0 ? (unsigned)cores : 1;
 }
 
-bool judge_files_read(const struct files_read *outcome, struct error *error)
+bool check_files_read(const struct files_read *outcome, struct error *error)
 {
     if (outcome->failed_count == 1)
         return error_set(error, ERROR_PARTIAL, "%s (the report is of the rest)",

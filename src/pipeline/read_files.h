@@ -44,6 +44,6 @@ void read_files(struct files_read *outcome, struct results *results,
 unsigned default_thread_count(void);
 
 /* Says how well the input was read, once the rest is printed: true, or ERROR_PARTIAL. */
-bool judge_files_read(const struct files_read *outcome, struct error *error);
+bool check_files_read(const struct files_read *outcome, struct error *error);
 
 #endif

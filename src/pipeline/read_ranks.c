@@ -30,7 +30,7 @@ struct rank_taker {
     struct digest_set *set;
     const struct input_files *files; /* all of them */
     const struct rank_reading *reading;
-    bool tells_sources; /* another process may have to read them once more */
+    bool reports_sources; /* another process may have to read them once more */
     bool has_lowest;
     struct rank_place lowest; /* of the ranks read so far */
 };
@@ -100,7 +100,7 @@ static void keep_digest(struct rank_taker *taker, const struct trace *trace,
         add_digest_chains(&digest, analyzed_rank_replay(analyzed));
     pthread_mutex_lock(&taker->lock);
     digest_set_add(taker->set, &digest);
-    if (taker->tells_sources)
+    if (taker->reports_sources)
         digest_set_add_source(taker->set, digest.rank,
                               place_of(taker->files, trace_text(trace, trace->path)));
     pthread_mutex_unlock(&taker->lock);
@@ -110,19 +110,20 @@ static void keep_digest(struct rank_taker *taker, const struct trace *trace,
 static void keep_course(struct rank_taker *taker, struct analyzed_rank *analyzed)
 {
     const struct analysis_options *options = &taker->reading->plan->analysis;
-    struct replay_study *study = analyzed_rank_replay(analyzed);
-    struct rank_course course = {0};
+    struct replay_model *simulation = analyzed_rank_replay(analyzed);
+    struct rank_replay_input course = {0};
 
-    if (!study || !study->part.is_all)
+    if (!simulation || !simulation->part.is_all)
         return;
-    rank_course_take(&course, &study->graph, options->scenarios, options->scenario_count);
+    rank_replay_input_collect(&course, &simulation->graph, options->scenarios,
+                              options->scenario_count);
     pthread_mutex_lock(&taker->lock);
-    rank_courses_add(taker->reading->courses, &course);
+    rank_replay_inputs_add(taker->reading->courses, &course);
     pthread_mutex_unlock(&taker->lock);
 }
 
-static bool take_trace(struct results *results, const struct trace *trace, const void *context,
-                       struct error *error)
+static bool collect_trace(struct results *results, const struct trace *trace, const void *context,
+                          struct error *error)
 {
     const struct taking *taking = context;
     const struct rank_reading *reading = taking->taker->reading;
@@ -143,8 +144,8 @@ static bool take_trace(struct results *results, const struct trace *trace, const
     return true;
 }
 
-static void take_failure(const struct input_file *file, const struct error *file_error,
-                         const void *context)
+static void collect_failure(const struct input_file *file, const struct error *file_error,
+                            const void *context)
 {
     const struct taking *taking = context;
 
@@ -163,8 +164,8 @@ static void read_traces(struct results *results, const struct input_files *files
     struct file_reading file_reading = {.threads = reading->threads,
                                         .shows_progress = reading->shows_progress,
                                         .keeps_memory = true,
-                                        .use = take_trace,
-                                        .fail = take_failure,
+                                        .use = collect_trace,
+                                        .fail = collect_failure,
                                         .context = taking};
     struct files_read outcome = {0};
 
@@ -316,7 +317,7 @@ struct message_reader {
     bool has_failed;
 };
 
-static void take_message(void *argument, const void *bytes, size_t length)
+static void collect_message(void *argument, const void *bytes, size_t length)
 {
     struct message_reader *reader = argument;
 
@@ -328,7 +329,7 @@ static bool exchange(struct digest_set *set, const struct mpi_world *world, stru
 {
     struct bytes writer = {0};
     struct message_reader reader = {.set = set};
-    struct mpi_receiver receiver = {.take = take_message, .argument = &reader};
+    struct mpi_receiver receiver = {.take = collect_message, .argument = &reader};
     bool is_done;
 
     if (world->size <= 1)
@@ -355,7 +356,7 @@ bool read_ranks(struct digest_set *set, struct results *results, const struct in
 {
     const struct mpi_world *world = reading->world;
     struct rank_taker taker = {
-        .set = set, .files = files, .reading = reading, .tells_sources = world->size > 1};
+        .set = set, .files = files, .reading = reading, .reports_sources = world->size > 1};
     struct file_choice share = share_of_process(set, files, world);
     bool is_alone = world->size <= 1;
     bool prints_all = wants_all(reading, share.trace_count);
@@ -478,7 +479,7 @@ static bool read_and_compare(struct digest_set *set, struct results *results,
 bool read_run(struct digest_set *set, struct results *results, const struct input_files *files,
               const struct rank_reading *reading, struct error *error)
 {
-    SCOPED(rank_courses) courses = {0};
+    SCOPED(rank_replay_inputs) courses = {0};
     struct rank_reading with_courses = *reading;
 
     set->keeps_decoded = true;
@@ -488,11 +489,11 @@ bool read_run(struct digest_set *set, struct results *results, const struct inpu
     return read_and_compare(set, results, files, &with_courses, error);
 }
 
-bool judge_ranks_read(const struct digest_set *set, struct error *error)
+bool check_ranks_read(const struct digest_set *set, struct error *error)
 {
     struct problem_count count = count_problems(set);
 
-    return judge_files_read(&(struct files_read){.used_count = count.used,
+    return check_files_read(&(struct files_read){.used_count = count.used,
                                                  .failed_count = count.failed,
                                                  .damaged_count = count.damaged,
                                                  .first_error = count.first},

@@ -12,7 +12,7 @@
 #include "pipeline/rank_sections.h"
 #include "ranks/digest_set.h"
 #include "ranks/rank_layout.h"
-#include "replay/rank_course.h"
+#include "replay/rank_replay_input.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,8 +40,8 @@ struct rank_reading {
     const struct analysis_plan *plan;
     const struct rank_layout *layout; /* NULL: not said */
     const struct mpi_world *world;
-    struct rank_courses *courses; /* of all traces, added in the first process, for replays of the
-                                     plan's scenarios; NULL: none */
+    struct rank_replay_inputs *courses; /* of all traces, added in the first process, for replays of
+                                     the plan's scenarios; NULL: none */
 };
 
 /* Adds the digests of `files` to `set`, and files that gave none as its problems; full results go
@@ -62,6 +62,6 @@ MUST_USE bool read_run(struct digest_set *set, struct results *results,
                        struct error *error);
 
 /* Says how well the input was read, once the rest is printed: true, or ERROR_PARTIAL. */
-bool judge_ranks_read(const struct digest_set *set, struct error *error);
+bool check_ranks_read(const struct digest_set *set, struct error *error);
 
 #endif

@@ -60,8 +60,8 @@ bool print_session(struct session *session, int64_t rank, const struct page_sett
 bool session_check(const struct session *session, struct error *error)
 {
     if (session->outcome.used_count > 0)
-        return judge_files_read(&session->outcome, error);
-    return judge_ranks_read(&session->summaries, error);
+        return check_files_read(&session->outcome, error);
+    return check_ranks_read(&session->summaries, error);
 }
 
 void session_clear(struct session *session)

@@ -13,7 +13,7 @@ enum { MISSING_MAX = 64 };
 /* ---- which ranks ---------------------------------------------------------------------------- */
 
 /* Takes the set's digests; of several of one rank the first counts. */
-static void take_digests(struct all_ranks *run, struct digest_set *set)
+static void collect_digests(struct all_ranks *run, struct digest_set *set)
 {
     struct rank_digest *all = require_memory(calloc(set->count + 1, sizeof *all));
     uint32_t decoded = 0;
@@ -222,7 +222,7 @@ void all_ranks_init(struct all_ranks *run, struct digest_set *set, const struct 
     if (layout)
         run->layout = *layout;
     digest_set_sort(set);
-    take_digests(run, set);
+    collect_digests(run, set);
     all_ranks_find_world(run);
     all_ranks_find_missing(run);
     place_ranks(run);

@@ -144,12 +144,12 @@ static void put_exposed(struct bytes *writer, const struct rank_digest *digest)
 
     bytes_add_varint(writer, digest->exposed_count);
     for (uint32_t i = 0; i < digest->exposed_count; i++) {
-        const struct digest_stretch *stretch = &digest->exposed[i];
+        const struct digest_interval *interval = &digest->exposed[i];
 
-        bytes_add_zigzag(writer, stretch->start_ns - time_ns);
-        bytes_add_zigzag(writer, stretch->end_ns - stretch->start_ns);
-        time_ns = stretch->end_ns;
-        bytes_add_varint(writer, stretch->step);
+        bytes_add_zigzag(writer, interval->start_ns - time_ns);
+        bytes_add_zigzag(writer, interval->end_ns - interval->start_ns);
+        time_ns = interval->end_ns;
+        bytes_add_varint(writer, interval->step);
     }
 }
 
@@ -239,7 +239,7 @@ static void fail_unless(struct digest_reader *reader, bool holds)
         reader->has_failed = true;
 }
 
-static int64_t take_within(struct digest_reader *reader, int64_t lowest, int64_t highest)
+static int64_t read_within(struct digest_reader *reader, int64_t lowest, int64_t highest)
 {
     int64_t number = digest_take_integer(reader);
 
@@ -248,26 +248,26 @@ static int64_t take_within(struct digest_reader *reader, int64_t lowest, int64_t
 }
 
 /* A length that fits into the sum of those before it. */
-static int64_t take_length_ns(struct digest_reader *reader, int64_t *sum_ns)
+static int64_t collect_length_ns(struct digest_reader *reader, int64_t *sum_ns)
 {
-    int64_t length_ns = take_within(reader, 0, length_limit_ns);
+    int64_t length_ns = read_within(reader, 0, length_limit_ns);
 
     *sum_ns += length_ns;
     fail_unless(reader, *sum_ns <= sum_limit_ns);
     return reader->has_failed ? 0 : length_ns;
 }
 
-static void take_facts(struct rank_digest *digest, struct digest_reader *reader)
+static void collect_facts(struct rank_digest *digest, struct digest_reader *reader)
 {
     uint32_t axes;
 
-    digest->rank = take_within(reader, -1, INT32_MAX);
-    digest->world_size = take_within(reader, -1, INT32_MAX);
+    digest->rank = read_within(reader, -1, INT32_MAX);
+    digest->world_size = read_within(reader, -1, INT32_MAX);
     axes = digest_take_length(reader);
     for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
         digest->coordinates[axis] = -1;
     for (uint32_t axis = 0; axis < axes; axis++) {
-        int32_t coordinate = (int32_t)take_within(reader, -1, (int64_t)1 << 20);
+        int32_t coordinate = (int32_t)read_within(reader, -1, (int64_t)1 << 20);
 
         if (axis < AXIS_COUNT)
             digest->coordinates[axis] = coordinate;
@@ -278,17 +278,17 @@ static void take_facts(struct rank_digest *digest, struct digest_reader *reader)
     digest->file = digest_take_text(reader, &digest->arena);
     digest->hostname = digest_take_text(reader, &digest->arena);
     digest->device_name = digest_take_text(reader, &digest->arena);
-    digest->link_bytes_per_second = take_within(reader, 0, size_limit);
-    digest->memory_bytes = take_within(reader, -1, size_limit);
-    digest->peak_allocated_bytes = take_within(reader, -1, size_limit);
-    digest->peak_reserved_bytes = take_within(reader, -1, size_limit);
-    digest->between_steps_ns = take_within(reader, 0, time_limit_ns);
-    digest->damaged_events = take_within(reader, 0, size_limit);
+    digest->link_bytes_per_second = read_within(reader, 0, size_limit);
+    digest->memory_bytes = read_within(reader, -1, size_limit);
+    digest->peak_allocated_bytes = read_within(reader, -1, size_limit);
+    digest->peak_reserved_bytes = read_within(reader, -1, size_limit);
+    digest->between_steps_ns = read_within(reader, 0, time_limit_ns);
+    digest->damaged_events = read_within(reader, 0, size_limit);
     digest->is_truncated = digest_take_count(reader) != 0;
 }
 
 /* A name of a later version's stands behind the last of this one's. */
-static void take_names(struct name_map *map, struct digest_reader *reader)
+static void collect_names(struct name_map *map, struct digest_reader *reader)
 {
     struct arena arena = {0};
 
@@ -311,21 +311,21 @@ static void take_names(struct name_map *map, struct digest_reader *reader)
 }
 
 /* Time of an account that this version does not know counts as nothing recorded. */
-static void take_step(struct digest_step *step, const struct name_map *map,
-                      struct digest_reader *reader)
+static void collect_step(struct digest_step *step, const struct name_map *map,
+                         struct digest_reader *reader)
 {
     int64_t sum_ns = 0;
 
     step->number = digest_take_integer(reader);
-    step->start_ns = take_within(reader, -time_limit_ns, time_limit_ns);
-    step->end_ns = take_within(reader, step->start_ns, step->start_ns + length_limit_ns);
-    step->communication_ns = take_within(reader, 0, length_limit_ns);
-    step->hidden_communication_ns = take_within(reader, 0, length_limit_ns);
-    step->flops = take_within(reader, -1, INT64_MAX);
+    step->start_ns = read_within(reader, -time_limit_ns, time_limit_ns);
+    step->end_ns = read_within(reader, step->start_ns, step->start_ns + length_limit_ns);
+    step->communication_ns = read_within(reader, 0, length_limit_ns);
+    step->hidden_communication_ns = read_within(reader, 0, length_limit_ns);
+    step->flops = read_within(reader, -1, INT64_MAX);
     step->tokens = -1;
     step->is_cut = digest_take_count(reader) != 0;
     for (uint32_t i = 0; i < map->counts[ACCOUNT_NAMES]; i++) {
-        int64_t ns = take_within(reader, 0, length_limit_ns);
+        int64_t ns = read_within(reader, 0, length_limit_ns);
         unsigned account = map->places[ACCOUNT_NAMES][i];
 
         step->account_ns[account < ACCOUNT_COUNT ? account : ACCOUNT_IDLE_NOTHING] += ns;
@@ -334,22 +334,22 @@ static void take_step(struct digest_step *step, const struct name_map *map,
     fail_unless(reader, sum_ns == step->end_ns - step->start_ns);
 }
 
-static void take_steps(struct rank_digest *digest, const struct name_map *map,
-                       struct digest_reader *reader)
+static void collect_steps(struct rank_digest *digest, const struct name_map *map,
+                          struct digest_reader *reader)
 {
     uint32_t count = digest_take_length(reader);
     int64_t sum_ns = 0;
 
     digest->steps = arena_allocate(&digest->arena, count * sizeof *digest->steps);
     for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
-        take_step(&digest->steps[i], map, reader);
+        collect_step(&digest->steps[i], map, reader);
         sum_ns += digest->steps[i].end_ns - digest->steps[i].start_ns;
         fail_unless(reader, sum_ns <= sum_limit_ns);
     }
     digest->step_count = count;
 }
 
-static void take_groups(struct rank_digest *digest, struct digest_reader *reader)
+static void collect_groups(struct rank_digest *digest, struct digest_reader *reader)
 {
     uint32_t count = digest_take_length(reader);
 
@@ -359,29 +359,29 @@ static void take_groups(struct rank_digest *digest, struct digest_reader *reader
 
         group->name = digest_take_text(reader, &digest->arena);
         group->ranks = digest_take_text(reader, &digest->arena);
-        group->size = take_within(reader, -1, INT32_MAX);
-        group->stream = take_within(reader, -1, INT32_MAX);
+        group->size = read_within(reader, -1, INT32_MAX);
+        group->stream = read_within(reader, -1, INT32_MAX);
     }
     digest->group_count = count;
 }
 
-static void take_call(struct rank_digest *digest, struct digest_call *call,
-                      const struct name_map *map, struct digest_reader *reader)
+static void collect_call(struct rank_digest *digest, struct digest_call *call,
+                         const struct name_map *map, struct digest_reader *reader)
 {
     int64_t type;
     uint64_t kind;
     uint64_t group;
 
-    call->bytes = take_within(reader, -1, INT64_MAX);
-    call->sequence = take_within(reader, -1, INT64_MAX);
+    call->bytes = read_within(reader, -1, INT64_MAX);
+    call->sequence = read_within(reader, -1, INT64_MAX);
     call->source = digest_take_small(reader);
     call->destination = digest_take_small(reader);
     group = digest_take_count(reader);
     fail_unless(reader, group < digest->group_count);
     call->group = (uint32_t)group;
-    call->step = (int32_t)take_within(reader, -1, (int64_t)digest->step_count - 1);
+    call->step = (int32_t)read_within(reader, -1, (int64_t)digest->step_count - 1);
     kind = digest_take_count(reader);
-    type = take_within(reader, -1, (int64_t)map->counts[TYPE_NAMES] - 1);
+    type = read_within(reader, -1, (int64_t)map->counts[TYPE_NAMES] - 1);
     fail_unless(reader, kind < map->counts[KIND_NAMES]);
     if (reader->has_failed)
         return;
@@ -394,7 +394,7 @@ static void take_call(struct rank_digest *digest, struct digest_call *call,
 }
 
 /* A time that lies `gap_ns` behind `time_ns`. */
-static int64_t take_time(struct digest_reader *reader, int64_t time_ns)
+static int64_t collect_time(struct digest_reader *reader, int64_t time_ns)
 {
     int64_t gap_ns = digest_take_integer(reader);
     int64_t result_ns;
@@ -405,51 +405,51 @@ static int64_t take_time(struct digest_reader *reader, int64_t time_ns)
     return reader->has_failed ? 0 : result_ns;
 }
 
-static void take_calls(struct rank_digest *digest, const struct name_map *map,
-                       struct digest_reader *reader)
+static void collect_calls(struct rank_digest *digest, const struct name_map *map,
+                          struct digest_reader *reader)
 {
     uint32_t count = digest_take_length(reader);
     int64_t time_ns = 0, sum_ns = 0;
 
     digest->calls = arena_allocate(&digest->arena, count * sizeof *digest->calls);
     for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
-        digest->calls[i].start_ns = take_time(reader, time_ns);
+        digest->calls[i].start_ns = collect_time(reader, time_ns);
         fail_unless(reader, i == 0 || digest->calls[i].start_ns >= digest->calls[i - 1].start_ns);
-        digest->calls[i].duration_ns = take_length_ns(reader, &sum_ns);
-        take_call(digest, &digest->calls[i], map, reader);
+        digest->calls[i].duration_ns = collect_length_ns(reader, &sum_ns);
+        collect_call(digest, &digest->calls[i], map, reader);
         time_ns = digest->calls[i].start_ns + digest->calls[i].duration_ns;
     }
     digest->call_count = count;
 }
 
-static void take_exposed(struct rank_digest *digest, struct digest_reader *reader)
+static void collect_exposed(struct rank_digest *digest, struct digest_reader *reader)
 {
     uint32_t count = digest_take_length(reader);
     int64_t time_ns = 0, sum_ns = 0;
 
     digest->exposed = arena_allocate(&digest->arena, count * sizeof *digest->exposed);
     for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
-        struct digest_stretch *stretch = &digest->exposed[i];
+        struct digest_interval *interval = &digest->exposed[i];
         uint64_t step;
 
-        stretch->start_ns = take_time(reader, time_ns);
-        fail_unless(reader, i == 0 || stretch->start_ns >= time_ns);
-        stretch->end_ns = stretch->start_ns + take_length_ns(reader, &sum_ns);
+        interval->start_ns = collect_time(reader, time_ns);
+        fail_unless(reader, i == 0 || interval->start_ns >= time_ns);
+        interval->end_ns = interval->start_ns + collect_length_ns(reader, &sum_ns);
         step = digest_take_count(reader);
         fail_unless(reader, step < digest->step_count);
-        stretch->step = (uint32_t)step;
-        time_ns = stretch->end_ns;
+        interval->step = (uint32_t)step;
+        time_ns = interval->end_ns;
     }
     digest->exposed_count = count;
 }
 
-static void take_tokens(struct rank_digest *digest, struct digest_reader *reader)
+static void collect_tokens(struct rank_digest *digest, struct digest_reader *reader)
 {
     for (uint32_t i = 0; i < digest->step_count && !reader->has_failed; i++)
-        digest->steps[i].tokens = take_within(reader, -1, STEP_TOKENS_MAX);
+        digest->steps[i].tokens = read_within(reader, -1, STEP_TOKENS_MAX);
 }
 
-static void take_exchanges(struct rank_digest *digest, struct digest_reader *reader)
+static void collect_exchanges(struct rank_digest *digest, struct digest_reader *reader)
 {
     uint32_t count = digest_take_length(reader);
     uint64_t next = 0;
@@ -461,8 +461,8 @@ static void take_exchanges(struct rank_digest *digest, struct digest_reader *rea
 
         fail_unless(reader, gap < digest->call_count && next + gap < digest->call_count);
         exchange->call = (uint32_t)(next + gap);
-        exchange->sent_bytes = take_within(reader, 0, EXCHANGE_BYTES_MAX);
-        exchange->received_bytes = take_within(reader, 0, EXCHANGE_BYTES_MAX);
+        exchange->sent_bytes = read_within(reader, 0, EXCHANGE_BYTES_MAX);
+        exchange->received_bytes = read_within(reader, 0, EXCHANGE_BYTES_MAX);
         next = (uint64_t)exchange->call + 1;
     }
     digest->exchange_count = reader->has_failed ? 0 : count;
@@ -470,7 +470,7 @@ static void take_exchanges(struct rank_digest *digest, struct digest_reader *rea
 
 /* Where the parts of the file's chains stand among this version's; one that it does not know counts
  * as waiting. */
-static uint32_t take_chain_names(uint8_t places[64], struct digest_reader *reader)
+static uint32_t collect_chain_names(uint8_t places[64], struct digest_reader *reader)
 {
     struct arena arena = {0};
     uint32_t count = digest_take_length(reader);
@@ -488,53 +488,53 @@ static uint32_t take_chain_names(uint8_t places[64], struct digest_reader *reade
     return count;
 }
 
-static void take_chain(struct digest_chain *chain, uint32_t call_count, const uint8_t *places,
-                       uint32_t part_count, struct digest_reader *reader)
+static void collect_chain(struct digest_chain *chain, uint32_t call_count, const uint8_t *places,
+                          uint32_t part_count, struct digest_reader *reader)
 {
-    chain->call = (int32_t)take_within(reader, CHAIN_NOT_KNOWN, (int64_t)call_count - 1);
+    chain->call = (int32_t)read_within(reader, CHAIN_NOT_KNOWN, (int64_t)call_count - 1);
     for (uint32_t i = 0; i < part_count && !reader->has_failed; i++)
-        chain->parts_ns[places[i]] += take_within(reader, -length_limit_ns, length_limit_ns);
+        chain->parts_ns[places[i]] += read_within(reader, -length_limit_ns, length_limit_ns);
 }
 
 /* Of each call, and of the end; or none. */
-static void take_chains(struct rank_digest *digest, struct digest_reader *reader)
+static void collect_chains(struct rank_digest *digest, struct digest_reader *reader)
 {
     uint32_t count = digest_take_length(reader), part_count;
     uint8_t places[64];
 
     fail_unless(reader, count == digest->call_count + 1);
-    digest->path_start_ns = take_within(reader, -time_limit_ns, time_limit_ns);
-    digest->path_end_ns = digest->path_start_ns + take_within(reader, 0, length_limit_ns);
-    part_count = take_chain_names(places, reader);
+    digest->path_start_ns = read_within(reader, -time_limit_ns, time_limit_ns);
+    digest->path_end_ns = digest->path_start_ns + read_within(reader, 0, length_limit_ns);
+    part_count = collect_chain_names(places, reader);
     if (reader->has_failed)
         return;
     digest->chains = arena_allocate(&digest->arena, count * sizeof *digest->chains);
     for (uint32_t i = 0; i < count && !reader->has_failed; i++)
-        take_chain(&digest->chains[i], digest->call_count, places, part_count, reader);
+        collect_chain(&digest->chains[i], digest->call_count, places, part_count, reader);
     digest->chain_count = count;
 }
 
-static void take_part(struct rank_digest *digest, struct name_map *map, uint64_t part,
-                      struct digest_reader *reader)
+static void collect_part(struct rank_digest *digest, struct name_map *map, uint64_t part,
+                         struct digest_reader *reader)
 {
     if (part == PART_FACTS)
-        take_facts(digest, reader);
+        collect_facts(digest, reader);
     else if (part == PART_NAMES)
-        take_names(map, reader);
+        collect_names(map, reader);
     else if (part == PART_STEPS)
-        take_steps(digest, map, reader);
+        collect_steps(digest, map, reader);
     else if (part == PART_GROUPS)
-        take_groups(digest, reader);
+        collect_groups(digest, reader);
     else if (part == PART_CALLS)
-        take_calls(digest, map, reader);
+        collect_calls(digest, map, reader);
     else if (part == PART_EXPOSED)
-        take_exposed(digest, reader);
+        collect_exposed(digest, reader);
     else if (part == PART_TOKENS)
-        take_tokens(digest, reader);
+        collect_tokens(digest, reader);
     else if (part == PART_EXCHANGES)
-        take_exchanges(digest, reader);
+        collect_exchanges(digest, reader);
     else if (part == PART_CHAINS)
-        take_chains(digest, reader);
+        collect_chains(digest, reader);
 }
 
 bool digest_decode(struct rank_digest *digest, const void *bytes, size_t length)
@@ -550,7 +550,7 @@ bool digest_decode(struct rank_digest *digest, const void *bytes, size_t length)
         struct digest_reader content = {.at = reader.at, .end = reader.at + part_length};
 
         if (!reader.has_failed && part > last_part)
-            take_part(digest, &map, part, &content);
+            collect_part(digest, &map, part, &content);
         reader.has_failed = reader.has_failed || content.has_failed || part <= last_part;
         reader.at += part_length;
         last_part = part;

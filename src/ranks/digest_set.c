@@ -203,7 +203,7 @@ static void put_number(unsigned char *at, uint64_t number, unsigned bytes)
         at[i] = (unsigned char)(number >> (8 * i));
 }
 
-static uint64_t take_number(const unsigned char *at, unsigned bytes)
+static uint64_t collect_number(const unsigned char *at, unsigned bytes)
 {
     uint64_t number = 0;
 
@@ -284,25 +284,25 @@ static bool keep_record(struct digest_set *set, const struct digest_record *head
 }
 
 /* The record that begins at `at`; how many bytes it has, or 0 where the file is cut in it. */
-static size_t take_record(struct digest_set *set, const unsigned char *at, size_t left,
-                          const char *file)
+static size_t collect_record(struct digest_set *set, const unsigned char *at, size_t left,
+                             const char *file)
 {
     struct digest_record record = {0};
     bool is_good;
 
-    if (left < RECORD_HEAD_BYTES || left - RECORD_HEAD_BYTES < take_number(at + 9, 4)) {
+    if (left < RECORD_HEAD_BYTES || left - RECORD_HEAD_BYTES < collect_number(at + 9, 4)) {
         add_damage(set, file,
-                   left < 9 || at[0] != RECORD_RANK ? -1 : (int64_t)take_number(at + 1, 8),
+                   left < 9 || at[0] != RECORD_RANK ? -1 : (int64_t)collect_number(at + 1, 8),
                    "is cut off");
         return 0;
     }
     record.kind = at[0] == RECORD_PROBLEM  ? RECORD_PROBLEM
                   : at[0] == RECORD_SOURCE ? RECORD_SOURCE
                                            : RECORD_RANK;
-    record.rank = (int64_t)take_number(at + 1, 8);
-    record.length = take_number(at + 9, 4);
+    record.rank = (int64_t)collect_number(at + 1, 8);
+    record.length = collect_number(at + 9, 4);
     is_good = at[0] == (unsigned char)record.kind &&
-              checksum(at + RECORD_HEAD_BYTES, record.length) == take_number(at + 13, 4);
+              checksum(at + RECORD_HEAD_BYTES, record.length) == collect_number(at + 13, 4);
     if (is_good)
         is_good = keep_record(set, &record, at + RECORD_HEAD_BYTES);
     if (!is_good)
@@ -324,9 +324,9 @@ bool digest_set_decode(struct digest_set *set, const void *bytes, size_t length,
                          "'%s' is a file of digests of version %d, this program knows up to %d: "
                          "use the program that made it, or a later one",
                          file, at[sizeof magic], VERSION);
-    count = take_number(at + 9, 4);
+    count = collect_number(at + 9, 4);
     for (uint64_t i = 0; i < count; i++) {
-        size_t taken = take_record(set, at + done, length - done, file);
+        size_t taken = collect_record(set, at + done, length - done, file);
 
         if (taken == 0)
             return true;

@@ -104,8 +104,8 @@ static struct moment exposed_split_look_at(const struct splitter *splitter, int6
     return moment;
 }
 
-static void exposed_split_book(struct exposed_parts *parts, int64_t *waits_for_ns,
-                               const struct moment *moment, int64_t ns)
+static void exposed_split_attribute(struct exposed_parts *parts, int64_t *waits_for_ns,
+                                    const struct moment *moment, int64_t ns)
 {
     if (moment->is_transfer) {
         parts->transfer_ns += ns;
@@ -126,15 +126,15 @@ void split_exposed(struct exposed_parts *steps, int64_t *waits_for_ns,
 
     splitter.open = require_memory(calloc((size_t)digest->call_count + 1, sizeof *splitter.open));
     for (uint32_t i = 0; i < digest->exposed_count; i++) {
-        const struct digest_stretch *stretch = &digest->exposed[i];
-        int64_t time_ns = stretch->start_ns;
+        const struct digest_interval *interval = &digest->exposed[i];
+        int64_t time_ns = interval->start_ns;
 
-        move_on(&splitter, stretch->start_ns, stretch->end_ns);
-        while (time_ns < stretch->end_ns) {
-            struct moment moment = exposed_split_look_at(&splitter, time_ns, stretch->end_ns);
+        move_on(&splitter, interval->start_ns, interval->end_ns);
+        while (time_ns < interval->end_ns) {
+            struct moment moment = exposed_split_look_at(&splitter, time_ns, interval->end_ns);
 
-            exposed_split_book(&steps[stretch->step], waits_for_ns, &moment,
-                               moment.until_ns - time_ns);
+            exposed_split_attribute(&steps[interval->step], waits_for_ns, &moment,
+                                    moment.until_ns - time_ns);
             time_ns = moment.until_ns;
         }
     }

@@ -37,7 +37,7 @@ static int64_t base_of(const struct trace *trace, const struct ledger *ledger)
                : 0;
 }
 
-static void take_facts(struct digest_maker *maker, const struct efficiency *efficiency)
+static void collect_facts(struct digest_maker *maker, const struct efficiency *efficiency)
 {
     struct rank_digest *digest = maker->digest;
     const struct trace *trace = maker->trace;
@@ -64,7 +64,7 @@ static void take_facts(struct digest_maker *maker, const struct efficiency *effi
     digest->is_truncated = trace->read.is_truncated || trace->read.ending != ENDING_CLEAN;
 }
 
-static void take_memory(struct digest_maker *maker)
+static void collect_memory(struct digest_maker *maker)
 {
     struct rank_digest *digest = maker->digest;
     const struct memory_list *memory = &maker->trace->memory;
@@ -82,8 +82,8 @@ static void take_memory(struct digest_maker *maker)
     }
 }
 
-static void take_steps(struct digest_maker *maker, const struct efficiency *efficiency,
-                       const struct model_description *description)
+static void collect_steps(struct digest_maker *maker, const struct efficiency *efficiency,
+                          const struct model_description *description)
 {
     struct rank_digest *digest = maker->digest;
     const struct ledger *ledger = maker->ledger;
@@ -147,7 +147,7 @@ static uint32_t group_of_call(struct digest_maker *maker, const struct collectiv
 }
 
 /* What the digest's last call sends and receives, where it is an all-to-all that tells. */
-static void take_exchange(struct digest_maker *maker, const struct collective_call *call)
+static void collect_exchange(struct digest_maker *maker, const struct collective_call *call)
 {
     struct rank_digest *digest = maker->digest;
     const struct event_detail *detail = &maker->trace->details[call->detail];
@@ -166,7 +166,7 @@ static void take_exchange(struct digest_maker *maker, const struct collective_ca
     ARENA_LIST_ADD(&digest->arena, digest->exchanges, digest->exchange_count, exchange);
 }
 
-static void take_calls(struct digest_maker *maker)
+static void collect_calls(struct digest_maker *maker)
 {
     struct rank_digest *digest = maker->digest;
     const struct trace *trace = maker->trace;
@@ -200,24 +200,24 @@ static void take_calls(struct digest_maker *maker)
             .kind = (uint8_t)call.kind,
             .element_type = (int8_t)call.element_type,
         };
-        take_exchange(maker, &call);
+        collect_exchange(maker, &call);
     }
 }
 
 /* ---- stretches of exposed communication ----------------------------------------------------- */
 
-static void add_stretch(struct digest_maker *maker, struct digest_stretch stretch)
+static void add_interval(struct digest_maker *maker, struct digest_interval interval)
 {
     struct rank_digest *digest = maker->digest;
-    struct digest_stretch *last =
+    struct digest_interval *last =
         digest->exposed_count ? &digest->exposed[digest->exposed_count - 1] : NULL;
 
-    if (last && last->end_ns == stretch.start_ns && last->step == stretch.step) {
-        last->end_ns = stretch.end_ns;
+    if (last && last->end_ns == interval.start_ns && last->step == interval.step) {
+        last->end_ns = interval.end_ns;
         return;
     }
     require_invariant(digest->exposed != NULL, "stretches were counted before they are kept");
-    digest->exposed[digest->exposed_count++] = stretch;
+    digest->exposed[digest->exposed_count++] = interval;
 }
 
 /* The stretches of one step. With `is_counting` set they are counted only, neighbours not joined.
@@ -244,14 +244,14 @@ static size_t walk_step(struct digest_maker *maker, uint32_t step, bool is_count
             end_ns = window->end_ns;
         count++;
         if (!is_counting)
-            add_stretch(maker, (struct digest_stretch){.start_ns = start_ns + maker->base_ns,
-                                                       .end_ns = end_ns + maker->base_ns,
-                                                       .step = step});
+            add_interval(maker, (struct digest_interval){.start_ns = start_ns + maker->base_ns,
+                                                         .end_ns = end_ns + maker->base_ns,
+                                                         .step = step});
     }
     return count;
 }
 
-static void take_exposed(struct digest_maker *maker)
+static void collect_exposed(struct digest_maker *maker)
 {
     struct rank_digest *digest = maker->digest;
     size_t count = 0;
@@ -269,12 +269,12 @@ void make_digest(struct rank_digest *digest, const struct trace *trace, const st
     struct digest_maker maker = {
         .digest = digest, .trace = trace, .ledger = ledger, .base_ns = base_of(trace, ledger)};
 
-    take_facts(&maker, efficiency);
-    take_memory(&maker);
-    take_steps(&maker, efficiency, description);
+    collect_facts(&maker, efficiency);
+    collect_memory(&maker);
+    collect_steps(&maker, efficiency, description);
     if (!ledger->is_cpu_only) {
-        take_calls(&maker);
-        take_exposed(&maker);
+        collect_calls(&maker);
+        collect_exposed(&maker);
     }
     hash_map_clear(&maker.group_of);
     hash_map_clear(&maker.stream_place);

@@ -47,7 +47,7 @@ static int64_t recorded_end(const struct aligner *aligner, const struct join_mem
     return call->start_ns + call->duration_ns;
 }
 
-static bool tells_time(const struct aligner *aligner, const struct joined_call *join)
+static bool reports_time(const struct aligner *aligner, const struct joined_call *join)
 {
     const struct join_member *first = &aligner->joins->members[join->first];
     const struct digest_call *call = &aligner->digests[first->rank]->calls[first->call];
@@ -67,7 +67,7 @@ static int compare_differences(const void *left, const void *right)
 }
 
 /* The middle one of each rank's differences becomes its offset, or is added to it. */
-static void take_medians(struct aligner *aligner)
+static void collect_medians(struct aligner *aligner)
 {
     struct end_difference *differences = aligner->differences;
 
@@ -96,7 +96,7 @@ static bool reach_further(struct aligner *aligner)
         const struct join_member *members = &joins->members[join->first];
         uint32_t known = 0;
 
-        if (!tells_time(aligner, join))
+        if (!reports_time(aligner, join))
             continue;
         while (known < join->count && !aligner->clocks[members[known].rank].is_known)
             known++;
@@ -109,7 +109,7 @@ static bool reach_further(struct aligner *aligner)
                                          recorded_end(aligner, &members[known]) +
                                          aligner->clocks[members[known].rank].offset_ns};
     }
-    take_medians(aligner);
+    collect_medians(aligner);
     return aligner->difference_count > 0;
 }
 
@@ -138,7 +138,7 @@ static void compare_with_all(struct aligner *aligner)
         int64_t middle_ns;
         size_t count;
 
-        if (!tells_time(aligner, join))
+        if (!reports_time(aligner, join))
             continue;
         count = aligned_ends(aligner, join);
         if (count < 2)
@@ -178,7 +178,7 @@ static void refine(struct aligner *aligner, uint32_t digest_count)
     int64_t first_ns;
 
     compare_with_all(aligner);
-    take_medians(aligner);
+    collect_medians(aligner);
     first_ns = aligner->clocks[0].offset_ns;
     for (uint32_t rank = 0; rank < digest_count; rank++)
         if (aligner->clocks[rank].is_known)
@@ -216,7 +216,7 @@ static struct end_skew measure_skew(struct aligner *aligner)
         const struct joined_call *join = &joins->joins[i];
         int64_t first_ns, last_ns;
 
-        if (!tells_time(aligner, join) || aligned_ends(aligner, join) < join->count)
+        if (!reports_time(aligner, join) || aligned_ends(aligner, join) < join->count)
             continue;
         first_ns = last_ns = aligner->ends_ns[0];
         for (uint32_t k = 1; k < join->count; k++) {

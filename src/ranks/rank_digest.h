@@ -63,7 +63,7 @@ struct digest_exchange {
 };
 
 /* A stretch in which only communication runs: account_ns[ACCOUNT_COMMUNICATION] piece by piece. */
-struct digest_stretch {
+struct digest_interval {
     int64_t start_ns;
     int64_t end_ns;
     uint32_t step; /* index in steps */
@@ -99,7 +99,7 @@ struct rank_digest {
     uint32_t group_count;
     struct digest_call *calls; /* [call_count], by start */
     uint32_t call_count;
-    struct digest_stretch *exposed; /* [exposed_count], by start */
+    struct digest_interval *exposed; /* [exposed_count], by start */
     uint32_t exposed_count;
     struct digest_exchange *exchanges; /* [exchange_count], by call: those that tell */
     uint32_t exchange_count;

@@ -46,7 +46,7 @@ static bool enters_step(struct capture *capture, const struct host_cut *cut)
 
 /* Takes the cut into the run that is open, opens one, or ends it. `host`: the thread's task before
  * the cut. */
-static void take_cut(struct capture *capture, size_t at, struct trace_task *host)
+static void collect_cut(struct capture *capture, size_t at, struct trace_task *host)
 {
     const struct graph_building *building = capture->building;
     const struct host_cut *cut = &building->cuts.cuts[at];
@@ -73,6 +73,6 @@ void mark_captured_tasks(struct graph_building *building)
 
     find_launches_outside(&capture);
     for (size_t i = 0; i < building->cuts.count; i++)
-        take_cut(&capture, i, &building->out->tasks[building->before_cut[i]]);
+        collect_cut(&capture, i, &building->out->tasks[building->before_cut[i]]);
     free(capture.is_outside);
 }

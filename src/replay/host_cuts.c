@@ -62,7 +62,7 @@ static void host_cuts_add_calls(struct host_cuts *cuts, struct host_activity *ac
 
 /* ---- hand-overs ---- */
 
-struct busy_stretch {
+struct busy_interval {
     int64_t start_ns;
     int64_t end_ns;
 };
@@ -70,7 +70,7 @@ struct busy_stretch {
 /* When a thread does anything that is recorded. */
 struct busy_thread {
     uint32_t track;
-    struct busy_stretch *stretches; /* [count] */
+    struct busy_interval *intervals; /* [count] */
     size_t count;
 };
 
@@ -92,11 +92,11 @@ static void note_busy(void *context, enum host_class class, int64_t start_ns, in
     if (!is_doing(class))
         return;
     if (thread->count > 0 &&
-        start_ns - thread->stretches[thread->count - 1].end_ns < shortest_silence_ns) {
-        thread->stretches[thread->count - 1].end_ns = end_ns;
+        start_ns - thread->intervals[thread->count - 1].end_ns < shortest_silence_ns) {
+        thread->intervals[thread->count - 1].end_ns = end_ns;
         return;
     }
-    LARGE_ARRAY_ADD(thread->stretches, thread->count, (struct busy_stretch){start_ns, end_ns});
+    LARGE_ARRAY_ADD(thread->intervals, thread->count, (struct busy_interval){start_ns, end_ns});
 }
 
 static void find_busy_threads(struct busy_threads *busy, const struct host_cuts *cuts,
@@ -120,7 +120,7 @@ static void find_busy_threads(struct busy_threads *busy, const struct host_cuts 
 static void busy_threads_clear(struct busy_threads *busy)
 {
     for (size_t i = 0; i < busy->count; i++)
-        large_array_free(busy->threads[i].stretches);
+        large_array_free(busy->threads[i].intervals);
     free(busy->threads);
 }
 
@@ -128,11 +128,11 @@ static void busy_threads_clear(struct busy_threads *busy)
  * never. */
 static int64_t silent_since(const struct busy_thread *thread, int64_t time_ns)
 {
-    size_t low = LOWER_BOUND(i, 0, thread->count, thread->stretches[i].start_ns <= time_ns);
+    size_t low = LOWER_BOUND(i, 0, thread->count, thread->intervals[i].start_ns <= time_ns);
 
-    if (low == 0 || thread->stretches[low - 1].end_ns > time_ns)
+    if (low == 0 || thread->intervals[low - 1].end_ns > time_ns)
         return INT64_MIN;
-    return thread->stretches[low - 1].end_ns;
+    return thread->intervals[low - 1].end_ns;
 }
 
 /* A thread that begins again after a silence in which another fell silent was woken by that. */
@@ -174,8 +174,8 @@ static void add_hand_overs(struct host_cuts *cuts, const struct busy_threads *bu
 
         for (size_t i = 0; i < thread->count; i++)
             add_hand_over(cuts, busy, t,
-                          (int64_t[2]){i == 0 ? from_ns : thread->stretches[i - 1].end_ns,
-                                       thread->stretches[i].start_ns});
+                          (int64_t[2]){i == 0 ? from_ns : thread->intervals[i - 1].end_ns,
+                                       thread->intervals[i].start_ns});
     }
 }
 

@@ -10,7 +10,7 @@
 
 /* ---- the graph of all ranks ---- */
 
-static void add_tasks(struct joint_replay *replay, const struct rank_course *course)
+static void add_tasks(struct joint_replay *replay, const struct rank_replay_input *course)
 {
     size_t first = replay->graph.task_count;
 
@@ -82,7 +82,7 @@ static int64_t *joint_replay_array_of(size_t count)
     return large_array_new((count + 1) * sizeof(int64_t));
 }
 
-static bool is_not_awaited(const struct scenario *scenario, const struct rank_course *course)
+static bool is_not_awaited(const struct scenario *scenario, const struct rank_replay_input *course)
 {
     return scenario_factor(scenario, TARGET_WAITING, course->rank) == 0;
 }
@@ -100,7 +100,7 @@ static void joint_replay_fill_rank(struct joint_times *times, const struct joint
                                    uint32_t index, const struct scenario *scenario,
                                    size_t durations)
 {
-    const struct rank_course *course = replay->run->courses[index];
+    const struct rank_replay_input *course = replay->run->courses[index];
     const int64_t *recorded_ns = course->durations_ns[0];
     const int64_t *changed_ns = course->durations_ns[durations];
     bool is_left = is_not_awaited(scenario, course);
@@ -148,7 +148,7 @@ static void joint_times_clear(struct joint_times *times)
 static int64_t length_of_rank(const struct joint_replay *replay, uint32_t index,
                               const struct joint_times *times)
 {
-    const struct rank_course *course = replay->run->courses[index];
+    const struct rank_replay_input *course = replay->run->courses[index];
     int64_t length_ns = 0;
 
     for (size_t i = 0; i < course->measured_count; i++) {
@@ -187,7 +187,7 @@ static int64_t start_error_ns(const struct joint_replay *replay, const struct jo
     size_t count = 0;
 
     for (uint32_t i = 0; i < replay->run->count; i++) {
-        const struct rank_course *course = replay->run->courses[i];
+        const struct rank_replay_input *course = replay->run->courses[i];
 
         for (size_t task = 0; task < course->graph.task_count; task++) {
             int64_t recorded_ns = course->recorded_starts_ns[task];

@@ -3,7 +3,7 @@
 #ifndef FLOPLEDGER_REPLAY_JOINT_REPLAY_H
 #define FLOPLEDGER_REPLAY_JOINT_REPLAY_H
 
-#include "replay/rank_course.h"
+#include "replay/rank_replay_input.h"
 #include "replay/task_graph.h"
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ struct meeting_call {
 };
 
 struct joint_run {
-    const struct rank_course *const *courses; /* [count] */
+    const struct rank_replay_input *const *courses; /* [count] */
     const int64_t *starts_ns; /* [count]: by one clock, when the times of the courses begin */
     uint32_t count;
     const struct meeting_call *calls; /* [call_count] */

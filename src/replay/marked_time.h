@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct marked_stretch {
+struct marked_interval {
     uint32_t track;
     int64_t start_ns;
     int64_t end_ns;
@@ -15,7 +15,7 @@ struct marked_stretch {
 
 /* Sorted by track, then start; those of a track do not overlap. */
 struct marked_time {
-    struct marked_stretch *stretches; /* [count] */
+    struct marked_interval *intervals; /* [count] */
     size_t count;
 };
 

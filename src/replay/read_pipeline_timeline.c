@@ -68,7 +68,7 @@ static bool read_pipeline_timeline_number_behind(const char *text, const char *w
 }
 
 /* "PP rank 2, TP rank 0, compute". */
-static void take_thread_name(struct worker_threads *threads, const struct json_node *event)
+static void collect_thread_name(struct worker_threads *threads, const struct json_node *event)
 {
     const char *name = json_text_of(json_member(event, "args"), "name", "");
     struct worker_thread thread = {.process = json_integer_of(event, "pid", -1),
@@ -245,7 +245,7 @@ static void arrange(struct pipeline_job *job, const struct read_ops *ops)
         qsort(job->ops, job->op_count, sizeof *job->ops, compare_ops);
 }
 
-static void take_events(struct pipeline_job *job, const struct json_node *first)
+static void collect_events(struct pipeline_job *job, const struct json_node *first)
 {
     struct worker_threads threads = {0};
     struct read_ops ops = {0};
@@ -253,7 +253,7 @@ static void take_events(struct pipeline_job *job, const struct json_node *first)
 
     for (const struct json_node *event = first; event; event = event->next) {
         if (is_phase(event, "M") && strcmp(json_text_of(event, "name", ""), "thread_name") == 0)
-            take_thread_name(&threads, event);
+            collect_thread_name(&threads, event);
         count++;
     }
     if (threads.count > 0)
@@ -287,7 +287,8 @@ bool read_pipeline_timeline(struct pipeline_job *job, const char *path, struct e
         (void)error_set(error, ERROR_INPUT, "%s", input.breakage);
     if (!root)
         return error_in(error, "'%s'", path);
-    take_events(job, root->kind == JSON_ARRAY ? root->first : json_items_of(root, "traceEvents"));
+    collect_events(job,
+                   root->kind == JSON_ARRAY ? root->first : json_items_of(root, "traceEvents"));
     return job->op_count > 0 ||
            error_set(error, ERROR_NO_DATA,
                      "'%s': no operation of a pipelined step in it: expected events such as "

@@ -14,7 +14,7 @@
 #include "cost/modules/module_costs.h"
 #include "ledger/step_ledger.h"
 #include "output/results/results.h"
-#include "replay/replay_study.h"
+#include "replay/replay_model.h"
 #include "replay/scenario.h"
 #include "trace/trace.h"
 
@@ -40,10 +40,10 @@ struct analysis_options {
 struct analysis_input {
     const struct trace *trace;
     const struct ledger *ledger;
-    const struct module_costs *costs;    /* of the ops in the ledger's steps */
-    const struct efficiency *efficiency; /* what the matrix time is made of */
-    const struct work_totals *work;      /* the device's work by operator, class and module */
-    const struct replay_study *study;    /* of the steps; NULL: nothing ran on a device */
+    const struct module_costs *costs;      /* of the ops in the ledger's steps */
+    const struct efficiency *efficiency;   /* what the matrix time is made of */
+    const struct work_totals *work;        /* the device's work by operator, class and module */
+    const struct replay_model *simulation; /* of the steps; NULL: nothing ran on a device */
     const struct model_description *description; /* of the model; zeroed where there is none */
     const struct analysis_options *options;
 };

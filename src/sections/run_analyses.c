@@ -26,9 +26,9 @@ const struct analysis *const *all_analyses(void)
 }
 
 /* One that comes first; else NULL where no finding has a price. */
-static const struct finding *find_dearest(const struct rank_results *rank)
+static const struct finding *find_most_expensive(const struct rank_results *rank)
 {
-    const struct finding *dearest = NULL;
+    const struct finding *most_expensive = NULL;
 
     for (size_t i = 0; i < rank->section_count; i++) {
         const struct section *section = rank->sections[i];
@@ -36,13 +36,14 @@ static const struct finding *find_dearest(const struct rank_results *rank)
         for (size_t j = 0; j < section->finding_count; j++) {
             const struct finding *finding = &section->findings[j];
 
-            if (finding->price && finding->price->comes_first)
+            if (finding->estimate && finding->estimate->comes_first)
                 return finding;
-            if (finding->price && finding->cost_ns > (dearest ? dearest->cost_ns : 0))
-                dearest = finding;
+            if (finding->estimate &&
+                finding->cost_ns > (most_expensive ? most_expensive->cost_ns : 0))
+                most_expensive = finding;
         }
     }
-    return dearest;
+    return most_expensive;
 }
 
 void run_analyses(struct results *results, const struct analysis_input *input)
@@ -58,7 +59,7 @@ void run_analyses(struct results *results, const struct analysis_input *input)
         if (section)
             rank_add_section(results, rank, section);
     }
-    rank->headline = headline_of(results, input, find_dearest(rank));
+    rank->headline = headline_of(results, input, find_most_expensive(rank));
     rank->is_largest_loss_unknown = why_windows_mislead(results, input->ledger) != NULL;
     if (input->options->timeline_blocks > 0)
         rank->timeline = make_timeline(results, input, rank, input->options->timeline_blocks);

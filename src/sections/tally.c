@@ -27,7 +27,7 @@ static int larger_first(int64_t a, int64_t b)
 
 static int by_name(const void *left, const void *right)
 {
-    const struct ranked_row *a = left, *b = right;
+    const struct sorted_row *a = left, *b = right;
     int order = strcmp(a->name, b->name);
 
     if (order == 0 && a->detail && b->detail)
@@ -37,7 +37,7 @@ static int by_name(const void *left, const void *right)
 
 static int tally_by_time(const void *left, const void *right)
 {
-    const struct ranked_row *a = left, *b = right;
+    const struct sorted_row *a = left, *b = right;
     int order = larger_first(a->tally.total_ns, b->tally.total_ns);
 
     return order ? order : by_name(left, right);
@@ -45,7 +45,7 @@ static int tally_by_time(const void *left, const void *right)
 
 static int by_count(const void *left, const void *right)
 {
-    const struct ranked_row *a = left, *b = right;
+    const struct sorted_row *a = left, *b = right;
     int order = larger_first(a->tally.count, b->tally.count);
 
     return order ? order : tally_by_time(left, right);
@@ -53,7 +53,7 @@ static int by_count(const void *left, const void *right)
 
 static int by_mean(const void *left, const void *right)
 {
-    const struct ranked_row *a = left, *b = right;
+    const struct sorted_row *a = left, *b = right;
     int order = larger_first(tally_mean_ns(&a->tally), tally_mean_ns(&b->tally));
 
     return order ? order : tally_by_time(left, right);
@@ -61,13 +61,13 @@ static int by_mean(const void *left, const void *right)
 
 static int by_max(const void *left, const void *right)
 {
-    const struct ranked_row *a = left, *b = right;
+    const struct sorted_row *a = left, *b = right;
     int order = larger_first(a->tally.max_ns, b->tally.max_ns);
 
     return order ? order : tally_by_time(left, right);
 }
 
-void rank_rows(struct ranked_row *rows, size_t count, enum sort_order order)
+void sort_rows(struct sorted_row *rows, size_t count, enum sort_order order)
 {
     static int (*const comparisons[])(const void *, const void *) = {
         [SORT_TIME] = tally_by_time, [SORT_COUNT] = by_count, [SORT_MEAN] = by_mean,

@@ -32,7 +32,7 @@ int64_t tally_mean_ns(const struct tally *tally);
 /* `part` of `whole` as 0...1; 0 where the whole is 0. */
 double fraction_of(int64_t part, int64_t whole);
 
-struct ranked_row {
+struct sorted_row {
     struct tally tally;
     const char *name;   /* orders rows that are equal otherwise */
     const char *detail; /* then this; may be NULL */
@@ -40,7 +40,7 @@ struct ranked_row {
 };
 
 /* Largest first (names: A first). */
-void rank_rows(struct ranked_row *rows, size_t count, enum sort_order order);
+void sort_rows(struct sorted_row *rows, size_t count, enum sort_order order);
 
 /* How many of `count` rows --top leaves. */
 size_t rows_to_show(const struct analysis_options *options, size_t count);

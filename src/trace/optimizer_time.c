@@ -95,14 +95,14 @@ static bool has_backward(const struct closure_search *search, int64_t start_ns, 
     return nodes_before(search, start_ns) < nodes_before(search, end_ns);
 }
 
-static void optimizer_time_add_stretch(struct closure_search *search,
-                                       struct optimizer_stretch stretch)
+static void optimizer_time_add_interval(struct closure_search *search,
+                                        struct optimizer_interval interval)
 {
     struct optimizer_time *time = search->time;
 
-    if (stretch.start_ns >= stretch.end_ns)
+    if (interval.start_ns >= interval.end_ns)
         return;
-    ARRAY_ADD(time->stretches, time->count, stretch);
+    ARRAY_ADD(time->intervals, time->count, interval);
 }
 
 /* The closure while the events of one range are walked over. */
@@ -129,16 +129,16 @@ static int64_t backward_end_ns(const struct closure_search *search, const struct
 
 /* Books the optimizer's own time up to the closure, and goes on behind it. */
 static void close_closure(struct closure_search *search, struct closure *closure,
-                          struct optimizer_stretch *own, int64_t until_ns)
+                          struct optimizer_interval *own, int64_t until_ns)
 {
     int64_t end_ns = backward_end_ns(search, closure, until_ns);
 
     if (end_ns < closure->reached_ns)
         end_ns = closure->reached_ns;
-    optimizer_time_add_stretch(
+    optimizer_time_add_interval(
         search,
-        (struct optimizer_stretch){own->track, own->start_ns,
-                                   optimizer_time_earlier_of(closure->start_ns, own->end_ns)});
+        (struct optimizer_interval){own->track, own->start_ns,
+                                    optimizer_time_earlier_of(closure->start_ns, own->end_ns)});
     own->start_ns = optimizer_time_earlier_of(end_ns, own->end_ns);
     closure->is_open = false;
 }
@@ -156,7 +156,7 @@ static bool is_of_closure(const struct closure_search *search, const struct even
 }
 
 static void optimizer_time_take_event(struct closure_search *search, struct closure *closure,
-                                      struct optimizer_stretch *own, const struct event *event)
+                                      struct optimizer_interval *own, const struct event *event)
 {
     bool is_inside = closure->is_open && event->start_ns < closure->reached_ns;
 
@@ -180,7 +180,7 @@ static void optimizer_time_take_range(struct closure_search *search, uint32_t fi
 {
     const struct trace *trace = search->trace;
     const struct event *range = &trace->host[first];
-    struct optimizer_stretch own = {range->track, range->start_ns, event_end_ns(range)};
+    struct optimizer_interval own = {range->track, range->start_ns, event_end_ns(range)};
     struct closure closure = {0};
 
     for (uint32_t i = first + 1; i < trace->host_count; i++) {
@@ -192,7 +192,7 @@ static void optimizer_time_take_range(struct closure_search *search, uint32_t fi
     }
     if (closure.is_open)
         close_closure(search, &closure, &own, own.end_ns);
-    optimizer_time_add_stretch(search, own);
+    optimizer_time_add_interval(search, own);
 }
 
 void find_optimizer_time(struct optimizer_time *time, const struct trace *trace)
@@ -226,17 +226,17 @@ void find_optimizer_time(struct optimizer_time *time, const struct trace *trace)
 
 void optimizer_time_clear(struct optimizer_time *time)
 {
-    free(time->stretches);
+    free(time->intervals);
     *time = (struct optimizer_time){0};
 }
 
 bool is_optimizer_time(const struct optimizer_time *time, uint32_t track, int64_t time_ns)
 {
-    const struct optimizer_stretch *stretches = time->stretches;
+    const struct optimizer_interval *intervals = time->intervals;
     /* the first stretch that starts behind it */
     size_t next = LOWER_BOUND(i, 0, time->count,
-                              stretches[i].track != track ? stretches[i].track < track
-                                                          : stretches[i].start_ns <= time_ns);
+                              intervals[i].track != track ? intervals[i].track < track
+                                                          : intervals[i].start_ns <= time_ns);
 
-    return next > 0 && stretches[next - 1].track == track && time_ns < stretches[next - 1].end_ns;
+    return next > 0 && intervals[next - 1].track == track && time_ns < intervals[next - 1].end_ns;
 }

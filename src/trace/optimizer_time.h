@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* A stretch of one thread. */
-struct optimizer_stretch {
+struct optimizer_interval {
     uint32_t track;
     int64_t start_ns;
     int64_t end_ns;
@@ -18,7 +18,7 @@ struct optimizer_stretch {
 
 /* Sorted by track, then start. */
 struct optimizer_time {
-    struct optimizer_stretch *stretches;
+    struct optimizer_interval *intervals;
     size_t count;
 };
 

@@ -12,7 +12,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Cuts the next line off. */
-static const char *take_line(char **rest)
+static const char *parse_line(char **rest)
 {
     char *line = *rest;
     size_t length = strcspn(line, "\n");
@@ -50,10 +50,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(copy, data, size);
     copy[size] = '\0';
-    text.name = take_line(&rest);
-    text.shapes = take_line(&rest);
-    text.types = take_line(&rest);
-    text.values = take_line(&rest);
+    text.name = parse_line(&rest);
+    text.shapes = parse_line(&rest);
+    text.types = parse_line(&rest);
+    text.values = parse_line(&rest);
     text.result = text.shapes; /* of the same op, the first: as good as any */
     if (!user_formulas_add(&formulas, "formulas", rest, &error) && !error.message[0])
         abort();

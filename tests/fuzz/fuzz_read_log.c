@@ -22,7 +22,7 @@ static void check_accounts(struct job *job)
     for (size_t i = 0; i < accounts.attempt_count; i++)
         for (int account = 0; account < JOB_ACCOUNT_COUNT; account++)
             require_invariant(accounts.attempts[i].ns[account] >= 0, "that no time is negative");
-    job_judge_rates(&rates, job, &(struct job_rate_limits){.highest_peak = 1e17});
+    job_check_rates(&rates, job, &(struct job_rate_limits){.highest_peak = 1e17});
     job_rates_fill(&rates, job, &accounts);
     job_step_times_fill(&times, job, &accounts);
     job_failures_fill(&failures, job, &accounts);

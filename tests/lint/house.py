@@ -49,7 +49,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "lines of the longest class in Python": (302, 250),
     "web: lines > 100 columns": (0, 0),
     "web: files > 400 lines": (0, 0),
-    "identifiers of old words in C": (1760, 0),
+    "identifiers of old words in C": (0, 0),
 }
 AT_LEAST = {"comment lines in .c, %"}
 

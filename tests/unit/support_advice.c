@@ -60,7 +60,7 @@ const struct section *scene_advice(struct scene *scene)
 const struct finding *find_advice(const struct section *section, const char *id)
 {
     for (size_t i = 0; i < section->finding_count; i++)
-        if (strcmp(section->findings[i].price->id, id) == 0)
+        if (strcmp(section->findings[i].estimate->id, id) == 0)
             return &section->findings[i];
     return NULL;
 }

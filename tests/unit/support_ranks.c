@@ -58,7 +58,7 @@ struct digest_call *made_call_add(struct rank_digest *digest, uint32_t group, in
                                  .kind = COLLECTIVE_ALL_REDUCE,
                                  .element_type = -1};
     digest->exposed[digest->exposed_count++] =
-        (struct digest_stretch){.start_ns = start_ns, .end_ns = end_ns, .step = 0};
+        (struct digest_interval){.start_ns = start_ns, .end_ns = end_ns, .step = 0};
     digest->steps[0].account_ns[ACCOUNT_COMMUNICATION] += end_ns - start_ns;
     digest->steps[0].account_ns[ACCOUNT_IDLE_NOTHING] -= end_ns - start_ns;
     digest->steps[0].communication_ns += end_ns - start_ns;

@@ -2,7 +2,7 @@
 #include "support_trace.h"
 
 #include "cost/efficiency/step_costs.h"
-#include "sections/step/steps_study.h"
+#include "sections/step/steps_replay.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@ void made_trace_init(struct made_trace *made)
 void made_trace_clear(struct made_trace *made)
 {
     trace_builder_clear(&made->builder);
-    replay_study_clear(&made->study);
+    replay_model_clear(&made->simulation);
     work_totals_clear(&made->work);
     efficiency_clear(&made->efficiency);
     module_costs_clear(&made->costs);
@@ -154,10 +154,11 @@ struct analysis_input made_input(struct made_trace *made, const struct analysis_
                                     .work = &made->work,
                                     .description = &made->description,
                                     .options = options};
-    replay_study_clear(&made->study);
-    made->study = (struct replay_study){.is_refused = false};
-    input.study =
-        study_steps(&made->study, &made->trace, &made->ledger, &made->costs) ? &made->study : NULL;
+    replay_model_clear(&made->simulation);
+    made->simulation = (struct replay_model){.is_refused = false};
+    input.simulation = replay_steps(&made->simulation, &made->trace, &made->ledger, &made->costs)
+                           ? &made->simulation
+                           : NULL;
     return input;
 }
 

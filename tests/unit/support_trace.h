@@ -12,12 +12,12 @@ struct made_trace {
     struct ledger ledger;         /* likewise */
     enum step_clock_choice clock; /* set it before made_trace_finish */
     struct model_description description;
-    struct peak_settings peaks;   /* what the user says; set it before made_section */
-    struct module_costs costs;    /* from the first made_section on */
-    struct efficiency efficiency; /* likewise */
-    struct work_totals work;      /* likewise */
-    struct replay_study study;    /* likewise */
-    struct results results;       /* likewise */
+    struct peak_settings peaks;     /* what the user says; set it before made_section */
+    struct module_costs costs;      /* from the first made_section on */
+    struct efficiency efficiency;   /* likewise */
+    struct work_totals work;        /* likewise */
+    struct replay_model simulation; /* likewise */
+    struct results results;         /* likewise */
     int64_t last_correlation;
 };
 

@@ -136,7 +136,7 @@ static size_t resident_file_bytes(void)
 
 /* Nothing is lost: the pages are the files', and come back when they are touched. True where there
  * was something to take out. */
-static bool take_pages_out(void)
+static bool evict_pages(void)
 {
     if (!filed || resident_file_bytes() <= resident_bytes_max)
         return false;
@@ -155,7 +155,7 @@ static void *keep_resident_small(void *unused)
         pthread_mutex_lock(&filed_lock);
         while (!filed)
             pthread_cond_wait(&filed_appeared, &filed_lock);
-        has_worked = take_pages_out();
+        has_worked = evict_pages();
         pthread_mutex_unlock(&filed_lock);
         if (!has_worked)
             (void)nanosleep(&look_interval, NULL);
@@ -183,7 +183,7 @@ static void start_keeper(void)
 void large_array_rest(void)
 {
     pthread_mutex_lock(&filed_lock);
-    (void)take_pages_out();
+    (void)evict_pages();
     pthread_mutex_unlock(&filed_lock);
 }
 

@@ -14,7 +14,7 @@ struct shared_work {
     atomic_size_t next;
 };
 
-static void *take_work(void *shared)
+static void *parse_work(void *shared)
 {
     struct shared_work *work = shared;
 
@@ -38,9 +38,9 @@ void run_side_by_side(unsigned threads, size_t count, void (*work)(void *argumen
     others = others > 0 ? others - 1 : 0;
     started = require_memory(calloc(others + 1, sizeof *started));
     while (started_count < others &&
-           pthread_create(&started[started_count], NULL, take_work, &shared) == 0)
+           pthread_create(&started[started_count], NULL, parse_work, &shared) == 0)
         started_count++;
-    take_work(&shared);
+    parse_work(&shared);
     for (size_t i = 0; i < started_count; i++)
         pthread_join(started[i], NULL);
     free(started);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum compression told_by(const unsigned char *head, size_t length)
+static enum compression known_from(const unsigned char *head, size_t length)
 {
     static const unsigned char gzip[] = {0x1f, 0x8b};
     static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
@@ -44,8 +44,8 @@ const char *compression_name(enum compression compression)
 }
 
 /* A pipe that was looked at before goes on from its beginning. False where more of it was read. */
-static bool take_pipe(struct input_source *source, const char *path, bool *is_taken,
-                      struct error *error)
+static bool parse_pipe(struct input_source *source, const char *path, bool *is_taken,
+                       struct error *error)
 {
     bool is_standard_input = strcmp(path, "-") == 0;
     struct stat facts;
@@ -77,7 +77,7 @@ static bool input_stream_open_file(struct input_source *source, const char *path
     struct stat facts;
     bool is_taken;
 
-    if (!take_pipe(source, path, &is_taken, error))
+    if (!parse_pipe(source, path, &is_taken, error))
         return false;
     if (is_taken)
         return true;
@@ -110,7 +110,7 @@ static void input_stream_begin(struct input_stream *stream, struct input_source 
 {
     stream->source = source;
     stream->file_bytes = source->file_bytes;
-    stream->compression = told_by(source->raw, input_source_look_ahead(source));
+    stream->compression = known_from(source->raw, input_source_look_ahead(source));
     if (stream->compression != COMPRESSION_NONE)
         source->unpacker =
             unpacker_new(stream->compression == COMPRESSION_GZIP ? UNPACKER_GZIP : UNPACKER_ZSTD);

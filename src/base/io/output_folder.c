@@ -104,8 +104,8 @@ bool output_folder_add(struct output_folder *folder, struct output_file *file, c
                        struct error *error)
 {
     char *path = output_folder_joined(folder->temporary, name);
-    char *told = output_folder_joined(folder->path, name);
-    const char *data = folder->data_in_file && !folder->is_new ? folder->data_in_file(told) : NULL;
+    char *known = output_folder_joined(folder->path, name);
+    const char *data = folder->data_in_file && !folder->is_new ? folder->data_in_file(known) : NULL;
     bool is_open = false;
 
     ARRAY_ADD(folder->names, folder->count, text_copy(name));
@@ -113,18 +113,18 @@ bool output_folder_add(struct output_folder *folder, struct output_file *file, c
         (void)error_set(error, ERROR_USAGE,
                         "'%s' is %s, and is left as it is: name another folder, or give --force, "
                         "too",
-                        told, data);
+                        known, data);
     else if (!make_way(path))
-        (void)output_folder_cannot("make a folder for", told, error);
+        (void)output_folder_cannot("make a folder for", known, error);
     else
         is_open = output_file_open(file, path, error);
     for_each_made(folder, name, unfinished_begin);
     if (is_open) {
         free(file->name);
-        file->name = text_copy(told);
+        file->name = text_copy(known);
     }
     free(path);
-    free(told);
+    free(known);
     return is_open;
 }
 

@@ -35,7 +35,7 @@ static char json_tree_peek(struct json_parse *parse)
 }
 
 /* Four hexadecimal digits; false where they are none. */
-static bool take_hex(struct json_parse *parse, uint32_t *code)
+static bool parse_hex(struct json_parse *parse, uint32_t *code)
 {
     *code = 0;
     if (parse->end - parse->at < 4)
@@ -52,17 +52,17 @@ static bool take_hex(struct json_parse *parse, uint32_t *code)
 }
 
 /* \uXXXX, or two of them for what lies past U+FFFF; a lone half becomes U+FFFD. */
-static bool take_unicode(struct json_parse *parse, char **to)
+static bool parse_unicode(struct json_parse *parse, char **to)
 {
     uint32_t code;
     uint32_t low;
 
-    if (!take_hex(parse, &code))
+    if (!parse_hex(parse, &code))
         return false;
     if (code >= 0xd800 && code < 0xdc00 && parse->end - parse->at >= 6 && parse->at[0] == '\\' &&
         parse->at[1] == 'u') {
         parse->at += 2;
-        if (!take_hex(parse, &low))
+        if (!parse_hex(parse, &low))
             return false;
         code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00)
                                              : 0xfffd;
@@ -82,7 +82,7 @@ static bool json_tree_take_escape(struct json_parse *parse, char **to)
 
     if (letter == 'u') {
         parse->at++;
-        return take_unicode(parse, to);
+        return parse_unicode(parse, to);
     }
     if (!found)
         return json_tree_expected(parse, "an escape that JSON knows");
@@ -153,7 +153,7 @@ static bool json_tree_take_word(struct json_parse *parse, const char *word)
     return true;
 }
 
-static bool take_scalar(struct json_parse *parse, struct json_node *node)
+static bool parse_scalar(struct json_parse *parse, struct json_node *node)
 {
     if (*parse->at == '"') {
         node->kind = JSON_STRING;
@@ -247,7 +247,7 @@ static bool json_tree_take_value(struct json_parse *parse, struct json_node **ro
         *root = node;
     if (*parse->at == '{' || *parse->at == '[')
         return open_node(parse, node);
-    return take_scalar(parse, node);
+    return parse_scalar(parse, node);
 }
 
 const struct json_node *json_tree_parse(struct arena *arena, const char *text, size_t length,

@@ -155,8 +155,8 @@ bool pickle_extend(struct pickle_tree *tree, struct pickle_value sequence,
 /* ---- reading them ---- */
 
 /* Sign and magnitude; false where it is no integer, or beyond 64 bits. */
-static bool take_magnitude(const struct pickle_tree *tree, struct pickle_value value,
-                           uint64_t *magnitude, bool *is_negative)
+static bool parse_magnitude(const struct pickle_tree *tree, struct pickle_value value,
+                            uint64_t *magnitude, bool *is_negative)
 {
     int64_t small;
 
@@ -195,7 +195,7 @@ bool pickle_integer(const struct pickle_tree *tree, struct pickle_value value, i
     uint64_t magnitude;
     bool is_negative;
 
-    if (!take_magnitude(tree, value, &magnitude, &is_negative))
+    if (!parse_magnitude(tree, value, &magnitude, &is_negative))
         return false;
     if (magnitude > (uint64_t)INT64_MAX)
         return false;
@@ -208,7 +208,7 @@ bool pickle_unsigned(const struct pickle_tree *tree, struct pickle_value value, 
     uint64_t magnitude;
     bool is_negative;
 
-    if (!take_magnitude(tree, value, &magnitude, &is_negative) || (is_negative && magnitude))
+    if (!parse_magnitude(tree, value, &magnitude, &is_negative) || (is_negative && magnitude))
         return false;
     *integer = magnitude;
     return true;
@@ -224,7 +224,7 @@ double pickle_real(const struct pickle_tree *tree, struct pickle_value value)
         memcpy(&real, &tree->wide_numbers[pickle_content(value)], sizeof real);
         return real;
     }
-    if (!take_magnitude(tree, value, &magnitude, &is_negative))
+    if (!parse_magnitude(tree, value, &magnitude, &is_negative))
         return (double)NAN;
     return is_negative ? -(double)magnitude : (double)magnitude;
 }

@@ -207,7 +207,7 @@ static void drop_lambdas(char *name)
 
 /* Template arguments that hardly ever tell two kernels apart: numbers, and the containers of the
  * arguments. */
-static bool tells_little(const char *argument, size_t length)
+static bool has_little(const char *argument, size_t length)
 {
     static const char *const dull[] = {"Array<",
                                        "TrivialOffsetCalculator<",
@@ -250,7 +250,7 @@ static void drop_dull_arguments(char *name)
         const char *end = behind_argument(in);
         size_t length = (size_t)(end - in);
 
-        if (!tells_little(in, length)) {
+        if (!has_little(in, length)) {
             bool has_space = in[-1] == ' '; /* nothing may grow */
 
             if (out > open + 1)

@@ -161,8 +161,8 @@ struct parse_state {
     int next;
 };
 
-static bool take_option(struct parse_state *state, const struct option *option, const char *typed,
-                        const char *value, struct error *error)
+static bool parse_option(struct parse_state *state, const struct option *option, const char *typed,
+                         const char *value, struct error *error)
 {
     if (!takes_value(option)) {
         if (value)
@@ -179,7 +179,7 @@ static bool take_option(struct parse_state *state, const struct option *option, 
     return option_store_value(option, typed, value, state->settings, error);
 }
 
-static bool take_long(struct parse_state *state, const char *name, struct error *error)
+static bool parse_long(struct parse_state *state, const char *name, struct error *error)
 {
     const char *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
@@ -199,11 +199,11 @@ static bool take_long(struct parse_state *state, const char *name, struct error 
     if (!option)
         return unknown_option(state->options, name, length, error);
     snprintf(typed, sizeof typed, "--%s", option->name);
-    return take_option(state, option, typed, equals ? equals + 1 : NULL, error);
+    return parse_option(state, option, typed, equals ? equals + 1 : NULL, error);
 }
 
 /* "-n 5", "-n5"; flags may stand together: "-ab". */
-static bool take_letters(struct parse_state *state, const char *letters, struct error *error)
+static bool parse_letters(struct parse_state *state, const char *letters, struct error *error)
 {
     for (size_t i = 0; letters[i]; i++) {
         const struct option *option = find_by_letter(state->options, letters[i]);
@@ -213,9 +213,9 @@ static bool take_letters(struct parse_state *state, const char *letters, struct 
             return error_set(error, ERROR_USAGE,
                              "unknown option '%s': --help lists those there are", typed);
         if (takes_value(option))
-            return take_option(state, option, typed, letters[i + 1] ? letters + i + 1 : NULL,
-                               error);
-        if (!take_option(state, option, typed, NULL, error))
+            return parse_option(state, option, typed, letters[i + 1] ? letters + i + 1 : NULL,
+                                error);
+        if (!parse_option(state, option, typed, NULL, error))
             return false;
     }
     return true;
@@ -237,9 +237,9 @@ bool parse_options(const struct option *options, void *settings, char **argument
         } else if (strcmp(argument, "--") == 0) {
             options_ended = true;
         } else if (argument[1] == '-') {
-            if (!take_long(&state, argument + 2, error))
+            if (!parse_long(&state, argument + 2, error))
                 return false;
-        } else if (!take_letters(&state, argument + 1, error)) {
+        } else if (!parse_letters(&state, argument + 1, error)) {
             return false;
         }
     }

@@ -217,7 +217,7 @@ static double find_device_peak_rate_of(const struct device_peak *device)
 }
 
 /* The fastest of the candidates, so that no share of its peak is too high. */
-static const struct device_peak *settle_candidates(struct device_match *match)
+static const struct device_peak *resolve_candidates(struct device_match *match)
 {
     const struct device_peak *fastest = match->candidates[0];
     const struct device_peak *slowest = match->candidates[0];
@@ -273,7 +273,7 @@ static const struct device_peak *infer(const struct device_hints *hints, struct 
         "%d.%d are those of %s",
         (double)hints->memory_bytes / 0x1p30, (int)hints->multiprocessors,
         (int)hints->compute_major, (int)hints->compute_minor, names);
-    return settle_candidates(match);
+    return resolve_candidates(match);
 }
 
 /* Shares a word of the name, and computes as much in a clock. */
@@ -314,7 +314,7 @@ static const struct device_peak *find_near(const struct name_words *words,
             add_candidate(&near, &devices[i]);
     if (!near.candidates[0])
         return NULL;
-    fastest = settle_candidates(&near);
+    fastest = resolve_candidates(&near);
     list_device_candidates(&near, names, sizeof names);
     snprintf(
         near.how, sizeof near.how,

@@ -43,7 +43,7 @@ static void lay_beside(struct pricing *pricing)
         int64_t start_ns = event_of_piece(calls, piece)->start_ns;
         int64_t end_ns = event_end_ns(event_of_piece(calls, piece));
         bool is_matrix = kernel_class_is_matrix((enum kernel_class)piece->class);
-        enum price_obstacle obstacle =
+        enum cost_obstacle obstacle =
             piece->call == NO_CALL ? PRICE_NO_FORMULA : calls->calls[piece->call].obstacle;
 
         if (is_matrix && obstacle == PRICE_KNOWN)
@@ -63,19 +63,19 @@ static bool is_matrix_mask(uint32_t mask)
     return mask && kernel_class_is_matrix((enum kernel_class)__builtin_ctz(mask));
 }
 
-static void efficiency_add_stretch(struct step_efficiency *step, uint32_t mask, uint32_t beside,
-                                   int64_t ns)
+static void efficiency_add_interval(struct step_efficiency *step, uint32_t mask, uint32_t beside,
+                                    int64_t ns)
 {
     if (is_matrix_mask(mask)) {
         if (!(beside & 1u << BESIDE_PRICED))
-            step->time.unpriced_ns += ns;
+            step->time.uncosted_ns += ns;
         if (beside & 1u << BESIDE_COUNTED)
             step->known_flops_ns += ns;
     }
     if (beside & 1u << BESIDE_ON_UNIT)
         step->unit_ns += ns;
     else if (beside & 1u << BESIDE_UNTOLD)
-        step->untold_ns += ns;
+        step->unknown_ns += ns;
 }
 
 static int64_t next_change_ns(const struct class_timeline *timeline, size_t at)
@@ -106,8 +106,8 @@ static void efficiency_walk_step(struct pricing *pricing, uint32_t index, size_t
             masks[i] = at[i] == SIZE_MAX ? 0 : timelines[i]->changes[at[i]].mask;
             until_ns = change_ns < until_ns ? change_ns : until_ns;
         }
-        efficiency_add_stretch(&pricing->efficiency->steps[index], masks[0], masks[1],
-                               until_ns - time_ns);
+        efficiency_add_interval(&pricing->efficiency->steps[index], masks[0], masks[1],
+                                until_ns - time_ns);
         time_ns = until_ns;
         for (int i = 0; i < 2; i++)
             if (next_change_ns(timelines[i], at[i]) <= time_ns)
@@ -127,12 +127,12 @@ static void efficiency_add_flops(struct flop_parts *to, const struct flop_parts 
 }
 
 /* The call was made in the step's mark. */
-static void book_call(struct pricing *pricing, uint32_t step, const struct matrix_call *call)
+static void attribute_call(struct pricing *pricing, uint32_t step, const struct matrix_call *call)
 {
     struct step_efficiency *to = &pricing->efficiency->steps[step];
     struct ideal_times *ideal = &pricing->ideals[step];
-    const struct flop_parts *flops = &call->price->flops;
-    double ns_per_flop = call->obstacle == PRICE_KNOWN ? 1e9 / call->price->peak : 0;
+    const struct flop_parts *flops = &call->matmul_cost->flops;
+    double ns_per_flop = call->obstacle == PRICE_KNOWN ? 1e9 / call->matmul_cost->peak : 0;
 
     efficiency_add_flops(&to->flops, flops);
     if (call->precision < PEAK_TYPE_COUNT) {
@@ -155,7 +155,7 @@ static void book_call(struct pricing *pricing, uint32_t step, const struct matri
     }
 }
 
-static void book_calls(struct pricing *pricing)
+static void attribute_calls(struct pricing *pricing)
 {
     const struct efficiency *efficiency = pricing->efficiency;
     const struct matrix_calls *calls = &efficiency->calls;
@@ -169,27 +169,28 @@ static void book_calls(struct pricing *pricing)
             continue;
         step = step_finder_of_host(&finder, efficiency->trace->host[call->op].start_ns);
         if (step != NO_STEP)
-            book_call(pricing, step, call);
+            attribute_call(pricing, step, call);
     }
 }
 
 /* `ns` of the call's `kernel_ns` lie in the step's window. */
-static void book_window(struct pricing *pricing, uint32_t step, const struct matrix_call *call,
-                        int64_t ns)
+static void attribute_window(struct pricing *pricing, uint32_t step, const struct matrix_call *call,
+                             int64_t ns)
 {
     struct step_efficiency *to = &pricing->efficiency->steps[step];
     double share = call->kernel_ns > 0 ? (double)ns / (double)call->kernel_ns : 0;
-    double flops = share * call->price->flops.executed;
+    double flops = share * call->matmul_cost->flops.executed;
 
     to->window_flops += flops;
     if (call->obstacle == PRICE_KNOWN)
-        pricing->ideals[step].window_ns += flops / call->price->peak * 1e9;
+        pricing->ideals[step].window_ns += flops / call->matmul_cost->peak * 1e9;
 }
 
-static void book_unpriced(struct efficiency *efficiency, const struct work_piece *piece, int64_t ns)
+static void attribute_uncosted(struct efficiency *efficiency, const struct work_piece *piece,
+                               int64_t ns)
 {
-    enum price_obstacle obstacle = PRICE_NO_FORMULA;
-    struct unpriced_total *total;
+    enum cost_obstacle obstacle = PRICE_NO_FORMULA;
+    struct uncosted_total *total;
 
     if (piece->call != NO_CALL)
         obstacle = efficiency->calls.calls[piece->call].obstacle;
@@ -197,7 +198,7 @@ static void book_unpriced(struct efficiency *efficiency, const struct work_piece
         obstacle = obstacle_of_piece(efficiency->trace, efficiency->costs, piece->event);
     if (obstacle == PRICE_KNOWN)
         return;
-    total = &efficiency->unpriced[obstacle];
+    total = &efficiency->uncosted[obstacle];
     total->kernel_ns += ns;
     if (ns > total->longest_ns) {
         total->longest_ns = ns;
@@ -205,7 +206,7 @@ static void book_unpriced(struct efficiency *efficiency, const struct work_piece
     }
 }
 
-static void book_piece(struct pricing *pricing, const struct work_piece *piece, uint32_t step)
+static void attribute_piece(struct pricing *pricing, const struct work_piece *piece, uint32_t step)
 {
     struct efficiency *efficiency = pricing->efficiency;
     const struct step_window *window = &efficiency->ledger->steps[step].window;
@@ -216,12 +217,12 @@ static void book_piece(struct pricing *pricing, const struct work_piece *piece, 
     if (end_ns <= start_ns || !kernel_class_is_matrix((enum kernel_class)piece->class))
         return;
     if (piece->call != NO_CALL && efficiency->calls.calls[piece->call].is_matrix)
-        book_window(pricing, step, &efficiency->calls.calls[piece->call], end_ns - start_ns);
-    book_unpriced(efficiency, piece, end_ns - start_ns);
+        attribute_window(pricing, step, &efficiency->calls.calls[piece->call], end_ns - start_ns);
+    attribute_uncosted(efficiency, piece, end_ns - start_ns);
 }
 
 /* Pieces and steps both come in the order of their starts. */
-static void book_pieces(struct pricing *pricing)
+static void attribute_pieces(struct pricing *pricing)
 {
     const struct ledger *ledger = pricing->efficiency->ledger;
     const struct matrix_calls *calls = &pricing->efficiency->calls;
@@ -236,7 +237,7 @@ static void book_pieces(struct pricing *pricing)
         for (uint32_t step = first;
              step < ledger->step_count && ledger->steps[step].window.start_ns < event_end_ns(event);
              step++)
-            book_piece(pricing, piece, step);
+            attribute_piece(pricing, piece, step);
     }
 }
 
@@ -255,16 +256,16 @@ static void close_step(struct pricing *pricing, uint32_t index)
     time->extra_ns = efficiency_whole_ns(ideal->extra_ns);
     time->model_ns = efficiency_whole_ns(ideal->model_ns);
     time->below_peak_ns =
-        matrix_ns - time->unpriced_ns - time->recomputed_ns - time->extra_ns - time->model_ns;
+        matrix_ns - time->uncosted_ns - time->recomputed_ns - time->extra_ns - time->model_ns;
     pricing->efficiency->steps[index].window_rest_ns =
-        matrix_ns - time->unpriced_ns - efficiency_whole_ns(ideal->window_ns);
-    require_invariant(time->unpriced_ns >= 0 && time->unpriced_ns <= matrix_ns,
+        matrix_ns - time->uncosted_ns - efficiency_whole_ns(ideal->window_ns);
+    require_invariant(time->uncosted_ns >= 0 && time->uncosted_ns <= matrix_ns,
                       "matmul time of unknown cost is part of matmul time");
 }
 
 static void add_to_total(struct step_efficiency *total, const struct step_efficiency *step)
 {
-    total->time.unpriced_ns += step->time.unpriced_ns;
+    total->time.uncosted_ns += step->time.uncosted_ns;
     total->time.below_peak_ns += step->time.below_peak_ns;
     total->time.recomputed_ns += step->time.recomputed_ns;
     total->time.extra_ns += step->time.extra_ns;
@@ -275,7 +276,7 @@ static void add_to_total(struct step_efficiency *total, const struct step_effici
     total->all_pairs_ideal_ns += step->all_pairs_ideal_ns;
     total->known_flops_ns += step->known_flops_ns;
     total->unit_ns += step->unit_ns;
-    total->untold_ns += step->untold_ns;
+    total->unknown_ns += step->unknown_ns;
     total->unit_flops += step->unit_flops;
     total->unit_ideal_ns += step->unit_ideal_ns;
     total->unit_kernel_ns += step->unit_kernel_ns;
@@ -297,8 +298,8 @@ void measure_efficiency(struct efficiency *efficiency, const struct trace *trace
     choose_peaks(&efficiency->peaks, trace, ledger->device, settings);
     find_matrix_calls(&efficiency->calls, trace, ledger, costs, &efficiency->peaks);
     lay_beside(&pricing);
-    book_calls(&pricing);
-    book_pieces(&pricing);
+    attribute_calls(&pricing);
+    attribute_pieces(&pricing);
     for (uint32_t i = 0; i < ledger->step_count; i++) {
         efficiency_walk_step(&pricing, i, cursors);
         close_step(&pricing, i);
@@ -323,7 +324,7 @@ bool efficiency_has_model(const struct efficiency *efficiency)
     return false;
 }
 
-const char *obstacle_needs(enum price_obstacle obstacle)
+const char *obstacle_needs(enum cost_obstacle obstacle)
 {
     switch (obstacle) {
     case PRICE_KNOWN:
@@ -346,8 +347,8 @@ const char *obstacle_needs(enum price_obstacle obstacle)
     return NULL;
 }
 
-/* On a CPU, work that is not counted has no pieces: see book_unpriced. */
-static enum price_obstacle obstacle_of_uncounted(const struct efficiency *efficiency)
+/* On a CPU, work that is not counted has no pieces: see attribute_uncosted. */
+static enum cost_obstacle obstacle_of_uncounted(const struct efficiency *efficiency)
 {
     if (!efficiency->ledger->is_cpu_only || efficiency_has_model(efficiency))
         return PRICE_KNOWN;
@@ -356,10 +357,10 @@ static enum price_obstacle obstacle_of_uncounted(const struct efficiency *effici
 
 const char *efficiency_needs(const struct efficiency *efficiency)
 {
-    enum price_obstacle most = obstacle_of_uncounted(efficiency);
+    enum cost_obstacle most = obstacle_of_uncounted(efficiency);
 
     for (int i = PRICE_KNOWN + 1; i < PRICE_OBSTACLE_COUNT; i++)
-        if (efficiency->unpriced[i].kernel_ns > efficiency->unpriced[most].kernel_ns)
-            most = (enum price_obstacle)i;
+        if (efficiency->uncosted[i].kernel_ns > efficiency->uncosted[most].kernel_ns)
+            most = (enum cost_obstacle)i;
     return obstacle_needs(most);
 }

@@ -15,7 +15,7 @@
 
 /* The parts of ACCOUNT_MATRIX: they sum to it to the nanosecond. */
 struct matrix_time {
-    int64_t unpriced_ns;   /* FLOPs, number format or peak not known: stays matrix work */
+    int64_t uncosted_ns;   /* FLOPs, number format or peak not known: stays matrix work */
     int64_t below_peak_ns; /* priced time less the three below; negative: the step's work ran
                               outside of its window, or faster than the peak: window_rest_ns */
     int64_t recomputed_ns; /* FLOPs / peak */
@@ -35,8 +35,8 @@ struct step_efficiency {
     double all_pairs_ideal_ns; /* flops.all_pairs at their peaks, where those are known */
     int64_t known_flops_ns;    /* matrix time whose FLOPs are known, peak or not */
     int64_t unit_ns;           /* a kernel on matrix units runs, by its name (not: by the union) */
-    int64_t untold_ns;         /* matrix work whose kernels' names tell nothing of units, and none
-                                  on matrix units beside it */
+    int64_t unknown_ns;        /* matrix work whose kernels' names tell nothing of units, and none
+                                 on matrix units beside it */
     double unit_flops;         /* executed by calls that ran on matrix units */
     double unit_ideal_ns;      /* those at their peaks */
     int64_t unit_kernel_ns;    /* kernels of those calls, summed; only calls with a peak */
@@ -50,7 +50,7 @@ struct precision_total {
 };
 
 /* Matrix time without a price, by what is missing. */
-struct unpriced_total {
+struct uncosted_total {
     int64_t kernel_ns; /* summed over the pieces in the steps */
     uint32_t example;  /* index in trace->device (CPU: host) of the longest */
     int64_t longest_ns;
@@ -65,7 +65,7 @@ struct efficiency {
     struct step_efficiency *steps; /* [ledger->step_count] */
     struct step_efficiency total;  /* the steps summed */
     struct precision_total precisions[PEAK_TYPE_COUNT];
-    struct unpriced_total unpriced[PRICE_OBSTACLE_COUNT];
+    struct uncosted_total uncosted[PRICE_OBSTACLE_COUNT];
 };
 
 /* `efficiency` must be zeroed; trace, ledger and costs must outlive it. One pass over kernels and
@@ -82,6 +82,6 @@ bool efficiency_has_model(const struct efficiency *efficiency);
  * priced, or there is no matrix work. */
 const char *efficiency_needs(const struct efficiency *efficiency);
 /* "needs record_shapes=True" */
-const char *obstacle_needs(enum price_obstacle obstacle);
+const char *obstacle_needs(enum cost_obstacle obstacle);
 
 #endif

@@ -13,7 +13,7 @@
 /* So far above a product stands the op that masks it. */
 enum { MASK_DEPTH_MAX = 12, UNIT_NOT_LOOKED_UP = UINT8_MAX };
 
-static const struct product_price no_price;
+static const struct product_cost no_cost;
 
 /* Everything at hand while calls are found. */
 struct call_search {
@@ -70,7 +70,7 @@ static uint32_t call_of_op(struct call_search *search, uint32_t op)
     LARGE_ARRAY_RESERVE(calls->calls, calls->count + (size_t)1);
     calls->calls[calls->count] =
         (struct matrix_call){.op = op,
-                             .price = &no_price,
+                             .matmul_cost = &no_cost,
                              .longest = NO_EVENT,
                              .is_matrix = counted_cost_of(search->costs, op)->kind == COST_MATRIX,
                              .precision = PEAK_TYPE_COUNT};
@@ -227,40 +227,40 @@ static enum peak_type precision_of_call(const struct call_search *search,
     return type;
 }
 
-/* `price` is zeroed. */
-static void price_call(const struct call_search *search, struct matrix_call *call,
-                       struct product_price *price)
+/* `matmul_cost` is zeroed. */
+static void cost_call(const struct call_search *search, struct matrix_call *call,
+                      struct product_cost *matmul_cost)
 {
     const struct op_cost *cost = counted_cost_of(search->costs, call->op);
 
-    call->price = price;
+    call->matmul_cost = matmul_cost;
     if (cost->flops == TOO_LARGE) {
         call->obstacle = PRICE_NO_ARGUMENTS;
         return;
     }
-    price->flops = parts_of_call(search->costs, call->op);
+    matmul_cost->flops = parts_of_call(search->costs, call->op);
     call->precision = (uint8_t)precision_of_call(search, call);
     if (call->precision == PEAK_TYPE_COUNT) {
         call->obstacle = PRICE_NO_TYPE;
         return;
     }
-    price->peak = search->peaks->peaks[call->precision];
-    if (price->peak <= 0)
+    matmul_cost->peak = search->peaks->peaks[call->precision];
+    if (matmul_cost->peak <= 0)
         call->obstacle = PRICE_NO_PEAK;
 }
 
-static void price_calls(const struct call_search *search)
+static void cost_calls(const struct call_search *search)
 {
     struct matrix_calls *calls = search->calls;
     size_t products = 0;
 
     for (uint32_t i = 0; i < calls->count; i++)
         products += calls->calls[i].is_matrix;
-    calls->prices = require_memory(calloc(products + 1, sizeof *calls->prices));
+    calls->estimates = require_memory(calloc(products + 1, sizeof *calls->estimates));
     products = 0;
     for (uint32_t i = 0; i < calls->count; i++) {
         if (calls->calls[i].is_matrix)
-            price_call(search, &calls->calls[i], &calls->prices[products++]);
+            cost_call(search, &calls->calls[i], &calls->estimates[products++]);
         else
             calls->calls[i].obstacle = PRICE_NO_FORMULA;
     }
@@ -286,14 +286,14 @@ void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
         add_products(&search);
     else
         matrix_calls_add_kernels(&search);
-    price_calls(&search);
+    cost_calls(&search);
     large_array_free(search.call_of);
     free(search.units);
     large_array_free(search.owners);
 }
 
-enum price_obstacle obstacle_of_piece(const struct trace *trace, const struct module_costs *costs,
-                                      uint32_t device_event)
+enum cost_obstacle obstacle_of_piece(const struct trace *trace, const struct module_costs *costs,
+                                     uint32_t device_event)
 {
     uint32_t op = trace_operator_of(trace, device_event);
 
@@ -315,6 +315,6 @@ void matrix_calls_clear(struct matrix_calls *calls)
 {
     large_array_free(calls->calls);
     large_array_free(calls->pieces);
-    free(calls->prices);
+    free(calls->estimates);
     *calls = (struct matrix_calls){0};
 }

@@ -15,7 +15,7 @@
 #define NO_CALL UINT32_MAX
 
 /* Why the FLOPs of matrix work, or their ideal time, are not known. */
-enum price_obstacle {
+enum cost_obstacle {
     PRICE_KNOWN,
     PRICE_NO_OPERATOR, /* the kernel's launch lies in no operator: a CUDA graph, a trace of the
                           device alone */
@@ -38,7 +38,7 @@ struct flop_parts {
 };
 
 /* What a product computes, and how fast its device could. */
-struct product_price {
+struct product_cost {
     struct flop_parts flops; /* all 0 where not known */
     double peak;             /* FLOP/s; 0: not known */
 };
@@ -48,11 +48,11 @@ struct product_price {
 struct matrix_call {
     int64_t kernel_ns;    /* its kernels, each as long as it ran; of a product its matrix kernels */
     int64_t unit_lead_ns; /* of those on matrix units, by their names, less those on vector units */
-    const struct product_price *price; /* in matrix_calls; of what is no product all 0 */
-    uint32_t op;                       /* index in trace->host */
+    const struct product_cost *matmul_cost; /* in matrix_calls; of what is no product all 0 */
+    uint32_t op;                            /* index in trace->host */
     uint32_t longest;  /* the longest of the kernels: index in trace->device; NO_EVENT on a CPU */
     bool is_matrix;    /* a product: convolution, attention, recurrent layer included */
-    uint8_t obstacle;  /* enum price_obstacle */
+    uint8_t obstacle;  /* enum cost_obstacle */
     uint8_t precision; /* enum peak_type; PEAK_TYPE_COUNT: not known */
 };
 
@@ -71,7 +71,7 @@ struct matrix_calls {
     const struct event *events; /* not owned: trace->device; on a CPU trace->host */
     struct work_piece *pieces;  /* computing kernels: no communication, copies or memsets */
     uint32_t piece_count;
-    struct product_price *prices; /* of the calls that are products */
+    struct product_cost *estimates; /* of the calls that are products */
 };
 
 static inline const struct event *event_of_piece(const struct matrix_calls *calls,
@@ -86,7 +86,7 @@ void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
 void matrix_calls_clear(struct matrix_calls *calls);
 
 /* Why the piece, matrix work without a call, has no FLOPs. */
-enum price_obstacle obstacle_of_piece(const struct trace *trace, const struct module_costs *costs,
-                                      uint32_t device_event);
+enum cost_obstacle obstacle_of_piece(const struct trace *trace, const struct module_costs *costs,
+                                     uint32_t device_event);
 
 #endif

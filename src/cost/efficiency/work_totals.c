@@ -16,7 +16,7 @@ struct totalling {
 
 double compute_roof(const struct efficiency *efficiency, const struct matrix_call *call)
 {
-    return call->is_matrix ? call->price->peak : efficiency->peaks.peaks[PEAK_FP32];
+    return call->is_matrix ? call->matmul_cost->peak : efficiency->peaks.peaks[PEAK_FP32];
 }
 
 double memory_roof(const struct efficiency *efficiency)
@@ -52,7 +52,7 @@ static void add_to_operator(struct totalling *work, const struct work_piece *pie
     const struct efficiency *efficiency = work->efficiency;
     const struct matrix_call *call = &efficiency->calls.calls[piece->call];
     uint32_t cost = efficiency->costs->counted.cost_of[call->op];
-    const struct op_cost *price = work_totals_cost_of(efficiency, cost);
+    const struct op_cost *matmul_cost = work_totals_cost_of(efficiency, cost);
     struct operator_work *row = work_totals_row_of(work, cost);
     int64_t length_ns = event_of_piece(&efficiency->calls, piece)->duration_ns;
 
@@ -61,10 +61,11 @@ static void add_to_operator(struct totalling *work, const struct work_piece *pie
         row->unit_ns += length_ns;
     if (piece->unit == MATRIX_UNIT_NOT_USED)
         row->vector_ns += length_ns;
-    row->flops += share * (call->is_matrix ? call->price->flops.executed : (double)price->flops);
-    if (price->bytes < 0)
+    row->flops +=
+        share * (call->is_matrix ? call->matmul_cost->flops.executed : (double)matmul_cost->flops);
+    if (matmul_cost->bytes < 0)
         row->bytes = -INFINITY;
-    row->bytes += share * (double)price->bytes;
+    row->bytes += share * (double)matmul_cost->bytes;
     if (!work->is_counted[piece->call]) {
         work->is_counted[piece->call] = true;
         row->calls++;
@@ -80,16 +81,17 @@ static void work_totals_add_to_class(struct totalling *work, const struct work_p
 {
     const struct efficiency *efficiency = work->efficiency;
     const struct matrix_call *call = &efficiency->calls.calls[piece->call];
-    const struct op_cost *price =
+    const struct op_cost *matmul_cost =
         work_totals_cost_of(efficiency, efficiency->costs->counted.cost_of[call->op]);
     struct class_work *class = &work->totals->classes[piece->class];
-    double flops = share * (call->is_matrix ? call->price->flops.executed : (double)price->flops);
-    double bytes = share * (double)price->bytes;
+    double flops =
+        share * (call->is_matrix ? call->matmul_cost->flops.executed : (double)matmul_cost->flops);
+    double bytes = share * (double)matmul_cost->bytes;
     double peak = compute_roof(efficiency, call);
     double bandwidth = memory_roof(efficiency);
     double compute_ns = peak > 0 ? flops / peak * 1e9 : 0;
 
-    if (price->bytes < 0 || (call->is_matrix && call->price->flops.executed <= 0))
+    if (matmul_cost->bytes < 0 || (call->is_matrix && call->matmul_cost->flops.executed <= 0))
         return;
     class->known_ns += event_of_piece(&efficiency->calls, piece)->duration_ns;
     class->flops += flops;
@@ -111,11 +113,11 @@ static void add_to_module(struct totalling *work, const struct work_piece *piece
         return;
     row->kernel_ns += length_ns;
     row->unit_ns += piece->unit == MATRIX_UNIT_USED ? length_ns : 0;
-    row->flops += share * call->price->flops.executed;
+    row->flops += share * call->matmul_cost->flops.executed;
     if (call->obstacle != PRICE_KNOWN)
         return;
-    row->priced_ns += length_ns;
-    row->ideal_ns += share * call->price->flops.executed / call->price->peak * 1e9;
+    row->costed_ns += length_ns;
+    row->ideal_ns += share * call->matmul_cost->flops.executed / call->matmul_cost->peak * 1e9;
 }
 
 static void work_totals_add_piece(struct totalling *work, const struct work_piece *piece)
@@ -165,7 +167,7 @@ static void work_totals_sum_modules(struct work_totals *totals, const struct mod
         totals->modules[parent].unit_ns += from->unit_ns;
         totals->modules[parent].flops += from->flops;
         totals->modules[parent].ideal_ns += from->ideal_ns;
-        totals->modules[parent].priced_ns += from->priced_ns;
+        totals->modules[parent].costed_ns += from->costed_ns;
     }
 }
 

@@ -37,7 +37,7 @@ struct module_work {
     int64_t unit_ns;
     double flops; /* executed */
     double ideal_ns;
-    int64_t priced_ns; /* of kernel_ns, with FLOPs and a peak */
+    int64_t costed_ns; /* of kernel_ns, with FLOPs and a peak */
 };
 
 /* Zeroed is empty. */

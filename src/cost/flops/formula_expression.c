@@ -76,7 +76,7 @@ static bool formula_expression_take_number(struct compilation *work, int64_t *nu
     return *number != TOO_LARGE || formula_expression_expected(work, "a number below 2^63");
 }
 
-static bool take_character(struct compilation *work, char character, const char *what)
+static bool parse_character(struct compilation *work, char character, const char *what)
 {
     if (formula_expression_peek(work) != character)
         return formula_expression_expected(work, what);
@@ -96,7 +96,7 @@ static bool formula_expression_take_word(struct compilation *work, const char *w
 }
 
 /* The number of an argument: 0 to 255. */
-static bool take_argument(struct compilation *work, uint32_t *argument)
+static bool parse_argument(struct compilation *work, uint32_t *argument)
 {
     int64_t number;
 
@@ -109,17 +109,17 @@ static bool take_argument(struct compilation *work, uint32_t *argument)
 }
 
 /* in2[-1]; `in` is taken already. */
-static bool take_size(struct compilation *work)
+static bool parse_size(struct compilation *work)
 {
     struct expression_step step = {.kind = STEP_SIZE};
     bool is_negative;
 
-    if (!take_argument(work, &step.argument) ||
-        !take_character(work, '[', "'[': a size is in0[0], in0[-1]"))
+    if (!parse_argument(work, &step.argument) ||
+        !parse_character(work, '[', "'[': a size is in0[0], in0[-1]"))
         return false;
     is_negative = formula_expression_peek(work) == '-';
     work->at += is_negative;
-    if (!formula_expression_take_number(work, &step.number) || !take_character(work, ']', "']'"))
+    if (!formula_expression_take_number(work, &step.number) || !parse_character(work, ']', "']'"))
         return false;
     if (step.number > 64)
         return formula_expression_expected(work, "a dimension below 64");
@@ -129,29 +129,29 @@ static bool take_size(struct compilation *work)
 }
 
 /* (in2), or (2) where `is_number` */
-static bool take_question(struct compilation *work, enum step_kind kind, bool is_number)
+static bool parse_question(struct compilation *work, enum step_kind kind, bool is_number)
 {
     struct expression_step step = {.kind = kind};
 
-    if (!take_character(work, '(', "'('"))
+    if (!parse_character(work, '(', "'('"))
         return false;
     (void)formula_expression_peek(work);
     if (!is_number && !formula_expression_take_word(work, "in"))
         return formula_expression_expected(work, "an argument: in0, in1, ...");
-    if (!take_argument(work, &step.argument) || !take_character(work, ')', "')'"))
+    if (!parse_argument(work, &step.argument) || !parse_character(work, ')', "')'"))
         return false;
     return emit(work, step);
 }
 
 static bool formula_expression_take_call(struct compilation *work, char sign)
 {
-    if (!take_character(work, '(', "'('"))
+    if (!parse_character(work, '(', "'('"))
         return false;
     return push_open(work, sign);
 }
 
 /* `is_complete`: a whole operand was read, not only what opens one. */
-static bool take_operand(struct compilation *work, bool *is_complete)
+static bool parse_operand(struct compilation *work, bool *is_complete)
 {
     char first = formula_expression_peek(work);
     int64_t number;
@@ -161,13 +161,13 @@ static bool take_operand(struct compilation *work, bool *is_complete)
         return formula_expression_take_number(work, &number) &&
                emit(work, (struct expression_step){.kind = STEP_NUMBER, .number = number});
     if (formula_expression_take_word(work, "elements"))
-        return take_question(work, STEP_ELEMENTS, false);
+        return parse_question(work, STEP_ELEMENTS, false);
     if (formula_expression_take_word(work, "rank"))
-        return take_question(work, STEP_RANK, false);
+        return parse_question(work, STEP_RANK, false);
     if (formula_expression_take_word(work, "value"))
-        return take_question(work, STEP_VALUE, true);
+        return parse_question(work, STEP_VALUE, true);
     if (formula_expression_take_word(work, "in"))
-        return take_size(work);
+        return parse_size(work);
     *is_complete = false;
     if (formula_expression_take_word(work, "min"))
         return formula_expression_take_call(work, 'm');
@@ -214,7 +214,7 @@ static bool formula_expression_close_bracket(struct compilation *work)
     return bracket.sign == '(' || emit_operator(work, bracket.sign);
 }
 
-static bool take_comma(struct compilation *work)
+static bool parse_comma(struct compilation *work)
 {
     struct open_operator *bracket;
 
@@ -237,7 +237,7 @@ static bool formula_expression_take_operator(struct compilation *work, bool *wan
     if (sign == ')')
         return formula_expression_close_bracket(work);
     if (sign == ',')
-        return take_comma(work);
+        return parse_comma(work);
     if (strength_of(sign) == 0)
         return formula_expression_expected(work, "+, -, *, /, ')' or the end");
     if (!close_operators(work, strength_of(sign)))
@@ -260,7 +260,7 @@ bool expression_compile(struct formula_expression *expression, const char *text,
             if (!formula_expression_take_operator(&work, &wants_operand))
                 return false;
         } else {
-            if (!take_operand(&work, &is_complete))
+            if (!parse_operand(&work, &is_complete))
                 return false;
             wants_operand = !is_complete;
         }

@@ -117,7 +117,7 @@ static bool op_call_close_bracket(struct op_call *call, struct shape_walk *walk)
 }
 
 /* One character or number of the shapes; false where it does not belong there. */
-static bool take_shape_token(struct op_call *call, struct shape_walk *walk, const char **at)
+static bool collect_shape_token(struct op_call *call, struct shape_walk *walk, const char **at)
 {
     if (**at >= '0' && **at <= '9')
         return walk->depth == (walk->is_list ? 3 : 2) && add_dim(call, at);
@@ -139,7 +139,7 @@ static bool parse_shapes(struct op_call *call, const char *text)
     do {
         while (*text == ' ' || *text == '\n' || *text == '\t')
             text++;
-        if (*text == '\0' || !take_shape_token(call, &walk, &text))
+        if (*text == '\0' || !collect_shape_token(call, &walk, &text))
             return false;
     } while (walk.depth > 0);
     return *text == '\0';

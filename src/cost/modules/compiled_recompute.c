@@ -214,7 +214,7 @@ static bool has_all_gradients(const struct recompute_search *search, const struc
     return true;
 }
 
-static void judge_op(struct recompute_search *search, const struct region_pair *pair,
+static void check_op(struct recompute_search *search, const struct region_pair *pair,
                      const struct region_op *op)
 {
     uint32_t there = counted_as(&search->counts, pair->backward, op->size);
@@ -234,7 +234,7 @@ static void judge_op(struct recompute_search *search, const struct region_pair *
         search->is_undecided[op->op] = true; /* it may stand in the place of a missing one */
 }
 
-static void judge_region(struct recompute_search *search, uint32_t region)
+static void check_region(struct recompute_search *search, uint32_t region)
 {
     const struct event *event = &search->trace->host[region];
     uint32_t found = event->sequence_number == NO_ID
@@ -249,10 +249,10 @@ static void judge_region(struct recompute_search *search, uint32_t region)
         return;
     pair.has_all_gradients = has_all_gradients(search, &pair);
     for (size_t i = 0; i < backward.count; i++)
-        judge_op(search, &pair, &backward.ops[i]);
+        check_op(search, &pair, &backward.ops[i]);
 }
 
-static void judge_regions(struct recompute_search *search)
+static void check_regions(struct recompute_search *search)
 {
     const struct trace *trace = search->trace;
 
@@ -262,7 +262,7 @@ static void judge_regions(struct recompute_search *search)
         if (!is_region(trace, i) || search->region_of[i] != i)
             continue;
         if (is_backward_region(trace, i))
-            judge_region(search, i);
+            check_region(search, i);
         else if (event->sequence_number != NO_ID)
             hash_map_set(&search->forward_of, (uint64_t)event->sequence_number, i);
     }
@@ -280,7 +280,7 @@ bool *find_compiled_recompute(struct host_contexts *contexts, const struct trace
     search.is_again = large_array_new(count * sizeof *search.is_again);
     search.is_undecided = large_array_new(count * sizeof *search.is_undecided);
     collect_ops(&search);
-    judge_regions(&search);
+    check_regions(&search);
     for (uint32_t i = 0; i < trace->host_count; i++) {
         uint32_t parent = contexts->parents[i];
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct seen_signs take_seen_signs(const char *capture)
+struct seen_signs collect_seen_signs(const char *capture)
 {
     struct seen_signs signs = {0};
     char path[PATH_MAX];

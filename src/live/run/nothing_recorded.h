@@ -12,7 +12,7 @@ struct seen_signs {
 };
 
 /* Removes the file of signs from the capture's folder. */
-struct seen_signs take_seen_signs(const char *capture);
+struct seen_signs collect_seen_signs(const char *capture);
 
 /* Prints one message to standard error. `step_of`: what a step
  * was said to be, or NULL; `status`: of the program. */

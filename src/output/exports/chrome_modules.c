@@ -59,8 +59,8 @@ static void close_down_to(struct module_slices *slices, struct open_stream *stre
     }
 }
 
-static void take_kernel(struct module_slices *slices, struct open_stream *stream,
-                        const struct path *path, const struct event *event)
+static void collect_kernel(struct module_slices *slices, struct open_stream *stream,
+                           const struct path *path, const struct event *event)
 {
     uint32_t common = 0;
 
@@ -112,7 +112,7 @@ void find_module_slices(struct module_slices *slices, const struct trace *trace,
         if (!context.is_known)
             continue;
         find_path(&path, costs, context);
-        take_kernel(slices, &streams[trace->device[i].track], &path, &trace->device[i]);
+        collect_kernel(slices, &streams[trace->device[i].track], &path, &trace->device[i]);
     }
     if (slices->count > 0)
         qsort(slices->slices, slices->count, sizeof *slices->slices, compare_slices);

@@ -124,31 +124,31 @@ static void flat_facts_add_numbers(struct fact_tables *facts, const struct secti
 }
 
 /* "idle_data idle_python"; NULL where there is no price. */
-static const char *joined_accounts(struct arena *arena, const struct advice_price *price)
+static const char *joined_accounts(struct arena *arena, const struct advice_estimate *estimate)
 {
     size_t size = 1, used = 0;
     char *text;
 
-    if (!price->id)
+    if (!estimate->id)
         return NULL;
-    for (size_t i = 0; i < price->account_count; i++)
-        size += strlen(price->accounts[i]) + 1;
+    for (size_t i = 0; i < estimate->account_count; i++)
+        size += strlen(estimate->accounts[i]) + 1;
     text = arena_allocate(arena, size);
-    for (size_t i = 0; i < price->account_count; i++)
+    for (size_t i = 0; i < estimate->account_count; i++)
         used +=
-            (size_t)snprintf(text + used, size - used, "%s%s", i ? " " : "", price->accounts[i]);
+            (size_t)snprintf(text + used, size - used, "%s%s", i ? " " : "", estimate->accounts[i]);
     return text;
 }
 
 /* "3 4 5"; likewise. */
-static const char *joined_steps(struct arena *arena, const struct advice_price *price)
+static const char *joined_steps(struct arena *arena, const struct advice_estimate *estimate)
 {
-    size_t size = price->step_count * 21 + 1, used = 0;
-    char *text = price->id ? arena_allocate(arena, size) : NULL;
+    size_t size = estimate->step_count * 21 + 1, used = 0;
+    char *text = estimate->id ? arena_allocate(arena, size) : NULL;
 
-    for (size_t i = 0; i < price->step_count; i++)
-        used +=
-            (size_t)snprintf(text + used, size - used, "%s%" PRId64, i ? " " : "", price->steps[i]);
+    for (size_t i = 0; i < estimate->step_count; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%" PRId64, i ? " " : "",
+                                 estimate->steps[i]);
     return text;
 }
 
@@ -157,42 +157,46 @@ static struct value positive(double number)
     return number > 0 ? value_number(number) : value_none();
 }
 
-#define FINDING_FACTS(FACT)                                                                      \
-    FACT("section", UNIT_TEXT, text_cell(growing, section))                                      \
-    FACT("what", UNIT_TEXT, text_cell(growing, findings[i].what))                                \
-    FACT("evidence", UNIT_TEXT, text_cell(growing, findings[i].evidence))                        \
-    FACT("try", UNIT_TEXT, text_cell(growing, findings[i].try_this))                             \
-    FACT("cost_per_step_ns", UNIT_TIME_NS,                                                       \
-         findings[i].cost_ns >= 0 ? value_time_ns(findings[i].cost_ns) : value_none())           \
-    FACT("is_warning", UNIT_COUNT, value_count(findings[i].is_warning))                          \
-    FACT("id", UNIT_TEXT, text_cell(growing, price->id))                                         \
-    FACT("accounts", UNIT_TEXT, text_cell(growing, joined_accounts(arena, price)))               \
-    FACT("share_of_step_fraction", UNIT_FRACTION,                                                \
-         price->share > 0 ? value_fraction(price->share) : value_none())                         \
-    FACT("ceiling_speedup", UNIT_NUMBER, positive(price->ceiling_speedup))                       \
-    FACT("steps", UNIT_TEXT, text_cell(growing, joined_steps(arena, price)))                     \
-    FACT("confidence", UNIT_TEXT, text_cell(growing, price->confidence))                         \
-    FACT("confidence_reason", UNIT_TEXT, text_cell(growing, price->reason))                      \
-    FACT("change", UNIT_TEXT, text_cell(growing, price->change))                                 \
-    FACT("replayed_step_ns", UNIT_TIME_NS,                                                       \
-         price->change && price->replayed_step_ns >= 0 ? value_time_ns(price->replayed_step_ns)  \
-                                                       : value_none())                           \
-    FACT("replayed_speedup", UNIT_NUMBER, positive(price->change ? price->replayed_speedup : 0)) \
-    FACT("replayed_least_speedup", UNIT_NUMBER,                                                  \
-         price->change && price->most_speedup > 0 ? value_number(price->least_speedup)           \
-                                                  : value_none())                                \
-    FACT("replayed_most_speedup", UNIT_NUMBER, positive(price->change ? price->most_speedup : 0))
+#define FINDING_FACTS(FACT)                                                                     \
+    FACT("section", UNIT_TEXT, text_cell(growing, section))                                     \
+    FACT("what", UNIT_TEXT, text_cell(growing, findings[i].what))                               \
+    FACT("evidence", UNIT_TEXT, text_cell(growing, findings[i].evidence))                       \
+    FACT("try", UNIT_TEXT, text_cell(growing, findings[i].try_this))                            \
+    FACT("cost_per_step_ns", UNIT_TIME_NS,                                                      \
+         findings[i].cost_ns >= 0 ? value_time_ns(findings[i].cost_ns) : value_none())          \
+    FACT("is_warning", UNIT_COUNT, value_count(findings[i].is_warning))                         \
+    FACT("id", UNIT_TEXT, text_cell(growing, estimate->id))                                     \
+    FACT("accounts", UNIT_TEXT, text_cell(growing, joined_accounts(arena, estimate)))           \
+    FACT("share_of_step_fraction", UNIT_FRACTION,                                               \
+         estimate->share > 0 ? value_fraction(estimate->share) : value_none())                  \
+    FACT("ceiling_speedup", UNIT_NUMBER, positive(estimate->ceiling_speedup))                   \
+    FACT("steps", UNIT_TEXT, text_cell(growing, joined_steps(arena, estimate)))                 \
+    FACT("confidence", UNIT_TEXT, text_cell(growing, estimate->confidence))                     \
+    FACT("confidence_reason", UNIT_TEXT, text_cell(growing, estimate->reason))                  \
+    FACT("change", UNIT_TEXT, text_cell(growing, estimate->change))                             \
+    FACT("replayed_step_ns", UNIT_TIME_NS,                                                      \
+         estimate->change && estimate->replayed_step_ns >= 0                                    \
+             ? value_time_ns(estimate->replayed_step_ns)                                        \
+             : value_none())                                                                    \
+    FACT("replayed_speedup", UNIT_NUMBER,                                                       \
+         positive(estimate->change ? estimate->replayed_speedup : 0))                           \
+    FACT("replayed_least_speedup", UNIT_NUMBER,                                                 \
+         estimate->change && estimate->most_speedup > 0 ? value_number(estimate->least_speedup) \
+                                                        : value_none())                         \
+    FACT("replayed_most_speedup", UNIT_NUMBER,                                                  \
+         positive(estimate->change ? estimate->most_speedup : 0))
 
 /* `section` NULL: problems, of no section. */
 static void flat_facts_add_findings(struct fact_tables *facts, const char *section,
                                     const struct finding *findings, size_t count, size_t trace)
 {
-    static const struct advice_price no_price = {0};
+    static const struct advice_estimate no_cost = {0};
     struct growing_table *growing = &facts->findings;
     struct arena *arena = &growing->flat->arena;
 
     for (size_t i = 0; i < count; i++) {
-        const struct advice_price *price = findings[i].price ? findings[i].price : &no_price;
+        const struct advice_estimate *estimate =
+            findings[i].estimate ? findings[i].estimate : &no_cost;
 
         FACT_ROW(growing, facts->results, trace, FINDING_FACTS);
     }

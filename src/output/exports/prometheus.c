@@ -251,9 +251,9 @@ static void prometheus_write_advice(FILE *output, const struct results *results)
         for (size_t k = 0; section && k < section->finding_count; k++) {
             const struct finding *finding = &section->findings[k];
 
-            if (finding->price && finding->cost_ns >= 0)
+            if (finding->estimate && finding->cost_ns >= 0)
                 prometheus_write_sample(&metric, "", i,
-                                        (struct label){"advice", finding->price->id},
+                                        (struct label){"advice", finding->estimate->id},
                                         (double)finding->cost_ns / 1e9);
         }
     }

@@ -159,9 +159,9 @@ static void tensorboard_run_write_advice(FILE *stream, const struct section *sec
         (void)fputs("1. **", stream);
         tensorboard_run_write_escaped(stream, finding->what);
         (void)fputs("**", stream);
-        if (finding->cost_ns >= 0 && finding->price)
+        if (finding->cost_ns >= 0 && finding->estimate)
             (void)fprintf(stream, ": %.3f ms of each step (%.1f %%)",
-                          (double)finding->cost_ns / 1e6, 100 * finding->price->share);
+                          (double)finding->cost_ns / 1e6, 100 * finding->estimate->share);
         if (finding->evidence) {
             (void)fputs("; ", stream);
             tensorboard_run_write_escaped(stream, finding->evidence);

@@ -65,8 +65,8 @@ static bool is_wanted(const struct screen_kind *kind, const struct finding *find
         return true;
     if (finding->is_warning)
         return false;
-    if (kind && kind->prices_only)
-        return finding->cost_ns > 0 || (finding->price && finding->price->account_count > 0);
+    if (kind && kind->costs_only)
+        return finding->cost_ns > 0 || (finding->estimate && finding->estimate->account_count > 0);
     return finding->try_this || finding->cost_ns > 0;
 }
 
@@ -101,36 +101,38 @@ static const char *times(struct screen_builder *builder, double speedup)
 }
 
 /* How many times as fast, of a replay where there is one. */
-static const char *estimate_of(struct screen_builder *builder, const struct advice_price *price)
+static const char *estimate_of(struct screen_builder *builder,
+                               const struct advice_estimate *estimate)
 {
-    if (price->replayed_speedup > 0 && price->most_speedup > 0)
-        return screen_format(builder, "%s-%sx", times(builder, price->least_speedup),
-                             times(builder, price->most_speedup));
-    if (price->replayed_speedup > 0)
-        return screen_format(builder, "%sx", times(builder, price->replayed_speedup));
-    if (price->ceiling_speedup > 0)
-        return screen_format(builder, "up to %sx", times(builder, price->ceiling_speedup));
+    if (estimate->replayed_speedup > 0 && estimate->most_speedup > 0)
+        return screen_format(builder, "%s-%sx", times(builder, estimate->least_speedup),
+                             times(builder, estimate->most_speedup));
+    if (estimate->replayed_speedup > 0)
+        return screen_format(builder, "%sx", times(builder, estimate->replayed_speedup));
+    if (estimate->ceiling_speedup > 0)
+        return screen_format(builder, "up to %sx", times(builder, estimate->ceiling_speedup));
     return NULL;
 }
 
 static void add_finding(struct screen_builder *builder, const struct finding *finding)
 {
-    const struct advice_price *price = finding->price;
+    const struct advice_estimate *estimate = finding->estimate;
     struct first_screen *screen = builder->screen;
     const char *what = finding->what;
     struct value cost = value_time_ns(finding->cost_ns);
 
-    if (price && finding->cost_ns > 0)
-        what = screen_format(builder, "%s: %s", what,
-                             screen_share_of(builder, price->share, finding->cost_ns, price->span));
+    if (estimate && finding->cost_ns > 0)
+        what = screen_format(
+            builder, "%s: %s", what,
+            screen_share_of(builder, estimate->share, finding->cost_ns, estimate->span));
     else if (finding->cost_ns > 0)
         what = screen_format(builder, "%s: %s", what, screen_value(builder, &cost));
     screen->findings[screen->finding_count++] = (struct screen_finding){
         .what = what,
         .try_this = finding->try_this ? finding->try_this : finding->evidence,
-        .estimate = price ? estimate_of(builder, price) : NULL,
-        .confidence = price ? price->confidence : NULL,
-        .id = price ? price->id : NULL,
+        .estimate = estimate ? estimate_of(builder, estimate) : NULL,
+        .confidence = estimate ? estimate->confidence : NULL,
+        .id = estimate ? estimate->id : NULL,
     };
 }
 

@@ -88,7 +88,7 @@ struct screen_kind {
     /* Fills in the subject, figures, verdict and chart. */
     void (*fill)(struct screen_builder *builder);
     const char *findings_title; /* NULL: "What to try" */
-    bool prices_only;           /* its findings are those that a rule has put a price on */
+    bool costs_only;            /* its findings are those that a rule has put a price on */
     bool warnings_are_findings; /* what is wrong is what the report is about */
     /* Keys of the sections that the last line names, most important first; NULL-terminated. */
     const char *const *sections;

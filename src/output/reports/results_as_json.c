@@ -122,46 +122,46 @@ static void write_tables(struct json_writer *json, const struct section *section
 }
 
 /* What advice has beyond other findings. */
-static void write_price(struct json_writer *json, const struct advice_price *price)
+static void write_cost(struct json_writer *json, const struct advice_estimate *estimate)
 {
-    json_text(json, "id", price->id);
-    if (price->account_count)
-        json_text(json, "account", price->accounts[0]);
+    json_text(json, "id", estimate->id);
+    if (estimate->account_count)
+        json_text(json, "account", estimate->accounts[0]);
     else
         json_null(json, "account");
     json_begin_array(json, "accounts", JSON_ON_ONE_LINE);
-    for (size_t i = 0; i < price->account_count; i++)
-        json_text(json, NULL, price->accounts[i]);
+    for (size_t i = 0; i < estimate->account_count; i++)
+        json_text(json, NULL, estimate->accounts[i]);
     json_end_array(json);
-    if (price->share > 0)
-        json_real(json, "share_of_step", price->share);
+    if (estimate->share > 0)
+        json_real(json, "share_of_step", estimate->share);
     else
         json_null(json, "share_of_step");
-    if (price->ceiling_speedup > 0)
-        json_real(json, "ceiling_speedup", price->ceiling_speedup);
+    if (estimate->ceiling_speedup > 0)
+        json_real(json, "ceiling_speedup", estimate->ceiling_speedup);
     else
         json_null(json, "ceiling_speedup");
-    if (price->change) {
-        json_text(json, "change", price->change);
-        if (price->replayed_step_ns >= 0)
-            json_integer(json, "replayed_step_ns", price->replayed_step_ns);
+    if (estimate->change) {
+        json_text(json, "change", estimate->change);
+        if (estimate->replayed_step_ns >= 0)
+            json_integer(json, "replayed_step_ns", estimate->replayed_step_ns);
         else
             json_null(json, "replayed_step_ns");
-        if (price->replayed_speedup > 0)
-            json_real(json, "replayed_speedup", price->replayed_speedup);
+        if (estimate->replayed_speedup > 0)
+            json_real(json, "replayed_speedup", estimate->replayed_speedup);
         else
             json_null(json, "replayed_speedup");
-        if (price->most_speedup > 0) {
-            json_real(json, "replayed_least_speedup", price->least_speedup);
-            json_real(json, "replayed_most_speedup", price->most_speedup);
+        if (estimate->most_speedup > 0) {
+            json_real(json, "replayed_least_speedup", estimate->least_speedup);
+            json_real(json, "replayed_most_speedup", estimate->most_speedup);
         }
     }
     json_begin_array(json, "steps", JSON_ON_ONE_LINE);
-    for (size_t i = 0; i < price->step_count; i++)
-        json_integer(json, NULL, price->steps[i]);
+    for (size_t i = 0; i < estimate->step_count; i++)
+        json_integer(json, NULL, estimate->steps[i]);
     json_end_array(json);
-    json_text(json, "confidence", price->confidence);
-    json_text(json, "confidence_reason", price->reason);
+    json_text(json, "confidence", estimate->confidence);
+    json_text(json, "confidence_reason", estimate->reason);
 }
 
 static void results_as_json_write_findings(struct json_writer *json, const char *key,
@@ -180,8 +180,8 @@ static void results_as_json_write_findings(struct json_writer *json, const char 
         else
             json_null(json, "cost_ns_per_step");
         json_boolean(json, "is_warning", finding->is_warning);
-        if (finding->price)
-            write_price(json, finding->price);
+        if (finding->estimate)
+            write_cost(json, finding->estimate);
         json_end_object(json);
     }
     json_end_array(json);

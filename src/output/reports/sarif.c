@@ -64,7 +64,7 @@ static void begin_result(struct json_writer *json, const char *rule, const char 
 static void sarif_write_finding(struct json_writer *json, const struct finding *finding,
                                 const char *file)
 {
-    begin_result(json, finding->price ? finding->price->id : "input",
+    begin_result(json, finding->estimate ? finding->estimate->id : "input",
                  finding->is_warning ? "warning" : "note");
     write_message(json, finding->what, finding->evidence, finding->try_this);
     if (file)

@@ -111,6 +111,6 @@ static const char *const sections[] = {"overview", "collectives", "step_ledger",
 const struct screen_kind all_ranks_screen = {
     .recognizes = is_all_ranks,
     .fill = fill_all_ranks,
-    .prices_only = true,
+    .costs_only = true,
     .sections = sections,
 };

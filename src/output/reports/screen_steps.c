@@ -200,7 +200,7 @@ static const struct finding *costliest(const struct rank_results *rank)
         for (size_t j = 0; j < section->finding_count; j++) {
             const struct finding *finding = &section->findings[j];
 
-            if (finding->price && finding->cost_ns > (best ? best->cost_ns : 0))
+            if (finding->estimate && finding->cost_ns > (best ? best->cost_ns : 0))
                 best = finding;
         }
     }
@@ -253,9 +253,9 @@ const char *screen_verdict_of_steps(struct screen_builder *builder)
         return NULL;
     if (!finding)
         return verdict_of_matmuls(builder, ledger);
-    words = words_of(finding->price->id, screen_device(builder) == NULL);
-    amount =
-        screen_share_of(builder, finding->price->share, finding->cost_ns, finding->price->span);
+    words = words_of(finding->estimate->id, screen_device(builder) == NULL);
+    amount = screen_share_of(builder, finding->estimate->share, finding->cost_ns,
+                             finding->estimate->span);
     if (!words)
         return screen_format(builder, "The largest loss is %s: %s.", finding->what, amount);
     return screen_format(builder, "%s %s.", words, amount);

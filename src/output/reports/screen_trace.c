@@ -103,6 +103,6 @@ static const char *const sections[] = {
 const struct screen_kind trace_screen = {
     .recognizes = is_trace,
     .fill = fill_trace,
-    .prices_only = true,
+    .costs_only = true,
     .sections = sections,
 };

@@ -87,20 +87,20 @@ static void text_write_heading(struct page *page, const char *title)
 }
 
 /* "5 to 10", "3, 7, 9": the numbers of the steps that show a finding. */
-static const char *step_list(const struct page *page, const struct advice_price *price)
+static const char *step_list(const struct page *page, const struct advice_estimate *estimate)
 {
     enum { LISTED_MAX = 6, NUMBER_COLUMNS = 24 };
-    size_t last = price->step_count - 1;
+    size_t last = estimate->step_count - 1;
     char *text = arena_allocate(page->arena, (LISTED_MAX + 2) * (size_t)NUMBER_COLUMNS);
     size_t size = (LISTED_MAX + 2) * (size_t)NUMBER_COLUMNS;
-    int length = snprintf(text, size, "step%s %" PRId64, last ? "s" : "", price->steps[0]);
+    int length = snprintf(text, size, "step%s %" PRId64, last ? "s" : "", estimate->steps[0]);
 
-    if (last > 1 && price->steps[last] - price->steps[0] == (int64_t)last) {
-        snprintf(text + length, size - (size_t)length, " to %" PRId64, price->steps[last]);
+    if (last > 1 && estimate->steps[last] - estimate->steps[0] == (int64_t)last) {
+        snprintf(text + length, size - (size_t)length, " to %" PRId64, estimate->steps[last]);
         return text;
     }
     for (size_t i = 1; i <= last && i < LISTED_MAX; i++)
-        length += snprintf(text + length, size - (size_t)length, ", %" PRId64, price->steps[i]);
+        length += snprintf(text + length, size - (size_t)length, ", %" PRId64, estimate->steps[i]);
     if (last >= LISTED_MAX)
         snprintf(text + length, size - (size_t)length, ", ...");
     return text;
@@ -117,9 +117,9 @@ static const char *speedup_text(const struct page *page, double speedup)
 }
 
 /* "waiting for data: 58.734 ms of each step (33.6 %), at most 1.51x" */
-static const char *priced_text(const struct page *page, const struct finding *finding)
+static const char *costed_text(const struct page *page, const struct finding *finding)
 {
-    const struct advice_price *price = finding->price;
+    const struct advice_estimate *estimate = finding->estimate;
     size_t size = strlen(finding->what) + 160;
     char *text = arena_allocate(page->arena, size);
     int length;
@@ -128,20 +128,21 @@ static const char *priced_text(const struct page *page, const struct finding *fi
         return finding->what;
     length = snprintf(text, size, "%s: %s of %s %s (%s)", finding->what,
                       format_time(finding->cost_ns).text,
-                      strcmp(price->span, "step") == 0 ? "each" : "the", price->span,
-                      format_fraction(price->share).text);
-    if (price->ceiling_speedup > 0)
+                      strcmp(estimate->span, "step") == 0 ? "each" : "the", estimate->span,
+                      format_fraction(estimate->share).text);
+    if (estimate->ceiling_speedup > 0)
         snprintf(text + length, size - (size_t)length, ", at most %s",
-                 speedup_text(page, price->ceiling_speedup));
+                 speedup_text(page, estimate->ceiling_speedup));
     return text;
 }
 
 /* Evidence with the steps it is from, and how sure it is. */
-static const char *priced_evidence(const struct page *page, const struct finding *finding)
+static const char *costed_evidence(const struct page *page, const struct finding *finding)
 {
-    const char *steps = finding->price->step_count && strcmp(finding->price->span, "step") == 0
-                            ? step_list(page, finding->price)
-                            : "";
+    const char *steps =
+        finding->estimate->step_count && strcmp(finding->estimate->span, "step") == 0
+            ? step_list(page, finding->estimate)
+            : "";
     size_t size = strlen(steps) + strlen(finding->evidence) + 3;
     char *text = arena_allocate(page->arena, size);
 
@@ -151,49 +152,49 @@ static const char *priced_evidence(const struct page *page, const struct finding
 
 /* What a replay's number is beside: how sure it is, or why it is more than the ceiling by removal;
  * "" where there is nothing to add. */
-static const char *beside_replay(const struct page *page, const struct advice_price *price)
+static const char *beside_replay(const struct page *page, const struct advice_estimate *estimate)
 {
-    double removal_speedup = price->share < 1 ? 1 / (1 - price->share) : 0;
+    double removal_speedup = estimate->share < 1 ? 1 / (1 - estimate->share) : 0;
     enum { SIZE = 200 };
     char *text = arena_allocate(page->arena, SIZE);
 
     text[0] = '\0';
-    if (price->most_speedup > 0)
+    if (estimate->most_speedup > 0)
         snprintf(
             text, SIZE,
             " at least, if the loader's processes share the core of the thread that launches; %s "
             "if they have cores of their own",
-            speedup_text(page, price->most_speedup));
-    else if (removal_speedup > 0 && price->replayed_speedup > 1.005 * removal_speedup)
+            speedup_text(page, estimate->most_speedup));
+    else if (removal_speedup > 0 && estimate->replayed_speedup > 1.005 * removal_speedup)
         snprintf(text, SIZE, ": more than this time alone (%s), for it takes hidden time, too",
                  speedup_text(page, removal_speedup));
     return text;
 }
 
 /* "replayed with sync=0: 116.762 ms a step, 1.50x" */
-static void write_replay(const struct page *page, const struct advice_price *price)
+static void write_replay(const struct page *page, const struct advice_estimate *estimate)
 {
-    const char *beside = beside_replay(page, price);
-    size_t size = strlen(price->change) + strlen(beside) + 160;
+    const char *beside = beside_replay(page, estimate);
+    size_t size = strlen(estimate->change) + strlen(beside) + 160;
     char *text = arena_allocate(page->arena, size);
 
-    if (price->replayed_step_ns < 0)
+    if (estimate->replayed_step_ns < 0)
         snprintf(text, size,
                  "replayed with %s: not known, the replay is too far from the recording",
-                 price->change);
+                 estimate->change);
     else
-        snprintf(text, size, "replayed with %s: %s a %s, %s%s", price->change,
-                 format_time(price->replayed_step_ns).text, price->span,
-                 speedup_text(page, price->replayed_speedup), beside);
+        snprintf(text, size, "replayed with %s: %s a %s, %s%s", estimate->change,
+                 format_time(estimate->replayed_step_ns).text, estimate->span,
+                 speedup_text(page, estimate->replayed_speedup), beside);
     write_prose(page, "    ", 4, text, QUIET);
 }
 
-static void write_confidence(const struct page *page, const struct advice_price *price)
+static void write_confidence(const struct page *page, const struct advice_estimate *estimate)
 {
-    size_t size = strlen(price->confidence) + strlen(price->reason) + 16;
+    size_t size = strlen(estimate->confidence) + strlen(estimate->reason) + 16;
     char *text = arena_allocate(page->arena, size);
 
-    snprintf(text, size, "confidence: %s (%s)", price->confidence, price->reason);
+    snprintf(text, size, "confidence: %s (%s)", estimate->confidence, estimate->reason);
     write_prose(page, "    ", 4, text, QUIET);
 }
 
@@ -202,8 +203,8 @@ static const char *cost_text(const struct page *page, const struct finding *find
     size_t size = strlen(finding->what) + 96;
     char *text;
 
-    if (finding->price)
-        return priced_text(page, finding);
+    if (finding->estimate)
+        return costed_text(page, finding);
     if (finding->cost_ns <= 0)
         return finding->what;
     text = arena_allocate(page->arena, size);
@@ -213,18 +214,18 @@ static const char *cost_text(const struct page *page, const struct finding *find
 
 static void text_write_finding(const struct page *page, const struct finding *finding)
 {
-    enum emphasis emphasis = finding->is_warning ? WARNING : finding->price ? STRONG : PLAIN;
+    enum emphasis emphasis = finding->is_warning ? WARNING : finding->estimate ? STRONG : PLAIN;
 
     write_prose(page, finding->is_warning ? "! " : "* ", 2, cost_text(page, finding), emphasis);
     if (finding->evidence)
         write_prose(page, "    ", 4,
-                    finding->price ? priced_evidence(page, finding) : finding->evidence, QUIET);
+                    finding->estimate ? costed_evidence(page, finding) : finding->evidence, QUIET);
     if (finding->try_this)
         write_prose(page, page->style.use_unicode ? "  → " : "  > ", 4, finding->try_this, PLAIN);
-    if (finding->price && finding->price->change)
-        write_replay(page, finding->price);
-    if (finding->price && finding->cost_ns >= 0)
-        write_confidence(page, finding->price);
+    if (finding->estimate && finding->estimate->change)
+        write_replay(page, finding->estimate);
+    if (finding->estimate && finding->cost_ns >= 0)
+        write_confidence(page, finding->estimate);
 }
 
 static void text_write_findings(const struct page *page, const struct finding *findings,
@@ -500,8 +501,8 @@ static void text_consider(struct costly_findings *costly, const struct finding *
 
 static void write_costly(const struct page *page, const struct costly_findings *costly)
 {
-    const struct advice_price *price = costly->count ? costly->findings[0]->price : NULL;
-    bool is_window = price && strcmp(price->span, "window") == 0;
+    const struct advice_estimate *estimate = costly->count ? costly->findings[0]->estimate : NULL;
+    bool is_window = estimate && strcmp(estimate->span, "window") == 0;
     struct column columns[] = {
         {.key = "cost",
          .title = is_window ? "of the window" : "of each step",
@@ -522,7 +523,7 @@ static void write_costly(const struct page *page, const struct costly_findings *
 
         cells[COLUMNS * i] = value_time_ns(finding->cost_ns);
         cells[COLUMNS * i + 1] =
-            finding->price ? value_fraction(finding->price->share) : value_none();
+            finding->estimate ? value_fraction(finding->estimate->share) : value_none();
         cells[COLUMNS * i + 2] = value_text(finding->what);
     }
     shown = table_as_text(page->arena, &table, page->style.use_unicode);

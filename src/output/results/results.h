@@ -54,7 +54,7 @@ struct table {
 };
 
 /* What a piece of advice is worth, and how sure it is. */
-struct advice_price {
+struct advice_estimate {
     const char *id;              /* "data_loading" */
     const char *const *accounts; /* keys of those that hold the time; [account_count] */
     size_t account_count;
@@ -78,12 +78,12 @@ struct advice_price {
 
 /* Something the user should know or do. */
 struct finding {
-    const char *what;                 /* "the input file ends in the middle: 3.1 MB are missing" */
-    const char *evidence;             /* NULL, or what shows it */
-    const char *try_this;             /* NULL, or what to do */
-    int64_t cost_ns;                  /* per step; -1 = not a matter of time */
-    bool is_warning;                  /* something is wrong with the input or incomplete */
-    const struct advice_price *price; /* of advice; NULL for other findings */
+    const char *what;     /* "the input file ends in the middle: 3.1 MB are missing" */
+    const char *evidence; /* NULL, or what shows it */
+    const char *try_this; /* NULL, or what to do */
+    int64_t cost_ns;      /* per step; -1 = not a matter of time */
+    bool is_warning;      /* something is wrong with the input or incomplete */
+    const struct advice_estimate *estimate; /* of advice; NULL for other findings */
 };
 
 /* What one analysis says. */

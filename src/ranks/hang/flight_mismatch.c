@@ -94,7 +94,7 @@ static size_t usual_member(const struct flight_join *join, const struct flight_c
     return kinds[best].member;
 }
 
-static bool judge_exchange(const struct flight_join *join, const struct flight_call *call,
+static bool check_exchange(const struct flight_join *join, const struct flight_call *call,
                            struct flight_mismatch *mismatch)
 {
     const struct flight_group *group = &join->dumps->groups[call->group];
@@ -120,7 +120,7 @@ static bool judge_exchange(const struct flight_join *join, const struct flight_c
     return sent != received;
 }
 
-static bool flight_mismatch_judge_call(const struct flight_join *join,
+static bool flight_mismatch_check_call(const struct flight_join *join,
                                        const struct flight_call *call,
                                        struct flight_mismatch *mismatch)
 {
@@ -141,7 +141,7 @@ static bool flight_mismatch_judge_call(const struct flight_join *join,
         mismatch->odd = member;
         mismatch->difference = difference;
     }
-    return mismatch->odd_count > 0 || judge_exchange(join, call, mismatch);
+    return mismatch->odd_count > 0 || check_exchange(join, call, mismatch);
 }
 
 /* ---- how the calls lie against each other ---- */
@@ -221,7 +221,7 @@ void flight_find_mismatches(struct flight_mismatches *found, const struct flight
         struct flight_mismatch *last = found->count ? &found->mismatches[found->count - 1] : NULL;
         struct flight_mismatch mismatch;
 
-        if (!flight_mismatch_judge_call(join, call, &mismatch))
+        if (!flight_mismatch_check_call(join, call, &mismatch))
             continue;
         if (last && join->calls[last->call].group == call->group) {
             last->later++;

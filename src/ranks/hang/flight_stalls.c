@@ -56,7 +56,7 @@ static void flight_stalls_find_missing(struct flight_stall *stall, const struct 
 
 /* Adds the call where it is the first incomplete one for some rank. `waits` holds the ranks that
  * wait in an earlier call of this group. */
-static void flight_stalls_judge_call(struct flight_stalls *found, const struct flight_join *join,
+static void flight_stalls_check_call(struct flight_stalls *found, const struct flight_join *join,
                                      size_t index, struct hash_map *waits)
 {
     const struct flight_call *call = &join->calls[index];
@@ -89,7 +89,7 @@ void flight_find_stalls(struct flight_stalls *found, const struct flight_join *j
     struct hash_map waits = {0};
 
     for (size_t i = 0; i < join->call_count; i++)
-        flight_stalls_judge_call(found, join, i, &waits);
+        flight_stalls_check_call(found, join, i, &waits);
     hash_map_clear(&waits);
     flight_find_p2p_stalls(found, join);
 }

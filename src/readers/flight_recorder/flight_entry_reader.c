@@ -41,7 +41,7 @@ static const char *text_of(const struct flight_entry_reader *reader, struct pick
 }
 
 /* The text in the dumps' pool. */
-static uint32_t take_text(struct flight_entry_reader *reader, struct pickle_value value)
+static uint32_t accept_text(struct flight_entry_reader *reader, struct pickle_value value)
 {
     uint32_t id = pickle_text_id(value);
     uint32_t taken = hash_map_find(&reader->texts, id);
@@ -222,16 +222,16 @@ static void read_group(struct flight_entry_reader *reader, struct flight_entry *
     char text[32];
 
     if (parts.count >= 1)
-        name = take_text(reader, parts.cells[0]);
+        name = accept_text(reader, parts.cells[0]);
     else if (pickle_kind(pair) == PICKLE_TEXT)
-        name = take_text(reader, pair);
+        name = accept_text(reader, pair);
     else if (pickle_kind(member(reader, dict, "pg_name")) == PICKLE_TEXT)
-        name = take_text(reader, member(reader, dict, "pg_name"));
+        name = accept_text(reader, member(reader, dict, "pg_name"));
     else if (pickle_integer(reader->tree, member(reader, dict, "pg_id"), &number))
         name = string_pool_add(&reader->dumps->strings, text,
                                (size_t)snprintf(text, sizeof text, "%lld", (long long)number));
     if (parts.count >= 2)
-        description = take_text(reader, parts.cells[1]);
+        description = accept_text(reader, parts.cells[1]);
     entry->group = flight_group_of(reader, name, description);
 }
 

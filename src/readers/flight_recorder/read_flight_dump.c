@@ -251,8 +251,8 @@ static void grow_statuses(struct flight_dump *dump, size_t count)
 }
 
 /* `pg_status` names groups by the numbers that the entries carry, too. */
-static void take_status(struct flight_entry_reader *reader, struct flight_dump *dump,
-                        uint32_t group, int64_t number)
+static void parse_status(struct flight_entry_reader *reader, struct flight_dump *dump,
+                         uint32_t group, int64_t number)
 {
     struct pickle_value all = pickle_named(reader->tree, reader->tree->root, "pg_status");
     struct pickle_value status;
@@ -290,7 +290,7 @@ static bool read_entries(struct flight_entry_reader *reader, struct flight_dump 
         dump->entry_count++;
         if (pickle_integer(reader->tree, pickle_named(reader->tree, items.cells[i], "pg_id"),
                            &number))
-            take_status(reader, dump, entry->group, number);
+            parse_status(reader, dump, entry->group, number);
         if (i == 0 &&
             pickle_integer(reader->tree, pickle_named(reader->tree, items.cells[i], "record_id"),
                            &record))

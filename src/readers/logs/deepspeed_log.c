@@ -14,7 +14,7 @@ enum {
     HAS_STEPS, /* lines other than the timer's tell of steps */
 };
 
-static bool take_engine(struct log_text line, struct job_event *event, int64_t *skipped)
+static bool parse_engine(struct log_text line, struct job_event *event, int64_t *skipped)
 {
     struct log_text rest;
 
@@ -23,7 +23,7 @@ static bool take_engine(struct log_text line, struct job_event *event, int64_t *
            log_find(rest, "lr=", &rest);
 }
 
-static bool take_pipeline(struct log_text line, struct job_event *event)
+static bool parse_pipeline(struct log_text line, struct job_event *event)
 {
     struct log_text rest;
 
@@ -47,7 +47,7 @@ static bool deepspeed_log_recognises_line(struct log_text line)
     struct job_event event = job_event_of(JOB_STEP);
     int64_t skipped;
 
-    return take_engine(line, &event, &skipped) || take_pipeline(line, &event) ||
+    return parse_engine(line, &event, &skipped) || parse_pipeline(line, &event) ||
            deepspeed_log_take_timer(line, &event);
 }
 
@@ -78,12 +78,12 @@ static enum log_line_use deepspeed_log_read_line(struct log_reading *reading, st
     struct job_event event = log_event(reading, line, JOB_STEP);
     int64_t skipped = 0;
 
-    if (take_engine(line, &event, &skipped)) {
+    if (parse_engine(line, &event, &skipped)) {
         if (reading->memory[HAS_SKIPPED] && skipped > reading->memory[SKIPPED_SO_FAR])
             event.skipped = skipped - reading->memory[SKIPPED_SO_FAR];
         reading->memory[HAS_SKIPPED] = 1;
         reading->memory[SKIPPED_SO_FAR] = skipped;
-    } else if (!take_pipeline(line, &event)) {
+    } else if (!parse_pipeline(line, &event)) {
         if (!deepspeed_log_take_timer(line, &event))
             return deepspeed_log_read_mark(reading, line);
         if (!reading->memory[HAS_STEPS])

@@ -34,7 +34,7 @@ static bool dlrover_events_recognises_line(struct log_text line)
            log_find(line, "\"global_step\": ", &rest);
 }
 
-static void take_step_number(struct log_text line, struct job_event *event)
+static void parse_step_number(struct log_text line, struct job_event *event)
 {
     if (log_find(line, "\"global_step\": ", &line))
         (void)log_take_integer(&line, false, &event->step);
@@ -47,7 +47,7 @@ static void dlrover_events_read_step(struct log_reading *reading, struct log_tex
     struct job_event event = log_event(reading, line, is_end ? JOB_STEP : JOB_TRAINING);
     int64_t *memory = reading->memory;
 
-    take_step_number(line, &event);
+    parse_step_number(line, &event);
     if (!is_end) {
         memory[HAS_BEGUN] = event.time_ns != JOB_NOT_KNOWN;
         memory[BEGAN_NS] = event.time_ns;
@@ -72,7 +72,7 @@ static void read_proof(struct log_reading *reading, struct log_text line)
     struct job_event event = log_event(reading, line, JOB_STEP);
     int64_t *memory = reading->memory;
 
-    take_step_number(line, &event);
+    parse_step_number(line, &event);
     if (!memory[HAS_TRAINED] || event.step <= memory[LAST_STEP])
         return;
     event.count = event.step - memory[LAST_STEP];
@@ -88,7 +88,7 @@ static void read_rates(struct log_reading *reading, struct log_text line)
     struct job_event event = log_event(reading, line, JOB_STEP);
     struct log_text rest;
 
-    take_step_number(line, &event);
+    parse_step_number(line, &event);
     if (event.step != reading->memory[LAST_STEP] || !log_find(line, "\"logs\": {", &line))
         return;
     if (log_find(line, "\"TFLOPS\": ", &rest) &&
@@ -125,7 +125,7 @@ static enum log_line_use dlrover_events_read_line(struct log_reading *reading, s
         if (spans[i].begin == JOB_CHECKPOINT_BEGIN && !is_end)
             read_proof(reading, line);
         event = log_event(reading, line, is_end ? spans[i].end : spans[i].begin);
-        take_step_number(line, &event);
+        parse_step_number(line, &event);
         job_add(reading->job, &event);
         return LOG_LINE_USED;
     }

@@ -38,7 +38,7 @@ static bool is_dictionary(struct log_text line)
 }
 
 /* {"learning_rate": 4.8e-05, "loss": 0.5, "step": 50} */
-static bool take_numbered(struct log_text line, struct job_event *event)
+static bool parse_numbered(struct log_text line, struct job_event *event)
 {
     struct log_text rest;
 
@@ -52,7 +52,7 @@ static bool hf_trainer_log_recognises_line(struct log_text line)
     struct job_event event = job_event_of(JOB_STEP);
     struct log_text rest;
 
-    if (take_numbered(line, &event))
+    if (parse_numbered(line, &event))
         return true;
     return is_dictionary(line) &&
            (log_find(line, "{'loss': ", &rest) || log_find(line, "{'train_runtime': ", &rest) ||
@@ -122,7 +122,7 @@ static void tell_all_training(struct log_reading *reading, struct job_event even
 }
 
 /* Behind "'eval_runtime': ", "'predict_runtime': ", whatever the program says before it. */
-static bool take_evaluation(struct log_text line, struct log_text *value)
+static bool parse_evaluation(struct log_text line, struct log_text *value)
 {
     static const char train[] = "'train";
     const size_t train_bytes = sizeof train - 1;
@@ -146,7 +146,7 @@ static enum log_line_use read_dictionary(struct log_reading *reading, struct log
     struct job_event event = log_event(reading, line, JOB_STEP);
     struct log_text value;
 
-    if (take_evaluation(line, &value)) {
+    if (parse_evaluation(line, &value)) {
         event.kind = JOB_EVALUATION_END;
         if (log_take_length(&value, ns_per_second, &event.each_ns))
             reading->memory[EVALUATION_NS] += event.each_ns;
@@ -255,7 +255,7 @@ static enum log_line_use hf_trainer_log_read_line(struct log_reading *reading, s
     if (is_dictionary(line))
         return read_dictionary(reading, line);
     event = log_event(reading, line, JOB_STEP);
-    if (take_numbered(line, &event)) {
+    if (parse_numbered(line, &event)) {
         job_add(reading->job, &event);
         return LOG_LINE_USED;
     }

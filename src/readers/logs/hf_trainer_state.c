@@ -165,7 +165,7 @@ static bool hf_trainer_state_read_file(struct log_reading *reading, struct log_t
         return error_set(error, ERROR_INPUT,
                          "a trainer_state.json without entries in \"log_history\": was it saved "
                          "before the first step was logged?");
-    job_tells_history(reading->job);
+    job_reports_history(reading->job);
     history = hf_trainer_state_add_up(state, entries);
     for (const struct json_node *entry = entries; entry; entry = entry->next)
         tell_entry(reading, entry, &history);

@@ -21,7 +21,7 @@ enum {
 
 /* "Epoch 3"; of "Epoch 70/500" with a bar to 500 the bar counts epochs, and goes on all the time.
  */
-static bool take_epoch(const struct log_bar *bar, int64_t *epoch)
+static bool parse_epoch(const struct log_bar *bar, int64_t *epoch)
 {
     struct log_text title = bar->title;
     int64_t last;
@@ -38,7 +38,7 @@ static bool lightning_log_recognises_line(struct log_text line)
     struct log_bar bar;
     int64_t epoch;
 
-    return (log_take_bar(line, &bar) && take_epoch(&bar, &epoch)) || log_take_rich_bar(line, &bar);
+    return (log_take_bar(line, &bar) && parse_epoch(&bar, &epoch)) || log_take_rich_bar(line, &bar);
 }
 
 static void begin_epoch(int64_t *memory, int64_t epoch, const struct log_bar *bar)
@@ -51,7 +51,7 @@ static void begin_epoch(int64_t *memory, int64_t epoch, const struct log_bar *ba
     memory[DONE] = memory[ELAPSED_NS] = memory[VALIDATE_NS] = 0;
 }
 
-static void take_postfix(struct log_text rest, int64_t *memory, struct job_event *event)
+static void parse_postfix(struct log_text rest, int64_t *memory, struct job_event *event)
 {
     struct log_text value;
     double number;
@@ -87,13 +87,13 @@ static enum log_line_use lightning_log_read_bar(struct log_reading *reading, str
     int64_t *memory = reading->memory;
     int64_t epoch, length_ns, steps;
 
-    if (!take_epoch(bar, &epoch) || bar->total > 1000000000000 || epoch > 1000000)
+    if (!parse_epoch(bar, &epoch) || bar->total > 1000000000000 || epoch > 1000000)
         return LOG_LINE_NONE;
     if (epoch != memory[EPOCH] || bar->done < memory[DONE] || bar->elapsed_ns < memory[ELAPSED_NS])
         begin_epoch(memory, epoch, bar);
     memory[LAST_TOTAL] = bar->total > 0 ? bar->total : bar->done;
     event.step = memory[BATCHES] + bar->done;
-    take_postfix(bar->rest, memory, &event);
+    parse_postfix(bar->rest, memory, &event);
     steps = steps_since(memory, &event, bar, had_global);
     length_ns = bar->elapsed_ns - memory[ELAPSED_NS] - memory[VALIDATE_NS];
     if (bar->done == memory[DONE] || steps == 0 ||

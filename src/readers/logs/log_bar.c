@@ -2,7 +2,7 @@
 #include "readers/logs/log_bar.h"
 
 /* "  10%" at the end of the text before '|': moves the end to before it. */
-static bool take_percentage(struct log_text *title)
+static bool parse_percentage(struct log_text *title)
 {
     const char *at = title->end;
 
@@ -39,7 +39,7 @@ static bool find_counts(struct log_text line, struct log_text *title, struct log
 }
 
 /* "Epoch 0: : 129it [43:14, 20.11s/it, v_num=0]", where it is not known how many there will be. */
-static bool take_counter(struct log_text line, struct log_bar *bar)
+static bool parse_counter(struct log_text line, struct log_bar *bar)
 {
     struct log_text rest, number;
     const char *at;
@@ -66,9 +66,9 @@ bool log_take_bar(struct log_text line, struct log_bar *bar)
 {
     struct log_text rest;
 
-    if (take_counter(line, bar))
+    if (parse_counter(line, bar))
         return true;
-    if (!find_counts(line, &bar->title, &rest) || !take_percentage(&bar->title))
+    if (!find_counts(line, &bar->title, &rest) || !parse_percentage(&bar->title))
         return false;
     if (!log_take_integer(&rest, false, &bar->done) || !log_skip(&rest, "/") ||
         !log_take_integer(&rest, false, &bar->total) || !log_skip(&rest, " [") ||

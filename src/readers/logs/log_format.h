@@ -32,7 +32,7 @@ struct log_reading {
     int64_t day_ns;
     int64_t last_time_of_day_ns;
     bool has_dated_times;
-    bool tells_starts; /* that of the format */
+    bool reports_starts; /* that of the format */
     /* log_signs */
     const char *pending_ending; /* a process broke; a later line may tell why better. NULL: none */
 };
@@ -57,7 +57,7 @@ struct log_format {
     bool gives_way;
     /* Its own lines tell when processes start: those of any program begin no attempt behind steps.
      */
-    bool tells_starts;
+    bool reports_starts;
     /* Hands what the line tells to job_add. */
     enum log_line_use (*read)(struct log_reading *reading, struct log_text line);
     /* Of formats with lines so long that they are wrapped: may this be the rest of one? Else NULL.

@@ -54,7 +54,7 @@ static bool log_pattern_refuse(const struct translation *translation, struct err
 }
 
 /* Behind "(?P<" or "(?<": the name, up to '>'. */
-static bool take_name(struct translation *translation, const char *name, struct error *error)
+static bool parse_name(struct translation *translation, const char *name, struct error *error)
 {
     const char *end = strchr(name, '>');
     size_t length;
@@ -76,7 +76,7 @@ static bool take_name(struct translation *translation, const char *name, struct 
                      (int)(length < 40 ? length : 40), name, log_group_names);
 }
 
-static bool take_group(struct translation *translation, struct error *error)
+static bool parse_group(struct translation *translation, struct error *error)
 {
     const char *at = translation->at;
 
@@ -92,9 +92,9 @@ static bool take_group(struct translation *translation, struct error *error)
         return true;
     }
     if (at[2] == 'P' && at[3] == '<')
-        return take_name(translation, at + 4, error);
+        return parse_name(translation, at + 4, error);
     if (at[2] == '<' && at[3] != '=' && at[3] != '!')
-        return take_name(translation, at + 3, error);
+        return parse_name(translation, at + 3, error);
     return log_pattern_refuse(translation, error,
                               "look-ahead, look-behind and flags are not known here");
 }
@@ -125,7 +125,7 @@ static bool log_pattern_take_escape(struct translation *translation, struct erro
 }
 
 /* A plain character, a bracket, or a repetition. */
-static bool take_plain(struct translation *translation, struct error *error)
+static bool parse_plain(struct translation *translation, struct error *error)
 {
     char c = *translation->at;
     char one[2] = {c, '\0'};
@@ -158,8 +158,8 @@ static bool translate(struct translation *translation, struct error *error)
     while (*translation->at) {
         bool is_taken = *translation->at == '\\' ? log_pattern_take_escape(translation, error)
                         : *translation->at == '(' && !translation->is_in_brackets
-                            ? take_group(translation, error)
-                            : take_plain(translation, error);
+                            ? parse_group(translation, error)
+                            : parse_plain(translation, error);
 
         if (!is_taken)
             return false;
@@ -217,8 +217,8 @@ static struct log_text matched(const struct log_pattern *pattern, const regmatch
     return (struct log_text){line.at + matches[number].rm_so, line.at + matches[number].rm_eo};
 }
 
-static void take_numbers(const struct log_pattern *pattern, const regmatch_t *matches,
-                         struct log_text line, struct job_event *event)
+static void parse_numbers(const struct log_pattern *pattern, const regmatch_t *matches,
+                          struct log_text line, struct job_event *event)
 {
     struct log_text text = matched(pattern, matches, line, GROUP_LAST_STEP);
     double number;
@@ -243,8 +243,8 @@ static void take_numbers(const struct log_pattern *pattern, const regmatch_t *ma
 }
 
 /* The step, or the checkpoint that is saved or loaded; false: the line tells of none. */
-static bool take_kind(const struct log_pattern *pattern, const regmatch_t *matches,
-                      struct log_text line, struct job_event *event)
+static bool parse_kind(const struct log_pattern *pattern, const regmatch_t *matches,
+                       struct log_text line, struct job_event *event)
 {
     struct log_text text = matched(pattern, matches, line, GROUP_CHECKPOINT);
 
@@ -283,9 +283,9 @@ static enum log_line_use read_pattern_line(struct log_reading *reading, struct l
     if (!pattern_matches(reading->pattern, line, matches))
         return LOG_LINE_NONE;
     event = log_event(reading, line, JOB_STEP);
-    if (!take_kind(reading->pattern, matches, line, &event))
+    if (!parse_kind(reading->pattern, matches, line, &event))
         return LOG_LINE_NONE;
-    take_numbers(reading->pattern, matches, line, &event);
+    parse_numbers(reading->pattern, matches, line, &event);
     text = matched(reading->pattern, matches, line, GROUP_TIME);
     if (log_take_time(&text, &time) && time.has_date) {
         event.time_ns = time.ns;

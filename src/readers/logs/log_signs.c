@@ -111,7 +111,7 @@ static void tell_ending(struct log_reading *reading, struct log_text line, enum 
 {
     struct job_event event = log_event(reading, line, kind);
 
-    event.is_weak = reading->tells_starts;
+    event.is_weak = reading->reports_starts;
     event.text = why.at;
     event.text_length = log_text_length(why) < WHY_BYTES ? log_text_length(why) : WHY_BYTES;
     job_add(reading->job, &event);
@@ -122,7 +122,7 @@ static struct job_event start_event(struct log_reading *reading, struct log_text
 {
     struct job_event event = log_event(reading, line, JOB_START);
 
-    event.is_weak = reading->tells_starts;
+    event.is_weak = reading->reports_starts;
     return event;
 }
 
@@ -167,7 +167,7 @@ void log_signs_finish(struct log_reading *reading)
     if (!reading->pending_ending)
         return;
     event.line = reading->line;
-    event.is_weak = reading->tells_starts;
+    event.is_weak = reading->reports_starts;
     event.text = reading->pending_ending;
     event.text_length = strlen(event.text);
     job_add(reading->job, &event);

@@ -123,7 +123,7 @@ static int log_text_take_digits(struct log_text *text, struct decimal *decimal, 
     return count;
 }
 
-static void take_exponent(struct log_text *text, struct decimal *decimal)
+static void parse_exponent(struct log_text *text, struct decimal *decimal)
 {
     struct log_text behind = {text->at + 1, text->end};
     bool is_negative = false;
@@ -158,7 +158,7 @@ static bool log_text_take_decimal(struct log_text *text, bool has_commas, struct
     }
     if (count == 0)
         return false;
-    take_exponent(&behind, decimal);
+    parse_exponent(&behind, decimal);
     *text = behind;
     return true;
 }
@@ -193,7 +193,7 @@ static double log_text_value_of(const struct decimal *decimal)
 }
 
 /* "nan", "NaN", "inf", "-inf", "Infinity". */
-static bool take_special(struct log_text *text, double *number)
+static bool parse_special(struct log_text *text, double *number)
 {
     struct log_text behind = *text;
     bool is_negative = log_skip(&behind, "-");
@@ -214,7 +214,7 @@ bool log_take_real(struct log_text *text, bool has_commas, double *number)
 
     log_skip_spaces(text);
     if (!log_text_take_decimal(text, has_commas, &decimal))
-        return take_special(text, number);
+        return parse_special(text, number);
     *number = log_text_value_of(&decimal);
     return true;
 }

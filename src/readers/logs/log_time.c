@@ -62,7 +62,7 @@ static bool is_date(struct date date)
            date.day >= 1 && date.day <= 31;
 }
 
-static bool take_fraction(struct log_text *text, int64_t *ns)
+static bool parse_fraction(struct log_text *text, int64_t *ns)
 {
     int64_t unit_ns = ns_per_second;
 
@@ -77,7 +77,7 @@ static bool take_fraction(struct log_text *text, int64_t *ns)
 }
 
 /* "23:41:12", with a fraction or without. */
-static bool take_time_of_day(struct log_text *text, int64_t *ns)
+static bool parse_time_of_day(struct log_text *text, int64_t *ns)
 {
     const char *at = text->at;
     int hours, minutes, seconds;
@@ -93,12 +93,12 @@ static bool take_time_of_day(struct log_text *text, int64_t *ns)
     if (text->at < text->end && log_time_is_digit(*text->at))
         return false;
     *ns = (hours * INT64_C(3600) + minutes * INT64_C(60) + seconds) * ns_per_second;
-    (void)take_fraction(text, ns);
+    (void)parse_fraction(text, ns);
     return true;
 }
 
 /* " PM" behind a time of day of twelve hours. */
-static void take_half_of_day(struct log_text *text, int64_t *ns)
+static void parse_half_of_day(struct log_text *text, int64_t *ns)
 {
     struct log_text behind = *text;
     int64_t half_ns = INT64_C(43200) * ns_per_second;
@@ -114,7 +114,7 @@ static void take_half_of_day(struct log_text *text, int64_t *ns)
 }
 
 /* "Z", "+08:00", "-0800" right behind the time. */
-static void take_zone(struct log_text *text, struct log_time *time)
+static void parse_zone(struct log_text *text, struct log_time *time)
 {
     const char *at = text->at;
     int hours, minutes;
@@ -146,20 +146,20 @@ static bool finish_time(struct log_text *text, struct date date, struct log_time
     if (!is_date(date) || !log_time_has_room(behind, 9) || !strchr(" T_-", *behind.at))
         return false;
     behind.at++;
-    if (!take_time_of_day(&behind, &ns))
+    if (!parse_time_of_day(&behind, &ns))
         return false;
-    take_half_of_day(&behind, &ns);
+    parse_half_of_day(&behind, &ns);
     *time = (struct log_time){
         .ns = days_since_1970(date) * 86400 * ns_per_second + ns,
         .clock = JOB_CLOCK_LOCAL,
         .has_date = true,
     };
-    take_zone(&behind, time);
+    parse_zone(&behind, time);
     *text = behind;
     return true;
 }
 
-static bool take_year_first(struct log_text *text, struct log_time *time)
+static bool parse_year_first(struct log_text *text, struct log_time *time)
 {
     const char *at = text->at;
     struct log_text behind = {at + 10, text->end};
@@ -175,7 +175,7 @@ static bool take_year_first(struct log_text *text, struct log_time *time)
 }
 
 /* "03/15/2024 12:34:56", and "15.03.2024 12:34:56" with the day first. */
-static bool take_year_last(struct log_text *text, struct log_time *time)
+static bool parse_year_last(struct log_text *text, struct log_time *time)
 {
     const char *at = text->at;
     struct log_text behind = {at + 10, text->end};
@@ -193,7 +193,7 @@ static bool take_year_last(struct log_text *text, struct log_time *time)
     return true;
 }
 
-static bool take_compact(struct log_text *text, struct log_time *time)
+static bool parse_compact(struct log_text *text, struct log_time *time)
 {
     const char *at = text->at;
     struct log_text behind = {at + 8, text->end};
@@ -208,7 +208,7 @@ static bool take_compact(struct log_text *text, struct log_time *time)
 }
 
 /* "07-31 09:47:48", "07/31 09:47:48": of no known year. */
-static bool take_no_year(struct log_text *text, struct log_time *time)
+static bool parse_no_year(struct log_text *text, struct log_time *time)
 {
     const char *at = text->at;
     struct log_text behind = {at + 5, text->end};
@@ -222,12 +222,12 @@ static bool take_no_year(struct log_text *text, struct log_time *time)
 }
 
 /* "I0731 09:47:48.898259"; newer ones tell the year: "I20250731 09:47:48.898259". */
-static bool take_glog(struct log_text *text, struct log_time *time)
+static bool parse_glog(struct log_text *text, struct log_time *time)
 {
     const char *at = text->at;
     struct log_text behind = {at + 1, text->end};
 
-    if (log_time_has_room(behind, 17) && strchr("IWEF", *at) && take_compact(&behind, time)) {
+    if (log_time_has_room(behind, 17) && strchr("IWEF", *at) && parse_compact(&behind, time)) {
         *text = behind;
         return true;
     }
@@ -252,7 +252,7 @@ static int month_named(const char *at)
 }
 
 /* "Jul 31 09:48:56", as syslog writes it: of no known year. */
-static bool take_syslog(struct log_text *text, struct log_time *time)
+static bool parse_syslog(struct log_text *text, struct log_time *time)
 {
     struct log_text behind = {text->at + 4, text->end};
     int64_t day;
@@ -268,7 +268,7 @@ static bool take_syslog(struct log_text *text, struct log_time *time)
 }
 
 /* "Thu Jul 31 09:48:56 UTC 2025", "Fri Oct 11 04:27:13 PM UTC 2024" */
-static bool take_date_command(struct log_text *text, struct log_time *time)
+static bool parse_date_command(struct log_text *text, struct log_time *time)
 {
     static const char days[] = "MonTueWedThuFriSatSun";
     struct log_text behind = *text;
@@ -284,9 +284,9 @@ static bool take_date_command(struct log_text *text, struct log_time *time)
     date.month = month_named(behind.at + 4);
     behind.at += 7;
     if (!log_take_integer(&behind, false, &day) || !log_skip(&behind, " ") ||
-        !take_time_of_day(&behind, &ns))
+        !parse_time_of_day(&behind, &ns))
         return false;
-    take_half_of_day(&behind, &ns);
+    parse_half_of_day(&behind, &ns);
     log_skip_spaces(&behind);
     zone = behind.at;
     while (behind.at < behind.end && !log_time_is_digit(*behind.at) && behind.at - zone < 6)
@@ -308,16 +308,16 @@ static bool take_date_command(struct log_text *text, struct log_time *time)
 }
 
 /* Anything with a date. */
-static bool take_dated(struct log_text *text, struct log_time *time)
+static bool parse_dated(struct log_text *text, struct log_time *time)
 {
     char c = *text->at;
 
     if (log_time_is_digit(c))
-        return take_year_first(text, time) || take_compact(text, time) ||
-               take_year_last(text, time);
-    return (strchr("IWEF", c) && take_glog(text, time)) ||
-           (strchr("MTWFS", c) && take_date_command(text, time)) ||
-           (strchr("JFMASOND", c) && take_syslog(text, time));
+        return parse_year_first(text, time) || parse_compact(text, time) ||
+               parse_year_last(text, time);
+    return (strchr("IWEF", c) && parse_glog(text, time)) ||
+           (strchr("MTWFS", c) && parse_date_command(text, time)) ||
+           (strchr("JFMASOND", c) && parse_syslog(text, time));
 }
 
 bool log_take_time(struct log_text *text, struct log_time *time)
@@ -327,9 +327,9 @@ bool log_take_time(struct log_text *text, struct log_time *time)
 
     if (text->at >= text->end)
         return false;
-    if (take_dated(text, time))
+    if (parse_dated(text, time))
         return true;
-    if (!take_time_of_day(&behind, &ns))
+    if (!parse_time_of_day(&behind, &ns))
         return false;
     *time = (struct log_time){.ns = ns, .clock = JOB_CLOCK_LOCAL};
     *text = behind;
@@ -344,7 +344,7 @@ bool log_take_epoch(struct log_text *text, int64_t *ns)
     if (!log_take_integer(&behind, false, &seconds) || seconds < 0 ||
         seconds >= INT64_C(4102444800)) /* 2100-01-01 */
         return false;
-    (void)take_fraction(&behind, &fraction_ns);
+    (void)parse_fraction(&behind, &fraction_ns);
     *ns = seconds * ns_per_second + fraction_ns;
     *text = behind;
     return true;
@@ -422,7 +422,7 @@ bool log_find_time(struct log_text line, struct log_time *time, struct log_text 
 
         *rest = (struct log_text){at, line.end};
         if (is_word && !is_inside_word &&
-            (take_dated(rest, time) || (may_begin(line, at) && take_no_year(rest, time))))
+            (parse_dated(rest, time) || (may_begin(line, at) && parse_no_year(rest, time))))
             return true;
         is_inside_word = is_word;
         depth += (*at == '[' || *at == '(') - (*at == ']' || *at == ')');

@@ -31,8 +31,8 @@ static bool megatron_log_take_last_step(struct log_text *text, int64_t *last_ste
 }
 
 /* "iteration 10/ 1000 |": the fields follow. */
-static bool take_iteration(struct log_text line, int64_t *step, int64_t *last_step,
-                           struct log_text *fields)
+static bool parse_iteration(struct log_text line, int64_t *step, int64_t *last_step,
+                            struct log_text *fields)
 {
     struct log_text head = line;
 
@@ -55,10 +55,10 @@ static bool megatron_log_recognises_line(struct log_text line)
     int64_t step, last_step;
     struct log_text fields;
 
-    return take_iteration(line, &step, &last_step, &fields);
+    return parse_iteration(line, &step, &last_step, &fields);
 }
 
-static void take_tflops(struct log_text value, struct job_event *event)
+static void parse_tflops(struct log_text value, struct job_event *event)
 {
     double number;
 
@@ -66,7 +66,7 @@ static void take_tflops(struct log_text value, struct job_event *event)
         event->flops_per_second = number * 1e12;
 }
 
-static void take_mfu(struct log_text value, struct job_event *event)
+static void parse_mfu(struct log_text value, struct job_event *event)
 {
     double number;
 
@@ -76,12 +76,12 @@ static void take_mfu(struct log_text value, struct job_event *event)
 
 /* Newer ones add "inst/avg" pairs, of which the first is that of this line. The first letter spares
  * most comparisons: there are a dozen fields in a line. */
-static void take_field(struct log_text name, struct log_text value, struct job_event *event)
+static void read_field(struct log_text name, struct log_text value, struct job_event *event)
 {
     switch (*name.at) {
     case 'a':
         if (log_skip(&name, "approx flops per GPU"))
-            take_tflops(value, event);
+            parse_tflops(value, event);
         break;
     case 'e':
         if (log_skip(&name, elapsed_words))
@@ -98,18 +98,18 @@ static void take_field(struct log_text name, struct log_text value, struct job_e
         break;
     case 't':
         if (log_skip(&name, "throughput per GPU (TFLOP/s/GPU)"))
-            take_tflops(value, event);
+            parse_tflops(value, event);
         else if (log_skip(&name, "tokens per GPU (tokens/s/GPU)") ||
                  log_skip(&name, "tokens-per-second-per-gpu"))
             (void)log_take_real(&value, false, &event->tokens_per_second);
         break;
     case 'T':
         if (log_skip(&name, "TFLOPs"))
-            take_tflops(value, event);
+            parse_tflops(value, event);
         break;
     case 'M':
         if (log_skip(&name, "MFU"))
-            take_mfu(value, event);
+            parse_mfu(value, event);
         break;
     default:
         break;
@@ -130,7 +130,7 @@ static void megatron_log_take_fields(struct log_text fields, struct job_event *e
         name.end = fields.at;
         value = name;
         if (log_skip_past(&value, ':'))
-            take_field(name, value, event);
+            read_field(name, value, event);
         else if (log_skip(&name, "lm loss ")) /* the oldest have no colon */
             (void)log_take_real(&name, false, &event->loss);
     }
@@ -183,7 +183,7 @@ static enum log_line_use read_stamp(struct log_reading *reading, struct log_text
     return LOG_LINE_USED;
 }
 
-static void take_stamp(const int64_t *memory, struct job_event *event)
+static void parse_stamp(const int64_t *memory, struct job_event *event)
 {
     if (event->time_ns != JOB_NOT_KNOWN || !memory[HAS_STAMP] || memory[STAMP_STEP] != event->step)
         return;
@@ -197,7 +197,7 @@ static enum log_line_use read_iteration(struct log_reading *reading, struct log_
     struct log_text fields;
     struct job_event event;
 
-    if (!take_iteration(line, &step, &last_step, &fields))
+    if (!parse_iteration(line, &step, &last_step, &fields))
         return LOG_LINE_NONE;
     event = log_event(reading, line, JOB_STEP);
     megatron_log_take_fields(fields, &event);
@@ -206,7 +206,7 @@ static enum log_line_use read_iteration(struct log_reading *reading, struct log_
         return LOG_LINE_CUT;
     event.step = step;
     event.last_step = last_step;
-    take_stamp(reading->memory, &event);
+    parse_stamp(reading->memory, &event);
     event.devices = world_size((struct log_text){line.at, fields.at});
     job_add(reading->job, &event);
     return LOG_LINE_USED;

@@ -24,7 +24,7 @@ static bool megatron_progress_log_recognises_line(struct log_text line)
 }
 
 /* The number of floating-point operations, in our units; 0: none that fits. */
-static int64_t take_flops(struct log_text line)
+static int64_t read_flops(struct log_text line)
 {
     double flops;
 
@@ -66,8 +66,8 @@ static void read_checkpoint(struct log_reading *reading, struct log_text line, s
         return;
     if (log_find(rest, "Job throughput: ", &rest) && log_take_real(&rest, false, &tflops))
         event.flops_per_second = tflops * 1e12;
-    if (take_flops(line))
-        reading->memory[FLOPS_SO_FAR] = take_flops(line);
+    if (read_flops(line))
+        reading->memory[FLOPS_SO_FAR] = read_flops(line);
     tell_training(reading, &event);
     reading->memory[HAS_TRAINED] = 1;
     job_add(reading->job, &event);

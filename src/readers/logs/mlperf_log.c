@@ -62,7 +62,7 @@ static bool is_key(const struct mlperf_line *line, const char *key)
     return log_text_length(line->key) == length && memcmp(line->key.at, key, length) == 0;
 }
 
-static bool take_line(struct log_text text, struct mlperf_line *line)
+static bool parse_line(struct log_text text, struct mlperf_line *line)
 {
     struct log_text rest;
     const char *end;
@@ -92,7 +92,7 @@ static bool mlperf_log_recognises_line(struct log_text text)
 {
     struct mlperf_line line;
 
-    return take_line(text, &line);
+    return parse_line(text, &line);
 }
 
 static struct job_event mlperf_log_event_of(const struct log_reading *reading,
@@ -157,26 +157,26 @@ static bool mlperf_log_take_steps(struct log_reading *reading, const struct mlpe
                                   int64_t *steps)
 {
     int64_t batch = reading->memory[BATCH];
-    bool is_told = mlperf_log_take_member(line->metadata, "\"step_num\": ", steps);
+    bool is_known = mlperf_log_take_member(line->metadata, "\"step_num\": ", steps);
 
-    if (!is_told && batch > 0 &&
+    if (!is_known && batch > 0 &&
         mlperf_log_take_member(line->metadata, "\"samples_count\": ", steps)) {
         *steps /= batch;
-        is_told = true;
+        is_known = true;
     }
-    if (!is_told && has_flag(reading, IS_BLOCK_NUMBERED) &&
+    if (!is_known && has_flag(reading, IS_BLOCK_NUMBERED) &&
         (mlperf_log_take_member(line->metadata, "\"epoch_num\": ", steps) ||
          mlperf_log_take_member(line->metadata, "\"first_epoch_num\": ", steps))) {
         *steps = steps_of_count(reading, *steps);
-        is_told = true;
+        is_known = true;
     }
-    if (is_told)
+    if (is_known)
         set_flag(reading, IS_NUMBERED, true);
-    return is_told;
+    return is_known;
 }
 
 /* No line has told of them as steps so far: what counted as such does so no more. */
-static void forget_stretches(struct log_reading *reading)
+static void forget_intervals(struct log_reading *reading)
 {
     struct job_event event = job_event_of(JOB_STEPS_ANEW);
 
@@ -208,7 +208,7 @@ static void mlperf_log_tell_steps(struct log_reading *reading, struct job_event 
 
     if (steps <= memory[STEPS])
         return;
-    forget_stretches(reading);
+    forget_intervals(reading);
     event->step = steps;
     event->is_length_loose = true;
     if (memory[STEPS] > 0 || has_flag(reading, IS_START_KNOWN) || event->each_ns == JOB_NOT_KNOWN)
@@ -272,7 +272,7 @@ static void read_loss(struct log_reading *reading, const struct mlperf_line *lin
         mlperf_log_tell_steps(reading, &event, steps);
 }
 
-static void start_stretch(struct log_reading *reading, const struct mlperf_line *line)
+static void start_interval(struct log_reading *reading, const struct mlperf_line *line)
 {
     reading->memory[TRAINS_FROM] = line->time_ns;
     set_flag(reading, AFTER_EVALUATION, false);
@@ -280,7 +280,7 @@ static void start_stretch(struct log_reading *reading, const struct mlperf_line 
         set_flag(reading, IS_LENGTH_LOST, true);
 }
 
-static void stop_stretch(struct log_reading *reading, const struct mlperf_line *line)
+static void stop_interval(struct log_reading *reading, const struct mlperf_line *line)
 {
     int64_t *memory = reading->memory;
 
@@ -297,8 +297,8 @@ static void stop_stretch(struct log_reading *reading, const struct mlperf_line *
 /* Where no line tells which steps were made, a stretch of training between evaluations, or the ends
  * of blocks or epochs, counts as one. What little lies between the last evaluation and the end of
  * its block is none. */
-static void count_stretch(struct log_reading *reading, const struct mlperf_line *line,
-                          bool is_evaluation)
+static void count_interval(struct log_reading *reading, const struct mlperf_line *line,
+                           bool is_evaluation)
 {
     struct job_event event = mlperf_log_event_of(reading, line, JOB_STEP);
     int64_t *memory = reading->memory;
@@ -343,13 +343,13 @@ static void read_pause(struct log_reading *reading, const struct mlperf_line *li
 {
     struct job_event event = mlperf_log_event_of(reading, line, JOB_STEP);
     int64_t steps;
-    bool is_told = mlperf_log_take_steps(reading, line, &steps);
+    bool is_known = mlperf_log_take_steps(reading, line, &steps);
 
-    stop_stretch(reading, line);
-    if (is_told && steps > reading->memory[STEPS])
+    stop_interval(reading, line);
+    if (is_known && steps > reading->memory[STEPS])
         mlperf_log_tell_steps(reading, &event, steps);
     else if (!has_flag(reading, IS_NUMBERED))
-        count_stretch(reading, line, is_evaluation);
+        count_interval(reading, line, is_evaluation);
 }
 
 /* Training goes on: an evaluation that has not ended yet holds it up no longer. */
@@ -392,7 +392,7 @@ static void read_block_start(struct log_reading *reading, const struct mlperf_li
     tell(reading, line, JOB_SIGN_OF_LIFE);
     end_open_evaluation(reading, line);
     if (has_flag(reading, IN_BLOCK))
-        stop_stretch(reading, line);
+        stop_interval(reading, line);
     memory[VALIDATION_NS] = memory[BLOCK_AT] = memory[BLOCK_LONG] = 0;
     (void)mlperf_log_take_member(line->metadata, "\"first_epoch_num\": ", &memory[BLOCK_AT]);
     (void)mlperf_log_take_member(line->metadata, "\"epoch_count\": ", &memory[BLOCK_LONG]);
@@ -407,7 +407,7 @@ static void read_block_start(struct log_reading *reading, const struct mlperf_li
         set_flag(reading, IS_START_KNOWN, true);
     }
     set_flag(reading, HAS_BLOCKS | IN_BLOCK, true);
-    start_stretch(reading, line);
+    start_interval(reading, line);
 }
 
 static void read_block_stop(struct log_reading *reading, const struct mlperf_line *line)
@@ -418,7 +418,7 @@ static void read_block_stop(struct log_reading *reading, const struct mlperf_lin
 
     if (memory[BLOCK_LONG] == 0 &&
         mlperf_log_take_member(line->metadata, "\"first_epoch_num\": ", &begin))
-        stop_stretch(reading, line); /* the next block will tell what it came to */
+        stop_interval(reading, line); /* the next block will tell what it came to */
     else
         read_pause(reading, line, false);
     if (has_flag(reading, IS_BLOCK_NUMBERED) && memory[BLOCK_LONG] > 0)
@@ -434,7 +434,7 @@ static void read_epoch_start(struct log_reading *reading, const struct mlperf_li
     end_open_evaluation(reading, line);
     set_flag(reading, HAS_EPOCHS | IN_EPOCH, true);
     if (!has_flag(reading, IN_BLOCK))
-        start_stretch(reading, line);
+        start_interval(reading, line);
 }
 
 static void read_epoch_stop(struct log_reading *reading, const struct mlperf_line *line)
@@ -457,7 +457,7 @@ static void read_evaluation_start(struct log_reading *reading, const struct mlpe
 }
 
 /* An evaluation whose length no line tells: the block or stretch around it holds that. */
-static void tell_untold_evaluation(struct log_reading *reading, const struct mlperf_line *line)
+static void report_unknown_evaluation(struct log_reading *reading, const struct mlperf_line *line)
 {
     struct job_event event = mlperf_log_event_of(reading, line, JOB_EVALUATION_END);
 
@@ -475,7 +475,7 @@ static void read_lone_evaluation_end(struct log_reading *reading, const struct m
     if (has_flag(reading, HAS_EVALUATIONS))
         return; /* another rank has said so */
     if (memory[VALIDATION_NS] == 0) {
-        tell_untold_evaluation(reading, line);
+        report_unknown_evaluation(reading, line);
         return;
     }
     event.each_ns = memory[VALIDATION_NS];
@@ -495,7 +495,7 @@ static void read_evaluation_end(struct log_reading *reading, const struct mlperf
     }
     end_open_evaluation(reading, line);
     if (has_blocks ? has_flag(reading, IN_BLOCK) : !has_epochs || has_flag(reading, IN_EPOCH)) {
-        start_stretch(reading, line);
+        start_interval(reading, line);
         set_flag(reading, AFTER_EVALUATION, true);
     }
 }
@@ -507,7 +507,7 @@ static void read_accuracy(struct log_reading *reading, const struct mlperf_line 
     if (has_flag(reading, HAS_EVALUATIONS) || reading->memory[VALIDATION_NS] > 0)
         tell(reading, line, JOB_SIGN_OF_LIFE);
     else
-        tell_untold_evaluation(reading, line);
+        report_unknown_evaluation(reading, line);
 }
 
 static void read_run_stop(struct log_reading *reading, const struct mlperf_line *line)
@@ -549,7 +549,7 @@ static void read_run_start(struct log_reading *reading, const struct mlperf_line
         if (place != BATCH && place != SEQUENCE)
             memory[place] = 0;
     job_add(reading->job, &event);
-    start_stretch(reading, line);
+    start_interval(reading, line);
 }
 
 static void read_batch(struct log_reading *reading, const struct mlperf_line *line)
@@ -591,7 +591,7 @@ static enum log_line_use mlperf_log_read_line(struct log_reading *reading, struc
 {
     struct mlperf_line line;
 
-    if (!take_line(text, &line))
+    if (!parse_line(text, &line))
         return LOG_LINE_NONE;
     if (reading->memory[BATCH] > 1000000000 || reading->memory[SEQUENCE] > 1000000000)
         reading->memory[BATCH] = reading->memory[SEQUENCE] = 0;
@@ -612,7 +612,7 @@ const struct log_format mlperf_log_format = {
     .name = "mlperf",
     .summary = "MLPerf's ':::MLLOG {...}' lines, as NeMo and MaxText write them",
     .recognises = mlperf_log_recognises_line,
-    .tells_starts = true,
+    .reports_starts = true,
     .read = mlperf_log_read_line,
     .words = line_words,
 };

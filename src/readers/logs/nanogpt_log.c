@@ -23,7 +23,7 @@ enum {
     EVALUATION_LINE, /* of an evaluation since: its time is in that of the next one; 0: none */
 };
 
-static bool take_iter(struct log_text line, struct job_event *event)
+static bool parse_iter(struct log_text line, struct job_event *event)
 {
     struct log_text rest, length;
     double number;
@@ -56,7 +56,7 @@ static bool number_before(struct log_text line, const char *words, struct log_te
 
 /* "step  101/19560 | ", "step 00010 (0.05%) | ": without the last step only where "dt: " follows.
  */
-static bool take_head(struct log_text line, struct job_event *event, struct log_text *rest)
+static bool parse_head(struct log_text line, struct job_event *event, struct log_text *rest)
 {
     struct log_text behind;
 
@@ -71,12 +71,12 @@ static bool take_head(struct log_text line, struct job_event *event, struct log_
 }
 
 /* llm.c's, nanochat's and build-nanogpt's lines begin alike. */
-static bool take_step_of_all(struct log_text line, struct job_event *event)
+static bool parse_step_of_all(struct log_text line, struct job_event *event)
 {
     struct log_text rest, number;
     double real;
 
-    if (!take_head(line, event, &rest))
+    if (!parse_head(line, event, &rest))
         return false;
     if (log_find(rest, "loss", &number)) {
         (void)log_skip(&number, ":");
@@ -94,7 +94,7 @@ static bool take_step_of_all(struct log_text line, struct job_event *event)
 }
 
 /* "s:19559 trl:3.2217"; "s:250 tel:3.5" is an evaluation. */
-static bool take_short(struct log_text line, struct job_event *event)
+static bool parse_short(struct log_text line, struct job_event *event)
 {
     struct log_text rest = line;
 
@@ -107,7 +107,7 @@ static bool take_short(struct log_text line, struct job_event *event)
 }
 
 /* "92715ms", "92.715s" */
-static bool take_length_with_unit(struct log_text text, int64_t *length_ns)
+static bool parse_length_with_unit(struct log_text text, int64_t *length_ns)
 {
     struct log_text behind = text;
 
@@ -117,7 +117,7 @@ static bool take_length_with_unit(struct log_text text, int64_t *length_ns)
 }
 
 /* "step:1489/1490 train_time:92715ms step_avg:62.27ms", with "val_loss:" for an evaluation. */
-static bool take_train_time(struct log_text line, struct job_event *event, int64_t *time_ns)
+static bool parse_train_time(struct log_text line, struct job_event *event, int64_t *time_ns)
 {
     struct log_text rest, loss;
 
@@ -129,13 +129,14 @@ static bool take_train_time(struct log_text line, struct job_event *event, int64
         event->kind = JOB_EVALUATION_END;
     else if (log_find(rest, "train_loss:", &loss) || log_find(rest, "loss:", &loss))
         (void)log_take_real(&loss, false, &event->loss);
-    return log_find(rest, "train_time:", &rest) && take_length_with_unit(rest, time_ns);
+    return log_find(rest, "train_time:", &rest) && parse_length_with_unit(rest, time_ns);
 }
 
 /* The time counts up, evaluations left out: what was added since the line before is that of the
  * steps since. Where the count begins anew with a step (the first ten are warm-up in some), it is
  * that of this step. */
-static void settle_train_time(struct log_reading *reading, struct job_event *event, int64_t time_ns)
+static void resolve_train_time(struct log_reading *reading, struct job_event *event,
+                               int64_t time_ns)
 {
     int64_t *memory = reading->memory;
     int64_t steps = event->step - memory[TRAIN_STEP];
@@ -159,11 +160,11 @@ static enum log_line_use read_train_time(struct log_reading *reading, struct job
                                          int64_t time_ns)
 {
     bool is_first = !reading->memory[HAS_TRAIN_TIME];
-    bool is_told = !is_first && event->step == reading->memory[TRAIN_STEP];
+    bool is_known = !is_first && event->step == reading->memory[TRAIN_STEP];
     bool is_evaluation = event->kind == JOB_EVALUATION_END;
 
-    settle_train_time(reading, event, time_ns);
-    if (event->step > 0 && !is_told) {
+    resolve_train_time(reading, event, time_ns);
+    if (event->step > 0 && !is_known) {
         event->kind = JOB_STEP;
         if (is_first)
             event->count = event->step; /* all that the time has counted */
@@ -179,7 +180,7 @@ static enum log_line_use read_train_time(struct log_reading *reading, struct job
 
 /* nanoGPT evaluates within the iteration whose time it tells next: what that takes longer than the
  * one before it is the evaluation's. */
-static void settle_evaluation(struct log_reading *reading, struct job_event *event)
+static void resolve_evaluation(struct log_reading *reading, struct job_event *event)
 {
     struct job_event evaluation = job_event_of(JOB_EVALUATION_END);
     int64_t *memory = reading->memory;
@@ -202,9 +203,9 @@ static bool nanogpt_log_recognises_line(struct log_text line)
     struct job_event event = job_event_of(JOB_STEP);
     int64_t time_ns;
 
-    return take_iter(line, &event) || take_step_of_all(line, &event) ||
-           (take_short(line, &event) && event.kind == JOB_STEP) ||
-           take_train_time(line, &event, &time_ns);
+    return parse_iter(line, &event) || parse_step_of_all(line, &event) ||
+           (parse_short(line, &event) && event.kind == JOB_STEP) ||
+           parse_train_time(line, &event, &time_ns);
 }
 
 /* "step 1000: train loss 3.2, val loss 3.3", "val loss 3.45" */
@@ -241,11 +242,11 @@ static enum log_line_use nanogpt_log_read_line(struct log_reading *reading, stru
     struct job_event event = log_event(reading, line, JOB_STEP);
     int64_t time_ns;
 
-    if (take_train_time(line, &event, &time_ns))
+    if (parse_train_time(line, &event, &time_ns))
         return read_train_time(reading, &event, time_ns);
-    if (take_iter(line, &event))
-        settle_evaluation(reading, &event);
-    else if (!take_step_of_all(line, &event) && !take_short(line, &event))
+    if (parse_iter(line, &event))
+        resolve_evaluation(reading, &event);
+    else if (!parse_step_of_all(line, &event) && !parse_short(line, &event))
         return read_other(reading, line);
     job_add(reading->job, &event);
     return LOG_LINE_USED;

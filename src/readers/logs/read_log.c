@@ -121,7 +121,7 @@ static const struct log_format *format_of_head(struct input_window head)
 }
 
 /* What there is of a wrapped line is all. */
-static enum log_line_use take_wrapped(struct log_walk *walk)
+static enum log_line_use parse_wrapped(struct log_walk *walk)
 {
     enum log_line_use use;
 
@@ -163,7 +163,7 @@ static enum log_line_use read_wrapped(struct log_walk *walk, struct log_text lin
             walk->wrapped_bytes = 0;
         if (use != LOG_LINE_NONE)
             return LOG_LINE_USED;
-        if (take_wrapped(walk) == LOG_LINE_USED || ++walk->wrapped_lines > WRAPPED_LINES_MAX)
+        if (parse_wrapped(walk) == LOG_LINE_USED || ++walk->wrapped_lines > WRAPPED_LINES_MAX)
             walk->wrapped_bytes = 0;
     }
     use = format->read(&walk->reading, line);
@@ -187,7 +187,7 @@ static void change_format(struct log_walk *walk, const struct log_format *format
 }
 
 /* The format of the file, as far as its lines up to this one tell. */
-static void settle_format(struct log_walk *walk, struct log_text line)
+static void resolve_format(struct log_walk *walk, struct log_text line)
 {
     const struct log_format *so_far = walk->outcome->format, *format;
 
@@ -207,7 +207,7 @@ static void settle_format(struct log_walk *walk, struct log_text line)
 }
 
 /* Words of what any program writes, and those of the format. */
-static void settle_words(struct log_walk *walk)
+static void resolve_words(struct log_walk *walk)
 {
     const struct log_format *format = walk->outcome->format;
 
@@ -228,7 +228,7 @@ static bool is_other_line(struct log_walk *walk, struct log_text line)
     if (!walk->outcome->format || walk->outcome->format->gives_way || walk->is_format_weak ||
         walk->wrapped_bytes)
         return false;
-    settle_words(walk);
+    resolve_words(walk);
     return walk->words_format && !log_words_find_any(&walk->words, line);
 }
 
@@ -244,8 +244,8 @@ static void read_log_read_line(struct log_walk *walk, struct log_text line)
         log_signs_read_time(&walk->reading, line);
         return;
     }
-    settle_format(walk, line);
-    walk->reading.tells_starts = walk->outcome->format && walk->outcome->format->tells_starts;
+    resolve_format(walk, line);
+    walk->reading.reports_starts = walk->outcome->format && walk->outcome->format->reports_starts;
     if (walk->outcome->format)
         use = read_wrapped(walk, line);
     if (use == LOG_LINE_NONE)
@@ -328,7 +328,7 @@ static void read_lines(struct log_walk *walk, struct input_stream *input)
         read_log_read_line(walk, line);
     }
     if (walk->wrapped_bytes)
-        (void)take_wrapped(walk);
+        (void)parse_wrapped(walk);
     log_signs_finish(&walk->reading);
     walk->outcome->long_lines = lines.long_lines;
     walk->outcome->is_broken = input->is_broken || input->is_followed;

@@ -28,7 +28,7 @@ static bool training_diary_take_digits(struct log_text *text, int count, int *nu
 }
 
 /* "2022-05-07", "2022.05.03 20:00": as a time for log_take_time, which wants one with seconds. */
-static bool take_date(struct log_text *text, int64_t *time_ns)
+static bool parse_date(struct log_text *text, int64_t *time_ns)
 {
     char full[] = "2022-05-07 20:14:00";
     struct log_text behind = *text, whole = {full, full + sizeof full - 1};
@@ -70,14 +70,14 @@ static bool take_date(struct log_text *text, int64_t *time_ns)
 }
 
 /* "## 2022-05-07 20:14 Node failure": the words are what follows. */
-static bool take_heading(struct log_text line, int64_t *time_ns, struct log_text *words)
+static bool parse_heading(struct log_text line, int64_t *time_ns, struct log_text *words)
 {
     *words = line;
     if (!log_skip(words, "#"))
         return false;
     while (log_skip(words, "#") || log_skip(words, " "))
         continue;
-    if (!take_date(words, time_ns))
+    if (!parse_date(words, time_ns))
         return false;
     log_skip_spaces(words);
     return true;
@@ -104,7 +104,7 @@ static bool training_diary_recognises_file(struct log_text head)
     int headings = 0;
 
     while (headings < HEADINGS_MIN && next_line(&head, &line))
-        headings += take_heading(line, &time_ns, &words);
+        headings += parse_heading(line, &time_ns, &words);
     return headings >= HEADINGS_MIN;
 }
 
@@ -123,7 +123,7 @@ static bool find_any_case(struct log_text line, const char *words, struct log_te
 }
 
 /* "restart from 4000 step", "loading from 22800", "restarting from global_step23200". */
-static void take_restart(struct log_text line, struct job_incident *incident)
+static void parse_restart(struct log_text line, struct job_incident *incident)
 {
     static const char *const verbs[] = {"restar", "loading from", "resum", "rolled back",
                                         "kicking it out"};
@@ -151,7 +151,7 @@ static void take_restart(struct log_text line, struct job_incident *incident)
 }
 
 /* "we lost 7.3h of work", "lost about 18h", "We lost ~11h", "lost 3 days". */
-static void take_loss(struct log_text line, struct job_incident *incident)
+static void parse_loss(struct log_text line, struct job_incident *incident)
 {
     static const struct {
         const char *unit;
@@ -180,7 +180,7 @@ static void take_loss(struct log_text line, struct job_incident *incident)
 }
 
 /* The name of a run with the time it began: "glm-130B-2022.05.07-13:44:59". */
-static void take_run(struct log_text line, struct job_incident *incident)
+static void parse_run(struct log_text line, struct job_incident *incident)
 {
     for (struct log_text text = line; log_text_length(text) >= 19; text.at++) {
         struct log_text behind = text;
@@ -205,15 +205,15 @@ static bool training_diary_read_file(struct log_reading *reading, struct log_tex
     (void)error;
     while (next_line(&text, &line)) {
         reading->line++;
-        if (take_heading(line, &time_ns, &words)) {
+        if (parse_heading(line, &time_ns, &words)) {
             incident = job_add_incident(reading->job, time_ns, words.at, log_text_length(words));
             incident->line = reading->line;
         }
         if (!incident)
             continue;
-        take_restart(line, incident);
-        take_loss(line, incident);
-        take_run(line, incident);
+        parse_restart(line, incident);
+        parse_loss(line, incident);
+        parse_run(line, incident);
     }
     return true;
 }

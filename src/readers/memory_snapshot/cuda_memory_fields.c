@@ -91,7 +91,7 @@ bool snapshot_fail(const struct snapshot_reading *reading, const char *format, .
     return reading->place[0] ? error_in(reading->error, "%s", reading->place) : false;
 }
 
-static bool is_told(struct pickle_value value)
+static bool is_known(struct pickle_value value)
 {
     return pickle_kind(value) != PICKLE_NOTHING && pickle_kind(value) != PICKLE_NONE;
 }
@@ -110,7 +110,7 @@ static bool fail_number(const struct snapshot_reading *reading, struct pickle_va
 bool snapshot_integer(const struct snapshot_reading *reading, struct pickle_value value,
                       const char *name, int64_t *integer)
 {
-    if (!is_told(value) || pickle_integer(reading->tree, value, integer))
+    if (!is_known(value) || pickle_integer(reading->tree, value, integer))
         return true;
     return fail_number(reading, value, name);
 }
@@ -118,7 +118,7 @@ bool snapshot_integer(const struct snapshot_reading *reading, struct pickle_valu
 bool snapshot_address(const struct snapshot_reading *reading, struct pickle_value value,
                       const char *name, uint64_t *address)
 {
-    if (!is_told(value) || pickle_unsigned(reading->tree, value, address))
+    if (!is_known(value) || pickle_unsigned(reading->tree, value, address))
         return true;
     return fail_number(reading, value, name);
 }
@@ -128,7 +128,7 @@ bool snapshot_size(struct snapshot_reading *reading, struct pickle_value value, 
 {
     int64_t size;
 
-    if (!is_told(value))
+    if (!is_known(value))
         return true;
     if (!pickle_integer(reading->tree, value, &size) || size < 0 || size > SIZE_BYTES_MAX)
         return fail_number(reading, value, name);
@@ -226,8 +226,8 @@ bool snapshot_stack_id(struct snapshot_reading *reading, struct pickle_value fra
 
     *stack = SNAPSHOT_NONE;
     if (pickle_kind(frames) != PICKLE_LIST && pickle_kind(frames) != PICKLE_TUPLE)
-        return !is_told(frames) || snapshot_fail(reading, "'frames' is %s, expected a list",
-                                                 pickle_kind_name(pickle_kind(frames)));
+        return !is_known(frames) || snapshot_fail(reading, "'frames' is %s, expected a list",
+                                                  pickle_kind_name(pickle_kind(frames)));
     if (items.count == 0)
         return true;
     known = &reading->id_of_sequence[pickle_sequence_id(frames)];

@@ -169,7 +169,7 @@ static void find_diagnostics(struct nsys_database *database, char *to, size_t si
 }
 
 /* A table with kernels, copies, memsets or ranges. */
-static bool tells_of_steps(const char *table)
+static bool reports_steps(const char *table)
 {
     static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                                          "CUPTI_ACTIVITY_KIND_MEMSET",
@@ -191,7 +191,7 @@ static bool is_without_work(const struct nsys_reading *reading, struct error *er
         const char *table =
             string_pool_text(&builder->strings, builder->read.categories[i].category);
 
-        if (builder->read.categories[i].phase == 'X' && tells_of_steps(table))
+        if (builder->read.categories[i].phase == 'X' && reports_steps(table))
             return false;
     }
     find_diagnostics(reading->database, diagnostics, sizeof diagnostics);

@@ -72,19 +72,19 @@ static bool is_of_process(const struct nsys_rows *rows, int64_t process)
 int32_t nsys_device_of_gpu(struct nsys_database *database, int64_t process, int64_t gpu)
 {
     struct nsys_rows rows = {0};
-    bool is_told = false;
+    bool is_known = false;
     int64_t device = -1;
 
     open_devices(&rows, database);
     while (nsys_rows_next(&rows)) {
         if (!is_of_process(&rows, process))
             continue;
-        is_told = true;
+        is_known = true;
         if (nsys_integer(&rows, DEVICE_GPU, -1) == gpu)
             device = nsys_integer(&rows, DEVICE_CUDA, -1);
     }
     nsys_rows_clear(&rows);
-    if (!is_told)
+    if (!is_known)
         device = gpu;
     return device >= 0 && device <= INT32_MAX ? (int32_t)device : -1;
 }

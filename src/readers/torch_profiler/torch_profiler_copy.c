@@ -17,7 +17,7 @@ struct copying {
 
 static void copy_events(struct copying *copying)
 {
-    const struct torch_tap tap = {copying->sink->take_event, copying->sink->context};
+    const struct torch_tap tap = {copying->sink->parse_event, copying->sink->context};
 
     copying->has_events = true;
     copying->store.tap = &tap;
@@ -47,7 +47,7 @@ static bool copy_member(struct copying *copying)
     if (is_copied) {
         const char *start = value.text - value.is_string;
 
-        copying->sink->take_member(
+        copying->sink->read_member(
             copying->sink->context, name,
             arena_copy_text(&arena, start, value.length + 2 * (size_t)value.is_string));
     }

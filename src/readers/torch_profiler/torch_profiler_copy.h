@@ -13,9 +13,9 @@
 struct trace_text_sink {
     void *context;
     /* A member of the outermost object beside the events: its key and its value as written. */
-    void (*take_member)(void *context, const char *key, const char *value);
+    void (*read_member)(void *context, const char *key, const char *value);
     /* An event, from '{' to '}'. */
-    void (*take_event)(void *context, const char *text, size_t length);
+    void (*parse_event)(void *context, const char *text, size_t length);
 };
 
 /* What was left out: pieces that are no JSON, and an event in whose middle the file ends. */
@@ -37,7 +37,7 @@ struct event_member {
 };
 
 /* Calls `take` for each member of the object that `text` begins with; false where it is no JSON.
- * The text must be one that take_event was given, or the value of a member of it. */
+ * The text must be one that parse_event was given, or the value of a member of it. */
 bool walk_event_members(const char *text, size_t length,
                         void (*take)(void *context, const struct event_member *member),
                         void *context);

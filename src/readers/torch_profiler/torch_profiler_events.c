@@ -189,7 +189,7 @@ static bool has_event_inside(const struct json_window *window)
 enum event_result { EVENT_READ, EVENT_MORE, EVENT_DAMAGED, EVENT_CUT };
 
 /* What to do about an event that ends behind the window. */
-static enum event_result judge_incomplete(struct json_window *window)
+static enum event_result check_incomplete(struct json_window *window)
 {
     size_t pending = (size_t)(window->scan.limit - window->at);
 
@@ -241,7 +241,7 @@ static enum event_result torch_profiler_events_read_event(struct json_window *wi
     const char *behind = torch_event_scan(&window->scan, window->at, &event);
 
     if (!behind)
-        return scan_is_incomplete(&window->scan) ? judge_incomplete(window)
+        return scan_is_incomplete(&window->scan) ? check_incomplete(window)
                                                  : read_tolerantly(window, store);
     if (store->tap)
         store->tap->take(store->tap->context, window->at, (size_t)(behind - window->at));

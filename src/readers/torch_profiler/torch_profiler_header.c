@@ -50,7 +50,7 @@ static int32_t torch_profiler_header_small(int64_t value)
     return value > INT32_MAX || value < INT32_MIN ? -1 : (int32_t)value;
 }
 
-static void take_device(struct torch_store *store, const struct json_slice *properties)
+static void read_device(struct torch_store *store, const struct json_slice *properties)
 {
     struct device device = {
         .number = -1,
@@ -82,7 +82,7 @@ static void take_device(struct torch_store *store, const struct json_slice *prop
         trace_builder_add_device(store->builder, &device);
 }
 
-static void take_distributed_info(struct torch_store *store, const struct json_slice *info)
+static void parse_distributed_info(struct torch_store *store, const struct json_slice *info)
 {
     struct run_facts *facts = &store->builder->facts;
     struct walk walk = walk_begin(info, '{');
@@ -162,9 +162,9 @@ void torch_header_member(struct torch_store *store, const struct json_slice *key
         struct json_slice device;
 
         while (walk_next(&walk, &device, &device))
-            take_device(store, &device);
+            read_device(store, &device);
     } else if (slice_is(key, "distributedInfo")) {
-        take_distributed_info(store, value);
+        parse_distributed_info(store, value);
     } else if (slice_is(key, "baseTimeNanoseconds")) {
         facts->base_time_ns = integer_or(value, 0);
     } else if (slice_is(key, "traceName")) {

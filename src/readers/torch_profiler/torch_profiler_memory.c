@@ -26,8 +26,8 @@ bool is_torch_memory_event(const struct torch_event *event)
            slice_is(&event->name, "[memory]");
 }
 
-static void take_arg(struct memory_args *args, const struct json_slice *key,
-                     const struct json_slice *value)
+static void parse_arg(struct memory_args *args, const struct json_slice *key,
+                      const struct json_slice *value)
 {
     int64_t number;
 
@@ -66,7 +66,7 @@ static bool read_members(struct memory_args *args, const struct json_slice *text
             at = scan_value(&scan, at, &value);
         if (!at)
             return false;
-        take_arg(args, &key, &value);
+        parse_arg(args, &key, &value);
         at = scan_space(at);
         if (*at != ',')
             break;

@@ -6,13 +6,13 @@
 #include "sections/step/headline.h"
 
 /* No rule has a price: true of the whole page only where no account is large. */
-static const char *without_a_price(struct results *results, const struct analysis_input *input,
-                                   const struct advice_findings *advice)
+static const char *without_a_cost(struct results *results, const struct analysis_input *input,
+                                  const struct advice_findings *advice)
 {
     static const double worth_naming = 0.02;
     const char *part = largest_part_text(results, input, worth_naming);
 
-    if (advice->count > 0 && advice->findings[0].price->comes_first)
+    if (advice->count > 0 && advice->findings[0].estimate->comes_first)
         return "Not estimated: what comes first decides what the times are worth.";
 
     if (!part)
@@ -38,15 +38,15 @@ static struct section *advise(struct results *results, const struct analysis_inp
                            results_format(results, "No advice: %s.", why));
     advice = give_advice(
         results, &(struct advice_question){.efficiency = input->efficiency,
-                                           .study = input->study,
+                                           .simulation = input->simulation,
                                            .has_other_ranks = input->options->has_other_ranks});
     section = section_new(
         results, "advice", "Advice",
-        advice.priced
+        advice.costed
             ? "What costs time, most expensive first. \"At most 1.20x\": a step is at most that "
               "many times as fast, whether that time alone goes or the change replayed with it is "
               "made. Findings may be about the same time: do not add them up."
-            : without_a_price(results, input, &advice));
+            : without_a_cost(results, input, &advice));
     for (size_t i = 0; i < advice.count; i++)
         section_add_finding(results, section, advice.findings[i]);
     return section;

@@ -9,7 +9,7 @@
 #include "ledger/free_time.h"
 #include "ledger/step_ledger.h"
 #include "output/results/results.h"
-#include "replay/replay_study.h"
+#include "replay/replay_model.h"
 #include "sections/advice/attention_scores.h"
 #include "sections/advice/first_use.h"
 #include "sections/advice/host_calls.h"
@@ -24,14 +24,14 @@
 struct advice_case {
     const struct trace *trace;
     const struct ledger *ledger;
-    const struct module_costs *costs;    /* of the ops in the ledger's steps */
-    const struct efficiency *efficiency; /* what the matrix time is made of */
-    const struct replay_study *study;    /* of the steps; NULL: nothing ran on a device */
-    struct results *results;             /* texts live there */
-    bool has_other_ranks;                /* their traces are given with this one */
-    struct missing_work missing;         /* what the recording lacks */
-    struct free_time idle;               /* when nothing runs on the device */
-    int64_t recording_end_ns[2];         /* see recording_end.h; empty where there is none */
+    const struct module_costs *costs;      /* of the ops in the ledger's steps */
+    const struct efficiency *efficiency;   /* what the matrix time is made of */
+    const struct replay_model *simulation; /* of the steps; NULL: nothing ran on a device */
+    struct results *results;               /* texts live there */
+    bool has_other_ranks;                  /* their traces are given with this one */
+    struct missing_work missing;           /* what the recording lacks */
+    struct free_time idle;                 /* when nothing runs on the device */
+    int64_t recording_end_ns[2];           /* see recording_end.h; empty where there is none */
     struct host_calls calls;
     struct first_uses first_uses; /* of the runtime calls among them */
     struct kernel_figures kernels;
@@ -46,7 +46,7 @@ struct advice_claim {
                           rule's accounts hold there */
     uint32_t accounts; /* those that hold the time; 0: the rule's */
     bool comes_first;  /* before all that have a price: without it, they mislead */
-    bool is_unpriced;  /* what can be won is not known: step_ns says nothing */
+    bool is_uncosted;  /* what can be won is not known: step_ns says nothing */
     const char *title; /* NULL: the rule's */
     const char *evidence;
     const char *try_this;

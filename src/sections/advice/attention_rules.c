@@ -24,11 +24,11 @@ static double rate_of_others(const struct advice_case *advice, enum peak_type pr
     for (uint32_t i = 0; i < calls->count; i++) {
         const struct matrix_call *call = &calls->calls[i];
 
-        if (!call->is_matrix || call->precision != precision || call->price->flops.executed <= 0 ||
-            call->kernel_ns <= 0 ||
+        if (!call->is_matrix || call->precision != precision ||
+            call->matmul_cost->flops.executed <= 0 || call->kernel_ns <= 0 ||
             score_use_of_product(&advice->scores, advice->trace, call->op) != SCORES_NOT_USED)
             continue;
-        flops += call->price->flops.executed;
+        flops += call->matmul_cost->flops.executed;
         ns += (double)call->kernel_ns;
     }
     return ns > 0 ? flops / ns : 0;
@@ -40,7 +40,7 @@ static double fused_ns(const struct advice_case *advice, const struct matrix_cal
                        double other_rate)
 {
     double now_ns = (double)call->kernel_ns;
-    double then_ns = other_rate > 0 ? call->price->flops.executed / other_rate : now_ns;
+    double then_ns = other_rate > 0 ? call->matmul_cost->flops.executed / other_rate : now_ns;
 
     return fmin(now_ns, fmax(then_ns, compute_roof_ns(advice, call)));
 }

@@ -7,7 +7,7 @@
 #include "sections/advice/advice_rule.h"
 #include "sections/advice/claim.h"
 #include "sections/advice/recording_end.h"
-#include "sections/advice/replay_prices.h"
+#include "sections/advice/replay_costs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void cap_claim(const struct advice_case *advice, const struct advice_rule
 }
 
 /* Those that hold any time, most first. */
-static void note_accounts(const struct advice_case *advice, struct advice_price *price,
+static void note_accounts(const struct advice_case *advice, struct advice_estimate *estimate,
                           uint32_t accounts)
 {
     const char **keys = results_allocate(advice->results, ACCOUNT_COUNT * sizeof *keys);
@@ -73,7 +73,7 @@ static void note_accounts(const struct advice_case *advice, struct advice_price 
 
     for (unsigned account = 0; account < ACCOUNT_COUNT; account++) {
         int64_t ns = ledger_account_ns(advice->ledger, (enum account)account);
-        size_t at = price->account_count;
+        size_t at = estimate->account_count;
 
         if (!(accounts >> account & 1) || ns == 0)
             continue;
@@ -83,87 +83,87 @@ static void note_accounts(const struct advice_case *advice, struct advice_price 
         }
         held[at] = ns;
         keys[at] = account_descriptions[account].key;
-        price->account_count++;
+        estimate->account_count++;
     }
-    price->accounts = keys;
+    estimate->accounts = keys;
 }
 
 /* The steps that show it clearly; where none reaches the rule's share, all that show it. */
-static void note_steps(struct results *results, struct advice_price *price,
+static void note_steps(struct results *results, struct advice_estimate *estimate,
                        const struct advice_rule *rule, const struct ledger *ledger,
                        const int64_t *step_ns)
 {
     int64_t *numbers = results_allocate(results, (ledger->step_count + 1) * sizeof *numbers);
 
-    for (int pass = 0; pass < 2 && price->step_count == 0; pass++) {
+    for (int pass = 0; pass < 2 && estimate->step_count == 0; pass++) {
         for (uint32_t i = 0; i < ledger->step_count; i++) {
             const struct step_window *window = &ledger->steps[i].window;
             double share = (double)step_ns[i] / (double)(window->end_ns - window->start_ns + 1);
 
             if (step_ns[i] > 0 && (pass == 1 || 1000 * share >= (double)rule->least_thousandths))
-                numbers[price->step_count++] = window->number;
+                numbers[estimate->step_count++] = window->number;
         }
     }
-    price->steps = numbers;
+    estimate->steps = numbers;
 }
 
 /* A recording of one step, or of no steps, shows the loss but not that it is usual. */
-static void note_confidence(struct results *results, struct advice_price *price,
+static void note_confidence(struct results *results, struct advice_estimate *estimate,
                             const struct advice_claim *claim, const struct ledger *ledger)
 {
     enum confidence confidence = claim->confidence;
 
-    price->reason = claim->reason;
+    estimate->reason = claim->reason;
     if (ledger->step_count < ADVICE_STEPS_MIN && confidence == CONFIDENCE_HIGH &&
         claim->step_ns[0] > 0) {
         confidence = CONFIDENCE_MEDIUM;
-        price->reason =
+        estimate->reason =
             results_format(results, "%s; %s", claim->reason,
                            ledger->source == WINDOW_WHOLE ? "but start-up is part of the window"
                                                           : "but few steps are recorded");
     }
-    price->confidence = confidence_keys[confidence];
+    estimate->confidence = confidence_keys[confidence];
 }
 
 /* How fast a step is without what one step or window lost says little where little is left of it.
  */
-static bool is_told_by_one(const struct ledger *ledger, double speedup)
+static bool is_known_by_one(const struct ledger *ledger, double speedup)
 {
     return ledger->step_count == 1 && speedup > ADVICE_ONE_STEP_SPEEDUP_MAX;
 }
 
 /* Fills in the finding of a claim; false where it costs too little. */
-static bool price_claim(const struct advice_case *advice, const struct advice_rule *rule,
-                        const struct advice_claim *claim, struct finding *finding)
+static bool estimate_claim(const struct advice_case *advice, const struct advice_rule *rule,
+                           const struct advice_claim *claim, struct finding *finding)
 {
     const struct ledger *ledger = advice->ledger;
-    struct advice_price *price = results_allocate(advice->results, sizeof *price);
+    struct advice_estimate *estimate = results_allocate(advice->results, sizeof *estimate);
     int64_t cost_ns = claim_total_ns(advice, claim);
     int64_t whole_ns = ledger_total_ns(ledger);
 
-    *price = (struct advice_price){
+    *estimate = (struct advice_estimate){
         .id = rule->id, .comes_first = claim->comes_first, .span = step_word(ledger)};
-    if (rule->accounts && !claim->is_unpriced) {
-        price->share = whole_ns > 0 ? (double)cost_ns / (double)whole_ns : 0;
-        if (cost_ns == 0 || 1000 * price->share < (double)rule->least_thousandths)
+    if (rule->accounts && !claim->is_uncosted) {
+        estimate->share = whole_ns > 0 ? (double)cost_ns / (double)whole_ns : 0;
+        if (cost_ns == 0 || 1000 * estimate->share < (double)rule->least_thousandths)
             return false;
         if (cost_ns < whole_ns)
-            price->ceiling_speedup = (double)whole_ns / (double)(whole_ns - cost_ns);
-        if (is_told_by_one(ledger, price->ceiling_speedup))
-            price->ceiling_speedup = 0;
+            estimate->ceiling_speedup = (double)whole_ns / (double)(whole_ns - cost_ns);
+        if (is_known_by_one(ledger, estimate->ceiling_speedup))
+            estimate->ceiling_speedup = 0;
     }
     require_invariant(claim->evidence && claim->try_this && claim->reason,
                       "advice comes with what shows it");
-    note_accounts(advice, price, claim->accounts ? claim->accounts : rule->accounts);
-    note_steps(advice->results, price, rule, ledger, claim->step_ns);
-    note_confidence(advice->results, price, claim, ledger);
+    note_accounts(advice, estimate, claim->accounts ? claim->accounts : rule->accounts);
+    note_steps(advice->results, estimate, rule, ledger, claim->step_ns);
+    note_confidence(advice->results, estimate, claim, ledger);
     *finding = (struct finding){
         .what = claim->title ? claim->title : rule->title,
         .evidence = claim->evidence,
         .try_this = claim->try_this,
         .cost_ns =
-            rule->accounts && !claim->is_unpriced ? rounded_mean(cost_ns, ledger->step_count) : -1,
-        .price = price,
+            rule->accounts && !claim->is_uncosted ? rounded_mean(cost_ns, ledger->step_count) : -1,
+        .estimate = estimate,
     };
     return true;
 }
@@ -172,8 +172,8 @@ static int compare_findings(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
 
-    if (a->price->comes_first != b->price->comes_first)
-        return a->price->comes_first ? -1 : 1;
+    if (a->estimate->comes_first != b->estimate->comes_first)
+        return a->estimate->comes_first ? -1 : 1;
     return (a->cost_ns < b->cost_ns) - (a->cost_ns > b->cost_ns);
 }
 
@@ -211,8 +211,10 @@ static void cap_by_cause(const struct advice_case *advice, struct advice_claim *
         const struct finding *cause = &all->findings[i];
         int64_t cause_ns = cause->cost_ns * advice->ledger->step_count;
 
-        if (cause->price->account_count == 0 || cause_ns >= total_ns || 2 * cause_ns < total_ns ||
-            !holds_account(cause->price->accounts, cause->price->account_count, claim->accounts))
+        if (cause->estimate->account_count == 0 || cause_ns >= total_ns ||
+            2 * cause_ns < total_ns ||
+            !holds_account(cause->estimate->accounts, cause->estimate->account_count,
+                           claim->accounts))
             continue;
         for (uint32_t step = 0; step < advice->ledger->step_count; step++)
             claim->step_ns[step] =
@@ -241,8 +243,8 @@ static void ask_rules(struct advice_case *advice, struct advice_findings *all)
         cap_claim(advice, &rules[i], &claim);
         if (rules[i].check == check_step_outliers)
             cap_by_cause(advice, &claim, all);
-        if (price_claim(advice, &rules[i], &claim, &all->findings[all->count]))
-            all->priced += all->findings[all->count++].cost_ns >= 0;
+        if (estimate_claim(advice, &rules[i], &claim, &all->findings[all->count]))
+            all->costed += all->findings[all->count++].cost_ns >= 0;
     }
     free(claim.step_ns);
 }
@@ -255,7 +257,7 @@ struct advice_findings give_advice(struct results *results, const struct advice_
                                  .ledger = ledger,
                                  .costs = efficiency->costs,
                                  .efficiency = efficiency,
-                                 .study = question->study,
+                                 .simulation = question->simulation,
                                  .has_other_ranks = question->has_other_ranks,
                                  .results = results};
     struct advice_findings all = {.findings =
@@ -272,7 +274,7 @@ struct advice_findings give_advice(struct results *results, const struct advice_
     find_recording_end(&advice, advice.recording_end_ns);
     ask_rules(&advice, &all);
     sort_findings(all.findings, all.count);
-    add_replay_prices(&advice, all.findings, all.count);
+    add_replay_costs(&advice, all.findings, all.count);
     free_time_clear(&advice.idle);
     first_uses_clear(&advice.first_uses);
     host_calls_clear(&advice.calls);

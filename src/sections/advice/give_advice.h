@@ -4,7 +4,7 @@
 
 #include "cost/efficiency/efficiency.h"
 #include "output/results/results.h"
-#include "replay/replay_study.h"
+#include "replay/replay_model.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,14 +13,14 @@ struct advice_findings {
     struct finding *findings; /* [count], dearest first, then those without a price; live as long
                                  as the results */
     size_t count;
-    size_t priced; /* of those, with a price */
+    size_t costed; /* of those, with a price */
 };
 
 /* What the advice is asked about. */
 struct advice_question {
     const struct efficiency *efficiency;
-    const struct replay_study *study; /* NULL: no change is replayed */
-    bool has_other_ranks;             /* of the same run are shown with this one */
+    const struct replay_model *simulation; /* NULL: no change is replayed */
+    bool has_other_ranks;                  /* of the same run are shown with this one */
 };
 
 /* Asks every rule of rule_list.def about the trace and the ledger of `efficiency`. No finding costs

@@ -136,7 +136,7 @@ struct product_rule {
 static bool has_known_flops(const struct advice_case *advice, const struct work_piece *piece)
 {
     return piece->call != NO_CALL &&
-           advice->efficiency->calls.calls[piece->call].price->flops.executed > 0;
+           advice->efficiency->calls.calls[piece->call].matmul_cost->flops.executed > 0;
 }
 
 /* The share of the piece's time that may go: at the share of the peak that it reaches now, and no
@@ -203,13 +203,13 @@ static bool is_worth_telling(const struct advice_case *advice, const struct prod
 
 /* The products are worth a finding without a price: `what_is_missing` says why there is none.
  * False, and the claim is as it was, where they are too little to tell of. */
-static bool claim_unpriced(const struct advice_case *advice, struct advice_claim *claim,
+static bool claim_uncosted(const struct advice_case *advice, struct advice_claim *claim,
                            const struct product_sum *sum, const char *what_is_missing)
 {
     if (!is_worth_telling(advice, sum))
         return false;
     memset(claim->step_ns, 0, advice->ledger->step_count * sizeof *claim->step_ns);
-    claim->is_unpriced = true;
+    claim->is_uncosted = true;
     claim->evidence =
         results_format(advice->results, "%s; %s", product_text(advice, sum), what_is_missing);
     claim->confidence = CONFIDENCE_LOW;
@@ -221,7 +221,7 @@ static bool claim_unpriced(const struct advice_case *advice, struct advice_claim
 static bool claim_without_flops(const struct advice_case *advice, struct advice_claim *claim,
                                 const struct product_sum *sum)
 {
-    return claim_unpriced(
+    return claim_uncosted(
         advice, claim, sum,
         results_format(advice->results,
                        "what another format would win is not known: their FLOPs are not (%s)",
@@ -279,7 +279,7 @@ static bool claim_without_any_rate(struct advice_case *advice, struct advice_cla
     const char *name = advice->efficiency->peaks.name;
 
     if (!has_faster_half(advice) ||
-        !claim_unpriced(advice, claim, &sum,
+        !claim_uncosted(advice, claim, &sum,
                         results_format(advice->results,
                                        "what 16 bits would win is not known: the rates of %s are "
                                        "not (--device NAME, --peak)",
@@ -297,7 +297,7 @@ static bool claim_without_any_rate(struct advice_case *advice, struct advice_cla
 static bool claim_without_own_rates(const struct advice_case *advice, struct advice_claim *claim,
                                     const struct product_sum *sum)
 {
-    if (!claim_unpriced(
+    if (!claim_uncosted(
             advice, claim, sum,
             results_format(advice->results,
                            "what 16 bits would win is not known: the device is only near to %s "

@@ -13,7 +13,7 @@ static bool tell_missing_device(struct advice_case *advice, struct advice_claim 
     const struct missing_work *missing = &advice->missing;
 
     claim->comes_first = true;
-    claim->is_unpriced = true;
+    claim->is_uncosted = true;
     claim->title = "the device's work is not recorded";
     claim->evidence = "operators and ranges that need a device, no runtime call and no kernel";
     if (missing->launches > 0)
@@ -116,7 +116,7 @@ bool check_device_unused(struct advice_case *advice, struct advice_claim *claim)
     if (!name || calls == 0)
         return false;
     claim->comes_first = true;
-    claim->is_unpriced = true;
+    claim->is_uncosted = true;
     claim->evidence = results_format(
         advice->results, "%s is there, %s runtime calls are recorded, and none launches anything",
         name, format_count(calls).text);

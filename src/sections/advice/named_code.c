@@ -36,7 +36,7 @@ int64_t claim_named_code(const struct advice_case *advice, struct advice_claim *
                          enum named_kind kind)
 {
     const struct ledger *ledger = advice->ledger;
-    double told_ns = 0, wanted_ns = 0, share;
+    double known_ns = 0, wanted_ns = 0, share;
     int64_t sum_ns = 0;
 
     for (uint32_t i = 0; i < ledger->worst_gap_count; i++) {
@@ -45,10 +45,10 @@ int64_t claim_named_code(const struct advice_case *advice, struct advice_claim *
 
         if (gap->main_account != ACCOUNT_IDLE_ANNOTATION)
             continue;
-        told_ns += length_ns;
+        known_ns += length_ns;
         wanted_ns += named_code_kind_of(advice, gap) == kind ? length_ns : 0;
     }
-    share = told_ns > 0 ? wanted_ns / told_ns : kind == NAMED_MODEL_CODE;
+    share = known_ns > 0 ? wanted_ns / known_ns : kind == NAMED_MODEL_CODE;
     for (uint32_t i = 0; i < ledger->step_count; i++) {
         int64_t named_ns =
             llround((double)ledger->steps[i].account_ns[ACCOUNT_IDLE_ANNOTATION] * share);
@@ -76,7 +76,7 @@ static bool is_in_module(const struct advice_case *advice, uint32_t frame)
 void claim_short_pauses(const struct advice_case *advice, struct advice_claim *claim, bool adds)
 {
     const struct ledger *ledger = advice->ledger;
-    double told_ns = 0, wanted_ns = 0;
+    double known_ns = 0, wanted_ns = 0;
 
     for (uint32_t i = 0; i < ledger->worst_gap_count; i++) {
         const struct idle_gap *gap = &ledger->worst_gaps[i];
@@ -84,12 +84,12 @@ void claim_short_pauses(const struct advice_case *advice, struct advice_claim *c
 
         if (gap->main_account != ACCOUNT_IDLE_PYTHON || gap->host_event == NO_EVENT)
             continue;
-        told_ns += length_ns;
+        known_ns += length_ns;
         wanted_ns += !is_pause(gap) && is_in_module(advice, gap->host_event) ? length_ns : 0;
     }
-    for (uint32_t i = 0; told_ns > 0 && i < ledger->step_count; i++) {
+    for (uint32_t i = 0; known_ns > 0 && i < ledger->step_count; i++) {
         int64_t python_ns = ledger->steps[i].account_ns[ACCOUNT_IDLE_PYTHON];
-        int64_t short_ns = llround((double)python_ns * wanted_ns / told_ns);
+        int64_t short_ns = llround((double)python_ns * wanted_ns / known_ns);
         int64_t less_ns = short_ns < claim->step_ns[i] ? short_ns : claim->step_ns[i];
 
         claim->step_ns[i] += adds ? short_ns : -less_ns;

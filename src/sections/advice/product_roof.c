@@ -25,5 +25,5 @@ double compute_roof_ns(const struct advice_case *advice, const struct matrix_cal
 {
     double peak = compute_roof(advice->efficiency, call);
 
-    return peak > 0 ? call->price->flops.executed / peak * 1e9 : 0;
+    return peak > 0 ? call->matmul_cost->flops.executed / peak * 1e9 : 0;
 }

@@ -72,7 +72,7 @@ static void find_bound(const struct advice_case *advice, struct product *product
         product->work = product->roof_ns = fmax(compute_ns, memory_ns);
         return;
     }
-    product->work = call->price->flops.executed;
+    product->work = call->matmul_cost->flops.executed;
     product->bound = BOUND_BY_EITHER;
     if (bytes > 0 && product->work < ADVICE_MEMORY_BOUND_FLOPS * bytes)
         product->bound = BOUND_BY_MEMORY;
@@ -92,7 +92,7 @@ static bool describe_product(const struct advice_case *advice, const struct matr
                                 .shapes = trace_text(trace, detail->input_shapes),
                                 .types = trace_text(trace, detail->input_types)};
 
-    if (!call->is_matrix || call->longest == NO_EVENT || call->price->flops.executed <= 0 ||
+    if (!call->is_matrix || call->longest == NO_EVENT || call->matmul_cost->flops.executed <= 0 ||
         call->kernel_ns <= 0 || !is_on_units(call->precision) || !detail->input_shapes ||
         advice->ledger->classes[call->longest] != KERNEL_MATMUL || !op_call_parse(parsed, &text))
         return false;
@@ -114,8 +114,8 @@ static int compare_products(const void *left, const void *right)
         return a->call->precision < b->call->precision ? -1 : 1;
     if (a->bound != b->bound)
         return a->bound < b->bound ? -1 : 1;
-    if (a->call->price->flops.executed != b->call->price->flops.executed)
-        return a->call->price->flops.executed < b->call->price->flops.executed ? -1 : 1;
+    if (a->call->matmul_cost->flops.executed != b->call->matmul_cost->flops.executed)
+        return a->call->matmul_cost->flops.executed < b->call->matmul_cost->flops.executed ? -1 : 1;
     return (a->call->op > b->call->op) - (a->call->op < b->call->op);
 }
 
@@ -158,7 +158,7 @@ static bool is_before(const struct product *product, const struct product *like,
         return product->call->precision < like->call->precision;
     if (product->bound != like->bound)
         return product->bound < like->bound;
-    return product->call->price->flops.executed < flops;
+    return product->call->matmul_cost->flops.executed < flops;
 }
 
 /* How many products sort before those like `like` with at least `flops`. */
@@ -172,7 +172,7 @@ static size_t products_before(const struct products *all, const struct product *
 static double peer_time_ns(const struct products *all, const struct product *product)
 {
     const struct matrix_call *call = product->call;
-    double flops = call->price->flops.executed;
+    double flops = call->matmul_cost->flops.executed;
     size_t from = products_before(all, product, flops / ADVICE_PEER_FACTOR);
     size_t to = products_before(all, product, flops * ADVICE_PEER_FACTOR);
     double peer_work = all->work_before[to] - all->work_before[from];
@@ -211,8 +211,8 @@ static bool is_of_attention(const struct advice_case *advice, const struct produ
 
 bool check_misaligned_shapes(struct advice_case *advice, struct advice_claim *claim)
 {
-    const struct product *dearest = NULL;
-    double dearest_loss_ns = 0;
+    const struct product *most_expensive = NULL;
+    double most_expensive_loss_ns = 0;
     struct products all = {0};
     int64_t count = 0;
 
@@ -228,18 +228,19 @@ bool check_misaligned_shapes(struct advice_case *advice, struct advice_claim *cl
             continue;
         claim->step_ns[product->step] += (int64_t)loss_ns;
         count++;
-        if (loss_ns > dearest_loss_ns) {
-            dearest_loss_ns = loss_ns;
-            dearest = product;
+        if (loss_ns > most_expensive_loss_ns) {
+            most_expensive_loss_ns = loss_ns;
+            most_expensive = product;
         }
     }
-    if (dearest)
-        claim->evidence = product_evidence(advice, dearest, count, peer_time_ns(&all, dearest));
+    if (most_expensive)
+        claim->evidence =
+            product_evidence(advice, most_expensive, count, peer_time_ns(&all, most_expensive));
     products_clear(&all);
     claim->try_this = "pad sizes to multiples of 8 (vocabulary, hidden size, sequence), or of 64 "
                       "where memory allows";
     claim->confidence = CONFIDENCE_MEDIUM;
     claim->reason =
         "estimated by aligned products of similar FLOPs and the same bound, not below its roof";
-    return dearest != NULL;
+    return most_expensive != NULL;
 }

@@ -6,7 +6,7 @@
 #include "base/core/search.h"
 #include "base/text/format.h"
 #include "base/text/prefix.h"
-#include "replay/replay_study.h"
+#include "replay/replay_model.h"
 #include "replay/scenario.h"
 #include "sections/advice/claim.h"
 #include "sections/advice/costly_calls.h"
@@ -173,11 +173,11 @@ static void leave_out_pauses(const struct advice_case *advice, struct advice_cla
 
     for (uint32_t i = 0; i < advice->ledger->worst_gap_count; i++) {
         const struct idle_gap *gap = &advice->ledger->worst_gaps[i];
-        int64_t *price_ns = &claim->step_ns[gap->step];
+        int64_t *cost_ns = &claim->step_ns[gap->step];
         int64_t length_ns = gap->end_ns - gap->start_ns;
 
         if (accounts >> gap->main_account & 1 && length_ns >= ADVICE_LONG_PAUSE_NS)
-            *price_ns -= length_ns < *price_ns ? length_ns : *price_ns;
+            *cost_ns -= length_ns < *cost_ns ? length_ns : *cost_ns;
     }
 }
 
@@ -188,10 +188,10 @@ static int64_t replayed_gain_ns(const struct advice_case *advice)
     struct replay_estimate estimate;
     double whole_ns = 0;
 
-    if (!advice->study)
+    if (!advice->simulation)
         return -1;
     require_invariant(scenario_parse(&scenario, "sync=0", NULL), "the change can be read");
-    if (!replay_study_try(advice->study, &scenario, &estimate) || estimate.speedup <= 0)
+    if (!replay_model_try(advice->simulation, &scenario, &estimate) || estimate.speedup <= 0)
         return -1;
     for (uint32_t i = 0; i < advice->ledger->step_count; i++)
         whole_ns += (double)(advice->ledger->steps[i].window.end_ns -
@@ -203,7 +203,7 @@ static int64_t replayed_gain_ns(const struct advice_case *advice)
  * the host does there besides launching it would do in any case. And where the device still works
  * when the call returns, it runs dry later, for launches begin anew. A replay without the waits
  * knows both; what is idle inside the calls is their fault in any case. */
-static void price_by_replay(struct advice_case *advice, struct advice_claim *claim)
+static void cost_by_replay(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct ledger *ledger = advice->ledger;
     int64_t blamed_ns = claim_total_ns(advice, claim);
@@ -217,15 +217,15 @@ static void price_by_replay(struct advice_case *advice, struct advice_claim *cla
         room_ns += room[i];
     for (uint32_t i = 0; i < ledger->step_count; i++) {
         const struct step_ledger *step = &ledger->steps[i];
-        int64_t price_ns = claim->step_ns[i];
+        int64_t cost_ns = claim->step_ns[i];
         int64_t grown_ns = gain_ns - blamed_ns < room_ns ? gain_ns - blamed_ns : room_ns;
 
         if (gain_ns >= 0 && gain_ns < blamed_ns)
-            price_ns = wait_share_of(price_ns, gain_ns, blamed_ns);
+            cost_ns = wait_share_of(cost_ns, gain_ns, blamed_ns);
         else if (gain_ns >= 0)
-            price_ns += wait_share_of(grown_ns, room[i], room_ns);
-        claim->step_ns[i] = price_ns > step->account_ns[ACCOUNT_IDLE_SYNC]
-                                ? price_ns
+            cost_ns += wait_share_of(grown_ns, room[i], room_ns);
+        claim->step_ns[i] = cost_ns > step->account_ns[ACCOUNT_IDLE_SYNC]
+                                ? cost_ns
                                 : step->account_ns[ACCOUNT_IDLE_SYNC];
     }
     free(room);
@@ -267,7 +267,7 @@ bool check_synchronisation(struct advice_case *advice, struct advice_claim *clai
     claim_sync_gaps(advice, claim, idle_ns);
     leave_out_earlier_work(advice, claim);
     blamed_ns = claim_total_ns(advice, claim);
-    price_by_replay(advice, claim);
+    cost_by_replay(advice, claim);
     sum_costly_calls(&calls, advice, list, idle_ns);
     free(idle_ns);
     claim->evidence = 2 * blamed_ns < claim_total_ns(advice, claim)
@@ -326,8 +326,8 @@ static void leave_out_first_uses(struct advice_case *advice, struct advice_claim
     free(first.step_ns);
 }
 
-static void price_by_account(struct advice_case *advice, struct advice_claim *claim,
-                             uint32_t accounts)
+static void cost_by_account(struct advice_case *advice, struct advice_claim *claim,
+                            uint32_t accounts)
 {
     memset(claim->step_ns, 0, advice->ledger->step_count * sizeof *claim->step_ns);
     claim_accounts(advice, claim, accounts);
@@ -400,7 +400,7 @@ bool check_allocator(struct advice_case *advice, struct advice_claim *claim)
 
     if (!claim_calls(advice, claim, CALLS_ALLOCATOR, &calls))
         return false;
-    price_by_account(advice, claim, ACCOUNT_BIT(IDLE_ALLOCATOR));
+    cost_by_account(advice, claim, ACCOUNT_BIT(IDLE_ALLOCATOR));
     leave_out_first_uses(advice, claim, CALLS_ALLOCATOR);
     name = trace_text(advice->trace, advice->trace->host[calls.sites[0].site.event].name);
     claim->evidence =

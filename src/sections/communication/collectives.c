@@ -114,7 +114,7 @@ static void collectives_add_table(struct results *results, struct section *secti
 {
     struct table *table = section_add_table(
         results, section, "by_kind", "Collectives by kind and size", COLUMNS_OF(BY_KIND_COLUMNS));
-    struct ranked_row *rows = zeroed_array(groups->count, sizeof *rows);
+    struct sorted_row *rows = zeroed_array(groups->count, sizeof *rows);
     size_t shown = rows_to_show(input->options, groups->count);
 
     table->note =
@@ -125,10 +125,10 @@ static void collectives_add_table(struct results *results, struct section *secti
         "two share a row.";
     table->rows_in_all = groups->count;
     for (uint32_t i = 0; i < groups->count; i++)
-        rows[i] = (struct ranked_row){.tally = groups->groups[i].tally,
+        rows[i] = (struct sorted_row){.tally = groups->groups[i].tally,
                                       .name = collective_kind_title(groups->groups[i].call.kind),
                                       .group = i};
-    rank_rows(rows, groups->count, input->options->sort);
+    sort_rows(rows, groups->count, input->options->sort);
     for (size_t i = 0; i < shown; i++)
         collectives_fill_row(table_add_row(results, table, 0), &groups->groups[rows[i].group],
                              groups->all.total_ns, recorder_words_for(input->trace));

@@ -13,7 +13,7 @@ struct overlap_times {
     int64_t hidden_copy_ns; /* ... while a kernel of any kind runs */
 };
 
-static void overlap_add_stretch(struct overlap_times *times, uint32_t mask, int64_t length_ns)
+static void overlap_add_interval(struct overlap_times *times, uint32_t mask, int64_t length_ns)
 {
     const uint32_t communication = 1u << KERNEL_COMMUNICATION;
     const uint32_t copies = 1u << KERNEL_COPY | 1u << KERNEL_MEMSET | 1u << LEDGER_DATA_COPY;
@@ -52,7 +52,7 @@ static struct overlap_times measure_step(const struct ledger *ledger,
         if (end_ns > window->end_ns)
             end_ns = window->end_ns;
         if (end_ns > start_ns)
-            overlap_add_stretch(&times, timeline->changes[i].mask, end_ns - start_ns);
+            overlap_add_interval(&times, timeline->changes[i].mask, end_ns - start_ns);
     }
     return times;
 }

@@ -171,7 +171,7 @@ static void condition_decide_sum_rows(double *to, double *mean, enum unit *unit,
     }
 }
 
-static void take_values(struct subject_values *values, const struct run_comparison *comparison,
+static void read_values(struct subject_values *values, const struct run_comparison *comparison,
                         const struct subject *subject)
 {
     const struct run_profile *a = comparison->a, *b = comparison->b;
@@ -260,7 +260,7 @@ static const char *movement_in_words(struct results *results, const struct condi
                           100 * change / fabs(values->mean_a));
 }
 
-static struct condition_outcome condition_decide_judge(const struct condition *condition,
+static struct condition_outcome condition_decide_check(const struct condition *condition,
                                                        const struct run_comparison *comparison,
                                                        const struct subject_values *values,
                                                        struct results *results)
@@ -312,10 +312,10 @@ bool condition_decide(const struct condition *condition, const struct run_compar
     }
     if (!is_found || (!run_has(comparison->a, &subject) && !run_has(comparison->b, &subject)))
         return no_such_name(condition, error);
-    take_values(&values, comparison, &subject);
+    read_values(&values, comparison, &subject);
     is_decided = check_unit(condition, &values, error);
     if (is_decided)
-        *outcome = condition_decide_judge(condition, comparison, &values, results);
+        *outcome = condition_decide_check(condition, comparison, &values, results);
     subject_values_clear(&values);
     return is_decided;
 }

@@ -42,8 +42,8 @@ static bool fail_at(const struct condition *condition, const char *place, const 
                      condition->text, (int)(place - condition->text) + 1, place, expected);
 }
 
-static bool take_unit(struct condition *condition, const char *name, bool has_sign,
-                      struct error *error)
+static bool parse_unit(struct condition *condition, const char *name, bool has_sign,
+                       struct error *error)
 {
     for (int i = 0; i < UNIT_NAME_COUNT; i++) {
         if (strcmp(units[i].name, name) != 0)
@@ -59,7 +59,7 @@ static bool take_unit(struct condition *condition, const char *name, bool has_si
 }
 
 /* "+3%", "-2points", "200ms" */
-static bool take_limit(struct condition *condition, const char *text, struct error *error)
+static bool parse_limit(struct condition *condition, const char *text, struct error *error)
 {
     bool has_sign = *text == '+' || *text == '-';
     const char *digits = text + has_sign;
@@ -77,7 +77,7 @@ static bool take_limit(struct condition *condition, const char *text, struct err
         return fail_at(condition, text,
                        condition->is_above ? "a rise behind '>': +3%" : "a fall behind '<': -3%",
                        error);
-    return take_unit(condition, end, has_sign, error);
+    return parse_unit(condition, end, has_sign, error);
 }
 
 bool condition_parse(struct condition *condition, const char *text, struct error *error)
@@ -104,5 +104,5 @@ bool condition_parse(struct condition *condition, const char *text, struct error
     comparison++;
     while (*comparison == ' ')
         comparison++;
-    return take_limit(condition, comparison, error);
+    return parse_limit(condition, comparison, error);
 }

@@ -16,7 +16,7 @@ struct account_change {
 };
 
 /* Means of all accounts that add up to the mean of the step, which is returned. */
-static int64_t take_means(int64_t *means, const struct run_profile *profile)
+static int64_t collect_means(int64_t *means, const struct run_profile *profile)
 {
     int64_t sums[ACCOUNT_COUNT] = {0};
     int64_t divisor = (int64_t)profile->rank_count * profile->step_count;
@@ -146,11 +146,11 @@ static void add_waterfall(struct results *results, struct section *section,
 {
     struct account_change changes[ACCOUNT_COUNT];
     int64_t means_a[ACCOUNT_COUNT], means_b[ACCOUNT_COUNT];
-    int64_t step_b = take_means(means_b, comparison->b);
+    int64_t step_b = collect_means(means_b, comparison->b);
     struct waterfall fall = {.results = results,
                              .table = add_waterfall_table(results, section),
                              .comparison = comparison,
-                             .step_a_ns = take_means(means_a, comparison->a)};
+                             .step_a_ns = collect_means(means_a, comparison->a)};
 
     for (int a = 0; a < ACCOUNT_COUNT; a++)
         changes[a] = (struct account_change){(enum account)a, means_a[a], means_b[a]};

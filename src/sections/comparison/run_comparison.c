@@ -196,7 +196,7 @@ static bool is_large_enough(const struct run_comparison *comparison, const struc
     return fabs(difference) >= comparison->options.least_change * larger;
 }
 
-static enum change_verdict run_comparison_judge(const struct run_comparison *comparison,
+static enum change_verdict run_comparison_check(const struct run_comparison *comparison,
                                                 const struct change *change)
 {
     if (!change->noise.is_known)
@@ -261,7 +261,7 @@ void compare_runs(struct run_comparison *comparison, const struct run_profile *a
     for (int family = 0; family < FAMILY_COUNT; family++)
         correct_family(comparison->changes, count, (enum row_family)family);
     for (uint32_t i = 0; i < count; i++)
-        comparison->changes[i].verdict = run_comparison_judge(comparison, &comparison->changes[i]);
+        comparison->changes[i].verdict = run_comparison_check(comparison, &comparison->changes[i]);
     qsort(comparison->changes, count, sizeof *comparison->changes, compare_changes);
     for (uint32_t i = 0; i < count; i++)
         comparison->first[change_measure(&comparison->changes[i])->kind + 1]++;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct stretch {
+struct interval {
     int64_t start_ns;
     int64_t end_ns;
 };
@@ -128,22 +128,22 @@ struct section *describe_tracks(struct results *results, const struct trace *tra
 }
 
 /* Stretches in which something is recorded, one track after the other. */
-struct stretch_list {
-    struct stretch *stretches;
+struct interval_list {
+    struct interval *intervals;
     size_t count;
 };
 
-static void inspect_tracks_add_stretch(struct stretch_list *list, int64_t start_ns, int64_t end_ns,
-                                       bool may_join)
+static void inspect_tracks_add_interval(struct interval_list *list, int64_t start_ns,
+                                        int64_t end_ns, bool may_join)
 {
-    struct stretch *last = list->count > 0 ? &list->stretches[list->count - 1] : NULL;
+    struct interval *last = list->count > 0 ? &list->intervals[list->count - 1] : NULL;
 
     if (may_join && last && start_ns >= last->start_ns && start_ns <= last->end_ns) {
         if (end_ns > last->end_ns)
             last->end_ns = end_ns;
         return;
     }
-    ARRAY_ADD(list->stretches, list->count, (struct stretch){start_ns, end_ns});
+    ARRAY_ADD(list->intervals, list->count, (struct interval){start_ns, end_ns});
 }
 
 /* The profiler's own span over the whole recording: it would hide every gap. */
@@ -154,27 +154,27 @@ static bool is_span_of_profiler(const struct trace *trace, const struct event *e
     return strcmp(process, "Spans") == 0 || strcmp(process, "Traces") == 0;
 }
 
-static void add_events(struct stretch_list *list, const struct trace *trace,
+static void add_events(struct interval_list *list, const struct trace *trace,
                        const struct event *events, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (!is_span_of_profiler(trace, &events[i]))
-            inspect_tracks_add_stretch(list, events[i].start_ns, event_end_ns(&events[i]), i > 0);
+            inspect_tracks_add_interval(list, events[i].start_ns, event_end_ns(&events[i]), i > 0);
     }
 }
 
 static int inspect_tracks_by_start(const void *a, const void *b)
 {
-    const struct stretch *first = a;
-    const struct stretch *second = b;
+    const struct interval *first = a;
+    const struct interval *second = b;
 
     return (first->start_ns > second->start_ns) - (first->start_ns < second->start_ns);
 }
 
 static int inspect_tracks_longest_first(const void *a, const void *b)
 {
-    const struct stretch *first = a;
-    const struct stretch *second = b;
+    const struct interval *first = a;
+    const struct interval *second = b;
     int64_t difference = (second->end_ns - second->start_ns) - (first->end_ns - first->start_ns);
 
     if (difference != 0)
@@ -183,43 +183,43 @@ static int inspect_tracks_longest_first(const void *a, const void *b)
 }
 
 /* The stretches between those of `recorded`, which is sorted by start on the way. */
-static struct stretch_list gaps_between(struct stretch_list *recorded)
+static struct interval_list gaps_between(struct interval_list *recorded)
 {
-    struct stretch_list gaps = {0};
+    struct interval_list gaps = {0};
     int64_t covered_to_ns = INT64_MAX;
 
     if (recorded->count > 0)
-        qsort(recorded->stretches, recorded->count, sizeof *recorded->stretches,
+        qsort(recorded->intervals, recorded->count, sizeof *recorded->intervals,
               inspect_tracks_by_start);
     for (size_t i = 0; i < recorded->count; i++) {
-        const struct stretch *stretch = &recorded->stretches[i];
+        const struct interval *interval = &recorded->intervals[i];
 
-        if (stretch->start_ns > covered_to_ns)
-            inspect_tracks_add_stretch(&gaps, covered_to_ns, stretch->start_ns, false);
-        if (i == 0 || stretch->end_ns > covered_to_ns)
-            covered_to_ns = stretch->end_ns;
+        if (interval->start_ns > covered_to_ns)
+            inspect_tracks_add_interval(&gaps, covered_to_ns, interval->start_ns, false);
+        if (i == 0 || interval->end_ns > covered_to_ns)
+            covered_to_ns = interval->end_ns;
     }
     if (gaps.count > 0)
-        qsort(gaps.stretches, gaps.count, sizeof *gaps.stretches, inspect_tracks_longest_first);
+        qsort(gaps.intervals, gaps.count, sizeof *gaps.intervals, inspect_tracks_longest_first);
     return gaps;
 }
 
 #define GAPS_COLUMNS(COLUMN)                                                        \
     COLUMN("start", "begins at", UNIT_TIME_NS, 0, BAR_NONE,                         \
-           value_time_ns(gaps->stretches[i].start_ns - time.start_ns))              \
+           value_time_ns(gaps->intervals[i].start_ns - time.start_ns))              \
     COLUMN("length", "length", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(length_ns)) \
     COLUMN("share", "of all", UNIT_FRACTION, 0, BAR,                                \
            value_fraction((double)length_ns / (double)(time.end_ns - time.start_ns)))
 
 static void add_gap_rows(struct results *results, struct section *section,
-                         const struct stretch_list *gaps, struct recorded_time time, uint32_t top)
+                         const struct interval_list *gaps, struct recorded_time time, uint32_t top)
 {
     struct table *table =
         section_add_table(results, section, "gaps", "The longest", COLUMNS_OF(GAPS_COLUMNS));
 
     table->rows_in_all = gaps->count;
     for (size_t i = 0; i < gaps->count && i < top; i++) {
-        int64_t length_ns = gaps->stretches[i].end_ns - gaps->stretches[i].start_ns;
+        int64_t length_ns = gaps->intervals[i].end_ns - gaps->intervals[i].start_ns;
 
         FILL_ROW(table_add_row(results, table, 0), GAPS_COLUMNS);
     }
@@ -230,8 +230,8 @@ struct section *describe_gaps(struct results *results, const struct trace *trace
 {
     struct section *section = section_new(
         results, "gaps", "Gaps", "Stretches in which no thread and no stream recorded anything.");
-    struct stretch_list recorded = {0};
-    struct stretch_list gaps;
+    struct interval_list recorded = {0};
+    struct interval_list gaps;
     int64_t total_ns = 0;
 
     add_events(&recorded, trace, trace->host, trace->host_count);
@@ -239,14 +239,14 @@ struct section *describe_gaps(struct results *results, const struct trace *trace
     add_events(&recorded, trace, trace->device_notes, trace->device_note_count);
     gaps = gaps_between(&recorded);
     for (size_t i = 0; i < gaps.count; i++)
-        total_ns += gaps.stretches[i].end_ns - gaps.stretches[i].start_ns;
+        total_ns += gaps.intervals[i].end_ns - gaps.intervals[i].start_ns;
     section_add_number(results, section,
                        (struct number){"count", "gaps", value_count((int64_t)gaps.count), NULL});
     section_add_number(results, section,
                        (struct number){"total", "total", value_time_ns(total_ns), NULL});
     if (gaps.count > 0)
         add_gap_rows(results, section, &gaps, time, top);
-    free(recorded.stretches);
-    free(gaps.stretches);
+    free(recorded.intervals);
+    free(gaps.intervals);
     return section;
 }

@@ -59,9 +59,9 @@ static const char *why_text(const struct ettr_page *page, size_t index)
 }
 
 /* A time that only attempts with times have. */
-static struct value told_time(bool is_told, int64_t ns)
+static struct value known_time(bool is_known, int64_t ns)
 {
-    return is_told ? value_time_ns(ns) : value_not_known("needs time stamps in the log");
+    return is_known ? value_time_ns(ns) : value_not_known("needs time stamps in the log");
 }
 
 static void ettr_attempts_fill_row(const struct ettr_page *page, struct value *cells, size_t index)
@@ -78,7 +78,7 @@ static void ettr_attempts_fill_row(const struct ettr_page *page, struct value *c
         cells[COLUMN_FIRST] = value_count(job_first_step(attempt));
         cells[COLUMN_LAST] = value_count(attempt->steps[attempt->step_count - 1].step);
     }
-    cells[COLUMN_ALIVE] = told_time(accounts->is_timed, attempt_alive_ns(accounts));
+    cells[COLUMN_ALIVE] = known_time(accounts->is_timed, attempt_alive_ns(accounts));
     cells[COLUMN_WHY] = value_text(why_text(page, index));
     cells[COLUMN_LOST] = value_count(accounts->steps_discarded);
     if (accounts->steps_discarded)
@@ -86,14 +86,14 @@ static void ettr_attempts_fill_row(const struct ettr_page *page, struct value *c
                                       ? value_not_known("needs time stamps in the log")
                                       : value_time_ns(accounts->ns[JOB_DISCARDED]);
     cells[COLUMN_HANG] =
-        told_time(accounts->is_timed && !accounts->is_hang_in_other, accounts->ns[JOB_HANG]);
-    cells[COLUMN_STARTUP] = told_time(accounts->is_startup_known, accounts->ns[JOB_STARTUP]);
+        known_time(accounts->is_timed && !accounts->is_hang_in_other, accounts->ns[JOB_HANG]);
+    cells[COLUMN_STARTUP] = known_time(accounts->is_startup_known, accounts->ns[JOB_STARTUP]);
     if (index > 0) {
         struct restart_loss loss = job_restart_loss(page->accounts, index);
-        bool is_told = accounts->is_down_known && accounts->is_startup_known;
+        bool is_known = accounts->is_down_known && accounts->is_startup_known;
 
-        cells[COLUMN_DOWN] = told_time(accounts->is_down_known, accounts->ns[JOB_DOWN]);
-        cells[COLUMN_RESTART] = told_time(is_told, loss.hang_ns + loss.down_ns + loss.startup_ns);
+        cells[COLUMN_DOWN] = known_time(accounts->is_down_known, accounts->ns[JOB_DOWN]);
+        cells[COLUMN_RESTART] = known_time(is_known, loss.hang_ns + loss.down_ns + loss.startup_ns);
     }
     if (accounts->devices > 0)
         cells[COLUMN_DEVICES] = value_count(accounts->devices);

@@ -3,7 +3,7 @@
 #include "sections/job/ettr_page.h"
 
 /* The job's own interval is worth changing where the best one differs by this factor. */
-static const double interval_told = 1.5;
+static const double interval_known = 1.5;
 
 /* A number of the section, without its note. */
 static struct number ettr_failures_number_of(const char *key, const char *title, struct value value)
@@ -82,7 +82,7 @@ static void find_better_interval(const struct ettr_page *page, struct section *s
     double factor = model->interval / best;
 
     better.interval = best;
-    if (factor < interval_told && factor > 1.0 / interval_told)
+    if (factor < interval_known && factor > 1.0 / interval_known)
         return;
     add_job_finding(
         page, section, false,

@@ -104,7 +104,7 @@ static const struct column account_columns[] = {
 };
 
 /* Does the log tell of spans of this kind without saying how long they took? */
-static bool has_untold_spans(const struct job *job, enum job_span_kind kind)
+static bool has_unknown_spans(const struct job *job, enum job_span_kind kind)
 {
     for (size_t i = 0; i < job->attempt_count; i++)
         for (size_t j = 0; j < job->attempts[i].span_count; j++)
@@ -127,8 +127,8 @@ static const char *what_account_needs(const struct ettr_page *page, enum job_acc
 {
     if (page->accounts->ns[account] > 0)
         return NULL;
-    if ((account == JOB_CHECKPOINTS && has_untold_spans(page->job, JOB_SPAN_CHECKPOINT)) ||
-        (account == JOB_EVALUATIONS && has_untold_spans(page->job, JOB_SPAN_EVALUATION)))
+    if ((account == JOB_CHECKPOINTS && has_unknown_spans(page->job, JOB_SPAN_CHECKPOINT)) ||
+        (account == JOB_EVALUATIONS && has_unknown_spans(page->job, JOB_SPAN_EVALUATION)))
         return "needs their length in the log";
     if (page->accounts->is_complete)
         return account == JOB_STARTUP && !is_a_startup_known(page->accounts)

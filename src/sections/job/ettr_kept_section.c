@@ -74,15 +74,15 @@ static size_t scaled_rows(const struct ettr_page *page, struct ledger_row rows[L
     matrix_ns = step.account_ns[ACCOUNT_MATRIX];
     scale_classes(&step, windows, true);
     scale_classes(&step, windows, false);
-    time->unpriced_ns = windows->matrix_ns > 0
+    time->uncosted_ns = windows->matrix_ns > 0
                             ? (int64_t)((double)matrix_ns *
-                                        ((double)windows->unpriced_ns / (double)windows->matrix_ns))
+                                        ((double)windows->uncosted_ns / (double)windows->matrix_ns))
                             : 0;
     time->model_ns = kept->fixed[WINDOW_MODEL].ns;
     time->recomputed_ns = kept->fixed[WINDOW_RECOMPUTED].ns;
     time->extra_ns = kept->fixed[WINDOW_EXTRA].ns;
     time->below_peak_ns =
-        matrix_ns - time->unpriced_ns - time->model_ns - time->recomputed_ns - time->extra_ns;
+        matrix_ns - time->uncosted_ns - time->model_ns - time->recomputed_ns - time->extra_ns;
     return list_ledger_rows(rows, &ledger, &efficiency, windows->has_model ? NULL : windows->needs);
 }
 

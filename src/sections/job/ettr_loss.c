@@ -96,19 +96,19 @@ static void consider_first_steps(const struct ettr_page *page, struct loss *wors
 void add_named_finding(const struct ettr_page *page, struct section *section,
                        const struct named_finding *named)
 {
-    struct advice_price *price = results_allocate(page->results, sizeof *price);
+    struct advice_estimate *estimate = results_allocate(page->results, sizeof *estimate);
 
-    *price = (struct advice_price){.id = named->id,
-                                   .span = "job",
-                                   .share = named->share,
-                                   .confidence = "high",
-                                   .reason = named->reason};
+    *estimate = (struct advice_estimate){.id = named->id,
+                                         .span = "job",
+                                         .share = named->share,
+                                         .confidence = "high",
+                                         .reason = named->reason};
     section_add_finding(page->results, section,
                         (struct finding){.what = named->what,
                                          .evidence = named->evidence,
                                          .try_this = named->try_this,
                                          .cost_ns = -1,
-                                         .price = price});
+                                         .estimate = estimate});
 }
 
 /* Several attempts, and hardly a line of steps of each: lines of several runs, not one run that

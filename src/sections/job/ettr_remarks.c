@@ -53,19 +53,19 @@ static const char *remark_text(const struct ettr_page *page, const struct job_re
 
 static void add_remarks(const struct ettr_page *page, struct section *section)
 {
-    size_t told[JOB_STEPS_ARE_LINES + 1] = {0};
+    size_t known[JOB_STEPS_ARE_LINES + 1] = {0};
 
     for (size_t i = 0; i < page->job->remark_count; i++) {
         const struct job_remark *remark = &page->job->remarks[i];
 
-        if (told[remark->kind]++ < REMARKS_TOLD)
+        if (known[remark->kind]++ < REMARKS_TOLD)
             add_job_finding(page, section, true, remark_text(page, remark), NULL);
     }
-    for (size_t kind = 0; kind < sizeof told / sizeof *told; kind++)
-        if (told[kind] > REMARKS_TOLD)
+    for (size_t kind = 0; kind < sizeof known / sizeof *known; kind++)
+        if (known[kind] > REMARKS_TOLD)
             add_job_finding(page, section, true,
                             results_format(page->results, "%s more lines like the last of these",
-                                           format_count((int64_t)told[kind] - REMARKS_TOLD).text),
+                                           format_count((int64_t)known[kind] - REMARKS_TOLD).text),
                             NULL);
 }
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Stretches of steps that differ so much from the one before are told. */
-static const double drift_told = 0.03;
+static const double drift_known = 0.03;
 enum { DRIFTS_TOLD = 4 };
 
 static void ettr_steps_add_time(const struct ettr_page *page, struct section *section,
@@ -83,16 +83,16 @@ static void add_slow_steps(const struct ettr_page *page, struct section *section
 
 static void find_drifts(const struct ettr_page *page, struct section *section)
 {
-    int told = 0;
+    int known = 0;
 
-    for (size_t i = 1; i < page->times->part_count && told < DRIFTS_TOLD; i++) {
+    for (size_t i = 1; i < page->times->part_count && known < DRIFTS_TOLD; i++) {
         const struct step_part *before = &page->times->parts[i - 1], *part = before + 1;
         double change =
             before->median_ns > 0 ? (double)part->median_ns / (double)before->median_ns - 1.0 : 0.0;
 
-        if (fabs(change) < drift_told)
+        if (fabs(change) < drift_known)
             continue;
-        told++;
+        known++;
         add_job_finding(
             page, section, false,
             results_format(page->results, "steps %s to %s took %s, those before %s: %.1f %% %s",

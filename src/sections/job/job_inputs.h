@@ -41,7 +41,7 @@ struct job_windows {
     const char *needs;  /* what FLOPs need, where they are not known; NULL without a window */
     int64_t class_ns[KERNEL_CLASS_COUNT]; /* over all windows */
     int64_t matrix_ns;
-    int64_t unpriced_ns; /* of it */
+    int64_t uncosted_ns; /* of it */
 };
 
 #endif

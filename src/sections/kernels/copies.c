@@ -104,13 +104,13 @@ static void copies_add_table(struct results *results, struct section *section,
 {
     struct table *table = section_add_table(results, section, "by_kind", "Copies by kind",
                                             COLUMNS_OF(BY_KIND_COLUMNS));
-    struct ranked_row *rows = zeroed_array(groups->count, sizeof *rows);
+    struct sorted_row *rows = zeroed_array(groups->count, sizeof *rows);
 
     for (uint32_t i = 0; i < groups->count; i++)
-        rows[i] = (struct ranked_row){.tally = groups->groups[i].tally,
+        rows[i] = (struct sorted_row){.tally = groups->groups[i].tally,
                                       .name = trace_text(input->trace, groups->groups[i].name),
                                       .group = i};
-    rank_rows(rows, groups->count, input->options->sort);
+    sort_rows(rows, groups->count, input->options->sort);
     for (uint32_t i = 0; i < groups->count; i++)
         copies_fill_row(results, table_add_row(results, table, 0), input->trace,
                         &groups->groups[rows[i].group]);

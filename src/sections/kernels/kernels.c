@@ -162,14 +162,14 @@ static void add_table_by_name(struct results *results, struct section *section,
 {
     struct table *table = section_add_table(results, section, "by_name", "Kernels by name",
                                             COLUMNS_OF(BY_NAME_COLUMNS));
-    struct ranked_row *rows = zeroed_array(groups->count, sizeof *rows);
+    struct sorted_row *rows = zeroed_array(groups->count, sizeof *rows);
     size_t shown = rows_to_show(input->options, groups->count);
 
     for (uint32_t i = 0; i < groups->count; i++)
-        rows[i] = (struct ranked_row){.tally = groups->groups[i].tally,
+        rows[i] = (struct sorted_row){.tally = groups->groups[i].tally,
                                       .name = trace_text(input->trace, groups->groups[i].name),
                                       .group = i};
-    rank_rows(rows, groups->count, input->options->sort);
+    sort_rows(rows, groups->count, input->options->sort);
     for (size_t i = 0; i < shown; i++)
         kernels_fill_row(results, table_add_row(results, table, 0), input->trace, groups,
                          &groups->groups[rows[i].group]);
@@ -195,15 +195,15 @@ static void add_table_by_class(struct results *results, struct section *section,
 {
     struct table *table = section_add_table(results, section, "by_class", "Kernels by kind of work",
                                             COLUMNS_OF(BY_CLASS_COLUMNS));
-    struct ranked_row rows[KERNEL_CLASS_COUNT];
+    struct sorted_row rows[KERNEL_CLASS_COUNT];
     size_t count = 0;
 
     for (int c = 0; c < KERNEL_CLASS_COUNT; c++)
         if (groups->classes[c].count > 0)
-            rows[count++] = (struct ranked_row){.tally = groups->classes[c],
+            rows[count++] = (struct sorted_row){.tally = groups->classes[c],
                                                 .name = kernel_class_title((enum kernel_class)c),
                                                 .group = (uint32_t)c};
-    rank_rows(rows, count, SORT_TIME);
+    sort_rows(rows, count, SORT_TIME);
     for (size_t i = 0; i < count; i++)
         FILL_ROW(table_add_row(results, table, 0), BY_CLASS_COLUMNS);
 }

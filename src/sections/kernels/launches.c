@@ -213,7 +213,7 @@ static void launches_add_calls(struct results *results, struct section *section,
 {
     const struct trace *trace = statistics->input->trace;
     size_t names = string_pool_count(&trace->strings), count = 0, shown;
-    struct ranked_row *rows;
+    struct sorted_row *rows;
     struct table *table;
 
     for (size_t name = 0; name < names; name++)
@@ -224,10 +224,10 @@ static void launches_add_calls(struct results *results, struct section *section,
     count = 0;
     for (size_t name = 0; name < names; name++)
         if (statistics->calls[name].tally.count > 0)
-            rows[count++] = (struct ranked_row){.tally = statistics->calls[name].tally,
+            rows[count++] = (struct sorted_row){.tally = statistics->calls[name].tally,
                                                 .name = trace_text(trace, (uint32_t)name),
                                                 .group = (uint32_t)name};
-    rank_rows(rows, count, statistics->input->options->sort);
+    sort_rows(rows, count, statistics->input->options->sort);
     table = section_add_table(results, section, "calls", "Runtime calls of the host",
                               COLUMNS_OF(CALLS_COLUMNS));
     table->rows_in_all = count;

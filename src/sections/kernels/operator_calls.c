@@ -80,10 +80,10 @@ static void operator_calls_add_device_time(struct operator_call *call, int64_t d
     call->total_device_ns = saturated_sum(call->total_device_ns, device_ns);
 }
 
-struct thread_stretch next_stretch(const struct trace *trace, uint32_t first, uint32_t end,
-                                   const bool *is_left_out)
+struct thread_interval next_interval(const struct trace *trace, uint32_t first, uint32_t end,
+                                     const bool *is_left_out)
 {
-    struct thread_stretch stretch = {.first = first};
+    struct thread_interval interval = {.first = first};
     int64_t open_until_ns = INT64_MIN;
 
     for (uint32_t i = first; i < end; i++) {
@@ -95,16 +95,16 @@ struct thread_stretch next_stretch(const struct trace *trace, uint32_t first, ui
             if (event_end_ns(event) > open_until_ns)
                 open_until_ns = event_end_ns(event);
         }
-        stretch.count++;
+        interval.count++;
     }
-    return stretch;
+    return interval;
 }
 
 void measure_operator_calls(struct operator_call *calls, const struct trace *trace,
-                            struct thread_stretch stretch, const int64_t *device_ns,
+                            struct thread_interval interval, const int64_t *device_ns,
                             const bool *is_left_out)
 {
-    uint32_t first = stretch.first, count = stretch.count;
+    uint32_t first = interval.first, count = interval.count;
     const struct event *events = &trace->host[first];
 
     operator_calls_find_parents(calls, events, count, is_left_out);

@@ -21,17 +21,17 @@ struct operator_call {
 };
 
 /* A stretch of a thread: trace->host[first .. first + count). */
-struct thread_stretch {
+struct thread_interval {
     uint32_t first;
     uint32_t count;
 };
 
 /* The events from `first` on, of which `end` is the end of the thread's, up to where no call is
  * open: no call of what comes then has a parent in the stretch. Events are sorted. */
-struct thread_stretch next_stretch(const struct trace *trace, uint32_t first, uint32_t end,
-                                   const bool *is_left_out);
+struct thread_interval next_interval(const struct trace *trace, uint32_t first, uint32_t end,
+                                     const bool *is_left_out);
 
-/* The calls of `stretch`: one for each of its events, [count]; `calls` must have room for them.
+/* The calls of `interval`: one for each of its events, [count]; `calls` must have room for them.
  * `device_ns`: for each of trace->host the summed durations of the device
  * events that belong to it. `is_left_out`: for each of trace->strings, as find_left_out_names gives
  * it.
@@ -39,7 +39,7 @@ struct thread_stretch next_stretch(const struct trace *trace, uint32_t first, ui
  * An operator that is the only child of an operator of the same name is one call with it (as in
  * torch): it is not counted, and its device time goes to its parent. */
 void measure_operator_calls(struct operator_call *calls, const struct trace *trace,
-                            struct thread_stretch stretch, const int64_t *device_ns,
+                            struct thread_interval interval, const int64_t *device_ns,
                             const bool *is_left_out);
 
 /* By string id: names that torch.profiler leaves out of its tables, as if they had not been

@@ -157,16 +157,16 @@ static void operators_make_room(struct thread_walk *walk, uint32_t count)
     walk->group_of = large_array_new(walk->capacity * sizeof *walk->group_of);
 }
 
-static void operators_add_stretch(struct operator_groups *groups, struct thread_walk *walk,
-                                  struct thread_stretch stretch)
+static void operators_add_interval(struct operator_groups *groups, struct thread_walk *walk,
+                                   struct thread_interval interval)
 {
-    const struct event *events = &groups->input->trace->host[stretch.first];
+    const struct event *events = &groups->input->trace->host[interval.first];
 
-    operators_make_room(walk, stretch.count);
-    measure_operator_calls(walk->calls, groups->input->trace, stretch, groups->device_ns,
+    operators_make_room(walk, interval.count);
+    measure_operator_calls(walk->calls, groups->input->trace, interval, groups->device_ns,
                            groups->is_left_out);
     walk->top = NO_EVENT;
-    for (uint32_t i = 0; i < stretch.count; i++) {
+    for (uint32_t i = 0; i < interval.count; i++) {
         const struct operator_call *call = &walk->calls[i];
 
         walk->group_of[i] = NO_EVENT;
@@ -188,11 +188,11 @@ static void add_thread(struct operator_groups *groups, struct thread_walk *walk,
 {
     const struct trace *trace = groups->input->trace;
     uint32_t end = trace->tracks[track].first_event + trace->tracks[track].event_count;
-    struct thread_stretch stretch;
+    struct thread_interval interval;
 
-    for (uint32_t i = trace->tracks[track].first_event; i < end; i += stretch.count) {
-        stretch = next_stretch(trace, i, end, groups->is_left_out);
-        operators_add_stretch(groups, walk, stretch);
+    for (uint32_t i = trace->tracks[track].first_event; i < end; i += interval.count) {
+        interval = next_interval(trace, i, end, groups->is_left_out);
+        operators_add_interval(groups, walk, interval);
     }
 }
 
@@ -287,7 +287,7 @@ static void operators_add_table(struct results *results, struct section *section
     int for_self = has_device && !of_ranges ? 0 : PRIORITY_FOR_PROGRAMS;
     int for_total = has_device ? 1 : PRIORITY_FOR_PROGRAMS;
     const struct column columns[] = {OPERATOR_SHAPE_COLUMNS(COLUMN_DECLARED)};
-    struct ranked_row *rows = zeroed_array(groups->count, sizeof *rows);
+    struct sorted_row *rows = zeroed_array(groups->count, sizeof *rows);
     size_t count = 0, shown;
     struct table *table;
 
@@ -296,7 +296,7 @@ static void operators_add_table(struct results *results, struct section *section
 
         if (group->is_range == of_ranges)
             rows[count++] =
-                (struct ranked_row){.tally = rank_by(groups, group),
+                (struct sorted_row){.tally = rank_by(groups, group),
                                     .name = trace_text(groups->input->trace, group->name),
                                     .detail = trace_text(groups->input->trace, group->shapes),
                                     .group = i};
@@ -314,7 +314,7 @@ static void operators_add_table(struct results *results, struct section *section
                                   by_shape ? COLUMN_COUNT_OF(OPERATOR_SHAPE_COLUMNS)
                                            : COLUMN_COUNT_OF(OPERATOR_COLUMNS));
         table->rows_in_all = count;
-        rank_rows(rows, count, groups->input->options->sort);
+        sort_rows(rows, count, groups->input->options->sort);
         for (size_t i = 0; i < shown; i++)
             operators_fill_row(results, table_add_row(results, table, 0), groups,
                                &groups->groups[rows[i].group]);

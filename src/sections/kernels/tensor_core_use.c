@@ -92,9 +92,9 @@ static void tensor_core_use_add_numbers(const struct unit_use *use)
     tensor_core_use_add_number(use, "share_of_busy", "of the time kernels run",
                                value_fraction(fraction_of(total->unit_ns, use->busy_ns)),
                                "one on matrix units runs, as its name tells");
-    if (total->untold_ns > 0)
+    if (total->unknown_ns > 0)
         tensor_core_use_add_number(use, "not_told", "may be more",
-                                   value_fraction(fraction_of(total->untold_ns, use->busy_ns)),
+                                   value_fraction(fraction_of(total->unknown_ns, use->busy_ns)),
                                    "matmul time in kernels whose names do not tell");
     add_rate_inside(use);
     if (use->efficiency->peaks.peaks[PEAK_FP32] > 0 && unit_kernel_ns > 0)
@@ -129,7 +129,8 @@ static const char *unit_text(const struct operator_work *row)
            value_flops(row->calls > 0 ? row->flops / (double)row->calls : 0))                    \
     COLUMN("rate", "achieved", UNIT_FLOPS_PER_SECOND, 0, BAR_NONE, value_flops_per_second(rate)) \
     COLUMN("of_peak", "of peak", UNIT_FRACTION, 0, BAR_NONE,                                     \
-           call->price->peak > 0 ? value_fraction(rate / call->price->peak) : value_none())      \
+           call->matmul_cost->peak > 0 ? value_fraction(rate / call->matmul_cost->peak)          \
+                                       : value_none())                                           \
     COLUMN("on_units", "on units", UNIT_TEXT, 1, BAR_NONE, value_text(unit_text(row)))
 
 static void tensor_core_use_fill_operator(const struct unit_use *use, struct value *cells,
@@ -191,9 +192,9 @@ static void tensor_core_use_add_operators(const struct unit_use *use)
     COLUMN("time", "device time per step", UNIT_TIME_NS, 0, BAR_NONE,                           \
            value_time_ns(rounded_mean(row->kernel_ns, use->steps)))                             \
     COLUMN("of_peak", "of peak", UNIT_FRACTION, 2, BAR_NONE,                                    \
-           call->price->peak > 0                                                                \
+           call->matmul_cost->peak > 0                                                          \
                ? value_fraction(tensor_core_use_per_second(row->flops, row->kernel_ns) /        \
-                                call->price->peak)                                              \
+                                call->matmul_cost->peak)                                        \
                : value_none())                                                                  \
     COLUMN("reason", "why", UNIT_TEXT, 0, BAR_NONE, value_text(reason))                         \
     COLUMN("kernel", "longest kernel", UNIT_TEXT, 3, BAR_NONE,                                  \
@@ -244,7 +245,7 @@ static void add_slow_products(const struct unit_use *use)
     COLUMN("rate", "achieved", UNIT_FLOPS_PER_SECOND, 1, BAR_NONE,                         \
            value_flops_per_second(tensor_core_use_per_second(row->flops, row->kernel_ns))) \
     COLUMN("of_peak", "of peak", UNIT_FRACTION, 0, BAR,                                    \
-           row->priced_ns > 0 ? value_fraction(row->ideal_ns / (double)row->priced_ns)     \
+           row->costed_ns > 0 ? value_fraction(row->ideal_ns / (double)row->costed_ns)     \
                               : value_none())                                              \
     COLUMN("name", "full name", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                \
            value_text(results_text(use->results, module->name)))

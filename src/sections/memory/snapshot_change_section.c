@@ -74,8 +74,8 @@ static void snapshot_change_section_take_places(struct results *results,
     memory_shares_clear(&shares);
 }
 
-static void take_modules(struct memory_change *change, enum change_side side,
-                         const struct snapshot_view *view)
+static void collect_modules(struct memory_change *change, enum change_side side,
+                            const struct snapshot_view *view)
 {
     struct memory_shares shares = shares_by_module(view, view->replay->peak_moment);
 
@@ -148,8 +148,8 @@ struct section *describe_snapshot_change(struct results *results,
     snapshot_change_section_take_places(results, &places, CHANGE_AFTER, after);
     snapshot_change_section_add_changes(results, section, after->top, &by_function, &places);
     if (before->owners->has_tags || after->owners->has_tags) {
-        take_modules(&modules, CHANGE_BEFORE, before);
-        take_modules(&modules, CHANGE_AFTER, after);
+        collect_modules(&modules, CHANGE_BEFORE, before);
+        collect_modules(&modules, CHANGE_AFTER, after);
         snapshot_change_section_add_changes(results, section, after->top, &by_module, &modules);
     }
     memory_change_clear(&places);

@@ -105,7 +105,7 @@ static const char *asker_of(struct results *results, const struct snapshot_view 
                : place_label(results, view->places, view->places->of_stack[stack]);
 }
 
-static struct value bytes_if_told(int64_t bytes)
+static struct value bytes_if_known(int64_t bytes)
 {
     return bytes < 0 ? value_not_known("needs device_free, which this snapshot does not tell")
                      : value_bytes(bytes);
@@ -118,7 +118,7 @@ static struct value bytes_if_told(int64_t bytes)
            value_text(asker_of(results, view, oom)))                                           \
     COLUMN("asked", "asked for", UNIT_BYTES, 0, BAR_NONE, value_bytes(oom->event->size_bytes)) \
     COLUMN("device_free", "device had free", UNIT_BYTES, 1, BAR_NONE,                          \
-           bytes_if_told(device_free_bytes(oom)))                                              \
+           bytes_if_known(device_free_bytes(oom)))                                             \
     COLUMN("reserved", "reserved", UNIT_BYTES, 1, BAR_NONE,                                    \
            value_bytes(replay->reserved_bytes[oom->moment]))                                   \
     COLUMN("allocated", "allocated", UNIT_BYTES, 0, BAR_NONE,                                  \

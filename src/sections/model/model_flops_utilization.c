@@ -83,15 +83,15 @@ static const char *remark_on_mfu(const struct utilization *work)
 {
     const struct peak_choice *peaks = &work->efficiency->peaks;
     int64_t matrix_ns = ledger_account_ns(work->input->ledger, ACCOUNT_MATRIX);
-    int64_t unpriced_ns = work->efficiency->total.time.unpriced_ns;
+    int64_t uncosted_ns = work->efficiency->total.time.uncosted_ns;
 
-    if (peaks->device && peaks->match.kind == DEVICE_NEAR && unpriced_ns == 0)
+    if (peaks->device && peaks->match.kind == DEVICE_NEAR && uncosted_ns == 0)
         return remark_on_near_device(work);
-    if (unpriced_ns == 0)
+    if (uncosted_ns == 0)
         return "the model's FLOPs at the peak, of the steps' time; masked pairs left out";
     return results_format(
         work->results, "at least: %s of the matmul time is without FLOPs or peak%s%s",
-        format_fraction(fraction_of(unpriced_ns, matrix_ns)).text,
+        format_fraction(fraction_of(uncosted_ns, matrix_ns)).text,
         peaks->device && peaks->match.kind == DEVICE_NEAR ? "; " : "",
         peaks->device && peaks->match.kind == DEVICE_NEAR ? remark_on_near_device(work) : "");
 }
@@ -243,7 +243,7 @@ static void add_formats(const struct utilization *work)
 }
 
 /* As a row says it; the ledger says it as a sentence. */
-static const char *obstacle_title(enum price_obstacle obstacle)
+static const char *obstacle_title(enum cost_obstacle obstacle)
 {
     static const char *const titles[PRICE_OBSTACLE_COUNT] = {
         [PRICE_KNOWN] = "nothing",
@@ -258,7 +258,7 @@ static const char *obstacle_title(enum price_obstacle obstacle)
 }
 
 static const char *example_operator(const struct utilization *work,
-                                    const struct unpriced_total *total)
+                                    const struct uncosted_total *total)
 {
     const struct trace *trace = work->efficiency->trace;
     uint32_t op = work->input->ledger->is_cpu_only ? total->example
@@ -268,7 +268,7 @@ static const char *example_operator(const struct utilization *work,
                           : results_text(work->results, trace_text(trace, trace->host[op].name));
 }
 
-static const char *example_of(const struct utilization *work, const struct unpriced_total *total)
+static const char *example_of(const struct utilization *work, const struct uncosted_total *total)
 {
     const struct trace *trace = work->efficiency->trace;
     const struct event *event = work->input->ledger->is_cpu_only ? &trace->host[total->example]
@@ -279,7 +279,7 @@ static const char *example_of(const struct utilization *work, const struct unpri
 
 #define MISSING_COLUMNS(COLUMN)                                           \
     COLUMN("needs", "what is missing", UNIT_TEXT, 0, BAR_NONE,            \
-           value_text(obstacle_title((enum price_obstacle)i)))            \
+           value_text(obstacle_title((enum cost_obstacle)i)))             \
     COLUMN("time", "matmul time per step", UNIT_TIME_NS, 0, BAR_NONE,     \
            value_time_ns(rounded_mean(total->kernel_ns, work->steps)))    \
     COLUMN("operator", "operator of the longest", UNIT_TEXT, 1, BAR_NONE, \
@@ -292,7 +292,7 @@ static void add_missing(const struct utilization *work)
     struct table *table = NULL;
 
     for (int i = PRICE_KNOWN + 1; i < PRICE_OBSTACLE_COUNT; i++) {
-        const struct unpriced_total *total = &work->efficiency->unpriced[i];
+        const struct uncosted_total *total = &work->efficiency->uncosted[i];
         struct value *cells;
 
         if (total->kernel_ns == 0)
@@ -315,7 +315,7 @@ static void add_missing(const struct utilization *work)
     COLUMN("matrix", "matmul time", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,                 \
            value_time_ns(ledger->steps[i].account_ns[ACCOUNT_MATRIX]))                             \
     COLUMN("unpriced", "FLOPs or peak not known", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,   \
-           value_time_ns(step->time.unpriced_ns))                                                  \
+           value_time_ns(step->time.uncosted_ns))                                                  \
     COLUMN("below_peak", "below the peak", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,          \
            value_time_ns(step->time.below_peak_ns))                                                \
     COLUMN("recomputed", "recomputed FLOPs at the peak", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS,      \

@@ -104,7 +104,7 @@ static void pipeline_path_section_add_workers(struct results *results, struct se
     free(rows);
 }
 
-struct section *describe_pipeline_path(struct results *results, struct pipeline_study *study,
+struct section *describe_pipeline_path(struct results *results, struct pipeline_replay *simulation,
                                        const struct pipeline_costs *costs, uint32_t top)
 {
     SCOPED(pipeline_path) path = {.length_ns = 0};
@@ -112,17 +112,17 @@ struct section *describe_pipeline_path(struct results *results, struct pipeline_
 
     if (pipeline_is_refused(costs))
         return NULL;
-    find_pipeline_path(&path, study);
+    find_pipeline_path(&path, simulation);
     section = section_new(
         results, "pipeline_path", "Critical path",
         "The one chain of operations of each step that decides when it ends, in the replay as "
         "recorded. Slack: how much longer one operation could take and its step would not.");
-    section_add_number(
-        results, section,
-        (struct number){
-            "path", "longest chain of a step, mean",
-            value_time_ns(rounded_mean(path.length_ns, (int64_t)study->job->step_count)), NULL});
-    pipeline_path_section_add_kinds(results, section, &path, study->job);
-    pipeline_path_section_add_workers(results, section, &path, study->job, top);
+    section_add_number(results, section,
+                       (struct number){"path", "longest chain of a step, mean",
+                                       value_time_ns(rounded_mean(
+                                           path.length_ns, (int64_t)simulation->job->step_count)),
+                                       NULL});
+    pipeline_path_section_add_kinds(results, section, &path, simulation->job);
+    pipeline_path_section_add_workers(results, section, &path, simulation->job, top);
     return section;
 }

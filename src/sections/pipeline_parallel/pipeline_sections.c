@@ -19,14 +19,15 @@ bool pipeline_is_refused(const struct pipeline_costs *costs)
     return fabs(pipeline_replay_error(costs)) > REPLAY_ERROR_MAX;
 }
 
-void find_pipeline_costs(struct pipeline_costs *costs, struct pipeline_study *study)
+void find_pipeline_costs(struct pipeline_costs *costs, struct pipeline_replay *simulation)
 {
-    recorded_step_times(study, &costs->recorded);
-    replayed_step_times(study, &everything, study->usual_ns, study->usual_ns, &costs->usual);
-    costs->usual_bubble = replayed_bubble(study);
-    replayed_step_times(study, &everything, study->recorded_ns, study->recorded_ns,
+    recorded_step_times(simulation, &costs->recorded);
+    replayed_step_times(simulation, &everything, simulation->usual_ns, simulation->usual_ns,
+                        &costs->usual);
+    costs->usual_bubble = replayed_bubble(simulation);
+    replayed_step_times(simulation, &everything, simulation->recorded_ns, simulation->recorded_ns,
                         &costs->replayed);
-    costs->bubble = replayed_bubble(study);
+    costs->bubble = replayed_bubble(simulation);
 }
 
 void pipeline_costs_clear(struct pipeline_costs *costs)
@@ -48,10 +49,10 @@ static int64_t pipeline_whole_ns(double ns)
 
 /* ---- the whole ---- */
 
-const char *pipeline_headline(struct results *results, const struct pipeline_study *study,
+const char *pipeline_headline(struct results *results, const struct pipeline_replay *simulation,
                               const struct pipeline_costs *costs)
 {
-    const struct pipeline_job *job = study->job;
+    const struct pipeline_job *job = simulation->job;
     const char *job_text =
         results_format(results, "%u x %u workers (data x stages), %zu steps of %s on average",
                        job->data_rank_count, job->stage_count, job->step_count,
@@ -115,7 +116,7 @@ static void add_shape(struct results *results, struct section *section,
 }
 
 static void pipeline_add_times(struct results *results, struct section *section,
-                               const struct pipeline_study *study,
+                               const struct pipeline_replay *simulation,
                                const struct pipeline_costs *costs)
 {
     static const char refused[] = "the replay misses the recorded steps by more than 2 %";
@@ -153,7 +154,7 @@ static void pipeline_add_times(struct results *results, struct section *section,
                                        value_fraction(costs->usual_bubble), NULL});
     section_add_number(results, section,
                        (struct number){"ideal_bubble", "bubble of the schedule",
-                                       ideal_bubble(study->job),
+                                       ideal_bubble(simulation->job),
                                        "(stages - 1) / (micro-batches x chunks + stages - 1)"});
 }
 
@@ -197,16 +198,16 @@ static void add_left_out(struct results *results, struct section *section,
                          NULL, NULL);
 }
 
-struct section *describe_pipeline(struct results *results, const struct pipeline_study *study,
+struct section *describe_pipeline(struct results *results, const struct pipeline_replay *simulation,
                                   const struct pipeline_costs *costs)
 {
     struct section *section =
         section_new(results, "pipeline", "Pipeline",
                     "The steps replayed by what waits for what, as recorded and with usual times.");
 
-    add_shape(results, section, study->job);
-    pipeline_add_times(results, section, study, costs);
-    add_left_out(results, section, study->job);
+    add_shape(results, section, simulation->job);
+    pipeline_add_times(results, section, simulation, costs);
+    add_left_out(results, section, simulation->job);
     return section;
 }
 
@@ -220,14 +221,16 @@ struct straggler {
     double without; /* of one where only these take usual times: its mean step */
 };
 
-static void price(struct straggler *straggler, struct pipeline_study *study,
-                  const struct pipeline_costs *costs)
+static void estimate(struct straggler *straggler, struct pipeline_replay *simulation,
+                     const struct pipeline_costs *costs)
 {
     struct step_times alone = {0};
     struct step_times without = {0};
 
-    replayed_step_times(study, &straggler->choice, study->recorded_ns, study->usual_ns, &alone);
-    replayed_step_times(study, &straggler->choice, study->usual_ns, study->recorded_ns, &without);
+    replayed_step_times(simulation, &straggler->choice, simulation->recorded_ns,
+                        simulation->usual_ns, &alone);
+    replayed_step_times(simulation, &straggler->choice, simulation->usual_ns,
+                        simulation->recorded_ns, &without);
     straggler->alone = alone.mean_ns / costs->usual.mean_ns;
     straggler->without = without.mean_ns;
     step_times_clear(&alone);
@@ -285,18 +288,18 @@ static struct straggler *new_stragglers(struct results *results, size_t count)
 }
 
 static void add_data_ranks(struct results *results, struct section *section,
-                           struct pipeline_study *study, const struct pipeline_costs *costs,
+                           struct pipeline_replay *simulation, const struct pipeline_costs *costs,
                            uint32_t top)
 {
     struct stragglers what = {
         .key = "data_ranks", .title = "By data-parallel rank", .of_what = "rank"};
-    uint32_t count = study->job->data_rank_count;
+    uint32_t count = simulation->job->data_rank_count;
     struct straggler *rows = new_stragglers(results, count);
 
     for (uint32_t i = 0; i < count; i++) {
         rows[i] = (struct straggler){.choice = {.data_rank = i, .stage = -1},
                                      .name = results_format(results, "data rank %u", i)};
-        price(&rows[i], study, costs);
+        estimate(&rows[i], simulation, costs);
     }
     what.rows = rows;
     what.count = count;
@@ -304,17 +307,17 @@ static void add_data_ranks(struct results *results, struct section *section,
 }
 
 static void add_stages(struct results *results, struct section *section,
-                       struct pipeline_study *study, const struct pipeline_costs *costs,
+                       struct pipeline_replay *simulation, const struct pipeline_costs *costs,
                        uint32_t top)
 {
     struct stragglers what = {.key = "stages", .title = "By pipeline stage", .of_what = "stage"};
-    uint32_t count = study->job->stage_count;
+    uint32_t count = simulation->job->stage_count;
     struct straggler *rows = new_stragglers(results, count);
 
     for (uint32_t i = 0; i < count; i++) {
         rows[i] = (struct straggler){.choice = {.data_rank = -1, .stage = i},
                                      .name = results_format(results, "stage %u", i)};
-        price(&rows[i], study, costs);
+        estimate(&rows[i], simulation, costs);
     }
     what.rows = rows;
     what.count = count;
@@ -331,7 +334,8 @@ static bool pipeline_has_kind(const struct pipeline_job *job, const char *label)
 
 /* Kinds that share their words are one row. */
 static void pipeline_add_kinds(struct results *results, struct section *section,
-                               struct pipeline_study *study, const struct pipeline_costs *costs)
+                               struct pipeline_replay *simulation,
+                               const struct pipeline_costs *costs)
 {
     struct stragglers what = {
         .key = "kinds", .title = "By kind of operation", .of_what = "operation"};
@@ -342,11 +346,11 @@ static void pipeline_add_kinds(struct results *results, struct section *section,
         const char *label = pipeline_kind_label((enum pipeline_kind)kind);
 
         if ((count > 0 && strcmp(rows[count - 1].name, label) == 0) ||
-            !pipeline_has_kind(study->job, label))
+            !pipeline_has_kind(simulation->job, label))
             continue;
         rows[count] = (struct straggler){.choice = {.data_rank = -1, .stage = -1, .label = label},
                                          .name = label};
-        price(&rows[count++], study, costs);
+        estimate(&rows[count++], simulation, costs);
     }
     what.rows = rows;
     what.count = count;
@@ -358,54 +362,54 @@ enum { WORKERS_MAX = 256 }; /* each is two replays */
 /* A worker is as slow as the slower of its rank and its stage allow: only the worst are replayed.
  */
 static void pipeline_add_workers(struct results *results, struct section *section,
-                                 struct pipeline_study *study, const struct pipeline_costs *costs,
-                                 uint32_t top)
+                                 struct pipeline_replay *simulation,
+                                 const struct pipeline_costs *costs, uint32_t top)
 {
     struct stragglers what = {.key = "workers", .title = "By worker", .of_what = "worker"};
-    size_t count = (size_t)study->job->data_rank_count * study->job->stage_count;
+    size_t count = (size_t)simulation->job->data_rank_count * simulation->job->stage_count;
     struct straggler *rows;
 
     if (count > WORKERS_MAX)
         return;
     rows = new_stragglers(results, count);
     for (size_t i = 0; i < count; i++) {
-        uint32_t rank = (uint32_t)(i / study->job->stage_count);
-        uint32_t stage = (uint32_t)(i % study->job->stage_count);
+        uint32_t rank = (uint32_t)(i / simulation->job->stage_count);
+        uint32_t stage = (uint32_t)(i % simulation->job->stage_count);
 
         rows[i] = (struct straggler){
             .choice = {.data_rank = rank, .stage = stage},
             .name = results_format(results, "data rank %u, stage %u", rank, stage)};
-        price(&rows[i], study, costs);
+        estimate(&rows[i], simulation, costs);
     }
     what.rows = rows;
     what.count = count;
     pipeline_add_table(results, section, &what, costs, top);
 }
 
-#define STEPS_COLUMNS(COLUMN)                                                          \
-    COLUMN("step", "step", UNIT_COUNT, 0, BAR_NONE, value_count(study->job->steps[i])) \
-    COLUMN("recorded", "recorded", UNIT_TIME_NS, 0, BAR_NONE,                          \
-           value_time_ns(costs->recorded.steps_ns[i]))                                 \
-    COLUMN("replayed", "replayed", UNIT_TIME_NS, 1, BAR_NONE,                          \
-           value_time_ns(costs->replayed.steps_ns[i]))                                 \
-    COLUMN("usual", "with usual times", UNIT_TIME_NS, 0, BAR_NONE,                     \
-           value_time_ns(costs->usual.steps_ns[i]))                                    \
-    COLUMN("slowdown", "times as long", UNIT_NUMBER, 0, BAR_NONE,                      \
+#define STEPS_COLUMNS(COLUMN)                                                               \
+    COLUMN("step", "step", UNIT_COUNT, 0, BAR_NONE, value_count(simulation->job->steps[i])) \
+    COLUMN("recorded", "recorded", UNIT_TIME_NS, 0, BAR_NONE,                               \
+           value_time_ns(costs->recorded.steps_ns[i]))                                      \
+    COLUMN("replayed", "replayed", UNIT_TIME_NS, 1, BAR_NONE,                               \
+           value_time_ns(costs->replayed.steps_ns[i]))                                      \
+    COLUMN("usual", "with usual times", UNIT_TIME_NS, 0, BAR_NONE,                          \
+           value_time_ns(costs->usual.steps_ns[i]))                                         \
+    COLUMN("slowdown", "times as long", UNIT_NUMBER, 0, BAR_NONE,                           \
            value_number((double)costs->replayed.steps_ns[i] / (double)costs->usual.steps_ns[i]))
 
 static void pipeline_add_steps(struct results *results, struct section *section,
-                               const struct pipeline_study *study,
+                               const struct pipeline_replay *simulation,
                                const struct pipeline_costs *costs, uint32_t top)
 {
     struct table *table =
         section_add_table(results, section, "steps", "Steps", COLUMNS_OF(STEPS_COLUMNS));
 
-    table->rows_in_all = study->job->step_count;
-    for (size_t i = 0; i < study->job->step_count && i < top; i++)
+    table->rows_in_all = simulation->job->step_count;
+    for (size_t i = 0; i < simulation->job->step_count && i < top; i++)
         FILL_ROW(table_add_row(results, table, 0), STEPS_COLUMNS);
 }
 
-struct section *describe_stragglers(struct results *results, struct pipeline_study *study,
+struct section *describe_stragglers(struct results *results, struct pipeline_replay *simulation,
                                     const struct pipeline_costs *costs, uint32_t top)
 {
     struct section *section;
@@ -417,10 +421,10 @@ struct section *describe_stragglers(struct results *results, struct pipeline_stu
                     "alone: how much longer a step is when only these operations take the time "
                     "they took, and all others their usual time. without: the step when only "
                     "these take their usual time.");
-    pipeline_add_kinds(results, section, study, costs);
-    add_stages(results, section, study, costs, top);
-    add_data_ranks(results, section, study, costs, top);
-    pipeline_add_workers(results, section, study, costs, top);
-    pipeline_add_steps(results, section, study, costs, top);
+    pipeline_add_kinds(results, section, simulation, costs);
+    add_stages(results, section, simulation, costs, top);
+    add_data_ranks(results, section, simulation, costs, top);
+    pipeline_add_workers(results, section, simulation, costs, top);
+    pipeline_add_steps(results, section, simulation, costs, top);
     return section;
 }

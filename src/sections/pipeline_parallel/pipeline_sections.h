@@ -3,7 +3,7 @@
 #define FLOPLEDGER_SECTIONS_PIPELINE_PARALLEL_PIPELINE_SECTIONS_H
 
 #include "output/results/results.h"
-#include "replay/pipeline_study.h"
+#include "replay/pipeline_replay.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,24 +26,24 @@ double pipeline_replay_error(const struct pipeline_costs *costs);
 bool pipeline_is_refused(const struct pipeline_costs *costs);
 
 /* `costs` must be zeroed. */
-void find_pipeline_costs(struct pipeline_costs *costs, struct pipeline_study *study);
+void find_pipeline_costs(struct pipeline_costs *costs, struct pipeline_replay *simulation);
 void pipeline_costs_clear(struct pipeline_costs *costs);
 
 /* "a step takes 1.97 times as long as ..." */
-const char *pipeline_headline(struct results *results, const struct pipeline_study *study,
+const char *pipeline_headline(struct results *results, const struct pipeline_replay *simulation,
                               const struct pipeline_costs *costs);
 
 /* The whole: step times, the price of stragglers, the bubble. */
-struct section *describe_pipeline(struct results *results, const struct pipeline_study *study,
+struct section *describe_pipeline(struct results *results, const struct pipeline_replay *simulation,
                                   const struct pipeline_costs *costs);
 
 /* Who they are: by data rank, stage, kind of operation and worker. Replays once for each row and
  * column; NULL where the error is too large. */
-struct section *describe_stragglers(struct results *results, struct pipeline_study *study,
+struct section *describe_stragglers(struct results *results, struct pipeline_replay *simulation,
                                     const struct pipeline_costs *costs, uint32_t top);
 
 /* The critical path of the steps, and the slack of the rest; NULL likewise. */
-struct section *describe_pipeline_path(struct results *results, struct pipeline_study *study,
+struct section *describe_pipeline_path(struct results *results, struct pipeline_replay *simulation,
                                        const struct pipeline_costs *costs, uint32_t top);
 
 #endif

@@ -158,7 +158,7 @@ static void add_skew_numbers(struct results *results, struct section *section,
 struct ranks_findings {
     const struct ranks_spread *spread;
     const struct ranks_culprit *culprit;
-    const struct ranks_study *study;
+    const struct ranks_replay *simulation;
 };
 
 static void ranks_overview_find_straggler(struct results *results, struct section *section,
@@ -180,7 +180,7 @@ static void ranks_overview_find_straggler(struct results *results, struct sectio
                 results, "last to come in %u of %u collectives; %s of %s waited in all%s",
                 communication->late_count, communication->joined_count,
                 format_time(communication->caused_ns).text, format_time(spread->waiting_ns).text,
-                told_without_waiting(results, facts->study, spread->straggler)),
+                known_without_waiting(results, facts->simulation, spread->straggler)),
             .try_this = culprit_advice(facts->culprit, spread->straggler),
             .cost_ns = rank_mean_ns(rank, communication->caused_exposed_ns) /
                        (run->count > 1 ? (int64_t)run->count - 1 : 1)});
@@ -281,8 +281,8 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     struct section *section;
     struct ranks_spread spread;
     struct ranks_culprit culprit;
-    SCOPED(ranks_study) study = {.run = NULL};
-    const struct ranks_findings facts = {&spread, &culprit, &study};
+    SCOPED(ranks_replay) simulation = {.run = NULL};
+    const struct ranks_findings facts = {&spread, &culprit, &simulation};
 
     if (run->other_runs)
         return list_runs(results, run, top);
@@ -292,7 +292,7 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     culprit = find_ranks_culprit(run, &spread);
     results->headline = job_headline(results, run, &spread, &culprit);
     if (changes->courses && run->count > 1)
-        ranks_study_begin(&study, run, changes->courses);
+        ranks_replay_begin(&simulation, run, changes->courses);
     add_ranks_number(results, section, run);
     add_layout_number(results, section, run);
     add_communication_numbers(results, section, run);
@@ -312,6 +312,6 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
         find_least_waiting(results, section, run, &facts);
     if (spread.slowest != SIZE_MAX)
         ranks_overview_find_slowest(results, section, run, &facts);
-    add_ranks_what_if(results, section, &study, changes);
+    add_ranks_what_if(results, section, &simulation, changes);
     return section;
 }

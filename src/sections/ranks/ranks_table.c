@@ -142,10 +142,10 @@ static struct value if_joined(const struct rank_in_run *rank, struct value value
 static struct value place_in(const struct all_ranks *run, const struct rank_in_run *rank,
                              enum layout_axis axis)
 {
-    bool tells_apart = !run->layout.is_given || run->layout.sizes[axis] > 1;
+    bool distinguishes = !run->layout.is_given || run->layout.sizes[axis] > 1;
 
-    return tells_apart && rank->coordinates[axis] >= 0 ? value_count(rank->coordinates[axis])
-                                                       : value_none();
+    return distinguishes && rank->coordinates[axis] >= 0 ? value_count(rank->coordinates[axis])
+                                                         : value_none();
 }
 
 #define RANKS_COLUMNS(COLUMN)                                                                      \

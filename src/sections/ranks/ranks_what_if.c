@@ -9,43 +9,43 @@
 struct what_if_page {
     struct results *results;
     struct section *section;
-    const struct ranks_study *study;
+    const struct ranks_replay *simulation;
     const struct ranks_changes *changes;
 };
 
 static void ranks_what_if_add_errors(const struct what_if_page *page)
 {
-    const struct ranks_study *study = page->study;
+    const struct ranks_replay *simulation = page->simulation;
     const struct number numbers[] = {
-        {"replay_error", "error of the replay of all ranks", value_fraction(study->length_error),
-         NULL},
+        {"replay_error", "error of the replay of all ranks",
+         value_fraction(simulation->length_error), NULL},
         {"replay_start_error", "mean error of the devices' starts",
-         value_time_ns(study->unchanged.start_error_ns),
-         results_format(page->results, "%.2f %% of a step", 100 * study->start_error)},
+         value_time_ns(simulation->unchanged.start_error_ns),
+         results_format(page->results, "%.2f %% of a step", 100 * simulation->start_error)},
         {"replayed_meetings", "collectives replayed together",
-         value_count(study->joint.meeting_count), NULL},
+         value_count(simulation->joint.meeting_count), NULL},
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         section_add_number(page->results, page->section, numbers[i]);
 }
 
-#define WHAT_IF_COLUMNS(COLUMN)                                                                  \
-    COLUMN("change", "change", UNIT_TEXT, 0, BAR_NONE,                                           \
-           value_text(results_text(page->results, scenario->text)))                              \
-    COLUMN("step_time", "step", UNIT_TIME_NS, 0, BAR_NONE,                                       \
-           !(!ranks_study_try(page->study, scenario, number + 1, &estimate))                     \
-               ? value_time_ns(estimate.step_ns)                                                 \
-               : value_none())                                                                   \
-    COLUMN("speedup", "times as fast", UNIT_NUMBER, 0, BAR_NONE,                                 \
-           !(!ranks_study_try(page->study, scenario, number + 1, &estimate))                     \
-               ? estimate.speedup > 0 ? value_number(estimate.speedup)                           \
-                                      : value_not_known("nothing would be left of the step")     \
-               : value_none())                                                                   \
-    COLUMN("slowest", "slowest", UNIT_TEXT, 0, BAR_NONE,                                         \
-           !(!ranks_study_try(page->study, scenario, number + 1, &estimate))                     \
-               ? value_text(results_text(                                                        \
-                     page->results, all_ranks_label(page->study->run, estimate.slowest, label))) \
+#define WHAT_IF_COLUMNS(COLUMN)                                                                    \
+    COLUMN("change", "change", UNIT_TEXT, 0, BAR_NONE,                                             \
+           value_text(results_text(page->results, scenario->text)))                                \
+    COLUMN("step_time", "step", UNIT_TIME_NS, 0, BAR_NONE,                                         \
+           !(!ranks_replay_try(page->simulation, scenario, number + 1, &estimate))                 \
+               ? value_time_ns(estimate.step_ns)                                                   \
+               : value_none())                                                                     \
+    COLUMN("speedup", "times as fast", UNIT_NUMBER, 0, BAR_NONE,                                   \
+           !(!ranks_replay_try(page->simulation, scenario, number + 1, &estimate))                 \
+               ? estimate.speedup > 0 ? value_number(estimate.speedup)                             \
+                                      : value_not_known("nothing would be left of the step")       \
+               : value_none())                                                                     \
+    COLUMN("slowest", "slowest", UNIT_TEXT, 0, BAR_NONE,                                           \
+           !(!ranks_replay_try(page->simulation, scenario, number + 1, &estimate))                 \
+               ? value_text(results_text(page->results, all_ranks_label(page->simulation->run,     \
+                                                                        estimate.slowest, label))) \
                : value_none())
 
 static void ranks_what_if_add_change(const struct what_if_page *page, struct table *table,
@@ -80,8 +80,9 @@ static void warn_of_ranks(const struct what_if_page *page)
         for (size_t j = 0; j < scenario->change_count; j++) {
             bool is_there = scenario->changes[j].rank < 0;
 
-            for (uint32_t k = 0; k < page->study->run->count && !is_there; k++)
-                is_there = page->study->run->ranks[k].digest->rank == scenario->changes[j].rank;
+            for (uint32_t k = 0; k < page->simulation->run->count && !is_there; k++)
+                is_there =
+                    page->simulation->run->ranks[k].digest->rank == scenario->changes[j].rank;
             if (!is_there)
                 section_add_warning(
                     page->results, page->section,
@@ -93,36 +94,36 @@ static void warn_of_ranks(const struct what_if_page *page)
 }
 
 void add_ranks_what_if(struct results *results, struct section *section,
-                       const struct ranks_study *study, const struct ranks_changes *changes)
+                       const struct ranks_replay *simulation, const struct ranks_changes *changes)
 {
     struct what_if_page page = {
-        .results = results, .section = section, .study = study, .changes = changes};
+        .results = results, .section = section, .simulation = simulation, .changes = changes};
 
-    if (changes->scenario_count == 0 || !study->run)
+    if (changes->scenario_count == 0 || !simulation->run)
         return;
     warn_of_ranks(&page);
-    if (study->is_measured)
+    if (simulation->is_measured)
         ranks_what_if_add_errors(&page);
-    if (study->refusal)
-        section_add_warning(
-            results, section,
-            results_format(results, "no estimate for all ranks together: %s", study->refusal->why),
-            NULL, study->refusal->try_this);
+    if (simulation->refusal)
+        section_add_warning(results, section,
+                            results_format(results, "no estimate for all ranks together: %s",
+                                           simulation->refusal->why),
+                            NULL, simulation->refusal->try_this);
     else
         ranks_what_if_add_changes(&page);
 }
 
-const char *told_without_waiting(struct results *results, const struct ranks_study *study,
-                                 size_t rank)
+const char *known_without_waiting(struct results *results, const struct ranks_replay *simulation,
+                                  size_t rank)
 {
     struct ranks_estimate estimate;
     struct scenario scenario = {.change_count = 1};
 
-    if (!study->run || study->run->ranks[rank].digest->rank < 0)
+    if (!simulation->run || simulation->run->ranks[rank].digest->rank < 0)
         return "";
-    scenario.changes[0] = (struct scenario_change){.target = TARGET_WAITING,
-                                                   .rank = study->run->ranks[rank].digest->rank};
-    if (!ranks_study_try(study, &scenario, 0, &estimate))
+    scenario.changes[0] = (struct scenario_change){
+        .target = TARGET_WAITING, .rank = simulation->run->ranks[rank].digest->rank};
+    if (!ranks_replay_try(simulation, &scenario, 0, &estimate))
         return "";
     return results_format(results, "; replayed with waiting@%" PRId64 "=0: %s a step, %.2fx",
                           scenario.changes[0].rank, format_time(estimate.step_ns).text,

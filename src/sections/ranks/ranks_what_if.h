@@ -3,26 +3,27 @@
 #define FLOPLEDGER_SECTIONS_RANKS_RANKS_WHAT_IF_H
 
 #include "output/results/results.h"
-#include "replay/rank_course.h"
+#include "replay/rank_replay_input.h"
 #include "replay/scenario.h"
-#include "sections/ranks/ranks_study.h"
+#include "sections/ranks/ranks_replay.h"
 
 #include <stddef.h>
 
 /* What the ranks do, to be replayed with each of `scenarios`. */
 struct ranks_changes {
-    const struct rank_courses *courses; /* taken with `scenarios`; NULL: none, nothing is replayed
-                                         */
-    const struct scenario *scenarios;   /* [scenario_count] */
+    const struct rank_replay_inputs *courses; /* taken with `scenarios`; NULL: none, nothing is
+                                               * replayed
+                                               */
+    const struct scenario *scenarios;         /* [scenario_count] */
     size_t scenario_count;
 };
 
 /* Adds to `section`. Nothing where there are no scenarios, or nothing to replay. */
 void add_ranks_what_if(struct results *results, struct section *section,
-                       const struct ranks_study *study, const struct ranks_changes *changes);
+                       const struct ranks_replay *simulation, const struct ranks_changes *changes);
 
 /* "; replayed with waiting@7=0: 19.668 ms a step, 1.01x", or "". `rank`: index in the run. */
-const char *told_without_waiting(struct results *results, const struct ranks_study *study,
-                                 size_t rank);
+const char *known_without_waiting(struct results *results, const struct ranks_replay *simulation,
+                                  size_t rank);
 
 #endif

@@ -3,7 +3,7 @@
 #include "ledger/step_outliers.h"
 #include "sections/analysis.h"
 #include "sections/step/critical_path_tables.h"
-#include "sections/step/steps_study.h"
+#include "sections/step/steps_replay.h"
 #include "sections/tally.h"
 
 #include <inttypes.h>
@@ -82,7 +82,7 @@ static void critical_path_add_numbers(struct results *results, struct section *s
     section_add_number(results, section,
                        (struct number){"steps_followed", "steps followed",
                                        value_count((int64_t)ledger->step_count),
-                                       replayed_steps_text(results, view->input->study)});
+                                       replayed_steps_text(results, view->input->simulation)});
     section_add_number(results, section,
                        (struct number){"links", "links of the chain",
                                        value_count((int64_t)view->path->pieces.count),
@@ -114,20 +114,20 @@ static struct section *follow_path(struct results *results, const struct analysi
     struct path_view view = {.input = input, .path = &path};
     struct section *section;
 
-    if (!input->study)
+    if (!input->simulation)
         return NULL;
     section = section_new(
         results, "critical_path", "Critical path",
         "The one chain of work and waits that decided when the steps ended: each link began when "
         "the one before it was done. Only what shortens it makes a step shorter; the rest has "
         "slack.");
-    if (input->study->is_refused) {
-        tell_of_refused_replay(results, section, input->study,
+    if (input->simulation->is_refused) {
+        tell_of_refused_replay(results, section, input->simulation,
                                &(struct refused_words){"no critical path", false});
         return section;
     }
-    find_steps_path(&path, &input->study->graph);
-    view.ledger = input->study->graph.ledger;
+    find_steps_path(&path, &input->simulation->graph);
+    view.ledger = input->simulation->graph.ledger;
     find_view(&view);
     critical_path_add_numbers(results, section, &view);
     add_path_composition(results, section, &view);

@@ -46,7 +46,7 @@ const char *useful_share_text(struct results *results, const struct efficiency *
     if (!efficiency_has_model(efficiency))
         return NULL;
     return results_format(results, "%s%s",
-                          matrix->unpriced_ns > 0                       ? "at least "
+                          matrix->uncosted_ns > 0                       ? "at least "
                           : efficiency->peaks.match.kind == DEVICE_NEAR ? "about "
                                                                         : "",
                           format_fraction(fraction_of(matrix->model_ns, total_ns)).text);
@@ -85,20 +85,21 @@ const char *largest_part_text(struct results *results, const struct analysis_inp
 /* "the biggest recoverable loss is waiting for data: 33.6 % (58.734 ms per step)"; NULL where
  * nothing is lost. */
 static const char *loss_text(struct results *results, const struct analysis_input *input,
-                             const struct finding *dearest)
+                             const struct finding *most_expensive)
 {
     const char *part;
 
-    if (dearest)
-        return results_format(results, "the biggest recoverable loss is %s: %s (%s per %s)",
-                              dearest->what, format_fraction(dearest->price->share).text,
-                              format_time(dearest->cost_ns).text, dearest->price->span);
+    if (most_expensive)
+        return results_format(
+            results, "the biggest recoverable loss is %s: %s (%s per %s)", most_expensive->what,
+            format_fraction(most_expensive->estimate->share).text,
+            format_time(most_expensive->cost_ns).text, most_expensive->estimate->span);
     part = largest_part_text(results, input, 0);
     return part ? results_format(results, "the largest part beside it is %s", part) : NULL;
 }
 
 const char *headline_of(struct results *results, const struct analysis_input *input,
-                        const struct finding *dearest)
+                        const struct finding *most_expensive)
 {
     const char *useful = useful_share_text(results, input->efficiency);
     const char *first, *loss;
@@ -110,13 +111,13 @@ const char *headline_of(struct results *results, const struct analysis_input *in
     why = why_windows_mislead(results, input->ledger);
     if (why)
         return results_format(results, "The largest loss is not known: %s.", why);
-    if (dearest && dearest->price->comes_first)
-        return results_format(results, "What comes first: %s (%s).", dearest->what,
-                              dearest->evidence);
+    if (most_expensive && most_expensive->estimate->comes_first)
+        return results_format(results, "What comes first: %s (%s).", most_expensive->what,
+                              most_expensive->evidence);
     first = useful ? results_format(results, "%c%s of the peak does useful work",
                                     useful[0] == 'a' ? 'A' : useful[0], useful + 1)
                    : unknown_share(results, input);
-    loss = loss_text(results, input, dearest);
+    loss = loss_text(results, input, most_expensive);
     if (!loss)
         return results_format(results, "%s.", first);
     return results_format(results, "%s; %s.", first, loss);

@@ -4,11 +4,11 @@
 
 #include "sections/analysis.h"
 
-/* `dearest`: the advice with the highest price, which the sentence then names; NULL where there is
- * none: it names the largest loss of the ledger. Lives as long as the results; NULL for a trace
- * without steps. */
+/* `most_expensive`: the advice with the highest price, which the sentence then names; NULL where
+ * there is none: it names the largest loss of the ledger. Lives as long as the results; NULL for a
+ * trace without steps. */
 const char *headline_of(struct results *results, const struct analysis_input *input,
-                        const struct finding *dearest);
+                        const struct finding *most_expensive);
 
 /* "31.2 %", or "at least 31.2 %" where part of the matrix time has no price; NULL where it is not
  * known at all. */

@@ -80,7 +80,7 @@ static int64_t part_ns(const struct matrix_time *time, enum matrix_part part)
 {
     switch (part) {
     case MATRIX_PART_UNPRICED:
-        return time->unpriced_ns;
+        return time->uncosted_ns;
     case MATRIX_PART_BELOW_PEAK:
         return time->below_peak_ns;
     case MATRIX_PART_RECOMPUTED:

@@ -130,35 +130,35 @@ static struct value unnamed_device(const struct trace *trace, const struct devic
 }
 
 /* The name, as the trace gives it or inferred, and who tells it where that is not its own entry. */
-struct told_name {
+struct known_name {
     struct value name;
-    struct value told_by;
+    struct value known_from;
 };
 
-static struct told_name name_of_device(struct results *results, const struct trace *trace,
-                                       const struct device *device)
+static struct known_name name_of_device(struct results *results, const struct trace *trace,
+                                        const struct device *device)
 {
     struct device_match match;
     char names[256];
 
     if (device->name)
-        return (struct told_name){
+        return (struct known_name){
             value_text(results_text(results, trace_text(trace, device->name))),
             device->entry == DEVICE_ENTRY_ONLY ? value_text("the only device that the trace lists")
             : device->entry == DEVICE_ENTRY_SHARED
                 ? value_text("all devices that the trace lists are of this name")
                 : value_none()};
     if (device->entry == DEVICE_ENTRY_NONE || !find_peak_of_device(trace, device, &match))
-        return (struct told_name){unnamed_device(trace, device), value_none()};
+        return (struct known_name){unnamed_device(trace, device), value_none()};
     list_device_candidates(&match, names, sizeof names);
-    return (struct told_name){
+    return (struct known_name){
         value_text(results_format(results, "%s (inferred)", names)),
         value_text("memory, multiprocessors and compute capability: it has no name")};
 }
 
 #define DEVICES_COLUMNS(COLUMN)                                                                    \
     COLUMN("device", "device", UNIT_COUNT, 0, BAR_NONE, value_count(device->number))               \
-    COLUMN("name", "name", UNIT_TEXT, 0, BAR_NONE, told.name)                                      \
+    COLUMN("name", "name", UNIT_TEXT, 0, BAR_NONE, known.name)                                     \
     COLUMN("memory", "memory", UNIT_BYTES, 1, BAR_NONE,                                            \
            device->memory_bytes > 0 ? value_bytes(device->memory_bytes) : value_none())            \
     COLUMN("multiprocessors", "SMs", UNIT_COUNT, 2, BAR_NONE,                                      \
@@ -171,12 +171,12 @@ static struct told_name name_of_device(struct results *results, const struct tra
     COLUMN("events", "events", UNIT_COUNT, 1, BAR_NONE, value_count(device->event_count))          \
     COLUMN("is_reported", "in this report", UNIT_TEXT, 2, BAR_NONE,                                \
            value_text(is_reported ? "yes" : "no"))                                                 \
-    COLUMN("told_by", "name told by", UNIT_TEXT, 5, BAR_NONE, told.told_by)
+    COLUMN("told_by", "name told by", UNIT_TEXT, 5, BAR_NONE, known.known_from)
 
 static void add_device_row(struct results *results, struct table *table, const struct trace *trace,
                            const struct device *device, bool is_reported)
 {
-    const struct told_name told = name_of_device(results, trace, device);
+    const struct known_name known = name_of_device(results, trace, device);
 
     FILL_ROW(table_add_row(results, table, 0), DEVICES_COLUMNS);
 }

@@ -105,12 +105,12 @@ static bool *step_accounts_choose_steps(const struct step_spread *spread, uint32
                                         size_t shown)
 {
     bool *is_listed = zeroed_array(step_count, sizeof *is_listed);
-    struct ranked_row *rows = zeroed_array(step_count, sizeof *rows);
+    struct sorted_row *rows = zeroed_array(step_count, sizeof *rows);
 
     for (uint32_t i = 0; i < step_count; i++)
-        rows[i] = (struct ranked_row){
+        rows[i] = (struct sorted_row){
             .tally = {.total_ns = llabs(spread->steps[i].deviation_ns)}, .name = "", .group = i};
-    rank_rows(rows, step_count, SORT_TIME);
+    sort_rows(rows, step_count, SORT_TIME);
     for (size_t i = 0; i < shown; i++)
         is_listed[rows[i].group] = true;
     free(rows);
@@ -194,8 +194,8 @@ static void step_accounts_add_numbers(struct results *results, struct section *s
                                format_time(ledger->between_steps_busy_ns).text)});
 }
 
-static struct section *step_accounts_book_steps(struct results *results,
-                                                const struct analysis_input *input)
+static struct section *step_accounts_attribute_steps(struct results *results,
+                                                     const struct analysis_input *input)
 {
     const struct ledger *ledger = input->ledger;
     struct step_spread spread;
@@ -225,5 +225,5 @@ static struct section *step_accounts_book_steps(struct results *results,
 const struct analysis step_accounts_analysis = {
     .name = "step_ledger",
     .summary = "Where does the time of a step go?",
-    .run = step_accounts_book_steps,
+    .run = step_accounts_attribute_steps,
 };

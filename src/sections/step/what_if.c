@@ -1,10 +1,10 @@
 /* How long would a step take if ...? */
 #include "base/core/apportion.h"
 #include "replay/loader_cost.h"
-#include "replay/replay_study.h"
+#include "replay/replay_model.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
-#include "sections/step/steps_study.h"
+#include "sections/step/steps_replay.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -116,7 +116,8 @@ static void fill_unknown(struct value *cells, const char *what_would_tell, bool 
 }
 
 static void what_if_add_change(struct results *results, struct table *table,
-                               const struct analysis_input *input, const struct replay_study *study,
+                               const struct analysis_input *input,
+                               const struct replay_model *simulation,
                                const struct scenario *scenario)
 {
     struct value *cells = table_add_row(results, table, 0);
@@ -126,23 +127,23 @@ static void what_if_add_change(struct results *results, struct table *table,
 
     cells[CHANGE] = value_text(results_text(results, scenario->text));
     cells[REMOVAL_SPEEDUP] = speedup_value(left_ns > 0 ? (double)whole_ns / (double)left_ns : 0);
-    if (replay_study_try(study, scenario, &estimate))
+    if (replay_model_try(simulation, scenario, &estimate))
         fill_estimate(cells, &estimate, has_ranges);
     else
         fill_unknown(cells, "a trace whose replay is within 2 % of the recording", has_ranges);
 }
 
-static bool has_ranges(const struct analysis_input *input, const struct replay_study *study)
+static bool has_ranges(const struct analysis_input *input, const struct replay_model *simulation)
 {
     for (size_t i = 0; i < input->options->scenario_count; i++)
-        if (loader_moves(&study->graph, &input->options->scenarios[i]))
+        if (loader_moves(&simulation->graph, &input->options->scenarios[i]))
             return true;
     return false;
 }
 
 static void what_if_add_changes(struct results *results, struct section *section,
                                 const struct analysis_input *input,
-                                const struct replay_study *study)
+                                const struct replay_model *simulation)
 {
     const struct column columns[] = {
         [CHANGE] = {"change", "change", UNIT_TEXT, 0, BAR_NONE},
@@ -153,7 +154,7 @@ static void what_if_add_changes(struct results *results, struct section *section
         [LEAST_SPEEDUP] = {"least_speedup", "at least", UNIT_NUMBER, 0, BAR_NONE},
         [MOST_SPEEDUP] = {"most_speedup", "at most", UNIT_NUMBER, 0, BAR_NONE},
     };
-    bool with_ranges = has_ranges(input, study);
+    bool with_ranges = has_ranges(input, simulation);
     struct table *table =
         section_add_table(results, section, "changes", "Replayed with a change", columns,
                           with_ranges ? sizeof columns / sizeof *columns : (size_t)LEAST_SPEEDUP);
@@ -168,27 +169,27 @@ static void what_if_add_changes(struct results *results, struct section *section
                         "nothing else moves.";
     for (size_t i = 0; i < input->options->scenario_count; i++)
         if (!scenario_has_target(&input->options->scenarios[i], TARGET_WAITING))
-            what_if_add_change(results, table, input, study, &input->options->scenarios[i]);
+            what_if_add_change(results, table, input, simulation, &input->options->scenarios[i]);
 }
 
 static void what_if_add_errors(struct results *results, struct section *section,
-                               const struct replay_study *study)
+                               const struct replay_model *simulation)
 {
-    int64_t window_ns = ledger_total_ns(&study->part.ledger);
-    double recorded_ns = (double)study->graph.recorded_ns;
+    int64_t window_ns = ledger_total_ns(&simulation->part.ledger);
+    double recorded_ns = (double)simulation->graph.recorded_ns;
     int64_t replayed_ns =
         recorded_ns > 0
-            ? llround((double)window_ns * (double)study->unchanged.length_ns / recorded_ns)
+            ? llround((double)window_ns * (double)simulation->unchanged.length_ns / recorded_ns)
             : 0;
     const struct number numbers[] = {
-        {"replayed_steps", "steps replayed", value_count(study->part.ledger.step_count),
-         replayed_steps_text(results, study)},
+        {"replayed_steps", "steps replayed", value_count(simulation->part.ledger.step_count),
+         replayed_steps_text(results, simulation)},
         {"recorded", "recorded", value_time_ns(window_ns), NULL},
         {"replayed", "replayed without a change", value_time_ns(replayed_ns), NULL},
-        {"replay_error", "error of the replay", value_fraction(study->length_error), NULL},
+        {"replay_error", "error of the replay", value_fraction(simulation->length_error), NULL},
         {"start_error", "mean error of the device's starts",
-         value_time_ns(study->unchanged.start_error_ns),
-         results_format(results, "%.2f %% of a step", 100 * study->start_error)},
+         value_time_ns(simulation->unchanged.start_error_ns),
+         results_format(results, "%.2f %% of a step", 100 * simulation->start_error)},
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -249,7 +250,7 @@ static void note_other_ranks(struct results *results, struct section *section,
 
 static struct section *replay_changes(struct results *results, const struct analysis_input *input)
 {
-    const struct replay_study *study = input->study;
+    const struct replay_model *simulation = input->simulation;
     struct section *section;
 
     if (input->options->scenario_count == 0 || input->ledger->step_count == 0)
@@ -257,19 +258,19 @@ static struct section *replay_changes(struct results *results, const struct anal
     section = section_new(results, "what_if", "What if",
                           "The steps replayed: each thread, call and kernel starts when what it "
                           "waits for has ended; communication is as long as recorded.");
-    if (!study) {
+    if (!simulation) {
         section_add_warning(results, section, "no change can be replayed: nothing ran on a device",
                             NULL, "record with ProfilerActivity.CUDA");
         return section;
     }
-    if (!study->part.is_too_large)
-        what_if_add_errors(results, section, study);
-    if (study->is_refused)
-        tell_of_refused_replay(results, section, study,
+    if (!simulation->part.is_too_large)
+        what_if_add_errors(results, section, simulation);
+    if (simulation->is_refused)
+        tell_of_refused_replay(results, section, simulation,
                                &(struct refused_words){"no estimate", true});
     warn_of_patterns(results, section, input);
     note_other_ranks(results, section, input);
-    what_if_add_changes(results, section, input, study);
+    what_if_add_changes(results, section, input, simulation);
     return section;
 }
 

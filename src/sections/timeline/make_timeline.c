@@ -28,7 +28,7 @@ struct making {
 };
 
 /* What the profiler does itself may begin long before all else, and counts for nothing here. */
-static bool tells_of_the_run(const struct event *event)
+static bool reports_the_run(const struct event *event)
 {
     return event->kind != EVENT_HOST_OTHER && event->kind != EVENT_OVERHEAD;
 }
@@ -44,7 +44,7 @@ static void make_timeline_find_span(struct making *making)
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
 
-        if (!tells_of_the_run(event))
+        if (!reports_the_run(event))
             continue;
         start_ns = event->start_ns < start_ns ? event->start_ns : start_ns;
         end_ns = event_end_ns(event) > end_ns ? event_end_ns(event) : end_ns;
@@ -95,12 +95,13 @@ static void add_steps_of_advice(struct making *making, bool *is_chosen,
         const struct section *section = rank->sections[i];
 
         for (size_t j = 0; j < section->finding_count; j++) {
-            const struct advice_price *price = section->findings[j].price;
+            const struct advice_estimate *estimate = section->findings[j].estimate;
 
             /* more than a few are no special ones */
-            for (size_t k = 0; price && price->step_count <= 3 && k < price->step_count; k++)
+            for (size_t k = 0; estimate && estimate->step_count <= 3 && k < estimate->step_count;
+                 k++)
                 for (uint32_t step = 0; step < ledger->step_count; step++)
-                    if (ledger->steps[step].window.number == price->steps[k])
+                    if (ledger->steps[step].window.number == estimate->steps[k])
                         add_favourite(making, is_chosen, step);
         }
     }

@@ -81,15 +81,15 @@ void timeline_add_memory(struct results *results, struct timeline *timeline,
     for (uint32_t i = 0; i < blocks->change_count; i++) {
         const struct memory_change *change = &blocks->changes[i];
         const struct memory_block *block = &blocks->blocks[change->block];
-        bool is_told;
+        bool is_known;
 
         if (block->device != view->device)
             continue;
         bytes[block->kind] += (double)(change->is_free ? -block->bytes : block->bytes);
-        is_told = change->time_ns != INT64_MIN;
-        if (is_told && lines->count > MEMORY_KIND_COUNT)
+        is_known = change->time_ns != INT64_MIN;
+        if (is_known && lines->count > MEMORY_KIND_COUNT)
             bytes[LINE_RESERVED] = reserved_at(&reserved, change->time_ns);
-        series_thinner_take(&thinner, is_told ? change->time_ns : timeline->base_ns, bytes);
+        series_thinner_take(&thinner, is_known ? change->time_ns : timeline->base_ns, bytes);
     }
 }
 

@@ -17,7 +17,7 @@ struct module_walk {
 };
 
 /* A range of a module, or an autograd node of one. */
-static bool tells_module(const struct timeline_lanes *lanes, uint32_t event, bool *is_mark)
+static bool reports_module(const struct timeline_lanes *lanes, uint32_t event, bool *is_mark)
 {
     const struct host_contexts *contexts = &lanes->costs->contexts;
 
@@ -39,7 +39,7 @@ uint32_t timeline_module_rows(const struct timeline_lanes *lanes, uint32_t track
         bool is_mark;
         uint32_t depth;
 
-        if (!tells_module(lanes, i, &is_mark))
+        if (!reports_module(lanes, i, &is_mark))
             continue;
         depth = tree->modules[lanes->costs->contexts.modules[i]].depth;
         if (depth + 1 > rows)
@@ -73,7 +73,7 @@ static void open_at(struct module_walk *walk, uint32_t depth, uint32_t module, u
 }
 
 /* A node of a module: the stretches of the modules around it go on, others end. */
-static void take_node(struct module_walk *walk, uint32_t event)
+static void collect_node(struct module_walk *walk, uint32_t event)
 {
     const struct module_tree *tree = &walk->lanes->costs->tree;
     int64_t end_ns = event_end_ns(&walk->lanes->trace->host[event]);
@@ -126,12 +126,12 @@ void timeline_walk_modules(const struct timeline_lanes *lanes, uint32_t lane, ui
     for (uint32_t i = track->first_event; i < track->first_event + track->event_count; i++) {
         bool is_mark;
 
-        if (!tells_module(lanes, i, &is_mark))
+        if (!reports_module(lanes, i, &is_mark))
             continue;
         if (is_mark)
             timeline_modules_take_mark(&walk, i);
         else
-            take_node(&walk, i);
+            collect_node(&walk, i);
     }
     close_from(&walk, 0);
 }

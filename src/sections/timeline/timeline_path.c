@@ -95,11 +95,11 @@ void timeline_add_path(struct results *results, struct timeline *timeline,
     SCOPED(steps_path) path = {.graph = NULL};
     struct gathering gathering = {.count = 0};
 
-    if (!input->study || input->study->is_refused)
+    if (!input->simulation || input->simulation->is_refused)
         return;
-    window = typical_window(input->study->graph.ledger);
+    window = typical_window(input->simulation->graph.ledger);
     gathering.shortest_ns = (window->end_ns - window->start_ns) / LINKS_MAX;
-    find_steps_path(&path, &input->study->graph);
+    find_steps_path(&path, &input->simulation->graph);
     gathering.links =
         results_allocate(results, (count_links(&path, window) + 1) * sizeof *gathering.links);
     gather_step(&gathering, &path, window, lane_of_track);

@@ -68,7 +68,7 @@ static enum job_clock clock_that_counts(const struct job_source *source,
 }
 
 /* The current attempt gets the times of the clock that counts. */
-static void settle_last_attempt(struct job *job)
+static void resolve_last_attempt(struct job *job)
 {
     const struct job_clock_times *times = job->building->times;
     struct job_attempt *attempt = current_attempt(job);
@@ -88,12 +88,12 @@ static void settle_last_attempt(struct job *job)
     attempt->start_ns = times[clock].start_ns;
     attempt->end_ns = times[clock].end_ns;
     attempt->training_ns = times[clock].training_ns;
-    attempt->is_training_told = attempt->training_ns != JOB_NOT_KNOWN;
+    attempt->is_training_known = attempt->training_ns != JOB_NOT_KNOWN;
 }
 
 /* Keeps the time for its kind of clock; where the source's clock is known, one of the other kind is
  * left out. */
-static void settle_clock(struct job *job, struct job_event *event)
+static void resolve_clock(struct job *job, struct job_event *event)
 {
     struct job_source *source = &job->sources[job->source_count - 1];
 
@@ -103,7 +103,7 @@ static void settle_clock(struct job *job, struct job_event *event)
         source->is_clock_settled = true;
         source->clock = event->clock;
         source->first_ns = JOB_NOT_KNOWN;
-        settle_last_attempt(job);
+        resolve_last_attempt(job);
     }
     if (source->is_clock_settled && source->clock != event->clock) {
         if (!source->has_other_clock)
@@ -146,20 +146,20 @@ void job_begin_source(struct job *job, const char *name)
         job->building->attempt = SIZE_MAX;
     }
     ARRAY_ROOM(job->sources, job->source_count);
-    settle_last_attempt(job);
+    resolve_last_attempt(job);
     job->sources[job->source_count++] =
         (struct job_source){.name = text_copy(name), .first_ns = JOB_NOT_KNOWN};
     remember_nothing(job->building, SIZE_MAX);
 }
 
-void job_tells_history(struct job *job)
+void job_reports_history(struct job *job)
 {
     job->sources[job->source_count - 1].is_history = true;
 }
 
 static struct job_attempt *begin_attempt(struct job *job, bool has_start)
 {
-    settle_last_attempt(job);
+    resolve_last_attempt(job);
     ARRAY_ROOM(job->attempts, job->attempt_count);
     job->attempts[job->attempt_count] = (struct job_attempt){
         .source = (uint32_t)(job->source_count - 1),
@@ -212,7 +212,7 @@ static struct job_attempt *attempt_that_starts(struct job *job, struct job_event
     return begin_attempt(job, true);
 }
 
-static void take_restore(struct job *job, struct job_event *event)
+static void collect_restore(struct job *job, struct job_event *event)
 {
     struct job_attempt *attempt = attempt_that_starts(job, event);
 
@@ -225,7 +225,7 @@ static void take_restore(struct job *job, struct job_event *event)
         job_end_span(job->building, attempt, JOB_SPAN_RESTORE, event);
 }
 
-static void take_training(struct job *job, struct job_event *event)
+static void collect_training(struct job *job, struct job_event *event)
 {
     struct job_attempt *attempt = attempt_that_starts(job, event);
     struct job_clock_times *times = &job->building->times[event->clock];
@@ -282,7 +282,7 @@ static int64_t steps_expected_ns(const struct job_attempt *attempt, const struct
 }
 
 /* The first step with a time cannot have ended before training began. */
-static void mend_first_time(struct job *job, struct job_event *event)
+static void repair_first_time(struct job *job, struct job_event *event)
 {
     const struct job_clock_times *times = &job->building->times[event->clock];
     int64_t begin_ns = times->training_ns != JOB_NOT_KNOWN ? times->training_ns : times->start_ns;
@@ -294,15 +294,16 @@ static void mend_first_time(struct job *job, struct job_event *event)
 }
 
 /* Mends a clock that was put back, or forward by an hour as clocks are once a year. */
-static void mend_clock(struct job *job, const struct job_attempt *attempt, struct job_event *event)
+static void repair_clock(struct job *job, const struct job_attempt *attempt,
+                         struct job_event *event)
 {
     const struct job_step *before = &attempt->steps[attempt->step_count - 1];
     int64_t count = event->step - before->step;
     int64_t wall_ns, steps_ns, spans_ns, tolerance_ns = 2 * ns_per_second;
-    bool is_length_told = event->each_ns != JOB_NOT_KNOWN && !event->is_length_loose;
+    bool is_length_known = event->each_ns != JOB_NOT_KNOWN && !event->is_length_loose;
 
     if (before->end_ns == JOB_NOT_KNOWN)
-        mend_first_time(job, event);
+        repair_first_time(job, event);
     if (event->time_ns == JOB_NOT_KNOWN || before->end_ns == JOB_NOT_KNOWN ||
         (event->count != JOB_NOT_KNOWN && event->count < count))
         return;
@@ -311,9 +312,9 @@ static void mend_clock(struct job *job, const struct job_attempt *attempt, struc
     spans_ns = job_spans_since(attempt);
     if (steps_ns / 50 > tolerance_ns)
         tolerance_ns = steps_ns / 50;
-    if (wall_ns < 0 || (is_length_told && wall_ns < steps_ns - tolerance_ns))
+    if (wall_ns < 0 || (is_length_known && wall_ns < steps_ns - tolerance_ns))
         move_clock(job, event, steps_ns + spans_ns - wall_ns);
-    else if (is_length_told && event->clock == JOB_CLOCK_LOCAL &&
+    else if (is_length_known && event->clock == JOB_CLOCK_LOCAL &&
              job_is_spring_forward(event->time_ns, wall_ns - steps_ns - spans_ns))
         move_clock(job, event, -3600 * ns_per_second);
 }
@@ -398,19 +399,20 @@ static void job_add_step(struct job *job, struct job_attempt *attempt,
 }
 
 /* It steps on: what looked like its end was none. */
-static void take_back_ending(struct job_attempt *attempt)
+static void undo_ending(struct job_attempt *attempt)
 {
     attempt->ending = JOB_ENDING_NOT_KNOWN;
     free(attempt->why);
     attempt->why = NULL;
 }
 
-static void take_first_step(struct job *job, struct job_attempt *attempt, struct job_event *event)
+static void collect_first_step(struct job *job, struct job_attempt *attempt,
+                               struct job_event *event)
 {
-    mend_first_time(job, event);
+    repair_first_time(job, event);
     if (event->step < attempt->restored_step)
         attempt->restored_step = JOB_NOT_KNOWN; /* weights of another run */
-    take_back_ending(attempt);
+    undo_ending(attempt);
     job_add_step(job, attempt, event);
 }
 
@@ -436,7 +438,7 @@ static void job_take_step(struct job *job, struct job_event *event)
     if (!attempt)
         attempt = begin_attempt(job, false);
     if (attempt->step_count == 0) {
-        take_first_step(job, attempt, event);
+        collect_first_step(job, attempt, event);
         return;
     }
     before = &attempt->steps[attempt->step_count - 1];
@@ -455,8 +457,8 @@ static void job_take_step(struct job *job, struct job_event *event)
     } else {
         if (event->step > before->step + 10 * (int64_t)before->count)
             watch_for_returns(job, event);
-        take_back_ending(attempt);
-        mend_clock(job, attempt, event);
+        undo_ending(attempt);
+        repair_clock(job, attempt, event);
     }
     job_add_step(job, attempt, event);
 }
@@ -466,7 +468,7 @@ static bool has_begun(const struct job_attempt *attempt)
     return attempt->has_start || attempt->step_count || attempt->span_count;
 }
 
-static void take_ending(struct job *job, const struct job_event *event, enum job_ending ending)
+static void collect_ending(struct job *job, const struct job_event *event, enum job_ending ending)
 {
     struct job_attempt *attempt = current_attempt(job);
 
@@ -482,8 +484,8 @@ static void take_ending(struct job *job, const struct job_event *event, enum job
         attempt->why = require_memory(strndup(event->text, event->text_length));
 }
 
-static void take_span(struct job *job, const struct job_event *event, enum job_span_kind kind,
-                      bool is_end)
+static void collect_span(struct job *job, const struct job_event *event, enum job_span_kind kind,
+                         bool is_end)
 {
     struct job_attempt *attempt = current_attempt(job);
 
@@ -496,7 +498,7 @@ static void take_span(struct job *job, const struct job_event *event, enum job_s
         job_begin_span(job->building, attempt, kind, event);
 }
 
-static void take_start(struct job *job, struct job_event *event)
+static void collect_start(struct job *job, struct job_event *event)
 {
     const struct job_attempt *attempt = current_attempt(job);
 
@@ -528,7 +530,7 @@ void job_add(struct job *job, const struct job_event *given)
 {
     struct job_event event = *given;
 
-    settle_clock(job, &event);
+    resolve_clock(job, &event);
     switch (event.kind) {
     case JOB_SIGN_OF_LIFE:
         if (event.time_ns != JOB_NOT_KNOWN && !current_attempt(job))
@@ -544,44 +546,44 @@ void job_add(struct job *job, const struct job_event *given)
         forget_steps(job);
         break;
     case JOB_START:
-        take_start(job, &event);
+        collect_start(job, &event);
         break;
     case JOB_RESTORE_BEGIN:
     case JOB_RESTORE_END:
-        take_restore(job, &event);
+        collect_restore(job, &event);
         break;
     case JOB_TRAINING:
-        take_training(job, &event);
+        collect_training(job, &event);
         break;
     case JOB_STEP:
         job_take_step(job, &event);
         break;
     case JOB_CHECKPOINT_BEGIN:
     case JOB_CHECKPOINT_END:
-        take_span(job, &event, JOB_SPAN_CHECKPOINT, event.kind == JOB_CHECKPOINT_END);
+        collect_span(job, &event, JOB_SPAN_CHECKPOINT, event.kind == JOB_CHECKPOINT_END);
         break;
     case JOB_EVALUATION_BEGIN:
     case JOB_EVALUATION_END:
-        take_span(job, &event, JOB_SPAN_EVALUATION, event.kind == JOB_EVALUATION_END);
+        collect_span(job, &event, JOB_SPAN_EVALUATION, event.kind == JOB_EVALUATION_END);
         break;
     case JOB_CRASH:
-        take_ending(job, &event, JOB_ENDING_FAILED);
+        collect_ending(job, &event, JOB_ENDING_FAILED);
         break;
     case JOB_STOP:
-        take_ending(job, &event, JOB_ENDING_STOPPED);
+        collect_ending(job, &event, JOB_ENDING_STOPPED);
         break;
     case JOB_END:
-        take_ending(job, &event, JOB_ENDING_COMPLETED);
+        collect_ending(job, &event, JOB_ENDING_COMPLETED);
         break;
     }
     if (event.devices > 0 && current_attempt(job))
         current_attempt(job)->devices = event.devices;
 }
 
-void job_settle(struct job *job)
+void job_resolve(struct job *job)
 {
     if (job->building)
-        settle_last_attempt(job);
+        resolve_last_attempt(job);
 }
 
 void job_attempt_clear(struct job_attempt *attempt)

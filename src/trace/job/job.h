@@ -99,7 +99,7 @@ struct job_step {
     double flops_per_second;
     float tokens_per_second;
     float tokens_per_second_of_job;
-    bool is_incredible; /* its rate cannot be: job_judge_rates */
+    bool is_incredible; /* its rate cannot be: job_check_rates */
     bool is_traced;     /* as of the event, and the two below */
     int64_t process_step;
     int64_t data_wait_ns;
@@ -126,16 +126,16 @@ enum job_ending {
 
 /* From the start of its processes to their end. Times are corrected for jumps of the clock. */
 struct job_attempt {
-    uint32_t source;       /* that it begins in */
-    bool has_start;        /* a JOB_START or JOB_RESTORE_... began it, not just a step number */
-    int64_t start_ns;      /* the first time it gives; JOB_NOT_KNOWN: none, as all below */
-    bool is_training_told; /* training_ns is a time the log gives, not one reckoned */
-    int64_t training_ns;   /* its first step begins; told or reckoned from that step's length */
-    int64_t end_ns;        /* the last time it gives */
-    int64_t restored_step; /* that it goes on from; JOB_NOT_KNOWN: not told, and the steps do not
-                              tell either */
-    int64_t last_step;     /* that the job is to make; JOB_NOT_KNOWN */
-    int64_t devices;       /* 0: not told */
+    uint32_t source;        /* that it begins in */
+    bool has_start;         /* a JOB_START or JOB_RESTORE_... began it, not just a step number */
+    int64_t start_ns;       /* the first time it gives; JOB_NOT_KNOWN: none, as all below */
+    bool is_training_known; /* training_ns is a time the log gives, not one reckoned */
+    int64_t training_ns;    /* its first step begins; told or reckoned from that step's length */
+    int64_t end_ns;         /* the last time it gives */
+    int64_t restored_step;  /* that it goes on from; JOB_NOT_KNOWN: not told, and the steps do not
+                               tell either */
+    int64_t last_step;      /* that the job is to make; JOB_NOT_KNOWN */
+    int64_t devices;        /* 0: not told */
     enum job_ending ending;
     char *why; /* NULL, or what ended it; owned */
     struct job_step *steps;
@@ -182,7 +182,7 @@ struct job_source {
     bool is_clock_settled; /* a step has told it */
     bool has_other_clock;  /* some of its times were left out: they are of the other kind */
     int64_t shift_ns;      /* what its clock went back by, so far */
-    bool is_history;       /* job_tells_history */
+    bool is_history;       /* job_reports_history */
     bool is_copy;
 };
 
@@ -205,7 +205,7 @@ void job_begin_source(struct job *job, const char *name);
 
 /* The source newly begun is no log of a process: it sums up the steps of all of them. It goes where
  * a log tells of steps, and where another one goes further. */
-void job_tells_history(struct job *job);
+void job_reports_history(struct job *job);
 
 /* After job_begin_source. Ends the program when memory is out. */
 void job_add(struct job *job, const struct job_event *event);

@@ -38,7 +38,7 @@ struct job_building {
 void job_add_remark(struct job *job, struct job_remark remark);
 
 /* The last attempt of the last source gets its times. */
-void job_settle(struct job *job);
+void job_resolve(struct job *job);
 
 void job_attempt_clear(struct job_attempt *attempt);
 

@@ -209,7 +209,7 @@ static bool is_within(const struct job_attempt *attempt, const struct job_attemp
     return other->source < attempt->source;
 }
 
-static bool is_told_elsewhere(const struct job *job, const struct job_attempt *attempt)
+static bool is_known_elsewhere(const struct job *job, const struct job_attempt *attempt)
 {
     for (size_t i = 0; i < job->attempt_count; i++) {
         const struct job_attempt *other = &job->attempts[i];
@@ -222,7 +222,7 @@ static bool is_told_elsewhere(const struct job *job, const struct job_attempt *a
     return false;
 }
 
-static bool is_history_told_elsewhere(const struct job *job, uint32_t source)
+static bool is_history_known_elsewhere(const struct job *job, uint32_t source)
 {
     bool has_steps = false;
 
@@ -232,7 +232,7 @@ static bool is_history_told_elsewhere(const struct job *job, uint32_t source)
         if (attempt->source != source || !attempt->step_count)
             continue;
         has_steps = true;
-        if (!is_told_elsewhere(job, attempt))
+        if (!is_known_elsewhere(job, attempt))
             return false;
     }
     return has_steps;
@@ -241,7 +241,7 @@ static bool is_history_told_elsewhere(const struct job *job, uint32_t source)
 static void leave_out_copies(struct job *job)
 {
     for (uint32_t i = 0; job->source_count > 1 && i < job->source_count; i++) {
-        if (!(job->sources[i].is_history ? is_history_told_elsewhere(job, i)
+        if (!(job->sources[i].is_history ? is_history_known_elsewhere(job, i)
                                          : is_copied_source(job, i)))
             continue;
         job->sources[i].is_copy = true;
@@ -250,13 +250,13 @@ static void leave_out_copies(struct job *job)
 }
 
 /* What the beginning of an attempt lacks, where the next file holds it. */
-static void take_beginning(struct job_attempt *attempt, const struct job_attempt *next)
+static void collect_beginning(struct job_attempt *attempt, const struct job_attempt *next)
 {
     if (attempt->start_ns == JOB_NOT_KNOWN)
         attempt->start_ns = next->start_ns;
     if (attempt->training_ns == JOB_NOT_KNOWN && attempt->step_count == 0) {
         attempt->training_ns = next->training_ns;
-        attempt->is_training_told = next->is_training_told;
+        attempt->is_training_known = next->is_training_known;
     }
     if (attempt->restored_step == JOB_NOT_KNOWN && attempt->step_count == 0)
         attempt->restored_step = next->restored_step;
@@ -268,7 +268,7 @@ static void take_beginning(struct job_attempt *attempt, const struct job_attempt
 
 static void append_attempt(struct job_attempt *attempt, struct job_attempt *next)
 {
-    take_beginning(attempt, next);
+    collect_beginning(attempt, next);
     for (size_t i = 0; i < next->span_count; i++) {
         ARRAY_ROOM(attempt->spans, attempt->span_count);
         attempt->spans[attempt->span_count] = next->spans[i];
@@ -350,7 +350,7 @@ static void arrange_attempts(struct job *job, const struct source_place *places)
 }
 
 /* What only the following entries tell: how many steps the first stands for. */
-static void settle_attempt(struct job_attempt *attempt)
+static void resolve_attempt(struct job_attempt *attempt)
 {
     struct job_step *first = attempt->steps;
 
@@ -422,7 +422,7 @@ bool job_finish(struct job *job, struct error *error)
                          "the lines of several jobs are mixed: the step numbers go back and forth "
                          "between %lld places (give the log of one job; 'grep' its lines out)",
                          (long long)job->building->returns + 1);
-    job_settle(job);
+    job_resolve(job);
     leave_out_copies(job);
     places = require_memory(calloc(job->source_count ? job->source_count : 1, sizeof *places));
     place_sources(job, places);
@@ -430,6 +430,6 @@ bool job_finish(struct job *job, struct error *error)
     arrange_attempts(job, places);
     free(places);
     for (size_t i = 0; i < job->attempt_count; i++)
-        settle_attempt(&job->attempts[i]);
+        resolve_attempt(&job->attempts[i]);
     return part_attempts(job, error);
 }

@@ -21,8 +21,8 @@ void job_begin_span(struct job_building *building, const struct job_attempt *att
 }
 
 /* The span of the same kind that this one may be another rank's word of. */
-static struct job_span *span_told_before(struct job_attempt *attempt, enum job_span_kind kind,
-                                         const struct job_span *span)
+static struct job_span *span_known_before(struct job_attempt *attempt, enum job_span_kind kind,
+                                          const struct job_span *span)
 {
     for (size_t i = attempt->span_count; i-- > 0;) {
         struct job_span *before = &attempt->spans[i];
@@ -96,7 +96,7 @@ void job_end_span(struct job_building *building, struct job_attempt *attempt,
         }
         open->is_open = false;
     }
-    before = span_told_before(attempt, kind, &span);
+    before = span_known_before(attempt, kind, &span);
     if (before) {
         join_spans(before, &span);
         return;

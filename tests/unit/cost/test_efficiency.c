@@ -59,7 +59,7 @@ static const struct efficiency *measured(struct scene *scene)
     for (uint32_t i = 0; i < scene->made.ledger.step_count; i++) {
         const struct matrix_time *time = &efficiency->steps[i].time;
 
-        assert_int_equal(time->unpriced_ns + time->below_peak_ns + time->recomputed_ns +
+        assert_int_equal(time->uncosted_ns + time->below_peak_ns + time->recomputed_ns +
                              time->extra_ns + time->model_ns,
                          scene->made.ledger.steps[i].account_ns[ACCOUNT_MATRIX]);
     }
@@ -78,7 +78,7 @@ static void matrix_time_is_flops_at_peak_and_a_rest(void **state)
     efficiency = measured(&scene);
     assert_int_equal(efficiency->total.time.model_ns, 1000);
     assert_int_equal(efficiency->total.time.below_peak_ns, 3000);
-    assert_int_equal(efficiency->total.time.unpriced_ns, 0);
+    assert_int_equal(efficiency->total.time.uncosted_ns, 0);
     assert_true(is_close(efficiency->total.flops.executed, product_flops));
     assert_true(is_close(efficiency->total.flops.model, product_flops));
     assert_null(efficiency_needs(efficiency));
@@ -168,7 +168,7 @@ static void what_is_not_known_stays_matrix_work(void **state)
     begin(&scene, 1);
     add_product(&scene, 100, NULL, (struct made_event){"nvjet_a", 1000, 2000});
     efficiency = measured(&scene);
-    assert_int_equal(efficiency->total.time.unpriced_ns, 1000);
+    assert_int_equal(efficiency->total.time.uncosted_ns, 1000);
     assert_false(efficiency_has_model(efficiency));
     assert_string_equal(efficiency_needs(efficiency), "needs record_shapes=True");
     made_trace_clear(&scene.made);
@@ -176,7 +176,7 @@ static void what_is_not_known_stays_matrix_work(void **state)
     begin(&scene, 1);
     add_product(&scene, 100, bf16, (struct made_event){"nvjet_a", 1000, 2000});
     efficiency = measured(&scene);
-    assert_int_equal(efficiency->total.time.unpriced_ns, 1000);
+    assert_int_equal(efficiency->total.time.uncosted_ns, 1000);
     assert_int_equal(efficiency->total.known_flops_ns, 1000);
     assert_true(is_close(efficiency->total.flops.executed, product_flops));
     assert_non_null(strstr(efficiency_needs(efficiency), "--peak"));
@@ -186,7 +186,7 @@ static void what_is_not_known_stays_matrix_work(void **state)
     made_work(&scene.made, scene.stream, EVENT_KERNEL, (struct made_event){"nvjet_a", 1000, 2000},
               NO_ID, NULL);
     efficiency = measured(&scene);
-    assert_int_equal(efficiency->unpriced[PRICE_NO_OPERATOR].kernel_ns, 1000);
+    assert_int_equal(efficiency->uncosted[PRICE_NO_OPERATOR].kernel_ns, 1000);
     made_trace_clear(&scene.made);
 }
 
@@ -200,7 +200,7 @@ static void operators_of_a_cpu_without_shapes_have_no_price(void **state)
     made_host_event(&scene.made, scene.thread, EVENT_OPERATOR,
                     (struct made_event){"aten::mm", 300, 900});
     efficiency = measured(&scene);
-    assert_int_equal(efficiency->total.time.unpriced_ns, 600);
+    assert_int_equal(efficiency->total.time.uncosted_ns, 600);
     assert_string_equal(efficiency_needs(efficiency), "needs record_shapes=True");
     made_trace_clear(&scene.made);
 }
@@ -220,7 +220,7 @@ static void part_of_it_may_be_unknown(void **state)
                 (struct made_event){"my_gemm", 2000, 2600});
     scene.made.peaks.peak_of_all = product_flops / 500e-9;
     efficiency = measured(&scene);
-    assert_int_equal(efficiency->total.time.unpriced_ns, 600);
+    assert_int_equal(efficiency->total.time.uncosted_ns, 600);
     assert_int_equal(efficiency->total.time.model_ns, 500);
     assert_int_equal(efficiency->total.time.below_peak_ns, 500);
     assert_non_null(strstr(efficiency_needs(efficiency), "formula"));

@@ -3,7 +3,7 @@
 #include "base/core/error.h"
 #include "critical_path/call_chains.h"
 #include "readers/open_trace.h"
-#include "replay/replay_study.h"
+#include "replay/replay_model.h"
 #include "sections/timeline/make_timeline.h"
 #include "support_path.h"
 #include "support_trace.h"
@@ -62,7 +62,7 @@ static struct section *path_of(struct made_trace *made)
     made_trace_finish(made, WINDOW_CHOICE_AUTO);
     section = made_section(made, &critical_path_analysis);
     assert_non_null(section);
-    find_steps_path(&path, &made->study.graph);
+    find_steps_path(&path, &made->simulation.graph);
     if (problem_of_path(&path, 1000))
         fail_msg("%s", problem_of_path(&path, 1000));
     return section;
@@ -184,7 +184,7 @@ static void what_runs_beside_the_path_has_slack(void **state)
     assert_int_equal(time_of(section, "slack", "update", "least_slack"), 0);
     assert_int_equal(time_of(section, "tracks", "stream 20", "off_path"), 0);
     assert_int_equal(time_of(section, "tracks", "stream 7", "off_path"), 400);
-    find_call_chains(&chains, &made.study.graph);
+    find_call_chains(&chains, &made.simulation.graph);
     assert_int_equal(chains.call_count, 1);
     assert_int_equal(chains.chains[0].call, CHAIN_FROM_START);
     assert_int_equal(chains.chains[0].parts_ns[CHAIN_HOST], 10 * US);
@@ -274,7 +274,7 @@ static void a_refused_replay_has_no_path(void **state)
 static int check_file(const char *name)
 {
     struct read_options options = {.threads = 1};
-    SCOPED(replay_study) study = {.is_refused = false};
+    SCOPED(replay_model) simulation = {.is_refused = false};
     SCOPED(steps_path) path = {.graph = NULL};
     SCOPED(trace) trace = {0};
     SCOPED(ledger) ledger = {0};
@@ -294,16 +294,16 @@ static int check_file(const char *name)
         printf("skipped %s: nothing ran on a device\n", name);
         return 0;
     }
-    replay_study_begin(&study, &(struct recorded_steps){.trace = &trace, .ledger = &ledger});
-    if (study.graph.is_circular) {
+    replay_model_begin(&simulation, &(struct recorded_steps){.trace = &trace, .ledger = &ledger});
+    if (simulation.graph.is_circular) {
         printf("skipped %s: circular\n", name);
         return 0;
     }
-    if (study.is_refused) {
+    if (simulation.is_refused) {
         printf("skipped %s: no replay, so no path is shown\n", name);
         return 0;
     }
-    find_steps_path(&path, &study.graph);
+    find_steps_path(&path, &simulation.graph);
     problem = problem_of_path(&path, 24);
     printf("%s %s: %zu links%s%s\n", problem ? "FAILED" : "ok", name, path.pieces.count,
            problem ? ": " : "", problem ? problem : "");

@@ -207,7 +207,7 @@ static void rates_that_cannot_be_are_left_out(void **state)
         job_add(&job, &event);
     }
     finish(&job, &accounts);
-    job_judge_rates(&rates, &job, &(struct job_rate_limits){.highest_peak = 2e16});
+    job_check_rates(&rates, &job, &(struct job_rate_limits){.highest_peak = 2e16});
     job_rates_fill(&rates, &job, &accounts);
     assert_int_equal(rates.faults[RATE_ABOVE_ANY].count, 1);
     assert_int_equal(rates.faults[RATE_ABOVE_ANY].step, 3);

@@ -48,8 +48,8 @@ static void work(struct one_step *test, enum event_kind kind, int64_t launch_us,
 
 /* Fills the step with a kernel but for [start_us, end_us), and books it. The kernel after the gap
  * is launched at `launch_us`. */
-static const struct step_ledger *book_gap(struct one_step *test, int64_t start_us, int64_t end_us,
-                                          int64_t launch_us)
+static const struct step_ledger *attribute_gap(struct one_step *test, int64_t start_us,
+                                               int64_t end_us, int64_t launch_us)
 {
     work(test, EVENT_KERNEL, -10, (struct made_event){"elementwise", 0, start_us});
     work(test, EVENT_KERNEL, launch_us, (struct made_event){"elementwise", end_us, STEP_US});
@@ -101,7 +101,7 @@ static void a_gap_is_explained_by_what_the_launching_thread_does(void **state)
 
         start(&test);
         host(&test, cases[i].kind, (struct made_event){cases[i].name, 100, 170});
-        step = book_gap(&test, 100, 200, 190);
+        step = attribute_gap(&test, 100, 200, 190);
         assert_account_us(step, ACCOUNT_OTHER_COMPUTE, 900);
         assert_account_us(step, cases[i].account, 70);
         assert_account_us(step, ACCOUNT_IDLE_NOTHING, 20);
@@ -132,7 +132,7 @@ static void causes_have_an_order(void **state)
     host(&test, EVENT_RUNTIME_CALL, (struct made_event){"cudaFree", 100, 150});
     host(&test, EVENT_RUNTIME_CALL, (struct made_event){"cudaDeviceSynchronize", 100, 140});
     host(&test, EVENT_ANNOTATION, (struct made_event){"## next ##", 100, 130});
-    step = book_gap(&test, 100, 200, 200);
+    step = attribute_gap(&test, 100, 200, 200);
     assert_account_us(step, ACCOUNT_IDLE_DATA, 30);
     assert_account_us(step, ACCOUNT_IDLE_SYNC, 10);
     assert_account_us(step, ACCOUNT_IDLE_ALLOCATOR, 10);
@@ -154,11 +154,11 @@ static void work_launched_before_the_gap_waits_on_the_device(void **state)
 
     (void)state;
     start(&test);
-    step = book_gap(&test, 100, 109, 50);
+    step = attribute_gap(&test, 100, 109, 50);
     assert_account_us(step, ACCOUNT_IDLE_QUEUE_GAP, 9);
     made_trace_clear(&test.made);
     start(&test);
-    step = book_gap(&test, 100, 110, 50);
+    step = attribute_gap(&test, 100, 110, 50);
     assert_account_us(step, ACCOUNT_IDLE_QUEUED_WAIT, 10);
     made_trace_clear(&test.made);
 }

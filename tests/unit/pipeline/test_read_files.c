@@ -113,7 +113,7 @@ static void what_fails_is_a_problem_and_the_rest_goes_on(void **state)
     assert_string_equal(results.problems[0].what, "not rank 10");
     assert_true(results.problems[0].is_warning);
     assert_int_equal(outcome.first_error.class, ERROR_INPUT); /* worse than no data */
-    assert_false(judge_files_read(&outcome, &error));
+    assert_false(check_files_read(&outcome, &error));
     assert_int_equal(error.class, ERROR_PARTIAL);
     assert_non_null(strstr(error.message, "2 of 21 files could not be used"));
     results_clear(&results);
@@ -126,8 +126,8 @@ static void nothing_to_complain_of(void **state)
     struct error error = {0};
 
     (void)state;
-    assert_true(judge_files_read(&good, &error));
-    assert_false(judge_files_read(&damaged, &error));
+    assert_true(check_files_read(&good, &error));
+    assert_false(check_files_read(&damaged, &error));
     assert_int_equal(error.class, ERROR_PARTIAL);
     assert_true(default_thread_count() >= 1);
 }

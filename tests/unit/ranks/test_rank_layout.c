@@ -135,12 +135,12 @@ static void numbers_alone_tell_ranks(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t ranks[3] = {-7, -7, -7};
-        bool is_told = ranks_in_numbered_paths(ranks, cases[i].paths, 3);
+        bool is_known = ranks_in_numbered_paths(ranks, cases[i].paths, 3);
 
-        if (is_told != (cases[i].ranks[0] >= 0))
-            fail_msg("%s: %d", cases[i].paths[0], (int)is_told);
+        if (is_known != (cases[i].ranks[0] >= 0))
+            fail_msg("%s: %d", cases[i].paths[0], (int)is_known);
         for (int rank = 0; rank < 3; rank++)
-            assert_int_equal(ranks[rank], is_told ? cases[i].ranks[rank] : -7);
+            assert_int_equal(ranks[rank], is_known ? cases[i].ranks[rank] : -7);
     }
     assert_false(ranks_in_numbered_paths(NULL, (const char *const[]){"0.json"}, 1));
     assert_false(ranks_in_numbered_paths(NULL, NULL, 0));

@@ -18,7 +18,7 @@ struct taken {
     size_t length;
 };
 
-static void take_member(void *context, const char *key, const char *value)
+static void read_member(void *context, const char *key, const char *value)
 {
     struct taken *taken = context;
 
@@ -26,7 +26,7 @@ static void take_member(void *context, const char *key, const char *value)
                                       sizeof taken->text - taken->length, "%s=%s\n", key, value);
 }
 
-static void take_event(void *context, const char *text, size_t length)
+static void parse_event(void *context, const char *text, size_t length)
 {
     struct taken *taken = context;
 
@@ -38,7 +38,7 @@ static void take_event(void *context, const char *text, size_t length)
 static bool copy(const char *text, struct taken *taken, struct trace_text_loss *loss)
 {
     char path[] = "/tmp/flopledger-copy-XXXXXX";
-    const struct trace_text_sink sink = {taken, take_member, take_event};
+    const struct trace_text_sink sink = {taken, read_member, parse_event};
     struct error error = {0};
     int file = mkstemp(path);
     bool is_copied;

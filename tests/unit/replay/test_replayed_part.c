@@ -1,5 +1,5 @@
 /* Which steps of a long recording are replayed. */
-#include "replay/replay_study.h"
+#include "replay/replay_model.h"
 #include "support_trace.h"
 
 #include <setjmp.h>
@@ -77,7 +77,7 @@ static void of_long_ones_what_is_around_the_typical_step(void **state)
 /* The change is measured in the part, and told of the mean of all steps. */
 static void a_part_tells_of_all_steps(void **state)
 {
-    SCOPED(replay_study) study = {.is_refused = false};
+    SCOPED(replay_model) simulation = {.is_refused = false};
     SCOPED(scenario) scenario = {.text = NULL};
     struct replay_estimate estimate;
     struct made_trace made;
@@ -86,11 +86,12 @@ static void a_part_tells_of_all_steps(void **state)
     (void)state;
     make_steps(&made);
     assert_true(scenario_parse(&scenario, "host*2", &error));
-    replay_study_begin(&study, &(struct recorded_steps){
-                                   .trace = &made.trace, .ledger = &made.ledger, .work_max = 2});
-    assert_int_equal(study.part.ledger.step_count, 1);
-    assert_false(study.is_refused);
-    assert_true(replay_study_try(&study, &scenario, &estimate));
+    replay_model_begin(
+        &simulation,
+        &(struct recorded_steps){.trace = &made.trace, .ledger = &made.ledger, .work_max = 2});
+    assert_int_equal(simulation.part.ledger.step_count, 1);
+    assert_false(simulation.is_refused);
+    assert_true(replay_model_try(&simulation, &scenario, &estimate));
     assert_true(estimate.speedup < 0.6 && estimate.speedup >= 0.5);
     assert_true(estimate.step_ns > 186111 && estimate.step_ns <= 2 * 111667);
     made_trace_clear(&made);

@@ -1,6 +1,6 @@
 /* Replays of made traces whose dependencies are known: what each change brings, to the nanosecond.
  */
-#include "replay/replay_study.h"
+#include "replay/replay_model.h"
 #include "support_trace.h"
 
 #include <setjmp.h>
@@ -52,16 +52,16 @@ static void add_sync(struct made_trace *made, uint32_t thread, int64_t start_us,
 /* The mean step with the change; -1 where the replay is refused. */
 static int64_t step_ns_of(struct made_trace *made, const char *change, const uint8_t *is_recomputed)
 {
-    SCOPED(replay_study) study = {.is_refused = false};
+    SCOPED(replay_model) simulation = {.is_refused = false};
     SCOPED(scenario) scenario = {.text = NULL};
     struct replay_estimate estimate;
     struct error error;
 
     assert_true(scenario_parse(&scenario, change, &error));
-    replay_study_begin(&study, &(struct recorded_steps){.trace = &made->trace,
-                                                        .ledger = &made->ledger,
-                                                        .is_recomputed = is_recomputed});
-    return replay_study_try(&study, &scenario, &estimate) ? estimate.step_ns : -1;
+    replay_model_begin(&simulation, &(struct recorded_steps){.trace = &made->trace,
+                                                             .ledger = &made->ledger,
+                                                             .is_recomputed = is_recomputed});
+    return replay_model_try(&simulation, &scenario, &estimate) ? estimate.step_ns : -1;
 }
 
 static int64_t step_ns_with(struct made_trace *made, const char *change)
@@ -356,7 +356,7 @@ static void make_loading_step(struct made_trace *made, uint32_t tracks[2], const
  * of host time take as long as leaves 600 for the host at its speeds. */
 static void assert_workers_slow_the_host_down(const char *change)
 {
-    SCOPED(replay_study) study = {.is_refused = false};
+    SCOPED(replay_model) simulation = {.is_refused = false};
     SCOPED(scenario) scenario = {.text = NULL};
     struct replay_estimate estimate;
     struct made_trace made;
@@ -366,9 +366,9 @@ static void assert_workers_slow_the_host_down(const char *change)
 
     make_loading_step(&made, tracks, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
     assert_true(scenario_parse(&scenario, change, &error));
-    replay_study_begin(&study,
+    replay_model_begin(&simulation,
                        &(struct recorded_steps){.trace = &made.trace, .ledger = &made.ledger});
-    assert_true(replay_study_try(&study, &scenario, &estimate));
+    assert_true(replay_model_try(&simulation, &scenario, &estimate));
     assert_true(estimate.is_range);
     assert_true(estimate.most_speedup > 1.666 && estimate.most_speedup < 1.667);
     length_us = 1000 / estimate.least_speedup;
@@ -389,7 +389,7 @@ static void workers_slow_the_host_down(void **state)
 /* Where workers load already, data=0 takes the wait for them away, and that is all. */
 static void without_waiting_for_workers(void **state)
 {
-    SCOPED(replay_study) study = {.is_refused = false};
+    SCOPED(replay_model) simulation = {.is_refused = false};
     SCOPED(scenario) scenario = {.text = NULL};
     struct replay_estimate estimate;
     struct made_trace made;
@@ -400,9 +400,9 @@ static void without_waiting_for_workers(void **state)
     make_loading_step(&made, tracks,
                       "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
     assert_true(scenario_parse(&scenario, "data=0", &error));
-    replay_study_begin(&study,
+    replay_model_begin(&simulation,
                        &(struct recorded_steps){.trace = &made.trace, .ledger = &made.ledger});
-    assert_true(replay_study_try(&study, &scenario, &estimate));
+    assert_true(replay_model_try(&simulation, &scenario, &estimate));
     assert_false(estimate.is_range);
     assert_true(estimate.speedup > 1.666 && estimate.speedup < 1.667);
     made_trace_clear(&made);

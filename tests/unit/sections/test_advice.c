@@ -23,14 +23,15 @@ static void check_findings(const struct scene *scene, const struct section *sect
 
         assert_non_null(finding->evidence);
         assert_non_null(finding->try_this);
-        assert_non_null(finding->price->reason);
+        assert_non_null(finding->estimate->reason);
         assert_true(i == 0 || section->findings[i - 1].cost_ns >= finding->cost_ns);
-        for (size_t a = 0; a < finding->price->account_count; a++)
+        for (size_t a = 0; a < finding->estimate->account_count; a++)
             for (int account = 0; account < ACCOUNT_COUNT; account++)
                 for (uint32_t step = 0; step < ledger->step_count; step++)
-                    if (strcmp(account_descriptions[account].key, finding->price->accounts[a]) == 0)
+                    if (strcmp(account_descriptions[account].key, finding->estimate->accounts[a]) ==
+                        0)
                         held_ns += ledger->steps[step].account_ns[account];
-        if (finding->cost_ns >= 0 && strcmp(finding->price->id, "step_outliers") != 0)
+        if (finding->cost_ns >= 0 && strcmp(finding->estimate->id, "step_outliers") != 0)
             assert_true(finding->cost_ns * ledger->step_count <= held_ns + ledger->step_count);
     }
 }
@@ -43,12 +44,12 @@ static void assert_cost(const struct section *section, const char *id, int64_t c
         fail_msg("%s says nothing", id);
     if (finding->cost_ns != cost_ns)
         fail_msg("%s costs %lld ns, not %lld", id, (long long)finding->cost_ns, (long long)cost_ns);
-    assert_true(is_close(finding->price->share, (double)cost_ns / STEP_NS)); /* for costs that
+    assert_true(is_close(finding->estimate->share, (double)cost_ns / STEP_NS)); /* for costs that
                                                                                 divide evenly */
     assert_true(
-        is_close(finding->price->ceiling_speedup,
+        is_close(finding->estimate->ceiling_speedup,
                  fmax((double)STEP_NS / (double)(STEP_NS - cost_ns),
-                      fmax(finding->price->replayed_speedup, finding->price->most_speedup))));
+                      fmax(finding->estimate->replayed_speedup, finding->estimate->most_speedup))));
 }
 
 /* What the host does from 600 us to the end of each step. */
@@ -97,7 +98,7 @@ static void what_the_host_does_costs_only_while_the_device_is_idle(void **state)
         section = scene_advice(&scene);
         check_findings(&scene, section);
         assert_cost(section, host_cases[i].id, host_cases[i].cost_ns);
-        assert_int_equal(find_advice(section, host_cases[i].id)->price->step_count, STEPS);
+        assert_int_equal(find_advice(section, host_cases[i].id)->estimate->step_count, STEPS);
         made_trace_clear(&scene.made);
         make_host_case(&scene, &host_cases[i], false);
         section = scene_advice(&scene);
@@ -419,7 +420,7 @@ static void waiting_on_the_device_is_told_by_where_it_waits(void **state)
     make_queue(&scene, "cudaLaunchKernel", 100 * US);
     section = scene_advice(&scene);
     assert_cost(section, "queued_wait", 100 * US);
-    assert_string_equal(find_advice(section, "queued_wait")->price->confidence, "low");
+    assert_string_equal(find_advice(section, "queued_wait")->estimate->confidence, "low");
     made_trace_clear(&scene.made);
     make_queue(&scene, "cudaGraphLaunch", 100 * US);
     assert_cost(scene_advice(&scene), "graph_gaps", 100 * US);
@@ -470,9 +471,9 @@ static void slow_steps_cost_what_they_take_more(void **state)
     finding = find_advice(section, "step_outliers");
     assert_non_null(finding);
     assert_int_equal(finding->cost_ns, STEP_NS / 5);
-    assert_int_equal(finding->price->step_count, 1);
-    assert_int_equal(finding->price->steps[0], 3);
-    assert_string_equal(finding->price->accounts[0], "matrix");
+    assert_int_equal(finding->estimate->step_count, 1);
+    assert_int_equal(finding->estimate->steps[0], 3);
+    assert_string_equal(finding->estimate->accounts[0], "matrix");
     assert_non_null(strstr(finding->evidence, "1 of 5 steps"));
     made_trace_clear(&scene.made);
 }
@@ -488,9 +489,9 @@ static void a_short_recording_is_said_and_makes_less_sure(void **state)
     made_host_event(&scene.made, scene.thread, EVENT_ANNOTATION,
                     (struct made_event){host_cases[0].name, 600 * US, STEP_NS});
     section = scene_advice(&scene);
-    assert_string_equal(find_advice(section, "data_loading")->price->confidence, "medium");
+    assert_string_equal(find_advice(section, "data_loading")->estimate->confidence, "medium");
     assert_int_equal(find_advice(section, "short_recording")->cost_ns, -1);
-    assert_int_equal(find_advice(section, "short_recording")->price->account_count, 0);
+    assert_int_equal(find_advice(section, "short_recording")->estimate->account_count, 0);
     made_trace_clear(&scene.made);
 }
 

@@ -126,7 +126,7 @@ static void a_device_that_is_not_recorded_comes_before_all_prices(void **state)
 
         assert_int_equal(finding != NULL, cases[i].needs_device);
         if (finding) {
-            assert_ptr_equal(finding->price, section->findings[0].price);
+            assert_ptr_equal(finding->estimate, section->findings[0].estimate);
             assert_int_equal(section->finding_count, 1);
             assert_int_equal(finding->cost_ns, -1);
         } else {
@@ -159,7 +159,7 @@ static void a_thinned_trace_says_so(void **state)
     const struct section *section = advice_on_thinned(&scene, 10);
 
     (void)state;
-    assert_string_equal(section->findings[0].price->id, "unrecorded_work");
+    assert_string_equal(section->findings[0].estimate->id, "unrecorded_work");
     assert_non_null(strstr(section->findings[0].evidence, "1,991, 200"));
     made_trace_clear(&scene.made);
     assert_null(find_advice(advice_on_thinned(&scene, 4), "unrecorded_work")); /* a quarter is there
@@ -226,7 +226,7 @@ static void what_ran_before_the_recording_is_no_idle_time(void **state)
     const struct section *section = advice_on_early_wait(&scene, 1);
 
     (void)state;
-    assert_string_equal(section->findings[0].price->id, "unrecorded_work");
+    assert_string_equal(section->findings[0].estimate->id, "unrecorded_work");
     assert_null(find_advice(section, "queued_wait"));
     made_trace_clear(&scene.made);
     section = advice_on_early_wait(&scene, LONG_STEPS);

@@ -146,15 +146,15 @@ static void a_late_rank_needs_ranks(void **state)
 
     (void)state;
     finding = on_communication(&scene, 8, false);
-    assert_non_null(strstr(finding->price->reason, "one rank alone"));
+    assert_non_null(strstr(finding->estimate->reason, "one rank alone"));
     assert_non_null(strstr(finding->try_this, "report on all ranks"));
     made_trace_clear(&scene.made);
     finding = on_communication(&scene, 8, true);
-    assert_null(strstr(finding->price->reason, "one rank alone"));
+    assert_null(strstr(finding->estimate->reason, "one rank alone"));
     assert_null(strstr(finding->try_this, "report on all ranks"));
     made_trace_clear(&scene.made);
     finding = on_communication(&scene, 1, false);
-    assert_null(strstr(finding->price->reason, "one rank alone"));
+    assert_null(strstr(finding->estimate->reason, "one rank alone"));
     assert_null(strstr(finding->try_this, "straggler"));
     made_trace_clear(&scene.made);
 }

@@ -41,7 +41,7 @@ static void sums_stop_at_the_largest_number(void **state)
 
 static void rows_are_ranked_as_asked(void **state)
 {
-    struct ranked_row rows[] = {
+    struct sorted_row rows[] = {
         {.tally = {.count = 4, .total_ns = 40, .max_ns = 11}, .name = "b", .group = 0},
         {.tally = {.count = 1, .total_ns = 30, .max_ns = 30}, .name = "c", .group = 1},
         {.tally = {.count = 9, .total_ns = 40, .max_ns = 12}, .name = "a", .group = 2},
@@ -57,7 +57,7 @@ static void rows_are_ranked_as_asked(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        rank_rows(rows, 3, cases[i].order);
+        sort_rows(rows, 3, cases[i].order);
         for (size_t row = 0; row < 3; row++)
             assert_int_equal(rows[row].group, cases[i].groups[row]);
     }

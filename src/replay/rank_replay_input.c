@@ -1,5 +1,5 @@
 /* Keeps the work of one rank for replays of several ranks together. */
-#include "replay/rank_course.h"
+#include "replay/rank_replay_input.h"
 
 #include "base/core/array.h"
 #include "base/core/invariant.h"
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void rank_course_take_facts(struct rank_course *course, const struct trace_graph *graph)
+static void rank_replay_input_collect_facts(struct rank_replay_input *course,
+                                            const struct trace_graph *graph)
 {
     const struct trace *trace = graph->trace;
     const struct ledger *ledger = graph->ledger;
@@ -28,7 +29,7 @@ static void rank_course_take_facts(struct rank_course *course, const struct trac
     course->recorded_ns = graph->recorded_ns;
 }
 
-static void take_tasks(struct rank_course *course, const struct trace_graph *graph)
+static void collect_tasks(struct rank_replay_input *course, const struct trace_graph *graph)
 {
     size_t count = graph->graph.task_count;
 
@@ -46,7 +47,8 @@ static void take_tasks(struct rank_course *course, const struct trace_graph *gra
     }
 }
 
-static void rank_course_take_calls(struct rank_course *course, const struct trace_graph *graph)
+static void rank_replay_input_collect_calls(struct rank_replay_input *course,
+                                            const struct trace_graph *graph)
 {
     const struct trace *trace = graph->trace;
 
@@ -57,8 +59,8 @@ static void rank_course_take_calls(struct rank_course *course, const struct trac
             course->calls[course->call_count++] = graph->task_of_event[i];
 }
 
-static void take_durations(struct rank_course *course, const struct trace_graph *graph,
-                           const struct scenario *scenarios)
+static void collect_durations(struct rank_replay_input *course, const struct trace_graph *graph,
+                              const struct scenario *scenarios)
 {
     course->durations_ns =
         require_memory(calloc(course->scenario_count + 1, sizeof *course->durations_ns));
@@ -71,14 +73,14 @@ static void take_durations(struct rank_course *course, const struct trace_graph 
                        .host_slowdown = loader_slowdown(graph, &scenarios[i], CORE_SHARE_MOST)});
 }
 
-void rank_course_take(struct rank_course *course, struct trace_graph *graph,
-                      const struct scenario *scenarios, size_t scenario_count)
+void rank_replay_input_collect(struct rank_replay_input *course, struct trace_graph *graph,
+                               const struct scenario *scenarios, size_t scenario_count)
 {
-    rank_course_take_facts(course, graph);
-    take_tasks(course, graph);
-    rank_course_take_calls(course, graph);
+    rank_replay_input_collect_facts(course, graph);
+    collect_tasks(course, graph);
+    rank_replay_input_collect_calls(course, graph);
     course->scenario_count = graph->is_circular ? 0 : scenario_count;
-    take_durations(course, graph, scenarios);
+    collect_durations(course, graph, scenarios);
     course->graph = graph->graph;
     course->measured = graph->measured;
     course->measured_count = graph->measured_count;
@@ -86,7 +88,7 @@ void rank_course_take(struct rank_course *course, struct trace_graph *graph,
     graph->measured = NULL;
 }
 
-void rank_course_clear(struct rank_course *course)
+void rank_replay_input_clear(struct rank_replay_input *course)
 {
     for (size_t i = 0; course->durations_ns && i <= course->scenario_count; i++)
         large_array_free(course->durations_ns[i]);
@@ -98,19 +100,19 @@ void rank_course_clear(struct rank_course *course)
     large_array_free(course->recorded_starts_ns);
     large_array_free(course->calls);
     free(course->measured);
-    *course = (struct rank_course){0};
+    *course = (struct rank_replay_input){0};
 }
 
-void rank_courses_add(struct rank_courses *courses, struct rank_course *course)
+void rank_replay_inputs_add(struct rank_replay_inputs *courses, struct rank_replay_input *course)
 {
     ARRAY_ADD(courses->courses, courses->count, *course);
-    *course = (struct rank_course){0};
+    *course = (struct rank_replay_input){0};
 }
 
-void rank_courses_clear(struct rank_courses *courses)
+void rank_replay_inputs_clear(struct rank_replay_inputs *courses)
 {
     for (size_t i = 0; i < courses->count; i++)
-        rank_course_clear(&courses->courses[i]);
+        rank_replay_input_clear(&courses->courses[i]);
     free(courses->courses);
-    *courses = (struct rank_courses){0};
+    *courses = (struct rank_replay_inputs){0};
 }

@@ -1,7 +1,7 @@
 /* What changes would bring: the steps of a trace replayed with them, unless the replay without any
  * is too far from the recording to tell. */
-#ifndef FLOPLEDGER_REPLAY_REPLAY_STUDY_H
-#define FLOPLEDGER_REPLAY_REPLAY_STUDY_H
+#ifndef FLOPLEDGER_REPLAY_REPLAY_MODEL_H
+#define FLOPLEDGER_REPLAY_REPLAY_MODEL_H
 
 #include "base/core/attributes.h"
 #include "replay/replayed_part.h"
@@ -14,7 +14,7 @@
 /* A replay that is further from the recording tells nothing. */
 #define REPLAY_ERROR_MAX 0.02
 
-struct replay_study {
+struct replay_model {
     const struct ledger *ledger; /* of all steps; not owned */
     struct replayed_part part;   /* the steps in the graph */
     struct trace_graph graph;    /* empty where the part is too large */
@@ -34,14 +34,14 @@ struct replay_estimate {
     double most_speedup;  /* of a range; else speedup */
 };
 
-/* `study` must be zeroed, and stay where it is; trace and ledger must outlive it. The ledger must
- * have a step, and device work. */
-void replay_study_begin(struct replay_study *study, const struct recorded_steps *steps);
+/* `simulation` must be zeroed, and stay where it is; trace and ledger must outlive it. The ledger
+ * must have a step, and device work. */
+void replay_model_begin(struct replay_model *simulation, const struct recorded_steps *steps);
 
 /* False where the study is refused, and where the change is about the other ranks ("waiting"). */
-MUST_USE bool replay_study_try(const struct replay_study *study, const struct scenario *scenario,
-                               struct replay_estimate *estimate);
+MUST_USE bool replay_model_try(const struct replay_model *simulation,
+                               const struct scenario *scenario, struct replay_estimate *estimate);
 
-void replay_study_clear(struct replay_study *study);
+void replay_model_clear(struct replay_model *simulation);
 
 #endif

@@ -1,7 +1,7 @@
 /* What stragglers cost a job of pipelines: its steps replayed with usual times in place of recorded
  * ones, for some operations or all. */
-#ifndef FLOPLEDGER_REPLAY_PIPELINE_STUDY_H
-#define FLOPLEDGER_REPLAY_PIPELINE_STUDY_H
+#ifndef FLOPLEDGER_REPLAY_PIPELINE_REPLAY_H
+#define FLOPLEDGER_REPLAY_PIPELINE_REPLAY_H
 
 #include "base/core/attributes.h"
 #include "base/core/error.h"
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pipeline_study {
+struct pipeline_replay {
     const struct pipeline_job *job; /* not owned */
     struct task_graph graph;
     int64_t *recorded_ns; /* [ops]: durations */
@@ -35,26 +35,26 @@ struct step_times {
     double mean_ns;
 };
 
-/* `study` must be zeroed; `job` must outlive it. Errors (ERROR_INPUT): the operations wait for each
- * other in a circle, so that the order of calls was not understood. */
-MUST_USE bool pipeline_study_begin(struct pipeline_study *study, const struct pipeline_job *job,
-                                   struct error *error);
+/* `simulation` must be zeroed; `job` must outlive it. Errors (ERROR_INPUT): the operations wait for
+ * each other in a circle, so that the order of calls was not understood. */
+MUST_USE bool pipeline_replay_begin(struct pipeline_replay *simulation,
+                                    const struct pipeline_job *job, struct error *error);
 
 /* As recorded: from the first operation of a step to the end of its last. */
-void recorded_step_times(const struct pipeline_study *study, struct step_times *times);
+void recorded_step_times(const struct pipeline_replay *simulation, struct step_times *times);
 
 /* Replayed without delays of the host. Of operations in the choice the durations are `of_choice`,
  * of the others `of_others`. */
-void replayed_step_times(struct pipeline_study *study, const struct op_choice *choice,
+void replayed_step_times(struct pipeline_replay *simulation, const struct op_choice *choice,
                          const int64_t *of_choice, const int64_t *of_others,
                          struct step_times *times);
 
 /* The share of a step's time in which stages do not compute while the pipeline runs, in the last
  * replay: mean over workers and steps, from the first compute of the step to the end of its last.
  */
-double replayed_bubble(const struct pipeline_study *study);
+double replayed_bubble(const struct pipeline_replay *simulation);
 
 void step_times_clear(struct step_times *times);
-void pipeline_study_clear(struct pipeline_study *study);
+void pipeline_replay_clear(struct pipeline_replay *simulation);
 
 #endif

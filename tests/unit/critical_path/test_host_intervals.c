@@ -1,5 +1,5 @@
 /* What a host thread was in, event by event. */
-#include "critical_path/host_stretches.h"
+#include "critical_path/host_intervals.h"
 #include "support_trace.h"
 
 #include <setjmp.h>
@@ -100,8 +100,8 @@ static void parts_cover_the_stretches(void **state)
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
     host_activity_init(&activity, &made.trace);
     taken.trace = &made.trace;
-    split_host_stretches(&activity,
-                         &(struct host_stretches){.pieces = pieces,
+    split_host_intervals(&activity,
+                         &(struct host_intervals){.pieces = pieces,
                                                   .chosen = chosen,
                                                   .count = 3,
                                                   .base_ns = 1000,

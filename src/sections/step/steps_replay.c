@@ -1,45 +1,46 @@
 /* The replays that several analyses ask for, of one graph. */
-#include "sections/step/steps_study.h"
+#include "sections/step/steps_replay.h"
 
 #include "base/core/large_array.h"
 
 #include <inttypes.h>
 
-bool study_steps(struct replay_study *study, const struct trace *trace, const struct ledger *ledger,
-                 const struct module_costs *costs)
+bool replay_steps(struct replay_model *simulation, const struct trace *trace,
+                  const struct ledger *ledger, const struct module_costs *costs)
 {
     uint8_t *is_recomputed;
 
     if (ledger->is_cpu_only || ledger->step_count == 0)
         return false;
     is_recomputed = find_recomputed(&costs->contexts, trace);
-    replay_study_begin(
-        study,
+    replay_model_begin(
+        simulation,
         &(struct recorded_steps){.trace = trace, .ledger = ledger, .is_recomputed = is_recomputed});
     large_array_free(is_recomputed);
     return true;
 }
 
-const char *replayed_steps_text(struct results *results, const struct replay_study *study)
+const char *replayed_steps_text(struct results *results, const struct replay_model *simulation)
 {
-    const struct ledger *part = &study->part.ledger;
+    const struct ledger *part = &simulation->part.ledger;
 
-    if (study->part.is_all)
+    if (simulation->part.is_all)
         return NULL;
     return results_format(results,
                           "%" PRId64 " to %" PRId64 ", around the typical one of %" PRIu32
                           ": more would need more memory than the trace",
                           part->steps[0].window.number,
                           part->steps[part->step_count - 1].window.number,
-                          study->ledger->step_count);
+                          simulation->ledger->step_count);
 }
 
 void tell_of_refused_replay(struct results *results, struct section *section,
-                            const struct replay_study *study, const struct refused_words *words)
+                            const struct replay_model *simulation,
+                            const struct refused_words *words)
 {
-    bool is_circular = study->graph.is_circular;
+    bool is_circular = simulation->graph.is_circular;
 
-    if (study->part.is_too_large) {
+    if (simulation->part.is_too_large) {
         (words->is_warning ? section_add_warning : section_add_note)(
             results, section, results_format(results, "%s: the window is too long", words->what),
             "its graph would need more memory than the trace",

@@ -1,5 +1,5 @@
 /* What a host thread was in during certain stretches of time, event by event. */
-#include "critical_path/host_stretches.h"
+#include "critical_path/host_intervals.h"
 
 #include "base/core/array.h"
 
@@ -16,7 +16,7 @@ struct open_event {
 
 /* One thread while its events go by in the order of their starts. */
 struct splitting {
-    const struct host_stretches *stretches;
+    const struct host_intervals *intervals;
     size_t first;            /* those before have ended */
     int64_t next_ns[2];      /* from when to when it is */
     int64_t reached_ns;      /* all before is given out */
@@ -26,15 +26,15 @@ struct splitting {
     const struct host_part_visitor *visitor;
 };
 
-static const struct path_piece *piece_at(const struct host_stretches *stretches, size_t at)
+static const struct path_piece *piece_at(const struct host_intervals *intervals, size_t at)
 {
-    return &stretches->pieces[stretches->chosen[at]];
+    return &intervals->pieces[intervals->chosen[at]];
 }
 
 /* The first stretch that ends after `time_ns` is the next one. */
-static void pass_stretches(struct splitting *splitting, int64_t time_ns)
+static void pass_intervals(struct splitting *splitting, int64_t time_ns)
 {
-    const struct host_stretches *all = splitting->stretches;
+    const struct host_intervals *all = splitting->intervals;
 
     while (splitting->first < all->count && splitting->next_ns[1] <= time_ns)
         if (++splitting->first < all->count) {
@@ -50,9 +50,9 @@ static void give_out(struct splitting *splitting, struct open_event *open, int64
     if (until_ns <= from_ns)
         return;
     splitting->reached_ns = until_ns;
-    for (pass_stretches(splitting, from_ns);
-         splitting->first < splitting->stretches->count && splitting->next_ns[0] < until_ns;
-         pass_stretches(splitting, from_ns)) {
+    for (pass_intervals(splitting, from_ns);
+         splitting->first < splitting->intervals->count && splitting->next_ns[0] < until_ns;
+         pass_intervals(splitting, from_ns)) {
         int64_t end_ns = until_ns < splitting->next_ns[1] ? until_ns : splitting->next_ns[1];
 
         splitting->visitor->visit(
@@ -60,7 +60,7 @@ static void give_out(struct splitting *splitting, struct open_event *open, int64
             &(struct host_part){.start_ns = from_ns > splitting->next_ns[0] ? from_ns
                                                                             : splitting->next_ns[0],
                                 .end_ns = end_ns,
-                                .piece = splitting->stretches->chosen[splitting->first],
+                                .piece = splitting->intervals->chosen[splitting->first],
                                 .event = open ? open->event : NO_EVENT,
                                 .class = open ? open->class : HOST_NOTHING,
                                 .is_first = !open || !open->has_parts});
@@ -104,27 +104,27 @@ static void open_event(struct splitting *splitting, struct host_activity *activi
     splitting->open[splitting->depth++] = opened;
 }
 
-void split_host_stretches(struct host_activity *activity, const struct host_stretches *stretches,
+void split_host_intervals(struct host_activity *activity, const struct host_intervals *intervals,
                           const struct host_part_visitor *visitor)
 {
     const struct trace *trace = activity->trace;
-    const struct track *thread = &trace->tracks[stretches->track];
-    struct splitting splitting = {.stretches = stretches, .visitor = visitor};
+    const struct track *thread = &trace->tracks[intervals->track];
+    struct splitting splitting = {.intervals = intervals, .visitor = visitor};
 
-    if (stretches->count == 0)
+    if (intervals->count == 0)
         return;
-    splitting.next_ns[0] = stretches->base_ns + piece_at(stretches, 0)->start_ns;
-    splitting.next_ns[1] = stretches->base_ns + piece_at(stretches, 0)->end_ns;
+    splitting.next_ns[0] = intervals->base_ns + piece_at(intervals, 0)->start_ns;
+    splitting.next_ns[1] = intervals->base_ns + piece_at(intervals, 0)->end_ns;
     splitting.reached_ns = splitting.next_ns[0];
-    for (uint32_t i = 0; i < thread->event_count && splitting.first < stretches->count; i++) {
+    for (uint32_t i = 0; i < thread->event_count && splitting.first < intervals->count; i++) {
         uint32_t index = thread->first_event + i;
         const struct event *event = &trace->host[index];
 
         if (event->start_ns > splitting.reached_ns)
             go_on(&splitting, event->start_ns);
-        if (splitting.first < stretches->count && event_end_ns(event) > splitting.next_ns[0])
+        if (splitting.first < intervals->count && event_end_ns(event) > splitting.next_ns[0])
             open_event(&splitting, activity, index);
     }
-    go_on(&splitting, stretches->base_ns + piece_at(stretches, stretches->count - 1)->end_ns);
+    go_on(&splitting, intervals->base_ns + piece_at(intervals, intervals->count - 1)->end_ns);
     free(splitting.open);
 }

@@ -1,8 +1,8 @@
 /* The work of one rank and what it waits for, kept once its trace is gone: for replays of several
  * ranks together. About 100 bytes for each launch and each piece of work, and 16 for each change.
  */
-#ifndef FLOPLEDGER_REPLAY_RANK_COURSE_H
-#define FLOPLEDGER_REPLAY_RANK_COURSE_H
+#ifndef FLOPLEDGER_REPLAY_RANK_REPLAY_INPUT_H
+#define FLOPLEDGER_REPLAY_RANK_REPLAY_INPUT_H
 
 #include "replay/scenario.h"
 #include "replay/task_graph.h"
@@ -15,7 +15,7 @@
 /* recorded_starts_ns of tasks that are not work of the device. */
 #define NO_RECORDED_START INT64_MIN
 
-struct rank_course {
+struct rank_replay_input {
     int64_t rank;    /* -1: not known */
     char *file;      /* its name without the folder */
     int64_t step_ns; /* mean */
@@ -38,19 +38,19 @@ struct rank_course {
 
 /* `course` must be zeroed; it needs nothing of the others afterwards. Moves the tasks out of the
  * graph, which can only be cleared then. */
-void rank_course_take(struct rank_course *course, struct trace_graph *graph,
-                      const struct scenario *scenarios, size_t scenario_count);
+void rank_replay_input_collect(struct rank_replay_input *course, struct trace_graph *graph,
+                               const struct scenario *scenarios, size_t scenario_count);
 
-void rank_course_clear(struct rank_course *course);
+void rank_replay_input_clear(struct rank_replay_input *course);
 
 /* Courses of several ranks, in any order. Zeroed is empty. */
-struct rank_courses {
-    struct rank_course *courses; /* [count] */
+struct rank_replay_inputs {
+    struct rank_replay_input *courses; /* [count] */
     size_t count;
 };
 
 /* Moves the course there: it is empty afterwards. */
-void rank_courses_add(struct rank_courses *courses, struct rank_course *course);
-void rank_courses_clear(struct rank_courses *courses);
+void rank_replay_inputs_add(struct rank_replay_inputs *courses, struct rank_replay_input *course);
+void rank_replay_inputs_clear(struct rank_replay_inputs *courses);
 
 #endif

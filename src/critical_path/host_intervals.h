@@ -1,7 +1,7 @@
 /* What a host thread was in during certain stretches of time, event by event: the time of each
  * moment belongs to one recorded event, or to none. */
-#ifndef FLOPLEDGER_CRITICAL_PATH_HOST_STRETCHES_H
-#define FLOPLEDGER_CRITICAL_PATH_HOST_STRETCHES_H
+#ifndef FLOPLEDGER_CRITICAL_PATH_HOST_INTERVALS_H
+#define FLOPLEDGER_CRITICAL_PATH_HOST_INTERVALS_H
 
 #include "critical_path/task_path.h"
 #include "ledger/host_activity.h"
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Stretches of one thread, in order of time; they do not overlap. */
-struct host_stretches {
+struct host_intervals {
     const struct path_piece *pieces;
     const uint32_t *chosen; /* [count]: indices in `pieces` */
     size_t count;
@@ -37,7 +37,7 @@ struct host_part_visitor {
 
 /* Visits the parts of all stretches, those of one after the other; together they cover them. One
  * pass over the events of the thread. */
-void split_host_stretches(struct host_activity *activity, const struct host_stretches *stretches,
+void split_host_intervals(struct host_activity *activity, const struct host_intervals *intervals,
                           const struct host_part_visitor *visitor);
 
 #endif

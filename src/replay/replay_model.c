@@ -1,0 +1,76 @@
+/* What changes would bring, told by replays. */
+#include "replay/replay_model.h"
+
+#include "ledger/step_finder.h"
+#include "replay/loader_cost.h"
+
+#include <math.h>
+
+void replay_model_begin(struct replay_model *simulation, const struct recorded_steps *steps)
+{
+    struct recorded_steps part = *steps;
+    double recorded_ns;
+
+    simulation->ledger = steps->ledger;
+    simulation->part = choose_replayed_part(
+        steps->trace, steps->ledger, steps->work_max > 0 ? steps->work_max : REPLAYED_WORK_MAX);
+    simulation->graph.trace = steps->trace;
+    simulation->is_refused = simulation->part.is_too_large;
+    if (simulation->is_refused)
+        return;
+    part.ledger = &simulation->part.ledger;
+    trace_graph_build(&simulation->graph, &part);
+    recorded_ns = (double)simulation->graph.recorded_ns;
+    simulation->is_refused = simulation->graph.is_circular || recorded_ns <= 0;
+    if (simulation->is_refused)
+        return;
+    simulation->unchanged =
+        trace_graph_replay(&simulation->graph, &(struct replay_terms){.host_slowdown = 1});
+    simulation->length_error =
+        fabs((double)simulation->unchanged.length_ns - recorded_ns) / recorded_ns;
+    simulation->start_error = (double)simulation->unchanged.start_error_ns *
+                              (double)part.ledger->step_count / recorded_ns;
+    simulation->is_refused =
+        simulation->length_error > REPLAY_ERROR_MAX || simulation->start_error > REPLAY_ERROR_MAX;
+}
+
+/* What is left of the length, where the loader's work shares the launching core so much. */
+static double share_left(const struct replay_model *simulation, const struct scenario *scenario,
+                         double core_share)
+{
+    struct replay_terms terms = {.scenario = scenario,
+                                 .host_slowdown =
+                                     loader_slowdown(&simulation->graph, scenario, core_share)};
+
+    return (double)trace_graph_replay(&simulation->graph, &terms).length_ns /
+           (double)simulation->unchanged.length_ns;
+}
+
+static double speedup_of(double share)
+{
+    return share > 0 ? 1 / share : 0;
+}
+
+bool replay_model_try(const struct replay_model *simulation, const struct scenario *scenario,
+                      struct replay_estimate *estimate)
+{
+    const struct ledger *ledger = simulation->ledger;
+    double share;
+
+    if (simulation->is_refused || scenario_has_target(scenario, TARGET_WAITING))
+        return false;
+    share = share_left(simulation, scenario, CORE_SHARE_MOST);
+    estimate->step_ns =
+        llround((double)ledger_total_ns(ledger) / (double)ledger->step_count * share);
+    estimate->speedup = estimate->least_speedup = estimate->most_speedup = speedup_of(share);
+    estimate->is_range = loader_moves(&simulation->graph, scenario);
+    if (estimate->is_range)
+        estimate->most_speedup = speedup_of(share_left(simulation, scenario, CORE_SHARE_LEAST));
+    return true;
+}
+
+void replay_model_clear(struct replay_model *simulation)
+{
+    trace_graph_clear(&simulation->graph);
+    *simulation = (struct replay_model){.is_refused = true};
+}
