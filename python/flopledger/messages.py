@@ -9,6 +9,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from flopledger.seen import STOPPED, note_seen
+
 said: set[str] = set()
 
 
@@ -50,6 +52,7 @@ def guarded(
             return work(*arguments, **keywords)
         except Exception as error:
             say(f"recording stopped: {describe(error)} (your program goes on)")
+            note_seen(STOPPED)
             if os.environ.get("FLOPLEDGER_DEBUG"):
                 traceback.print_exc()
             if on_error is not None:

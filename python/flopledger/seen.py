@@ -7,6 +7,7 @@ import os
 FILE = ".seen"  # in the capture's folder; `flopledger run` reads and removes it
 PYTHON, TORCH = b"p", b"t"  # it has started; it is imported
 CANNOT_LOAD = b"x"  # the extension
+STOPPED = b"e"  # by an error, which was said
 
 
 def note_seen(what: bytes) -> None:

@@ -290,6 +290,31 @@ struct started {
     int status;
 };
 
+/* Whether a process that writes into the capture lives: one that the program started may outlive
+ * it.
+ */
+static bool is_written_to(const char *capture)
+{
+    struct job_records records = {0};
+    bool lives = false;
+
+    job_records_update(&records, capture);
+    for (size_t i = 0; i < records.count; i++)
+        lives |= records.records[i]->lives;
+    job_records_clear(&records);
+    return lives;
+}
+
+/* Of a program that a signal has ended: what it was writing. */
+static void say_what_is_lost(struct arena *arena, const char *capture)
+{
+    const char *lost = is_written_to(capture) ? NULL : remove_half_written(arena, capture);
+
+    if (lost)
+        fprintf(stderr, "flopledger: the program was killed while it wrote '%s', which is lost\n",
+                show_text(lost).text);
+}
+
 /* Says what was recorded, and shows it. */
 static bool conclude(struct arena *arena, const struct run_settings *settings,
                      const struct started *started, struct error *error)
@@ -300,6 +325,8 @@ static bool conclude(struct arena *arena, const struct run_settings *settings,
     struct capture_content content;
     bool is_shown = true;
 
+    if (status > 128)
+        say_what_is_lost(arena, capture);
     list_capture(&content, arena, capture);
     if (content.rank_count == 0 && has_step_records(capture))
         fprintf(stderr, "flopledger: no window was recorded; the record of its steps is in %s\n",

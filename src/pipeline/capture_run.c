@@ -157,6 +157,25 @@ void remove_empty_capture(const char *folder)
     free(parent);
 }
 
+const char *remove_half_written(struct arena *arena, const char *folder)
+{
+    const char *lost = NULL;
+    glob_t found = {0};
+
+    find_paths(&found, folder, "traces/rank*/*.part*");
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *name = strrchr(found.gl_pathv[i], '/') + 1;
+        const char *text = strstr(name, ".text.part");
+
+        if (!lost)
+            lost = arena_copy_text(arena, name,
+                                   (size_t)((text ? text : strstr(name, ".part")) - name));
+        (void)unlink(found.gl_pathv[i]);
+    }
+    globfree(&found);
+    return lost;
+}
+
 /* Places of the package, seen from the folder of the program. */
 static const char *const package_places[] = {
     "python/flopledger",                             /* a build folder */

@@ -26,6 +26,10 @@ void list_all_traces(struct capture_content *content, struct arena *arena, const
 /* Takes the folder away again where nothing was written to it. */
 void remove_empty_capture(const char *folder);
 
+/* Removes what a killed program left half written, and gives the name that the first of it was to
+ * have; NULL where there is none. Only where no program writes there any more. */
+const char *remove_half_written(struct arena *arena, const char *folder);
+
 /* The folder `start` of the Python package: for PYTHONPATH. Looked for beside the program: in a
  * build folder, below lib of an installation, in a Python environment; $FLOPLEDGER_PYTHON is looked
  * at first. A program that was copied alone unpacks its own. NULL with `error` set where there is

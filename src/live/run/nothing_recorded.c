@@ -22,6 +22,7 @@ struct seen_signs collect_seen_signs(const char *capture)
         signs.has_python |= sign == 'p';
         signs.has_torch |= sign == 't';
         signs.has_no_extension |= sign == 'x';
+        signs.has_stopped |= sign == 'e';
     }
     fclose(file);
     (void)unlink(path);
@@ -61,7 +62,9 @@ void say_nothing_recorded(const struct seen_signs *signs, const char *step_of, c
     const char *how = status == 0 ? "" : ", and it ended with an error of its own";
 
     fprintf(stderr, "flopledger: nothing was recorded: ");
-    if (!signs->has_python && option)
+    if (signs->has_stopped)
+        fprintf(stderr, "the line above that begins with 'recording stopped' says why\n");
+    else if (!signs->has_python && option)
         fprintf(stderr,
                 "'%s' keeps Python from PYTHONPATH, by which the recorder gets in: leave it "
                 "out\n",

@@ -8,6 +8,7 @@
 struct seen_signs {
     bool has_python; /* one that loaded the recorder's first file */
     bool has_torch;
+    bool has_stopped;      /* by an error, which was said */
     bool has_no_extension; /* the recorder's parts in C are not there, or of another Python */
 };
 
