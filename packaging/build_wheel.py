@@ -74,7 +74,11 @@ def write_cross_file(target: Target, libraries: Path) -> Path:
         "pkgconfig = 'pkg-config'",  # its name until Meson 1.3
         f"python = '{sys.executable}'",
         f"python3 = '{sys.executable}'",
-        f"exe_wrapper = '{target.qemu}'" if needs_qemu(target) else "",
+        (
+            f"exe_wrapper = {quoted([target.qemu, '-L', target.sysroot])}"
+            if needs_qemu(target)
+            else ""
+        ),
         "[properties]",
         f"pkg_config_libdir = '{libraries / 'lib' / 'pkgconfig'}'",
         "needs_exe_wrapper = " + ("true" if needs_qemu(target) else "false"),
@@ -111,9 +115,20 @@ def run(command: list[str], log: Path) -> None:
         sys.exit(f"{log.read_text()[-6000:]}\n{' '.join(command)}: failed, see {log}")
 
 
+def configure_anew(target: Target, libraries: Path) -> None:
+    """Meson looks for libraries once: where they are others than last time, it begins anew."""
+    mark = target.folder / "libraries"
+    if mark.exists() and mark.read_text() == libraries.name:
+        return
+    shutil.rmtree(target.folder / "meson", ignore_errors=True)
+    target.folder.mkdir(parents=True, exist_ok=True)
+    mark.write_text(libraries.name)
+
+
 def build(target: Target) -> Path:
     """dist/flopledger-VERSION-cp310-abi3-PLATFORM.whl"""
     libraries = static_libraries.build(target)
+    configure_anew(target, libraries)
     raw = target.folder / "raw"
     shutil.rmtree(raw, ignore_errors=True)
     setup = [

@@ -152,6 +152,8 @@ class Workshop:
                 command = ["nasm", "-f", "elf64", *[f for f in flags if f[:2] in ("-I", "-D")]]
             else:
                 command = [*self.target.compiler, *FLAGS, *flags, "-c"]
+                if source.endswith(".S"):
+                    command.append("-D__ASSEMBLY__=1")  # ISA-L's headers are for both languages
             run([*command, "-o", output, source], root)
             return output
 
@@ -252,9 +254,10 @@ def build_libmicrohttpd(shop: Workshop, library: Library, root: Path) -> None:
     shop.describe("libmicrohttpd", library, "-lmicrohttpd")
 
 
-def listed_sources(makefile: Path, kinds: tuple[str, ...]) -> list[str]:
-    """What ISA-L's own Makefile.am lists under `lsrc_KIND +=`."""
-    text = makefile.read_text().replace("\\\n", " ")
+def listed_sources(folder: Path, kinds: tuple[str, ...]) -> list[str]:
+    """What ISA-L's own Makefile.am, there and a folder below, lists under `lsrc_KIND +=`."""
+    files = sorted([*folder.glob("Makefile.am"), *folder.glob("*/Makefile.am")])
+    text = "\n".join(path.read_text() for path in files).replace("\\\n", " ")
     found = []
     for kind, names in re.findall(r"^lsrc(\w*)\s*\+=(.*)$", text, re.MULTILINE):
         if kind in kinds:
@@ -264,14 +267,10 @@ def listed_sources(makefile: Path, kinds: tuple[str, ...]) -> list[str]:
 
 def build_isal(shop: Workshop, library: Library, root: Path) -> None:
     kinds = ("", f"_{shop.target.machine}")
-    sources = [
-        name
-        for part in ("igzip", "crc")
-        for name in listed_sources(root / part / "Makefile.am", kinds)
-    ]
+    sources = [name for part in ("igzip", "crc") for name in listed_sources(root / part, kinds)]
     flags = ["-Iinclude/", "-Iigzip/", "-Icrc/", "-I./"]
     if shop.target.machine == "aarch64":
-        flags += ["-Iigzip/aarch64/", "-Icrc/aarch64/", "-D__ASSEMBLY__=1"]
+        flags += ["-Iigzip/aarch64/", "-Icrc/aarch64/"]
     shop.compile("isal", root, sources, flags)
     shop.copy_headers(root, ["include/igzip_lib.h"], "isa-l")
     shop.describe("libisal", library, "-lisal")

@@ -22,11 +22,16 @@ class Target:
     triple: str  # as zig names it: zig brings the headers and stubs of this libc with it
     platform: str  # as the wheel's file name has it
     machine: str
-    qemu: str  # runs its programs on another machine
+    qemu: str  # runs its programs on another machine, with the libraries of `sysroot`
 
     @property
     def folder(self) -> Path:
         return WORK / self.name
+
+    @property
+    def sysroot(self) -> str:
+        """Where Debian's libc6-*-cross puts the library of C; musl's programs here load none."""
+        return f"/usr/{self.machine}-linux-gnu"
 
     @property
     def is_musl(self) -> bool:
