@@ -4,6 +4,7 @@
 #include "commands/command.h"
 #include "commands/page_options.h"
 #include "output/reports/write_report.h"
+#include "output/results/metrics.h"
 #include "pipeline/read_files.h"
 #include "pipeline/read_profiles.h"
 #include "sections/comparison/comparison_sections.h"

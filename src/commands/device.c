@@ -4,6 +4,7 @@
 #include "commands/page_options.h"
 #include "cost/devices/find_device_peak.h"
 #include "output/reports/write_report.h"
+#include "output/results/metrics.h"
 #include "sections/model/device_sections.h"
 
 #include <stddef.h>

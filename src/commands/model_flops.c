@@ -3,6 +3,7 @@
 
 #include "cost/architectures/read_architecture.h"
 #include "cost/devices/find_device_peak.h"
+#include "output/results/metrics.h"
 #include "sections/model/convention_table.h"
 #include "sections/model/model_sections.h"
 

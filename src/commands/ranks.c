@@ -6,6 +6,7 @@
 #include "commands/command.h"
 #include "commands/page_options.h"
 #include "output/reports/write_report.h"
+#include "output/results/metrics.h"
 #include "pipeline/dump_files.h"
 #include "pipeline/file_rest.h"
 #include "pipeline/read_files.h"

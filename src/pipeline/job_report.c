@@ -4,6 +4,7 @@
 #include "base/text/format.h"
 #include "cost/devices/find_device_peak.h"
 #include "job/kept_parts.h"
+#include "output/results/metrics.h"
 #include "pipeline/job_windows.h"
 #include "pipeline/read_job.h"
 #include "sections/job/ettr_page.h"

@@ -1,6 +1,7 @@
 /* `flopledger memory` of recorded runs. */
 #include "pipeline/memory_of_capture.h"
 
+#include "output/results/metrics.h"
 #include "pipeline/recorded_memory.h"
 #include "pipeline/session.h"
 #include "sections/memory/memory_sections.h"

@@ -5,6 +5,7 @@
 #include "base/core/invariant.h"
 #include "cost/modules/model_description.h"
 #include "ledger/step_window.h"
+#include "output/results/metrics.h"
 #include "sections/ranks/ranks_overview.h"
 
 #include <stdlib.h>

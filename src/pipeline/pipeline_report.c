@@ -2,6 +2,7 @@
 #include "pipeline/pipeline_report.h"
 
 #include "base/io/input_stream.h"
+#include "output/results/metrics.h"
 #include "pipeline/file_rest.h"
 #include "replay/pipeline_gaps.h"
 #include "sections/pipeline_parallel/pipeline_sections.h"

@@ -1,6 +1,7 @@
 /* Runs every analysis of list.def on one trace. */
 #include "sections/run_analyses.h"
 
+#include "output/results/metrics.h"
 #include "sections/ranks/ranks_overview.h"
 #include "sections/step/clock_numbers.h"
 #include "sections/step/headline.h"

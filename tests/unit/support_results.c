@@ -1,6 +1,8 @@
 /* Results made by hand, to print. */
 #include "support_results.h"
 
+#include "output/results/metrics.h"
+
 static struct section *make_section(struct results *results)
 {
     static const struct column columns[] = {

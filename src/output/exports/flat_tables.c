@@ -91,7 +91,7 @@ const char *flat_column_name(struct arena *arena, const struct column *column, b
     return name;
 }
 
-static size_t find_flat_column(const struct flat_table *table, const char *name)
+static size_t flat_column_of(const struct flat_table *table, const char *name)
 {
     size_t i = 0;
 
@@ -152,8 +152,8 @@ static const char *flat_name_of(struct flattening *work, const struct source_tab
 }
 
 /* The union of the columns, in the order in which they are first seen. */
-static void find_columns(struct flattening *work, struct flat_table *flat,
-                         const struct source_group *group)
+static void collect_columns(struct flattening *work, struct flat_table *flat,
+                            const struct source_group *group)
 {
     size_t most = LEAD_COUNT;
 
@@ -169,7 +169,7 @@ static void find_columns(struct flattening *work, struct flat_table *flat,
         for (size_t k = 0; k < table->column_count; k++) {
             const char *name = flat_name_of(work, &group->sources[i], k);
 
-            if (find_flat_column(flat, name) == flat->column_count)
+            if (flat_column_of(flat, name) == flat->column_count)
                 flat->columns[flat->column_count++] =
                     (struct flat_column){name, table->columns[k].unit};
         }
@@ -191,7 +191,7 @@ static void flat_add_rows(struct flattening *work, struct flat_table *flat,
     size_t *place = arena_allocate(&work->flat->arena, table->column_count * sizeof *place);
 
     for (size_t i = 0; i < table->column_count; i++)
-        place[i] = find_flat_column(flat, flat_name_of(work, source, i));
+        place[i] = flat_column_of(flat, flat_name_of(work, source, i));
     for (size_t row = 0; row < table->row_count; row++) {
         struct value *cells = &flat->cells[flat->row_count++ * flat->column_count];
 
@@ -214,7 +214,7 @@ static void flatten_group(struct flattening *work, const struct source_group *gr
     (void)snprintf(name, size, "%s_%s", group->section, group->key);
     *flat = (struct flat_table){
         .name = name, .title = utf8_repaired(&work->flat->arena, group->sources[0].table->title)};
-    find_columns(work, flat, group);
+    collect_columns(work, flat, group);
     for (size_t i = 0; i < group->count; i++)
         rows += group->sources[i].table->row_count;
     flat->cells =

@@ -5,7 +5,7 @@
 #include "output/exports/export_format.h"
 #include "output/exports/flat_tables.h"
 #include "output/exports/step_scalars.h"
-#include "output/results/find_results.h"
+#include "output/results/metrics.h"
 
 #include <math.h>
 
@@ -36,7 +36,7 @@ static void write_step(FILE *output, const struct rank_results *rank,
 static bool jsonl_has_steps(const struct results *results)
 {
     for (size_t i = 0; i < results->rank_count; i++)
-        if (find_table(find_section(&results->ranks[i], "step_ledger"), "steps"))
+        if (metric_column(&results->ranks[i], METRIC_STEP_DURATION).table)
             return true;
     return false;
 }

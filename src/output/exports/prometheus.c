@@ -3,35 +3,38 @@
 #include "base/text/metric_label.h"
 #include "output/exports/export_format.h"
 #include "output/exports/step_scalars.h"
-#include "output/results/find_results.h"
+#include "output/results/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct number_metric {
-    const char *section, *number, *name, *type, *help;
+    enum metric metric;
+    const char *name, *type;
 } number_metrics[] = {
-#define NUMBER_METRIC(section, number, name, type, help) {section, number, name, type, help},
-#define ROWS_METRIC(section, table, label, label_column, value, name, type, help)
+#define NUMBER_METRIC(id, name, type) {METRIC_##id, name, type},
+#define ROWS_METRIC(id, label, labels, name, type)
 #include "output/exports/prometheus_metric_list.def"
 #undef NUMBER_METRIC
 #undef ROWS_METRIC
 };
 
 static const struct rows_metric {
-    const char *section, *table, *label, *label_column, *value, *name, *type, *help;
+    enum metric metric;
+    const char *label;
+    enum metric labels; /* the column of their values; NO_METRIC: none */
+    const char *name, *type;
 } rows_metrics[] = {
-#define NUMBER_METRIC(section, number, name, type, help)
-#define ROWS_METRIC(section, table, label, label_column, value, name, type, help) \
-    {section, table, label, label_column, value, name, type, help},
+#define NUMBER_METRIC(id, name, type)
+#define ROWS_METRIC(id, label, labels, name, type) {METRIC_##id, label, labels, name, type},
 #include "output/exports/prometheus_metric_list.def"
 #undef NUMBER_METRIC
 #undef ROWS_METRIC
 };
 
 /* A metric on its way out: its head is written before its first line. */
-struct metric {
+struct metric_output {
     FILE *output;
     const struct results *results;
     const char *name;
@@ -76,7 +79,7 @@ static void write_rank_labels(FILE *output, const struct results *results, size_
     }
 }
 
-static void prometheus_begin(struct metric *metric)
+static void prometheus_begin(struct metric_output *metric)
 {
     if (!metric->is_begun)
         (void)fprintf(metric->output, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help,
@@ -85,7 +88,7 @@ static void prometheus_begin(struct metric *metric)
 }
 
 /* `suffix`: "_sum", or "". */
-static void prometheus_write_sample(struct metric *metric, const char *suffix, size_t rank,
+static void prometheus_write_sample(struct metric_output *metric, const char *suffix, size_t rank,
                                     struct label label, double number)
 {
     prometheus_begin(metric);
@@ -112,20 +115,20 @@ static bool is_finite_number(const struct value *value)
 static void write_number_metric(FILE *output, const struct results *results,
                                 const struct number_metric *line)
 {
-    struct metric metric = {output, results, line->name, line->type, line->help, false};
+    struct metric_output metric = {
+        output, results, line->name, line->type, metric_declarations[line->metric].help, false};
 
     for (size_t i = 0; i < results->rank_count; i++) {
-        struct value value =
-            find_number(find_section(&results->ranks[i], line->section), line->number);
+        struct value value = metric_number(&results->ranks[i], line->metric);
 
         if (is_finite_number(&value))
             prometheus_write_sample(&metric, "", i, (struct label){0}, base_number(&value));
     }
 }
 
-static const char *label_at(const struct table *table, size_t row, const char *column)
+static const char *label_at(const struct table *table, size_t row, enum metric labels)
 {
-    struct value value = column ? find_cell_at(table, row, column) : value_none();
+    struct value value = labels == NO_METRIC ? value_none() : metric_cell(table, row, labels);
 
     return value.unit == UNIT_TEXT ? value.text : "";
 }
@@ -135,14 +138,14 @@ static const char *label_at(const struct table *table, size_t row, const char *c
 static bool prometheus_sum_rows(const struct table *table, size_t first,
                                 const struct rows_metric *line, double *sum)
 {
-    const char *label = label_at(table, first, line->label_column);
+    const char *label = label_at(table, first, line->labels);
     bool is_known = false;
 
     *sum = 0;
     for (size_t row = 0; row < table->row_count; row++) {
-        struct value value = find_cell_at(table, row, line->value);
+        struct value value = metric_cell(table, row, line->metric);
 
-        if (strcmp(label_at(table, row, line->label_column), label) != 0)
+        if (strcmp(label_at(table, row, line->labels), label) != 0)
             continue;
         if (row < first)
             return false;
@@ -157,18 +160,18 @@ static bool prometheus_sum_rows(const struct table *table, size_t first,
 static void write_rows_metric(FILE *output, const struct results *results,
                               const struct rows_metric *line)
 {
-    struct metric metric = {output, results, line->name, line->type, line->help, false};
+    struct metric_output metric = {
+        output, results, line->name, line->type, metric_declarations[line->metric].help, false};
     double sum;
 
     for (size_t i = 0; i < results->rank_count; i++) {
-        const struct table *table =
-            find_table(find_section(&results->ranks[i], line->section), line->table);
+        const struct table *table = metric_column(&results->ranks[i], line->metric).table;
 
         for (size_t row = 0; table && row < (line->label ? table->row_count : 1); row++)
             if (row < table->row_count && prometheus_sum_rows(table, row, line, &sum))
                 prometheus_write_sample(
-                    &metric, "", i,
-                    (struct label){line->label, label_at(table, row, line->label_column)}, sum);
+                    &metric, "", i, (struct label){line->label, label_at(table, row, line->labels)},
+                    sum);
     }
 }
 
@@ -185,16 +188,16 @@ static double column_seconds(const struct table *table, size_t column)
 
 static void prometheus_write_accounts(FILE *output, const struct results *results)
 {
-    struct metric metric = {output,
-                            results,
-                            "flopledger_account_seconds_total",
-                            "counter",
-                            "Time of the recorded steps by account; the accounts sum to the steps",
-                            false};
+    struct metric_output metric = {
+        output,
+        results,
+        "flopledger_account_seconds_total",
+        "counter",
+        "Time of the recorded steps by account; the accounts sum to the steps",
+        false};
 
     for (size_t i = 0; i < results->rank_count; i++) {
-        const struct table *steps =
-            find_table(find_section(&results->ranks[i], "step_ledger"), "steps");
+        const struct table *steps = metric_column(&results->ranks[i], METRIC_STEP_DURATION).table;
 
         for (size_t column = 0; steps && column < steps->column_count; column++)
             if (is_account_column(&results->ranks[i], &steps->columns[column]))
@@ -207,23 +210,24 @@ static void prometheus_write_accounts(FILE *output, const struct results *result
 static void write_step_times(FILE *output, const struct results *results)
 {
     static const struct {
-        const char *quantile, *number;
-    } quantiles[] = {{"0", "step_time_min"}, {"0.5", "step_time_median"}, {"1", "step_time_max"}};
-    struct metric metric = {output,
-                            results,
-                            "flopledger_step_duration_seconds",
-                            "summary",
-                            "Durations of the recorded steps",
-                            false};
+        const char *quantile;
+        enum metric metric;
+    } quantiles[] = {
+        {"0", METRIC_STEP_TIME_MIN}, {"0.5", METRIC_STEP_TIME_MEDIAN}, {"1", METRIC_STEP_TIME_MAX}};
+    struct metric_output metric = {output,
+                                   results,
+                                   "flopledger_step_duration_seconds",
+                                   "summary",
+                                   "Durations of the recorded steps",
+                                   false};
 
     for (size_t i = 0; i < results->rank_count; i++) {
-        const struct section *section = find_section(&results->ranks[i], "step_ledger");
-        const struct table *steps = find_table(section, "steps");
+        struct metric_column durations = metric_column(&results->ranks[i], METRIC_STEP_DURATION);
 
-        if (!steps)
+        if (!durations.table)
             continue;
         for (size_t k = 0; k < sizeof quantiles / sizeof *quantiles; k++) {
-            struct value value = find_number(section, quantiles[k].number);
+            struct value value = metric_number(&results->ranks[i], quantiles[k].metric);
 
             if (is_finite_number(&value))
                 prometheus_write_sample(&metric, "", i,
@@ -231,22 +235,24 @@ static void write_step_times(FILE *output, const struct results *results)
                                         base_number(&value));
         }
         prometheus_write_sample(&metric, "_sum", i, (struct label){0},
-                                column_seconds(steps, find_column(steps, "duration")));
-        prometheus_write_sample(&metric, "_count", i, (struct label){0}, (double)steps->row_count);
+                                column_seconds(durations.table, durations.column));
+        prometheus_write_sample(&metric, "_count", i, (struct label){0},
+                                (double)durations.table->row_count);
     }
 }
 
 static void prometheus_write_advice(FILE *output, const struct results *results)
 {
-    struct metric metric = {output,
-                            results,
-                            "flopledger_advice_cost_seconds",
-                            "gauge",
-                            "What a finding costs of each step, on average; findings may overlap",
-                            false};
+    struct metric_output metric = {
+        output,
+        results,
+        "flopledger_advice_cost_seconds",
+        "gauge",
+        "What a finding costs of each step, on average; findings may overlap",
+        false};
 
     for (size_t i = 0; i < results->rank_count; i++) {
-        const struct section *section = find_section(&results->ranks[i], "advice");
+        const struct section *section = section_of_role(&results->ranks[i], SECTION_OF_ADVICE);
 
         for (size_t k = 0; section && k < section->finding_count; k++) {
             const struct finding *finding = &section->findings[k];
@@ -262,7 +268,7 @@ static void prometheus_write_advice(FILE *output, const struct results *results)
 /* What the traces are of: labels of metrics whose value is 1. */
 static void write_infos(FILE *output, const struct results *results)
 {
-    struct metric metric = {
+    struct metric_output metric = {
         output, results, "flopledger_trace_info", "gauge", "The device that the steps ran on",
         false};
 
@@ -273,10 +279,9 @@ static void write_infos(FILE *output, const struct results *results)
     for (size_t i = 0; i < results->rank_count; i++) {
         struct value name;
 
-        if (!find_section(&results->ranks[i], "run"))
+        if (!section_of_role(&results->ranks[i], SECTION_OF_RUN))
             continue; /* a job */
-        name = find_cell(find_table(find_section(&results->ranks[i], "run"), "devices"),
-                         "is_reported", "yes", "name");
+        name = name_of_reported_device(&results->ranks[i]);
         prometheus_write_sample(
             &metric, "", i,
             (struct label){"device", name.unit == UNIT_TEXT ? name.text : "not known"}, 1);
@@ -289,10 +294,10 @@ static void write_infos(FILE *output, const struct results *results)
 enum account_rows { ROWS_OF_DEPTH_1, ROWS_WITHOUT_PARTS };
 
 /* Has the row parts below it whose time is known? */
-static bool prometheus_has_parts(const struct table *table, size_t row, const char *column)
+static bool prometheus_has_parts(const struct table *table, size_t row, enum metric metric)
 {
     for (size_t i = row + 1; i < table->row_count && table->depths[i] > table->depths[row]; i++) {
-        struct value value = find_cell_at(table, i, column);
+        struct value value = metric_cell(table, i, metric);
 
         if (is_finite_number(&value))
             return true;
@@ -301,7 +306,8 @@ static bool prometheus_has_parts(const struct table *table, size_t row, const ch
 }
 
 struct job_table {
-    const char *section, *table, *column, *name, *help;
+    enum metric metric, account; /* the time, and what its rows are called */
+    const char *name;
     enum account_rows rows;
     double factor; /* to base units */
 };
@@ -309,21 +315,21 @@ struct job_table {
 static void write_job_table(FILE *output, const struct results *results,
                             const struct job_table *line)
 {
-    struct metric metric = {output, results, line->name, "counter", line->help, false};
+    struct metric_output metric = {
+        output, results, line->name, "counter", metric_declarations[line->metric].help, false};
 
     for (size_t i = 0; i < results->rank_count; i++) {
-        const struct table *table =
-            find_table(find_section(&results->ranks[i], line->section), line->table);
+        const struct table *table = metric_column(&results->ranks[i], line->metric).table;
 
         for (size_t row = 0; table && row < table->row_count; row++) {
-            struct value value = find_cell_at(table, row, line->column);
+            struct value value = metric_cell(table, row, line->metric);
 
             if (is_finite_number(&value) &&
                 (line->rows == ROWS_OF_DEPTH_1 ? table->depths[row] == 1
-                                               : !prometheus_has_parts(table, row, line->column)))
-                prometheus_write_sample(&metric, "", i,
-                                        (struct label){"account", label_at(table, row, "key")},
-                                        base_number(&value) * line->factor);
+                                               : !prometheus_has_parts(table, row, line->metric)))
+                prometheus_write_sample(
+                    &metric, "", i, (struct label){"account", label_at(table, row, line->account)},
+                    base_number(&value) * line->factor);
         }
     }
 }
@@ -331,20 +337,23 @@ static void write_job_table(FILE *output, const struct results *results,
 static void write_job_step_times(FILE *output, const struct results *results)
 {
     static const struct {
-        const char *quantile, *number;
-    } quantiles[] = {
-        {"0", "minimum"}, {"0.5", "median"}, {"0.9", "p90"}, {"0.99", "p99"}, {"1", "maximum"}};
-    struct metric metric = {output,
-                            results,
-                            "flopledger_job_step_duration_seconds",
-                            "summary",
-                            "Durations of the job's steps, by quantile",
-                            false};
+        const char *quantile;
+        enum metric metric;
+    } quantiles[] = {{"0", METRIC_JOB_STEP_TIME_MIN},
+                     {"0.5", METRIC_JOB_STEP_TIME_MEDIAN},
+                     {"0.9", METRIC_JOB_STEP_TIME_P90},
+                     {"0.99", METRIC_JOB_STEP_TIME_P99},
+                     {"1", METRIC_JOB_STEP_TIME_MAX}};
+    struct metric_output metric = {output,
+                                   results,
+                                   "flopledger_job_step_duration_seconds",
+                                   "summary",
+                                   "Durations of the job's steps, by quantile",
+                                   false};
 
     for (size_t i = 0; i < results->rank_count; i++)
         for (size_t k = 0; k < sizeof quantiles / sizeof *quantiles; k++) {
-            struct value value = find_number(find_section(&results->ranks[i], "job_step_times"),
-                                             quantiles[k].number);
+            struct value value = metric_number(&results->ranks[i], quantiles[k].metric);
 
             if (is_finite_number(&value))
                 prometheus_write_sample(&metric, "", i,
@@ -356,12 +365,11 @@ static void write_job_step_times(FILE *output, const struct results *results)
 static void prometheus_write_job(FILE *output, const struct results *results)
 {
     static const struct job_table tables[] = {
-        {"job", "accounts", "time", "flopledger_job_account_seconds_total",
-         "Time of the job by account; the accounts sum to the job", ROWS_OF_DEPTH_1, 1.0},
-        {"job", "accounts", "device_hours", "flopledger_job_account_device_seconds_total",
-         "Device time of the job by account", ROWS_OF_DEPTH_1, 3600.0},
-        {"kept_steps", "ledger", "time", "flopledger_job_kept_account_seconds_total",
-         "Time of the job's kept steps by account of the devices; the accounts sum to kept_steps",
+        {METRIC_JOB_ACCOUNT_TIME, METRIC_JOB_ACCOUNT, "flopledger_job_account_seconds_total",
+         ROWS_OF_DEPTH_1, 1.0},
+        {METRIC_JOB_ACCOUNT_DEVICE_HOURS, METRIC_JOB_ACCOUNT,
+         "flopledger_job_account_device_seconds_total", ROWS_OF_DEPTH_1, 3600.0},
+        {METRIC_JOB_KEPT_TIME, METRIC_JOB_KEPT_ACCOUNT, "flopledger_job_kept_account_seconds_total",
          ROWS_WITHOUT_PARTS, 1.0},
     };
 

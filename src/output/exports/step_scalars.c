@@ -1,7 +1,7 @@
 /* The numbers of each step, by name. */
 #include "output/exports/step_scalars.h"
 
-#include "output/results/find_results.h"
+#include "output/results/metrics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,16 +9,14 @@
 
 /* Columns of tables with a row a step, as they stand there. */
 static const struct plain_scalar {
-    const char *section;
-    const char *table;
-    const char *column;
-    const char *needs; /* key of a number of the section that must be known; NULL: none */
+    enum metric metric;
+    enum metric needs; /* a number that must be known; NO_METRIC: none */
     const char *tag;
     double divisor;
-    const char *description;
+    const char *description; /* NULL: the metric's help */
 } plain_scalars[] = {
-#define SCALAR(section, table, column, needs, tag, divisor, description) \
-    {section, table, column, needs, tag, divisor, description},
+#define SCALAR(id, needs, tag, divisor, description) \
+    {METRIC_##id, needs, tag, divisor, description},
 #include "output/exports/step_scalar_list.def"
 #undef SCALAR
 };
@@ -43,20 +41,23 @@ static double number_or_nan(struct value value)
     return value_is_number(&value) ? value_as_real(&value) : NAN;
 }
 
+static bool is_of_step(const struct table *table, size_t row, int64_t number)
+{
+    struct value step = metric_cell(table, row, METRIC_STEP);
+
+    return value_is_number(&step) && step.integer == number;
+}
+
 /* The row of `table` that is about step `number`; row_count where there is none. `hint`: where it
  * is, as a rule. */
 static size_t row_of_step(const struct table *table, int64_t number, size_t hint)
 {
-    size_t column = find_column(table, "step");
     size_t row;
 
-    if (column == table->column_count)
-        return table->row_count;
-    if (hint < table->row_count &&
-        table->cells[hint * table->column_count + column].integer == number)
+    if (is_of_step(table, hint, number))
         return hint;
     for (row = 0; row < table->row_count; row++)
-        if (table->cells[row * table->column_count + column].integer == number)
+        if (is_of_step(table, row, number))
             break;
     return row;
 }
@@ -65,22 +66,22 @@ static size_t row_of_step(const struct table *table, int64_t number, size_t hint
 
 static void add_plain(struct gathering *work, const struct plain_scalar *plain)
 {
-    const struct section *section = find_section(work->rank, plain->section);
-    const struct table *table = find_table(section, plain->table);
-    size_t column = table ? find_column(table, plain->column) : 0;
-    struct value needed = plain->needs ? find_number(section, plain->needs) : value_count(0);
+    struct metric_column column = metric_column(work->rank, plain->metric);
+    struct value needed =
+        plain->needs == NO_METRIC ? value_count(0) : metric_number(work->rank, plain->needs);
     size_t series;
 
-    if (!table || column == table->column_count || !value_is_number(&needed))
+    if (!column.table || !value_is_number(&needed))
         return;
-    series = step_scalars_add_series(work, plain->tag, plain->description);
+    series = step_scalars_add_series(work, plain->tag,
+                                     plain->description ? plain->description
+                                                        : metric_declarations[plain->metric].help);
     for (size_t i = 0; i < work->scalars->step_count; i++) {
         struct scalar_step *step = &work->scalars->steps[i];
-        size_t row = row_of_step(table, step->number, i);
+        size_t row = row_of_step(column.table, step->number, i);
 
-        if (row < table->row_count)
-            step->values[series] =
-                number_or_nan(table->cells[row * table->column_count + column]) / plain->divisor;
+        if (row < column.table->row_count)
+            step->values[series] = number_or_nan(metric_column_cell(column, row)) / plain->divisor;
     }
 }
 
@@ -98,10 +99,14 @@ static const char *step_scalars_joined(struct gathering *work, const char *first
 
 bool is_account_column(const struct rank_results *rank, const struct column *column)
 {
-    const struct table *ledger = find_table(find_section(rank, "step_ledger"), "ledger");
-    struct value key = find_cell(ledger, "key", column->key, "key");
+    struct metric_column accounts = metric_column(rank, METRIC_LEDGER_ACCOUNT);
 
-    return column->unit == UNIT_TIME_NS && key.unit == UNIT_TEXT;
+    if (!accounts.table || column->unit != UNIT_TIME_NS)
+        return false;
+    for (size_t row = 0; row < accounts.table->row_count; row++)
+        if (strcmp(metric_column_cell(accounts, row).text, column->key) == 0)
+            return true;
+    return false;
 }
 
 static bool has_time(const struct table *table, size_t column)
@@ -140,16 +145,15 @@ static void step_scalars_add_accounts(struct gathering *work)
 
 /* ---- what is worked out from several columns ------------------------------------------------- */
 
-/* `of` a step's time: the sum of some columns of the table of matrix work. */
-static void step_scalars_add_utilization(struct gathering *work, const char *number,
-                                         const char *tag, const char *const columns[])
+/* The share of a step's time that some columns sum to. */
+static void step_scalars_add_utilization(struct gathering *work, enum metric total, const char *tag,
+                                         const enum metric metrics[])
 {
-    const struct section *section = find_section(work->rank, "model_flops_utilization");
-    const struct table *table = find_table(section, "steps");
-    struct value in_all = find_number(section, number);
+    const struct table *table = metric_column(work->rank, metrics[0]).table;
+    struct value known = metric_number(work->rank, total);
     size_t series;
 
-    if (!table || !value_is_number(&in_all))
+    if (!table || !value_is_number(&known))
         return;
     series = step_scalars_add_series(work, tag, "of the step's time at the device's peak");
     for (size_t i = 0; i < work->scalars->step_count; i++) {
@@ -157,20 +161,20 @@ static void step_scalars_add_utilization(struct gathering *work, const char *num
         size_t row = row_of_step(table, step->number, i);
         double ns = 0;
 
-        for (const char *const *column = columns; *column && row < table->row_count; column++)
-            ns += number_or_nan(find_cell_at(table, row, *column));
+        for (size_t k = 0; metrics[k] != NO_METRIC && row < table->row_count; k++)
+            ns += number_or_nan(metric_cell(table, row, metrics[k]));
         if (row < table->row_count)
             step->values[series] = ns / (double)(step->end_ns - step->start_ns);
     }
 }
 
-static void add_rate(struct gathering *work, const char *column, const char *tag)
+static void add_rate(struct gathering *work, enum metric metric, const char *tag)
 {
     size_t series;
     bool is_known = false;
 
     for (size_t row = 0; row < work->steps->row_count; row++) {
-        struct value count = find_cell_at(work->steps, row, column);
+        struct value count = metric_cell(work->steps, row, metric);
 
         is_known = is_known || value_is_number(&count);
     }
@@ -180,7 +184,7 @@ static void add_rate(struct gathering *work, const char *column, const char *tag
     for (size_t i = 0; i < work->scalars->step_count; i++) {
         struct scalar_step *step = &work->scalars->steps[i];
 
-        step->values[series] = number_or_nan(find_cell_at(work->steps, i, column)) * 1e9 /
+        step->values[series] = number_or_nan(metric_cell(work->steps, i, metric)) * 1e9 /
                                (double)(step->end_ns - step->start_ns);
     }
 }
@@ -196,11 +200,11 @@ static void step_scalars_add_steps(struct gathering *work)
         arena_allocate(&scalars->arena, (scalars->step_count + 1) * sizeof *scalars->steps);
     for (size_t i = 0; i < scalars->step_count; i++) {
         struct scalar_step *step = &scalars->steps[i];
-        struct value start_unix = find_cell_at(work->steps, i, "start_unix");
-        int64_t duration_ns = find_cell_at(work->steps, i, "duration").integer;
+        struct value start_unix = metric_cell(work->steps, i, METRIC_STEP_START_UNIX);
+        int64_t duration_ns = metric_cell(work->steps, i, METRIC_STEP_DURATION).integer;
 
-        step->number = find_cell_at(work->steps, i, "step").integer;
-        step->start_ns = find_cell_at(work->steps, i, "start").integer;
+        step->number = metric_cell(work->steps, i, METRIC_STEP).integer;
+        step->start_ns = metric_cell(work->steps, i, METRIC_STEP_START).integer;
         step->end_ns = step->start_ns + duration_ns;
         step->end_unix_ns = value_is_number(&start_unix) ? start_unix.integer + duration_ns : -1;
         step->values = arena_allocate(&scalars->arena, work->capacity * sizeof *step->values);
@@ -211,12 +215,13 @@ static void step_scalars_add_steps(struct gathering *work)
 
 void find_step_scalars(struct step_scalars *scalars, const struct rank_results *rank)
 {
-    static const char *const model[] = {"model", NULL};
-    static const char *const executed[] = {"model", "recomputed", "extra", NULL};
+    static const enum metric model[] = {METRIC_STEP_MODEL_TIME, NO_METRIC};
+    static const enum metric executed[] = {METRIC_STEP_MODEL_TIME, METRIC_STEP_RECOMPUTED_TIME,
+                                           METRIC_STEP_EXTRA_TIME, NO_METRIC};
     struct gathering work = {
         .scalars = scalars,
         .rank = rank,
-        .steps = find_table(find_section(rank, "step_ledger"), "steps"),
+        .steps = metric_column(rank, METRIC_STEP_DURATION).table,
     };
 
     if (!work.steps)
@@ -224,10 +229,10 @@ void find_step_scalars(struct step_scalars *scalars, const struct rank_results *
     work.capacity = PLAIN_COUNT + 2 * work.steps->column_count + 4;
     scalars->series = arena_allocate(&scalars->arena, work.capacity * sizeof *scalars->series);
     step_scalars_add_steps(&work);
-    step_scalars_add_utilization(&work, "mfu", "mfu", model);
-    step_scalars_add_utilization(&work, "hfu", "hfu", executed);
-    add_rate(&work, "tokens", "tokens_per_second");
-    add_rate(&work, "samples", "samples_per_second");
+    step_scalars_add_utilization(&work, METRIC_MFU, "mfu", model);
+    step_scalars_add_utilization(&work, METRIC_HFU, "hfu", executed);
+    add_rate(&work, METRIC_STEP_TOKENS, "tokens_per_second");
+    add_rate(&work, METRIC_STEP_SAMPLES, "samples_per_second");
     for (size_t i = 0; i < PLAIN_COUNT; i++)
         add_plain(&work, &plain_scalars[i]);
     step_scalars_add_accounts(&work);

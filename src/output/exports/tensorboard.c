@@ -4,7 +4,7 @@
 #include "output/exports/event_file.h"
 #include "output/exports/export_format.h"
 #include "output/exports/tensorboard_run.h"
-#include "output/results/find_results.h"
+#include "output/results/metrics.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static char *run_folder(const struct results *results, size_t index)
 static char *event_name(const char *folder, const struct rank_results *rank)
 {
     struct value number =
-        find_cell_at(find_table(find_section(rank, "step_ledger"), "steps"), 0, "step");
+        metric_cell(metric_column(rank, METRIC_STEP_DURATION).table, 0, METRIC_STEP);
     char *name = text_format("%sevents.out.tfevents.%010lld.flopledger.step%lld", folder,
                              (long long)tensorboard_run_start(rank),
                              value_is_number(&number) ? (long long)number.integer : 0);

@@ -9,7 +9,7 @@
 #include "output/exports/event_file.h"
 #include "output/exports/step_scalars.h"
 #include "output/exports/tensorboard_summary.h"
-#include "output/results/find_results.h"
+#include "output/results/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static struct event_time tensorboard_run_time_of(const struct scalar_step *step)
 double tensorboard_run_start(const struct rank_results *rank)
 {
     struct value start =
-        find_cell_at(find_table(find_section(rank, "step_ledger"), "steps"), 0, "start_unix");
+        metric_cell(metric_column(rank, METRIC_STEP_DURATION).table, 0, METRIC_STEP_START_UNIX);
 
     return value_is_number(&start) ? value_as_real(&start) / 1e9 : 0;
 }
@@ -176,7 +176,7 @@ static void tensorboard_run_write_advice(FILE *stream, const struct section *sec
 
 static void tensorboard_run_add_advice(struct bytes *summary, const struct rank_results *rank)
 {
-    const struct section *section = find_section(rank, "advice");
+    const struct section *section = section_of_role(rank, SECTION_OF_ADVICE);
     char *markdown;
     size_t size;
     FILE *stream;
@@ -231,25 +231,22 @@ static void add_number_setting(struct setting_list *list, const char *name, stru
 static void add_settings(struct bytes *summary, const struct rank_results *rank)
 {
     static const char *const metrics[] = {"mfu", "step_time_ms", "tokens_per_second", NULL};
-    const struct section *run = find_section(rank, "run");
-    const struct section *use = find_section(rank, "model_flops_utilization");
-    const struct section *cost = find_section(rank, "module_cost");
-    const struct table *modules = find_table(cost, "modules");
     struct setting_list list = {.count = 0};
 
-    add_text_setting(&list, "device",
-                     find_cell(find_table(run, "devices"), "is_reported", "yes", "name"));
-    add_number_setting(&list, "peak_flops_per_second", find_number(use, "peak"));
-    add_text_setting(&list, "model",
-                     modules && modules->row_count > 0 ? find_cell_at(modules, 0, "class")
-                                                       : value_none());
-    add_number_setting(&list, "parameters", find_number(cost, "parameters"));
-    add_number_setting(&list, "rank", find_number(run, "rank"));
-    add_number_setting(&list, "world_size", find_number(run, "world_size"));
-    add_text_setting(&list, "backend", find_number(run, "backend"));
-    add_text_setting(&list, "torch_version", find_number(run, "torch_version"));
-    add_text_setting(&list, "device_runtime_version", find_number(run, "device_runtime_version"));
-    add_text_setting(&list, "hostname", find_number(run, "hostname"));
+    add_text_setting(&list, "device", name_of_reported_device(rank));
+    add_number_setting(&list, "peak_flops_per_second",
+                       metric_number(rank, METRIC_PEAK_FLOPS_PER_SECOND));
+    add_text_setting(
+        &list, "model",
+        metric_cell(metric_column(rank, METRIC_MODULE_CLASS).table, 0, METRIC_MODULE_CLASS));
+    add_number_setting(&list, "parameters", metric_number(rank, METRIC_MODEL_PARAMETERS));
+    add_number_setting(&list, "rank", metric_number(rank, METRIC_RANK));
+    add_number_setting(&list, "world_size", metric_number(rank, METRIC_WORLD_SIZE));
+    add_text_setting(&list, "backend", metric_number(rank, METRIC_BACKEND));
+    add_text_setting(&list, "torch_version", metric_number(rank, METRIC_TORCH_VERSION));
+    add_text_setting(&list, "device_runtime_version",
+                     metric_number(rank, METRIC_DEVICE_RUNTIME_VERSION));
+    add_text_setting(&list, "hostname", metric_number(rank, METRIC_HOSTNAME));
     summary_add_hyperparameters(summary, list.settings, list.count, metrics);
     arena_clear(&list.arena);
 }

@@ -108,13 +108,6 @@ struct section *section_new(struct results *results, const char *key, const char
     return section;
 }
 
-void rank_add_section(struct results *results, struct rank_results *rank, struct section *section)
-{
-    rank->sections = arena_list_with_room(results->arena, rank->sections, rank->section_count,
-                                          sizeof *rank->sections);
-    rank->sections[rank->section_count++] = section;
-}
-
 void section_add_number(struct results *results, struct section *section, struct number number)
 {
     section->numbers = arena_list_with_room(results->arena, section->numbers, section->number_count,

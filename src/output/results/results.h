@@ -86,6 +86,9 @@ struct finding {
     const struct advice_estimate *estimate; /* of advice; NULL for other findings */
 };
 
+/* Sections that programs ask for, whatever they are called. */
+enum section_role { SECTION_OF_NO_ROLE, SECTION_OF_RUN, SECTION_OF_ADVICE };
+
 /* What one analysis says. */
 struct section {
     const char *key;   /* "step_ledger" */
@@ -97,6 +100,7 @@ struct section {
     size_t table_count;
     struct finding *findings;
     size_t finding_count;
+    enum section_role role;
 };
 
 /* The results of one rank (one trace file). */
@@ -108,6 +112,7 @@ struct rank_results {
     bool is_largest_loss_unknown; /* the headline says why it can't be told what costs most */
     struct section **sections;    /* in the order of sections/list.def */
     size_t section_count;
+    struct metric_slot *metrics; /* [METRIC_COUNT] (metrics.h); NULL: none */
     struct timeline *timeline;   /* NULL: nobody asked for one, or nothing happened */
     struct timeline *memory_map; /* of a snapshot: what lies where in reserved memory; NULL: none */
 };
@@ -149,7 +154,6 @@ void results_take(struct results *results, struct results *from);
 /* Not thread-safe on one `results`; texts given must live as long as the results or be static. */
 struct section *section_new(struct results *results, const char *key, const char *title,
                             const char *intro);
-void rank_add_section(struct results *results, struct rank_results *rank, struct section *section);
 void section_add_number(struct results *results, struct section *section, struct number number);
 void section_add_finding(struct results *results, struct section *section, struct finding finding);
 /* Findings that are not a matter of time; a warning: something is wrong with the input, or

@@ -24,6 +24,14 @@ static const char *without_a_cost(struct results *results, const struct analysis
                           part);
 }
 
+static struct section *new_advice(struct results *results, const char *intro)
+{
+    struct section *section = section_new(results, "advice", "Advice", intro);
+
+    section->role = SECTION_OF_ADVICE;
+    return section;
+}
+
 static struct section *advise(struct results *results, const struct analysis_input *input)
 {
     struct advice_findings advice;
@@ -34,14 +42,13 @@ static struct section *advise(struct results *results, const struct analysis_inp
         return NULL;
     why = why_windows_mislead(results, input->ledger);
     if (why)
-        return section_new(results, "advice", "Advice",
-                           results_format(results, "No advice: %s.", why));
+        return new_advice(results, results_format(results, "No advice: %s.", why));
     advice = give_advice(
         results, &(struct advice_question){.efficiency = input->efficiency,
                                            .simulation = input->simulation,
                                            .has_other_ranks = input->options->has_other_ranks});
-    section = section_new(
-        results, "advice", "Advice",
+    section = new_advice(
+        results,
         advice.costed
             ? "What costs time, most expensive first. \"At most 1.20x\": a step is at most that "
               "many times as fast, whether that time alone goes or the change replayed with it is "

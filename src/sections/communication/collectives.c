@@ -2,6 +2,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/saturated.h"
 #include "ledger/collective_call.h"
+#include "output/results/metrics.h"
 #include "sections/advice/recorder_words.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
@@ -70,13 +71,15 @@ static void collectives_collect(struct collective_groups *groups,
     COLUMN("element_type", "type", UNIT_TEXT, 3, BAR_NONE,                                         \
            call->element_type >= 0 ? value_text(element_type_title(call->element_type))            \
                                    : value_not_known(words->element_type))                         \
-    COLUMN("count", "count", UNIT_COUNT, 0, BAR_NONE, value_count(group->tally.count))             \
+    COLUMN(METRIC_KEY(COLLECTIVE_COUNT), METRIC_TITLE(COLLECTIVE_COUNT),                           \
+           METRIC_UNIT(COLLECTIVE_COUNT), 0, BAR_NONE, value_count(group->tally.count))            \
     COLUMN("message", "message", UNIT_BYTES, 0, BAR_NONE,                                          \
            group->bytes >= 0 ? value_bytes(group->bytes / group->tally.count)                      \
                              : value_not_known(no_size))                                           \
     COLUMN("bytes", "bytes", UNIT_BYTES, 3, BAR_NONE,                                              \
            group->bytes >= 0 ? value_bytes(group->bytes) : value_not_known(no_size))               \
-    COLUMN("total", "total", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(group->tally.total_ns))      \
+    COLUMN(METRIC_KEY(COLLECTIVE_TIME), METRIC_TITLE(COLLECTIVE_TIME),                             \
+           METRIC_UNIT(COLLECTIVE_TIME), 0, BAR_NONE, value_time_ns(group->tally.total_ns))        \
     COLUMN("share", "of this time", UNIT_FRACTION, 4, BAR,                                         \
            value_fraction(fraction_of(group->tally.total_ns, all_ns)))                             \
     COLUMN("mean", "mean", UNIT_TIME_NS, 2, BAR_NONE, value_time_ns(tally_mean_ns(&group->tally))) \
@@ -90,7 +93,8 @@ static void collectives_collect(struct collective_groups *groups,
                  : needs_group && call->group_size <= 0 ? value_not_known(no_group)                \
                                                         : value_bytes_per_second(rate * factor)    \
                : value_none())                                                                     \
-    COLUMN("collective_key", "collective", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,             \
+    COLUMN(METRIC_KEY(COLLECTIVE_KIND), METRIC_TITLE(COLLECTIVE_KIND),                             \
+           METRIC_UNIT(COLLECTIVE_KIND), PRIORITY_FOR_PROGRAMS, BAR_NONE,                          \
            value_text(collective_kind_key(call->kind)))
 
 static void collectives_fill_row(struct value *cells, const struct collective_group *group,

@@ -1,4 +1,5 @@
 /* How much communication and copying hides behind compute? */
+#include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
 #include "sections/tally.h"
@@ -80,7 +81,7 @@ static void overlap_add_numbers(struct results *results, struct section *section
              value_time_ns(all->hidden_communication_ns), NULL},
             {"exposed_communication", "exposed",
              value_time_ns(all->communication_ns - all->hidden_communication_ns), NULL},
-            {"overlap", "overlap",
+            {METRIC_NAMES(COMMUNICATION_HIDDEN),
              value_fraction(fraction_of(all->hidden_communication_ns, all->communication_ns)),
              "of the communication is hidden"},
         };
@@ -101,14 +102,17 @@ static void overlap_add_numbers(struct results *results, struct section *section
 }
 
 #define STEPS_COLUMNS(COLUMN)                                                                     \
-    COLUMN("step", "step", UNIT_COUNT, 0, BAR_NONE, value_count(window->number))                  \
+    COLUMN(METRIC_KEY(STEP), METRIC_TITLE(STEP), METRIC_UNIT(STEP), 0, BAR_NONE,                  \
+           value_count(window->number))                                                           \
     COLUMN("compute", "compute", UNIT_TIME_NS, 1, BAR_NONE, value_time_ns(step->compute_ns))      \
-    COLUMN("communication", "communication", UNIT_TIME_NS, 0, BAR_NONE,                           \
-           value_time_ns(step->communication_ns))                                                 \
-    COLUMN("exposed", "exposed", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(exposed_ns))            \
+    COLUMN(METRIC_KEY(STEP_COMMUNICATION), METRIC_TITLE(STEP_COMMUNICATION),                      \
+           METRIC_UNIT(STEP_COMMUNICATION), 0, BAR_NONE, value_time_ns(step->communication_ns))   \
+    COLUMN(METRIC_KEY(STEP_EXPOSED_COMMUNICATION), METRIC_TITLE(STEP_EXPOSED_COMMUNICATION),      \
+           METRIC_UNIT(STEP_EXPOSED_COMMUNICATION), 0, BAR_NONE, value_time_ns(exposed_ns))       \
     COLUMN("exposed_share", "of the step", UNIT_FRACTION, 1, BAR_NONE,                            \
            value_fraction(fraction_of(exposed_ns, step->step_ns)))                                \
-    COLUMN("overlap", "overlap", UNIT_FRACTION, 0, BAR,                                           \
+    COLUMN(METRIC_KEY(STEP_COMMUNICATION_HIDDEN), METRIC_TITLE(STEP_COMMUNICATION_HIDDEN),        \
+           METRIC_UNIT(STEP_COMMUNICATION_HIDDEN), 0, BAR,                                        \
            step->communication_ns > 0 ? value_fraction(fraction_of(step->hidden_communication_ns, \
                                                                    step->communication_ns))       \
                                       : value_none())                                             \

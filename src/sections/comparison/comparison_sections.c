@@ -1,6 +1,8 @@
 /* A comparison as sections of results: what every report prints. */
 #include "sections/comparison/comparison_sections.h"
 
+#include "output/results/metrics.h"
+
 /* What is not known of a run, with the input that would tell. */
 struct unknown {
     const char *key;

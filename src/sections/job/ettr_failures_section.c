@@ -1,5 +1,6 @@
 /* `flopledger ettr`: interruptions of a job, and the ETTR to be expected with them. */
 #include "base/text/format.h"
+#include "output/results/metrics.h"
 #include "sections/job/ettr_page.h"
 
 /* The job's own interval is worth changing where the best one differs by this factor. */
@@ -28,38 +29,38 @@ static void add_observed(const struct ettr_page *page, struct section *section)
     const struct job_failures *failures = page->failures;
 
     ettr_failures_add(page, section,
-                      ettr_failures_number_of("interruptions", "interruptions",
+                      ettr_failures_number_of(METRIC_NAMES(JOB_INTERRUPTIONS),
                                               value_count(failures->interruptions)),
                       "attempts that failed or were stopped");
     if (failures->interruptions > 0)
         ettr_failures_add(page, section,
                           ettr_failures_number_of(
-                              "time_between_interruptions", "mean time between them",
+                              METRIC_NAMES(JOB_TIME_BETWEEN_INTERRUPTIONS),
                               failures->is_rate_known
                                   ? value_time_ns(failures->alive_ns / failures->interruptions)
                                   : value_not_known("needs time stamps in the log")),
                           NULL);
     ettr_failures_add(page, section,
                       ettr_failures_number_of(
-                          "restart_time", "mean restart time",
+                          METRIC_NAMES(JOB_RESTART_TIME),
                           length_value(failures->restart_ns, failures->interruptions
                                                                  ? "needs time stamps in the log"
                                                                  : "no restart was seen")),
                       "hang, down and startup");
     ettr_failures_add(
         page, section,
-        ettr_failures_number_of("checkpoints", "checkpoints", value_count(failures->checkpoints)),
+        ettr_failures_number_of(METRIC_NAMES(JOB_CHECKPOINTS), value_count(failures->checkpoints)),
         NULL);
     ettr_failures_add(
         page, section,
-        ettr_failures_number_of("checkpoint_time", "mean time of a checkpoint",
+        ettr_failures_number_of(METRIC_NAMES(JOB_CHECKPOINT_TIME),
                                 length_value(failures->checkpoint_ns,
                                              failures->checkpoints ? "needs their length in the log"
                                                                    : "no checkpoint was seen")),
         "for which training stalled");
     ettr_failures_add(
         page, section,
-        ettr_failures_number_of("checkpoint_interval", "mean time of steps between checkpoints",
+        ettr_failures_number_of(METRIC_NAMES(JOB_CHECKPOINT_INTERVAL),
                                 length_value(failures->interval_ns, "no checkpoint was seen")),
         NULL);
 }
@@ -110,23 +111,23 @@ struct section *describe_failures(const struct ettr_page *page)
     add_observed(page, section);
     if (!page->failures->is_model_known) {
         ettr_failures_add(page, section,
-                          ettr_failures_number_of("expected_ettr", "expected ETTR", unknown), NULL);
+                          ettr_failures_number_of(METRIC_NAMES(JOB_EXPECTED_ETTR), unknown), NULL);
         ettr_failures_add(page, section,
-                          ettr_failures_number_of("best_interval", "best interval", unknown), NULL);
+                          ettr_failures_number_of(METRIC_NAMES(JOB_BEST_INTERVAL), unknown), NULL);
         return section;
     }
     better.interval = best_checkpoint_interval(model);
     ettr_failures_add(page, section,
-                      ettr_failures_number_of("expected_ettr", "expected ETTR",
+                      ettr_failures_number_of(METRIC_NAMES(JOB_EXPECTED_ETTR),
                                               value_fraction(expected_ettr(model))),
                       page->failures->interruptions < 10 ? "from few interruptions: a rough figure"
                                                          : NULL);
     ettr_failures_add(page, section,
-                      ettr_failures_number_of("best_interval", "best interval",
+                      ettr_failures_number_of(METRIC_NAMES(JOB_BEST_INTERVAL),
                                               value_time_ns((int64_t)(better.interval * 1e9))),
                       "sqrt(2 * checkpoint / rate)");
     ettr_failures_add(page, section,
-                      ettr_failures_number_of("expected_at_best", "expected ETTR with it",
+                      ettr_failures_number_of(METRIC_NAMES(JOB_EXPECTED_AT_BEST),
                                               value_fraction(expected_ettr(&better))),
                       NULL);
     find_better_interval(page, section, better.interval);

@@ -1,5 +1,6 @@
 /* `flopledger ettr`: the job, ETTR, and where each device-hour went. */
 #include "base/text/format.h"
+#include "output/results/metrics.h"
 #include "sections/job/ettr_page.h"
 
 #include <math.h>
@@ -96,11 +97,13 @@ enum account_column {
 
 static const struct column account_columns[] = {
     [COLUMN_ACCOUNT] = {"account", "account", UNIT_TEXT, 0, BAR_NONE},
-    [COLUMN_TIME] = {"time", "time", UNIT_TIME_NS, 0, BAR_NONE},
-    [COLUMN_HOURS] = {"device_hours", "device-hours", UNIT_NUMBER, 1, BAR_NONE},
+    [COLUMN_TIME] = {METRIC_NAMES(JOB_ACCOUNT_TIME), METRIC_UNIT(JOB_ACCOUNT_TIME), 0, BAR_NONE},
+    [COLUMN_HOURS] = {METRIC_NAMES(JOB_ACCOUNT_DEVICE_HOURS), METRIC_UNIT(JOB_ACCOUNT_DEVICE_HOURS),
+                      1, BAR_NONE},
     [COLUMN_SHARE] = {"share", "share", UNIT_FRACTION, 0, BAR_WATERFALL},
     [COLUMN_MEANING] = {"meaning", "what it is", UNIT_TEXT, 3, BAR_NONE},
-    [COLUMN_KEY] = {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+    [COLUMN_KEY] = {METRIC_NAMES(JOB_ACCOUNT), METRIC_UNIT(JOB_ACCOUNT), PRIORITY_FOR_PROGRAMS,
+                    BAR_NONE},
 };
 
 /* Does the log tell of spans of this kind without saying how long they took? */
@@ -238,12 +241,11 @@ static void add_step_counts(const struct ettr_page *page, struct section *sectio
         if (attempt->last_step != JOB_NOT_KNOWN)
             of = attempt->last_step;
     }
-    ettr_job_add(page, section, "steps_made", "steps made", value_count(made));
-    ettr_job_add(page, section, "steps_kept", "of them kept", value_count(made - discarded));
+    ettr_job_add(page, section, METRIC_NAMES(JOB_STEPS_MADE), value_count(made));
+    ettr_job_add(page, section, METRIC_NAMES(JOB_STEPS_KEPT), value_count(made - discarded));
     if (skipped)
-        ettr_job_add(page, section, "steps_skipped", "of them without an update",
-                     value_count(skipped));
-    ettr_job_add(page, section, "last_step", "number of the last step",
+        ettr_job_add(page, section, METRIC_NAMES(JOB_STEPS_SKIPPED), value_count(skipped));
+    ettr_job_add(page, section, METRIC_NAMES(JOB_LAST_STEP),
                  last == JOB_NOT_KNOWN ? value_not_known("no step was made") : value_count(last));
     if (of != JOB_NOT_KNOWN)
         ettr_job_add(page, section, "planned_steps", "number of the last step planned",
@@ -278,7 +280,7 @@ static void add_span_of_time(const struct ettr_page *page, struct section *secti
 
     ettr_job_add(page, section, "begins", "begins", time_value(page, start_ns));
     ettr_job_add(page, section, "ends", "ends", time_value(page, end_ns));
-    ettr_job_add(page, section, "elapsed", "elapsed",
+    ettr_job_add(page, section, METRIC_NAMES(JOB_ELAPSED),
                  start_ns == JOB_NOT_KNOWN || end_ns == JOB_NOT_KNOWN || end_ns < start_ns
                      ? value_not_known(needs_times)
                      : value_time_ns(end_ns - start_ns));
@@ -292,22 +294,21 @@ struct section *describe_job(const struct ettr_page *page)
         "the last end, the share that went into steps that were kept.");
     double kept = share_of_job_account(page->accounts, JOB_KEPT);
 
-    ettr_job_add(page, section, "ettr", "ETTR",
+    ettr_job_add(page, section, METRIC_NAMES(JOB_ETTR),
                  page->accounts->is_complete && page->accounts->total_ns > 0
                      ? value_fraction(kept)
                      : value_not_known("needs the time of starts, steps and ends in the log"));
     if (!page->accounts->is_complete && page->accounts->total_ns > 0)
-        ettr_job_add(page, section, "kept_of_told", "kept steps, of the time that is told",
-                     value_fraction(kept));
+        ettr_job_add(page, section, METRIC_NAMES(JOB_KEPT_OF_KNOWN), value_fraction(kept));
     ettr_job_add(page, section, "format", "format", value_text(page->reading->formats));
     ettr_job_add(page, section, "files", "files", value_count((int64_t)page->reading->used_count));
-    ettr_job_add(page, section, "attempts", "attempts",
+    ettr_job_add(page, section, METRIC_NAMES(JOB_ATTEMPTS),
                  value_count((int64_t)page->job->attempt_count));
     if (runs_of(page->accounts) > 1)
         ettr_job_add(page, section, "runs", "runs from the first step, one after another",
                      value_count(runs_of(page->accounts)));
     add_step_counts(page, section);
-    ettr_job_add(page, section, "devices", "devices", devices_value(page));
+    ettr_job_add(page, section, METRIC_NAMES(JOB_DEVICES), devices_value(page));
     add_span_of_time(page, section);
     add_accounts(page, section);
     add_largest_loss(page, section);

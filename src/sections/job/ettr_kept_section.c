@@ -1,6 +1,7 @@
 /* `flopledger ettr`: what the devices did in the kept steps, by the steps recorded in full. */
 #include "base/core/apportion.h"
 #include "base/text/format.h"
+#include "output/results/metrics.h"
 #include "sections/job/ettr_page.h"
 #include "sections/step/ledger_table.h"
 
@@ -26,12 +27,13 @@ enum kept_column {
 
 static const struct column kept_columns[] = {
     [COLUMN_ACCOUNT] = {"account", "account", UNIT_TEXT, 0, BAR_NONE},
-    [COLUMN_TIME] = {"time", "time", UNIT_TIME_NS, 0, BAR_NONE},
+    [COLUMN_TIME] = {METRIC_NAMES(JOB_KEPT_TIME), METRIC_UNIT(JOB_KEPT_TIME), 0, BAR_NONE},
     [COLUMN_HOURS] = {"device_hours", "device-hours", UNIT_NUMBER, 1, BAR_NONE},
     [COLUMN_SHARE] = {"share", "of kept steps", UNIT_FRACTION, 0, BAR_WATERFALL},
     [COLUMN_OF_JOB] = {"of_job", "of the job", UNIT_FRACTION, 2, BAR_NONE},
     [COLUMN_FROM] = {"from", "known by", UNIT_TEXT, 3, BAR_NONE},
-    [COLUMN_KEY] = {"key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
+    [COLUMN_KEY] = {METRIC_NAMES(JOB_KEPT_ACCOUNT), METRIC_UNIT(JOB_KEPT_ACCOUNT),
+                    PRIORITY_FOR_PROGRAMS, BAR_NONE},
 };
 
 /* ---- the scaled ledger ----------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* `flopledger ettr`: how long the steps of a job took, and the rates its log tells. */
 #include "base/text/format.h"
+#include "output/results/metrics.h"
 #include "sections/job/ettr_page.h"
 
 #include <math.h>
@@ -111,28 +112,27 @@ struct section *describe_step_times(const struct ettr_page *page)
     if (times->entries == 0) {
         ettr_steps_add_number(
             page, section,
-            ettr_steps_number_of("median", "step time, median",
+            ettr_steps_number_of(METRIC_NAMES(JOB_STEP_TIME_MEDIAN),
                                  value_not_known("needs times or lengths of steps in the log")),
             NULL);
         return section;
     }
-    ettr_steps_add_time(page, section, "median", "step time, median", times->median_ns);
+    ettr_steps_add_time(page, section, METRIC_NAMES(JOB_STEP_TIME_MEDIAN), times->median_ns);
     ettr_steps_add_time(page, section, "mean", "mean", times->mean_ns);
-    ettr_steps_add_time(page, section, "minimum", "shortest", times->minimum_ns);
-    ettr_steps_add_time(page, section, "p90", "p90", times->p90_ns);
-    ettr_steps_add_time(page, section, "p99", "p99", times->p99_ns);
-    ettr_steps_add_time(page, section, "maximum", "longest", times->maximum_ns);
+    ettr_steps_add_time(page, section, METRIC_NAMES(JOB_STEP_TIME_MIN), times->minimum_ns);
+    ettr_steps_add_time(page, section, METRIC_NAMES(JOB_STEP_TIME_P90), times->p90_ns);
+    ettr_steps_add_time(page, section, METRIC_NAMES(JOB_STEP_TIME_P99), times->p99_ns);
+    ettr_steps_add_time(page, section, METRIC_NAMES(JOB_STEP_TIME_MAX), times->maximum_ns);
     ettr_steps_add_number(
         page, section,
         ettr_steps_number_of("lines", "lines that tell of steps", value_count(times->entries)),
         times->steps > times->entries ? "each tells the mean of several steps" : NULL);
     ettr_steps_add_number(
         page, section,
-        ettr_steps_number_of("slow_steps", "slow steps", value_count(times->slow_steps)),
+        ettr_steps_number_of(METRIC_NAMES(JOB_SLOW_STEPS), value_count(times->slow_steps)),
         "over 1.5 times the median around them");
     if (times->slow_steps)
-        ettr_steps_add_time(page, section, "slow_time", "their time beyond that median",
-                            times->slow_ns);
+        ettr_steps_add_time(page, section, METRIC_NAMES(JOB_SLOW_TIME), times->slow_ns);
     if (times->part_count > 1)
         ettr_steps_add_parts(page, section);
     add_slow_steps(page, section);
@@ -215,30 +215,27 @@ struct section *describe_rates(const struct ettr_page *page)
 
     ettr_steps_add_number(
         page, section,
-        ettr_steps_number_of("flops_per_second", "rate of one device",
+        ettr_steps_number_of(METRIC_NAMES(JOB_DEVICE_FLOPS_PER_SECOND),
                              isnan(rates->flops_per_second)
                                  ? value_not_known("needs TFLOP/s in the log")
                                  : value_flops_per_second(rates->flops_per_second)),
         "as the program counts its FLOPs");
-    ettr_steps_add_number(page, section, ettr_steps_number_of("mfu", "MFU in the steps", mfu),
-                          note);
+    ettr_steps_add_number(page, section, ettr_steps_number_of(METRIC_NAMES(JOB_MFU), mfu), note);
     if (mfu.unit == UNIT_FRACTION && page->accounts->is_complete && page->accounts->total_ns > 0)
         ettr_steps_add_number(
             page, section,
-            ettr_steps_number_of("mfu_of_job", "MFU of the whole job",
+            ettr_steps_number_of(METRIC_NAMES(JOB_OVERALL_MFU),
                                  value_fraction(mfu.real * (double)page->accounts->ns[JOB_KEPT] /
                                                 (double)page->accounts->total_ns)),
             "kept steps only, over all of its time");
     if (!isnan(rates->tokens_per_second))
         ettr_steps_add_number(page, section,
-                              ettr_steps_number_of("tokens_per_second",
-                                                   "tokens a second of one device",
+                              ettr_steps_number_of(METRIC_NAMES(JOB_DEVICE_TOKENS_PER_SECOND),
                                                    value_number(rates->tokens_per_second)),
                               NULL);
     if (!isnan(rates->tokens_per_second_of_job))
         ettr_steps_add_number(page, section,
-                              ettr_steps_number_of("tokens_per_second_of_job",
-                                                   "tokens a second of the job",
+                              ettr_steps_number_of(METRIC_NAMES(JOB_TOKENS_PER_SECOND),
                                                    value_number(rates->tokens_per_second_of_job)),
                               NULL);
     find_faults(page, section);

@@ -4,6 +4,7 @@
 #include "base/core/saturated.h"
 #include "base/text/format.h"
 #include "ledger/free_time.h"
+#include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
 #include "sections/tally.h"
@@ -73,22 +74,23 @@ static void copies_clear(struct copy_groups *groups)
     hash_map_clear(&groups->by_name);
 }
 
-#define BY_KIND_COLUMNS(COLUMN)                                                                   \
-    COLUMN("kind", "kind", UNIT_TEXT, 0, BAR_NONE,                                                \
-           value_text(results_text(results, trace_text(trace, copy->name))))                      \
-    COLUMN("count", "count", UNIT_COUNT, 0, BAR_NONE, value_count(copy->tally.count))             \
-    COLUMN("bytes", "bytes", UNIT_BYTES, 0, BAR_NONE,                                             \
-           is_sized ? value_bytes(copy->bytes)                                                    \
-                    : value_not_known("needs the sizes, which this trace lacks"))                 \
-    COLUMN("total", "total", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(copy->tally.total_ns))      \
-    COLUMN("mean", "mean", UNIT_TIME_NS, 2, BAR_NONE, value_time_ns(tally_mean_ns(&copy->tally))) \
-    COLUMN("bandwidth", "bandwidth", UNIT_BYTES_PER_SECOND, 0, BAR_NONE,                          \
-           copy->sized_ns > 0                                                                     \
-               ? value_bytes_per_second((double)copy->bytes * 1e9 / (double)copy->sized_ns)       \
-               : value_not_known("needs the sizes, which this trace lacks"))                      \
-    COLUMN("exposed", "no kernel beside it", UNIT_TIME_NS, 2, BAR_NONE,                           \
-           value_time_ns(copy->exposed_ns))                                                       \
-    COLUMN("exposed_share", "exposed", UNIT_FRACTION, 1, BAR,                                     \
+#define BY_KIND_COLUMNS(COLUMN)                                                                    \
+    COLUMN(METRIC_KEY(COPY_KIND), METRIC_TITLE(COPY_KIND), METRIC_UNIT(COPY_KIND), 0, BAR_NONE,    \
+           value_text(results_text(results, trace_text(trace, copy->name))))                       \
+    COLUMN("count", "count", UNIT_COUNT, 0, BAR_NONE, value_count(copy->tally.count))              \
+    COLUMN(METRIC_KEY(COPY_BYTES), METRIC_TITLE(COPY_BYTES), METRIC_UNIT(COPY_BYTES), 0, BAR_NONE, \
+           is_sized ? value_bytes(copy->bytes)                                                     \
+                    : value_not_known("needs the sizes, which this trace lacks"))                  \
+    COLUMN(METRIC_KEY(COPY_TIME), METRIC_TITLE(COPY_TIME), METRIC_UNIT(COPY_TIME), 0, BAR_NONE,    \
+           value_time_ns(copy->tally.total_ns))                                                    \
+    COLUMN("mean", "mean", UNIT_TIME_NS, 2, BAR_NONE, value_time_ns(tally_mean_ns(&copy->tally)))  \
+    COLUMN("bandwidth", "bandwidth", UNIT_BYTES_PER_SECOND, 0, BAR_NONE,                           \
+           copy->sized_ns > 0                                                                      \
+               ? value_bytes_per_second((double)copy->bytes * 1e9 / (double)copy->sized_ns)        \
+               : value_not_known("needs the sizes, which this trace lacks"))                       \
+    COLUMN("exposed", "no kernel beside it", UNIT_TIME_NS, 2, BAR_NONE,                            \
+           value_time_ns(copy->exposed_ns))                                                        \
+    COLUMN("exposed_share", "exposed", UNIT_FRACTION, 1, BAR,                                      \
            value_fraction(fraction_of(copy->exposed_ns, copy->tally.total_ns)))
 
 static void copies_fill_row(struct results *results, struct value *cells, const struct trace *trace,

@@ -2,6 +2,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/saturated.h"
 #include "cost/efficiency/matrix_unit.h"
+#include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
 #include "sections/tally.h"
@@ -179,13 +180,16 @@ static void add_table_by_name(struct results *results, struct section *section,
 
 #define BY_CLASS_COLUMNS(COLUMN)                                                               \
     COLUMN("class", "kind of work", UNIT_TEXT, 0, BAR_NONE, value_text(rows[i].name))          \
-    COLUMN("count", "count", UNIT_COUNT, 0, BAR_NONE, value_count(rows[i].tally.count))        \
-    COLUMN("total", "total", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(rows[i].tally.total_ns)) \
+    COLUMN(METRIC_KEY(KERNEL_COUNT), METRIC_TITLE(KERNEL_COUNT), METRIC_UNIT(KERNEL_COUNT), 0, \
+           BAR_NONE, value_count(rows[i].tally.count))                                         \
+    COLUMN(METRIC_KEY(KERNEL_TIME), METRIC_TITLE(KERNEL_TIME), METRIC_UNIT(KERNEL_TIME), 0,    \
+           BAR_NONE, value_time_ns(rows[i].tally.total_ns))                                    \
     COLUMN("share", "of kernel time", UNIT_FRACTION, 0, BAR,                                   \
            value_fraction(fraction_of(rows[i].tally.total_ns, groups->all.total_ns)))          \
     COLUMN("mean", "mean", UNIT_TIME_NS, 1, BAR_NONE,                                          \
            value_time_ns(tally_mean_ns(&rows[i].tally)))                                       \
-    COLUMN("class_key", "class", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                   \
+    COLUMN(METRIC_KEY(KERNEL_CLASS), METRIC_TITLE(KERNEL_CLASS), METRIC_UNIT(KERNEL_CLASS),    \
+           PRIORITY_FOR_PROGRAMS, BAR_NONE,                                                    \
            value_text(kernel_class_key((enum kernel_class)rows[i].group)))                     \
     COLUMN("account_key", "account", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,               \
            value_text(account_key_of_class(rows[i].group)))

@@ -2,6 +2,7 @@
 #include "base/core/large_array.h"
 #include "base/core/percentile.h"
 #include "base/core/saturated.h"
+#include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
 #include "sections/kernels/launch_queue.h"
@@ -141,7 +142,7 @@ static void add_launch_numbers(struct results *results, struct section *section,
 
     if (launches->count > 0) {
         launches_add_number(
-            results, section, "launches_per_step", "launch calls per step",
+            results, section, METRIC_NAMES(LAUNCHES_PER_STEP),
             value_number((double)launches->count / (double)statistics->input->ledger->step_count));
         launches_add_number(results, section, "call_mean", "duration of a launch call, mean",
                             value_time_ns(tally_mean_ns(launches)));

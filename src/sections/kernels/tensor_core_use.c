@@ -2,6 +2,7 @@
 #include "base/core/apportion.h"
 #include "base/core/saturated.h"
 #include "base/text/format.h"
+#include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/kernels/product_reasons.h"
 #include "sections/shape_text.h"
@@ -89,7 +90,7 @@ static void tensor_core_use_add_numbers(const struct unit_use *use)
 
     for (uint32_t i = 0; i < use->work->operator_count; i++)
         unit_kernel_ns = saturated_sum(unit_kernel_ns, use->work->operators[i].unit_ns);
-    tensor_core_use_add_number(use, "share_of_busy", "of the time kernels run",
+    tensor_core_use_add_number(use, METRIC_NAMES(TENSOR_CORE_BUSY),
                                value_fraction(fraction_of(total->unit_ns, use->busy_ns)),
                                "one on matrix units runs, as its name tells");
     if (total->unknown_ns > 0)

@@ -3,6 +3,7 @@
 #include "sections/memory/memory_sections.h"
 
 #include "base/text/format.h"
+#include "output/results/metrics.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -129,13 +130,13 @@ static void add_allocator(struct results *results, struct section *section,
 
     if (view->device == HOST_MEMORY) {
         section_add_number(results, section,
-                           (struct number){"reserved_peak", "reserved, most",
+                           (struct number){METRIC_NAMES(MEMORY_RESERVED_PEAK),
                                            value_not_known("the host's allocator keeps no reserve"),
                                            NULL});
         return;
     }
     section_add_number(results, section,
-                       (struct number){"reserved_peak", "reserved, most",
+                       (struct number){METRIC_NAMES(MEMORY_RESERVED_PEAK),
                                        reserved < 0
                                            ? value_not_known("needs Total Reserved in the trace")
                                            : value_bytes(reserved),
@@ -226,15 +227,16 @@ static struct value alive_at(const struct alive_at_mark *mark, int kind)
     return value_bytes(kind == MEMORY_KIND_COUNT ? mark->sums.total : mark->sums.bytes[kind]);
 }
 
-#define KINDS_COLUMNS(COLUMN)                                                                   \
-    COLUMN("kind", "kind", UNIT_TEXT, 0, BAR_NONE,                                              \
-           value_text(is_all ? "total" : memory_kind_title((enum memory_kind)kind)))            \
-    COLUMN("peak", "at the peak", UNIT_BYTES, 0, BAR_NONE, value_bytes(bytes))                  \
-    COLUMN("share", "share", UNIT_FRACTION, 1, BAR,                                             \
-           at_peak.total > 0 ? value_fraction((double)bytes / (double)at_peak.total)            \
-                             : value_none())                                                    \
-    COLUMN("forward_end", "forward end", UNIT_BYTES, 2, BAR_NONE, alive_at(&points[0], kind))   \
-    COLUMN("backward_end", "backward end", UNIT_BYTES, 3, BAR_NONE, alive_at(&points[1], kind)) \
+#define KINDS_COLUMNS(COLUMN)                                                                     \
+    COLUMN(METRIC_KEY(MEMORY_KIND), METRIC_TITLE(MEMORY_KIND), METRIC_UNIT(MEMORY_KIND), 0,       \
+           BAR_NONE, value_text(is_all ? "total" : memory_kind_title((enum memory_kind)kind)))    \
+    COLUMN(METRIC_KEY(MEMORY_AT_PEAK), METRIC_TITLE(MEMORY_AT_PEAK), METRIC_UNIT(MEMORY_AT_PEAK), \
+           0, BAR_NONE, value_bytes(bytes))                                                       \
+    COLUMN("share", "share", UNIT_FRACTION, 1, BAR,                                               \
+           at_peak.total > 0 ? value_fraction((double)bytes / (double)at_peak.total)              \
+                             : value_none())                                                      \
+    COLUMN("forward_end", "forward end", UNIT_BYTES, 2, BAR_NONE, alive_at(&points[0], kind))     \
+    COLUMN("backward_end", "backward end", UNIT_BYTES, 3, BAR_NONE, alive_at(&points[1], kind))   \
     COLUMN("step_end", "step end", UNIT_BYTES, 4, BAR_NONE, alive_at(&points[2], kind))
 
 static void memory_sections_add_kinds(struct results *results, struct section *section,
@@ -294,8 +296,10 @@ static struct value bytes_or_none(int64_t bytes)
 }
 
 #define STEPS_COLUMNS(COLUMN)                                                      \
-    COLUMN("step", "step", UNIT_COUNT, 0, BAR_NONE, value_count(step->number))     \
-    COLUMN("peak", "peak", UNIT_BYTES, 0, BAR_NONE, value_bytes(peak.bytes))       \
+    COLUMN(METRIC_KEY(STEP), METRIC_TITLE(STEP), METRIC_UNIT(STEP), 0, BAR_NONE,   \
+           value_count(step->number))                                              \
+    COLUMN(METRIC_KEY(STEP_MEMORY_PEAK), METRIC_TITLE(STEP_MEMORY_PEAK),           \
+           METRIC_UNIT(STEP_MEMORY_PEAK), 0, BAR_NONE, value_bytes(peak.bytes))    \
     COLUMN("forward", "in the forward", UNIT_BYTES, 1, BAR_NONE,                   \
            bytes_or_none(most[MEMORY_FORWARD]))                                    \
     COLUMN("backward", "in the backward", UNIT_BYTES, 1, BAR_NONE,                 \
@@ -304,8 +308,20 @@ static struct value bytes_or_none(int64_t bytes)
            bytes_or_none(most[MEMORY_OPTIMIZER]))                                  \
     COLUMN("start", "at its start", UNIT_BYTES, 3, BAR_NONE,                       \
            value_bytes(memory_alive(run, view->device, step->first_change).total)) \
-    COLUMN("end", "at its end", UNIT_BYTES, 2, BAR_NONE,                           \
+    COLUMN(METRIC_KEY(STEP_MEMORY_END), METRIC_TITLE(STEP_MEMORY_END),             \
+           METRIC_UNIT(STEP_MEMORY_END), 2, BAR_NONE,                              \
            value_bytes(memory_alive(run, view->device, step->last_change).total))
+
+static const enum metric metric_of_kind[MEMORY_KIND_COUNT] = {
+    [MEMORY_PARAMETER] = METRIC_STEP_MEMORY_PARAMETERS,
+    [MEMORY_BUFFER] = METRIC_STEP_MEMORY_BUFFERS,
+    [MEMORY_GRADIENT] = METRIC_STEP_MEMORY_GRADIENTS,
+    [MEMORY_OPTIMIZER_STATE] = METRIC_STEP_MEMORY_OPTIMIZER_STATE,
+    [MEMORY_INPUT] = METRIC_STEP_MEMORY_INPUTS,
+    [MEMORY_ACTIVATION] = METRIC_STEP_MEMORY_ACTIVATIONS,
+    [MEMORY_TEMPORARY] = METRIC_STEP_MEMORY_TEMPORARIES,
+    [MEMORY_OTHER] = METRIC_STEP_MEMORY_OTHER,
+};
 
 static void memory_sections_add_steps(struct results *results, struct section *section,
                                       const struct memory_view *view)
@@ -319,7 +335,7 @@ static void memory_sections_add_steps(struct results *results, struct section *s
         return;
     for (int kind = 0; kind < MEMORY_KIND_COUNT; kind++)
         columns[FIXED + kind] = (struct column){
-            results_format(results, "peak_%s", memory_kind_key((enum memory_kind)kind)),
+            metric_declarations[metric_of_kind[kind]].key,
             results_format(results, "%s, at the peak", memory_kind_title((enum memory_kind)kind)),
             UNIT_BYTES, PRIORITY_FOR_PROGRAMS, BAR_NONE};
     table = section_add_table(results, section, "steps", "Peak of each step", columns,
@@ -451,7 +467,7 @@ struct section *describe_memory_peak(struct results *results, const struct memor
 
     section_add_number(
         results, section,
-        (struct number){"peak", "peak", value_bytes(peak.bytes),
+        (struct number){METRIC_NAMES(MEMORY_PEAK), value_bytes(peak.bytes),
                         results_format(results, "%s bytes", format_count(peak.bytes).text)});
     add_place_of_peak(results, section, view, &peak);
     section_add_number(

@@ -1,6 +1,7 @@
 /* How much of the device's peak does the model's own arithmetic use? */
 #include "base/core/apportion.h"
 #include "base/text/format.h"
+#include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
 #include "sections/model/trained_batch.h"
@@ -102,15 +103,16 @@ static void add_shares(const struct utilization *work)
     const struct matrix_time *time = &total->time;
 
     if (!efficiency_has_model(work->efficiency)) {
-        add_number(work, "mfu", "MFU", value_not_known(efficiency_needs(work->efficiency)), NULL);
+        add_number(work, METRIC_NAMES(MFU), value_not_known(efficiency_needs(work->efficiency)),
+                   NULL);
         return;
     }
-    add_number(work, "mfu", "MFU", share_of_time(work, time->model_ns), remark_on_mfu(work));
+    add_number(work, METRIC_NAMES(MFU), share_of_time(work, time->model_ns), remark_on_mfu(work));
     if (total->flops.all_pairs > total->flops.model)
         add_number(work, "mfu_all_pairs", "MFU, all pairs",
                    value_fraction(total->all_pairs_ideal_ns / (double)work->total_ns),
                    "with masked pairs of attention, as tools count that know no mask");
-    add_number(work, "hfu", "HFU",
+    add_number(work, METRIC_NAMES(HFU),
                share_of_time(work, time->model_ns + time->recomputed_ns + time->extra_ns),
                "all that the device computed: recomputation and masked pairs too");
 }
@@ -120,14 +122,14 @@ static void add_rates(const struct utilization *work)
     const struct step_efficiency *total = &work->efficiency->total;
 
     if (total->known_flops_ns == 0) {
-        add_number(work, "model_flops_per_second", "model FLOP/s",
+        add_number(work, METRIC_NAMES(MODEL_FLOPS_PER_SECOND),
                    value_not_known(efficiency_needs(work->efficiency)), NULL);
         return;
     }
     add_number(work, "model_flops_per_step", "model FLOPs per step",
                value_flops(total->flops.model / (double)work->steps),
                "without recomputation and masked attention");
-    add_number(work, "model_flops_per_second", "model FLOP/s",
+    add_number(work, METRIC_NAMES(MODEL_FLOPS_PER_SECOND),
                value_flops_per_second(per_second(total->flops.model, work->total_ns)),
                "achieved over the steps");
     add_number(work, "executed_flops_per_second", "executed FLOP/s",
@@ -144,11 +146,11 @@ static void add_batch(const struct utilization *work)
     const struct flop_parts *flops = &work->efficiency->total.flops;
     bool has_flops = work->efficiency->total.known_flops_ns > 0 && flops->model > 0;
 
-    add_number(work, "tokens_per_second", "tokens/s",
+    add_number(work, METRIC_NAMES(TOKENS_PER_SECOND),
                batch.tokens < 0 ? value_not_known(tokens_need(work->input))
                                 : value_number(per_second((double)batch.tokens, work->total_ns)),
                "of this rank");
-    add_number(work, "samples_per_second", "samples/s",
+    add_number(work, METRIC_NAMES(SAMPLES_PER_SECOND),
                batch.samples < 0 ? value_not_known(samples_need(work->input))
                                  : value_number(per_second((double)batch.samples, work->total_ns)),
                "of this rank");
@@ -185,7 +187,8 @@ static void add_peak(const struct utilization *work)
     enum peak_type most = main_format(work->efficiency);
 
     if (most < PEAK_TYPE_COUNT && peaks->peaks[most] > 0)
-        add_number(work, "peak", results_format(work->results, "peak, %s", peak_type_name(most)),
+        add_number(work, METRIC_KEY(PEAK_FLOPS_PER_SECOND),
+                   results_format(work->results, "peak, %s", peak_type_name(most)),
                    value_flops_per_second(peaks->peaks[most]), source_of_peak(work, most));
     if (peaks->name)
         add_number(work, "device", "device",
@@ -309,28 +312,35 @@ static void add_missing(const struct utilization *work)
                       "count each.";
 }
 
-#define STEPS_COLUMNS(COLUMN)                                                                      \
-    COLUMN("step", "step", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                            \
-           value_count(ledger->steps[i].window.number))                                            \
-    COLUMN("matrix", "matmul time", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,                 \
-           value_time_ns(ledger->steps[i].account_ns[ACCOUNT_MATRIX]))                             \
-    COLUMN("unpriced", "FLOPs or peak not known", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,   \
-           value_time_ns(step->time.uncosted_ns))                                                  \
-    COLUMN("below_peak", "below the peak", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,          \
-           value_time_ns(step->time.below_peak_ns))                                                \
-    COLUMN("recomputed", "recomputed FLOPs at the peak", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS,      \
-           BAR_NONE, value_time_ns(step->time.recomputed_ns))                                      \
-    COLUMN("extra", "FLOPs not needed at the peak", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE, \
-           value_time_ns(step->time.extra_ns))                                                     \
-    COLUMN("model", "model FLOPs at the peak", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,      \
-           value_time_ns(step->time.model_ns))                                                     \
-    COLUMN("executed_flops", "executed FLOPs", UNIT_FLOPS, PRIORITY_FOR_PROGRAMS, BAR_NONE,        \
-           value_flops(step->flops.executed))                                                      \
-    COLUMN("recomputed_flops", "recomputed FLOPs", UNIT_FLOPS, PRIORITY_FOR_PROGRAMS, BAR_NONE,    \
-           value_flops(step->flops.recomputed))                                                    \
-    COLUMN("extra_flops", "FLOPs not needed", UNIT_FLOPS, PRIORITY_FOR_PROGRAMS, BAR_NONE,         \
-           value_flops(step->flops.extra))                                                         \
-    COLUMN("model_flops", "model FLOPs", UNIT_FLOPS, PRIORITY_FOR_PROGRAMS, BAR_NONE,              \
+#define STEPS_COLUMNS(COLUMN)                                                                   \
+    COLUMN(METRIC_KEY(STEP), METRIC_TITLE(STEP), METRIC_UNIT(STEP), PRIORITY_FOR_PROGRAMS,      \
+           BAR_NONE, value_count(ledger->steps[i].window.number))                               \
+    COLUMN("matrix", "matmul time", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,              \
+           value_time_ns(ledger->steps[i].account_ns[ACCOUNT_MATRIX]))                          \
+    COLUMN(METRIC_KEY(STEP_UNCOSTED_TIME), METRIC_TITLE(STEP_UNCOSTED_TIME),                    \
+           METRIC_UNIT(STEP_UNCOSTED_TIME), PRIORITY_FOR_PROGRAMS, BAR_NONE,                    \
+           value_time_ns(step->time.uncosted_ns))                                               \
+    COLUMN(METRIC_KEY(STEP_BELOW_PEAK_TIME), METRIC_TITLE(STEP_BELOW_PEAK_TIME),                \
+           METRIC_UNIT(STEP_BELOW_PEAK_TIME), PRIORITY_FOR_PROGRAMS, BAR_NONE,                  \
+           value_time_ns(step->time.below_peak_ns))                                             \
+    COLUMN(METRIC_KEY(STEP_RECOMPUTED_TIME), METRIC_TITLE(STEP_RECOMPUTED_TIME),                \
+           METRIC_UNIT(STEP_RECOMPUTED_TIME), PRIORITY_FOR_PROGRAMS, BAR_NONE,                  \
+           value_time_ns(step->time.recomputed_ns))                                             \
+    COLUMN(METRIC_KEY(STEP_EXTRA_TIME), METRIC_TITLE(STEP_EXTRA_TIME),                          \
+           METRIC_UNIT(STEP_EXTRA_TIME), PRIORITY_FOR_PROGRAMS, BAR_NONE,                       \
+           value_time_ns(step->time.extra_ns))                                                  \
+    COLUMN(METRIC_KEY(STEP_MODEL_TIME), METRIC_TITLE(STEP_MODEL_TIME),                          \
+           METRIC_UNIT(STEP_MODEL_TIME), PRIORITY_FOR_PROGRAMS, BAR_NONE,                       \
+           value_time_ns(step->time.model_ns))                                                  \
+    COLUMN(METRIC_KEY(STEP_EXECUTED_FLOPS), METRIC_TITLE(STEP_EXECUTED_FLOPS),                  \
+           METRIC_UNIT(STEP_EXECUTED_FLOPS), PRIORITY_FOR_PROGRAMS, BAR_NONE,                   \
+           value_flops(step->flops.executed))                                                   \
+    COLUMN("recomputed_flops", "recomputed FLOPs", UNIT_FLOPS, PRIORITY_FOR_PROGRAMS, BAR_NONE, \
+           value_flops(step->flops.recomputed))                                                 \
+    COLUMN("extra_flops", "FLOPs not needed", UNIT_FLOPS, PRIORITY_FOR_PROGRAMS, BAR_NONE,      \
+           value_flops(step->flops.extra))                                                      \
+    COLUMN(METRIC_KEY(STEP_MODEL_FLOPS), METRIC_TITLE(STEP_MODEL_FLOPS),                        \
+           METRIC_UNIT(STEP_MODEL_FLOPS), PRIORITY_FOR_PROGRAMS, BAR_NONE,                      \
            value_flops(step->flops.model))
 
 /* Every step exactly, for programs: the times sum to matrix_ns. */

@@ -3,6 +3,7 @@
 
 #include "base/core/apportion.h"
 #include "base/text/format.h"
+#include "output/results/metrics.h"
 #include "sections/advice/recorder_words.h"
 
 #include <inttypes.h>
@@ -64,11 +65,11 @@ static void add_parameter_numbers(struct results *results, struct section *secti
             root = describe_module(view->description, view->description->modules[i].root);
     if (!root) {
         if (view->costs->tree.count > 0)
-            module_cost_sections_add_number(results, section, "parameters", "parameters",
+            module_cost_sections_add_number(results, section, METRIC_NAMES(MODEL_PARAMETERS),
                                             value_not_known(needs_description));
         return;
     }
-    module_cost_sections_add_number(results, section, "parameters", "parameters",
+    module_cost_sections_add_number(results, section, METRIC_NAMES(MODEL_PARAMETERS),
                                     value_count(root->parameters));
     if (root->trainable != root->parameters)
         module_cost_sections_add_number(results, section, "trainable_parameters",

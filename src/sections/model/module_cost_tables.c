@@ -3,6 +3,7 @@
 #include "base/core/invariant.h"
 #include "base/core/saturated.h"
 #include "base/core/string_pool.h"
+#include "output/results/metrics.h"
 #include "sections/model/module_cost_sections.h"
 #include "sections/tally.h"
 
@@ -55,7 +56,7 @@ enum module_column {
 
 static const struct column module_columns[COLUMN_COUNT] = {
     [COLUMN_NAME] = {"name", "module", UNIT_TEXT, 0, BAR_NONE},
-    [COLUMN_CLASS] = {"class", "class", UNIT_TEXT, 4, BAR_NONE},
+    [COLUMN_CLASS] = {METRIC_NAMES(MODULE_CLASS), METRIC_UNIT(MODULE_CLASS), 4, BAR_NONE},
     [COLUMN_PARAMETERS] = {"parameters", "parameters", UNIT_COUNT, 5, BAR_NONE},
     [COLUMN_FORWARD_FLOPS] = {"forward_flops", "forward FLOPs", UNIT_FLOPS, 0, BAR_NONE},
     [COLUMN_FORWARD_SHARE] = {"forward_share", "share", UNIT_FRACTION, 3, BAR_NONE},

@@ -2,6 +2,7 @@
 #include "sections/step/ledger_table.h"
 
 #include "base/core/apportion.h"
+#include "output/results/metrics.h"
 #include "sections/chosen_events.h"
 #include "sections/tally.h"
 
@@ -290,20 +291,21 @@ static struct value unless_unknown(const struct ledger_line *line, struct value 
     return line->needs ? value_none() : value;
 }
 
-#define LEDGER_COLUMNS(COLUMN)                                                                  \
-    COLUMN("account", "account", UNIT_TEXT, 0, BAR_NONE, value_text(line->title))               \
-    COLUMN("mean", is_single ? "time" : "mean per step", UNIT_TIME_NS, 0, BAR_NONE,             \
-           line->needs ? value_not_known(line->needs) : value_time_ns(line->mean_ns))           \
-    COLUMN("share", ledger->source == WINDOW_WHOLE ? "of the window" : "of the step",           \
-           UNIT_FRACTION, 0, BAR_WATERFALL,                                                     \
-           unless_unknown(line, value_fraction(fraction_of(line->tally.total_ns, whole_ns))))   \
-    COLUMN("min", "min", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 2, BAR_NONE,         \
-           unless_unknown(line, value_time_ns(line->tally.min_ns)))                             \
-    COLUMN("max", "max", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 2, BAR_NONE,         \
-           unless_unknown(line, value_time_ns(line->tally.max_ns)))                             \
-    COLUMN("total", "all steps", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 3, BAR_NONE, \
-           unless_unknown(line, value_time_ns(line->tally.total_ns)))                           \
-    COLUMN("key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE, value_text(line->key))
+#define LEDGER_COLUMNS(COLUMN)                                                                    \
+    COLUMN("account", "account", UNIT_TEXT, 0, BAR_NONE, value_text(line->title))                 \
+    COLUMN("mean", is_single ? "time" : "mean per step", UNIT_TIME_NS, 0, BAR_NONE,               \
+           line->needs ? value_not_known(line->needs) : value_time_ns(line->mean_ns))             \
+    COLUMN("share", ledger->source == WINDOW_WHOLE ? "of the window" : "of the step",             \
+           UNIT_FRACTION, 0, BAR_WATERFALL,                                                       \
+           unless_unknown(line, value_fraction(fraction_of(line->tally.total_ns, whole_ns))))     \
+    COLUMN("min", "min", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 2, BAR_NONE,           \
+           unless_unknown(line, value_time_ns(line->tally.min_ns)))                               \
+    COLUMN("max", "max", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 2, BAR_NONE,           \
+           unless_unknown(line, value_time_ns(line->tally.max_ns)))                               \
+    COLUMN("total", "all steps", UNIT_TIME_NS, is_single ? PRIORITY_FOR_PROGRAMS : 3, BAR_NONE,   \
+           unless_unknown(line, value_time_ns(line->tally.total_ns)))                             \
+    COLUMN(METRIC_KEY(LEDGER_ACCOUNT), METRIC_TITLE(LEDGER_ACCOUNT), METRIC_UNIT(LEDGER_ACCOUNT), \
+           PRIORITY_FOR_PROGRAMS, BAR_NONE, value_text(line->key))
 
 static void fill_line(struct value *cells, const struct ledger_line *line, int64_t whole_ns)
 {

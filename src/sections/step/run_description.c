@@ -1,5 +1,6 @@
 /* What run is this, and how good is the recording? */
 #include "cost/efficiency/peak_choice.h"
+#include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
 #include "sections/step/run_warnings.h"
@@ -61,19 +62,18 @@ static void run_description_add_facts(struct results *results, struct section *s
     run_description_add_text(results, section, "file", "file", trace_text(trace, trace->path));
     run_description_add_text(results, section, "trace_name", "written as",
                              trace_text(trace, facts->trace_name));
-    run_description_add_text(results, section, "hostname", "host",
+    run_description_add_text(results, section, METRIC_NAMES(HOSTNAME),
                              trace_text(trace, facts->hostname));
     run_description_add_text(results, section, "process", "this rank is",
                              trace_text(trace, facts->process));
-    run_description_add_text(results, section, "torch_version", "PyTorch",
+    run_description_add_text(results, section, METRIC_NAMES(TORCH_VERSION),
                              trace_text(trace, facts->torch_version));
-    run_description_add_text(results, section, "device_runtime_version",
+    run_description_add_text(results, section, METRIC_KEY(DEVICE_RUNTIME_VERSION),
                              facts->is_rocm == 1 ? "ROCm (HIP) runtime" : "CUDA runtime",
                              trace_text(trace, facts->cuda_version));
-    run_description_add_count(results, section, "rank", "rank", facts->rank);
-    run_description_add_count(results, section, "world_size", "ranks in the run",
-                              facts->world_size);
-    run_description_add_text(results, section, "backend", "communication backend",
+    run_description_add_count(results, section, METRIC_NAMES(RANK), facts->rank);
+    run_description_add_count(results, section, METRIC_NAMES(WORLD_SIZE), facts->world_size);
+    run_description_add_text(results, section, METRIC_NAMES(BACKEND),
                              trace_text(trace, facts->backend));
 }
 
@@ -158,7 +158,8 @@ static struct known_name name_of_device(struct results *results, const struct tr
 
 #define DEVICES_COLUMNS(COLUMN)                                                                    \
     COLUMN("device", "device", UNIT_COUNT, 0, BAR_NONE, value_count(device->number))               \
-    COLUMN("name", "name", UNIT_TEXT, 0, BAR_NONE, known.name)                                     \
+    COLUMN(METRIC_KEY(DEVICE_NAME), METRIC_TITLE(DEVICE_NAME), METRIC_UNIT(DEVICE_NAME), 0,        \
+           BAR_NONE, known.name)                                                                   \
     COLUMN("memory", "memory", UNIT_BYTES, 1, BAR_NONE,                                            \
            device->memory_bytes > 0 ? value_bytes(device->memory_bytes) : value_none())            \
     COLUMN("multiprocessors", "SMs", UNIT_COUNT, 2, BAR_NONE,                                      \
@@ -169,8 +170,8 @@ static struct known_name name_of_device(struct results *results, const struct tr
                                            device->compute_minor > 0 ? device->compute_minor : 0)) \
                : value_none())                                                                     \
     COLUMN("events", "events", UNIT_COUNT, 1, BAR_NONE, value_count(device->event_count))          \
-    COLUMN("is_reported", "in this report", UNIT_TEXT, 2, BAR_NONE,                                \
-           value_text(is_reported ? "yes" : "no"))                                                 \
+    COLUMN(METRIC_KEY(DEVICE_IS_REPORTED), METRIC_TITLE(DEVICE_IS_REPORTED),                       \
+           METRIC_UNIT(DEVICE_IS_REPORTED), 2, BAR_NONE, value_text(is_reported ? "yes" : "no"))   \
     COLUMN("told_by", "name told by", UNIT_TEXT, 5, BAR_NONE, known.known_from)
 
 static void add_device_row(struct results *results, struct table *table, const struct trace *trace,
@@ -205,6 +206,7 @@ static struct section *describe_run(struct results *results, const struct analys
 {
     struct section *section = section_new(results, "run", "Run", NULL);
 
+    section->role = SECTION_OF_RUN;
     run_description_add_facts(results, section, input->trace);
     add_extent(results, section, input);
     add_devices(results, section, input);

@@ -2,6 +2,7 @@
 #include "base/core/apportion.h"
 #include "base/text/format.h"
 #include "ledger/step_outliers.h"
+#include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
 #include "sections/model/trained_batch.h"
@@ -18,27 +19,29 @@ static struct value batch_cell(int64_t count, const char *needs)
 }
 
 #define STEPS_COLUMNS(COLUMN)                                                                   \
-    COLUMN("step", "step", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                         \
-           value_count(step->window.number))                                                    \
-    COLUMN("start", "start", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,                     \
-           value_time_ns(step->window.start_ns))                                                \
-    COLUMN("duration", "duration", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,               \
+    COLUMN(METRIC_KEY(STEP), METRIC_TITLE(STEP), METRIC_UNIT(STEP), PRIORITY_FOR_PROGRAMS,      \
+           BAR_NONE, value_count(step->window.number))                                          \
+    COLUMN(METRIC_KEY(STEP_START), METRIC_TITLE(STEP_START), METRIC_UNIT(STEP_START),           \
+           PRIORITY_FOR_PROGRAMS, BAR_NONE, value_time_ns(step->window.start_ns))               \
+    COLUMN(METRIC_KEY(STEP_DURATION), METRIC_TITLE(STEP_DURATION), METRIC_UNIT(STEP_DURATION),  \
+           PRIORITY_FOR_PROGRAMS, BAR_NONE,                                                     \
            value_time_ns(step->window.end_ns - step->window.start_ns))                          \
-    COLUMN("busy", "device busy", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,                \
-           value_time_ns(step->busy_ns))                                                        \
-    COLUMN("tail", "idle at the end", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,            \
-           value_time_ns(step->tail_ns))                                                        \
+    COLUMN(METRIC_KEY(STEP_BUSY), METRIC_TITLE(STEP_BUSY), METRIC_UNIT(STEP_BUSY),              \
+           PRIORITY_FOR_PROGRAMS, BAR_NONE, value_time_ns(step->busy_ns))                       \
+    COLUMN(METRIC_KEY(STEP_TAIL), METRIC_TITLE(STEP_TAIL), METRIC_UNIT(STEP_TAIL),              \
+           PRIORITY_FOR_PROGRAMS, BAR_NONE, value_time_ns(step->tail_ns))                       \
     COLUMN("opened_by_sync", "idle opened by a synchronization", UNIT_TIME_NS,                  \
            PRIORITY_FOR_PROGRAMS, BAR_NONE, value_time_ns(step->sync_opened_ns))                \
     COLUMN("is_cut", "cut by the end of the file", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, BAR_NONE, \
            value_count(step->window.is_cut))                                                    \
-    COLUMN("start_unix", "start, since 1970", UNIT_TIME_NS, PRIORITY_FOR_PROGRAMS, BAR_NONE,    \
+    COLUMN(METRIC_KEY(STEP_START_UNIX), METRIC_TITLE(STEP_START_UNIX),                          \
+           METRIC_UNIT(STEP_START_UNIX), PRIORITY_FOR_PROGRAMS, BAR_NONE,                       \
            unix_ns < 0 ? value_not_known("needs a trace that tells when it was recorded")       \
                        : value_time_ns(unix_ns))                                                \
-    COLUMN("samples", "samples", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                   \
-           batch_cell(batch.samples, samples_need(input)))                                      \
-    COLUMN("tokens", "tokens", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                     \
-           batch_cell(batch.tokens, tokens_need(input)))
+    COLUMN(METRIC_KEY(STEP_SAMPLES), METRIC_TITLE(STEP_SAMPLES), METRIC_UNIT(STEP_SAMPLES),     \
+           PRIORITY_FOR_PROGRAMS, BAR_NONE, batch_cell(batch.samples, samples_need(input)))     \
+    COLUMN(METRIC_KEY(STEP_TOKENS), METRIC_TITLE(STEP_TOKENS), METRIC_UNIT(STEP_TOKENS),        \
+           PRIORITY_FOR_PROGRAMS, BAR_NONE, batch_cell(batch.tokens, tokens_need(input)))
 
 /* Every step with every account in exact nanoseconds: for programs, no screen shows it. */
 static void step_accounts_add_exact_steps(struct results *results, struct section *section,
@@ -169,9 +172,9 @@ static void step_accounts_add_numbers(struct results *results, struct section *s
         {"steps", is_whole ? "windows" : "steps", value_count(ledger->step_count), NULL},
         {"step_time_mean", is_whole ? "whole window" : "step time, mean",
          value_time_ns(rounded_mean(total_ns, ledger->step_count)), NULL},
-        {"step_time_median", "step time, median", value_time_ns(spread->median_ns), NULL},
-        {"step_time_min", "step time, shortest", value_time_ns(spread->min_ns), NULL},
-        {"step_time_max", "step time, longest", value_time_ns(spread->max_ns), NULL},
+        {METRIC_NAMES(STEP_TIME_MEDIAN), value_time_ns(spread->median_ns), NULL},
+        {METRIC_NAMES(STEP_TIME_MIN), value_time_ns(spread->min_ns), NULL},
+        {METRIC_NAMES(STEP_TIME_MAX), value_time_ns(spread->max_ns), NULL},
     };
 
     for (size_t i = 0; i < (ledger->step_count > 1 ? sizeof numbers / sizeof *numbers : 2); i++)
@@ -180,7 +183,8 @@ static void step_accounts_add_numbers(struct results *results, struct section *s
         busy_ns += ledger->steps[i].busy_ns;
     section_add_number(
         results, section,
-        (struct number){"device_busy", ledger->is_cpu_only ? "threads in operators" : "device busy",
+        (struct number){METRIC_KEY(DEVICE_BUSY),
+                        ledger->is_cpu_only ? "threads in operators" : "device busy",
                         value_fraction(fraction_of(busy_ns, total_ns)),
                         ledger->source == WINDOW_WHOLE ? "of the window" : "of the steps' time"});
     add_clock_numbers(results, section, ledger);

@@ -1,5 +1,6 @@
 /* Tables of several ranks become one, and nothing is lost. */
 #include "output/exports/flat_tables.h"
+#include "output/results/metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* Results: lists that grow, and ranks that move. */
+#include "output/results/metrics.h"
 #include "output/results/results.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* The numbers of each step, as a dashboard plots them. */
 #include "output/exports/step_scalars.h"
+#include "output/results/metrics.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -20,15 +21,15 @@ static double scalar(const struct step_scalars *scalars, size_t step, const char
 
 static void add_ledger(struct results *results, struct rank_results *rank)
 {
-    static const struct column columns[] = {{"step", "", UNIT_COUNT, 0, false},
-                                            {"start", "", UNIT_TIME_NS, 0, false},
-                                            {"duration", "", UNIT_TIME_NS, 0, false},
-                                            {"start_unix", "", UNIT_TIME_NS, 0, false},
-                                            {"tokens", "", UNIT_COUNT, 0, false},
+    static const struct column columns[] = {{METRIC_NAMES(STEP), UNIT_COUNT, 0, false},
+                                            {METRIC_NAMES(STEP_START), UNIT_TIME_NS, 0, false},
+                                            {METRIC_NAMES(STEP_DURATION), UNIT_TIME_NS, 0, false},
+                                            {METRIC_NAMES(STEP_START_UNIX), UNIT_TIME_NS, 0, false},
+                                            {METRIC_NAMES(STEP_TOKENS), UNIT_COUNT, 0, false},
                                             {"matrix", "matrix work", UNIT_TIME_NS, 0, false},
                                             {"idle_data", "waiting", UNIT_TIME_NS, 0, false},
-                                            {"busy", "busy", UNIT_TIME_NS, 0, false}};
-    static const struct column key[] = {{"key", "", UNIT_TEXT, 0, false}};
+                                            {METRIC_NAMES(STEP_BUSY), UNIT_TIME_NS, 0, false}};
+    static const struct column key[] = {{METRIC_NAMES(LEDGER_ACCOUNT), UNIT_TEXT, 0, false}};
     struct section *section = section_new(results, "step_ledger", "", NULL);
     struct table *table = section_add_table(results, section, "steps", "", columns, 8);
 
