@@ -311,6 +311,7 @@ static void job_accounts_count_steps(struct attempt_accounts *accounts,
             accounts->steps_discarded += job_accounts_smaller(lost, step->count);
         accounts->steps_skipped +=
             job_accounts_smaller(step->skipped > 0 ? step->skipped : 0, step->count);
+        accounts->are_skipped_known |= step->skipped >= 0;
     }
 }
 

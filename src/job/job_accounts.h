@@ -43,8 +43,10 @@ struct attempt_accounts {
     int64_t steps;
     int64_t steps_discarded;
     int64_t steps_skipped;
-    int64_t *each_ns; /* [step_count of the attempt]: mean length of the steps of an entry;
-                         JOB_NOT_KNOWN */
+    bool are_skipped_known; /* some line tells of steps without an update, and be it that none was
+                             */
+    int64_t *each_ns;       /* [step_count of the attempt]: mean length of the steps of an entry;
+                               JOB_NOT_KNOWN */
 };
 
 struct job_accounts {

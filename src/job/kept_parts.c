@@ -106,7 +106,7 @@ static void view_steps(struct attempt_walk *walk)
         view->data_ns = JOB_NOT_KNOWN;
         view->length_ns = is_recorded ? walk->accounts->each_ns[i] : JOB_NOT_KNOWN;
         view->is_kept =
-            is_recorded && step->step <= walk->accounts->kept_until && step->skipped == 0;
+            is_recorded && step->step <= walk->accounts->kept_until && step->skipped <= 0;
         view->is_traced = step->is_traced;
         view->is_measure =
             is_recorded && !step->is_traced && step->process_step > KEPT_WARM_UP_STEPS;

@@ -58,6 +58,7 @@ class Job:
     per_line: int
     last_step: int
     devices: int
+    tells_skipped: bool = True  # does the format have words for a step without an update?
 
     def accounts(self) -> dict[str, int]:
         """Milliseconds of each account: fate decides, by the attempts that follow."""

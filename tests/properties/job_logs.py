@@ -217,6 +217,10 @@ def problems_of(job: Job, sections: dict[str, Any]) -> list[str]:
     for account in ACCOUNTS:
         if account == "startup" and times[account] == 0 and rows[account]["time"] is None:
             continue  # no line is of a time before the first step
+        if account == "skipped updates" and not job.tells_skipped:
+            if rows[account]["time"] is not None or rows[account]["share"] is not None:
+                problems.append(f"{account}: {rows[account]}, though nothing tells")
+            continue
         if rows[account]["time"] != times[account] * 1_000_000:
             problems.append(
                 f"{account}: {rows[account]['time']} ns, {times[account]} ms were built"
@@ -249,6 +253,7 @@ def plain(job: Job, *parts: str) -> Job:
                     moved += getattr(interval, part)
                 setattr(interval, part, 0)
         attempt.end_ms -= moved
+    job.tells_skipped = "skipped" not in parts
     return job
 
 

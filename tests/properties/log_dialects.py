@@ -548,6 +548,10 @@ REFUSED = [
 ]
 
 
+# Words for steps without an update: nothing else tells of them, so silence is no zero.
+SKIPPED_WORDS = ("number of skipped iterations", " skipped=", "inf_nan_skip_batches=", "OVERFLOW! ")
+
+
 def told(program: str, paths: list[Path]) -> dict[str, Any]:
     done = subprocess.run([program, "ettr", "--json", *paths], capture_output=True, check=False)
     if done.returncode != 0:
@@ -592,6 +596,9 @@ def problems_of(dialect: Dialect, sections: dict[str, Any]) -> list[str]:
         problems.append(f"rate: {rate}")
     if "mfu" in dialect.more and sections["job_rates"]["numbers"]["mfu"]["value"] is not None:
         problems.append(f"MFU: {sections['job_rates']['numbers']['mfu']}")
+    skipped_ns = rows["skipped updates"]
+    if (skipped_ns is not None) != any(word in dialect.text for word in SKIPPED_WORDS):
+        problems.append(f"skipped updates: {skipped_ns} ns")
     attempts = sections["job_attempts"]["tables"]["attempts"]["rows"]
     if "ending" in dialect.more and attempts[-1]["why_it_ended"] != dialect.more["ending"]:
         problems.append(f"ending: {attempts[-1]['why_it_ended']}")

@@ -79,10 +79,8 @@ static enum log_line_use deepspeed_log_read_line(struct log_reading *reading, st
     int64_t skipped = 0;
 
     if (parse_engine(line, &event, &skipped)) {
-        if (reading->memory[HAS_SKIPPED] && skipped > reading->memory[SKIPPED_SO_FAR])
-            event.skipped = skipped - reading->memory[SKIPPED_SO_FAR];
-        reading->memory[HAS_SKIPPED] = 1;
-        reading->memory[SKIPPED_SO_FAR] = skipped;
+        event.skipped = log_newly_skipped(&reading->memory[HAS_SKIPPED],
+                                          &reading->memory[SKIPPED_SO_FAR], skipped);
     } else if (!parse_pipeline(line, &event)) {
         if (!deepspeed_log_take_timer(line, &event))
             return deepspeed_log_read_mark(reading, line);

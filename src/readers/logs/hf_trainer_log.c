@@ -11,13 +11,14 @@ static const int64_t ns_per_second = 1000000000;
 
 /* Places of reading->memory. */
 enum {
-    TOTAL,         /* of the bar of training: other bars are of evaluations */
-    DONE,          /* of it, so far */
-    ELAPSED_NS,    /* by then */
-    EVALUATION_NS, /* of it, since then */
-    RESUMED,       /* the step that this start goes on from */
-    LINES,         /* dictionaries of losses, where there is no bar */
-    SKIPPED,       /* steps without an update, since the last step that was told */
+    TOTAL,           /* of the bar of training: other bars are of evaluations */
+    DONE,            /* of it, so far */
+    ELAPSED_NS,      /* by then */
+    EVALUATION_NS,   /* of it, since then */
+    RESUMED,         /* the step that this start goes on from */
+    LINES,           /* dictionaries of losses, where there is no bar */
+    SKIPPED,         /* steps without an update, since the last step that was told */
+    REPORTS_SKIPPED, /* DeepSpeed runs below, which says of each that it skips it */
 };
 
 /* The number behind "'name': ", which newer versions write as a text ('2.1'). */
@@ -95,8 +96,9 @@ static void hf_trainer_log_tell_steps(struct log_reading *reading, struct job_ev
 {
     int64_t *skipped = &reading->memory[SKIPPED];
 
-    event->skipped =
-        event->count != JOB_NOT_KNOWN && *skipped > event->count ? event->count : *skipped;
+    if (reading->memory[REPORTS_SKIPPED])
+        event->skipped =
+            event->count != JOB_NOT_KNOWN && *skipped > event->count ? event->count : *skipped;
     *skipped = 0;
     job_add(reading->job, event);
 }
@@ -244,6 +246,7 @@ static enum log_line_use hf_trainer_log_read_line(struct log_reading *reading, s
     struct log_bar bar;
     struct log_text rest;
     struct job_event event;
+    int64_t reports_skipped;
 
     if (log_take_bar(line, &bar)) {
         enum log_line_use use = hf_trainer_log_read_bar(reading, line, &bar);
@@ -262,11 +265,15 @@ static enum log_line_use hf_trainer_log_read_line(struct log_reading *reading, s
     if (log_find(line, "Continuing training from global step ", &rest)) {
         read_resumption(reading, line, rest);
     } else if (log_find(line, "***** Running training *****", &rest)) {
+        reports_skipped = reading->memory[REPORTS_SKIPPED];
         memset(reading->memory, 0, sizeof reading->memory);
+        reading->memory[REPORTS_SKIPPED] = reports_skipped;
         log_tell(reading, line, JOB_TRAINING);
     } else if (log_find(line, "] [Rank 0] step=0, skipped=0, lr=", &rest)) {
+        reading->memory[REPORTS_SKIPPED] = 1;
         log_tell(reading, line, JOB_TRAINING); /* DeepSpeed's engine is ready */
     } else if (log_find(line, "] OVERFLOW! ", &rest) && log_find(rest, "kipping step", &rest)) {
+        reading->memory[REPORTS_SKIPPED] = 1;
         reading->memory[SKIPPED]++;
         log_tell(reading, line, JOB_SIGN_OF_LIFE);
     } else if (log_find(line, "Saving model checkpoint to ", &rest)) {

@@ -61,12 +61,10 @@ static enum log_line_use internevo_log_lines_read_step(struct log_reading *readi
         (void)log_take_real(&rest, false, &event.tokens_per_second);
     if (internevo_log_lines_find_field(line, "inf_nan_skip_batches=", &rest) &&
         log_take_integer(&rest, false, &skipped)) {
+        event.skipped = log_newly_skipped(&reading->memory[HAS_SKIPPED],
+                                          &reading->memory[SKIPPED_SO_FAR], skipped);
         if (event.step == 0)
             event.skipped = skipped;
-        else if (reading->memory[HAS_SKIPPED] && skipped > reading->memory[SKIPPED_SO_FAR])
-            event.skipped = skipped - reading->memory[SKIPPED_SO_FAR];
-        reading->memory[HAS_SKIPPED] = 1;
-        reading->memory[SKIPPED_SO_FAR] = skipped;
     }
     job_add(reading->job, &event);
     return LOG_LINE_USED;

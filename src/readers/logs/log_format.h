@@ -77,6 +77,10 @@ struct log_format {
 struct job_event log_event(struct log_reading *reading, struct log_text line,
                            enum job_event_kind kind);
 
+/* Of a count of all skipped steps so far, those since the line before; not known of the first line
+ * that counts any, which may have been skipped before. Both places are in reading->memory. */
+int64_t log_newly_skipped(int64_t *has_count, int64_t *count, int64_t skipped);
+
 /* Makes one and hands it to the job. */
 void log_tell(struct log_reading *reading, struct log_text line, enum job_event_kind kind);
 

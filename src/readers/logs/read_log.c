@@ -63,6 +63,18 @@ static int64_t with_day(struct log_reading *reading, int64_t time_of_day_ns)
     return reading->day_ns + time_of_day_ns;
 }
 
+int64_t log_newly_skipped(int64_t *has_count, int64_t *count, int64_t skipped)
+{
+    int64_t before = *has_count ? *count : 0;
+    bool is_known = *has_count || skipped == 0;
+
+    *has_count = 1;
+    *count = skipped;
+    if (!is_known)
+        return JOB_NOT_KNOWN;
+    return skipped > before ? skipped - before : 0;
+}
+
 struct job_event log_event(struct log_reading *reading, struct log_text line,
                            enum job_event_kind kind)
 {

@@ -125,6 +125,15 @@ static bool is_a_startup_known(const struct job_accounts *accounts)
     return false;
 }
 
+/* Most programs say nothing of a step without an update: silence is no zero. */
+static bool are_skipped_known(const struct ettr_page *page)
+{
+    for (size_t i = 0; i < page->accounts->attempt_count; i++)
+        if (page->accounts->attempts[i].steps > 0 && !page->accounts->attempts[i].are_skipped_known)
+            return false;
+    return true;
+}
+
 /* What is missing for this account; NULL: nothing. */
 static const char *what_account_needs(const struct ettr_page *page, enum job_account account)
 {
@@ -133,6 +142,8 @@ static const char *what_account_needs(const struct ettr_page *page, enum job_acc
     if ((account == JOB_CHECKPOINTS && has_unknown_spans(page->job, JOB_SPAN_CHECKPOINT)) ||
         (account == JOB_EVALUATIONS && has_unknown_spans(page->job, JOB_SPAN_EVALUATION)))
         return "needs their length in the log";
+    if (account == JOB_SKIPPED && !are_skipped_known(page))
+        return "needs lines that tell of them";
     if (page->accounts->is_complete)
         return account == JOB_STARTUP && !is_a_startup_known(page->accounts)
                    ? "needs a line with a time before its first step"

@@ -27,6 +27,7 @@ struct job_event job_event_of(enum job_event_kind kind)
         .count = JOB_NOT_KNOWN,
         .each_ns = JOB_NOT_KNOWN,
         .last_step = JOB_NOT_KNOWN,
+        .skipped = JOB_NOT_KNOWN,
         .data_wait_ns = JOB_NOT_KNOWN,
         .loss = NAN,
         .flops_per_second = NAN,
@@ -372,6 +373,14 @@ static void watch_for_returns(struct job *job, const struct job_event *event)
     }
 }
 
+/* Below 0 where the event does not tell. */
+static int32_t skipped_of(const struct job_event *event, int64_t most)
+{
+    int64_t skipped = event->skipped < most ? event->skipped : most;
+
+    return skipped < 0 ? -1 : skipped < INT32_MAX ? (int32_t)skipped : INT32_MAX;
+}
+
 static void job_add_step(struct job *job, struct job_attempt *attempt,
                          const struct job_event *event)
 {
@@ -383,7 +392,7 @@ static void job_add_step(struct job *job, struct job_attempt *attempt,
                   .end_ns = event->time_ns,
                   .each_ns = event->each_ns,
                   .count = (int32_t)(count < INT32_MAX ? count : INT32_MAX),
-                  .skipped = (int32_t)(event->skipped < INT32_MAX ? event->skipped : INT32_MAX),
+                  .skipped = skipped_of(event, INT32_MAX),
                   .loss = (float)event->loss,
                   .mfu = (float)event->mfu,
                   .flops_per_second = event->flops_per_second,
@@ -426,7 +435,7 @@ static bool completes_step(struct job_step *last, const struct job_event *event)
         return false;
     last->flops_per_second = event->flops_per_second;
     last->loss = (float)event->loss;
-    last->skipped = (int32_t)(event->skipped < last->count ? event->skipped : last->count);
+    last->skipped = skipped_of(event, last->count);
     return true;
 }
 

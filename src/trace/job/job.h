@@ -62,7 +62,8 @@ struct job_event {
     int64_t each_ns;   /* JOB_STEP: mean length of one of them; the ends of checkpoints and
                           evaluations: for how long training stood still */
     int64_t last_step; /* number of the last step that the job is to make */
-    int64_t skipped;   /* JOB_STEP: how many of them updated nothing; 0 */
+    int64_t skipped;   /* JOB_STEP: how many of them updated nothing; not known: the line does not
+                          tell */
     int64_t devices;   /* of the attempt; 0: not told */
     bool is_weak;      /* JOB_START, JOB_CRASH, JOB_STOP: any program writes that line, and others
                           of the file tell of starts, too: it begins no attempt behind steps, and
@@ -93,8 +94,8 @@ struct job_step {
     int64_t end_ns;  /* JOB_NOT_KNOWN: no time */
     int64_t each_ns; /* JOB_NOT_KNOWN: the log does not say */
     int32_t count;
-    int32_t skipped;
-    float loss; /* NAN: not told, as all below */
+    int32_t skipped; /* of them, without an update; below 0: not told */
+    float loss;      /* NAN: not told, as all below */
     float mfu;
     double flops_per_second;
     float tokens_per_second;
