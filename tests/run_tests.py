@@ -424,6 +424,7 @@ GROUPS = [
         "build",
     ),
     Group("advice", "thresholds of the advice", script("tests/lint/check_advice_page.py")),
+    Group("metric-list", "the list of metrics", script("tests/lint/check_metric_list.py")),
     Group("includes", "who includes whom", script("tests/lint/check_includes.py")),
     Group("house", "rooms, arrows and circles of src", script("tests/lint/house.py")),
     Group("style", "lengths, names, comments", script("tests/lint/check_style.py")),
