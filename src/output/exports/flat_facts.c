@@ -17,9 +17,9 @@ void flat_name_trace(struct value *cells, const struct results *results, size_t 
 {
     if (trace == SIZE_MAX) /* of all of them */
         return;
-    cells[0] = value_count((int64_t)trace);
+    *cells++ = value_count((int64_t)trace);
     if (results->ranks[trace].rank >= 0)
-        cells[1] = value_count(results->ranks[trace].rank);
+        *cells = value_count(results->ranks[trace].rank);
 }
 
 /* The last of `columns` has no name. */

@@ -39,13 +39,15 @@ struct section *describe_kernel_changes(struct results *results,
 
 /* ---- rows of changes ---- */
 
+/* What stands beside the times of a row. */
+enum change_extras { CHANGES_ALONE, CHANGES_WITH_CALLS, CHANGES_WITH_CALLS_AND_SHAPES };
+
 /* Of a table of changes. */
 struct change_columns {
     const char *key; /* of what stands in the first column: "operator" */
     const char *title;
     enum unit unit; /* of most rows */
-    bool has_calls;
-    bool has_detail; /* input shapes */
+    enum change_extras extras;
 };
 
 struct table *add_change_table(struct results *results, struct section *section, const char *key,

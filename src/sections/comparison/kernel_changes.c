@@ -84,7 +84,8 @@ struct section *describe_kernel_changes(struct results *results,
                                         const struct run_comparison *comparison,
                                         const struct comparison_view *view)
 {
-    static const struct change_columns columns = {"kernel", "kernel", UNIT_TIME_NS, true, false};
+    static const struct change_columns columns = {"kernel", "kernel", UNIT_TIME_NS,
+                                                  CHANGES_WITH_CALLS};
     struct section *section = section_new(
         results, "kernel_changes", "Kernels",
         "Durations summed per step. Kernels that only one run has stand together by the "

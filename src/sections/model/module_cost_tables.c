@@ -2,6 +2,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/core/saturated.h"
+#include "base/core/search.h"
 #include "base/core/string_pool.h"
 #include "output/results/metrics.h"
 #include "sections/model/module_cost_sections.h"
@@ -286,17 +287,7 @@ static struct sorted_module *sort_siblings(const struct module_cost_view *view)
 /* The first place behind the children of `parent`; where it has none, any place. */
 static uint32_t end_of_children(const struct sorted_module *all, uint32_t count, uint32_t parent)
 {
-    uint32_t low = 0, high = count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (all[middle].parent <= parent)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return LOWER_BOUND(i, 0, count, all[i].parent <= parent);
 }
 
 /* Each module before its children, and these before its next sibling. */
