@@ -428,6 +428,11 @@ GROUPS = [
     Group("includes", "who includes whom", script("tests/lint/check_includes.py")),
     Group("house", "rooms, arrows and circles of src", script("tests/lint/house.py")),
     Group("style", "lengths, names, comments", script("tests/lint/check_style.py")),
+    Group(
+        "attack-table",
+        "docs/security.md tells of every attack",
+        script("tests/lint/check_attack_table.py"),
+    ),
     Group("circles", "modules that import each other", script("tests/lint/check_circles.py")),
     Group("words", "words of texts and names", script("tests/lint/check_words.py")),
     Group("format", "layout", script("tests/lint/check_format.py")),

@@ -1,8 +1,11 @@
-"""Mutants of every format that the program reads: it may refuse them, and never crash, hang or eat the memory."""
+"""Mutants of every format that the program reads, packed ones too: it may refuse them, and never crash, hang or eat the memory."""
 
 from __future__ import annotations
 
-import itertools
+import gzip
+import json
+import random
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -25,6 +28,8 @@ class Format:
     commands: list[list[str]]
     usual: int
     long: int
+    is_packed: bool = True  # some of them, too
+    beside: Path | None = None  # the folder that the sample is of, and that is read
 
 
 def files(*patterns: str) -> list[Path]:
@@ -90,6 +95,7 @@ def formats(folder: Path) -> list[Format]:
             [["report", "FILE"], ["nsys-stats", "FILE"]],
             800,
             20000,
+            False,
         ),
         Format(
             "memory snapshots",
@@ -114,6 +120,7 @@ def formats(folder: Path) -> list[Format]:
             [["report", "FILE"]],
             800,
             10000,
+            False,
         ),
         Format(
             "timings of pipelines",
@@ -124,35 +131,82 @@ def formats(folder: Path) -> list[Format]:
             5000,
         ),
         Format(
+            "step records",
+            files("tests/fuzz/corpus/step_record/*", "tests/traces/golden/job/capture/steps/*"),
+            "rank0_{}.steps",
+            logs,
+            800,
+            10000,
+            False,
+        ),
+        Format(
+            "what a recording has beside its traces",
+            files("tests/traces/golden/memory_run/*.json"),
+            "run{}",
+            [
+                ["report", "FILE"],
+                ["memory", "FILE"],
+                ["flops", "FILE"],
+                ["memory", "--json", "FILE"],
+            ],
+            600,
+            10000,
+            False,
+            ROOT / "tests" / "traces" / "golden" / "memory_run",
+        ),
+        Format(
             "settings of models",
             files("tests/fuzz/corpus/architecture/*.json"),
             "config{}.json",
             [["flops", "--model", "FILE", "--seq", "1024"]],
             800,
             10000,
+            False,
         ),
     ]
+
+
+def packed_or_not(form: Format, number: int, data: bytes, path: Path) -> tuple[bytes, Path]:
+    """Every fourth is damaged and then packed, or packed and then damaged."""
+    way = random.Random(number).randrange(8) if form.is_packed else 0
+    packed = Path(f"{path}.gz")
+    if way == 3:
+        return gzip.compress(mutant(data, number), 1), packed
+    if way == 7:
+        return mutant(gzip.compress(data, 1, mtime=0), number), packed
+    return mutant(data, number), path
 
 
 def try_mutant(book: Book, kind: Kind, form: Format, number: int) -> None:
     sample = form.samples[number % len(form.samples)]
     path = book.folder / form.file_name.format(number)
     output = book.folder / f"out{number}"
-    data = mutant(sample.read_bytes(), number)
+    if form.beside:
+        path = Path(shutil.copytree(form.beside, path)) / sample.name
+    data, path = packed_or_not(form, number, sample.read_bytes(), path)
     path.write_bytes(data)
+    given = path.parent if form.beside else path
     words = form.commands[number // len(form.samples) % len(form.commands)]
-    arguments = [{"FILE": str(path), "OUT": str(output)}.get(word, word) for word in words]
+    arguments = [{"FILE": str(given), "OUT": str(output)}.get(word, word) for word in words]
     outcome = kind.try_program(arguments, size=len(data))
     told = f"mutant {number} of {sample.name}: {' '.join(words)}: "
-    kind.expect(outcome.status <= 7, f"{told}exit {outcome.status}")
+    allowed = (0, 2, 3, 4, 5) if "--model" in words else (0, 3, 4, 5)  # 2: of --seq beside it
+    kind.expect(outcome.status in allowed, f"{told}exit {outcome.status}")
     kind.expect(
         outcome.status == 0 or bool(outcome.errors), f"{told}exit {outcome.status} without a word"
     )
+    if "--json" in words and outcome.status in (0, 5):
+        try:
+            json.loads(outcome.output, parse_constant=lambda word: kind.fail(f"{told}{word}"))
+        except ValueError as error:
+            kind.fail(f"{told}{error}")
     if outcome.peak_bytes > MEMORY_MAX:
         kind.fail(f"{told}{outcome.peak_bytes >> 20} MiB")
-    for left in itertools.chain([path], output.rglob("*"), [output]):
-        if left.is_file():
-            left.unlink()
+    for left in {given, output}:
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink(missing_ok=True)
 
 
 def attack(book: Book) -> None:

@@ -277,16 +277,16 @@ def attack(book: Book) -> None:
     book.folder.chmod(0o755)
     outputs = Outputs(book)
     ways = [
-        ("an output over its input", outputs.over_input),
-        ("an output over other data", outputs.over_data),
-        ("an output a second time", outputs.twice),
-        ("a full disk", outputs.full),
-        ("a disk that fills, 500 bytes", lambda kind, one: outputs.no_more_than(kind, one, 500)),
-        ("a disk that fills, 20 kB", lambda kind, one: outputs.no_more_than(kind, one, 20_000)),
-        ("a read-only folder", outputs.read_only),
+        ("over its input", outputs.over_input),
+        ("over other data", outputs.over_data),
+        ("a second time", outputs.twice),
+        ("on a full disk", outputs.full),
+        ("on a disk that fills, 500 bytes", lambda kind, one: outputs.no_more_than(kind, one, 500)),
+        ("on a disk that fills, 20 kB", lambda kind, one: outputs.no_more_than(kind, one, 20_000)),
+        ("in a read-only folder", outputs.read_only),
     ]
     for name, way in ways:
-        with book.kind(name) as kind:
+        with book.kind(f"an output {name}") as kind:
             for writer in outputs.writers:
                 way(kind, writer)
     with book.kind("a folder of tables, whole or not at all") as kind:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 NUMBER = re.compile(rb"-?\d+(\.\d+)?")
+MEMBER = re.compile(rb'("[A-Za-z _]{1,20}"\s*:\s*)("[^"\\]*"|-?[0-9.]+)')
 EXTREME_NUMBERS = [
     b"0",
     b"-1",
@@ -98,6 +99,40 @@ def change_number(chance: random.Random, data: bytes) -> bytes:
     return data
 
 
+def encode_otherwise(chance: random.Random, data: bytes) -> bytes:
+    """What editors do when they save."""
+    way = chance.randrange(4)
+    if way == 0:
+        return b"\xef\xbb\xbf" + data
+    if way == 1:
+        return data.replace(b"\n", b"\r\n")
+    return data.decode("latin-1").encode(chance.choice(["utf-16", "utf-16-be", "utf-32"]))
+
+
+def nest(chance: random.Random, data: bytes) -> bytes:
+    at = place(chance, data)
+    deep = chance.choice([b"[", b'{"a":', b"(", b"]", b"}", b"](", b"\x94"])
+    return data[:at] + deep * chance.choice([2, 100, 20_000]) + data[at:]
+
+
+def change_type(chance: random.Random, data: bytes) -> bytes:
+    """Some values of members of JSON become values of other kinds."""
+
+    def other(found: re.Match[bytes]) -> bytes:
+        kinds = [b"[]", b"{}", b'"x"', b"-1", b"1e30", b"null", b"true", b'""']
+        return found[1] + (chance.choice(kinds) if chance.random() < 0.05 else found[2])
+
+    return MEMBER.sub(other, data)
+
+
+def change_word(chance: random.Random, data: bytes) -> bytes:
+    """A number as binary formats hold it."""
+    at, width = place(chance, data), chance.choice([2, 4, 8])
+    ends = [b"\x00" * width, b"\xff" * width, b"\x7f" + b"\xff" * (width - 1)]
+    ends += [b"\xff" * (width - 1) + b"\x7f", b"\x80" + bytes(width - 1)]
+    return data[:at] + chance.choice(ends) + data[at + width :]
+
+
 DAMAGES: list[Callable[[random.Random, bytes], bytes]] = [
     flip_bits,
     cut,
@@ -107,6 +142,10 @@ DAMAGES: list[Callable[[random.Random, bytes], bytes]] = [
     move,
     insert,
     change_number,
+    encode_otherwise,
+    nest,
+    change_type,
+    change_word,
 ]
 
 

@@ -36,6 +36,7 @@ from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parents[2]
 SANITIZER_WORDS = (b"AddressSanitizer", b"runtime error:", b"ThreadSanitizer", b"LeakSanitizer")
+SIZE_MIN = 100_000  # what a program takes for itself says nothing of a smaller file
 Case = TypeVar("Case")
 
 
@@ -48,7 +49,7 @@ class Row:
     crashes: int = 0
     hangs: int = 0
     wrong: int = 0
-    memory_ratio: float = 0.0  # the most memory of a try, by its file's size
+    memory_ratio: float = 0.0  # the most memory of a try, by its file's size, of SIZE_MIN at least
     memory_bytes: int = 0  # the most memory of a try
     seconds: float = 0.0  # the longest try
 
@@ -142,7 +143,7 @@ class Kind:
             row.hangs += outcome.has_hung
             row.seconds = max(row.seconds, outcome.seconds)
             row.memory_bytes = max(row.memory_bytes, outcome.peak_bytes)
-            if size > 0:
+            if size >= SIZE_MIN:
                 row.memory_ratio = max(row.memory_ratio, outcome.peak_bytes / size)
             if outcome.has_crashed or outcome.has_hung:
                 how = "hung" if outcome.has_hung else f"crashed ({outcome.status})"
