@@ -106,6 +106,11 @@ bool check_job_reading(const struct job_reading *reading, struct error *error)
     if (reading->cut_count > 0)
         return error_set(error, ERROR_PARTIAL, "%zu packed %s early: the report is of the rest",
                          reading->cut_count, reading->cut_count == 1 ? "file ends" : "files end");
+    if (reading->damaged_entries > 0)
+        return error_set(error, ERROR_PARTIAL,
+                         "%lld damaged entr%s left out of step records: the report is of the rest",
+                         (long long)reading->damaged_entries,
+                         reading->damaged_entries == 1 ? "y is" : "ies are");
     return true;
 }
 

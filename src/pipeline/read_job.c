@@ -65,6 +65,7 @@ static bool read_records(struct job_files *files, const char *path, struct error
     if (!add_recorded_job(files->job, files->results, path, &read, error))
         return false;
     files->reading->bytes += read.bytes;
+    files->reading->damaged_entries += read.damaged;
     files->reading->lines += read.entries;
     files->reading->step_lines += read.entries;
     note_format_name(files, "step-record");

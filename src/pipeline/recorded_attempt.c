@@ -367,6 +367,8 @@ bool recorded_attempt_add(struct job *job, const struct recorded_attempt *attemp
     }
     flush_step(&state);
     outcome->damaged += state.reader.damaged_count;
+    if (!step_reader_writer_lives(&state.reader)) /* nobody will finish them */
+        outcome->damaged += state.reader.unfinished_count;
     if (!state.has_ended && !step_reader_writer_lives(&state.reader))
         recorded_attempt_add_text(
             job, job_event_of(JOB_CRASH),

@@ -20,6 +20,7 @@
 struct attempt_files {
     struct recorded_attempt *attempts;
     size_t count;
+    struct error first_error; /* of those that cannot be read: the first */
 };
 
 static void attempt_files_clear(struct attempt_files *files)
@@ -61,6 +62,8 @@ static void recorded_job_add_file(struct attempt_files *files, struct results *r
 
     if (!recorded_attempt_look(&attempt, results_text(results, path), &error)) {
         add_problem(results, error.message);
+        if (!files->first_error.message[0])
+            files->first_error = error;
         return;
     }
     ARRAY_ADD(files->attempts, files->count, attempt);
@@ -205,6 +208,9 @@ bool add_recorded_job(struct job *job, struct results *results, const char *path
 
     *read = (struct recorded_job){0};
     find_files(&files, results, path);
+    if (files.count == 0 && files.first_error.message[0])
+        return error_set(error, ERROR_INPUT, "no step record can be read in it: %s",
+                         files.first_error.message);
     if (files.count == 0)
         return error_set(error, ERROR_NO_DATA,
                          "no step record can be read in it: name a log, or the folder of a capture "
@@ -219,10 +225,12 @@ bool add_recorded_job(struct job *job, struct results *results, const char *path
         before.reached = outcome.last_step;
         read->entries += outcome.entries;
         read->bytes += outcome.entries * STEP_RECORD_ENTRY_BYTES;
+        read->damaged += outcome.damaged;
         if (outcome.damaged > 0)
             add_problem(results,
-                        results_format(results, "'%s': %s damaged entries are left out",
-                                       files.attempts[i].path, format_count(outcome.damaged).text));
+                        results_format(results, "'%s': %s damaged entr%s left out",
+                                       files.attempts[i].path, format_count(outcome.damaged).text,
+                                       outcome.damaged == 1 ? "y is" : "ies are"));
         if (outcome.lost > 0)
             add_problem(results,
                         results_format(results, "'%s': %s entries found no room on the disk",

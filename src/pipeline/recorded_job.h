@@ -13,6 +13,7 @@
 struct recorded_job {
     int64_t entries; /* read */
     int64_t bytes;
+    int64_t damaged; /* entries that are left out */
 };
 
 /* A folder, or a file that begins as a step record does. */

@@ -1,4 +1,4 @@
-"""Packed files with a bit flipped, a cut tail or something behind their end: told, or the numbers are the same."""
+"""Files with checksums, packed ones and others, with a bit flipped, a cut tail or something behind their end: told, or the numbers are the same."""
 
 from __future__ import annotations
 
@@ -145,8 +145,23 @@ def spread(book: Book, bits: int) -> list[int]:
     return sorted(edges | set(between))
 
 
+def checked() -> list[Sample]:
+    """Files that have checksums of their own."""
+    record = TRACES / "golden" / "job" / "capture" / "steps" / "rank0.steps"
+    digest = ROOT / "tests" / "fuzz" / "corpus" / "digest_set" / "one.fld"
+    return [
+        Sample("step record", record.read_bytes(), "rank0.steps", ["ettr"]),
+        Sample("digest", digest.read_bytes(), "rank0.fld", ["report"]),
+    ]
+
+
 def attack(book: Book) -> None:
     read = samples(book.folder)
+    plain = Packing("not packed", lambda content: content, "", {}, 0)
+    with book.kind("step records and digests, one bit flipped") as kind:
+        for sample in checked():
+            trial = Trial(book, kind, sample, plain)
+            kind.for_each(spread(book, 8 * len(trial.whole)), trial.flip)
     for packing in packings():
         with book.kind(f"{packing.name}, one bit flipped") as kind:
             for sample in read:
@@ -168,7 +183,6 @@ def attack(book: Book) -> None:
     if not shutil.which("zstd"):
         book.skip("zstd", "there is no program zstd")
     with book.kind("not packed, something behind its end") as kind:
-        plain = Packing("not packed", lambda content: content, "", {}, 0)
         for sample in read:
             if sample.name != "log":
                 trial = Trial(book, kind, sample, plain)

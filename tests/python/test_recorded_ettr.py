@@ -185,13 +185,19 @@ class TwoAttempts(unittest.TestCase):
         data[HEADER_BYTES + 5 * ENTRY.size + 30] ^= 4
         path.write_bytes(data)
         status, report, _ = ettr(path)
-        self.assertIn("1 damaged entries are left out", json.dumps(report))
+        self.assertEqual(status, 5)
+        self.assertIn("1 damaged entry is left out", json.dumps(report))
+        data[-1 - ENTRY.size // 2] ^= 4  # the last one, too
+        path.write_bytes(data)
+        status, report, _ = ettr(path)
+        self.assertEqual(status, 5)
+        self.assertIn("2 damaged entries are left out", json.dumps(report))
         path.write_bytes(data[:3000])
         status, _, errors = ettr(path)
-        self.assertEqual(status, 4)
+        self.assertEqual(status, 3)
         path.write_bytes(bytes(data[:60]) + b"x" + bytes(data[61:]))
         status, _, errors = ettr(self.folder)
-        self.assertEqual(status, 4)
+        self.assertEqual(status, 3)
         self.assertIn("no step record can be read", errors)
 
     def test_impossible_times(self) -> None:
@@ -206,7 +212,7 @@ class TwoAttempts(unittest.TestCase):
         record.steps(21, 25, now)
         record.close()
         status, report, _ = ettr(path)
-        self.assertEqual(status, 0)
+        self.assertEqual(status, 5)
         self.assertIn("4 damaged entries are left out", json.dumps(report))
         found = accounts(report)
         self.assertEqual(found["kept steps"], 25, found)

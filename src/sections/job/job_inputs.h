@@ -19,6 +19,7 @@ struct job_reading {
     int64_t lines;
     int64_t step_lines;       /* of them: tell of steps, checkpoints and the like */
     int64_t long_lines;       /* of them: cut */
+    int64_t damaged_entries;  /* of step records */
     const char *formats;      /* "megatron" or "megatron, mlperf"; lives as long as the results */
     struct error first_error; /* of those that failed: the first */
 };
