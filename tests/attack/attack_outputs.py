@@ -289,7 +289,7 @@ def attack(book: Book) -> None:
         with book.kind(f"an output {name}") as kind:
             for writer in outputs.writers:
                 way(kind, writer)
-    with book.kind("a folder of tables, whole or not at all") as kind:
+    with book.kind("a folder of tables, written atomically") as kind:
         keeps_old_tables(book, outputs, kind)
 
 
