@@ -92,7 +92,8 @@ bool check_launch_bound(struct advice_case *advice, struct advice_claim *claim)
     const struct kernel_figures *kernels = &advice->kernels;
     const char *gap = longest_gap_text(advice, ACCOUNT_BIT(IDLE_OPERATOR), true);
 
-    if (advice->ledger->is_cpu_only || kernels->kernels.count == 0)
+    if (advice->ledger->is_cpu_only || kernels->kernels.count == 0 ||
+        forbids_launch_bound(advice, &(struct restraint_subject){0}))
         return false;
     claim_accounts(advice, claim, accounts);
     claim->accounts = accounts;

@@ -68,6 +68,21 @@ bool forbids_python(const struct advice_case *advice, const struct restraint_sub
     return !has_torch_kernel(trace);
 }
 
+bool forbids_launch_bound(const struct advice_case *advice, const struct restraint_subject *subject)
+{
+    int64_t capture_ns = 0, idle_ns = 0;
+
+    (void)subject;
+    for (uint32_t i = 0; i < advice->ledger->step_count; i++) {
+        const int64_t *account_ns = advice->ledger->steps[i].account_ns;
+
+        capture_ns += account_ns[ACCOUNT_IDLE_CAPTURE];
+        for (unsigned account = 0; account < ACCOUNT_COUNT; account++)
+            idle_ns += ACCOUNT_BITS_IDLE >> account & 1 ? account_ns[account] : 0;
+    }
+    return 2 * capture_ns > idle_ns;
+}
+
 /* The first event of the thread that starts at `time_ns` or later. */
 static uint32_t first_event_from(const struct trace *trace, const struct track *track,
                                  int64_t time_ns)

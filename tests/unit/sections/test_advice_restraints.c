@@ -213,6 +213,40 @@ static void nothing_is_said_only_of_nothing(void **state)
     made_trace_clear(&scene.made);
 }
 
+/* Steps that capture for so long, then launch a kernel from within an operator for the rest of 900
+ * us. */
+static const struct section *advice_on_capture(struct scene *scene, int64_t capture_ns)
+{
+    scene_begin(scene, STEPS);
+    for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
+        int64_t end = at + capture_ns;
+
+        made_host_event(&scene->made, scene->thread, EVENT_RUNTIME_CALL,
+                        (struct made_event){"cudaStreamBeginCapture", at, at + US});
+        made_host_event(&scene->made, scene->thread, EVENT_RUNTIME_CALL,
+                        (struct made_event){"cudaStreamEndCapture", end - US, end});
+        made_host_event(&scene->made, scene->thread, EVENT_OPERATOR,
+                        (struct made_event){"aten::index", end, at + 910 * US});
+        scene_live(scene, "gemm", at + 900 * US, at + STEP_NS);
+    }
+    return scene_advice(scene);
+}
+
+static void warm_up_of_captures_is_not_launch_bound(void **state)
+{
+    struct scene scene;
+    const struct section *section = advice_on_capture(&scene, 600 * US);
+
+    (void)state;
+    assert_non_null(find_advice(section, "graph_capture"));
+    assert_null(find_advice(section, "launch_bound"));
+    made_trace_clear(&scene.made);
+    section = advice_on_capture(&scene, 300 * US);
+    assert_non_null(find_advice(section, "graph_capture"));
+    assert_non_null(find_advice(section, "launch_bound"));
+    made_trace_clear(&scene.made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +257,7 @@ int main(void)
         cmocka_unit_test(a_late_rank_needs_ranks),
         cmocka_unit_test(programs_without_python_have_none),
         cmocka_unit_test(nothing_is_said_only_of_nothing),
+        cmocka_unit_test(warm_up_of_captures_is_not_launch_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
