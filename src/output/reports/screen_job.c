@@ -3,6 +3,7 @@
 #include "output/reports/screen_steps.h"
 #include "output/reports/screen_text.h"
 #include "output/results/find_results.h"
+#include "output/results/metrics.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -70,12 +71,11 @@ static void add_duration(struct screen_builder *builder, const char *before, str
 }
 
 /* What is left of the planned steps at the median step time. */
-static void add_time_left(struct screen_builder *builder, const struct section *job,
-                          const struct section *times)
+static void add_time_left(struct screen_builder *builder, const struct section *job)
 {
     struct value planned = find_number(job, "planned_steps");
-    struct value last = find_number(job, "last_step");
-    struct value median = find_number(times, "median");
+    struct value last = metric_number(builder->rank, METRIC_JOB_LAST_STEP);
+    struct value median = metric_number(builder->rank, METRIC_JOB_STEP_TIME_MEDIAN);
     int64_t steps = planned.integer - last.integer;
 
     if (planned.unit != UNIT_COUNT || last.unit != UNIT_COUNT || median.unit != UNIT_TIME_NS ||
@@ -87,15 +87,17 @@ static void add_time_left(struct screen_builder *builder, const struct section *
 
 static void screen_job_add_figures(struct screen_builder *builder, const struct section *job)
 {
-    const struct section *times = find_section(builder->rank, "job_step_times");
-    const struct section *rates = find_section(builder->rank, "job_rates");
-
-    add_duration(builder, "elapsed ", find_number(job, "elapsed"), "");
-    screen_add_figure(builder, "step ", find_number(times, "median"), " median");
-    screen_add_figure(builder, "MFU ", find_number(rates, "mfu"), " in the steps");
-    screen_add_figure(builder, "", find_number(rates, "tokens_per_second"), " tokens/s");
-    screen_add_figure(builder, "", find_number(rates, "flops_per_second"), " of one device");
-    add_time_left(builder, job, times);
+    add_duration(builder, "elapsed ", metric_number(builder->rank, METRIC_JOB_ELAPSED), "");
+    screen_add_figure(builder, "step ", metric_number(builder->rank, METRIC_JOB_STEP_TIME_MEDIAN),
+                      " median");
+    screen_add_figure(builder, "MFU ", metric_number(builder->rank, METRIC_JOB_MFU),
+                      " in the steps");
+    screen_add_figure(builder, "",
+                      metric_number(builder->rank, METRIC_JOB_DEVICE_TOKENS_PER_SECOND),
+                      " tokens/s");
+    screen_add_figure(builder, "", metric_number(builder->rank, METRIC_JOB_DEVICE_FLOPS_PER_SECOND),
+                      " of one device");
+    add_time_left(builder, job);
 }
 
 static void fill_job(struct screen_builder *builder)
@@ -104,8 +106,8 @@ static void fill_job(struct screen_builder *builder)
     const struct table *accounts = find_table(job, "accounts");
     struct value format = find_number(job, "format");
     struct value begins = find_number(job, "begins");
-    struct value steps = find_number(job, "steps_made");
-    struct value ettr = find_number(job, "ettr");
+    struct value steps = metric_number(builder->rank, METRIC_JOB_STEPS_MADE);
+    struct value ettr = metric_number(builder->rank, METRIC_JOB_ETTR);
     const char *loss = screen_job_largest_loss(builder, accounts);
 
     builder->screen->subject = screen_format(

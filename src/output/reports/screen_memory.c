@@ -3,6 +3,7 @@
 #include "output/reports/screen_steps.h"
 #include "output/reports/screen_text.h"
 #include "output/results/find_results.h"
+#include "output/results/metrics.h"
 
 #include <string.h>
 
@@ -122,7 +123,7 @@ static void answer_fit(struct screen_builder *builder, const struct section *fit
 
 static bool is_step_memory(const struct screen_builder *builder)
 {
-    return find_number(find_section(builder->rank, "memory"), "peak").unit == UNIT_BYTES;
+    return metric_number(builder->rank, METRIC_MEMORY_PEAK).unit == UNIT_BYTES;
 }
 
 static void fill_step_memory(struct screen_builder *builder)
@@ -134,14 +135,16 @@ static void fill_step_memory(struct screen_builder *builder)
 
     builder->screen->subject = screen_format(builder, "%s %s memory of the steps",
                                              screen_file_name(builder->rank->file), builder->dot);
-    screen_add_figure(builder, "peak ", find_number(memory, "peak"), " allocated");
-    screen_add_figure(builder, "", find_number(memory, "reserved_peak"), " reserved");
+    screen_add_figure(builder, "peak ", metric_number(builder->rank, METRIC_MEMORY_PEAK),
+                      " allocated");
+    screen_add_figure(builder, "", metric_number(builder->rank, METRIC_MEMORY_RESERVED_PEAK),
+                      " reserved");
     if (step.unit == UNIT_COUNT && phase.unit == UNIT_TEXT)
         screen_add_figure(builder, "in step ", step, screen_format(builder, ", %s", phase.text));
     screen_add_figure(builder, "at the end ", find_number(memory, "at_end"), "");
     answer_fit(builder, find_section(builder->rank, "memory_fit"));
     screen_memory_fill_chart(builder, of_kinds, "kind", "peak",
-                             find_number(memory, "peak").integer);
+                             metric_number(builder->rank, METRIC_MEMORY_PEAK).integer);
     if (!builder->screen->verdict)
         builder->screen->verdict = screen_memory_verdict_of(builder);
 }

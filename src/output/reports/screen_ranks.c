@@ -2,6 +2,7 @@
 #include "output/reports/screen_steps.h"
 #include "output/reports/screen_text.h"
 #include "output/results/find_results.h"
+#include "output/results/metrics.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -39,14 +40,13 @@ static void screen_ranks_add_step_time(struct screen_builder *builder)
 static void screen_ranks_add_figures(struct screen_builder *builder)
 {
     const struct table *ledger = find_table(builder->results->overview, "job_ledger");
-    const struct section *flops = find_section(builder->rank, "model_flops_utilization");
     struct value idle = find_cell(ledger, "key", "idle", "share");
     const char *label = builder->rank ? builder->rank->label : "";
 
     screen_ranks_add_step_time(builder);
-    screen_add_figure(builder, "MFU ", find_number(flops, "mfu"),
+    screen_add_figure(builder, "MFU ", metric_number(builder->rank, METRIC_MFU),
                       screen_format(builder, " (%s)", label));
-    screen_add_figure(builder, "", find_number(flops, "model_flops_per_second"),
+    screen_add_figure(builder, "", metric_number(builder->rank, METRIC_MODEL_FLOPS_PER_SECOND),
                       screen_format(builder, " (%s)", label));
     if (idle.unit == UNIT_FRACTION)
         screen_add_figure(builder, "busy ", value_fraction(1 - idle.real), "");

@@ -4,6 +4,7 @@
 #include "base/text/format.h"
 #include "output/reports/screen_text.h"
 #include "output/results/find_results.h"
+#include "output/results/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +20,8 @@ const char *screen_file_name(const char *path)
 
 const char *screen_device(struct screen_builder *builder)
 {
-    const struct table *devices = find_table(find_section(builder->rank, "run"), "devices");
     const struct section *run = find_section(builder->rank, "run");
-    struct value name = find_cell(devices, "is_reported", "yes", "name");
+    struct value name = name_of_reported_device(builder->rank);
     struct value events = find_number(run, "device_events");
 
     if (name.unit == UNIT_TEXT)
@@ -229,7 +229,7 @@ static const char *words_of(const char *id, bool is_cpu)
 static const char *verdict_of_matmuls(struct screen_builder *builder, const struct table *ledger)
 {
     struct value share = find_cell(ledger, "key", "matrix", "share");
-    struct value mfu = find_number(find_section(builder->rank, "model_flops_utilization"), "mfu");
+    struct value mfu = metric_number(builder->rank, METRIC_MFU);
     struct value whole = find_cell_at(ledger, 0, "mean");
 
     if (share.unit != UNIT_FRACTION)

@@ -2,6 +2,7 @@
 #include "output/reports/screen_steps.h"
 #include "output/reports/screen_text.h"
 #include "output/results/find_results.h"
+#include "output/results/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +16,8 @@ static bool is_trace(const struct screen_builder *builder)
 static void add_step_time(struct screen_builder *builder, const struct section *ledger)
 {
     struct value mean = find_number(ledger, "step_time_mean");
-    struct value low = find_number(ledger, "step_time_min");
-    struct value high = find_number(ledger, "step_time_max");
+    struct value low = metric_number(builder->rank, METRIC_STEP_TIME_MIN);
+    struct value high = metric_number(builder->rank, METRIC_STEP_TIME_MAX);
     bool is_window = find_number(ledger, "steps").integer < 2 && low.unit != UNIT_TIME_NS;
 
     screen_add_time_range(builder, is_window ? "window" : "step", mean, low, high);
@@ -25,9 +26,9 @@ static void add_step_time(struct screen_builder *builder, const struct section *
 /* "MFU 27.9 % of 15.7 TFLOP/s (fp32)", and HFU where it is another number. */
 static void add_utilization(struct screen_builder *builder, const struct section *section)
 {
-    struct value mfu = find_number(section, "mfu");
-    struct value hfu = find_number(section, "hfu");
-    struct value peak = find_number(section, "peak");
+    struct value mfu = metric_number(builder->rank, METRIC_MFU);
+    struct value hfu = metric_number(builder->rank, METRIC_HFU);
+    struct value peak = metric_number(builder->rank, METRIC_PEAK_FLOPS_PER_SECOND);
     const struct number *number = find_whole_number(section, "peak");
     const char *approximate =
         number && number->note && strncmp(number->note, "approximate", 11) == 0 ? "about " : "";
@@ -52,11 +53,14 @@ static void add_figures(struct screen_builder *builder)
 
     add_step_time(builder, ledger);
     add_utilization(builder, flops);
-    screen_add_figure(builder, "", find_number(flops, "tokens_per_second"), " tokens/s");
-    screen_add_figure(builder, "", find_number(flops, "samples_per_second"), " samples/s");
-    screen_add_figure(builder, "", find_number(flops, "model_flops_per_second"), "");
+    screen_add_figure(builder, "", metric_number(builder->rank, METRIC_TOKENS_PER_SECOND),
+                      " tokens/s");
+    screen_add_figure(builder, "", metric_number(builder->rank, METRIC_SAMPLES_PER_SECOND),
+                      " samples/s");
+    screen_add_figure(builder, "", metric_number(builder->rank, METRIC_MODEL_FLOPS_PER_SECOND), "");
     screen_add_figure(builder, is_cpu ? "operators run " : "GPU busy ",
-                      find_number(ledger, "device_busy"), is_cpu ? " of the time" : "");
+                      metric_number(builder->rank, METRIC_DEVICE_BUSY),
+                      is_cpu ? " of the time" : "");
 }
 
 /* Rows of the ledger: parts of idle time and of compute, each group without its parts a row. */

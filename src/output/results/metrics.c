@@ -73,7 +73,7 @@ void rank_add_section(struct results *results, struct rank_results *rank, struct
 
 const struct section *section_of_role(const struct rank_results *rank, enum section_role role)
 {
-    for (size_t i = 0; i < rank->section_count; i++)
+    for (size_t i = 0; rank && i < rank->section_count; i++)
         if (rank->sections[i]->role == role)
             return rank->sections[i];
     return NULL;
@@ -81,12 +81,12 @@ const struct section *section_of_role(const struct rank_results *rank, enum sect
 
 struct value metric_number(const struct rank_results *rank, enum metric metric)
 {
-    return rank->metrics ? rank->metrics[metric].number : value_none();
+    return rank && rank->metrics ? rank->metrics[metric].number : value_none();
 }
 
 struct metric_column metric_column(const struct rank_results *rank, enum metric metric)
 {
-    return rank->metrics ? rank->metrics[metric].column : (struct metric_column){0};
+    return rank && rank->metrics ? rank->metrics[metric].column : (struct metric_column){0};
 }
 
 struct value metric_cell(const struct table *table, size_t row, enum metric metric)

@@ -48,6 +48,8 @@ enum metric metric_of_key(const char *key);
  * metric, the first stays. */
 void rank_add_section(struct results *results, struct rank_results *rank, struct section *section);
 
+/* Below, `rank` NULL has nothing: a page of summaries of ranks shows none in full. */
+
 /* NULL: the rank has none of the role. */
 const struct section *section_of_role(const struct rank_results *rank, enum section_role role);
 

@@ -60,6 +60,8 @@ static void numbers_and_columns_are_found_by_their_metric(void **state)
     assert_int_equal(metric_cell(table, 0, METRIC_MFU).unit, UNIT_NONE);
     assert_ptr_equal(section_of_role(rank, SECTION_OF_ADVICE), section);
     assert_null(section_of_role(rank, SECTION_OF_RUN));
+    assert_int_equal(metric_number(NULL, METRIC_MFU).unit, UNIT_NONE);
+    assert_null(section_of_role(NULL, SECTION_OF_RUN));
     results_clear(&results);
 }
 
