@@ -81,11 +81,10 @@ void recorded_attempt_measure(struct recorded_attempt *attempt)
     if (!step_reader_open(&reader, attempt->path, &error))
         return;
     while (step_reader_next(&reader, &entry)) {
-        if (entry.kind != STEP_ENTRY_STEP)
-            continue;
-        if (attempt->steps++ == 0)
-            attempt->first_step_ns = entry.start_ns;
-        attempt->last_step_ns = entry.end_ns;
+        if (entry.kind == STEP_ENTRY_STEP)
+            attempt->steps++;
+        if (entry.kind == STEP_ENTRY_STEP || entry.kind == STEP_ENTRY_END)
+            attempt->ended_ns = entry.end_ns;
     }
 }
 

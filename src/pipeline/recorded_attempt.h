@@ -17,8 +17,7 @@ struct recorded_attempt {
     int loaded_count;
     /* recorded_attempt_measure: */
     int64_t steps;
-    int64_t first_step_ns; /* when it began, by the monotonic clock */
-    int64_t last_step_ns;  /* when it ended */
+    int64_t ended_ns; /* when its last step or the process ended, by the monotonic clock */
 };
 
 /* One that an attempt has written. */

@@ -125,18 +125,19 @@ static size_t keep_one_job(struct attempt_files *files, bool are_of_one_capture)
     return of_rank - kept;
 }
 
-/* Did both make steps at the same time? Of one machine, as long as it was not started anew: the
- * clocks of others do not compare. */
-static bool trained_side_by_side(const struct recorded_attempt *one,
-                                 const struct recorded_attempt *other)
+/* Did one begin to record before the other ended, though maybe one waited while the other made its
+ * steps? Of one machine, as long as it was not started anew: the clocks of others do not compare.
+ */
+static bool ran_side_by_side(const struct recorded_attempt *one,
+                             const struct recorded_attempt *other)
 {
     return one->steps > 0 && other->steps > 0 && *one->header.boot_id &&
            strcmp(one->header.boot_id, other->header.boot_id) == 0 &&
-           one->first_step_ns < other->last_step_ns && other->first_step_ns < one->last_step_ns;
+           one->header.opened_ns < other->ended_ns && other->header.opened_ns < one->ended_ns;
 }
 
-/* Of one capture and rank: a process that trained beside another (a child of fork() that trains,
- * too) is no attempt of its job. The one that made most steps counts, else the first. */
+/* Of one capture and rank: a process that trained while another ran (a child of fork() that
+ * trains, too) is no attempt of its job. The one that made most steps counts, else the first. */
 static void leave_out_children(struct attempt_files *files, struct results *results)
 {
     size_t kept = 0;
@@ -149,7 +150,7 @@ static void leave_out_children(struct attempt_files *files, struct results *resu
         struct recorded_attempt attempt = files->attempts[i], *beside = NULL;
 
         for (size_t j = 0; j < kept && !beside; j++)
-            if (trained_side_by_side(&files->attempts[j], &attempt))
+            if (ran_side_by_side(&files->attempts[j], &attempt))
                 beside = &files->attempts[j];
         if (!beside) {
             files->attempts[kept++] = attempt;
@@ -163,8 +164,8 @@ static void leave_out_children(struct attempt_files *files, struct results *resu
         }
         add_problem(results,
                     results_format(results,
-                                   "'%s' is left out: process %lld trained at the same time as "
-                                   "process %lld of '%s' (name the file to see its %s steps)",
+                                   "'%s' is left out: process %lld trained while process %lld of "
+                                   "'%s' ran (name the file to see its %s steps)",
                                    attempt.path, (long long)attempt.header.pid,
                                    (long long)beside->header.pid, beside->path,
                                    format_count(attempt.steps).text));

@@ -178,6 +178,24 @@ class TwoAttempts(unittest.TestCase):
             text = "does not tell at which step it went on"
             self.assertEqual(text in json.dumps(report), discarded == 0)
 
+    def test_a_child_that_trains_while_its_parent_waits(self) -> None:
+        """Before or after the parent's own steps: it is no attempt of the job."""
+        for number, start in enumerate((200, 101)):
+            steps = self.folder / f"child{number}" / "steps"
+            parent = Record(steps / "rank0.steps", 100)
+            parent.steps(1, 20, 150)
+            parent.add(step_record.END, 0, 300, 300, 0)
+            parent.close()
+            child = Record(steps / "rank0_2.steps", start)
+            child.steps(1, 15, start + 1)
+            child.close()
+            status, report, _ = ettr(steps.parent)
+            self.assertEqual(status, 0)
+            numbers = report["ranks"][0]["sections"]["job"]["numbers"]
+            self.assertEqual(numbers["attempts"]["value"], 1)
+            self.assertEqual(numbers["steps_made"]["value"], 20)
+            self.assertIn("rank0_2.steps' is left out: process", json.dumps(report))
+
     def test_damage(self) -> None:
         path = self.folder / "steps" / "rank0.steps"
         self.first(path)

@@ -262,7 +262,7 @@ class Fields(Recorded):
         numbers = report["ranks"][0]["sections"]["job"]["numbers"]
         self.assertEqual(numbers["steps_made"]["value"], 20)
         self.assertEqual(numbers["attempts"]["value"], 1)
-        told = [p["what"] for p in report["problems"] if "trained at the same time" in p["what"]]
+        told = [p["what"] for p in report["problems"] if "is left out: process" in p["what"]]
         self.assertEqual(len(told), 1)
         self.assertIn(left_out.name, told[0])
 
