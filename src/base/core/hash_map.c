@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Keys are correlations, addresses and packed pairs: near each other, rarely hostile, and never
+ * taken out again. That is why there are no tombstones, why a multiplication is hash enough, and
+ * why linear probing pays: at most half full, a search ends after 1.5 slots on average where the
+ * key is there and 2.5 where it is not, mostly in one cache line. A free slot is marked by its
+ * value, so that every key, 0 too, can stand in the map. */
 enum { FIRST_SLOTS = 64 };
 
 static size_t first_slot(const struct hash_map *map, uint64_t key)
@@ -26,6 +31,8 @@ static struct hash_map_slot *slot_of(const struct hash_map *map, uint64_t key)
     return &map->slots[i];
 }
 
+/* All slots are put in anew: with another mask the place of each key is another. Doubling makes
+ * this a constant cost of each key that is added. */
 static void grow_to(struct hash_map *map, size_t slot_count)
 {
     struct hash_map bigger = {.slot_count = slot_count, .count = map->count};

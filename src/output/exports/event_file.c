@@ -7,6 +7,8 @@
 /* Fields of the message Event. */
 enum { EVENT_WALL_TIME = 1, EVENT_STEP = 2, EVENT_FILE_VERSION = 3, EVENT_SUMMARY = 5 };
 
+/* The mask is the format's own: the sum of bytes that hold sums themselves, as records within
+ * records do, would else be weak. */
 uint32_t masked_crc32c(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
@@ -27,6 +29,8 @@ static void event_file_write_number(FILE *output, uint64_t number, unsigned byte
         (void)fputc((int)(number >> (8 * i) & 0xFF), output);
 }
 
+/* The length has a sum of its own, so that a reader of a file that is still being written, or that
+ * was cut, never skips by a length that is not whole. */
 static void event_file_write_record(FILE *output, const struct bytes *event)
 {
     unsigned char length[8];

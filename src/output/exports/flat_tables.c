@@ -151,6 +151,9 @@ static const char *flat_name_of(struct flattening *work, const struct source_tab
                             source->trace == SIZE_MAX);
 }
 
+/* Ranks may lack columns that others have (a CPU trace beside GPU traces, a recording with memory
+ * beside one without): one table of all ranks has them all, and a rank's missing cells are empty.
+ */
 /* The union of the columns, in the order in which they are first seen. */
 static void collect_columns(struct flattening *work, struct flat_table *flat,
                             const struct source_group *group)

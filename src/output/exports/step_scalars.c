@@ -109,6 +109,7 @@ bool is_account_column(const struct rank_results *rank, const struct column *col
     return false;
 }
 
+/* An account that no step spends time in would be a flat line among those that say something. */
 static bool has_time(const struct table *table, size_t column)
 {
     for (size_t row = 0; row < table->row_count; row++)

@@ -78,6 +78,11 @@ struct step_sample measure_step_sample(const double *values, size_t count)
     return sample;
 }
 
+/* The distribution function of Student's t needs the incomplete beta function, which the C library
+ * lacks. Its continued fraction converges fast where x < (a + 1) / (a + b + 2);
+ * beyond, the symmetry I_x(a, b) = 1 - I_(1 - x)(b, a) brings it there. Lentz's method goes from
+ * the first term on, so that it can stop when nothing changes; `tiny` keeps it from dividing by 0.
+ */
 /* Continued fraction of the incomplete beta function (Lentz's method). */
 static double beta_fraction(double a, double b, double x)
 {
@@ -130,6 +135,8 @@ double student_tail(double t, double freedom)
     return incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
 }
 
+/* Bisection: the tail falls monotonously, and a comparison of two runs asks for one quantile, so
+ * that a faster method would only be one more that can fail to converge. */
 double student_quantile(double chance, double freedom)
 {
     double low = 0;
@@ -158,6 +165,9 @@ static double common_freedom(const struct step_sample *a, const struct step_samp
            (first * first / a->freedom + second * second / b->freedom);
 }
 
+/* Yuen's test: Welch's t-test, of trimmed means. Steps are not normal: a few (a checkpoint, a data
+ * stall) are far longer, and one of them moves a mean more than what two runs differ by. What all
+ * steps of both runs share exactly has no noise to compare with: then any difference is real. */
 struct noise_verdict compare_step_samples(const struct step_sample *a, const struct step_sample *b)
 {
     struct noise_verdict verdict = {.chance = 1, .difference = b->trimmed_mean - a->trimmed_mean};

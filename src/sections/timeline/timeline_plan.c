@@ -36,6 +36,11 @@ static void timeline_plan_make_room(struct timeline_counts *counts, uint32_t row
     memset(counts->last + known, 0xff, (counts->row_capacity - known) * sizeof *counts->last);
 }
 
+/* How many blocks a resolution makes is counted for all resolutions in one pass, before any block
+ * is made: a trace may have millions of pieces, a page holds some ten thousand. At resolution 2^k a
+ * piece at least that long is a block of its own, and all shorter ones that begin in one bucket of
+ * 2^k ns are one block together. A bucket of a level lies in one of the next, so that the walk
+ * upwards ends at the first level whose bucket is the one counted last: O(1) a piece, amortized. */
 void timeline_counts_add(struct timeline_counts *counts, uint32_t row,
                          const struct timeline_piece *piece)
 {
@@ -94,6 +99,9 @@ static int64_t finest_resolution(const struct timeline_counts *counts, int64_t b
     return (int64_t)1 << shift_of(PLAN_SHIFTS - 1);
 }
 
+/* A merged timeline hides single kernels; so some slices are shown in full. They begin in the
+ * middle of a step, because its ends are what is least like the rest (data loading, the optimizer).
+ */
 /* Widens a stretch from the middle of a step to both sides as long as its pieces fit. */
 static struct timeline_region widest_slice(const struct timeline_counts *counts,
                                            const struct step_window *window, int64_t block_budget)
