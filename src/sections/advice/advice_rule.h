@@ -29,9 +29,10 @@ struct advice_case {
     const struct replay_model *simulation; /* of the steps; NULL: nothing ran on a device */
     struct results *results;               /* texts live there */
     bool has_other_ranks;                  /* their traces are given with this one */
-    struct missing_work missing;           /* what the recording lacks */
-    struct free_time idle;                 /* when nothing runs on the device */
-    int64_t recording_end_ns[2];           /* see recording_end.h; empty where there is none */
+    bool has_single_optimizer;   /* it handles one tensor at a time: a finding of its own */
+    struct missing_work missing; /* what the recording lacks */
+    struct free_time idle;       /* when nothing runs on the device */
+    int64_t recording_end_ns[2]; /* see recording_end.h; empty where there is none */
     struct host_calls calls;
     struct first_uses first_uses; /* of the runtime calls among them */
     struct kernel_figures kernels;

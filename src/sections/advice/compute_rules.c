@@ -1,6 +1,5 @@
-/* Advice on kernels that are not matrix work: pointwise chains, optimizers. */
+/* Advice on kernels that are not matrix work: pointwise chains, repeated forwards. */
 #include "base/text/format.h"
-#include "base/text/prefix.h"
 #include "ledger/step_finder.h"
 #include "sections/advice/call_site.h"
 #include "sections/advice/claim.h"
@@ -124,71 +123,6 @@ bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *cl
                           "(TORCH_LOGS=graph_breaks)";
     claim->confidence = CONFIDENCE_MEDIUM;
     claim->reason = "that the chains can be fused is told by their order alone";
-    return true;
-}
-
-/* Optimizers that handle many tensors in one kernel. */
-static bool is_batched_optimizer(const struct trace *trace, uint32_t index)
-{
-    uint32_t op = trace_operator_of(trace, index);
-    const char *kernel = trace_text(trace, trace->device[index].name);
-
-    if (strstr(kernel, "multi_tensor_apply") || strstr(kernel, "Fused") ||
-        has_prefix(kernel, "triton"))
-        return true;
-    return op != NO_EVENT && (strstr(trace_text(trace, trace->host[op].name), "_foreach_") ||
-                              strstr(trace_text(trace, trace->host[op].name), "_fused_"));
-}
-
-/* The stretch of the device in which one step's optimizer runs. */
-struct optimizer_span {
-    uint32_t step;
-    int64_t range_ns[2];
-};
-
-bool check_unfused_optimizer(struct advice_case *advice, struct advice_claim *claim)
-{
-    struct step_finder finder = {.ledger = advice->ledger};
-    struct optimizer_span span = {.step = NO_STEP};
-    struct work_sum single = {0};
-    int64_t batched = 0;
-
-    for (uint32_t i = 0; i < advice->trace->device_count; i++) {
-        const struct event *event = &advice->trace->device[i];
-        uint32_t step;
-
-        if (advice->ledger->classes[i] != KERNEL_OPTIMIZER ||
-            !is_chosen_device_event(&finder, advice->trace, i))
-            continue;
-        if (is_batched_optimizer(advice->trace, i)) {
-            batched++;
-            continue;
-        }
-        step = step_finder_at(&finder, event->start_ns);
-        if (step != span.step && span.step != NO_STEP)
-            claim_free_time(advice, claim, &advice->idle, span.range_ns);
-        if (step != span.step)
-            span = (struct optimizer_span){step, {event->start_ns, 0}};
-        span.range_ns[1] = event_end_ns(event);
-        if (event->duration_ns < ADVICE_SMALL_KERNEL_NS)
-            claim->step_ns[step] += event->duration_ns;
-        single.count++;
-        single.duration_ns += event->duration_ns;
-    }
-    if (single.count == 0 ||
-        single.count < (int64_t)ADVICE_OPTIMIZER_KERNELS_MIN * advice->ledger->step_count ||
-        batched > single.count)
-        return false;
-    claim_free_time(advice, claim, &advice->idle, span.range_ns);
-    claim->evidence =
-        results_format(advice->results,
-                       "%s kernels%s in Optimizer.step, %s each: one tensor at a time; estimated: "
-                       "those below 10 us and idle time between",
-                       per_step_count(advice, single.count), a_step(advice),
-                       format_time(single.duration_ns / single.count).text);
-    claim->try_this = "torch.optim's fused=True (or foreach=True): all tensors in a few kernels";
-    claim->confidence = CONFIDENCE_HIGH;
-    claim->reason = "counted inside Optimizer.step";
     return true;
 }
 

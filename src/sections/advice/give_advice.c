@@ -8,6 +8,7 @@
 #include "sections/advice/claim.h"
 #include "sections/advice/recording_end.h"
 #include "sections/advice/replay_costs.h"
+#include "sections/advice/single_tensors.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -272,6 +273,7 @@ struct advice_findings give_advice(struct results *results, const struct advice_
     advice.kernels = sum_kernels(advice.trace, ledger);
     find_attention_scores(&advice.scores, efficiency, ADVICE_SCORES_SIZE_MIN);
     find_recording_end(&advice, advice.recording_end_ns);
+    advice.has_single_optimizer = handles_single_tensors(&advice);
     ask_rules(&advice, &all);
     sort_findings(all.findings, all.count);
     add_replay_costs(&advice, all.findings, all.count);

@@ -184,8 +184,10 @@ bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim
     claim_named_code(advice, claim, NAMED_OTHER_CODE);
     if (!name || !gap || claim_total_ns(advice, claim) == 0)
         return false;
-    claim->evidence = results_format(advice->results, "most in the range %s; %s",
-                                     brief_name(name, advice->results), gap);
+    claim->evidence =
+        results_format(advice->results, "most in the range %s", brief_name(name, advice->results));
+    if (!advice->has_single_optimizer) /* the longest wait may be in its range */
+        claim->evidence = results_format(advice->results, "%s; %s", claim->evidence, gap);
     claim->try_this = "look at what it does between operators (logging, checkpoint, evaluation): "
                       "do it less often, or beside the device's work";
     if (has_prefix(name, "Optimizer."))

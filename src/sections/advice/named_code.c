@@ -19,6 +19,14 @@ static bool is_of_model(const struct advice_case *advice, const struct idle_gap 
            forbids_logging(advice, &(struct restraint_subject){.range = gap->host_event});
 }
 
+/* The range of an optimizer of which another rule tells. */
+static bool is_of_single_optimizer(const struct advice_case *advice, const struct idle_gap *gap)
+{
+    return advice->has_single_optimizer && gap->host_event != NO_EVENT &&
+           has_prefix(trace_text(advice->trace, advice->trace->host[gap->host_event].name),
+                      "Optimizer.");
+}
+
 static bool is_pause(const struct idle_gap *gap)
 {
     return gap->end_ns - gap->start_ns >= ADVICE_LONG_PAUSE_NS;
@@ -27,6 +35,8 @@ static bool is_pause(const struct idle_gap *gap)
 static enum named_kind named_code_kind_of(const struct advice_case *advice,
                                           const struct idle_gap *gap)
 {
+    if (is_of_single_optimizer(advice, gap))
+        return NAMED_OPTIMIZER;
     if (!is_of_model(advice, gap))
         return NAMED_OTHER_CODE;
     return is_pause(gap) ? NAMED_PAUSES : NAMED_MODEL_CODE;
@@ -123,7 +133,8 @@ const char *busiest_named_range(const struct advice_case *advice)
         const struct idle_gap *gap = &ledger->worst_gaps[i];
 
         if (gap->main_account != ACCOUNT_IDLE_ANNOTATION || gap->host_event == NO_EVENT ||
-            is_of_model(advice, gap) || time_of_name(advice, i) <= most_ns)
+            is_of_model(advice, gap) || is_of_single_optimizer(advice, gap) ||
+            time_of_name(advice, i) <= most_ns)
             continue;
         most_ns = time_of_name(advice, i);
         busiest = trace_text(advice->trace, advice->trace->host[gap->host_event].name);

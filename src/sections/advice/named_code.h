@@ -9,6 +9,7 @@ enum named_kind {
     NAMED_OTHER_CODE, /* ranges in which nothing of the model runs */
     NAMED_MODEL_CODE, /* ranges of model code, between its operators */
     NAMED_PAUSES,     /* the same, where it takes long: no part of launching */
+    NAMED_OPTIMIZER,  /* ranges of an optimizer that handles one tensor at a time: told as such */
 };
 
 /* Adds what the steps hold in that account, as much of it as the longest gaps tell to be of `kind`;
