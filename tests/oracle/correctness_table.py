@@ -90,7 +90,7 @@ CHECKS = [
     ),
     Check(
         "check_ranks.py",
-        "waiting, transfer and the late rank of eight ranks",
+        "waiting, transfer and the straggler of eight ranks",
         "another tool's answers",
         "rounding of what is printed",
         True,
