@@ -176,6 +176,21 @@ bool check_system_calls(struct advice_case *advice, struct advice_claim *claim)
     return true;
 }
 
+/* Some optimizer of the program handles many tensors at once already. */
+static bool has_batched_optimizer(const struct trace *trace)
+{
+    size_t names = string_pool_count(&trace->strings);
+
+    for (size_t i = 0; i < names; i++) {
+        const char *name = trace_text(trace, (uint32_t)i);
+
+        if (has_prefix(name, "aten::_fused_ad") || has_prefix(name, "aten::_fused_sgd") ||
+            has_prefix(name, "aten::_foreach_add"))
+            return true;
+    }
+    return false;
+}
+
 bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim)
 {
     const char *name = busiest_named_range(advice);
@@ -193,6 +208,10 @@ bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim
     if (has_prefix(name, "Optimizer."))
         claim->try_this = "the optimizer loops over tensors in Python: torch.optim's fused=True or "
                           "foreach=True, a compiled step";
+    if (has_prefix(name, "Optimizer.") && has_batched_optimizer(advice->trace))
+        claim->try_this =
+            "the optimizer handles many tensors at once already: compile the step, or "
+            "call it less often (gradient accumulation)";
     claim->confidence = CONFIDENCE_MEDIUM;
     claim->reason = "the range is known, what takes the time in it is not";
     return true;

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -66,6 +67,10 @@ static void many_tensors_at_once_are_another_matter(void **state)
     (void)state;
     assert_null(find_advice(section, "unfused_optimizer"));
     assert_non_null(find_advice(section, "annotated_code"));
+    assert_null(strstr(find_advice(section, "annotated_code")->try_this, "fused=True"));
+    made_trace_clear(&scene.made);
+    section = advice_on_optimizer(&scene, (const char *[2]){"MyAdam", "MyAdam"});
+    assert_non_null(strstr(find_advice(section, "annotated_code")->try_this, "fused=True"));
     made_trace_clear(&scene.made);
 }
 
