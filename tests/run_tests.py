@@ -300,6 +300,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "speed",
+        "instructions and memory of commands, as the table has them",
+        script("tests/speed/check_costs.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "mpi",
         "processes under mpirun",
         script("tests/mpi/check_mpi.py", PROGRAM),
@@ -478,6 +484,12 @@ GROUPS = [
         "sanitized-golden",
         "goldens under sanitizers",
         script("tests/golden/run", SANITIZED_PROGRAM, program=SANITIZED_PROGRAM),
+        "sanitizers",
+    ),
+    Group(
+        "sanitized-extremes",
+        "numbers at the ends of their range under sanitizers",
+        script("tests/properties/extreme_numbers.py", SANITIZED_PROGRAM, program=SANITIZED_PROGRAM),
         "sanitizers",
     ),
     Group(

@@ -56,10 +56,12 @@ const char *job_account_title(enum job_account account)
     return account_names[account].title;
 }
 
-/* total * part / whole, without overflow for part <= whole. */
+/* total * part / whole, for part <= whole: their product may be too long for 64 bits. */
 static int64_t job_accounts_share_of(int64_t total, int64_t part, int64_t whole)
 {
-    return total / whole * part + total % whole * part / whole;
+    __extension__ __int128 product = (__int128)total * part;
+
+    return (int64_t)(product / whole);
 }
 
 static int64_t job_accounts_smaller(int64_t a, int64_t b)
@@ -70,8 +72,8 @@ static int64_t job_accounts_smaller(int64_t a, int64_t b)
 /* mean * count; as good as endless where that overflows. */
 static int64_t steps_length(const struct job_step *step)
 {
-    return step->each_ns > INT64_MAX / 4 / (step->count + 1) ? INT64_MAX / 4
-                                                             : step->each_ns * step->count;
+    return step->each_ns > INT64_MAX / 4 / (step->count + INT64_C(1)) ? INT64_MAX / 4
+                                                                      : step->each_ns * step->count;
 }
 
 bool job_attempt_failed(const struct job *job, size_t attempt)

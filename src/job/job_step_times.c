@@ -2,6 +2,7 @@
 #include "job/job_step_times.h"
 
 #include "base/core/invariant.h"
+#include "base/core/saturated.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,12 @@ static int64_t steps_in(const struct timed_entry *entries, size_t count)
     return steps;
 }
 
+/* What they took beyond the median, together. */
+static int64_t job_step_times_excess_ns(const struct slow_step *slow)
+{
+    return saturated_product(saturated_difference(slow->each_ns, slow->median_ns), slow->count);
+}
+
 /* Keeps the worst: by what they took beyond the median. */
 static void note_slow(struct job_step_times *times, const struct timed_entry *entry,
                       int64_t median_ns)
@@ -80,14 +87,12 @@ static void note_slow(struct job_step_times *times, const struct timed_entry *en
                              .each_ns = entry->each_ns,
                              .median_ns = median_ns,
                              .end_ns = entry->step->end_ns};
-    int64_t excess_ns = (slow.each_ns - median_ns) * slow.count;
+    int64_t excess_ns = job_step_times_excess_ns(&slow);
     size_t place = times->slow_count;
 
     times->slow_steps += slow.count;
-    times->slow_ns += excess_ns;
-    while (place > 0 && (times->slow[place - 1].each_ns - times->slow[place - 1].median_ns) *
-                                times->slow[place - 1].count <
-                            excess_ns)
+    times->slow_ns = saturated_sum(times->slow_ns, excess_ns);
+    while (place > 0 && job_step_times_excess_ns(&times->slow[place - 1]) < excess_ns)
         place--;
     if (place == SLOW_STEPS_MAX)
         return;

@@ -35,7 +35,7 @@ struct aligner {
     const struct call_joins *joins;
     struct end_difference *differences; /* [member_count] */
     size_t difference_count;
-    int64_t *ends_ns; /* [digest_count]: of one collective */
+    int64_t *ends_ns; /* [member_count]: of one collective, which may have a rank twice */
     bool takes_all;   /* also kinds that need not end together: the stages of a pipeline share
                          nothing else */
 };
@@ -263,7 +263,8 @@ void align_clocks(struct rank_clocks *clocks, const struct rank_digest *const *d
     aligner.clocks = clocks->clocks;
     aligner.differences =
         require_memory(calloc((size_t)joins->member_count + 1, sizeof *aligner.differences));
-    aligner.ends_ns = require_memory(calloc((size_t)digest_count, sizeof *aligner.ends_ns));
+    aligner.ends_ns =
+        require_memory(calloc((size_t)joins->member_count + 1, sizeof *aligner.ends_ns));
     reach_all(&aligner);
     for (int i = 0; i < REFINEMENTS; i++)
         refine(&aligner, digest_count);

@@ -1,4 +1,5 @@
-/* Sums and differences of numbers from files, which may be any: what is too far stays at the end.
+/* Sums, differences and products of numbers from files, which may be any: what is too far stays at
+ * the end.
  */
 #ifndef FLOPLEDGER_BASE_CORE_SATURATED_H
 #define FLOPLEDGER_BASE_CORE_SATURATED_H
@@ -23,6 +24,16 @@ static inline int64_t saturated_difference(int64_t a, int64_t b)
     if (__builtin_sub_overflow(a, b, &difference))
         return a < b ? INT64_MIN : INT64_MAX;
     return difference;
+}
+
+/* a * b, likewise. */
+static inline int64_t saturated_product(int64_t a, int64_t b)
+{
+    int64_t product;
+
+    if (__builtin_mul_overflow(a, b, &product))
+        return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+    return product;
 }
 
 #endif

@@ -309,6 +309,8 @@ const char *scan_bare_key(struct json_scan *scan, const char *at, struct json_sl
     bool is_missing = *at == ',' || *at == '}'; /* a comma too many: its value is missing, too */
 
     *key = (struct json_slice){.text = at, .length = (uint32_t)(end - at)};
+    if (scan->is_tolerant && !is_missing && end + 1 >= scan->limit)
+        return scan_fail(scan, scan->limit, "a key in quotes"); /* what ends it may follow */
     if (!scan->is_tolerant || (!is_missing && (end == at || end[0] != '"' || end[1] != ':')))
         return scan_fail(scan, at, "a key in quotes");
     scan->filled_hole = true;

@@ -3,6 +3,7 @@
 
 #include "base/core/array.h"
 #include "base/core/invariant.h"
+#include "base/core/saturated.h"
 #include "base/text/owned_text.h"
 #include "trace/job/job_build.h"
 
@@ -330,7 +331,7 @@ static int64_t job_count_of(struct job *job, const struct job_attempt *attempt,
     if (attempt->step_count == 0)
         return event->count == JOB_NOT_KNOWN ? 0 : event->count;
     before = &attempt->steps[attempt->step_count - 1];
-    distance = event->step - before->step;
+    distance = saturated_difference(event->step, before->step);
     interval = event->count != JOB_NOT_KNOWN                      ? event->count
                : before->count > 0                                ? before->count
                : before->step <= 1 || event->step % distance == 0 ? distance
@@ -344,11 +345,11 @@ static int64_t job_count_of(struct job *job, const struct job_attempt *attempt,
                                                     .amount_ns = distance - event->count});
         return event->count;
     }
-    if (distance <= 10 * interval || distance <= 10)
+    if (distance <= saturated_product(10, interval) || distance <= 10)
         return distance;
     if (event->time_ns != JOB_NOT_KNOWN && before->end_ns != JOB_NOT_KNOWN &&
-        (event->each_ns == JOB_NOT_KNOWN ||
-         event->time_ns - before->end_ns >= event->each_ns / 2 * distance))
+        (event->each_ns == JOB_NOT_KNOWN || saturated_difference(event->time_ns, before->end_ns) >=
+                                                saturated_product(event->each_ns / 2, distance)))
         return distance;
     job_add_remark(job, (struct job_remark){.kind = JOB_STEPS_MISSING,
                                             .source = (uint32_t)(job->source_count - 1),
@@ -367,8 +368,8 @@ static void watch_for_returns(struct job *job, const struct job_event *event)
         const struct job_attempt *other = &job->attempts[attempt - back];
 
         if (other->step_count > 1 && !job->attempts[attempt].has_start &&
-            event->step == other->steps[other->step_count - 1].step +
-                               other->steps[other->step_count - 1].count)
+            event->step == saturated_sum(other->steps[other->step_count - 1].step,
+                                         other->steps[other->step_count - 1].count))
             job->building->returns++;
     }
 }
@@ -464,7 +465,7 @@ static void job_take_step(struct job *job, struct job_event *event)
         watch_for_returns(job, event);
         attempt = begin_attempt(job, false);
     } else {
-        if (event->step > before->step + 10 * (int64_t)before->count)
+        if (event->step > saturated_sum(before->step, 10 * (int64_t)before->count))
             watch_for_returns(job, event);
         undo_ending(attempt);
         repair_clock(job, attempt, event);

@@ -31,6 +31,7 @@ static void what_fits_is_exact_and_what_does_not_stays_at_its_end(void **state)
 
             assert_true(saturated_sum(numbers[i], numbers[j]) == within(a + b));
             assert_true(saturated_difference(numbers[i], numbers[j]) == within(a - b));
+            assert_true(saturated_product(numbers[i], numbers[j]) == within(a * b));
         }
 }
 

@@ -1,0 +1,79 @@
+/* Any bytes as what a client sends to `flopledger serve`: whatever it says and however soon it
+ * goes, the next one, who asks for /healthz, is answered. */
+#include "base/core/invariant.h"
+#include "live/metrics_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void fill_nothing(void *source, struct live_samples *samples)
+{
+    (void)source;
+    (void)samples;
+}
+
+/* The one server of this process, which ends with it. */
+static int port_of_server(void)
+{
+    static struct metrics_server server = {.fill = fill_nothing};
+    struct error error = {0};
+
+    if (!server.daemon)
+        require_invariant(metrics_server_start(&server, "127.0.0.1", 0, &error),
+                          "that a free port can be listened on");
+    return metrics_server_port(&server);
+}
+
+/* With so much patience for an answer. */
+static int connected(int milliseconds)
+{
+    const struct timeval patience = {milliseconds / 1000, milliseconds % 1000 * 1000L};
+    const struct linger at_once = {.l_onoff = 1}; /* no port waits for late packets afterwards */
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port_of_server()),
+                                  .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    require_invariant(
+        client >= 0 &&
+            setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+            setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0 &&
+            connect(client, (struct sockaddr *)&address, sizeof address) == 0,
+        "that the server can be reached");
+    return client;
+}
+
+static void ask_for_health(void)
+{
+    static const char request[] = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    char answer[64] = "";
+    int client = connected(10000);
+
+    require_invariant(send(client, request, sizeof request - 1, MSG_NOSIGNAL) > 0 &&
+                          recv(client, answer, sizeof answer - 1, 0) > 0 &&
+                          strncmp(answer, "HTTP/1.1 200", 12) == 0,
+                      "that /healthz is always answered");
+    (void)close(client);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char answer[256];
+    int client;
+
+    if (!has_metrics_server)
+        return 0;
+    client = connected(20);
+    if (send(client, data, size, MSG_NOSIGNAL) == (ssize_t)size && shutdown(client, SHUT_WR) == 0)
+        (void)!recv(client, answer, sizeof answer, 0);
+    (void)close(client);
+    ask_for_health();
+    return 0;
+}

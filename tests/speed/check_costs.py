@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""What commands cost, in instructions and in bytes, on generated inputs of a fixed size: as costs.tsv has it, within 2 %.
+
+    check_costs.py PROGRAM              compares
+    check_costs.py PROGRAM --write      writes the table anew: a commit of it says why
+
+Instructions are counted by callgrind, with one thread: they are the same whatever else the machine does, where seconds are
+not. Bytes are the largest resident size, of which the least of some runs counts. Better than the table by more than 2 % fails
+as well, for what was reached is to be held. The table names the compiler and the valgrind that it was written with: others
+make and count other code, and then all is skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+GENERATE = HERE.parent / "generate"
+TABLE = HERE / "costs.tsv"
+MEASURED_RUN = HERE.parents[1] / "bench" / "measured_run.c"  # says why it is needed
+WITHIN = 0.02
+BYTES_WITHIN = (
+    256 * 1024
+)  # or that: memory comes in pages, and a process of 8 MiB is not the same to 2 %
+RUNS = 5
+SUMMARY = re.compile(r"Collected : (\d+)")
+
+# Input, and what makes it in the folder.
+INPUTS = {
+    "trace.json": ["make_trace.py", "--seed", "1", "--events", "20000"],
+    "priced.json": ["priced_trace.py", "--seed", "1", "--steps", "200"],
+    "run.sqlite": ["nsys_database.py", "--seed", "1", "--megabytes", "2"],
+}
+SNAPSHOT = ["make_snapshot.py", "--seed", "1", "--steps", "12", "--layers", "8"]
+RANKS = ["many_ranks.py", "--seed", "1", "--layout", "dp=2,pp=2", "--steps", "4"]
+# Title, and the words of the program.
+WORKS = {
+    "inspect": ["inspect", "-j", "1", "trace.json"],
+    "report": ["report", "-j", "1", "trace.json"],
+    "report --all": ["report", "-j", "1", "--all", "trace.json"],
+    "report --html": ["report", "-j", "1", "--html", "{out}.html", "trace.json"],
+    "report, 4 ranks": ["report", "-j", "1", "ranks"],
+    "flops": ["flops", "priced.json"],
+    "memory": ["memory", "snapshot.pickle"],
+    "nsys-stats": ["nsys-stats", "run.sqlite"],
+    "report, nsys": ["report", "-j", "1", "run.sqlite"],
+    "ettr": ["ettr", "train.log"],
+}
+
+
+@dataclass
+class Cost:
+    instructions: int
+    peak_bytes: int
+
+
+def version_of(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[0]
+
+
+def made_with() -> str:
+    """What the counts depend on, beside the sources."""
+    return f"{version_of('gcc', '--version')}, {version_of('valgrind', '--version')}, {os.uname().machine}"
+
+
+def write_log(path: Path) -> None:
+    lines = [
+        f"[2026-01-01 {i // 3600 % 24:02}:{i // 60 % 60:02}:{i % 60:02}] iteration {i:8}/ 20000 | consumed samples: "
+        f"{i * 256:12} | elapsed time per iteration (ms): {1000 + i % 7}.0 | learning rate: 1.0E-04 | "
+        f"global batch size:   256 | lm loss: {8 - i / 20000:.6E} | loss scale: 1.0 | grad norm: 1.000 |"
+        for i in range(1, 8001)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def make_inputs(folder: Path) -> None:
+    def make(script: str, *words: str) -> None:
+        command = [sys.executable, str(GENERATE / script), *words]
+        subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL)
+
+    for name, words in INPUTS.items():
+        make(*words, "--output", name)
+    make(*SNAPSHOT, "snapshot.pickle")
+    make(*RANKS, "ranks")
+    write_log(folder / "train.log")
+
+
+def run(command: list[str], folder: Path) -> str:
+    """What it says on its standard error."""
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(folder)}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"{command}: ends with {done.returncode}: {done.stderr[-800:]}")
+    return done.stderr
+
+
+def measure(program: Path, title: str, folder: Path) -> Cost:
+    own = Path(tempfile.mkdtemp(dir=folder))
+
+    def command(number: int) -> list[str]:
+        return [str(program), *(word.format(out=own / str(number)) for word in WORKS[title])]
+
+    counting = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    said = run([*counting, *command(0)], folder)
+    counted = SUMMARY.search(said)
+    assert counted is not None, said
+    peaks = []
+    for number in range(1, RUNS + 1):
+        result = own / "result"
+        run([str(folder / "measured_run"), str(result), *command(number)], folder)
+        peaks.append(int(result.read_text().split()[-1]) * 1024)
+    return Cost(int(counted[1]), min(peaks))
+
+
+def read_table() -> tuple[str, dict[str, Cost]]:
+    lines = TABLE.read_text().splitlines()
+    rows = [line.split("\t") for line in lines[2:]]
+    return lines[0].removeprefix("# "), {
+        title: Cost(int(instructions), int(peak)) for title, instructions, peak in rows
+    }
+
+
+def write_table(costs: dict[str, Cost]) -> None:
+    lines = [f"# {made_with()}", "command\tinstructions\tpeak bytes"]
+    lines += [f"{title}\t{cost.instructions}\t{cost.peak_bytes}" for title, cost in costs.items()]
+    TABLE.write_text("\n".join(lines) + "\n")
+
+
+def problems_of(title: str, cost: Cost, held: Cost) -> list[str]:
+    found = []
+    for what, now, was, least in (
+        ("instructions", cost.instructions, held.instructions, 0),
+        ("bytes at the peak", cost.peak_bytes, held.peak_bytes, BYTES_WITHIN),
+    ):
+        if abs(now - was) > max(WITHIN * was, least):
+            found.append(f"{title}: {now:,} {what}, {now / was - 1:+.1%} of the table's {was:,}")
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("program", type=Path)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    if shutil.which("valgrind") is None or shutil.which("gcc") is None:
+        print("needs valgrind and gcc\n0 passed, 0 failed, 1 skipped")
+        return 0
+    if not given.write and read_table()[0] != made_with():
+        print(f"the table was written with {read_table()[0]}; this is {made_with()}")
+        print(f"0 passed, 0 failed, {2 * len(WORKS)} skipped")
+        return 0
+    program = given.program.resolve()
+    with tempfile.TemporaryDirectory(prefix="flopledger-costs-") as name:
+        folder = Path(name)
+        make_inputs(folder)
+        build = ["gcc", "-O1", "-o", str(folder / "measured_run"), str(MEASURED_RUN)]
+        subprocess.run(build, check=True)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            measured = pool.map(lambda title: measure(program, title, folder), WORKS)
+            costs = dict(zip(WORKS, measured))
+    if given.write:
+        write_table(costs)
+        return 0
+    held = read_table()[1]
+    problems = [
+        text for title, cost in costs.items() for text in problems_of(title, cost, held[title])
+    ]
+    for problem in problems:
+        print(f"FAILED: {problem}")
+    print(f"{2 * len(costs) - len(problems)} passed, {len(problems)} failed, 0 skipped")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
