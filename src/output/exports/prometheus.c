@@ -22,12 +22,12 @@ static const struct number_metric {
 
 static const struct rows_metric {
     enum metric metric;
-    const char *label;
     enum metric labels; /* the column of their values; NO_METRIC: none */
+    const char *label;
     const char *name, *type;
 } rows_metrics[] = {
 #define NUMBER_METRIC(id, name, type)
-#define ROWS_METRIC(id, label, labels, name, type) {METRIC_##id, label, labels, name, type},
+#define ROWS_METRIC(id, label, labels, name, type) {METRIC_##id, labels, label, name, type},
 #include "output/exports/prometheus_metric_list.def"
 #undef NUMBER_METRIC
 #undef ROWS_METRIC
