@@ -42,6 +42,16 @@ def problems_of(row: dict[str, Any], built: dict[str, Any]) -> list[str]:
     return [f"step {row['step']}: {problem}" for problem in problems]
 
 
+def screen_problems(program: str, path: Path, built: list[dict[str, Any]]) -> list[str]:
+    """The first screen says "at least" where matmul time without FLOPs could add to the MFU."""
+    command = [program, "report", "--clock", "host", str(path)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    share = sum(row["unpriced"] for row in built) / sum(row["matrix"] for row in built)
+    if ("MFU at least " in text) != (share > 0.01):
+        return [f"{share:.1%} of the matmul time is not known, and the screen says: {text[:300]}"]
+    return []
+
+
 def check(program: str, seed: int, folder: Path) -> list[str]:
     trace = make_priced_trace(seed, 1 + seed % 4)
     path = folder / "priced.json"
@@ -63,7 +73,7 @@ def check(program: str, seed: int, folder: Path) -> list[str]:
     told = section["numbers"]["mfu"]["value"]
     if abs(told - mfu) > 3.0 * len(rows) / total:
         problems.append(f"MFU is {told}, {mfu} was built")
-    return problems
+    return problems + screen_problems(program, path, built)
 
 
 def main() -> int:

@@ -44,7 +44,7 @@ static void screen_ranks_add_figures(struct screen_builder *builder)
     const char *label = builder->rank ? builder->rank->label : "";
 
     screen_ranks_add_step_time(builder);
-    screen_add_figure(builder, "MFU ", metric_number(builder->rank, METRIC_MFU),
+    screen_add_figure(builder, screen_mfu_title(builder), metric_number(builder->rank, METRIC_MFU),
                       screen_format(builder, " (%s)", label));
     screen_add_figure(builder, "", metric_number(builder->rank, METRIC_MODEL_FLOPS_PER_SECOND),
                       screen_format(builder, " (%s)", label));

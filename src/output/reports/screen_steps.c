@@ -225,7 +225,26 @@ static const char *words_of(const char *id, bool is_cpu)
     return NULL;
 }
 
-/* "Matmuls take 79.8 % of the step; 31.0 % of the peak is useful work." */
+double screen_uncosted_share(const struct screen_builder *builder)
+{
+    const struct table *ledger = find_table(find_section(builder->rank, "step_ledger"), "ledger");
+    struct value matrix, uncosted;
+
+    if (!ledger)
+        return 0;
+    matrix = find_cell(ledger, "key", "matrix", "share");
+    uncosted = find_cell(ledger, "key", "unpriced_matrix", "share");
+    if (matrix.unit != UNIT_FRACTION || uncosted.unit != UNIT_FRACTION || matrix.real <= 0)
+        return 0;
+    return uncosted.real / matrix.real;
+}
+
+const char *screen_mfu_title(const struct screen_builder *builder)
+{
+    return screen_uncosted_share(builder) > 0.01 ? "MFU at least " : "MFU ";
+}
+
+/* "Matmuls take 79.8 % of the step; useful FLOPs reach 31.0 % of the peak." */
 static const char *verdict_of_matmuls(struct screen_builder *builder, const struct table *ledger)
 {
     struct value share = find_cell(ledger, "key", "matrix", "share");
@@ -236,10 +255,15 @@ static const char *verdict_of_matmuls(struct screen_builder *builder, const stru
         share = find_cell(ledger, "key", "compute", "share");
     if (share.unit != UNIT_FRACTION || whole.unit != UNIT_TIME_NS || share.real <= 0)
         return NULL;
+    if (value_is_number(&mfu) && screen_uncosted_share(builder) > 0.5)
+        return screen_format(builder, "Matmuls take %s of the step; FLOPs of most are not known.",
+                             format_fraction(share.real).text);
     if (value_is_number(&mfu))
         return screen_format(builder,
-                             "Matmuls take %s of the step; useful FLOPs reach %s of the peak.",
-                             format_fraction(share.real).text, format_fraction(mfu.real).text);
+                             "Matmuls take %s of the step; useful FLOPs reach %s%s of the peak.",
+                             format_fraction(share.real).text,
+                             screen_uncosted_share(builder) > 0.01 ? "at least " : "",
+                             format_fraction(mfu.real).text);
     return screen_format(builder, "Matmuls take %s of the step.", format_fraction(share.real).text);
 }
 

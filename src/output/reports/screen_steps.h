@@ -34,6 +34,12 @@ void screen_fill_ledger(struct screen_builder *builder, const struct table *tabl
 /* Of each row of --what-if: how long a step would take. `changes` may be NULL. */
 void screen_answer_what_if(struct screen_builder *builder, const struct table *changes);
 
+/* How much of the matmul time has no FLOPs or no peak, from 0 to 1. */
+double screen_uncosted_share(const struct screen_builder *builder);
+
+/* "MFU ", or "MFU at least " where more than a hundredth of the matmul time could add to it. */
+const char *screen_mfu_title(const struct screen_builder *builder);
+
 /* What costs most, in one sentence; NULL where the ledger has nothing to say. */
 const char *screen_verdict_of_steps(struct screen_builder *builder);
 

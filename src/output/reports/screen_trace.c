@@ -40,7 +40,7 @@ static void add_utilization(struct screen_builder *builder, const struct section
                                          screen_value(builder, &peak), type, derived)
                          : "";
 
-    screen_add_figure(builder, "MFU ", mfu, of);
+    screen_add_figure(builder, screen_mfu_title(builder), mfu, of);
     if (value_is_number(&mfu) && value_is_number(&hfu) && hfu.real > 1.005 * mfu.real)
         screen_add_figure(builder, "HFU ", hfu, "");
 }
