@@ -463,6 +463,29 @@ GROUPS = [
         alone=True,
     ),
     Group(
+        "races-build",
+        "build with the thread sanitizer (only where it is named)",
+        build(
+            "test-threads", "gcc", ["-Db_sanitize=thread", "-Doptimization=1", "-Dtests=disabled"]
+        ),
+        alone=True,
+        only_named=True,
+    ),
+    Group(
+        "races",
+        "commands under the thread sanitizer (only where it is named)",
+        script("tests/properties/watched_runs.py", BUILD / "test-threads" / "flopledger"),
+        "races-build",
+        only_named=True,
+    ),
+    Group(
+        "valgrind",
+        "commands under valgrind (only where it is named)",
+        script("tests/properties/watched_runs.py", PROGRAM, "--valgrind"),
+        "build",
+        only_named=True,
+    ),
+    Group(
         "sanitizers",
         "build with address and undefined-behaviour sanitizers",
         build("test-sanitizers", "gcc", SANITIZERS),
