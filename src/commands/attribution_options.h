@@ -89,7 +89,7 @@ extern const char *const clock_names[];
          .parse = parse_peak,                                                                      \
          .accepts = peak_accepted,                                                                 \
          .help = "dense peak of the device in TFLOP/s, of one number format or of all; several "   \
-                 "with commas (default: the table of `flopledger device`)"},                       \
+                 "with commas (default: the table of 'flopledger device')"},                       \
     {                                                                                              \
         .name = "dtype", .kind = OPTION_PARSED, .metavar = "DTYPE",                                \
         .offset = offsetof(type, attribution.peaks), .parse = parse_precision,                     \

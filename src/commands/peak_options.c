@@ -124,7 +124,7 @@ bool resolve_device(struct peak_settings *peaks, const struct device_option *dev
     if (peaks->peak_of_all > 0 || find_device_peak(name, &nothing_more, &match))
         return true;
     return error_set(error, ERROR_USAGE,
-                     "no peak for device '%s': %s; `flopledger device` lists those known, --peak "
+                     "no peak for device '%s': %s; 'flopledger device' lists those known, --peak "
                      "TFLOPS gives another",
                      name, match.how);
 }

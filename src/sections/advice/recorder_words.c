@@ -31,7 +31,7 @@ static const struct recorder_words of_flopledger_run = {
 static const struct recorder_words recorders[] = {
     {
         .format = "nsight-systems",
-        .cut = "let `nsys export` finish, and copy the file again: what is missing cannot be told "
+        .cut = "let 'nsys export' finish, and copy the file again: what is missing cannot be told "
                "from the part that is there",
         .warm_up = "usual in a window of a longer run: start recording a step earlier (--delay, "
                    "--capture-range)",
@@ -61,19 +61,19 @@ static const struct recorder_words recorders[] = {
         .memory = "traces of torch.profiler with profile_memory=True have allocations",
     },
     {
-        .cut = "let the profiler finish writing (leave the `with profile(...)` block, wait for the "
+        .cut = "let the profiler finish writing (leave the 'with profile(...)' block, wait for the "
                "trace handler) and copy the "
                "file again; how much is missing cannot be told from the part that is there",
         .warm_up = "usual in a window of a longer run: use a warm-up step in the schedule",
         .marks = "call prof.step() at the end of each iteration, with "
                  "schedule=torch.profiler.schedule(wait=1, warmup=1, active=5)",
         .few_steps = "record at least 5 steps: schedule(wait=1, warmup=1, active=5)",
-        .device = "add ProfilerActivity.CUDA (or XPU, HPU) to `activities`; if it is there: "
+        .device = "add ProfilerActivity.CUDA (or XPU, HPU) to 'activities'; if it is there: "
                   "another profiler (nsys, DCGM) may hold "
                   "the device's counters",
         .no_device =
             "if the run used a GPU: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
-        .operators = "add ProfilerActivity.CPU to `activities`",
+        .operators = "add ProfilerActivity.CPU to 'activities'",
         .shapes = "record with record_shapes=True",
         .flops = "record it with flopledger run, or with record_shapes=True",
         .modules = "record it with flopledger run, which marks each call of a module",

@@ -115,9 +115,9 @@ static void claim_sync_gaps(struct advice_case *advice, struct advice_claim *cla
 static const struct prefixed_text sync_advice[] = {
     {"aten::item", "read values on the device and fetch them every n-th step, not each one: keep "
                    "loss.detach(), call .item() when logging"},
-    {"aten::_local_scalar_dense", "fetch values every n-th step: .item(), float() and `if tensor:` "
+    {"aten::_local_scalar_dense", "fetch values every n-th step: .item(), float() and 'if tensor:' "
                                   "wait for the device"},
-    {"aten::is_nonzero", "avoid `if tensor:` and assert on tensors: use torch.where, or check "
+    {"aten::is_nonzero", "avoid 'if tensor:' and assert on tensors: use torch.where, or check "
                          "every n-th step"},
     {"aten::nonzero", "avoid shapes that depend on values (nonzero, boolean masks): torch.where, "
                       "or masks of a fixed size"},

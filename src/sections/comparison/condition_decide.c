@@ -149,7 +149,7 @@ static bool no_such_name(const struct condition *condition, struct error *error)
         "compute, communication or copies; mfu, hfu, device_busy, model_flops, executed_flops, "
         "launches, kernels, operators, copied_bytes, samples, tokens; memory or memory:KIND; "
         "kernel:NAME, kernels_of:CLASS, operator:NAME, host_operator:NAME, module:NAME (with * "
-        "for any letters); `flopledger compare --json` has each as a row's key",
+        "for any letters); 'flopledger compare --json' has each as a row's key",
         condition->text, condition->subject);
 }
 

@@ -70,7 +70,7 @@ static const struct {
      {"ode failure", "ardware", "Replace node", "broken GPU", "crash", "Node and file", "ECC"}},
     {"hang",
      "hangs",
-     "shorter timeouts, a watchdog, flight-recorder dumps (`flopledger ranks`)",
+     "shorter timeouts, a watchdog, flight-recorder dumps ('flopledger ranks')",
      {"hang", "hung", "deadlock", "stuck"}},
     {"divergence",
      "losses that spike or diverge",

@@ -10,7 +10,7 @@
 static const char needs_sizes[] =
     "needs the model's sizes: --model config.json, or a capture of a model of transformers";
 static const char needs_tokens[] =
-    "needs the tokens and samples of the steps: capture.json beside the trace, by `flopledger run`";
+    "needs the tokens and samples of the steps: capture.json beside the trace, by flopledger run";
 
 /* Devices that work on the same tokens: those of one replica. */
 static double devices_of_a_replica(const struct model_description *description)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-static const char needs_description[] = "needs capture.json beside the trace: `flopledger run`";
+static const char needs_description[] = "needs capture.json beside the trace: flopledger run";
 
 /* capture.json is there. */
 static bool is_described(const struct analysis_input *input)

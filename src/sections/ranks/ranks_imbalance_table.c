@@ -212,7 +212,7 @@ static const struct quantity quantities[] = {
      .unit = UNIT_COUNT,
      .of_rank = tokens_of,
      .needs = "needs record_shapes=True and a call of aten::embedding, or capture.json beside "
-              "the trace: `flopledger run`",
+              "the trace: flopledger run",
      .uneven = 1.1,
      .uneven_what = "tokens out of balance",
      .uneven_try = "pack or sort samples by length, so that all ranks get as many tokens"},

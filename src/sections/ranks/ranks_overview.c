@@ -268,7 +268,7 @@ static struct section *list_runs(struct results *results, const struct all_ranks
         results, section,
         results_format(results, "these traces are not ranks of one run: %s", run->other_runs),
         "so nothing is said of waiting, missing ranks or stragglers",
-        "`flopledger compare A B` for two runs; for one run, give the traces of its ranks only, "
+        "'flopledger compare A B' for two runs; for one run, give the traces of its ranks only, "
         "named rank0..., rank1... where they do not say it themselves");
     results->headline = results_format(results, "%u traces, not ranks of one run: %s.",
                                        run->count + run->double_count, run->other_runs);

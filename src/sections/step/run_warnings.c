@@ -51,7 +51,7 @@ static void warn_of_damage(struct results *results, struct section *section,
         read->damage_count ? results_format(results, "the first at byte %" PRId64 ": %s",
                                             read->damages[0].byte, read->damages[0].message)
                            : NULL,
-        "all other events are counted; `flopledger inspect` lists the places");
+        "all other events are counted; 'flopledger inspect' lists the places");
 }
 
 /* Counts that are told in one way each. */
