@@ -48,6 +48,12 @@ def on_terminal(columns: int, *options: str, **variables: str) -> str:
 
 def main() -> int:
     problems = []
+    try:
+        for end in pty.openpty():
+            os.close(end)
+    except OSError:
+        print("no pseudo-terminals here")
+        return 77
     with tempfile.TemporaryDirectory() as folder:
         seen = Path(folder) / "seen"
         pager = f"tee {seen} >/dev/null"

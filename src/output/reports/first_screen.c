@@ -160,7 +160,8 @@ static bool is_asked_for(const char *key)
                                        "flops_per_second",
                                        "parameters",
                                        "modules",
-                                       "memory"};
+                                       "memory",
+                                       "most_samples"};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], key) == 0)

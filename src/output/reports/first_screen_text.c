@@ -395,7 +395,7 @@ static void put_end(const struct printer *printer, const struct first_screen *sc
     put_code(printer, QUIET);
     if (screen->not_known)
         put_lines(printer, "Not known: ", first_screen_text_safe(printer, screen->not_known), 2,
-                  printer->width < NARROW_COLUMNS ? 2 : 1);
+                  printer->width < NARROW_COLUMNS ? 3 : 2);
     fprintf(printer->output, "%s%s%s%s%s%s--all %s %s\n", begin, *names ? option : "", names,
             *names ? " " : "", *names ? dot : "", *names ? " " : "", dot, rest);
     put_code(printer, PLAIN);

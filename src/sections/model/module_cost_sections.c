@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 const char needs_shapes[] = "needs shapes (record_shapes=True)";
-const char needs_description[] = "needs capture.json beside the trace (flopledger run writes it)";
+const char needs_description[] = "needs capture.json beside the trace: flopledger run";
 
 struct value flops_per_step(const struct module_cost_view *view, int64_t flops)
 {
