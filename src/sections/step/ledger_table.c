@@ -329,8 +329,8 @@ void add_ledger_table(struct results *results, struct section *section,
         fill_line(table_add_row(results, table, lines.lines[i].depth), &lines.lines[i],
                   ledger_total_ns(ledger));
     table->note = "From all of the time, which is 100 % of the peak, down to what the model needs. "
-                  "Every nanosecond of a step is in exactly one line; lines without any time are "
-                  "left out.";
+                  "Every nanosecond of a step is in exactly one line; parts of these lines without "
+                  "any time are left out.";
 }
 
 size_t list_ledger_rows(struct ledger_row rows[LEDGER_ROWS_MAX], const struct ledger *ledger,
