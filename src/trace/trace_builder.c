@@ -2,6 +2,7 @@
 #include "trace/trace_builder.h"
 
 #include "base/core/array.h"
+#include "base/core/hash_mix.h"
 #include "base/core/index_table.h"
 #include "base/core/saturated.h"
 
@@ -22,16 +23,24 @@ void trace_builder_init(struct trace_builder *builder)
     };
 }
 
+/* No file can plant tracks or details whose hashes are equal. */
+static uint64_t hash_multiplier(struct trace_builder *builder)
+{
+    if (!builder->hash_secret)
+        builder->hash_secret = hash_secret();
+    return HASH_MULTIPLIER ^ builder->hash_secret;
+}
+
 /* ---- tracks --------------------------------------------------------------------------------- */
 
-static uint32_t hash_track(const struct track_key *key)
+static uint32_t hash_track(const struct track_key *key, uint64_t multiplier)
 {
     /* one after the other: a thread and its stream often count up together */
-    uint64_t hash = index_hash_mix(index_hash_mix(0, (uint64_t)key->process << 32 | key->thread),
-                                   (uint64_t)key->stream);
+    uint64_t hash = hash_mix((uint64_t)key->process << 32 | key->thread, multiplier);
 
-    return (uint32_t)(index_hash_mix(hash, (uint64_t)(uint32_t)key->device << 1 | key->is_device) >>
-                      16);
+    hash = hash_mix(hash ^ (uint64_t)key->stream, multiplier);
+    hash = hash_mix(hash ^ ((uint64_t)(uint32_t)key->device << 1 | key->is_device), multiplier);
+    return (uint32_t)(hash >> 16);
 }
 
 static bool is_same_track(const struct track_key *a, const struct track_key *b)
@@ -42,7 +51,7 @@ static bool is_same_track(const struct track_key *a, const struct track_key *b)
 
 uint32_t trace_builder_track(struct trace_builder *builder, const struct track_key *key)
 {
-    uint32_t hash = hash_track(key);
+    uint32_t hash = hash_track(key, hash_multiplier(builder));
     uint32_t known =
         INDEX_TABLE_FIND(&builder->track_index, hash, i, is_same_track(&builder->tracks[i], key));
 
@@ -93,7 +102,7 @@ int event_detail_compare(const struct event_detail *a, const struct event_detail
     return compare_bytes(a, b, sizeof *a);
 }
 
-static uint32_t hash_detail(const struct event_detail *detail)
+static uint32_t hash_detail(const struct event_detail *detail, uint64_t multiplier)
 {
     uint64_t words[sizeof *detail / sizeof(uint64_t)];
     uint64_t a = 0;
@@ -103,15 +112,15 @@ static uint32_t hash_detail(const struct event_detail *detail)
                    "details are whole words");
     memcpy(words, detail, sizeof words);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i += 2) {
-        a = index_hash_mix(a, words[i]);
-        b = index_hash_mix(b, words[i + 1]);
+        a = hash_mix(a ^ words[i], multiplier);
+        b = hash_mix(b ^ words[i + 1], multiplier);
     }
-    return (uint32_t)(index_hash_mix(a, b) >> 16);
+    return (uint32_t)(hash_mix(hash_mix(a, multiplier) ^ b, multiplier) >> 16);
 }
 
 static uint32_t intern_detail(struct trace_builder *builder, const struct event_detail *detail)
 {
-    uint32_t hash = hash_detail(detail);
+    uint32_t hash = hash_detail(detail, hash_multiplier(builder));
     uint32_t known = INDEX_TABLE_FIND(&builder->detail_index, hash, i,
                                       event_detail_compare(&builder->details[i], detail) == 0);
 

@@ -47,6 +47,7 @@ struct trace_builder {
 
     struct track_key *tracks;
     uint32_t track_count;
+    uint64_t hash_secret;           /* of both indexes; 0 until the first is kept */
     struct index_table track_index; /* of tracks */
     uint32_t *track_host_events;    /* how many of `host` are on each track */
 

@@ -1,24 +1,29 @@
 /* From 64-bit keys to 32-bit values: open addressing with linear probing, at most half full. */
 #include "base/core/hash_map.h"
 
+#include "base/core/hash_mix.h"
 #include "base/core/large_array.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys are correlations, addresses and packed pairs: near each other, rarely hostile, and never
- * taken out again. That is why there are no tombstones, why a multiplication is hash enough, and
- * why linear probing pays: at most half full, a search ends after 1.5 slots on average where the
- * key is there and 2.5 where it is not, mostly in one cache line. A free slot is marked by its
- * value, so that every key, 0 too, can stand in the map. */
+/* Keys are correlations, addresses and packed pairs: near each other, and never taken out again.
+ * That is why there are no tombstones, why a multiplication is hash enough, and why linear probing
+ * pays: at most half full, a search ends after 1.5 slots on average where the key is there and 2.5
+ * where it is not, mostly in one cache line. A free slot is marked by its value, so that every key,
+ * 0 too, can stand in the map.
+ *
+ * A file from a stranger may hold keys that fall on one place, n of them n^2 / 2 steps. A key that
+ * comes to lie far from its place tells of it: then the map takes a multiplier that no file can
+ * know, and puts all keys in anew. Every search thus ends after few slots, whoever wrote the keys;
+ * and where nobody planted any, the same file always costs the same. */
 enum { FIRST_SLOTS = 64 };
 
 static size_t first_slot(const struct hash_map *map, uint64_t key)
 {
-    uint64_t mixed = key * 0x9E3779B97F4A7C15u; /* 2^64 / golden ratio: spreads neighbouring keys */
-
-    return (size_t)(mixed ^ (mixed >> 32)) & (map->slot_count - 1);
+    return (size_t)hash_mix(key, HASH_MULTIPLIER ^ map->secret) & (map->slot_count - 1);
 }
 
 /* The slot that holds `key`, or the free one where it belongs. */
@@ -31,11 +36,11 @@ static struct hash_map_slot *slot_of(const struct hash_map *map, uint64_t key)
     return &map->slots[i];
 }
 
-/* All slots are put in anew: with another mask the place of each key is another. Doubling makes
- * this a constant cost of each key that is added. */
-static void grow_to(struct hash_map *map, size_t slot_count)
+/* All slots are put in anew: with another mask or secret the place of each key is another. Doubling
+ * makes this a constant cost of each key that is added. */
+static void put_anew(struct hash_map *map, size_t slot_count, uint64_t secret)
 {
-    struct hash_map bigger = {.slot_count = slot_count, .count = map->count};
+    struct hash_map bigger = {.slot_count = slot_count, .count = map->count, .secret = secret};
 
     bigger.slots = large_array_new(bigger.slot_count * sizeof *bigger.slots);
     for (size_t i = 0; i < bigger.slot_count; i++)
@@ -47,6 +52,14 @@ static void grow_to(struct hash_map *map, size_t slot_count)
     *map = bigger;
 }
 
+static bool is_far_from_its_place(const struct hash_map *map, uint64_t key,
+                                  const struct hash_map_slot *slot)
+{
+    size_t distance = (size_t)(slot - map->slots) - first_slot(map, key);
+
+    return (distance & (map->slot_count - 1)) >= FAR_FROM_ITS_PLACE;
+}
+
 /* The slot of `key`, which is put into the map with `value_if_new` where it was not in it. */
 static struct hash_map_slot *add(struct hash_map *map, uint64_t key, uint32_t value_if_new)
 {
@@ -54,9 +67,13 @@ static struct hash_map_slot *add(struct hash_map *map, uint64_t key, uint32_t va
 
     assert(value_if_new != NO_VALUE);
     if (2 * (map->count + 1) > map->slot_count)
-        grow_to(map, map->slot_count ? 2 * map->slot_count : FIRST_SLOTS);
+        put_anew(map, map->slot_count ? 2 * map->slot_count : FIRST_SLOTS, map->secret);
     slot = slot_of(map, key);
     if (slot->value == NO_VALUE) {
+        if (is_far_from_its_place(map, key, slot)) {
+            put_anew(map, map->slot_count, hash_secret());
+            slot = slot_of(map, key);
+        }
         *slot = (struct hash_map_slot){.key = key, .value = value_if_new};
         map->count++;
     }
@@ -70,7 +87,7 @@ void hash_map_reserve(struct hash_map *map, size_t count)
     while (slot_count < 2 * count)
         slot_count *= 2;
     if (slot_count > map->slot_count)
-        grow_to(map, slot_count);
+        put_anew(map, slot_count, map->secret);
 }
 
 uint32_t hash_map_add(struct hash_map *map, uint64_t key, uint32_t value_if_new)

@@ -13,6 +13,7 @@ struct hash_map {
     struct hash_map_slot *slots; /* [slot_count] */
     size_t slot_count;           /* a power of two, or 0 */
     size_t count;
+    uint64_t secret; /* 0 until keys lie too near each other */
 };
 
 struct hash_map_slot {

@@ -3,7 +3,8 @@
  *
  * The array is the caller's; the table holds indices, each with its hash, so that few elements are
  * compared and none is hashed again when it grows. Open addressing, at most half full; nothing is
- * ever removed singly. Adding n elements takes O(n). */
+ * ever removed singly. Adding n elements takes O(n), if their hashes (base/core/hash_mix.h) have a
+ * secret in them: a file could plant equal ones otherwise. */
 #ifndef FLOPLEDGER_BASE_CORE_INDEX_TABLE_H
 #define FLOPLEDGER_BASE_CORE_INDEX_TABLE_H
 
@@ -26,13 +27,6 @@ struct index_table {
     size_t slot_count;        /* a power of two, or 0 */
     size_t count;
 };
-
-/* For what is hashed word by word. */
-static inline uint64_t index_hash_mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio: spreads neighbors */
-    return hash ^ hash >> 29;
-}
 
 static inline void index_table_put(struct index_table *table, struct index_slot slot)
 {

@@ -2,6 +2,7 @@
 #include "base/core/string_pool.h"
 
 #include "base/core/array.h"
+#include "base/core/hash_mix.h"
 #include "base/core/invariant.h"
 
 #include <stdbool.h>
@@ -33,34 +34,28 @@ static inline uint64_t load_4(const char *text)
     return value;
 }
 
-static inline uint64_t mix(uint64_t a, uint64_t b)
+/* All bytes count; reads nothing outside the text. `secret` as in base/core/hash_map.c: 0 until
+ * strings lie too near each other. */
+static uint32_t hash_text(const char *text, size_t length, uint64_t secret)
 {
-    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
-
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* All bytes count; reads nothing outside the text. */
-static uint32_t hash_text(const char *text, size_t length)
-{
-    const uint64_t first = 0x9e3779b97f4a7c15u;
-    const uint64_t second = 0xd6e8feb86659fd93u;
+    const uint64_t first = HASH_MULTIPLIER;
+    const uint64_t second = 0xd6e8feb86659fd93u ^ secret;
     uint64_t hash = (uint64_t)length * first;
     const char *end = text + length;
 
     if (length >= 8) {
         for (; end - text > 16; text += 16)
-            hash = mix(load_8(text) ^ first ^ hash, load_8(text + 8) ^ second);
+            hash = hash_mix(load_8(text) ^ first ^ hash, load_8(text + 8) ^ second);
         if (end - text > 8)
-            hash = mix(load_8(text) ^ first ^ hash, second);
-        hash = mix(load_8(end - 8) ^ first ^ hash, second);
+            hash = hash_mix(load_8(text) ^ first ^ hash, second);
+        hash = hash_mix(load_8(end - 8) ^ first ^ hash, second);
     } else if (length >= 4) {
-        hash = mix((load_4(text) << 32 | load_4(end - 4)) ^ hash, second);
+        hash = hash_mix((load_4(text) << 32 | load_4(end - 4)) ^ hash, second);
     } else if (length) {
         uint64_t bytes = (uint64_t)(unsigned char)text[0] << 16 |
                          (uint64_t)(unsigned char)text[length / 2] << 8 | (unsigned char)end[-1];
 
-        hash = mix(bytes ^ hash, second);
+        hash = hash_mix(bytes ^ hash, second);
     }
     return (uint32_t)(hash ^ hash >> 32);
 }
@@ -92,9 +87,8 @@ static char *keep_text(struct string_pool *pool, const char *text, size_t length
     return copy;
 }
 
-static void grow_slots(struct string_pool *pool)
+static void put_anew(struct string_pool *pool, size_t slot_count)
 {
-    size_t slot_count = pool->slot_count ? pool->slot_count * 2 : FIRST_SLOTS;
     uint32_t *slots = require_memory(calloc(slot_count, sizeof *slots));
 
     for (size_t id = 0; id < pool->count; id++) {
@@ -107,6 +101,18 @@ static void grow_slots(struct string_pool *pool)
     free(pool->slots);
     pool->slots = slots;
     pool->slot_count = slot_count;
+}
+
+/* Strings that were made to fall on one place fall apart: see base/core/hash_map.c. */
+static void put_anew_with_secret(struct string_pool *pool)
+{
+    pool->secret = hash_secret();
+    for (size_t id = 0; id < pool->count; id++) {
+        struct string_pool_entry *entry = &pool->entries[id];
+
+        entry->hash = hash_text(entry->text, entry->length, pool->secret);
+    }
+    put_anew(pool, pool->slot_count);
 }
 
 static uint32_t add_entry(struct string_pool *pool, const char *text, size_t length, uint32_t hash)
@@ -142,14 +148,14 @@ static size_t find_slot(const struct string_pool *pool, const char *text, size_t
 /* Makes the empty string id 0. */
 static void begin(struct string_pool *pool)
 {
-    grow_slots(pool);
-    pool->slots[find_slot(pool, "", 0, hash_text("", 0))] = 1;
-    add_entry(pool, "", 0, hash_text("", 0));
+    put_anew(pool, FIRST_SLOTS);
+    pool->slots[find_slot(pool, "", 0, hash_text("", 0, 0))] = 1;
+    add_entry(pool, "", 0, hash_text("", 0, 0));
 }
 
 uint32_t string_pool_add(struct string_pool *pool, const char *text, size_t length)
 {
-    uint32_t hash = hash_text(text, length);
+    uint32_t hash = hash_text(text, length, pool->secret);
     size_t slot;
 
     if (!pool->slot_count)
@@ -157,8 +163,13 @@ uint32_t string_pool_add(struct string_pool *pool, const char *text, size_t leng
     slot = find_slot(pool, text, length, hash);
     if (pool->slots[slot])
         return pool->slots[slot] - 1;
+    if (((slot - hash) & (pool->slot_count - 1)) >= FAR_FROM_ITS_PLACE) {
+        put_anew_with_secret(pool);
+        hash = hash_text(text, length, pool->secret);
+        slot = find_slot(pool, text, length, hash);
+    }
     if (pool->count * 2 >= pool->slot_count) {
-        grow_slots(pool);
+        put_anew(pool, pool->slot_count * 2);
         slot = find_slot(pool, text, length, hash);
     }
     pool->slots[slot] = (uint32_t)pool->count + 1;
@@ -171,7 +182,7 @@ uint32_t string_pool_find(const struct string_pool *pool, const char *text, size
 
     if (!pool->slot_count)
         return length == 0 ? 0 : UINT32_MAX;
-    slot = find_slot(pool, text, length, hash_text(text, length));
+    slot = find_slot(pool, text, length, hash_text(text, length, pool->secret));
     return pool->slots[slot] ? pool->slots[slot] - 1 : UINT32_MAX;
 }
 

@@ -11,6 +11,7 @@ struct string_pool {
     uint32_t *slots;                   /* open addressing: [slot_count], id + 1, 0 = free */
     size_t count;
     size_t slot_count;                /* a power of two, or 0 */
+    uint64_t secret;                  /* 0 until strings lie too near each other */
     struct string_pool_block *blocks; /* the bytes; they never move */
 };
 

@@ -1,5 +1,6 @@
 /* hash_map: finds what was added, under many keys and at growth. */
 #include "base/core/hash_map.h"
+#include "base/core/hash_mix.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,6 +80,39 @@ static void many_keys_are_all_found(void **state)
     hash_map_clear(&map);
 }
 
+/* The next key from `key` on that falls, as all others of it, on the first slots of a table. */
+static uint64_t planted_from(uint64_t key)
+{
+    while ((hash_mix(key, HASH_MULTIPLIER) & 0xfff) != 0)
+        key++;
+    return key;
+}
+
+static void planted_keys_fall_apart(void **state)
+{
+    struct hash_map map = {0};
+    uint64_t keys[2 * FAR_FROM_ITS_PLACE];
+    uint64_t key = 0;
+    uint64_t secret;
+
+    (void)state;
+    for (uint32_t i = 0; i < 2 * FAR_FROM_ITS_PLACE; i++) {
+        key = keys[i] = planted_from(key + 1);
+        assert_int_equal(hash_map_add(&map, key, i), i);
+        if (i < FAR_FROM_ITS_PLACE)
+            assert_int_equal(map.secret, 0); /* few may fall on one place by chance */
+    }
+    secret = map.secret;
+    assert_int_not_equal(secret, 0);
+    for (uint32_t i = 0; i < 2 * FAR_FROM_ITS_PLACE; i++)
+        assert_int_equal(hash_map_find(&map, keys[i]), i);
+    for (uint32_t i = 0; i < 5000; i++)
+        hash_map_add(&map, UINT64_MAX - i, i);
+    assert_int_equal(map.secret, secret); /* it stays, and is enough */
+    assert_int_equal(map.count, 2 * FAR_FROM_ITS_PLACE + 5000);
+    hash_map_clear(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -87,6 +121,7 @@ int main(void)
         cmocka_unit_test(what_it_holds_stays_when_room_is_made),
         cmocka_unit_test(a_value_can_be_set_anew),
         cmocka_unit_test(many_keys_are_all_found),
+        cmocka_unit_test(planted_keys_fall_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* index_table: each thing once, also where all have one hash, and at growth. */
+#include "base/core/hash_mix.h"
 #include "base/core/index_table.h"
 
 #include <setjmp.h>
@@ -34,7 +35,7 @@ static void keep_each_once(uint32_t (*hash)(int number))
 
 static uint32_t mixed(int number)
 {
-    return (uint32_t)(index_hash_mix(0, (uint64_t)number) >> 16);
+    return (uint32_t)(hash_mix((uint64_t)number, HASH_MULTIPLIER) >> 16);
 }
 
 static uint32_t one_of_four(int number)

@@ -1,4 +1,5 @@
 /* string_pool: equal texts have one id, different ones have different ids. */
+#include "base/core/hash_mix.h"
 #include "base/core/string_pool.h"
 
 #include <setjmp.h>
@@ -82,6 +83,31 @@ static void many_texts_stay_where_they_are(void **state)
     string_pool_clear(&pool);
 }
 
+/* With the second word as the pool's own constant, nothing of the first is left in a hash that has
+ * no secret. */
+static void planted_texts_fall_apart(void **state)
+{
+    struct string_pool pool = {0};
+    char text[24] = "12345678\x93\xfd\x59\x66\xb8\xfe\xe8\xd6 the end";
+
+    (void)state;
+    for (uint32_t i = 0; i < 3000; i++) {
+        memcpy(text, &i, sizeof i);
+        assert_int_equal(string_pool_add(&pool, text, sizeof text), i + 1);
+        if (i < FAR_FROM_ITS_PLACE)
+            assert_int_equal(pool.entries[i + 1].hash, pool.entries[1].hash);
+    }
+    assert_int_not_equal(pool.secret, 0);
+    assert_int_not_equal(pool.entries[1].hash, pool.entries[2].hash);
+    for (uint32_t i = 0; i < 3000; i++) {
+        memcpy(text, &i, sizeof i);
+        assert_int_equal(string_pool_find(&pool, text, sizeof text), i + 1);
+    }
+    assert_int_equal(string_pool_find(&pool, "", 0), 0);
+    assert_int_equal(string_pool_count(&pool), 3001);
+    string_pool_clear(&pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -89,6 +115,7 @@ int main(void)
         cmocka_unit_test(texts_differ_by_every_byte),
         cmocka_unit_test(bytes_of_zero_are_bytes),
         cmocka_unit_test(many_texts_stay_where_they_are),
+        cmocka_unit_test(planted_texts_fall_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
