@@ -64,8 +64,7 @@ def try_all(kind: Kind, names: list[str], n: int) -> None:
         tried = len(shape.commands) if kind.book.is_long or kind.book.only else shape.first
         for number, words in enumerate(shape.commands[:tried]):
             bases.setdefault(str(words), Run(name, number, LEAST))
-            few = min(n, shape.most)
-            runs[name, number] = [Run(name, number, size) for size in (few, TIMES * few)]
+            runs[name, number] = [Run(name, number, size) for size in (n, TIMES * n)]
     every = [run for pair in runs.values() for run in pair] + list(bases.values())
     kind.for_each(every, lambda run: run.measure(kind))
     ratios = {

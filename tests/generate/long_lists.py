@@ -227,6 +227,29 @@ def logs_of_attempts(n: int, folder: Path) -> list[Path]:
     return paths
 
 
+def logs_of_one_run(n: int, folder: Path) -> list[Path]:
+    """One for each rank."""
+    paths = [folder / f"rank_{i}.log" for i in range(n)]
+    for path in paths:
+        path.write_text("".join(megatron(k) + "\n" for k in range(3)))
+    return paths
+
+
+def logs_rotated(n: int, folder: Path) -> list[Path]:
+    paths = [folder / ("train.log" + (f".{i}" if i else "")) for i in range(n)]
+    for i, path in enumerate(paths):
+        path.write_text(megatron(n - i) + "\n")
+    return paths
+
+
+def logs_of_restarts(n: int, folder: Path) -> list[Path]:
+    """Two ranks, each with n attempts; and a third that was somewhere else at the same steps."""
+    paths = [folder / f"rank_{i}.log" for i in range(3)]
+    for i, path in enumerate(paths):
+        path.write_text("".join(attempts(3 * k + 1000 * (i == 2)) + "\n" for k in range(n)))
+    return paths
+
+
 # name -> how it is made, and the commands that read it
 READ, ALL = ["report", "--html", "PAGE"], [
     ["report", "--html", "PAGE"],
@@ -243,7 +266,6 @@ class Shape:
     make: Callable[[int, Path], list[Path]]
     commands: list[list[str]]
     first: int = 9  # how many of the commands are tried where time is short
-    most: int = 1 << 30  # n at most: files named by hand may be compared in pairs
 
 
 SHAPES: dict[str, Shape] = {
@@ -274,5 +296,8 @@ SHAPES: dict[str, Shape] = {
     "log_steps": Shape(log(megatron), ETTR),
     "log_attempts": Shape(log(attempts), ETTR),
     "log_checkpoints": Shape(log(checkpoints), ETTR),
-    "logs_of_attempts": Shape(logs_of_attempts, ETTR, most=100),
+    **{
+        make.__name__: Shape(make, ETTR)
+        for make in (logs_of_attempts, logs_of_one_run, logs_rotated, logs_of_restarts)
+    },
 }

@@ -2,14 +2,13 @@
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/core/search.h"
+#include "base/core/string_pool.h"
 #include "trace/job/job_build.h"
+#include "trace/job/job_copies.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const int64_t ns_per_second = 1000000000;
 
 /* How a source is sorted. */
 struct source_place {
@@ -44,26 +43,42 @@ static struct step_range *steps_of_sources(const struct job *job)
     return ranges;
 }
 
-/* 3 for "train.log.3" where "train.log" is among the names; 0 for "train.log" itself; -1: no such
- * name. */
-static int64_t rotation_of(const struct job *job, const char *name)
+/* The length of "train.log" in "train.log.3"; 0: the name does not end as rotation ends it. */
+static size_t stem_of(const char *name)
 {
     size_t length = strlen(name), stem = length;
 
     while (stem > 0 && isdigit((unsigned char)name[stem - 1]))
         stem--;
-    if (stem == length || stem < 2 || name[stem - 1] != '.' || length - stem > 9)
-        stem = 0;
-    for (size_t i = 0; i < job->source_count; i++) {
-        const char *other = job->sources[i].name;
+    return stem == length || stem < 2 || name[stem - 1] != '.' || length - stem > 9 ? 0 : stem - 1;
+}
 
-        if (stem && strlen(other) == stem - 1 && strncmp(other, name, stem - 1) == 0)
-            return strtoll(name + stem, NULL, 10);
-        if (!stem && strncmp(other, name, length) == 0 && other[length] == '.' &&
-            isdigit((unsigned char)other[length + 1]))
-            return 0;
+/* Of each source: 3 for "train.log.3" where "train.log" is among the names; 0 for "train.log" where
+ * one like "train.log.3" is; -1: neither. free() them. */
+static int64_t *rotations_of(const struct job *job)
+{
+    int64_t *rotations = require_memory(calloc(job->source_count + 1, sizeof *rotations));
+    struct string_pool names = {0}, stems = {0};
+
+    for (size_t i = 0; i < job->source_count; i++) {
+        const char *name = job->sources[i].name;
+
+        string_pool_add(&names, name, strlen(name));
+        string_pool_add(&stems, name, stem_of(name));
     }
-    return -1;
+    for (size_t i = 0; i < job->source_count; i++) {
+        const char *name = job->sources[i].name;
+        size_t stem = stem_of(name);
+
+        if (stem && string_pool_find(&names, name, stem) != UINT32_MAX)
+            rotations[i] = strtoll(name + stem + 1, NULL, 10);
+        else
+            rotations[i] =
+                !stem && string_pool_find(&stems, name, strlen(name)) != UINT32_MAX ? 0 : -1;
+    }
+    string_pool_clear(&names);
+    string_pool_clear(&stems);
+    return rotations;
 }
 
 static int compare_ranges(const void *first, const void *second)
@@ -95,7 +110,8 @@ static bool are_apart(const struct step_range *ranges, size_t count)
 
 /* Fills the keys by what there is: times; else names as log rotation gives them; else step numbers
  * where no two files share one; else the order given. */
-static void place_sources(const struct job *job, struct source_place *places)
+static void place_sources(const struct job *job, const int64_t *rotations,
+                          struct source_place *places)
 {
     struct step_range *ranges = steps_of_sources(job);
     bool have_times = true, are_rotated = true;
@@ -103,13 +119,13 @@ static void place_sources(const struct job *job, struct source_place *places)
 
     for (uint32_t i = 0; i < job->source_count; i++) {
         have_times = have_times && job->sources[i].first_ns != JOB_NOT_KNOWN;
-        are_rotated = are_rotated && rotation_of(job, job->sources[i].name) >= 0;
+        are_rotated = are_rotated && rotations[i] >= 0;
     }
     for (uint32_t i = 0; i < job->source_count; i++)
         places[i] = (struct source_place){
             .source = i,
             .key = have_times    ? job->sources[i].first_ns
-                   : are_rotated ? -rotation_of(job, job->sources[i].name)
+                   : are_rotated ? -rotations[i]
                    : have_ranges ? ranges[i].first
                                  : (int64_t)i,
         };
@@ -123,130 +139,6 @@ static int compare_places(const void *first, const void *second)
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
     return a->source < b->source ? -1 : a->source > b->source;
-}
-
-static const struct job_step *step_numbered(const struct job_attempt *attempt, int64_t number)
-{
-    size_t low = LOWER_BOUND(i, 0, attempt->step_count, attempt->steps[i].step < number);
-
-    return low < attempt->step_count && attempt->steps[low].step == number ? &attempt->steps[low]
-                                                                           : NULL;
-}
-
-/* Do both tell of the same step at the same time (or, without times, with the same loss and
- * length)? */
-static bool is_same_step(const struct job_step *a, const struct job_step *b)
-{
-    int64_t near_ns = a->each_ns > 2 * ns_per_second ? a->each_ns : 2 * ns_per_second;
-
-    if (a->end_ns != JOB_NOT_KNOWN && b->end_ns != JOB_NOT_KNOWN)
-        return llabs(a->end_ns - b->end_ns) <= near_ns;
-    return !isnan(a->loss) && a->loss == b->loss &&
-           (a->each_ns == b->each_ns ||
-            (a->each_ns != JOB_NOT_KNOWN && b->each_ns != JOB_NOT_KNOWN &&
-             llabs(a->each_ns - b->each_ns) <= a->each_ns / 10));
-}
-
-/* Is the attempt told once more by another rank's file? */
-static bool is_copy_of(const struct job_attempt *attempt, const struct job_attempt *other)
-{
-    size_t same = 0;
-
-    if (attempt->source == other->source || !attempt->step_count || !other->step_count ||
-        attempt->steps[0].step > other->steps[other->step_count - 1].step ||
-        attempt->steps[attempt->step_count - 1].step < other->steps[0].step)
-        return false;
-    for (size_t i = 0; i < attempt->step_count; i++) {
-        const struct job_step *step = step_numbered(other, attempt->steps[i].step);
-
-        same += step && is_same_step(step, &attempt->steps[i]);
-    }
-    return same * 10 >= attempt->step_count * 9;
-}
-
-/* A source is a copy where all its attempts with steps are. The shorter of two goes. */
-static bool is_copied_source(const struct job *job, uint32_t source)
-{
-    bool has_steps = false;
-
-    for (size_t i = 0; i < job->attempt_count; i++) {
-        const struct job_attempt *attempt = &job->attempts[i];
-        bool is_copied = false;
-
-        if (attempt->source != source || !attempt->step_count)
-            continue;
-        has_steps = true;
-        for (size_t j = 0; j < job->attempt_count && !is_copied; j++) {
-            const struct job_attempt *other = &job->attempts[j];
-
-            is_copied = !job->sources[other->source].is_copy &&
-                        !job->sources[other->source].is_history && is_copy_of(attempt, other) &&
-                        (other->step_count > attempt->step_count || other->source < source ||
-                         !is_copy_of(other, attempt));
-        }
-        if (!is_copied)
-            return false;
-    }
-    return has_steps;
-}
-
-/* Of two histories: does the other tell all that this one does? */
-static bool is_within(const struct job_attempt *attempt, const struct job_attempt *other)
-{
-    const struct job_step *last = &attempt->steps[attempt->step_count - 1];
-    const struct job_step *last_of_other = &other->steps[other->step_count - 1];
-
-    for (size_t i = 0; i < attempt->step_count; i++) {
-        const struct job_step *step = step_numbered(other, attempt->steps[i].step);
-
-        if (!isnan(attempt->steps[i].loss) && (!step || step->loss != attempt->steps[i].loss))
-            return false;
-    }
-    if (last->step != last_of_other->step)
-        return last->step < last_of_other->step;
-    if ((last->each_ns == JOB_NOT_KNOWN) != (last_of_other->each_ns == JOB_NOT_KNOWN))
-        return last->each_ns == JOB_NOT_KNOWN;
-    return other->source < attempt->source;
-}
-
-static bool is_known_elsewhere(const struct job *job, const struct job_attempt *attempt)
-{
-    for (size_t i = 0; i < job->attempt_count; i++) {
-        const struct job_attempt *other = &job->attempts[i];
-
-        if (other->source == attempt->source || !other->step_count)
-            continue;
-        if (!job->sources[other->source].is_history || is_within(attempt, other))
-            return true;
-    }
-    return false;
-}
-
-static bool is_history_known_elsewhere(const struct job *job, uint32_t source)
-{
-    bool has_steps = false;
-
-    for (size_t i = 0; i < job->attempt_count; i++) {
-        const struct job_attempt *attempt = &job->attempts[i];
-
-        if (attempt->source != source || !attempt->step_count)
-            continue;
-        has_steps = true;
-        if (!is_known_elsewhere(job, attempt))
-            return false;
-    }
-    return has_steps;
-}
-
-static void leave_out_copies(struct job *job)
-{
-    for (uint32_t i = 0; job->source_count > 1 && i < job->source_count; i++) {
-        if (!(job->sources[i].is_history ? is_history_known_elsewhere(job, i)
-                                         : is_copied_source(job, i)))
-            continue;
-        job->sources[i].is_copy = true;
-        job_add_remark(job, (struct job_remark){.kind = JOB_SOURCE_IS_COPY, .source = i});
-    }
 }
 
 /* What the beginning of an attempt lacks, where the next file holds it. */
@@ -291,14 +183,8 @@ static void append_attempt(struct job_attempt *attempt, struct job_attempt *next
     job_attempt_clear(next);
 }
 
-static bool are_rotated(const struct job *job, uint32_t a, uint32_t b)
-{
-    return rotation_of(job, job->sources[a].name) >= 0 &&
-           rotation_of(job, job->sources[b].name) >= 0;
-}
-
 /* Does the file begin in the middle of the attempt that the file before ends in? */
-static bool goes_on(const struct job *job, const struct job_attempt *before,
+static bool goes_on(const int64_t *rotations, const struct job_attempt *before,
                     const struct job_attempt *attempt)
 {
     const struct job_step *last;
@@ -306,7 +192,7 @@ static bool goes_on(const struct job *job, const struct job_attempt *before,
 
     if (before->source == attempt->source)
         return false;
-    if (are_rotated(job, before->source, attempt->source)) {
+    if (rotations[before->source] >= 0 && rotations[attempt->source] >= 0) {
         if (!before->step_count && before->ending == JOB_ENDING_NOT_KNOWN)
             return true;
         if (!attempt->step_count && !attempt->has_start)
@@ -323,7 +209,8 @@ static bool goes_on(const struct job *job, const struct job_attempt *before,
 }
 
 /* The order of sources, then that of each file; copies go. */
-static void arrange_attempts(struct job *job, const struct source_place *places)
+static void arrange_attempts(struct job *job, const int64_t *rotations,
+                             const struct source_place *places)
 {
     struct job_attempt *all = job->attempts;
     size_t count = job->attempt_count;
@@ -332,17 +219,16 @@ static void arrange_attempts(struct job *job, const struct source_place *places)
     job->attempts = require_memory(calloc(array_room_of(count), sizeof *job->attempts));
     for (size_t place = 0; place < job->source_count; place++) {
         uint32_t source = places[place].source;
+        size_t first = LOWER_BOUND(k, 0, count, all[k].source < source);
 
-        for (size_t i = 0; i < count; i++) {
-            if (all[i].source != source)
-                continue;
+        for (size_t i = first; i < count && all[i].source == source; i++) {
             if (job->sources[source].is_copy)
                 job_attempt_clear(&all[i]);
-            else if (kept > 0 && goes_on(job, &job->attempts[kept - 1], &all[i]))
+            else if (kept > 0 && goes_on(rotations, &job->attempts[kept - 1], &all[i]))
                 append_attempt(&job->attempts[kept - 1], &all[i]);
             else
                 job->attempts[kept++] = all[i];
-            all[i] = (struct job_attempt){.source = UINT32_MAX};
+            all[i].source = source; /* also of one that was cleared: they are searched by it */
         }
     }
     job->attempt_count = kept;
@@ -416,6 +302,7 @@ bool job_finish(struct job *job, struct error *error)
 {
     enum { RETURNS_OF_TWO_JOBS = 3 };
     struct source_place *places;
+    int64_t *rotations;
 
     if (job->building && job->building->returns >= RETURNS_OF_TWO_JOBS)
         return error_set(error, ERROR_INPUT,
@@ -423,12 +310,14 @@ bool job_finish(struct job *job, struct error *error)
                          "between %lld places (give the log of one job; 'grep' its lines out)",
                          (long long)job->building->returns + 1);
     job_resolve(job);
-    leave_out_copies(job);
+    job_leave_out_copies(job);
+    rotations = rotations_of(job);
     places = require_memory(calloc(job->source_count ? job->source_count : 1, sizeof *places));
-    place_sources(job, places);
+    place_sources(job, rotations, places);
     qsort(places, job->source_count, sizeof *places, compare_places);
-    arrange_attempts(job, places);
+    arrange_attempts(job, rotations, places);
     free(places);
+    free(rotations);
     for (size_t i = 0; i < job->attempt_count; i++)
         resolve_attempt(&job->attempts[i]);
     return part_attempts(job, error);
