@@ -4,12 +4,17 @@
 #include "live/metrics_server.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+enum { HEALTH_MS = 10000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,6 +36,21 @@ static int port_of_server(void)
     return metrics_server_port(&server);
 }
 
+/* Each client has an address of its own: a port of one that is gone rests for a minute, and one
+ * address has too few for that. */
+static void take_address(int client)
+{
+    static uint32_t taken;
+    struct sockaddr_in own = {.sin_family = AF_INET,
+                              .sin_addr = {htonl(INADDR_LOOPBACK + 1 + taken++ % 0xffff00)}};
+    const int later = 1; /* the port is chosen when it is known whereto */
+
+    require_invariant(
+        setsockopt(client, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &later, sizeof later) == 0 &&
+            bind(client, (struct sockaddr *)&own, sizeof own) == 0,
+        "that a client can have an address of its own");
+}
+
 /* With so much patience for an answer. */
 static int connected(int milliseconds)
 {
@@ -41,12 +61,16 @@ static int connected(int milliseconds)
                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
     int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    require_invariant(
-        client >= 0 &&
-            setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
-            setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0 &&
-            connect(client, (struct sockaddr *)&address, sizeof address) == 0,
-        "that the server can be reached");
+    require_invariant(client >= 0 &&
+                          setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) ==
+                              0 &&
+                          setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0,
+                      "that there is room for a client");
+    take_address(client);
+    if (connect(client, (struct sockaddr *)&address, sizeof address) != 0) {
+        (void)fprintf(stderr, "connecting: %s\n", strerror(errno));
+        require_invariant(false, "that the server can be reached");
+    }
     return client;
 }
 
@@ -54,11 +78,15 @@ static void ask_for_health(void)
 {
     static const char request[] = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     char answer[64] = "";
-    int client = connected(10000);
+    int client = connected(HEALTH_MS);
+    bool is_sent = send(client, request, sizeof request - 1, MSG_NOSIGNAL) > 0;
+    ssize_t received = recv(client, answer, sizeof answer - 1, 0);
 
-    require_invariant(send(client, request, sizeof request - 1, MSG_NOSIGNAL) > 0 &&
-                          recv(client, answer, sizeof answer - 1, 0) > 0 &&
-                          strncmp(answer, "HTTP/1.1 200", 12) == 0,
+    if (received <= 0)
+        (void)fprintf(stderr, "/healthz: %s; the request was %ssent\n",
+                      received == 0 ? "ended without an answer" : strerror(errno),
+                      is_sent ? "" : "not ");
+    require_invariant(received > 0 && strncmp(answer, "HTTP/1.1 200", 12) == 0,
                       "that /healthz is always answered");
     (void)close(client);
 }
