@@ -67,6 +67,8 @@ class Settings:
     jitter: float = 0.05
     clock_range: int = 5_000_000
     straggler: int | None = None
+    sleeper: int | None = None  # its host does nothing for `pause` before each step's work
+    pause: int = 0
     slow_group: int | None = (
         None  # the data group (by its first rank) whose transfers take three times as long
     )
@@ -241,6 +243,7 @@ class Run:
         settings = self.settings
         for rank in self.ranks:
             rank.steps.append(Step(number, rank.now))
+            rank.now += settings.pause if rank.number == settings.sleeper else 0
         for _ in range(settings.micro_batches):
             for pp in range(settings.pipeline):
                 self.stage(pp, settings.forward, pp - 1 if pp else None)

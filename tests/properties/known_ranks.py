@@ -25,6 +25,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 
 from many_ranks import Run, settings_of, write_run  # noqa: E402
+from straggler_pages import check_pages  # noqa: E402
 
 REPLAYED = re.compile(rb";\s+replayed\s+with\s+waiting@\d+=0:[^;]*?x$", re.MULTILINE)
 LAYOUTS = ["dp=2", "dp=5", "tp=2,dp=2", "pp=3", "tp=2,dp=2,pp=2", "dp=2,pp=4", "tp=4,pp=2"]
@@ -214,6 +215,7 @@ def main() -> None:
     for seed in range(arguments.seed, arguments.seed + arguments.count):
         try:
             check(program, seed)
+            check_pages(program, seed)
         except AssertionError as error:
             failed += 1
             print(f"FAILED: seed {seed}: {error}\n    again: --seed {seed} --count 1")

@@ -10,6 +10,7 @@ import {
 import { drawAllFigures, removeFigures, startFigures } from "./figure.ts";
 import { headlineOf, jobHeadlineOf } from "./headline.ts";
 import { Rank, readBlock, Report } from "./report.ts";
+import { jobScreen } from "./screen.ts";
 import { SectionView } from "./section.ts";
 import { startTheme, switchTheme } from "./theme.ts";
 import { timelineSection } from "./timeline/section.ts";
@@ -174,7 +175,9 @@ function start(): void {
     append(page, [el("p", { class: "alone" }, "This page holds no report.")]);
     return;
   }
-  document.title = `flopledger: ${report.ranks[0]!.label}`;
+  document.title = jobScreen()
+    ? `flopledger: ${report.ranks.length} ranks`
+    : `flopledger: ${report.ranks[0]!.label}`;
   startTheme();
   startFigures();
   keepListeners();

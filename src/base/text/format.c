@@ -127,6 +127,32 @@ static struct short_text with_unit(struct short_text number, const char *unit)
     return number;
 }
 
+int three_digit_decimals(double number)
+{
+    double size = fabs(number);
+
+    return size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+}
+
+struct unit_scale short_time_scale(int64_t largest_ns)
+{
+    static const struct unit_scale scales[] = {
+        {"h", 3600e9, 0}, {"s", 1e9, 0}, {"ms", 1e6, 0}, {"us", 1e3, 0}};
+    double size = fabs((double)largest_ns);
+
+    if (size >= 2 * 3600e9)
+        return scales[0];
+    return size >= 1e9 ? scales[1] : size >= 1e6 ? scales[2] : scales[3];
+}
+
+struct short_text format_short_time(int64_t ns)
+{
+    struct unit_scale scale = short_time_scale(ns);
+
+    scale.decimals = ns == 0 ? 0 : three_digit_decimals((double)ns / scale.factor);
+    return with_unit(format_scaled((double)ns, scale), scale.unit);
+}
+
 struct short_text format_time(int64_t ns)
 {
     uint64_t size = magnitude(ns);

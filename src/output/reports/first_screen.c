@@ -86,11 +86,28 @@ static void choose(struct chosen_findings *chosen, size_t first, const struct fi
     chosen->findings[at] = finding;
 }
 
+/* Those of all ranks keep their order: the straggler's own cause is the first of them. */
+static void choose_of_job(struct chosen_findings *chosen, const struct section *overview,
+                          const struct screen_kind *kind)
+{
+    for (size_t i = 0; i < overview->finding_count; i++)
+        if (is_wanted(kind, &overview->findings[i]))
+            choose(chosen, chosen->count, &overview->findings[i]);
+}
+
+static bool is_reported_for_job(const struct section *section, size_t finding)
+{
+    const struct advice_estimate *estimate = section->findings[finding].estimate;
+
+    return estimate && estimate->is_reported_for_job;
+}
+
 static void choose_of(struct chosen_findings *chosen, size_t first, const struct section *section,
                       const struct screen_kind *kind)
 {
     for (size_t i = 0; i < section->finding_count; i++)
-        if (is_wanted(kind, &section->findings[i]))
+        if (is_wanted(kind, &section->findings[i]) &&
+            !(first > 0 && is_reported_for_job(section, i)))
             choose(chosen, first, &section->findings[i]);
 }
 
@@ -142,7 +159,7 @@ static void add_findings(struct screen_builder *builder, const struct screen_kin
     size_t of_all;
 
     if (builder->results->overview)
-        choose_of(&chosen, 0, builder->results->overview, kind);
+        choose_of_job(&chosen, builder->results->overview, kind);
     of_all = chosen.count;
     for (size_t i = 0; builder->rank && i < builder->rank->section_count; i++)
         choose_of(&chosen, of_all, builder->rank->sections[i], kind);

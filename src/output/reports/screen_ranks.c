@@ -13,6 +13,12 @@ static bool is_all_ranks(const struct screen_builder *builder)
            find_table(builder->results->overview, "job_ledger") != NULL;
 }
 
+/* Not one window over all that was recorded. */
+static bool has_steps(const struct screen_builder *builder)
+{
+    return find_number(find_section(builder->rank, "step_ledger"), "steps").integer > 0;
+}
+
 /* The ranks with the shortest and the longest steps, and the mean. */
 static void screen_ranks_add_step_time(struct screen_builder *builder)
 {
@@ -22,18 +28,19 @@ static void screen_ranks_add_step_time(struct screen_builder *builder)
     struct value high = find_cell(unequal, "key", "step_time", "most");
     struct value low_rank = find_cell(unequal, "key", "step_time", "least_rank");
     struct value high_rank = find_cell(unequal, "key", "step_time", "most_rank");
-    struct value mean = find_cell_at(find_table(overview, "job_ledger"), 0, "mean");
+    struct value mean = find_cell_at(find_table(overview, "job_ledger"), 0, "step_mean");
+    const char *what = has_steps(builder) ? "step " : "window ";
     struct value low_ns = value_time_ns((int64_t)low.real);
     struct value high_ns = value_time_ns((int64_t)high.real);
 
     if (low.unit == UNIT_NUMBER && high.unit == UNIT_NUMBER && low_rank.unit == UNIT_TEXT &&
         high_rank.unit == UNIT_TEXT && high.real > low.real)
-        screen_add_figure(builder, "step ", mean,
+        screen_add_figure(builder, what, mean,
                           screen_format(builder, " mean (%s %s to %s %s)",
                                         screen_value(builder, &low_ns), low_rank.text,
                                         screen_value(builder, &high_ns), high_rank.text));
     else
-        screen_add_figure(builder, "step ", mean, " mean");
+        screen_add_figure(builder, what, mean, " mean");
 }
 
 /* The mean of the ranks' busy time, from the ledger: what is not idle. */
@@ -52,35 +59,6 @@ static void screen_ranks_add_figures(struct screen_builder *builder)
         screen_add_figure(builder, "busy ", value_fraction(1 - idle.real), "");
 }
 
-/* "Rank 7 is the straggler: the others wait 5.08 ms of each step for it." NULL where no rank has
- * more than half of the waiting for it. */
-static const char *screen_ranks_verdict_of(struct screen_builder *builder)
-{
-    const struct section *overview = builder->results->overview;
-    const struct table *ranks = find_table(overview, "ranks");
-    int64_t most_ns = 0, all_ns = 0, steps;
-    struct value each;
-    size_t worst = 0;
-
-    for (size_t row = 0; ranks && row < ranks->row_count; row++) {
-        struct value waited = find_cell_at(ranks, row, "waited_for");
-
-        if (waited.unit != UNIT_TIME_NS)
-            continue;
-        all_ns += waited.integer;
-        worst = waited.integer > most_ns ? row : worst;
-        most_ns = waited.integer > most_ns ? waited.integer : most_ns;
-    }
-    if (!ranks || ranks->row_count < 2 || most_ns == 0 || most_ns < all_ns / 2)
-        return NULL;
-    steps = find_cell_at(ranks, worst, "steps").integer;
-    each = value_time_ns(most_ns / (int64_t)(ranks->row_count - 1) / (steps > 0 ? steps : 1));
-    return screen_format(builder, "%s is the straggler: the other%s %s %s of each step for it.",
-                         find_cell_at(ranks, worst, "rank").text,
-                         ranks->row_count > 2 ? "s" : " rank",
-                         ranks->row_count > 2 ? "wait" : "waits", screen_value(builder, &each));
-}
-
 static void fill_all_ranks(struct screen_builder *builder)
 {
     static const struct screen_group groups[] = {
@@ -91,18 +69,19 @@ static void fill_all_ranks(struct screen_builder *builder)
     struct value ranks = find_number(overview, "ranks");
     struct value steps = find_number(find_section(builder->rank, "run"), "step_numbers");
     const char *device = screen_device(builder);
-    const char *verdict = screen_ranks_verdict_of(builder);
 
     screen_answer_what_if(builder, find_table(overview, "what_if"));
-    if (verdict)
-        builder->screen->verdict = verdict;
     builder->screen->subject =
         screen_format(builder, "%" PRId64 " ranks %s %s%s", ranks.integer, builder->dot,
                       device ? device : "CPU", screen_steps(builder, steps));
     screen_ranks_add_figures(builder);
-    builder->screen->chart.title = "Where a step of a rank goes";
+    builder->screen->chart.title =
+        has_steps(builder) ? "Where a step of a rank goes" : "Where the time of a rank goes";
     builder->screen->chart.remark_title = "most on";
-    screen_fill_ledger(builder, find_table(overview, "job_ledger"), groups, "max_rank");
+    screen_fill_ledger(builder, &(struct screen_ledger){.table = find_table(overview, "job_ledger"),
+                                                        .groups = groups,
+                                                        .amounts = "step_mean",
+                                                        .remarks = "max_rank"});
 }
 
 static const char *const sections[] = {"overview", "collectives", "step_ledger", "gpu_idle",

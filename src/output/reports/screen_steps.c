@@ -135,19 +135,21 @@ static bool is_row_of_chart(const struct table *table, size_t row)
     return !screen_steps_has_parts(table, row) && !is_part_of_other_compute(table, row);
 }
 
-void screen_fill_ledger(struct screen_builder *builder, const struct table *table,
-                        const struct screen_group *groups, const char *remarks)
+void screen_fill_ledger(struct screen_builder *builder, const struct screen_ledger *ledger)
 {
+    const struct table *table = ledger->table;
     struct screen_amount *amounts =
         arena_allocate(builder->arena, (table->row_count + 1) * sizeof *amounts);
-    struct value whole = find_cell_at(table, 0, "mean");
+    struct value whole = find_cell_at(table, 0, ledger->amounts);
     const char *group = "";
     size_t count = 0;
 
     for (size_t row = 1; row < table->row_count; row++) {
         struct value key = find_cell_at(table, row, "key");
-        struct value remark = remarks ? find_cell_at(table, row, remarks) : value_none();
-        const char *own = key.unit == UNIT_TEXT ? screen_steps_group_of(groups, key.text) : NULL;
+        struct value remark =
+            ledger->remarks ? find_cell_at(table, row, ledger->remarks) : value_none();
+        const char *own =
+            key.unit == UNIT_TEXT ? screen_steps_group_of(ledger->groups, key.text) : NULL;
 
         group = own ? own : group;
         if (!is_row_of_chart(table, row))
@@ -157,7 +159,7 @@ void screen_fill_ledger(struct screen_builder *builder, const struct table *tabl
             .title = short_title(key.text, find_cell_at(table, row, "account").text),
             .remark = remark.unit == UNIT_TEXT ? remark.text : NULL,
             .key = key.text,
-            .amount = find_cell_at(table, row, "mean").integer,
+            .amount = find_cell_at(table, row, ledger->amounts).integer,
         };
     }
     if (whole.unit == UNIT_TIME_NS)

@@ -26,10 +26,16 @@ struct screen_group {
     const char *title;
 };
 
-/* The chart of a ledger, whose first row is the whole: each row without parts of its own, by group.
- * `remarks`: NULL, or the key of the column that stands behind the bars. */
-void screen_fill_ledger(struct screen_builder *builder, const struct table *table,
-                        const struct screen_group *groups, const char *remarks);
+/* A ledger to draw, by the keys of its columns. */
+struct screen_ledger {
+    const struct table *table; /* the first row is the whole */
+    const struct screen_group *groups;
+    const char *amounts; /* of one step */
+    const char *remarks; /* what stands behind the bars; NULL: nothing does */
+};
+
+/* The chart of a ledger: each row without parts of its own, by group. */
+void screen_fill_ledger(struct screen_builder *builder, const struct screen_ledger *ledger);
 
 /* Of each row of --what-if: how long a step would take. `changes` may be NULL. */
 void screen_answer_what_if(struct screen_builder *builder, const struct table *changes);

@@ -42,26 +42,6 @@ const char *screen_capitalized(struct screen_builder *builder, const char *sente
                          sentence + 1, is_whole ? "" : ".");
 }
 
-/* Digits behind the point with which `number` has three in all. */
-static int decimals_of(double number)
-{
-    double size = fabs(number);
-
-    return size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
-}
-
-/* The unit in which the largest amount has at least one digit before the point. */
-static struct unit_scale short_time_scale(int64_t largest_ns)
-{
-    static const struct unit_scale scales[] = {
-        {"h", 3600e9, 0}, {"s", 1e9, 0}, {"ms", 1e6, 0}, {"us", 1e3, 0}};
-    double size = fabs((double)largest_ns);
-
-    if (size >= 2 * 3600e9)
-        return scales[0];
-    return size >= 1e9 ? scales[1] : size >= 1e6 ? scales[2] : scales[3];
-}
-
 /* "12 min 45 s", "3 h 46 min": for what takes minutes. */
 const char *screen_duration(struct screen_builder *builder, const struct value *time)
 {
@@ -81,7 +61,7 @@ const char *screen_duration(struct screen_builder *builder, const struct value *
 
 static const char *scaled(struct screen_builder *builder, double number, struct unit_scale scale)
 {
-    scale.decimals = decimals_of(number / scale.factor);
+    scale.decimals = three_digit_decimals(number / scale.factor);
     return screen_format(builder, "%s %s", format_scaled(number, scale).text, scale.unit);
 }
 
@@ -94,7 +74,8 @@ static const char *rounded_number(struct screen_builder *builder, double number)
     if (size >= 1000 && size < 9e15)
         return screen_format(builder, "%s",
                              format_count(llround(number / step) * llround(step)).text);
-    return screen_format(builder, "%.*f", size == floor(size) ? 0 : decimals_of(number), number);
+    return screen_format(builder, "%.*f", size == floor(size) ? 0 : three_digit_decimals(number),
+                         number);
 }
 
 const char *screen_value(struct screen_builder *builder, const struct value *value)
@@ -106,7 +87,7 @@ const char *screen_value(struct screen_builder *builder, const struct value *val
     number = value_as_real(value);
     switch (value->unit) {
     case UNIT_TIME_NS:
-        return scaled(builder, number, short_time_scale(value->integer));
+        return screen_format(builder, "%s", format_short_time(value->integer).text);
     case UNIT_BYTES:
         return scaled(builder, number, bytes_scale(value->integer));
     case UNIT_BYTES_PER_SECOND:

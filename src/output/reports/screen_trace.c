@@ -80,7 +80,9 @@ static void fill_chart(struct screen_builder *builder)
 
     builder->screen->chart.title =
         find_number(section, "steps").integer > 0 ? "Where a step goes" : "Where the time goes";
-    screen_fill_ledger(builder, find_table(section, "ledger"), groups, NULL);
+    screen_fill_ledger(builder, &(struct screen_ledger){.table = find_table(section, "ledger"),
+                                                        .groups = groups,
+                                                        .amounts = "mean"});
 }
 
 static void fill_trace(struct screen_builder *builder)

@@ -59,7 +59,7 @@ struct ranks_culprit find_ranks_culprit(const struct all_ranks *run,
     return culprit;
 }
 
-/* "idles 22.800 ms per step with nothing recorded, the other rank 20 us" */
+/* "idles 22.8 ms per step with nothing recorded, the other rank 20.0 us" */
 static const char *cause_words(struct results *results, const struct all_ranks *run,
                                const struct ranks_culprit *culprit)
 {
@@ -68,21 +68,22 @@ static const char *cause_words(struct results *results, const struct all_ranks *
     const char *others = run->count == 2 ? "the other rank" : "the median of the others";
 
     return results_format(results, "%s %s per step%s%s%s, %s %s", is_idle ? "idles" : "spends",
-                          format_time(culprit->own_ns).text,
+                          format_short_time(culprit->own_ns).text,
                           !is_idle                                 ? " on "
                           : culprit->cause == ACCOUNT_IDLE_NOTHING ? " with "
                                                                    : " (",
                           account->title,
                           is_idle && culprit->cause != ACCOUNT_IDLE_NOTHING ? ")" : "", others,
-                          format_time(culprit->others_ns).text);
+                          format_short_time(culprit->others_ns).text);
 }
 
-const char *culprit_cause(struct results *results, const struct all_ranks *run,
-                          const struct ranks_culprit *culprit, size_t rank)
+const char *culprit_text(struct results *results, const struct all_ranks *run,
+                         const struct ranks_culprit *culprit, size_t rank)
 {
     if (!culprit->has_cause || culprit->rank != rank)
-        return "";
-    return results_format(results, ": it %s", cause_words(results, run, culprit));
+        return NULL;
+    return results_format(results, "%s %s", rank_text(results, run, rank),
+                          cause_words(results, run, culprit));
 }
 
 const char *culprit_advice(const struct ranks_culprit *culprit, size_t rank)
@@ -93,6 +94,24 @@ const char *culprit_advice(const struct ranks_culprit *culprit, size_t rank)
     return account_descriptions[culprit->cause].advice;
 }
 
+int64_t caused_exposed_ns_per_step(const struct all_ranks *run, size_t straggler)
+{
+    const struct rank_in_run *rank = &run->ranks[straggler];
+    int64_t others = run->count > 1 ? (int64_t)run->count - 1 : 1;
+
+    return rank_mean_ns(rank, rank->communication.caused_exposed_ns) / others;
+}
+
+/* " (22.8 ms of each step)"; "" where it is not known. */
+static const char *known_wait(struct results *results, const struct all_ranks *run,
+                              const struct ranks_spread *spread, size_t rank)
+{
+    if (rank != spread->straggler || caused_exposed_ns_per_step(run, rank) == 0)
+        return "";
+    return results_format(results, " (%s of each step)",
+                          format_short_time(caused_exposed_ns_per_step(run, rank)).text);
+}
+
 const char *job_headline(struct results *results, const struct all_ranks *run,
                          const struct ranks_spread *spread, const struct ranks_culprit *culprit)
 {
@@ -101,16 +120,19 @@ const char *job_headline(struct results *results, const struct all_ranks *run,
     if (run->count < 2)
         return NULL;
     steps = results_format(results, "%u ranks, %s a step on %s", run->count,
-                           format_time(spread->median_step_ns).text,
+                           format_short_time(spread->median_step_ns).text,
                            run->count == 2 ? "the faster one" : "the median rank");
 
     if (culprit->rank != SIZE_MAX && culprit->has_cause)
-        return results_format(results, "The job waits for %s: it %s.",
-                              rank_text(results, run, culprit->rank),
-                              cause_words(results, run, culprit));
+        return results_format(
+            results, "The job waits for %s%s: it %s.", rank_text(results, run, culprit->rank),
+            known_wait(results, run, spread, culprit->rank), cause_words(results, run, culprit));
     if (culprit->rank != SIZE_MAX && culprit->rank == spread->straggler)
-        return results_format(results, "%s; the others wait for %s.", steps,
-                              rank_text(results, run, culprit->rank));
+        return results_format(
+            results, "%s is the straggler: %s %s of each step for it.",
+            rank_text(results, run, culprit->rank),
+            run->count == 2 ? "the other rank waits" : "the others wait",
+            format_short_time(caused_exposed_ns_per_step(run, culprit->rank)).text);
     if (culprit->rank == SIZE_MAX && spread->waiting_ns > 0)
         return results_format(results, "%s; no rank alone holds up the others.", steps);
     return results_format(results, "%s.", steps);

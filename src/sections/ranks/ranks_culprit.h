@@ -25,10 +25,13 @@ int64_t median_of_others_ns(const struct all_ranks *run, size_t rank,
                             int64_t (*measure)(const struct rank_in_run *rank, unsigned account),
                             unsigned account);
 
-/* ": it idles 22.8 ms per step with nothing recorded, ..."; "" where `rank` is not the culprit or
- * has no cause. */
-const char *culprit_cause(struct results *results, const struct all_ranks *run,
-                          const struct ranks_culprit *culprit, size_t rank);
+/* "rank 1 idles 22.8 ms per step with nothing recorded, the other rank 20.0 us"; NULL where `rank`
+ * is not the culprit or has no cause. */
+const char *culprit_text(struct results *results, const struct all_ranks *run,
+                         const struct ranks_culprit *culprit, size_t rank);
+
+/* Time of a step that each of the other ranks loses, on average, to the straggler. */
+int64_t caused_exposed_ns_per_step(const struct all_ranks *run, size_t straggler);
 
 /* What to do about `rank`: by its cause, where it is the culprit. */
 const char *culprit_advice(const struct ranks_culprit *culprit, size_t rank);

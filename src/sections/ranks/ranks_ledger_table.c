@@ -82,6 +82,8 @@ static struct job_sum sum_line(const struct all_ranks *run, const struct job_lin
            value_fraction(fraction_of(sum.total_ns, into->whole_ns)))                    \
     COLUMN("mean", "a rank", UNIT_TIME_NS, 1, BAR_NONE,                                  \
            value_time_ns(rounded_mean(sum.total_ns, into->run->count)))                  \
+    COLUMN("step_mean", "a step", UNIT_TIME_NS, 1, BAR_NONE,                             \
+           value_time_ns(rounded_mean(sum.total_ns, into->step_count)))                  \
     COLUMN("min", "least", UNIT_TIME_NS, 2, BAR_NONE, value_time_ns(sum.least_ns))       \
     COLUMN("max", "most", UNIT_TIME_NS, 2, BAR_NONE, value_time_ns(sum.most_ns))         \
     COLUMN("max_rank", "which has most", UNIT_TEXT, 2, BAR_NONE,                         \
@@ -95,6 +97,7 @@ struct job_table {
     struct table *table;
     const struct all_ranks *run;
     int64_t whole_ns;
+    int64_t step_count; /* of all ranks; at least 1 */
 };
 
 static void ranks_ledger_add_line(struct job_table *into, const struct job_line *line)
@@ -173,6 +176,9 @@ void add_job_ledger_table(struct results *results, struct section *section,
         .run = run,
     };
 
+    for (uint32_t i = 0; i < run->count; i++)
+        into.step_count += run->ranks[i].digest->step_count;
+    into.step_count = into.step_count ? into.step_count : 1;
     into.table->note = "Time of each rank's steps, summed over the ranks.";
     ranks_ledger_add_line(&into, &whole);
     for (unsigned group = 0; group < ACCOUNT_GROUP_COUNT; group++)

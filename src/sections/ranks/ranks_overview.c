@@ -4,6 +4,7 @@
 
 #include "base/text/format.h"
 #include "sections/ranks/ranks_culprit.h"
+#include "sections/ranks/ranks_known_waiting.h"
 #include "sections/ranks/ranks_tables.h"
 #include "sections/tally.h"
 
@@ -161,6 +162,17 @@ struct ranks_findings {
     const struct ranks_replay *simulation;
 };
 
+/* "rank 1 idles 22.8 ms per step ..., the other rank 20.0 us"; without a cause of its own
+ * `else_text`.
+ */
+static const char *own_cause(struct results *results, const struct all_ranks *run,
+                             const struct ranks_findings *facts, size_t rank, const char *else_text)
+{
+    const char *text = culprit_text(results, run, facts->culprit, rank);
+
+    return text ? text : results_format(results, "%s %s", rank_text(results, run, rank), else_text);
+}
+
 static void ranks_overview_find_straggler(struct results *results, struct section *section,
                                           const struct all_ranks *run,
                                           const struct ranks_findings *facts)
@@ -168,22 +180,22 @@ static void ranks_overview_find_straggler(struct results *results, struct sectio
     const struct ranks_spread *spread = facts->spread;
     const struct rank_in_run *rank = &run->ranks[spread->straggler];
     const struct rank_communication *communication = &rank->communication;
+    const char *waits = run->count == 2 ? "the other rank waits" : "the others wait";
+    const char *cause = culprit_text(results, run, facts->culprit, spread->straggler);
 
     section_add_finding(
         results, section,
         (struct finding){
-            .what = results_format(results, "%s for %s%s",
-                                   run->count == 2 ? "the other rank waits" : "the others wait",
-                                   rank_text(results, run, spread->straggler),
-                                   culprit_cause(results, run, facts->culprit, spread->straggler)),
+            .what = own_cause(results, run, facts, spread->straggler,
+                              results_format(results, "comes last: %s for it", waits)),
             .evidence = results_format(
-                results, "last to come in %u of %u collectives; %s of %s waited in all%s",
+                results, "%slast to come in %u of %u collectives; %s of %s waited in all%s",
+                cause ? results_format(results, "%s for it: ", waits) : "",
                 communication->late_count, communication->joined_count,
                 format_time(communication->caused_ns).text, format_time(spread->waiting_ns).text,
                 known_without_waiting(results, facts->simulation, spread->straggler)),
             .try_this = culprit_advice(facts->culprit, spread->straggler),
-            .cost_ns = rank_mean_ns(rank, communication->caused_exposed_ns) /
-                       (run->count > 1 ? (int64_t)run->count - 1 : 1)});
+            .cost_ns = caused_exposed_ns_per_step(run, spread->straggler)});
 }
 
 /* What the rank is compared with. */
@@ -202,17 +214,18 @@ static void find_least_waiting(struct results *results, struct section *section,
     section_add_finding(
         results, section,
         (struct finding){
-            .what = results_format(
-                results, "%s waits least in communication, the others probably for it%s",
-                rank_text(results, run, spread->least_waiting),
-                culprit_cause(results, run, facts->culprit, spread->least_waiting)),
-            .evidence = results_format(results, "exposed communication per step: %s, %s %s",
+            .what = own_cause(results, run, facts, spread->least_waiting,
+                              "waits least in communication"),
+            .evidence = results_format(results,
+                                       "the others probably wait for it: exposed communication per "
+                                       "step: %s, %s %s",
                                        format_time(exposed_ns).text, others_text(run),
                                        format_time(spread->median_exposed_ns).text),
             .try_this = culprit_advice(facts->culprit, spread->least_waiting),
             .cost_ns = spread->median_exposed_ns - exposed_ns});
 }
 
+/* Says nothing of a rank that a finding before it is about. */
 static void ranks_overview_find_slowest(struct results *results, struct section *section,
                                         const struct all_ranks *run,
                                         const struct ranks_findings *facts)
@@ -221,14 +234,19 @@ static void ranks_overview_find_slowest(struct results *results, struct section 
     int64_t step_ns = rank_mean_step_ns(&run->ranks[spread->slowest]);
     bool is_first = spread->straggler == SIZE_MAX && spread->least_waiting == SIZE_MAX;
 
+    if (spread->slowest == spread->straggler || spread->slowest == spread->least_waiting)
+        return;
     section_add_finding(
         results, section,
         (struct finding){
-            .what = results_format(
-                results, "%s has the longest steps%s", rank_text(results, run, spread->slowest),
-                is_first ? culprit_cause(results, run, facts->culprit, spread->slowest) : ""),
-            .evidence = results_format(results, "%s on average, %s %s", format_time(step_ns).text,
-                                       others_text(run), format_time(spread->median_step_ns).text),
+            .what = is_first
+                        ? own_cause(results, run, facts, spread->slowest, "has the longest steps")
+                        : results_format(results, "%s has the longest steps",
+                                         rank_text(results, run, spread->slowest)),
+            .evidence = results_format(results, "%sa step takes %s on average, %s %s",
+                                       is_first ? "it has the longest steps: " : "",
+                                       format_time(step_ns).text, others_text(run),
+                                       format_time(spread->median_step_ns).text),
             .try_this = "look at it alone: --rank",
             .cost_ns = step_ns - spread->median_step_ns});
 }
@@ -313,5 +331,6 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     if (spread.slowest != SIZE_MAX)
         ranks_overview_find_slowest(results, section, run, &facts);
     add_ranks_what_if(results, section, &simulation, changes);
+    tell_known_waiting(results, run, &culprit);
     return section;
 }
