@@ -1,5 +1,5 @@
 # The program alone: nothing else is in the image.
-#     ./dev wheel static && docker build -t flopledger .
+#     ./dev wheel static-x86_64 static-aarch64 && docker build -t flopledger .
 #     docker run --rm -v "$PWD:/data:ro" -w /data flopledger report trace.json.gz
 FROM scratch
 ARG TARGETARCH

@@ -125,8 +125,8 @@ def configure_anew(target: Target, libraries: Path) -> None:
     mark.write_text(libraries.name)
 
 
-def build(target: Target) -> Path:
-    """dist/flopledger-VERSION-cp310-abi3-PLATFORM.whl"""
+def build(target: Target) -> list[Path]:
+    """dist/flopledger-VERSION-cp310-abi3-PLATFORM.whl, and the one without extensions"""
     libraries = static_libraries.build(target)
     configure_anew(target, libraries)
     raw = target.folder / "raw"
@@ -219,10 +219,11 @@ def main() -> None:
     WORK.mkdir(parents=True, exist_ok=True)
     for name in names:
         if name == "sdist":
-            path = build_sdist()
+            paths = [build_sdist()]
         else:
-            path = build_static(STATIC[name]) if name in STATIC else build(TARGETS[name])
-        print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e6:.2f} MB", flush=True)
+            paths = [build_static(STATIC[name])] if name in STATIC else build(TARGETS[name])
+        for path in paths:
+            print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e6:.2f} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,28 +1,61 @@
 """Called by `meson dist`: puts the page that Node.js made into the source distribution, in place of the sources that only Node.js can
-use, and leaves out what only the repository needs (tests and their traces, pictures, benchmarks).
+use, and leaves out what only the repository needs (tests and their traces, pictures, benchmarks, what builds wheels).
+
+The page and the documentation, which is part of the program, are in one archive: they say much the same, and every kilobyte is
+downloaded by everybody who builds from source.
 """
 
+import io
 import lzma
 import os
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 LEFT_OUT = (
     *("tests", "bench", "examples", "contrib", "debian", "dev", ".ci", ".github", "Dockerfile"),
-    *("docs/pictures", "docs/benchmarks.md", "packaging/conda", ".dockerignore"),
+    *("docs", "packaging/conda", ".dockerignore", "ARCHITECTURE.md", "CONTRIBUTING.md"),
     *("web/src", "web/build.mjs", "web/account_list.mjs", "web/metric_pages.mjs", "web/page.html"),
-    *("web/package.json", "web/package-lock.json", "web/tsconfig.json"),
+    *("web/package.json", "web/package-lock.json", "web/tsconfig.json", "web/.npmrc"),
+    *(".clang-format", ".clang-tidy", ".editorconfig", ".gitignore", ".prettierrc.json"),
 )
+# Of packaging/, all but these only make what is published.
+NEEDED = ("build_backend.py", "meson.build", "pack_folder.py", "dist_page.py", "completion")
+TEXT = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0}
 
-build = Path(os.environ["MESON_BUILD_ROOT"])
-place = Path(os.environ["MESON_DIST_ROOT"])
-subprocess.run(["ninja", "-C", str(build), "web/page.html"], check=True)
-page = (build / "web" / "page.html").read_bytes()
-(place / "web" / "built_page.html.xz").write_bytes(lzma.compress(page, preset=9))
-for name in LEFT_OUT:
-    path = place / name
+
+def archive_of(files: dict[str, bytes]) -> bytes:
+    """built.tar.xz, the same bytes each time."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return lzma.compress(plain.getvalue(), filters=[TEXT])
+
+
+def leave_out(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def main() -> None:
+    build = Path(os.environ["MESON_BUILD_ROOT"])
+    place = Path(os.environ["MESON_DIST_ROOT"])
+    subprocess.run(["ninja", "-C", str(build), "web/page.html"], check=True)
+    files = {"web/page.html": (build / "web" / "page.html").read_bytes()}
+    for page in sorted((place / "docs").rglob("*.md")):
+        files[page.relative_to(place).as_posix()] = page.read_bytes()
+    (place / "built.tar.xz").write_bytes(archive_of(files))
+    for name in LEFT_OUT:
+        leave_out(place / name)
+    for path in (place / "packaging").iterdir():
+        if path.name not in NEEDED:
+            leave_out(path)
+
+
+main()

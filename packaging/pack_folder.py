@@ -2,22 +2,40 @@
 
     pack_folder.py OUTPUT.c NAME ROOT [FILE...]
 
-FILE: paths below ROOT, which become the names of the files. Without one: a folder that was left out.
+FILE: paths below ROOT, which become the names of the files. Without one: a folder that was left out. With built.tar.xz, of a source
+distribution, as the only one: the files that this archive has below ROOT's name.
 """
 
 import hashlib
 import sys
+import tarfile
 import zlib
 from pathlib import Path
 
 BYTES_A_LINE = 24
 
 
+def read_archive(path: str, folder: str) -> dict[str, bytes]:
+    found = {}
+    with tarfile.open(path) as archive:
+        for member in archive:
+            below = member.name.removeprefix(f"{folder}/")
+            file = archive.extractfile(member)
+            if file and below != member.name:
+                found[below] = file.read()
+    return found
+
+
+def read_files(root: Path, paths: tuple[str, ...]) -> dict[str, bytes]:
+    if len(paths) == 1 and paths[0].endswith(".tar.xz"):
+        return read_archive(paths[0], root.name)
+    files = [Path(path).resolve() for path in paths]
+    return {path.relative_to(root.resolve()).as_posix(): path.read_bytes() for path in files}
+
+
 def main(output: str, name: str, root: str, *paths: str) -> None:
-    names = sorted(
-        Path(path).resolve().relative_to(Path(root).resolve()).as_posix() for path in paths
-    )
-    contents = [(Path(root) / file).read_bytes() for file in names]
+    files = dict(sorted(read_files(Path(root), paths).items()))
+    names, contents = list(files), list(files.values())
     whole = b"".join(contents)
     key = hashlib.sha256(
         repr([(file, len(text)) for file, text in zip(names, contents)]).encode() + whole

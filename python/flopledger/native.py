@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import sysconfig
 from types import ModuleType
 
 
@@ -23,6 +24,13 @@ def load(name: str) -> ModuleType:
 def what_to_do(name: str, error: ImportError) -> str:
     python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
     file = f"{name}.abi3.so"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return (
+            f"flopledger's C extension '{file}' does not load in free-threaded {python}: it needs the interpreter's lock; "
+            f"run the program with a {python} that has one (python{python[7:]}, not python{python[7:]}t)"
+        )
+    if sys.implementation.name != "cpython":
+        return f"flopledger's C extension '{file}' needs CPython 3.10 or later, and this is {sys.implementation.name}"
     folders = sys.modules["flopledger"].__path__
     if not any(os.path.exists(os.path.join(folder, file)) for folder in folders):
         return (

@@ -70,10 +70,14 @@ static void write_recorder(FILE *output)
 {
     SCOPED(arena) arena = {0};
     const char *start = look_for_python_package(&arena);
+    size_t extensions = start ? count_extensions(&arena, start) : 0;
 
-    if (start)
+    if (extensions > 0)
         fprintf(output, "  recorder       %s, %zu extensions in C\n", show_text(start).text,
-                count_extensions(&arena, start));
+                extensions);
+    else if (start)
+        fprintf(output, "  recorder       %s, without its extensions in C: it cannot record\n",
+                show_text(start).text);
     else if (packed_recorder.count > 0)
         fprintf(output, "  recorder       inside, %zu files; unpacked when it is used\n",
                 packed_recorder.count);

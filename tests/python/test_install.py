@@ -120,6 +120,28 @@ class Building(unittest.TestCase):
         self.assertRegex(self.told(**nowhere), "cannot be built without [a-z0-9, ]*libzstd")
 
 
+class OtherPythons(unittest.TestCase):
+    """Those that cannot load the extensions are told why, and what can."""
+
+    def told(self, pretend: str) -> str:
+        code = f"import sys, sysconfig; {pretend}; from flopledger.native import what_to_do"
+        code += "; print(what_to_do('step_writer', ImportError()))"
+        path = {**os.environ, "PYTHONPATH": str(PROGRAM.parent / "python")}
+        done = call(sys.executable, "-c", code, env=path)
+        self.assertEqual((done.returncode, done.stdout.count("\n")), (0, 1), done.stderr)
+        return done.stdout
+
+    def test_without_the_lock(self) -> None:
+        said = self.told("sysconfig.get_config_var = lambda name: 1")
+        minor = sys.version_info.minor
+        self.assertIn(f"does not load in free-threaded Python 3.{minor}", said)
+        self.assertIn(f"(python3.{minor}, not python3.{minor}t)", said)
+
+    def test_not_cpython(self) -> None:
+        said = self.told("sys.implementation.name = 'pypy'")
+        self.assertIn("needs CPython 3.10 or later", said)
+
+
 class Documentation(unittest.TestCase):
     """It is part of the program."""
 

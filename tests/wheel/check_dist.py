@@ -36,11 +36,11 @@ MACHINES = {
     "arm64": "EM_AARCH64",
 }
 OF_LIBC = re.compile(
-    r"^(lib(c|m|dl|pthread|rt)\.so(\.\d+)?|ld-linux-.*\.so\.\d+|ld-musl-.*\.so\.1)$"
+    r"^(lib(c|m|dl|pthread|rt)\.so\.\d+|ld-linux-.*\.so\.\d+|libc\.musl-.*\.so\.1)$"
 )
 EXTENSIONS = ("module_marks", "flop_counts", "step_writer")
 NAME = re.compile(
-    r"flopledger-([\d.]+)-cp310-abi3-(manylinux_2_28|musllinux_1_2)_(x86_64|aarch64)\.whl"
+    r"flopledger-([\d.]+)-(cp310-abi3|py3-none)-(manylinux_2_28|musllinux_1_2)_(x86_64|aarch64)\.whl"
 )
 
 passed = failed = skipped = 0
@@ -120,7 +120,8 @@ def check_wheel(path: Path) -> None:
     check(f"{path.name}: its name", match is not None)
     if not match:
         return
-    version, libc, machine = match.groups()
+    version, abi, libc, machine = match.groups()
+    extensions = [f"flopledger/{name}.abi3.so" for name in EXTENSIONS]
     check(f"{path.name}: at most 6 MB", path.stat().st_size <= LIMIT_BYTES, path.stat().st_size)
     info = f"flopledger-{version}.dist-info"
     share = f"flopledger-{version}.data/data/share"
@@ -135,14 +136,16 @@ def check_wheel(path: Path) -> None:
                 f"{share}/zsh/site-functions/_flopledger",
             ),
             *(f"{share}/fish/vendor_completions.d/flopledger.fish", f"{info}/licenses/LICENSE"),
-            *(f"flopledger/{name}.abi3.so" for name in EXTENSIONS),
         ):
             check(f"{path.name}: has {wanted}", wanted in names)
+        held = sorted(name for name in names if name.endswith(".so"))
+        wanted_ones = sorted(extensions) if abi == "cp310-abi3" else []
+        check(f"{path.name}: its extensions", held == wanted_ones, held)
         mode = wheel.getinfo(program).external_attr >> 16
         check(f"{path.name}: the program can be run", mode & 0o111 == 0o111, oct(mode))
         check(f"{path.name}: one time for all", len({e.date_time for e in wheel.infolist()}) == 1)
         tags = wheel.read(f"{info}/WHEEL").decode()
-        check(f"{path.name}: tag", f"Tag: cp310-abi3-{libc}_{machine}\n" in tags)
+        check(f"{path.name}: tag", f"Tag: {abi}-{libc}_{machine}\n" in tags)
         for name in sorted(names):
             if name.endswith(".so") or name == program:
                 check_elf(f"{path.name}: {name}", wheel.read(name), machine, is_static=False)
@@ -155,13 +158,25 @@ def check_static(path: Path) -> None:
     check_elf(path.name, path.read_bytes(), path.name.rsplit("-", 1)[1], is_static=True)
 
 
+def built_pages(sdist: tarfile.TarFile) -> set[str]:
+    """Of built.tar.xz: the page that Node.js made, and the documentation."""
+    for member in sdist:
+        if member.name.endswith("/built.tar.xz"):
+            with tarfile.open(fileobj=sdist.extractfile(member)) as archive:
+                return set(archive.getnames())
+    return set()
+
+
 def check_sdist(path: Path) -> None:
     size = path.stat().st_size
     check(f"{path.name}: at most 1.5 MB", size <= SDIST_LIMIT_BYTES, size)
     with tarfile.open(path) as archive:
         members = {member.name.partition("/")[2]: member for member in archive}
         check(f"{path.name}: one time for all", len({m.mtime for m in members.values()}) == 1)
-        check(f"{path.name}: has the page", "web/built_page.html.xz" in members)
+        pages = built_pages(archive)
+        check(f"{path.name}: has the page", "web/page.html" in pages)
+        docs = {str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")}
+        check(f"{path.name}: has the documentation", docs <= pages, docs - pages)
         check(
             f"{path.name}: no traces", not [name for name in members if name.startswith("tests/")]
         )
@@ -196,11 +211,12 @@ def main() -> None:
             ask(
                 ["auditwheel", "show"], path, lambda said, tag=tag: f'platform tag: "{tag}"' in said
             )
-            ask(
-                ["abi3audit", "--strict", "--verbose"],
-                path,
-                lambda said: "0 ABI violations" in said,
-            )
+            if "-abi3-" in path.name:
+                ask(
+                    ["abi3audit", "--strict", "--verbose"],
+                    path,
+                    lambda said: "0 ABI violations" in said,
+                )
         elif path.name.startswith("flopledger-linux-"):
             check_static(path)
         elif path.name.endswith(".tar.gz"):
