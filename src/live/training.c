@@ -149,7 +149,7 @@ static void sample_parts(struct live_samples *samples, const struct rank_progres
         add_seconds(samples, &part_seconds, rank, (struct live_label){"part", "data wait"},
                     progress->data_wait_ns);
     if (progress->split_of_ns > 0) {
-        add_seconds(samples, &part_seconds, rank, (struct live_label){"part", "forward"},
+        add_seconds(samples, &part_seconds, rank, (struct live_label){"part", "before backward"},
                     progress->forward_ns);
         add_seconds(samples, &part_seconds, rank, (struct live_label){"part", "backward"},
                     progress->backward_ns);

@@ -95,7 +95,7 @@ static const int64_t together_ns = INT64_C(60) * 1000 * 1000 * 1000;
 static const int64_t dated_ns = INT64_C(1000) * 1000 * 1000 * 1000 * 1000 * 1000;
 
 /* Whether a minute or more lies between two ranks, by what their dates say. */
-static bool all_ranks_are_apart(const struct all_ranks *run)
+static bool are_apart(const struct all_ranks *run)
 {
     int64_t last_start_ns = INT64_MIN, first_end_ns = INT64_MAX;
 
@@ -153,6 +153,92 @@ static bool are_of_one_session(const struct all_ranks *run)
     return ending && (strcmp(ending, ".sqlite") == 0 || strcmp(ending, ".nsys-rep") == 0);
 }
 
+/* Calls of several ranks that are one collective move as much on each of them. */
+struct joined_sizes {
+    uint32_t joined; /* collectives of two ranks or more */
+    uint32_t equal;  /* of those that tell how much they move, and that it is as much on each */
+    uint32_t unequal;
+};
+
+/* Members of all-to-all calls may move as much as they like. */
+static void compare_sizes(struct joined_sizes *sizes, const struct all_ranks *run,
+                          const struct joined_call *join)
+{
+    const struct join_member *members = &run->joins.members[join->first];
+    const struct digest_call *first = &run->digest_list[members[0].rank]->calls[members[0].call];
+    bool is_equal = true;
+
+    sizes->joined++;
+    if (!ends_together((enum collective_kind)first->kind) || first->kind == COLLECTIVE_ALL_TO_ALL ||
+        first->kind == COLLECTIVE_BARRIER)
+        return;
+    for (uint32_t i = 0; i < join->count; i++) {
+        const struct digest_call *call = &run->digest_list[members[i].rank]->calls[members[i].call];
+
+        if (call->bytes < 0 || first->bytes < 0)
+            return;
+        is_equal = is_equal && call->kind == first->kind && call->bytes == first->bytes;
+    }
+    sizes->equal += is_equal;
+    sizes->unequal += !is_equal;
+}
+
+static struct joined_sizes joined_sizes_of(const struct all_ranks *run)
+{
+    struct joined_sizes sizes = {0};
+
+    for (uint32_t i = 0; i < run->joins.join_count; i++)
+        if (run->joins.joins[i].count >= 2)
+            compare_sizes(&sizes, run, &run->joins.joins[i]);
+    return sizes;
+}
+
+static bool calls_others(const struct rank_digest *digest)
+{
+    for (uint32_t i = 0; i < digest->call_count; i++)
+        if (digest->groups[digest->calls[i].group].size > 1)
+            return true;
+    return false;
+}
+
+/* Each rank of a world is here and calls others, and still none is called. */
+static bool all_call_others(const struct all_ranks *run)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        if (!calls_others(run->digest_list[i]))
+            return false;
+    return run->world_size == (int64_t)run->count;
+}
+
+static bool have_several_devices(const struct all_ranks *run)
+{
+    const char *name = "";
+
+    for (uint32_t i = 0; i < run->count; i++) {
+        const char *here = run->digest_list[i]->device_name;
+
+        if (*here && *name && strcmp(here, name) != 0)
+            return true;
+        name = *here ? here : name;
+    }
+    return false;
+}
+
+static const char *sign_in_collectives(const struct all_ranks *run)
+{
+    struct joined_sizes sizes = joined_sizes_of(run);
+
+    if (sizes.unequal > 0 && sizes.equal == 0)
+        return "their collectives move different amounts";
+    if (sizes.joined == 0 && all_call_others(run))
+        return "no collective of one is one of another";
+    if (sizes.joined == 0 && have_several_devices(run))
+        return "they ran on different devices, and no collective joins them";
+    return NULL;
+}
+
+/* Why the ranks, whose calls are joined, are not of one run; NULL: nothing is against it, or the
+ * user gave a layout. */
 static const char *sign_of_other_runs(const struct all_ranks *run)
 {
     if (run->count + run->double_count < 2 || run->layout.is_given)
@@ -163,11 +249,11 @@ static const char *sign_of_other_runs(const struct all_ranks *run)
         return NULL;
     if (have_several_worlds(run))
         return "they tell of runs of different sizes";
-    if (all_ranks_are_apart(run))
+    if (are_apart(run))
         return "more than a minute lies between them";
     if (!are_numbered_or_joined(run))
         return "nothing says which ranks they are, and no collective joins them";
-    return NULL;
+    return sign_in_collectives(run);
 }
 
 /* ---- what they waited for ------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 
 from many_ranks import Run, settings_of, write_run  # noqa: E402
+from other_runs import check_other_runs  # noqa: E402
 from straggler_pages import check_pages  # noqa: E402
 
 REPLAYED = re.compile(rb";\s+replayed\s+with\s+waiting@\d+=0:[^;]*?x$", re.MULTILINE)
@@ -216,6 +217,7 @@ def main() -> None:
         try:
             check(program, seed)
             check_pages(program, seed)
+            check_other_runs(program, seed)
         except AssertionError as error:
             failed += 1
             print(f"FAILED: seed {seed}: {error}\n    again: --seed {seed} --count 1")

@@ -347,7 +347,7 @@ class Page(Job):
             self.assertRegex(page, r"(?m)^ +1 +19 .* gone$")
             self.assertIn("gone: its process was killed, or runs on another machine", text)
             self.assertIn(
-                "forward 20.0 %, backward 40.0 %, optimizer 20.0 %, data wait 10.0 %",
+                "host time of steps: before backward 20.0 %, backward 40.0 %, optimizer 20.0 %, data wait 10.0 %",
                 " ".join(page.split()),
             )
             self.assertIn("1 checkpoints in 400.000 ms, 1 evaluations in 100.000 ms", text)
@@ -402,7 +402,7 @@ class Page(Job):
         leader, follower, program = self.start_top(24, 80)
         first = self.read_until(leader, "q quits")
         self.assertIn("\x1b[?1049h", first)
-        self.assertIn("forward 20.0 %", first)
+        self.assertIn("before backward 20.0 %", first)
         self.assertLessEqual(first.count("\r\n"), 24)
         self.resize(follower, 40, 160)
         program.send_signal(signal.SIGWINCH)

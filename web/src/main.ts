@@ -176,7 +176,7 @@ function start(): void {
     return;
   }
   document.title = jobScreen()
-    ? `flopledger: ${report.ranks.length} ranks`
+    ? `flopledger: ${jobScreen()!.subject}`
     : `flopledger: ${report.ranks[0]!.label}`;
   startTheme();
   startFigures();

@@ -263,7 +263,7 @@ static void write_parts(FILE *output, const struct rank_progress *progress)
                         progress->data_wait_ns;
 
         fprintf(
-            output, "host time of steps: forward %s, backward %s, optimizer %s",
+            output, "host time of steps: before backward %s, backward %s, optimizer %s",
             format_fraction((double)progress->forward_ns / (double)progress->split_of_ns).text,
             format_fraction((double)progress->backward_ns / (double)progress->split_of_ns).text,
             format_fraction((double)progress->optimizer_ns / (double)progress->split_of_ns).text);

@@ -1,4 +1,5 @@
-/* The first screen of several ranks: where the time of all of them goes, and who holds them up. */
+/* The first screens of several traces. Of ranks of one run: where the time of all of them goes, and
+ * who holds them up. Of other traces: each with its own step, none before the others. */
 #include "output/reports/screen_steps.h"
 #include "output/reports/screen_text.h"
 #include "output/results/find_results.h"
@@ -92,4 +93,52 @@ const struct screen_kind all_ranks_screen = {
     .fill = fill_all_ranks,
     .costs_only = true,
     .sections = sections,
+};
+
+/* ---- traces of different runs --------------------------------------------------------------- */
+
+static bool is_several_traces(const struct screen_builder *builder)
+{
+    return !builder->results->is_rank_chosen &&
+           find_number(builder->results->overview, "traces").unit == UNIT_COUNT;
+}
+
+/* "b.json.gz: 18.8 ms a step, AMD Instinct MI300X" */
+static void add_trace(struct screen_builder *builder, const struct table *traces, size_t row)
+{
+    struct value file = find_cell_at(traces, row, "file");
+    struct value step = find_cell_at(traces, row, "step_time_mean");
+    struct value device = find_cell_at(traces, row, "device");
+
+    if (file.unit == UNIT_TEXT && step.unit == UNIT_TIME_NS)
+        screen_add_answer(builder,
+                          screen_format(builder, "%s: %s a step or window%s%s",
+                                        screen_file_name(file.text), screen_value(builder, &step),
+                                        device.unit == UNIT_TEXT ? ", " : "",
+                                        device.unit == UNIT_TEXT ? device.text : ""));
+}
+
+static void fill_several_traces(struct screen_builder *builder)
+{
+    const struct section *overview = builder->results->overview;
+    const struct table *traces = find_table(overview, "ranks");
+    size_t count = traces ? traces->row_count : 0;
+    size_t shown = count <= SCREEN_ANSWERS_MAX ? count : SCREEN_ANSWERS_MAX - 1;
+
+    builder->screen->subject =
+        screen_format(builder, "%" PRId64 " traces", find_number(overview, "traces").integer);
+    for (size_t row = 0; row < shown; row++)
+        add_trace(builder, traces, row);
+    if (shown < count)
+        screen_add_answer(builder, screen_format(builder, "and %zu more: --all", count - shown));
+}
+
+static const char *const sections_of_traces[] = {"ranks", NULL};
+
+const struct screen_kind several_traces_screen = {
+    .recognizes = is_several_traces,
+    .fill = fill_several_traces,
+    .warnings_are_findings = true,
+    .is_of_no_rank = true,
+    .sections = sections_of_traces,
 };

@@ -13,4 +13,7 @@
 void tell_known_waiting(struct results *results, const struct all_ranks *run,
                         const struct ranks_culprit *culprit);
 
+/* Where the other traces are of other runs: nobody among them says who is late. */
+void tell_of_lone_ranks(struct results *results);
+
 #endif

@@ -286,8 +286,17 @@ static struct section *list_runs(struct results *results, const struct all_ranks
         results, section,
         results_format(results, "these traces are not ranks of one run: %s", run->other_runs),
         "so nothing is said of waiting, missing ranks or stragglers",
-        "'flopledger compare A B' for two runs; for one run, give the traces of its ranks only, "
-        "named rank0..., rank1... where they do not say it themselves");
+        "'flopledger compare A B' for two runs, 'flopledger report FILE' for one trace; for one "
+        "run, give the traces of its ranks only, named rank0..., rank1... where they do not say it "
+        "themselves");
+    for (uint32_t i = 0; i < run->double_count; i++)
+        section_add_warning(results, section,
+                            results_format(results,
+                                           "rank %" PRId64 " is here more than once: "
+                                           "'%s' is not in the table",
+                                           run->doubles[i]->rank, run->doubles[i]->file),
+                            NULL, NULL);
+    tell_of_lone_ranks(results);
     results->headline = results_format(results, "%u traces, not ranks of one run: %s.",
                                        run->count + run->double_count, run->other_runs);
     return section;
