@@ -33,6 +33,7 @@ struct rank_taker {
     bool reports_sources; /* another process may have to read them once more */
     bool has_lowest;
     struct rank_place lowest; /* of the ranks read so far */
+    struct rank_clocks_chosen chosen;
 };
 
 /* What is done with each trace. */
@@ -122,6 +123,25 @@ static void keep_course(struct rank_taker *taker, struct analyzed_rank *analyzed
     pthread_mutex_unlock(&taker->lock);
 }
 
+/* Whether the device's windows fit where the host's marks were chosen. */
+static bool device_clock_fits(const struct step_clocks *clocks)
+{
+    return clocks->is_known && clocks->without_work == 0 &&
+           clocks->in_window_ns >= clocks->launched_ns / 100 * CLOCK_FITS_PERCENT;
+}
+
+static void note_clock(struct rank_taker *taker, const struct ledger *ledger)
+{
+    struct rank_clocks_chosen *chosen = &taker->chosen;
+
+    if (ledger->source == WINDOW_WHOLE || ledger->clocks.launched_ns == 0)
+        return;
+    pthread_mutex_lock(&taker->lock);
+    chosen->count[ledger->clocks.clock]++;
+    chosen->is_device_fit = chosen->is_device_fit && device_clock_fits(&ledger->clocks);
+    pthread_mutex_unlock(&taker->lock);
+}
+
 static bool collect_trace(struct results *results, const struct trace *trace, const void *context,
                           struct error *error)
 {
@@ -131,6 +151,7 @@ static bool collect_trace(struct results *results, const struct trace *trace, co
 
     if (!analyze_rank(&analyzed, trace, &reading->plan->attribution, error))
         return false;
+    note_clock(taking->taker, &analyzed.ledger);
     if (taking->makes_digests)
         keep_digest(taking->taker, trace, &analyzed);
     if (may_be_wanted(taking, trace)) {
@@ -351,12 +372,16 @@ static bool wants_all(const struct rank_reading *reading, size_t rank_count)
            (reading->in_full == EVERY_RANK_IN_FULL && rank_count <= RANKS_IN_FULL_MAX);
 }
 
-bool read_ranks(struct digest_set *set, struct results *results, const struct input_files *files,
-                const struct rank_reading *reading, struct error *error)
+static bool read_ranks_once(struct digest_set *set, struct results *results,
+                            const struct input_files *files, const struct rank_reading *reading,
+                            struct error *error)
 {
     const struct mpi_world *world = reading->world;
-    struct rank_taker taker = {
-        .set = set, .files = files, .reading = reading, .reports_sources = world->size > 1};
+    struct rank_taker taker = {.set = set,
+                               .files = files,
+                               .reading = reading,
+                               .reports_sources = world->size > 1,
+                               .chosen = {.is_device_fit = true}};
     struct file_choice share = share_of_process(set, files, world);
     bool is_alone = world->size <= 1;
     bool prints_all = wants_all(reading, share.trace_count);
@@ -380,8 +405,56 @@ bool read_ranks(struct digest_set *set, struct results *results, const struct in
         read_wanted(results, &taker, prints_all);
     digest_set_drop(set, RECORD_SOURCE);
     choose_results(results, reading, prints_all);
+    if (reading->clocks)
+        *reading->clocks = taker.chosen;
     pthread_mutex_destroy(&taker.lock);
     return true;
+}
+
+/* Ranks of one run chose different clocks, and their traces can be read once more. */
+static bool are_cut_differently(struct digest_set *set, const struct input_files *files,
+                                const struct rank_reading *reading,
+                                const struct rank_clocks_chosen *chosen)
+{
+    SCOPED(all_ranks) run = {0};
+
+    if (chosen->count[STEP_CLOCK_HOST] == 0 || chosen->count[STEP_CLOCK_DEVICE] == 0 ||
+        reading->plan->attribution.ledger.clock != CLOCK_CHOICE_AUTO || reading->world->size > 1)
+        return false;
+    for (size_t i = 0; i < files->count; i++)
+        if (files->files[i].bytes < 0)
+            return false;
+    all_ranks_init(&run, set, reading->layout);
+    return run.other_runs == NULL;
+}
+
+bool read_ranks(struct digest_set *set, struct results *results, const struct input_files *files,
+                const struct rank_reading *reading, struct error *error)
+{
+    struct rank_clocks_chosen chosen = {.is_device_fit = false};
+    struct rank_reading alike = *reading;
+    struct analysis_plan plan = *reading->plan;
+    size_t problem_count = results->problem_count;
+    bool keeps_decoded = set->keeps_decoded;
+
+    alike.clocks = &chosen;
+    if (!read_ranks_once(set, results, files, &alike, error))
+        return false;
+    if (reading->clocks)
+        *reading->clocks = chosen;
+    if (!are_cut_differently(set, files, reading, &chosen))
+        return true;
+    digest_set_clear(set);
+    set->keeps_decoded = keeps_decoded;
+    if (reading->courses)
+        rank_replay_inputs_clear(reading->courses);
+    results->ranks = NULL;
+    results->rank_count = 0;
+    results->problem_count = problem_count;
+    plan.attribution.ledger.clock = chosen.is_device_fit ? CLOCK_CHOICE_DEVICE : CLOCK_CHOICE_HOST;
+    alike.plan = &plan;
+    alike.clocks = NULL;
+    return read_ranks_once(set, results, files, &alike, error);
 }
 
 /* ---- what became of it ---------------------------------------------------------------------- */
@@ -440,6 +513,26 @@ static void note_problems(struct results *results, const struct digest_set *set)
     }
 }
 
+/* One clock for all ranks: which, and how many would have had the other. */
+static void add_clock_number(struct results *results, const struct rank_reading *reading)
+{
+    const struct rank_clocks_chosen *chosen = reading->clocks;
+    enum step_clock_choice choice = reading->plan->attribution.ledger.clock;
+    uint32_t host = chosen->count[STEP_CLOCK_HOST], device = chosen->count[STEP_CLOCK_DEVICE];
+    bool is_device = choice == CLOCK_CHOICE_AUTO && host > 0 ? chosen->is_device_fit : device > 0;
+    uint32_t others = is_device ? host : device;
+
+    if (device == 0)
+        return;
+    section_add_number(
+        results, results->overview,
+        (struct number){"clock", "clock of the steps", value_text(is_device ? "device" : "host"),
+                        others ? results_format(results,
+                                                "one for all ranks; %u alone would have the %s's",
+                                                others, is_device ? "host" : "device")
+                               : "of all ranks"});
+}
+
 /* One rank alone, read from its trace, needs no overview. */
 static void add_overview(struct results *results, struct digest_set *set,
                          const struct rank_reading *reading)
@@ -455,13 +548,19 @@ static void add_overview(struct results *results, struct digest_set *set,
                       &(struct ranks_changes){.courses = reading->courses,
                                               .scenarios = options->scenarios,
                                               .scenario_count = options->scenario_count});
+    if (!run.other_runs)
+        add_clock_number(results, reading);
 }
 
 static bool read_and_compare(struct digest_set *set, struct results *results,
                              const struct input_files *files, const struct rank_reading *reading,
                              struct error *error)
 {
-    if (!read_ranks(set, results, files, reading, error))
+    struct rank_clocks_chosen clocks = {.is_device_fit = false};
+    struct rank_reading alike = *reading;
+
+    alike.clocks = &clocks;
+    if (!read_ranks(set, results, files, &alike, error))
         return false;
     if (reading->world->place > 0)
         return true;
@@ -472,7 +571,7 @@ static bool read_and_compare(struct digest_set *set, struct results *results,
                          (long long)reading->rank);
     note_problems(results, set);
     note_passed_over(results, files);
-    add_overview(results, set, reading);
+    add_overview(results, set, &alike);
     return true;
 }
 

@@ -32,6 +32,12 @@ enum ranks_in_full {
     EVERY_RANK_HOWEVER_MANY,
 };
 
+/* By whose clock the steps of the ranks were cut. */
+struct rank_clocks_chosen {
+    uint32_t count[2];  /* ranks by enum step_clock; only those with steps and work of a device */
+    bool is_device_fit; /* each of those can have the device's: it has a window for each step */
+};
+
 struct rank_reading {
     unsigned threads; /* of this process; at least 1 */
     bool shows_progress;
@@ -42,11 +48,14 @@ struct rank_reading {
     const struct mpi_world *world;
     struct rank_replay_inputs *courses; /* of all traces, added in the first process, for replays of
                                      the plan's scenarios; NULL: none */
+    struct rank_clocks_chosen *clocks;  /* filled in; NULL: nobody asks */
 };
 
 /* Adds the digests of `files` to `set`, and files that gave none as its problems; full results go
  * to `results`. In a world of several processes each reads a part of the traces, and all of it
- * arrives at the first one; the others end up with nothing. False where a message was lost. */
+ * arrives at the first one; the others end up with nothing. Where the ranks of one process choose
+ * different clocks, they are read once more with one: the steps of a run are cut alike. False where
+ * a message was lost. */
 MUST_USE bool read_ranks(struct digest_set *set, struct results *results,
                          const struct input_files *files, const struct rank_reading *reading,
                          struct error *error);

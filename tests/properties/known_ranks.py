@@ -25,6 +25,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 
 from many_ranks import Run, settings_of, write_run  # noqa: E402
+from one_clock import check_one_clock  # noqa: E402
 from other_runs import check_other_runs  # noqa: E402
 from straggler_pages import check_pages  # noqa: E402
 
@@ -218,6 +219,7 @@ def main() -> None:
             check(program, seed)
             check_pages(program, seed)
             check_other_runs(program, seed)
+            check_one_clock(program, seed)
         except AssertionError as error:
             failed += 1
             print(f"FAILED: seed {seed}: {error}\n    again: --seed {seed} --count 1")
