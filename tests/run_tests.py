@@ -367,6 +367,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "mcp",
+        "answers to agents, asked by the protocol's own client",
+        script("tests/python/test_mcp.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "exports",
         "exports, beside the JSON report",
         script("tests/golden/check_exports.py", PROGRAM),

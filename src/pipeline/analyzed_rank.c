@@ -2,7 +2,7 @@
 #include "pipeline/analyzed_rank.h"
 
 #include "base/core/attributes.h"
-#include "cost/efficiency/step_costs.h"
+#include "cost/efficiency/efficiency.h"
 #include "ledger/step_window.h"
 #include "sections/step/steps_replay.h"
 

@@ -5,11 +5,12 @@
 #include "base/core/invariant.h"
 #include "base/io/input_stream.h"
 #include "base/io/whole_file.h"
+#include "critical_path/call_chains.h"
 #include "pipeline/analyzed_rank.h"
-#include "pipeline/rank_chains.h"
 #include "pipeline/read_files.h"
 #include "ranks/all_ranks.h"
 #include "ranks/make_digest.h"
+#include "replay/replay_model.h"
 #include "sections/ranks/ranks_overview.h"
 
 #include <inttypes.h>
@@ -89,6 +90,38 @@ static bool may_have_others(const struct rank_taker *taker, const struct trace *
 {
     return taker->reading->in_full == NO_RANK_IN_FULL || taker->files->count > 1 ||
            trace->facts.process != 0;
+}
+
+static void copy_chains(struct rank_digest *digest, const struct call_chains *chains,
+                        int64_t base_ns)
+{
+    size_t count = chains->call_count + 1;
+
+    require_invariant(chains->call_count == digest->call_count, "calls are counted alike");
+    digest->chains = arena_allocate(&digest->arena, count * sizeof *digest->chains);
+    for (size_t i = 0; i < count; i++) {
+        digest->chains[i].call = chains->chains[i].call;
+        memcpy(digest->chains[i].parts_ns, chains->chains[i].parts_ns,
+               sizeof digest->chains[i].parts_ns);
+    }
+    digest->chain_count = (uint32_t)count;
+    digest->path_start_ns = chains->start_ns + base_ns;
+    digest->path_end_ns = chains->end_ns + base_ns;
+}
+
+/* The chains of a rank for its digest: what the critical path of all ranks is made from. Adds
+ * nothing where nothing ran on a device (NULL), where the replay is too far from the recording to
+ * tell what waited for what, and where not all steps are in its graph: more than 100,000 pieces of
+ * work. */
+static void add_digest_chains(struct rank_digest *digest, const struct replay_model *simulation)
+{
+    SCOPED(call_chains) chains = {.call_count = 0};
+
+    if (!simulation || simulation->is_refused || !simulation->part.is_all)
+        return;
+    find_call_chains(&chains, &simulation->graph);
+    copy_chains(digest, &chains,
+                digest->steps[0].start_ns - simulation->ledger->steps[0].window.start_ns);
 }
 
 static void keep_digest(struct rank_taker *taker, const struct trace *trace,

@@ -10,6 +10,7 @@ from source_files import ROOT, c_files, finish
 MAY_INCLUDE = {
     "main.c": {"commands", "pipeline", "base"},
     "commands": {
+        "mcp",
         "pipeline",
         "live",
         "sections",
@@ -20,6 +21,7 @@ MAY_INCLUDE = {
         "readers",
         "base",
     },
+    "mcp": {"base"},
     "pipeline": {
         "live",
         "sections",

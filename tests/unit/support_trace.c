@@ -1,7 +1,7 @@
 /* Small traces made in memory, booked and analysed. */
 #include "support_trace.h"
 
-#include "cost/efficiency/step_costs.h"
+#include "cost/efficiency/efficiency.h"
 #include "sections/step/steps_replay.h"
 
 #include <math.h>

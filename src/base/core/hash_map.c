@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 
 /* Keys are correlations, addresses and packed pairs: near each other, and never taken out again.
  * That is why there are no tombstones, why a multiplication is hash enough, and why linear probing
@@ -20,6 +22,19 @@
  * know, and puts all keys in anew. Every search thus ends after few slots, whoever wrote the keys;
  * and where nobody planted any, the same file always costs the same. */
 enum { FIRST_SLOTS = 64 };
+
+uint64_t hash_secret(void)
+{
+    uint64_t secret = 0;
+
+    if (getrandom(&secret, sizeof secret, GRND_NONBLOCK) != (ssize_t)sizeof secret) {
+        struct timespec now = {0}; /* a kernel that has no random bytes yet */
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        secret = hash_mix((uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)&secret, HASH_MULTIPLIER);
+    }
+    return (secret | 2) & ~(uint64_t)1;
+}
 
 static size_t first_slot(const struct hash_map *map, uint64_t key)
 {

@@ -84,4 +84,9 @@ const char *efficiency_needs(const struct efficiency *efficiency);
 /* "needs record_shapes=True" */
 const char *obstacle_needs(enum cost_obstacle obstacle);
 
+/* Measures module costs over the steps of `ledger`, the windows in which ops count; over the whole
+ * trace where it has none. `description` may be NULL. `costs` must be zeroed. */
+void measure_step_costs(struct module_costs *costs, const struct trace *trace,
+                        const struct ledger *ledger, const struct model_description *description);
+
 #endif

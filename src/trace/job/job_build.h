@@ -42,6 +42,10 @@ void job_resolve(struct job *job);
 
 void job_attempt_clear(struct job_attempt *attempt);
 
+/* Marks the sources that are copies of others, and adds a remark for each. Attempts must stand in
+ * the order of their sources. O(n log n) of all steps. */
+void job_leave_out_copies(struct job *job);
+
 void job_begin_span(struct job_building *building, const struct job_attempt *attempt,
                     enum job_span_kind kind, const struct job_event *event);
 void job_end_span(struct job_building *building, struct job_attempt *attempt,

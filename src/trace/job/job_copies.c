@@ -5,8 +5,6 @@
  * found in an order of all steps, and only they are compared as a whole, each once. No job's files
  * tell of one step at the same time more often than they have copies, so that NEAR_ONES_MAX others
  * that are none are enough to look at. */
-#include "trace/job/job_copies.h"
-
 #include "base/core/invariant.h"
 #include "base/core/saturated.h"
 #include "base/core/search.h"
@@ -166,7 +164,7 @@ struct compared {
     size_t count;
 };
 
-static bool is_new(struct compared *compared, size_t attempt)
+static bool is_first_time(struct compared *compared, size_t attempt)
 {
     for (size_t i = 0; i < compared->count; i++)
         if (compared->attempts[i] == attempt)
@@ -193,7 +191,7 @@ static bool goes_for_one_near(const struct job *job, struct known_steps *known,
         near = &known->steps[at++];
         if (near->step != first->step || near->is_by_loss != first->is_by_loss || near->key > last)
             break;
-        if (is_new(compared, near->attempt) &&
+        if (is_first_time(compared, near->attempt) &&
             goes_for(job, attempt, &job->attempts[near->attempt]))
             return true;
     }

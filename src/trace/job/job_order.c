@@ -4,7 +4,6 @@
 #include "base/core/search.h"
 #include "base/core/string_pool.h"
 #include "trace/job/job_build.h"
-#include "trace/job/job_copies.h"
 
 #include <ctype.h>
 #include <stdlib.h>

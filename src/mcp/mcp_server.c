@@ -1,0 +1,363 @@
+/* A server of the Model Context Protocol on standard input and output. */
+#include "mcp/mcp_server.h"
+
+#include "base/core/array.h"
+#include "base/core/attributes.h"
+#include "base/io/packed_folder.h"
+#include "base/json/json_tree.h"
+#include "base/json/json_writer.h"
+#include "mcp/child_program.h"
+#include "mcp/question.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGE_BYTES_MAX = 1 << 20 };
+enum {
+    PARSE_ERROR = -32700,
+    INVALID_REQUEST = -32600,
+    NO_METHOD = -32601,
+    BAD_PARAMETERS = -32602
+};
+
+#define RESOURCE_SCHEME "flopledger://docs/"
+
+/* The newest first: it is offered to a client that asks for none of them. */
+static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+
+static const char instructions[] =
+    "Begin with report (a trace, a folder of traces or a capture), or inspect where a file is not "
+    "known. The findings stand most expensive first, each with its confidence and what to try; "
+    "check one by what_if before you change a program, and by compare after it. A number that is "
+    "not there is not known: the answer says what would tell it. Times are in ns, shares of 1.";
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+/* The id as it was given; null where it could not be read. */
+static void write_message_id(struct json_writer *writer, const struct json_node *id)
+{
+    if (id)
+        mcp_copy_value(writer, "id", id, SIZE_MAX - 1);
+    else
+        json_null(writer, "id");
+}
+
+static void begin_message(struct json_writer *writer, const struct json_node *id)
+{
+    json_begin_object(writer, NULL, JSON_ON_ONE_LINE);
+    json_text(writer, "jsonrpc", "2.0");
+    write_message_id(writer, id);
+}
+
+static void end_message(struct json_writer *writer)
+{
+    json_end_object(writer); /* and the end of the line */
+    (void)fflush(writer->output);
+}
+
+static void answer_error(FILE *output, const struct json_node *id, int code, const char *message)
+{
+    struct json_writer writer = {.output = output};
+
+    begin_message(&writer, id);
+    json_begin_object(&writer, "error", JSON_ON_ONE_LINE);
+    json_integer(&writer, "code", code);
+    json_text(&writer, "message", message);
+    json_end_object(&writer);
+    end_message(&writer);
+}
+
+static void begin_answer(struct json_writer *writer, const struct json_node *id)
+{
+    begin_message(writer, id);
+    json_begin_object(writer, "result", JSON_ON_ONE_LINE);
+}
+
+static void end_answer(struct json_writer *writer)
+{
+    json_end_object(writer);
+    end_message(writer);
+}
+
+/* ---- methods -------------------------------------------------------------------------------- */
+
+static void answer_initialize(const struct json_node *id, const struct json_node *parameters,
+                              FILE *output)
+{
+    const char *wanted = json_text_of(parameters, "protocolVersion", "");
+    struct json_writer writer = {.output = output};
+    const char *version = versions[0];
+
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (strcmp(versions[i], wanted) == 0)
+            version = versions[i];
+    begin_answer(&writer, id);
+    json_text(&writer, "protocolVersion", version);
+    json_begin_object(&writer, "capabilities", JSON_ON_ONE_LINE);
+    json_begin_object(&writer, "tools", JSON_ON_ONE_LINE);
+    json_end_object(&writer);
+    json_begin_object(&writer, "resources", JSON_ON_ONE_LINE);
+    json_end_object(&writer);
+    json_end_object(&writer);
+    json_begin_object(&writer, "serverInfo", JSON_ON_ONE_LINE);
+    json_text(&writer, "name", "flopledger");
+    json_text(&writer, "title", "flopledger");
+    json_text(&writer, "version", FLOPLEDGER_VERSION);
+    json_end_object(&writer);
+    json_text(&writer, "instructions", instructions);
+    end_answer(&writer);
+}
+
+static void answer_tools_list(const struct json_node *id, FILE *output)
+{
+    struct json_writer writer = {.output = output};
+
+    begin_answer(&writer, id);
+    mcp_write_tools(&writer);
+    end_answer(&writer);
+}
+
+static void answer_resources_list(const struct json_node *id, FILE *output)
+{
+    struct json_writer writer = {.output = output};
+
+    begin_answer(&writer, id);
+    json_begin_array(&writer, "resources", JSON_ON_ONE_LINE);
+    for (size_t i = 0; i < packed_docs.count; i++) {
+        char uri[512];
+
+        (void)snprintf(uri, sizeof uri, RESOURCE_SCHEME "%s", packed_docs.files[i].name);
+        json_begin_object(&writer, NULL, JSON_ON_ONE_LINE);
+        json_text(&writer, "uri", uri);
+        json_text(&writer, "name", packed_docs.files[i].name);
+        json_text(&writer, "mimeType", "text/markdown");
+        json_integer(&writer, "size", (int64_t)packed_docs.files[i].bytes);
+        json_end_object(&writer);
+    }
+    json_end_array(&writer);
+    end_answer(&writer);
+}
+
+static void answer_templates_list(const struct json_node *id, FILE *output)
+{
+    struct json_writer writer = {.output = output};
+
+    begin_answer(&writer, id);
+    json_begin_array(&writer, "resourceTemplates", JSON_ON_ONE_LINE);
+    json_end_array(&writer);
+    end_answer(&writer);
+}
+
+static void write_resource(FILE *output, const struct json_node *id, const char *uri,
+                           const struct packed_file *file)
+{
+    struct json_writer writer = {.output = output};
+    char *all = packed_folder_unpack(&packed_docs);
+    char *text = require_memory(strndup(all + file->at, file->bytes));
+
+    begin_answer(&writer, id);
+    json_begin_array(&writer, "contents", JSON_ON_ONE_LINE);
+    json_begin_object(&writer, NULL, JSON_ON_ONE_LINE);
+    json_text(&writer, "uri", uri);
+    json_text(&writer, "mimeType", "text/markdown");
+    json_text(&writer, "text", text);
+    json_end_object(&writer);
+    json_end_array(&writer);
+    end_answer(&writer);
+    free(text);
+    free(all);
+}
+
+static void answer_resources_read(const struct json_node *id, const struct json_node *parameters,
+                                  FILE *output)
+{
+    const char *uri = json_text_of(parameters, "uri", "");
+    size_t scheme = sizeof RESOURCE_SCHEME - 1;
+
+    for (size_t i = 0; i < packed_docs.count; i++) {
+        if (strncmp(uri, RESOURCE_SCHEME, scheme) == 0 &&
+            strcmp(packed_docs.files[i].name, uri + scheme) == 0) {
+            write_resource(output, id, uri, &packed_docs.files[i]);
+            return;
+        }
+    }
+    answer_error(output, id, -32002, "there is no such resource: resources/list has all");
+}
+
+/* ---- tools/call ----------------------------------------------------------------------------- */
+
+static void write_text_content(struct json_writer *writer, const char *text)
+{
+    json_begin_object(writer, NULL, JSON_ON_ONE_LINE);
+    json_text(writer, "type", "text");
+    json_text(writer, "text", text);
+    json_end_object(writer);
+}
+
+/* A text that an error is told by, or the JSON text of an answer, and then the answer itself. What
+ * the command said beside it, that a file is damaged, say, is a text of its own. */
+static void answer_call(FILE *output, const struct json_node *id, const char *text,
+                        const struct json_node *answer, const char *remark)
+{
+    struct json_writer writer = {.output = output};
+
+    begin_answer(&writer, id);
+    json_begin_array(&writer, "content", JSON_ON_ONE_LINE);
+    write_text_content(&writer, text);
+    if (remark[0])
+        write_text_content(&writer, remark);
+    json_end_array(&writer);
+    if (answer)
+        mcp_copy_value(&writer, "structuredContent", answer, SIZE_MAX - 1);
+    json_boolean(&writer, "isError", !answer);
+    end_answer(&writer);
+}
+
+/* What of the command's output is wanted, as JSON text; NULL with `error` set. free() it. */
+static char *make_answer(const struct mcp_call *call, const struct child_answer *child,
+                         struct arena *arena, struct error *error)
+{
+    const struct json_node *report = NULL;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = require_memory(open_memstream(&text, &length));
+    struct json_writer writer = {.output = memory};
+    bool is_made;
+
+    if (!call->is_text)
+        report = json_tree_parse(arena, child->output, child->length, error);
+    is_made = call->is_text ? mcp_write_text_answer(&writer, child->output, child->length,
+                                                    &call->wanted, error)
+                            : report && mcp_write_answer(&writer, report, &call->wanted, error);
+    (void)fclose(memory);
+    if (is_made && length > 0 && text[length - 1] == '\n')
+        text[length - 1] = '\0';
+    if (is_made)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Runs the command, whose answer `child` keeps; NULL with `error` set where it has none. */
+static char *run_call(const struct mcp_server *server, const struct mcp_call *call,
+                      struct child_answer *child, struct arena *arena, struct error *error)
+{
+    if (!child_program_run(call->words, server->seconds_max, child, error))
+        return NULL;
+    if (child->length > 0)
+        return make_answer(call, child, arena, error);
+    (void)error_set(error, ERROR_INPUT, "%s",
+                    child->errors[0] ? child->errors : "the command printed nothing");
+    child->errors[0] = '\0';
+    return NULL;
+}
+
+static void answer_tools_call(const struct mcp_server *server, const struct json_node *id,
+                              const struct json_node *parameters, FILE *output)
+{
+    SCOPED(arena) arena = {0};
+    const char *name = json_text_of(parameters, "name", "");
+    const struct mcp_tool *tool = mcp_find_tool(name);
+    struct child_answer child = {0};
+    struct mcp_call call = {0};
+    struct error error = {0};
+    char *text = NULL;
+
+    if (!tool) {
+        answer_error(output, id, BAD_PARAMETERS, "there is no such tool: tools/list has all");
+        return;
+    }
+    if (mcp_understand(tool, json_member(parameters, "arguments"), server->root, &arena, &call,
+                       &error))
+        text = run_call(server, &call, &child, &arena, &error);
+    answer_call(output, id, text ? text : error.message,
+                text ? json_tree_parse(&arena, text, strlen(text), &error) : NULL, child.errors);
+    free(text);
+    child_answer_clear(&child);
+}
+
+/* ---- the server ----------------------------------------------------------------------------- */
+
+static void answer_request(const struct mcp_server *server, const char *method,
+                           const struct json_node *id, const struct json_node *parameters,
+                           FILE *output)
+{
+    struct json_writer writer = {.output = output};
+
+    if (strcmp(method, "initialize") == 0) {
+        answer_initialize(id, parameters, output);
+    } else if (strcmp(method, "ping") == 0) {
+        begin_answer(&writer, id);
+        end_answer(&writer);
+    } else if (strcmp(method, "tools/list") == 0) {
+        answer_tools_list(id, output);
+    } else if (strcmp(method, "tools/call") == 0) {
+        answer_tools_call(server, id, parameters, output);
+    } else if (strcmp(method, "resources/list") == 0) {
+        answer_resources_list(id, output);
+    } else if (strcmp(method, "resources/read") == 0) {
+        answer_resources_read(id, parameters, output);
+    } else if (strcmp(method, "resources/templates/list") == 0) {
+        answer_templates_list(id, output);
+    } else {
+        answer_error(output, id, NO_METHOD, "there is no such method");
+    }
+}
+
+void mcp_answer_message(const struct mcp_server *server, const char *message, size_t length,
+                        FILE *output)
+{
+    SCOPED(arena) arena = {0};
+    struct error error = {0};
+    const struct json_node *request = json_tree_parse(&arena, message, length, &error);
+    const struct json_node *id = json_member(request, "id");
+    const char *method = json_text_of(request, "method", NULL);
+    bool has_id = id && (id->kind == JSON_STRING || (id->kind == JSON_NUMBER && id->is_integer));
+
+    if (!request)
+        answer_error(output, NULL, PARSE_ERROR, error.message);
+    else if (request->kind == JSON_OBJECT && method && !id)
+        return; /* a notification */
+    else if (request->kind == JSON_OBJECT && !method && has_id &&
+             (json_member(request, "result") || json_member(request, "error")))
+        return; /* an answer, to nothing that was asked */
+    else if (!method || !has_id)
+        answer_error(output, has_id ? id : NULL, INVALID_REQUEST,
+                     "a request is an object with \"method\" and an \"id\" that is a text or a "
+                     "whole number");
+    else
+        answer_request(server, method, id, json_member(request, "params"), output);
+}
+
+/* Bytes of the next line without its end, at most MESSAGE_BYTES_MAX; -1 at the end of the input,
+ * -2 where it is longer: all of it is then read. */
+static ssize_t read_message(FILE *input, char *message)
+{
+    size_t length = 0;
+    bool is_too_long = false;
+    int byte;
+
+    while ((byte = getc(input)) != EOF && byte != '\n') {
+        if (length < MESSAGE_BYTES_MAX)
+            message[length++] = (char)byte;
+        else
+            is_too_long = true;
+    }
+    if (byte == EOF && length == 0)
+        return -1;
+    return is_too_long ? -2 : (ssize_t)length;
+}
+
+void mcp_serve(const struct mcp_server *server, FILE *input, FILE *output)
+{
+    char *message = array_resize(NULL, MESSAGE_BYTES_MAX, 1);
+    ssize_t length;
+
+    while ((length = read_message(input, message)) != -1) {
+        if (length == -2)
+            answer_error(output, NULL, PARSE_ERROR, "the message is longer than 1 MiB");
+        else if (length > 0 && !(length == 1 && message[0] == '\r'))
+            mcp_answer_message(server, message, (size_t)length, output);
+    }
+    free(message);
+}
