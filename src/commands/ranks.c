@@ -8,7 +8,7 @@
 #include "output/reports/write_report.h"
 #include "output/results/metrics.h"
 #include "pipeline/dump_files.h"
-#include "pipeline/file_rest.h"
+#include "pipeline/page.h"
 #include "pipeline/read_files.h"
 #include "readers/flight_recorder/read_flight_dump.h"
 #include "sections/hang/flight_sections.h"

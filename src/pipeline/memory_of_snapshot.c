@@ -4,7 +4,7 @@
 #include "base/io/input_stream.h"
 #include "base/io/progress.h"
 #include "output/results/metrics.h"
-#include "pipeline/file_rest.h"
+#include "pipeline/page.h"
 #include "readers/memory_snapshot/cuda_memory_snapshot.h"
 #include "sections/memory/snapshot_map.h"
 #include "sections/memory/snapshot_sections.h"

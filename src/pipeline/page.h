@@ -4,6 +4,7 @@
 
 #include "base/core/attributes.h"
 #include "base/core/error.h"
+#include "base/io/input_rest.h"
 #include "output/results/results.h"
 #include "pipeline/output_place.h"
 
@@ -55,5 +56,8 @@ MUST_USE bool check_output(const struct page_settings *settings, const struct ou
 
 /* Where the page goes; `what` it is: "page". */
 struct output_place place_of_page(const struct page_settings *settings, const char *what);
+
+/* Adds a problem where anything stands behind the end of a file that was read; true then. */
+bool note_file_rest(struct results *results, const char *path, const struct input_rest *rest);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/io/input_stream.h"
 #include "output/results/metrics.h"
-#include "pipeline/file_rest.h"
+#include "pipeline/page.h"
 #include "replay/pipeline_gaps.h"
 #include "sections/pipeline_parallel/pipeline_sections.h"
 
