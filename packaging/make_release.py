@@ -14,7 +14,7 @@ VERSION = re.compile(r"\d+\.\d+\.\d+(?:rc\d+)?")
 # Where the version is repeated, and how.
 PLACES = {
     "meson.build": r"^  version: '([^']+)'",
-    "python/flopledger/__init__.py": r'^__version__ = "([^"]+)"',
+    "python/flopledger/version.py": r'^VERSION = "([^"]+)"',
     "CITATION.cff": r"^version: (\S+)",
     "packaging/conda/meta.yaml": r'set version = "([^"]+)"',
     "debian/changelog": r"^flopledger \(([^-)]+)-",

@@ -206,14 +206,20 @@ def attack(log: Path) -> Counts:
 
 
 def wheel(log: Path) -> Counts:
-    """Builds what a release has for this machine, with --long for all, looks at it, installs it and runs it."""
+    """Builds what a release has for this machine, looks at it, installs it and runs it; with --long what it has for all, once more
+    for the same bytes, and on other systems."""
     machine = os.uname().machine
+    is_long = "--long" in sys.argv
     own = [f"{machine}-gnu", f"{machine}-musl", f"static-{machine}", "sdist"]
-    status, _ = run_command(["./dev", "wheel", *([] if "--long" in sys.argv else own)], log)
+    status, _ = run_command(["./dev", "wheel", *([] if is_long else own)], log)
     if status != 0:
         return Counts(0, 1, 0)
-    looked_at = counted(*run_command(["./dev", "wheel", "--check"], log))
-    return looked_at.plus(script("tests/wheel/check_install.py")(log))
+    counts = counted(*run_command(["./dev", "wheel", "--check"], log))
+    counts = counts.plus(script("tests/wheel/check_install.py")(log))
+    if is_long:
+        counts = counts.plus(counted(*run_command(["./dev", "wheel", "--again"], log)))
+        counts = counts.plus(script("tests/wheel/check_systems.py")(log))
+    return counts
 
 
 GROUPS = [

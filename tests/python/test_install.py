@@ -18,6 +18,7 @@ from recorded_runs import LOOPS, ROOT, environment_of, find_python
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 PYTHON = find_python()
+RELEASE = ROOT / "packaging" / "make_release.py"
 USE_IN_PYTHON = """
 import flopledger, torch
 from flopledger import get_model_profile
@@ -118,6 +119,57 @@ class Building(unittest.TestCase):
     def test_without_libraries(self) -> None:
         nowhere = {"PKG_CONFIG_LIBDIR": "/no/such/folder", "CMAKE_PREFIX_PATH": "/no/such/folder"}
         self.assertRegex(self.told(**nowhere), "cannot be built without [a-z0-9, ]*libzstd")
+
+
+class Release(unittest.TestCase):
+    """`./dev release`, in a small repository with the files that it looks at."""
+
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        repeating = re.findall(r'^    "([^"]+)": r', RELEASE.read_text(), re.MULTILINE)
+        for name in ("CHANGELOG.md", "packaging/make_release.py", *repeating):
+            place = self.folder / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, place)
+        version = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())
+        assert version
+        self.version = version[1]
+
+    def git(self, *words: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@localhost"]
+        return call("git", *identity, *words, cwd=self.folder).stdout.strip()
+
+    def release(self, *words: str) -> subprocess.CompletedProcess:
+        names = {
+            f"GIT_{who}_{what}": "a"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        }
+        command = [sys.executable, self.folder / "packaging/make_release.py", *words]
+        return call(*command, env={**os.environ, **names})
+
+    def test_all_files_say_the_same(self) -> None:
+        said = self.release("--check")
+        self.assertEqual(said.stdout, f"all files say {self.version}\n", said.stderr)
+
+    def test_tags_what_is_dated_and_committed(self) -> None:
+        changes = self.folder / "CHANGELOG.md"
+        heading = re.compile(rf"^## {re.escape(self.version)}.*$", re.MULTILINE)
+        changes.write_text(heading.sub(f"## {self.version}, not released yet", changes.read_text()))
+        self.git("init", "-q")
+        self.assertIn("has no date", self.release(self.version).stderr)
+        changes.write_text(heading.sub(f"## {self.version}, 2026-12-31", changes.read_text()))
+        self.assertIn("not committed", self.release(self.version).stderr)
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "all")
+        self.assertIn("meson.build says", self.release("99.0.0").stderr)
+        self.assertEqual(self.git("tag", "--list"), "")
+        said = self.release(self.version)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertEqual(self.git("tag", "--list"), f"v{self.version}")
+        self.assertIn("there is a tag", self.release(self.version).stderr)
 
 
 class OtherPythons(unittest.TestCase):

