@@ -9,14 +9,26 @@ import mesonpy
 from mesonpy import *  # noqa: F401,F403
 
 
-def build_wheel(directory: str, settings: dict[str, Any] | None = None, *rest: Any) -> str:
+def for_this_python(given: dict[str, Any] | None) -> dict[str, Any]:
     """A free-threaded Python has no stable ABI: it gets all but the extensions, and with them what records."""
-    settings = dict(settings or {})
+    settings = dict(given or {})
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        given = settings.get("setup-args", [])
+        words = settings.get("setup-args", [])
         without = ["-Dextension=disabled", "-Dpython.allow_limited_api=false"]
-        settings["setup-args"] = [*([given] if isinstance(given, str) else given), *without]
-    return mesonpy.build_wheel(directory, settings, *rest)
+        settings["setup-args"] = [*([words] if isinstance(words, str) else words), *without]
+    return settings
+
+
+def build_wheel(folder: str, settings: dict[str, Any] | None = None, *rest: Any) -> str:
+    return mesonpy.build_wheel(folder, for_this_python(settings), *rest)
+
+
+if hasattr(mesonpy, "prepare_metadata_for_build_wheel"):  # older versions have none
+
+    def prepare_metadata_for_build_wheel(
+        folder: str, settings: dict[str, Any] | None = None
+    ) -> str:
+        return mesonpy.prepare_metadata_for_build_wheel(folder, for_this_python(settings))
 
 
 def build_editable(*_: Any) -> NoReturn:

@@ -22,7 +22,6 @@ from installed import check_recording, skip
 
 PLACE = Path(os.environ.get("FLOPLEDGER_SYSTEMS", ROOT / "build" / "systems"))
 SCRIPTS = Path("/usr/share/debootstrap/scripts")
-MIRRORS = {"Debian": "http://deb.debian.org/debian", "Ubuntu": "http://archive.ubuntu.com/ubuntu"}
 NEEDED_TO_BUILD = "apt-get install "  # begins the line of the message that names Debian's packages
 
 
@@ -92,7 +91,7 @@ def make(release: Release) -> Path | None:
         if not Path(f"/usr/share/keyrings/{release.vendor.lower()}-archive-keyring.gpg").exists():
             command.append("--no-check-gpg")
         command.append("--include=ca-certificates,python3,python3-venv")
-        if not run(log, *command, release.name, raw, MIRRORS[release.vendor], script):
+        if not run(log, *command, release.name, raw, "", script):
             return None
         raw.rename(root)
     if release.torch and not list(root.glob("usr/lib/python3/dist-packages/torch")):
@@ -213,7 +212,9 @@ def check_musl(system: System) -> None:
     place = system.outside(system.folder) / "musl"
     (wheel,) = (place.parent / "dist").glob(f"*-abi3-musllinux_*_{machine}.whl")
     with zipfile.ZipFile(wheel) as archive:
-        names = [name for name in archive.namelist() if name.endswith((".so", "/flopledger"))]
+        names = [
+            name for name in archive.namelist() if name.endswith((".so", "/scripts/flopledger"))
+        ]
         archive.extractall(place, names)
     for name in names:
         path = system.folder / "musl" / name
