@@ -105,10 +105,3 @@ size_t class_timeline_at(const struct class_timeline *timeline, int64_t time_ns,
     }
     return LOWER_BOUND(i, low + 1, high, changes[i].start_ns <= time_ns) - 1;
 }
-
-uint32_t class_timeline_mask(const struct class_timeline *timeline, int64_t time_ns, size_t hint)
-{
-    size_t at = class_timeline_at(timeline, time_ns, hint);
-
-    return at == SIZE_MAX ? 0 : timeline->changes[at].mask;
-}

@@ -36,7 +36,4 @@ void class_timeline_clear(struct class_timeline *timeline);
  * step. */
 size_t class_timeline_at(const struct class_timeline *timeline, int64_t time_ns, size_t hint);
 
-/* The mask at `time_ns`; 0 before the first and after the last event. */
-uint32_t class_timeline_mask(const struct class_timeline *timeline, int64_t time_ns, size_t hint);
-
 #endif

@@ -38,11 +38,6 @@ struct side_parse {
     struct error *error;
 };
 
-const char *memory_point_title(enum memory_point point)
-{
-    return point_names[point];
-}
-
 static int find_name(const char *const *names, int count, const char *name)
 {
     for (int i = 0; i < count; i++)

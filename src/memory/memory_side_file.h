@@ -35,8 +35,6 @@ enum memory_point {
 };
 enum { MEMORY_POINT_COUNT = POINT_ASKED + 1 };
 
-const char *memory_point_title(enum memory_point point); /* "forward end" */
-
 struct marked_tensor {
     enum memory_kind kind;
     const char *module; /* dotted; "" where it is of none */

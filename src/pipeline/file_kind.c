@@ -5,6 +5,7 @@
 #include "pipeline/file_kind.h"
 
 #include "base/core/attributes.h"
+#include "base/io/folders.h"
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
 #include "ranks/digest_set.h"
@@ -171,6 +172,26 @@ static const struct file_kind *kind_of_folder(const char *folder, char **first)
     return kind;
 }
 
+static const struct file_kind capture_kind = {
+    "a run that flopledger recorded",
+    " report inspect compare memory flops digest export top ettr ", NULL, NULL, NULL};
+
+/* captures, captures/NAME or captures/NAME/START TIME: the steps of its ranks lie in a folder. */
+static bool holds_capture(const char *folder)
+{
+    static const char *const patterns[] = {"steps", "*/steps", "*/*/steps"};
+    bool is_one = false;
+
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns && !is_one; i++) {
+        glob_t found = {0};
+
+        find_folders(&found, folder, patterns[i]);
+        is_one = found.gl_pathc > 0;
+        globfree(&found);
+    }
+    return is_one;
+}
+
 static bool reads(const struct file_kind *kind, const char *command)
 {
     char word[64];
@@ -205,8 +226,11 @@ static bool explain_folder(const char *path, const char *command, struct error *
 {
     char *first = NULL;
     const struct file_kind *kind = kind_of_folder(path, &first);
-    bool is_explained =
-        kind && kind != &script_kind && !(takes_folder(kind) && reads(kind, command));
+    bool is_explained;
+
+    if (!kind && holds_capture(path))
+        kind = &capture_kind;
+    is_explained = kind && kind != &script_kind && !(takes_folder(kind) && reads(kind, command));
 
     if (is_explained)
         file_kind_explain(kind, "holds", (const char *[]){path, takes_folder(kind) ? path : first},

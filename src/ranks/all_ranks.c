@@ -183,30 +183,18 @@ static void compare_sizes(struct joined_sizes *sizes, const struct all_ranks *ru
     sizes->unequal += !is_equal;
 }
 
-static struct joined_sizes joined_sizes_of(const struct all_ranks *run)
-{
-    struct joined_sizes sizes = {0};
-
-    for (uint32_t i = 0; i < run->joins.join_count; i++)
-        if (run->joins.joins[i].count >= 2)
-            compare_sizes(&sizes, run, &run->joins.joins[i]);
-    return sizes;
-}
-
-static bool calls_others(const struct rank_digest *digest)
-{
-    for (uint32_t i = 0; i < digest->call_count; i++)
-        if (digest->groups[digest->calls[i].group].size > 1)
-            return true;
-    return false;
-}
-
 /* Each rank of a world is here and calls others, and still none is called. */
 static bool all_call_others(const struct all_ranks *run)
 {
-    for (uint32_t i = 0; i < run->count; i++)
-        if (!calls_others(run->digest_list[i]))
+    for (uint32_t i = 0; i < run->count; i++) {
+        const struct rank_digest *digest = run->digest_list[i];
+        uint32_t call = 0;
+
+        while (call < digest->call_count && digest->groups[digest->calls[call].group].size <= 1)
+            call++;
+        if (call == digest->call_count)
             return false;
+    }
     return run->world_size == (int64_t)run->count;
 }
 
@@ -226,8 +214,11 @@ static bool have_several_devices(const struct all_ranks *run)
 
 static const char *sign_in_collectives(const struct all_ranks *run)
 {
-    struct joined_sizes sizes = joined_sizes_of(run);
+    struct joined_sizes sizes = {0};
 
+    for (uint32_t i = 0; i < run->joins.join_count; i++)
+        if (run->joins.joins[i].count >= 2)
+            compare_sizes(&sizes, run, &run->joins.joins[i]);
     if (sizes.unequal > 0 && sizes.equal == 0)
         return "their collectives move different amounts";
     if (sizes.joined == 0 && all_call_others(run))

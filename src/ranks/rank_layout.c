@@ -9,12 +9,11 @@ enum { SIZE_MAX_OF_AXIS = 1 << 20 };
 
 static const struct {
     const char *key;
-    const char *title;
 } axes[AXIS_COUNT] = {
-    [AXIS_TENSOR] = {"tp", "tensor parallel"},
-    [AXIS_CONTEXT] = {"cp", "context parallel"},
-    [AXIS_DATA] = {"dp", "data parallel"},
-    [AXIS_PIPELINE] = {"pp", "pipeline parallel"},
+    [AXIS_TENSOR] = {"tp"},
+    [AXIS_CONTEXT] = {"cp"},
+    [AXIS_DATA] = {"dp"},
+    [AXIS_PIPELINE] = {"pp"},
 };
 
 static const char expected[] = "write it like tp=8,pp=4,dp=16; also cp, m (micro-batches), v "
@@ -23,11 +22,6 @@ static const char expected[] = "write it like tp=8,pp=4,dp=16; also cp, m (micro
 const char *layout_axis_key(enum layout_axis axis)
 {
     return axes[axis].key;
-}
-
-const char *layout_axis_title(enum layout_axis axis)
-{
-    return axes[axis].title;
 }
 
 /* AXIS_COUNT where the text begins with no axis. */

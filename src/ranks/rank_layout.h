@@ -19,8 +19,7 @@ struct rank_layout {
     int32_t chunks_per_rank;   /* of the model, of an interleaved pipeline; 1 without */
 };
 
-const char *layout_axis_key(enum layout_axis axis);   /* "tp" */
-const char *layout_axis_title(enum layout_axis axis); /* "tensor parallel" */
+const char *layout_axis_key(enum layout_axis axis); /* "tp" */
 
 /* "tp=8,pp=4,dp=16": sizes not named are 1. "order=tp-cp-dp-pp" (the default) names the axes from
  * the fastest on; "m=32" the micro-batches of a step, "v=2" the chunks of the model on a rank.

@@ -161,15 +161,6 @@ const struct flight_dump *flight_dump_of(const struct flight_dumps *dumps, uint3
     return bsearch(&wanted, dumps->dumps, dumps->dump_count, sizeof wanted, compare_dumps);
 }
 
-int64_t flight_group_index(const struct flight_group *group, uint32_t rank)
-{
-    const uint32_t *found = group->rank_count ? bsearch(&rank, group->ranks, group->rank_count,
-                                                        sizeof rank, compare_ranks)
-                                              : NULL;
-
-    return found ? found - group->ranks : -1;
-}
-
 const char *flight_text(const struct flight_dumps *dumps, uint32_t id)
 {
     return string_pool_text(&dumps->strings, id);

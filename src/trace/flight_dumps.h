@@ -97,9 +97,6 @@ size_t flight_sort_ranks(uint32_t *ranks, size_t count);
 /* NULL where that rank left none. */
 const struct flight_dump *flight_dump_of(const struct flight_dumps *dumps, uint32_t rank);
 
-/* Index of the rank among the group's; -1: not a member. */
-int64_t flight_group_index(const struct flight_group *group, uint32_t rank);
-
 const char *flight_text(const struct flight_dumps *dumps, uint32_t id);
 
 void flight_dumps_clear(struct flight_dumps *dumps);

@@ -16,7 +16,6 @@
 #include <zstd_errors.h>
 
 struct unpacker {
-    const char *library;
     const char *problem;
     enum unpacker_result (*run)(struct unpacker *, struct unpacker_buffers *);
     void (*end)(struct unpacker *);
@@ -145,12 +144,10 @@ static void gzip_begin(struct unpacker *unpacker)
     if (!wants_zlib())
         unpacker->isal = isal_inflate_new();
     if (unpacker->isal) {
-        unpacker->library = "ISA-L";
         unpacker->run = isal_step;
         unpacker->end = isal_end;
         return;
     }
-    unpacker->library = "zlib";
     unpacker->run = zlib_step;
     unpacker->end = zlib_end;
     status = inflateInit2(&unpacker->zlib, 15 + 16);
@@ -167,7 +164,6 @@ struct unpacker *unpacker_new(enum unpacker_kind kind)
         gzip_begin(unpacker);
         return unpacker;
     }
-    unpacker->library = "libzstd";
     unpacker->run = zstd_step;
     unpacker->end = zstd_end;
     unpacker->zstd = require_memory(ZSTD_createDStream());
@@ -200,11 +196,6 @@ enum unpacker_result unpacker_run(struct unpacker *unpacker, struct unpacker_buf
 const char *unpacker_problem(const struct unpacker *unpacker)
 {
     return unpacker->problem ? unpacker->problem : "no problem";
-}
-
-const char *unpacker_library(const struct unpacker *unpacker)
-{
-    return unpacker->library;
 }
 
 void unpacker_free(struct unpacker *unpacker)

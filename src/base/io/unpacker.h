@@ -40,9 +40,6 @@ enum unpacker_result unpacker_run(struct unpacker *unpacker, struct unpacker_buf
 /* What is wrong, after UNPACKER_DAMAGED: "invalid distance too far back". */
 const char *unpacker_problem(const struct unpacker *unpacker);
 
-/* "ISA-L", "zlib" or "libzstd". */
-const char *unpacker_library(const struct unpacker *unpacker);
-
 void unpacker_free(struct unpacker *unpacker);
 
 #endif

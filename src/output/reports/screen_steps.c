@@ -191,7 +191,7 @@ void screen_answer_what_if(struct screen_builder *builder, const struct table *c
     }
 }
 
-/* The finding with the highest cost that a rule has put a price on. */
+/* What comes first, else the finding with the highest cost that a rule has put a price on. */
 static const struct finding *costliest(const struct rank_results *rank)
 {
     const struct finding *best = NULL;
@@ -202,6 +202,8 @@ static const struct finding *costliest(const struct rank_results *rank)
         for (size_t j = 0; j < section->finding_count; j++) {
             const struct finding *finding = &section->findings[j];
 
+            if (finding->estimate && finding->estimate->comes_first)
+                return finding;
             if (finding->estimate && finding->cost_ns > (best ? best->cost_ns : 0))
                 best = finding;
         }
@@ -279,6 +281,8 @@ const char *screen_verdict_of_steps(struct screen_builder *builder)
         return NULL;
     if (!finding)
         return verdict_of_matmuls(builder, ledger);
+    if (finding->estimate->comes_first) /* without it, all else misleads: the headline says it */
+        return NULL;
     words = words_of(finding->estimate->id, screen_device(builder) == NULL);
     amount = screen_share_of(builder, finding->estimate->share, finding->cost_ns,
                              finding->estimate->span);

@@ -550,15 +550,3 @@ void nsys_rows_clear(struct nsys_rows *rows)
     sqlite3_finalize(rows->statement);
     *rows = (struct nsys_rows){0};
 }
-
-int64_t nsys_single_integer(struct nsys_database *database, const char *query, int64_t if_none)
-{
-    sqlite3_stmt *statement = NULL;
-    int64_t number = if_none;
-
-    if (sqlite3_prepare_v2(database->connection, query, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
-        number = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return number;
-}

@@ -93,7 +93,4 @@ static inline bool nsys_rows_has(const struct nsys_rows *rows, int column)
     return rows->has >> column & 1;
 }
 
-/* The values of a query of one row and one integer column; `if_none` where it gives none. */
-int64_t nsys_single_integer(struct nsys_database *database, const char *query, int64_t if_none);
-
 #endif

@@ -20,11 +20,17 @@ enum missing_kind {
 struct missing_work {
     enum missing_kind kind;
     int64_t launches;       /* MISSING_DEVICE: calls that put work on it */
+    int64_t unread_tasks;   /* MISSING_DEVICE: its tasks are in the trace, in a form not read */
     int64_t kept, ids;      /* MISSING_EVENTS: operators in the file, and numbers in their range */
     const char *collective; /* MISSING_COLLECTIVE: a name of one, as written */
     int64_t earlier_range_ns[2]; /* MISSING_EARLIER: idle time before the first recorded work of a
                                     stream, that was launched in time; else empty */
 };
+
+/* Tasks of a device that are in the trace and not read: Ascend's trace_view.json has its device as
+ * a process of that name, whose threads are streams, and no category says so. *stream is the name
+ * of the first stream that has one; unchanged where there is none. */
+int64_t count_unread_tasks(const struct trace *trace, const char **stream);
 
 /* `late_ns`: work that starts so long after its launch was held up. */
 struct missing_work find_missing_work(const struct trace *trace, const struct ledger *ledger,

@@ -106,10 +106,9 @@ int64_t caused_exposed_ns_per_step(const struct all_ranks *run, size_t straggler
 static const char *known_wait(struct results *results, const struct all_ranks *run,
                               const struct ranks_spread *spread, size_t rank)
 {
-    if (rank != spread->straggler || caused_exposed_ns_per_step(run, rank) == 0)
-        return "";
-    return results_format(results, " (%s of each step)",
-                          format_short_time(caused_exposed_ns_per_step(run, rank)).text);
+    int64_t ns = rank == spread->straggler ? caused_exposed_ns_per_step(run, rank) : 0;
+
+    return ns ? results_format(results, " (%s of each step)", format_short_time(ns).text) : "";
 }
 
 const char *job_headline(struct results *results, const struct all_ranks *run,

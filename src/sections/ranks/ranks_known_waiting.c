@@ -143,22 +143,10 @@ void tell_of_lone_ranks(struct results *results)
 {
     for (size_t i = 0; i < results->rank_count; i++) {
         struct placed_finding place = find_exposed_communication(&results->ranks[i]);
-        struct advice_estimate *estimate;
-        struct finding *finding;
-        const char *rest;
+        const char **advice = place.section ? &place.section->findings[place.at].try_this : NULL;
+        const char *rest = advice ? strstr(*advice, "; \"All ranks\"") : NULL;
 
-        if (!place.section)
-            continue;
-        finding = &place.section->findings[place.at];
-        rest = finding->try_this ? strstr(finding->try_this, "; \"All ranks\"") : NULL;
-        if (!rest)
-            continue;
-        estimate = results_allocate(results, sizeof *estimate);
-        *estimate = *finding->estimate;
-        estimate->reason = "one rank alone does not tell waiting from sending";
-        finding->estimate = estimate;
-        finding->try_this =
-            results_format(results, "%.*s; look for a straggler: report on the traces of its run",
-                           (int)(rest - finding->try_this), finding->try_this);
+        if (rest)
+            *advice = results_format(results, "%.*s", (int)(rest - *advice), *advice);
     }
 }

@@ -109,7 +109,6 @@ struct ranks_view {
     struct results *results;
     const struct all_ranks *run;
     const struct ranks_spread *spread;
-    int64_t caused_in_all_ns;
 };
 
 static struct value share_of_groups(const struct rank_digest *digest, enum account_group group)

@@ -1,6 +1,8 @@
 /* What a trace lacks and what is damaged in it, each with what to do. */
 #include "sections/step/run_warnings.h"
 
+#include "base/text/format.h"
+#include "sections/advice/missing_work.h"
 #include "sections/advice/recorder_words.h"
 #include "sections/step/clock_numbers.h"
 
@@ -230,24 +232,12 @@ static bool is_cut_before_kernels(const struct trace *trace, const struct record
     return recorded->kinds[EVENT_RUNTIME_CALL] > 0;
 }
 
-/* Ascend's trace_view.json has its device as a process of that name, whose threads are streams, and
- * no category says so. */
 static bool warn_of_ascend(struct results *results, struct section *section,
                            const struct trace *trace)
 {
-    const char *stream = NULL;
-    int64_t tasks = 0;
+    const char *stream = "";
+    int64_t tasks = count_unread_tasks(trace, &stream);
 
-    for (uint32_t i = 0; i < trace->track_count; i++) {
-        const struct track *track = &trace->tracks[i];
-
-        if (strcmp(trace_text(trace, track->process_name), "Ascend Hardware") != 0 ||
-            track->event_count == 0)
-            continue;
-        tasks += track->event_count;
-        if (!stream)
-            stream = trace_text(trace, track->thread_name ? track->thread_name : track->thread);
-    }
     if (tasks == 0)
         return false;
     section_add_warning(
@@ -291,6 +281,24 @@ static void note_missing_device(struct results *results, struct section *section
             NULL, recorder_words_for(trace)->no_device);
 }
 
+/* Counters of hardware (PM sampling) and of whoever else wrote some: named, for nothing reads them.
+ */
+static void note_counters(struct results *results, struct section *section,
+                          const struct trace *trace)
+{
+    int64_t counters = 0;
+
+    for (uint32_t i = 0; i < trace->read.category_count; i++)
+        if (trace->read.categories[i].phase == 'C')
+            counters += trace->read.categories[i].events;
+    if (counters > 0)
+        section_add_note(
+            results, section,
+            results_format(results, "%s counter events are not read", format_count(counters).text),
+            "samples of counters (PM sampling of the GPU, of memory or of a program)",
+            "'flopledger inspect' lists all events by category and phase");
+}
+
 void add_missing_findings(struct results *results, struct section *section,
                           const struct analysis_input *input)
 {
@@ -322,4 +330,5 @@ void add_missing_findings(struct results *results, struct section *section,
             NULL, words->collectives);
     if (!recorded.has_memory)
         section_add_note(results, section, "no memory events", NULL, words->memory);
+    note_counters(results, section, input->trace);
 }

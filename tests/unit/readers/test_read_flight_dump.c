@@ -84,7 +84,8 @@ static void an_entry_is_read(void **state)
     assert_string_equal(flight_text(&dumps, entry->frames), "a.py:3 f\nb.py:4 g");
     assert_int_equal(dumps.world_count, 2);
     assert_int_equal(dumps.world[1], 6);
-    assert_int_equal(flight_group_index(&dumps.groups[0], 6), 1);
+    assert_int_equal(dumps.groups[0].rank_count, 2);
+    assert_int_equal(dumps.groups[0].ranks[1], 6);
 }
 
 static void what_is_no_dump_is_refused(void **state)
