@@ -1,5 +1,6 @@
 /* `flopledger ranks DUMPS...`: which collective hangs, and which rank does not come. */
 #include "base/core/attributes.h"
+#include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/core/worker_threads.h"
 #include "base/io/progress.h"
@@ -62,6 +63,7 @@ struct dumps_read {
     size_t failed_count;
     size_t damaged_count;
     struct error first_error;
+    struct hash_map dump_of_rank; /* rank -> index in dumps */
 };
 
 static void ranks_note_failure(struct results *results, struct dumps_read *outcome,
@@ -76,6 +78,7 @@ static void parse_dump(struct flight_dumps *dumps, struct read_dump *read, struc
                        struct dumps_read *outcome)
 {
     uint32_t rank = 0;
+    uint32_t known = NO_VALUE;
     bool is_taken = read->is_read;
 
     if (is_taken && !flight_rank_of_name(read->path, &rank))
@@ -83,14 +86,17 @@ static void parse_dump(struct flight_dumps *dumps, struct read_dump *read, struc
                              "'%s': the name holds no number, so the rank is not known: name dumps "
                              "as the recorder does, nccl_trace_rank_3",
                              read->path);
-    for (size_t i = 0; is_taken && i < dumps->dump_count; i++)
-        if (dumps->dumps[i].rank == rank)
-            is_taken = error_set(&read->error, ERROR_INPUT,
-                                 "'%s': a second dump of rank %u, beside '%s': name one of them "
-                                 "(the rank is the last number of a file's name)",
-                                 read->path, rank, dumps->dumps[i].path);
+    if (is_taken)
+        known = hash_map_find(&outcome->dump_of_rank, rank);
+    if (known != NO_VALUE)
+        is_taken = error_set(&read->error, ERROR_INPUT,
+                             "'%s': a second dump of rank %u, beside '%s': name one of them "
+                             "(the rank is the last number of a file's name)",
+                             read->path, rank, dumps->dumps[known].path);
     if (is_taken)
         is_taken = add_flight_dump(dumps, &read->tree, read->path, rank, &read->error);
+    if (is_taken)
+        (void)hash_map_set(&outcome->dump_of_rank, rank, (uint32_t)dumps->dump_count - 1);
     if (!is_taken)
         ranks_note_failure(results, outcome, &read->error);
     else
@@ -122,6 +128,7 @@ static void read_dumps(struct flight_dumps *dumps, const struct dump_files *file
     }
     progress_free(progress);
     free(batch);
+    hash_map_clear(&outcome->dump_of_rank);
     flight_dumps_finish(dumps);
 }
 

@@ -55,6 +55,7 @@ static uint32_t add_module(struct module_tree *tree, const char *name, size_t le
     tree->modules[tree->count] = (struct module){.name = name,
                                                  .own_name = own && own[1] ? own + 1 : name,
                                                  .parent = NO_MODULE,
+                                                 .above = NO_MODULE,
                                                  .first_child = NO_MODULE,
                                                  .last_child = NO_MODULE,
                                                  .next_sibling = NO_MODULE};
@@ -100,19 +101,40 @@ static uint32_t outermost_around(const struct module_tree *tree, const struct tr
     return outermost;
 }
 
+static uint32_t one_above(const struct module_tree *tree, uint32_t module)
+{
+    const struct module *at = &tree->modules[module];
+
+    return at->above != NO_MODULE ? at->above : at->parent;
+}
+
+/* The outermost module that this one is in, or itself. Who is above stays above, so that each way
+ * up is gone once. */
+static uint32_t outermost_of(struct module_tree *tree, uint32_t module)
+{
+    uint32_t outermost = module;
+
+    while (one_above(tree, outermost) != NO_MODULE)
+        outermost = one_above(tree, outermost);
+    while (module != outermost) {
+        uint32_t next = one_above(tree, module);
+
+        tree->modules[module].above = outermost;
+        module = next;
+    }
+    return outermost;
+}
+
 /* A mark inside another: where their names have nothing in common, the outer one is the parent of
  * the first part of the inner name. */
 static void place_under_outermost(struct module_tree *tree, uint32_t module, uint32_t outermost)
 {
     uint32_t first = add_dotted_parents(tree, module);
-    uint32_t above = outermost;
 
     if (outermost == NO_MODULE || tree->modules[first].parent != NO_MODULE)
         return;
-    for (; above != NO_MODULE; above = tree->modules[above].parent)
-        if (above == first) /* no circles */
-            return;
-    tree->modules[first].parent = outermost;
+    if (outermost_of(tree, outermost) != first) /* no circles */
+        tree->modules[first].parent = outermost;
 }
 
 /* The trace has a mark for the module. */

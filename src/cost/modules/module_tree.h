@@ -16,6 +16,7 @@ struct module {
                              its class */
     const char *own_name; /* the last part of it: "mlp" */
     uint32_t parent;      /* NO_MODULE: a root */
+    uint32_t above;       /* one that it is in, the outermost when last looked for; NO_MODULE */
     uint32_t depth;       /* 0 for a root */
     uint32_t first_child; /* in the order of their first calls; NO_MODULE: none */
     uint32_t last_child;

@@ -3,6 +3,7 @@
 #include "readers/memory_snapshot/cuda_memory_fields.h"
 
 #include "base/core/array.h"
+#include "base/core/hash_mix.h"
 #include "base/core/invariant.h"
 
 #include <stdarg.h>
@@ -46,6 +47,7 @@ void snapshot_reading_begin(struct snapshot_reading *reading)
 {
     const struct string_pool *strings = &reading->tree->strings;
 
+    reading->hash_secret = hash_secret();
     reading->field_of_text =
         require_memory(calloc(string_pool_count(strings), sizeof *reading->field_of_text));
     reading->id_of_sequence =
@@ -64,6 +66,7 @@ void snapshot_reading_end(struct snapshot_reading *reading)
     free(reading->id_of_sequence);
     hash_map_clear(&reading->frame_ids);
     hash_map_clear(&reading->stack_ids);
+    index_table_clear(&reading->pool_ids);
 }
 
 void snapshot_members_of(struct snapshot_members *members, const struct snapshot_reading *reading,

@@ -6,6 +6,7 @@
 #include "base/core/attributes.h"
 #include "base/core/error.h"
 #include "base/core/hash_map.h"
+#include "base/core/index_table.h"
 #include "base/pickle/pickle_tree.h"
 #include "trace/memory_snapshot.h"
 
@@ -47,6 +48,8 @@ struct snapshot_reading {
     uint32_t *id_of_sequence;  /* [sequences]: 1 + the stack or frame it is; 0: not yet known */
     struct hash_map frame_ids; /* hash of the content: one with it */
     struct hash_map stack_ids;
+    struct index_table pool_ids;
+    uint64_t hash_secret; /* of pool_ids */
     int64_t row_count;    /* events and blocks */
     int64_t bytes_in_all; /* of all sizes: their sums must stay numbers */
     char place[128];      /* "segments[812]": where errors are; may be empty */

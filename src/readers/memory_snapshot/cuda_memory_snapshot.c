@@ -2,6 +2,7 @@
 #include "readers/memory_snapshot/cuda_memory_snapshot.h"
 
 #include "base/core/array.h"
+#include "base/core/hash_mix.h"
 #include "base/core/invariant.h"
 #include "base/io/input_stream.h"
 #include "readers/memory_snapshot/cuda_memory_fields.h"
@@ -219,24 +220,31 @@ static bool read_block(struct snapshot_reading *reading, struct snapshot_block *
     return true;
 }
 
+static uint32_t hash_of_pool(struct snapshot_pool id, uint64_t multiplier)
+{
+    return (uint32_t)(hash_mix(hash_mix((uint64_t)id.a, multiplier) ^ (uint64_t)id.b, multiplier) >>
+                      16);
+}
+
 static bool read_pool(struct snapshot_reading *reading, struct pickle_value value, uint32_t *pool)
 {
     struct memory_snapshot *snapshot = reading->snapshot;
     struct pickle_items pair = pickle_items(reading->tree, value);
     struct snapshot_pool id = {0};
+    uint32_t hash;
 
     if (pair.count == 2 && pickle_kind(value) != PICKLE_DICT &&
         (!snapshot_integer(reading, pair.cells[0], "segment_pool_id", &id.a) ||
          !snapshot_integer(reading, pair.cells[1], "segment_pool_id", &id.b)))
         return false;
-    for (uint32_t i = 0; i < snapshot->pool_count; i++)
-        if (snapshot->pools[i].a == id.a && snapshot->pools[i].b == id.b) {
-            *pool = i;
-            return true;
-        }
-    ARRAY_ROOM(snapshot->pools, snapshot->pool_count);
-    snapshot->pools[snapshot->pool_count] = id;
-    *pool = snapshot->pool_count++;
+    hash = hash_of_pool(id, HASH_MULTIPLIER ^ reading->hash_secret);
+    *pool = INDEX_TABLE_FIND(&reading->pool_ids, hash, i,
+                             snapshot->pools[i].a == id.a && snapshot->pools[i].b == id.b);
+    if (*pool != NO_INDEX)
+        return true;
+    *pool = snapshot->pool_count;
+    index_table_add(&reading->pool_ids, hash, snapshot->pool_count);
+    ARRAY_ADD(snapshot->pools, snapshot->pool_count, id);
     return true;
 }
 

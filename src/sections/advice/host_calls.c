@@ -106,6 +106,7 @@ struct own_work {
     const struct trace *trace;
     uint32_t track;       /* of the event before */
     int64_t covered_ns;   /* until when a range of that track counts already */
+    uint32_t next_call;   /* the first runtime call behind the event, where it was looked for */
     uint8_t *frame_kinds; /* by name: 0 not looked at, 1 prepares no data, 2 does */
     int64_t slow_ns;
 };
@@ -122,7 +123,7 @@ static bool is_preparation(struct own_work *work, const struct event *event)
 }
 
 /* Making a tensor without filling it computes nothing, however long it takes. */
-static bool is_computation(const struct own_work *work, uint32_t index)
+static bool is_computation(struct own_work *work, uint32_t index)
 {
     const struct trace *trace = work->trace;
     const struct event *event = &trace->host[index];
@@ -133,10 +134,11 @@ static bool is_computation(const struct own_work *work, uint32_t index)
     if (event->kind != EVENT_OPERATOR || event->duration_ns < work->slow_ns ||
         has_prefix(name, "ProfilerStep") || has_prefix(name, "aten::empty"))
         return false;
-    for (uint32_t i = index + 1; i < end && trace->host[i].start_ns < event_end_ns(event); i++)
-        if (trace->host[i].kind == EVENT_RUNTIME_CALL)
-            return false;
-    return true;
+    if (work->next_call <= index)
+        work->next_call = index + 1;
+    while (work->next_call < end && trace->host[work->next_call].kind != EVENT_RUNTIME_CALL)
+        work->next_call++; /* over each event once, however deep they lie in each other */
+    return work->next_call >= end || trace->host[work->next_call].start_ns >= event_end_ns(event);
 }
 
 /* CALLS_KIND_COUNT: it is no work of the host's own, or lies in a range that counts. */

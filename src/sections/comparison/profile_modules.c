@@ -16,24 +16,46 @@ struct module_walk {
     uint32_t *measure_of; /* [tree.count]: index in profile->measures + 1 */
 };
 
-/* To the module and to those that it is in. `step`: where the time lies, or NO_STEP. */
+static struct measure *measure_of_module(struct module_walk *walk, uint32_t module)
+{
+    return &walk->profile->measures[walk->measure_of[module] - 1];
+}
+
+/* To the module alone; it and those that it is in get a measure. `step`: where the time lies, or
+ * NO_STEP. */
 static void profile_modules_add_time(struct module_walk *walk, uint32_t module, uint32_t step,
                                      int64_t time_ns)
 {
     const struct module_tree *tree = &walk->source->costs->tree;
+    int64_t *value;
 
-    if (step == NO_STEP || walk->rows[step] == NO_STEP)
+    if (module == NO_MODULE || step == NO_STEP || walk->rows[step] == NO_STEP)
         return;
-    for (; module != NO_MODULE; module = tree->modules[module].parent) {
-        int64_t *value;
+    for (uint32_t above = module; above != NO_MODULE && walk->measure_of[above] == 0;
+         above = tree->modules[above].parent)
+        walk->measure_of[above] = 1 + (uint32_t)(profile_measure(walk->profile, MEASURE_MODULE,
+                                                                 tree->modules[above].name, "") -
+                                                 walk->profile->measures);
+    value = &measure_of_module(walk, module)->values[walk->rows[step]];
+    *value = plus(*value, time_ns);
+}
 
-        if (walk->measure_of[module] == 0)
-            walk->measure_of[module] =
-                1 + (uint32_t)(profile_measure(walk->profile, MEASURE_MODULE,
-                                               tree->modules[module].name, "") -
-                               walk->profile->measures);
-        value = &walk->profile->measures[walk->measure_of[module] - 1].values[walk->rows[step]];
-        *value = plus(*value, time_ns);
+/* Each module's time to the one that it is in: the innermost first. */
+static void add_time_of_children(struct module_walk *walk)
+{
+    const struct module_tree *tree = &walk->source->costs->tree;
+
+    for (uint32_t i = tree->count; i-- > 0;) {
+        uint32_t module = tree->order[i], parent = tree->modules[module].parent;
+        const int64_t *from;
+        int64_t *to;
+
+        if (walk->measure_of[module] == 0 || parent == NO_MODULE)
+            continue;
+        from = measure_of_module(walk, module)->values;
+        to = measure_of_module(walk, parent)->values;
+        for (uint32_t row = 0; row < walk->profile->step_count; row++)
+            to[row] = plus(to[row], from[row]);
     }
 }
 
@@ -81,5 +103,6 @@ void profile_modules(struct run_profile *profile, const struct profile_source *s
         add_host_time(&walk);
     else
         profile_modules_add_device_time(&walk);
+    add_time_of_children(&walk);
     free(walk.measure_of);
 }
