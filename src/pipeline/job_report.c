@@ -70,10 +70,12 @@ static const char *job_report_headline_of(const struct ettr_page *page)
         return results_format(page->results,
                               "ETTR is not known: the log does not tell all times. Of the %s it "
                               "tells, kept steps are %s.",
-                              format_time(accounts->total_ns).text, format_fraction(kept).text);
+                              format_short_time(accounts->total_ns).text,
+                              format_fraction(kept).text);
     if (!accounts->are_devices_known)
         return results_format(page->results, "ETTR %s: of %s, that much went into kept steps.",
-                              format_fraction(kept).text, format_time(accounts->total_ns).text);
+                              format_fraction(kept).text,
+                              format_short_time(accounts->total_ns).text);
     return results_format(
         page->results, "ETTR %s: of %s device-hours, that much went into kept steps.",
         format_fraction(kept).text, format_number(accounts->total_device_seconds / 3600.0).text);

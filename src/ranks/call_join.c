@@ -204,7 +204,7 @@ static struct shift_fit measure_shift(const struct joiner *joiner, const struct 
     return fit;
 }
 
-/* Spreads within a power of two, from 2 us on, are alike: then steps repeat so exactly that only
+/* Spreads within a power of two, from 2 µs on, are alike: then steps repeat so exactly that only
  * the clocks can tell, and the shift that sets them least apart is taken. */
 static int spread_class(int64_t spread_ns)
 {

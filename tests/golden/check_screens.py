@@ -4,6 +4,8 @@
 Of each input here, and of those of FLOPLEDGER_SHARED that are small, where it is there:
   - no page of 80 columns has more than 48 lines, none of 100 more than 60, and no line is wider than the page;
   - the rows of a chart that has a total add up to it, as printed;
+  - it has no backtick, writes micro as µ, and no sentence of it is longer than 25 words;
+  - the times that it prints have three significant digits;
   - every line of --all stands in the sections that --list-sections names, each printed with --section, in the same order.
 """
 
@@ -20,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "tests" / "traces" / "golden"
 LINES_OF_WIDTH = {80: 48, 100: 60, 200: 60}
 SMALL_BYTES = 3_000_000
+LONGEST_SENTENCE = 25  # words; a number and its unit are none
 
 Command = list[str]
 
@@ -114,10 +117,30 @@ def problems_of_sum(lines: list[str]) -> list[str]:
     ]
 
 
+def problems_of_words(text: str) -> list[str]:
+    """What a first screen says, its lines joined as they were before the page was too narrow."""
+    unit = r"(?:ns|µs|ms|s|h)"
+    problems = [f"a backtick: {line}" for line in text.splitlines() if "`" in line]
+    problems += [f"us, not µs: {found}" for found in re.findall(r".*\d us\b.*", text)]
+    problems += [
+        f"more than three digits: {found}"
+        for found in re.findall(rf"(?<![\w.,-])[\d,]*\d\.\d+ {unit}(?![\w/])", text)
+        if len(re.sub(r"\D", "", found.split()[0]).lstrip("0")) > 3
+    ]
+    verdict = re.search(r"\n\n((?:[A-Z].*[^ ]\n)+)\n", text)
+    sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", verdict[1].replace("\n", " ") if verdict else "")
+    problems += [
+        f"a sentence of {len(words)} words: {sentence}"
+        for sentence in sentences
+        if len(words := re.findall(r"[^\W\d]+(?:[-'./_][^\W\d]+)*", sentence)) > LONGEST_SENTENCE
+    ]
+    return problems
+
+
 def problems_of_screen(program: str, command: Command, width: int) -> list[str]:
     code, text = printed(program, command, "--width", str(width))
     lines = text.splitlines()
-    problems = problems_of_sum(lines)
+    problems = problems_of_sum(lines) + problems_of_words(text)
     if not lines and code in (0, 5):
         problems.append("nothing is printed")
     if len(lines) > LINES_OF_WIDTH[width]:

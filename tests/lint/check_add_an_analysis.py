@@ -63,7 +63,7 @@ def commands_of(page: str) -> list[str]:
 
 def shows_the_section(text: str, report: str) -> list[str]:
     problems = []
-    if TITLE not in text or "below 10 us" not in text:
+    if TITLE not in text or "below 10 µs" not in text:
         problems.append(f"the text does not show '{TITLE}'")
     try:
         section = json.loads(report)["ranks"][0]["sections"][KEY]

@@ -56,7 +56,7 @@ def check_dlrm(program: Path) -> Outcome:
         is_named = row["remark"] == "others wait for it"
         outcome.check(is_named == (rank == 7), f"rank {rank} is the straggler, or not")
     note = overview["numbers"]["end_skew_recorded"]["note"]
-    outcome.check("1 us to 7 us" in note, f"end skew is 1 to 7 us: {note}")
+    outcome.check("1 µs to 7 µs" in note, f"end skew is 1 to 7 us: {note}")
     return outcome
 
 

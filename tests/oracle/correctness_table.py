@@ -36,7 +36,7 @@ CHECKS = [
         "check_golden.py",
         "the ledger of real traces, step by step and account by account",
         "an independent, slow attribution in Python",
-        "1 us",
+        "1 µs",
     ),
     Check(
         "check_times.py",

@@ -42,7 +42,7 @@ def screens_of(program: Path, folder: Path, traces: Path) -> dict[str, Any]:
 
 
 def short_time(ns: float) -> str:
-    scale, unit = (1e6, "ms") if ns >= 1e6 else (1e3, "us")
+    scale, unit = (1e6, "ms") if ns >= 1e6 else (1e3, "µs")
     digits = 2 if ns / scale < 9.995 else 1 if ns / scale < 99.95 else 0
     return f"{ns / scale:.{digits}f} {unit}"
 

@@ -140,7 +140,7 @@ static const char *problem_of_change(struct replaying *replaying, size_t task)
         problem = "work that takes its slack longer moves the end";
     replaying->durations_ns[task] = kept_ns + slack_ns + 1000;
     if (replayed_end_ns(replaying) > replaying->end_ns + 1000)
-        problem = "work that takes 1 us more than its slack moves the end by more";
+        problem = "work that takes 1 µs more than its slack moves the end by more";
     replaying->durations_ns[task] = 0;
     without_ns = replayed_end_ns(replaying);
     replaying->durations_ns[task] = kept_ns - (replaying->end_ns - without_ns);

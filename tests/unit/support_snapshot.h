@@ -25,7 +25,7 @@ struct made_snapshot {
 
 void made_snapshot_init(struct made_snapshot *made);
 
-/* An event 1 us after the one before. */
+/* An event 1 µs after the one before. */
 void made_event(struct made_snapshot *made, enum snapshot_action action, uint64_t address,
                 int64_t bytes);
 /* The last event gets this stack and tag. */

@@ -64,12 +64,9 @@ const MEANINGS: [RegExp, string, string][] = [
   [/LOP\/s$/, "model_flops_utilization", "model_flops_per_second"],
 ];
 
-/* The page writes micro as its tables do. */
-const shown = (text: string): string => text.replace(/(\d) us\b/g, "$1 µs").replace(/^us$/, "µs");
-
 function figureOf(figure: string): HTMLElement {
   const meaning = MEANINGS.find(([pattern]) => pattern.test(figure));
-  return el("li", {}, shown(figure), meaning && helpOnNumber(meaning[1], meaning[2], figure));
+  return el("li", {}, figure, meaning && helpOnNumber(meaning[1], meaning[2], figure));
 }
 
 function bar(row: Row, largest: number): HTMLElement {
@@ -115,7 +112,7 @@ function chartOf(chart: Chart): HTMLElement {
         {},
         el("td", { class: "group" }),
         el("td", {}),
-        el("th", { scope: "col", class: "number" }, shown(chart.unit)),
+        el("th", { scope: "col", class: "number" }, chart.unit),
         el("th", { scope: "col", class: "number" }, "%"),
         chart.remark_title ? el("th", { scope: "col", class: "remark" }, chart.remark_title) : null,
         el("td", { class: "bars" }),
@@ -149,9 +146,7 @@ function findingOf(finding: TopFinding): HTMLElement {
     el(
       "div",
       { class: "what" },
-      finding.id
-        ? el("a", { href: `#advice-${finding.id}` }, shown(finding.what))
-        : shown(finding.what),
+      finding.id ? el("a", { href: `#advice-${finding.id}` }, finding.what) : finding.what,
       worth && el("span", { class: "worth" }, worth),
     ),
     finding.try && el("div", { class: "try" }, finding.try),
@@ -168,9 +163,9 @@ export function screenOf(screen: Screen, level: "h1" | "h2", id: string): HTMLEl
     "header",
     { class: "screen headline", id },
     el("p", { class: "subject" }, screen.subject),
-    el(level, {}, shown(screen.verdict ?? screen.subject)),
+    el(level, {}, screen.verdict ?? screen.subject),
     screen.figures.length > 0 && el("ul", { class: "figures" }, ...screen.figures.map(figureOf)),
-    ...screen.answers.map((answer) => el("p", { class: "answer" }, shown(answer))),
+    ...screen.answers.map((answer) => el("p", { class: "answer" }, answer)),
     ...warnings.map((warning) => el("p", { class: "warns" }, warning)),
     el(
       "div",

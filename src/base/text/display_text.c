@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* A longer name is only cut in its middle: taking it apart would take too long. */
-enum { CPP_NAME_MAX = 8192, ESCAPED_BYTES_MAX = 12 };
+enum { CPP_NAME_MAX = 8192, ESCAPED_BYTES_MAX = 12, MICRO_SIGN = 0xB5 };
 
 /* Writes what stands for the character; at most ESCAPED_BYTES_MAX. */
 static int escape(char *output, const char *bytes, struct utf8_character c, bool use_unicode)
@@ -23,7 +23,7 @@ static int escape(char *output, const char *bytes, struct utf8_character c, bool
     if (utf8_is_control(c.code))
         return sprintf(output, c.code < 0xA0 ? "\\x%02x" : "\\u%04x", (unsigned)c.code);
     if (c.code >= 0x80 && !use_unicode)
-        return sprintf(output, "?");
+        return sprintf(output, "%s", c.code == MICRO_SIGN ? "u" : "?");
     memcpy(output, bytes, c.length);
     return (int)c.length;
 }
@@ -64,7 +64,12 @@ struct shown_text show_text(const char *text)
 
 int display_columns(const char *text)
 {
-    const char *end = text + strlen(text);
+    return display_columns_of(text, strlen(text));
+}
+
+int display_columns_of(const char *text, size_t length)
+{
+    const char *end = text + length;
     int columns = 0;
 
     while (text < end) {

@@ -9,7 +9,7 @@
 
 /* A copy in which nothing can move the cursor, change colours or reorder the line: control
  * characters become \n or \x1b, bytes that are not UTF-8 a replacement character, and without
- * `use_unicode` all else that is not ASCII a '?'. */
+ * `use_unicode` all else that is not ASCII a '?', but the u of "µs". */
 const char *display_text(struct arena *arena, const char *text, bool use_unicode);
 
 /* Text that may be of a file, or the name of one, for a line of words on a terminal. */
@@ -23,6 +23,8 @@ struct shown_text show_text(const char *text);
 
 /* Columns of a terminal that the text, made by display_text, takes. */
 int display_columns(const char *text);
+/* The same of its first `length` bytes. */
+int display_columns_of(const char *text, size_t length);
 
 /* The text cut in its middle, where an ellipsis stands, to at most `columns` (at least 3). */
 const char *shorten_middle(struct arena *arena, const char *text, int columns, bool use_unicode);

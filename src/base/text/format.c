@@ -23,7 +23,7 @@ struct unit_scale time_scale(int64_t largest_ns)
     uint64_t size = magnitude(largest_ns);
 
     if (size < 10 * UINT64_C(1000000))
-        return (struct unit_scale){"us", 1e3, 3};
+        return (struct unit_scale){"µs", 1e3, 3};
     if (size < 10 * UINT64_C(1000000000))
         return (struct unit_scale){"ms", 1e6, 3};
     if (size < 10000 * UINT64_C(1000000000))
@@ -137,7 +137,7 @@ int three_digit_decimals(double number)
 struct unit_scale short_time_scale(int64_t largest_ns)
 {
     static const struct unit_scale scales[] = {
-        {"h", 3600e9, 0}, {"s", 1e9, 0}, {"ms", 1e6, 0}, {"us", 1e3, 0}};
+        {"h", 3600e9, 0}, {"s", 1e9, 0}, {"ms", 1e6, 0}, {"µs", 1e3, 0}};
     double size = fabs((double)largest_ns);
 
     if (size >= 2 * 3600e9)
@@ -156,7 +156,7 @@ struct short_text format_short_time(int64_t ns)
 struct short_text format_time(int64_t ns)
 {
     uint64_t size = magnitude(ns);
-    struct unit_scale scale = {"us", 1e3, size % 1000 == 0 ? 0 : 3};
+    struct unit_scale scale = {"µs", 1e3, size % 1000 == 0 ? 0 : 3};
 
     if (size >= UINT64_C(10000000000000))
         scale = (struct unit_scale){"h", 3600e9, 3};

@@ -48,7 +48,8 @@ static int title_lines(const char *title, int width)
     int column = 0;
 
     while (*title) {
-        int word = (int)strcspn(title, " ");
+        size_t length = strcspn(title, " ");
+        int word = display_columns_of(title, length);
 
         if (word > width)
             return HEADER_LINES_MAX + 1;
@@ -57,7 +58,7 @@ static int title_lines(const char *title, int width)
             column = 0;
         }
         column += word + (column > 0);
-        title += word;
+        title += length;
         title += strspn(title, " ");
     }
     return lines;
@@ -200,7 +201,7 @@ static const char *title_line(const char *title, int width, int line, int *lengt
         while (title[taken]) {
             int word = (int)strcspn(title + taken + (taken > 0), " ") + (taken > 0);
 
-            if (taken > 0 && taken + word > width)
+            if (taken > 0 && display_columns_of(title, (size_t)(taken + word)) > width)
                 break;
             taken += word;
         }

@@ -1,24 +1,10 @@
 /* Running text, broken into lines between words. */
 #include "base/text/text_wrap.h"
 
-#include "base/text/utf8.h"
+#include "base/text/display_text.h"
 
 #include <stdbool.h>
 #include <string.h>
-
-static int columns_of(const char *text, size_t length)
-{
-    const char *end = text + length;
-    int columns = 0;
-
-    while (text < end) {
-        struct utf8_character c = utf8_decode(text, (size_t)(end - text));
-
-        columns += c.is_valid ? utf8_columns(c.code) : 1;
-        text += c.length;
-    }
-    return columns;
-}
 
 static void write_spaces(FILE *output, int count)
 {
@@ -46,7 +32,7 @@ static void text_wrap_write_paragraph(FILE *output, const char *text, size_t len
 
         if (word > (size_t)(end - text))
             word = (size_t)(end - text);
-        columns = columns_of(text, word);
+        columns = display_columns_of(text, word);
         if (!is_first && column + 1 + columns > margins.width) {
             fputc('\n', output);
             write_spaces(output, margins.indent + (int)spaces);

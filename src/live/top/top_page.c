@@ -44,6 +44,12 @@ const char *top_text(struct arena *arena, const char *format, ...)
     return arena_copy_text(arena, text, strlen(text));
 }
 
+/* As the locale allows: "175 µs", or "175 us". */
+static struct shown_text shown_time(int64_t ns)
+{
+    return show_text(format_time(ns).text);
+}
+
 /* Times of the newest steps, oldest first, each as a block as high as its share of the longest. */
 static const char *sparkline(struct arena *arena, const struct rank_progress *progress, int width,
                              bool use_unicode)
@@ -139,7 +145,7 @@ static void top_page_fill_rank(struct arena *arena, const struct top_view *view,
     spark = spark < SPARK_MIN ? SPARK_MIN : spark > SPARK_MAX ? SPARK_MAX : spark;
     cells[column++].text = rank;
     cells[column++].text = top_text(arena, "%s", format_count(progress->step).text);
-    cells[column++].text = median > 0 ? top_text(arena, "%s", format_time(median).text) : unknown;
+    cells[column++].text = median > 0 ? top_text(arena, "%s", shown_time(median).text) : unknown;
     cells[column++].text = sparkline(arena, progress, spark, view->style.use_unicode);
     cells[column++].text =
         top_page_share_of(arena, progress->data_wait_ns, progress->data_wait_of_ns);
@@ -224,8 +230,8 @@ static const char *hidden_text(struct arena *arena, const struct rank_line *line
     text = top_text(arena, "and %zu more ranks, %zu of them running", count, running);
     if (lines[count - 1].weight <= 0 || lines[0].weight == INT64_MAX)
         return text;
-    return top_text(arena, "%s: steps of %s to %s", text, format_time(lines[count - 1].weight).text,
-                    format_time(lines[0].weight).text);
+    return top_text(arena, "%s: steps of %s to %s", text, shown_time(lines[count - 1].weight).text,
+                    shown_time(lines[0].weight).text);
 }
 
 static void top_page_write_ranks(FILE *output, struct arena *arena, const struct top_view *view,
@@ -289,7 +295,7 @@ static void write_between(FILE *output, const struct rank_progress *progress)
         if (progress->span_count[kind] == 0)
             continue;
         fprintf(output, "%s%s %s in %s", separator, format_count(progress->span_count[kind]).text,
-                names[kind], format_time(progress->span_ns[kind]).text);
+                names[kind], shown_time(progress->span_ns[kind]).text);
         separator = ", ";
     }
     if (strcmp(separator, ", ") == 0)
@@ -304,15 +310,15 @@ static void write_so_far(FILE *output, const struct job_so_far *so_far,
 
     if (so_far->elapsed_ns > 0) {
         fprintf(output, "%s since the start%s: ETTR so far %s, start-up %s",
-                format_time(so_far->elapsed_ns).text,
+                shown_time(so_far->elapsed_ns).text,
                 so_far->attempts > 1 ? " of the first attempt" : "",
                 format_fraction((double)so_far->kept_ns / (double)so_far->elapsed_ns).text,
-                first->progress.step > 0 ? format_time(so_far->startup_ns).text : "not over");
+                first->progress.step > 0 ? shown_time(so_far->startup_ns).text : "not over");
         separator = ", ";
     }
     if (so_far->attempts > 1) {
         fprintf(output, "%s%d attempts, lost work: %s", separator, so_far->attempts,
-                so_far->knows_discarded ? format_time(so_far->discarded_ns).text : "not known");
+                so_far->knows_discarded ? shown_time(so_far->discarded_ns).text : "not known");
         separator = "; ";
     }
     if (!isnan(first->progress.loss))

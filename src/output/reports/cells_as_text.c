@@ -23,7 +23,7 @@ const char *value_as_text(struct arena *arena, const struct value *value, bool u
     case UNIT_COUNT:
         return copy(arena, format_count(value->integer));
     case UNIT_TIME_NS:
-        return copy(arena, format_time(value->integer));
+        return display_text(arena, format_time(value->integer).text, use_unicode);
     case UNIT_BYTES:
         return copy(arena, format_bytes(value->integer));
     case UNIT_FRACTION:

@@ -168,7 +168,8 @@ static int wider(int columns, const char *text)
 static struct chart_layout chart_layout(const struct printer *printer,
                                         const struct screen_chart *chart)
 {
-    struct chart_layout layout = {.amount = display_columns(chart->unit), .percent = 1};
+    struct chart_layout layout = {
+        .amount = display_columns(first_screen_text_safe(printer, chart->unit)), .percent = 1};
     int fixed, room;
 
     for (size_t i = 0; i < chart->row_count; i++) {
@@ -292,7 +293,7 @@ static void put_chart(const struct printer *printer, const struct screen_chart *
     fputc('\n', printer->output);
     put_code(printer, STRONG);
     put_left(printer, title, title_columns + 2);
-    put_right(printer, chart->unit, layout.amount);
+    put_right(printer, first_screen_text_safe(printer, chart->unit), layout.amount);
     fputs("  ", printer->output);
     put_right(printer, "%", layout.percent);
     if (layout.remark > 0)

@@ -107,7 +107,7 @@ bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *cl
     claim_fused(advice, claim, is_long_pointwise);
     claim->evidence = results_format(
         advice->results,
-        "%s pointwise kernels%s of 10 us or more take %s%s; estimated: all but the longest of each "
+        "%s pointwise kernels%s of 10 µs or more take %s%s; estimated: all but the longest of each "
         "chain of them",
         per_step_count(advice, count), a_step(advice), per_step_time(advice, total_ns),
         operators_text(&operators, advice));

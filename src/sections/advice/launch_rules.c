@@ -23,7 +23,7 @@ static double percent_of(int64_t part, int64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* "1,421 launches a step of 11.166 us, kernels of 70.182 us, 60 % shorter than their launch" */
+/* "1,421 launches a step of 11.166 µs, kernels of 70.182 µs, 60 % shorter than their launch" */
 static const char *launch_evidence(const struct advice_case *advice)
 {
     const struct kernel_figures *kernels = &advice->kernels;
@@ -168,7 +168,7 @@ bool check_small_kernels(struct advice_case *advice, struct advice_claim *claim)
     class = most_frequent(counts);
     claim->evidence = results_format(
         advice->results,
-        "%s of %s kernels%s are shorter than 10 us (%s on average), most of them "
+        "%s of %s kernels%s are shorter than 10 µs (%s on average), most of them "
         "%s; estimated: all but the longest of each chain of them, and the gaps between queued "
         "kernels",
         per_step_count(advice, small.count), per_step_count(advice, advice->kernels.kernels.count),

@@ -68,7 +68,7 @@ static bool claim_single_kernels(struct advice_case *advice, struct advice_claim
     claim->evidence =
         results_format(advice->results,
                        "%s kernels%s in Optimizer.step, %s each: one tensor at a time; estimated: "
-                       "those below 10 us and idle time between",
+                       "those below 10 µs and idle time between",
                        per_step_count(advice, single.count), a_step(advice),
                        format_time(single.duration_ns / single.count).text);
     claim->try_this = "torch.optim's fused=True (or foreach=True): all tensors in a few kernels";

@@ -19,7 +19,7 @@ static double comparison_headline_difference_of(const struct change *change)
     return change->mean_b - change->mean_a;
 }
 
-/* "waiting for data 58.734 ms to 364 us" */
+/* "waiting for data 58.734 ms to 364 µs" */
 static const char *movement(struct results *results, const struct change *change)
 {
     return results_format(results, "%s %s instead of %s", change_measure(change)->title,

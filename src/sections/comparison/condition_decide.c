@@ -192,7 +192,7 @@ static bool check_unit(const struct condition *condition, const struct subject_v
         return true;
     return error_set(error, ERROR_USAGE, "--fail-if '%s': %s is %s", condition->text,
                      condition->subject,
-                     values->unit == UNIT_TIME_NS    ? "a time: ns, us, ms or s, or +3%"
+                     values->unit == UNIT_TIME_NS    ? "a time: ns, µs, ms or s, or +3%"
                      : values->unit == UNIT_BYTES    ? "bytes: MiB, GB, ..., or +3%"
                      : values->unit == UNIT_FRACTION ? "a share: 40%, -2points, or -3% of itself"
                                                      : "a number without a unit, or +3%");

@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const char units_accepted[] =
-    "%, points (of a share), ns, us, ms, s, B, KiB, MiB, GiB, TiB, kB, MB, GB, TB or nothing";
+    "%, points (of a share), ns, µs (or us), ms, s, B, KiB, MiB, GiB, TiB, kB, MB, GB, TB or "
+    "nothing";
 
 /* What stands behind a number. */
 static const struct {
@@ -16,11 +17,11 @@ static const struct {
     double factor;
 } units[] = {
     {"", UNIT_COUNT, 1},         {"%", UNIT_FRACTION, 0.01},  {"points", UNIT_FRACTION, 0.01},
-    {"ns", UNIT_TIME_NS, 1},     {"us", UNIT_TIME_NS, 1e3},   {"ms", UNIT_TIME_NS, 1e6},
-    {"s", UNIT_TIME_NS, 1e9},    {"B", UNIT_BYTES, 1},        {"KiB", UNIT_BYTES, 0x1p10},
-    {"MiB", UNIT_BYTES, 0x1p20}, {"GiB", UNIT_BYTES, 0x1p30}, {"TiB", UNIT_BYTES, 0x1p40},
-    {"kB", UNIT_BYTES, 1e3},     {"MB", UNIT_BYTES, 1e6},     {"GB", UNIT_BYTES, 1e9},
-    {"TB", UNIT_BYTES, 1e12},
+    {"ns", UNIT_TIME_NS, 1},     {"us", UNIT_TIME_NS, 1e3},   {"µs", UNIT_TIME_NS, 1e3},
+    {"ms", UNIT_TIME_NS, 1e6},   {"s", UNIT_TIME_NS, 1e9},    {"B", UNIT_BYTES, 1},
+    {"KiB", UNIT_BYTES, 0x1p10}, {"MiB", UNIT_BYTES, 0x1p20}, {"GiB", UNIT_BYTES, 0x1p30},
+    {"TiB", UNIT_BYTES, 0x1p40}, {"kB", UNIT_BYTES, 1e3},     {"MB", UNIT_BYTES, 1e6},
+    {"GB", UNIT_BYTES, 1e9},     {"TB", UNIT_BYTES, 1e12},
 };
 enum { UNIT_NAME_COUNT = sizeof units / sizeof *units };
 

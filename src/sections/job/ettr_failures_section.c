@@ -90,8 +90,8 @@ static void find_better_interval(const struct ettr_page *page, struct section *s
         results_format(page->results,
                        "a checkpoint every %s would be better than every %s: expected ETTR %s, not "
                        "%s",
-                       format_time((int64_t)(best * 1e9)).text,
-                       format_time((int64_t)(model->interval * 1e9)).text,
+                       format_short_time((int64_t)(best * 1e9)).text,
+                       format_short_time((int64_t)(model->interval * 1e9)).text,
                        format_fraction(expected_ettr(&better)).text,
                        format_fraction(expected_ettr(model)).text),
         "change the interval, or make checkpoints shorter (asynchronous, sharded)");

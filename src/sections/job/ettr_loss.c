@@ -85,8 +85,8 @@ static void consider_first_steps(const struct ettr_page *page, struct loss *wors
              (struct loss){
                  .id = "first_step",
                  .what = results_format(page->results, "the first step, %s instead of %s",
-                                        format_time((int64_t)longest_ns).text,
-                                        format_time(median_ns).text),
+                                        format_short_time((int64_t)longest_ns).text,
+                                        format_short_time(median_ns).text),
                  .try_this = "cache what is compiled or made in it (TORCHINDUCTOR_CACHE_DIR, "
                              "jax_compilation_cache_dir), and count it as startup",
                  .share = beyond_ns / ((double)page->accounts->total_ns + beyond_ns),

@@ -17,7 +17,8 @@ static const char *remark_text(const struct ettr_page *page, const struct job_re
         return results_format(results,
                               "'%s', line %lld: the clock went back by %s; later times were moved "
                               "on by it",
-                              name, (long long)remark->line, format_time(remark->amount_ns).text);
+                              name, (long long)remark->line,
+                              format_short_time(remark->amount_ns).text);
     case JOB_CLOCK_CHANGED_ZONE:
         return results_format(results,
                               "'%s', line %lld: the clock was put forward by an hour (summer "

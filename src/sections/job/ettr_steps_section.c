@@ -98,8 +98,9 @@ static void find_drifts(const struct ettr_page *page, struct section *section)
             page, section, false,
             results_format(page->results, "steps %s to %s took %s, those before %s: %.1f %% %s",
                            format_count(part->first_step).text, format_count(part->last_step).text,
-                           format_time(part->median_ns).text, format_time(before->median_ns).text,
-                           fabs(change) * 100.0, change > 0 ? "longer" : "shorter"),
+                           format_short_time(part->median_ns).text,
+                           format_short_time(before->median_ns).text, fabs(change) * 100.0,
+                           change > 0 ? "longer" : "shorter"),
             change > 0 ? "compare the hosts, the clocks and the input of both stretches" : NULL);
     }
 }

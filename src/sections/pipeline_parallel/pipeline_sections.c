@@ -56,7 +56,7 @@ const char *pipeline_headline(struct results *results, const struct pipeline_rep
     const char *job_text =
         results_format(results, "%u x %u workers (data x stages), %zu steps of %s on average",
                        job->data_rank_count, job->stage_count, job->step_count,
-                       format_time(pipeline_whole_ns(costs->recorded.mean_ns)).text);
+                       format_short_time(pipeline_whole_ns(costs->recorded.mean_ns)).text);
 
     if (pipeline_is_refused(costs))
         return results_format(results,
@@ -66,7 +66,7 @@ const char *pipeline_headline(struct results *results, const struct pipeline_rep
     return results_format(results,
                           "%s; were all operations of a kind equally long, a step would take %s: "
                           "stragglers make the job %.3f times as slow",
-                          job_text, format_time(pipeline_whole_ns(costs->usual.mean_ns)).text,
+                          job_text, format_short_time(pipeline_whole_ns(costs->usual.mean_ns)).text,
                           slowdown_of(costs));
 }
 

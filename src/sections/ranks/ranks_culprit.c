@@ -59,7 +59,7 @@ struct ranks_culprit find_ranks_culprit(const struct all_ranks *run,
     return culprit;
 }
 
-/* "idles 22.8 ms per step with nothing recorded, the other rank 20.0 us" */
+/* "idles 22.8 ms per step with nothing recorded, the other rank 20.0 µs" */
 static const char *cause_words(struct results *results, const struct all_ranks *run,
                                const struct ranks_culprit *culprit)
 {

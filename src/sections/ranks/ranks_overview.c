@@ -162,7 +162,7 @@ struct ranks_findings {
     const struct ranks_replay *simulation;
 };
 
-/* "rank 1 idles 22.8 ms per step ..., the other rank 20.0 us"; without a cause of its own
+/* "rank 1 idles 22.8 ms per step ..., the other rank 20.0 µs"; without a cause of its own
  * `else_text`.
  */
 static const char *own_cause(struct results *results, const struct all_ranks *run,

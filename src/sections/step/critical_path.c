@@ -92,7 +92,7 @@ static void critical_path_add_numbers(struct results *results, struct section *s
         (struct number){
             "unexplained", "of it not explained",
             value_fraction(fraction_of(view->kinds_ns[PATH_UNEXPLAINED], ledger_total_ns(ledger))),
-            "work that started more than 10 us later than anything it is seen to "
+            "work that started more than 10 µs later than anything it is seen to "
             "wait for"});
 }
 

@@ -43,6 +43,7 @@ static void without_unicode_all_is_ascii(void **state)
 {
     (void)state;
     assert_string_equal(display_text(&arena, "caf\xC3\xA9 \xFF \xE4\xB8\xAD", false), "caf? ? ?");
+    assert_string_equal(display_text(&arena, "1 µs", false), "1 us");
     assert_string_equal(shorten_middle(&arena, "abcdefghij", 6, false), "ab..ij");
 }
 

@@ -12,10 +12,10 @@
 static void times_choose_their_unit(void **state)
 {
     (void)state;
-    assert_string_equal(format_time(0).text, "0 us");
-    assert_string_equal(format_time(1).text, "0.001 us");
-    assert_string_equal(format_time(999999).text, "999.999 us");
-    assert_string_equal(format_time(226000).text, "226 us");
+    assert_string_equal(format_time(0).text, "0 µs");
+    assert_string_equal(format_time(1).text, "0.001 µs");
+    assert_string_equal(format_time(999999).text, "999.999 µs");
+    assert_string_equal(format_time(226000).text, "226 µs");
     assert_string_equal(format_time(1000000).text, "1.000 ms");
     assert_string_equal(format_time(1234567).text, "1.235 ms");
     assert_string_equal(format_time(999999499).text, "999.999 ms");
@@ -28,7 +28,7 @@ static void times_choose_their_unit(void **state)
 static void a_column_of_times_shares_a_unit(void **state)
 {
     (void)state;
-    assert_string_equal(time_scale(9999999).unit, "us");
+    assert_string_equal(time_scale(9999999).unit, "µs");
     assert_string_equal(time_scale(10000000).unit, "ms");
     assert_string_equal(time_scale(9999999999).unit, "ms");
     assert_string_equal(time_scale(10000000000).unit, "s");
@@ -40,8 +40,8 @@ static void a_column_of_times_shares_a_unit(void **state)
     assert_string_equal(format_scaled_time(1, time_scale(10000000)).text, "0.000");
     assert_string_equal(format_scaled_time(500, time_scale(10000000)).text, "0.001");
     assert_string_equal(format_scaled_time(-400, time_scale(10000000)).text, "0.000");
-    assert_string_equal(format_scaled_time(1499, (struct unit_scale){"us", 1e3, 0}).text, "1");
-    assert_string_equal(format_scaled_time(1500, (struct unit_scale){"us", 1e3, 0}).text, "2");
+    assert_string_equal(format_scaled_time(1499, (struct unit_scale){"µs", 1e3, 0}).text, "1");
+    assert_string_equal(format_scaled_time(1500, (struct unit_scale){"µs", 1e3, 0}).text, "2");
     assert_string_equal(format_scaled_time(12345678901, time_scale(12345678901)).text, "12.346");
 }
 

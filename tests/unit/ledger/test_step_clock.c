@@ -13,7 +13,7 @@ extern const struct analysis advice_analysis, operators_analysis, run_descriptio
 
 enum { STEPS = 4, MARK_NS = 1000, WORK_NS = 5000 };
 
-/* `STEPS` marks of 1 us, one behind the other or `between_ns` apart, and of each a kernel of 5 us
+/* `STEPS` marks of 1 µs, one behind the other or `between_ns` apart, and of each a kernel of 5 µs
  * and a short one; the first runs `lead_ns` behind its launch. */
 static void make_steps(struct made_trace *made, int64_t lead_ns, int64_t work_ns,
                        int64_t between_ns)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* A trace with one thread, one stream and one step of 1000 us, numbered 3. */
+/* A trace with one thread, one stream and one step of 1000 µs, numbered 3. */
 struct one_step {
     struct made_trace made;
     uint32_t thread;
@@ -34,7 +34,7 @@ static void host(struct one_step *test, enum event_kind kind, struct made_event 
     made_host_event(&test->made, test->thread, kind, event);
 }
 
-/* A launch that takes 5 us, and its work. Times in us. */
+/* A launch that takes 5 µs, and its work. Times in us. */
 static void work(struct one_step *test, enum event_kind kind, int64_t launch_us,
                  struct made_event event)
 {
@@ -71,7 +71,7 @@ struct host_case {
     enum account account;
 };
 
-/* Between 100 and 200 us the device is idle; the host does one thing from 100 to 170, and launches
+/* Between 100 and 200 µs the device is idle; the host does one thing from 100 to 170, and launches
  * at 190. */
 static void a_gap_is_explained_by_what_the_launching_thread_does(void **state)
 {

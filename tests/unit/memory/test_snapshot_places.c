@@ -218,7 +218,7 @@ static void the_innermost_annotation_counts(void **state)
 
     (void)state;
     made_snapshot_init(&made);
-    for (int i = 0; i < 5; i++) /* at 5, 6, 7, 8 and 9 us */
+    for (int i = 0; i < 5; i++) /* at 5, 6, 7, 8 and 9 µs */
         made_event(&made, SNAPSHOT_ALLOC, (uint64_t)i * 0x1000, 1);
     annotate(&made, 8500, "step", true); /* in any order */
     annotate(&made, 5500, "step", false);

@@ -340,7 +340,7 @@ static void a_graph_makes_launches_one(void **state)
     made_trace_clear(&made);
 }
 
-/* 400 us in the loader, then 600 of other host time and one short kernel. */
+/* 400 µs in the loader, then 600 of other host time and one short kernel. */
 static void make_loading_step(struct made_trace *made, uint32_t tracks[2], const char *loader)
 {
     made_trace_init(made);

@@ -52,7 +52,7 @@ static void assert_cost(const struct section *section, const char *id, int64_t c
                       fmax(finding->estimate->replayed_speedup, finding->estimate->most_speedup))));
 }
 
-/* What the host does from 600 us to the end of each step. */
+/* What the host does from 600 µs to the end of each step. */
 struct host_case {
     const char *id;
     enum event_kind kind;
@@ -108,7 +108,7 @@ static void what_the_host_does_costs_only_while_the_device_is_idle(void **state)
     }
 }
 
-/* `loss.item()` from 500 us on; the kernel before it ends at `dry_ns` into the step. */
+/* `loss.item()` from 500 µs on; the kernel before it ends at `dry_ns` into the step. */
 static void make_sync(struct scene *scene, int64_t dry_ns)
 {
     scene_begin(scene, STEPS);
@@ -141,8 +141,8 @@ static void a_synchronising_call_costs_until_the_next_kernel(void **state)
     check_findings(&scene, section);
     finding = find_advice(section, "synchronisation");
     assert_non_null(finding);
-    /* the wait itself: replayed without it, all that follows comes 150 us earlier; that the host
-     * pauses behind it for 350 us more is no fault of the call */
+    /* the wait itself: replayed without it, all that follows comes 150 µs earlier; that the host
+     * pauses behind it for 350 µs more is no fault of the call */
     assert_int_equal(finding->cost_ns, 150 * US);
     assert_non_null(strstr(finding->evidence, "aten::item in train.py(7): step"));
     assert_non_null(strstr(finding->try_this, ".item()"));
@@ -153,7 +153,7 @@ static void a_synchronising_call_costs_until_the_next_kernel(void **state)
     made_trace_clear(&scene.made);
 }
 
-/* From 600 us to the end of each step the host sets memory, and returns when that is done. */
+/* From 600 µs to the end of each step the host sets memory, and returns when that is done. */
 static const struct finding *advice_on_memset(struct scene *scene, const char *call,
                                               const char *memset)
 {
@@ -223,7 +223,7 @@ static void a_slow_call_is_not_launch_bound(void **state)
     made_trace_clear(&scene.made);
 }
 
-/* From 600 us to the end of each step `name` runs, and with `is_hidden` a product beside it. */
+/* From 600 µs to the end of each step `name` runs, and with `is_hidden` a product beside it. */
 static void make_second_part(struct scene *scene, enum event_kind kind, const char *name,
                              bool is_hidden)
 {
@@ -348,7 +348,7 @@ static void small_kernels_are_many_and_short(void **state)
     assert_cost(section, "small_kernels", 476 * US); /* fused they take as long as one */
     assert_int_equal(section->finding_count, 1);
     made_trace_clear(&scene.made);
-    make_many(&scene, "vectorized_elementwise_kernel", 100); /* 12 us in all: too little */
+    make_many(&scene, "vectorized_elementwise_kernel", 100); /* 12 µs in all: too little */
     assert_null(find_advice(scene_advice(&scene), "small_kernels"));
     made_trace_clear(&scene.made);
     make_many(&scene, "gemm", 4 * US); /* products are another matter */
@@ -356,7 +356,7 @@ static void small_kernels_are_many_and_short(void **state)
     made_trace_clear(&scene.made);
 }
 
-/* 60 kernels of 5 us launched by `op` inside Optimizer.step, 5 us apart. */
+/* 60 kernels of 5 µs launched by `op` inside Optimizer.step, 5 µs apart. */
 static void make_optimizer(struct scene *scene, const char *op)
 {
     scene_begin(scene, STEPS);
@@ -443,7 +443,7 @@ static void work_that_starts_late_is_held_back_not_launch_bound(void **state)
                     (struct made_event){"gemm", at + 210 * US, at + STEP_NS});
     section = scene_advice(&scene);
     assert_cost(section, "queued_wait", 200 * US);
-    assert_null(find_advice(section, "launch_bound")); /* 10 us of each step: too little */
+    assert_null(find_advice(section, "launch_bound")); /* 10 µs of each step: too little */
     made_trace_clear(&scene.made);
 }
 
@@ -573,7 +573,7 @@ static void without_rates_wide_products_are_told_without_a_price(void **state)
     made_trace_clear(&scene.made);
 }
 
-/* Two products of nearly the same FLOPs: one of 200 us, one of 800 us whose inner size is `inner`.
+/* Two products of nearly the same FLOPs: one of 200 µs, one of 800 µs whose inner size is `inner`.
  */
 static void make_shapes(struct scene *scene, const char *shapes)
 {
@@ -602,7 +602,7 @@ static void misaligned_products_are_priced_by_aligned_ones(void **state)
     make_shapes(&scene, "[[1024, 512], [512, 1023]]");
     finding = find_advice(scene_advice(&scene), "misaligned_shapes");
     assert_non_null(finding);
-    /* at its peer's rate it would take 200 us * 1023 / 1024 */
+    /* at its peer's rate it would take 200 µs * 1023 / 1024 */
     assert_in_range(finding->cost_ns, 600190, 600200);
     assert_non_null(strstr(finding->evidence, "1,023 is no multiple"));
     made_trace_clear(&scene.made);
@@ -611,7 +611,7 @@ static void misaligned_products_are_priced_by_aligned_ones(void **state)
     made_trace_clear(&scene.made);
 }
 
-/* A module's forward of 300 us on the device in the forward or, again, in the backward. */
+/* A module's forward of 300 µs on the device in the forward or, again, in the backward. */
 static void make_checkpoint(struct scene *scene, bool is_in_backward)
 {
     scene_begin(scene, STEPS);

@@ -282,7 +282,7 @@ static void the_hosts_own_work_is_told_by_what_it_is(void **state)
     }
 }
 
-/* Python for 500 us behind each product, between the calls of a module or not. */
+/* Python for 500 µs behind each product, between the calls of a module or not. */
 static void python_inside_modules_is_launching(void **state)
 {
     for (int in_module = 0; in_module < 2; in_module++) {

@@ -23,7 +23,7 @@ static void add_operators(struct scene *scene, const char *const names[2], int64
     }
 }
 
-/* A product of 200 us, and the optimizer for the rest of each step. */
+/* A product of 200 µs, and the optimizer for the rest of each step. */
 static void begin_on_processor(struct scene *scene)
 {
     scene_begin(scene, STEPS);

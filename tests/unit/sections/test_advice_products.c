@@ -29,7 +29,7 @@ static const struct finding *on_two_products(struct scene *scene, const char *al
     return find_advice(scene_advice(scene), "misaligned_shapes");
 }
 
-/* 64 x 1,023 x 1,023 numbers are written: 134 MB, 66 us, of 8.6 GFLOP. */
+/* 64 x 1,023 x 1,023 numbers are written: 134 MB, 66 µs, of 8.6 GFLOP. */
 static const char bound_by_memory[] = "[[64, 1023, 64], [64, 64, 1023]]";
 
 static void peers_are_bound_alike(void **state)
@@ -43,12 +43,12 @@ static void peers_are_bound_alike(void **state)
     made_trace_clear(&scene.made);
     finding = on_two_products(&scene, "[[64, 1024, 64], [64, 64, 1024]]", bound_by_memory);
     assert_non_null(finding);
-    /* as near to its roof as its peer: 200 us, but for two sizes of 1,023 */
+    /* as near to its roof as its peer: 200 µs, but for two sizes of 1,023 */
     assert_in_range(finding->cost_ns, 600 * US, 601 * US);
     made_trace_clear(&scene.made);
 }
 
-/* 71 MB are read and written: 35 us of the 100 are left at full bandwidth, where the ratio of the
+/* 71 MB are read and written: 35 µs of the 100 are left at full bandwidth, where the ratio of the
  * peaks would leave 12.5. */
 static void another_format_is_not_faster_than_memory(void **state)
 {
@@ -69,7 +69,7 @@ static void another_format_is_not_faster_than_memory(void **state)
     made_trace_clear(&scene.made);
 }
 
-/* Scores of 4 x 128 x 128, used by a kernel of 100 us and a softmax of 200; each product takes 200.
+/* Scores of 4 x 128 x 128, used by a kernel of 100 µs and a softmax of 200; each product takes 200.
  */
 static const struct section *advice_on_attention(struct scene *scene, const char *last_shapes)
 {
@@ -101,7 +101,7 @@ static void attention_is_priced_by_what_a_fused_kernel_leaves(void **state)
     section = advice_on_attention(&scene, "[[4, 128, 128], [4, 128, 64]]");
     finding = find_advice(section, "unfused_attention");
     assert_non_null(finding);
-    /* the other product makes 33.6 MFLOP in 300 us, each of attention's 8.4: 75 us of 200 are left
+    /* the other product makes 33.6 MFLOP in 300 µs, each of attention's 8.4: 75 µs of 200 are left
      */
     assert_int_equal(finding->cost_ns, (300 + 2 * 125) * US);
     assert_non_null(strstr(finding->try_this, "scaled_dot_product_attention"));

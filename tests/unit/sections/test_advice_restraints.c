@@ -24,7 +24,7 @@ static void add_device(struct scene *scene, int32_t compute_major)
     trace_builder_add_device(&scene->made.builder, &device);
 }
 
-/* Steps whose last 400 us lie in a named range; the device idles there. */
+/* Steps whose last 400 µs lie in a named range; the device idles there. */
 static const struct section *advice_on_range(struct scene *scene, bool has_operator)
 {
     scene_begin(scene, STEPS);

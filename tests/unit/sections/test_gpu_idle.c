@@ -11,7 +11,7 @@
 
 extern const struct analysis gpu_idle_analysis;
 
-/* Two steps of 100 us: data loading for 40 us and 60 us, then an operator that launches a kernel
+/* Two steps of 100 us: data loading for 40 µs and 60 µs, then an operator that launches a kernel
  * until the end. */
 static void make_loading(struct made_trace *made)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* A rank that computes for `compute_ns` of a step of 10 us and then communicates to its end. */
+/* A rank that computes for `compute_ns` of a step of 10 µs and then communicates to its end. */
 static void add_rank(struct digest_set *set, int64_t rank, int64_t compute_ns)
 {
     static const struct analysis_options options = {.top = 10};
@@ -130,17 +130,17 @@ static void of_two_ranks_the_late_one_is_told_with_its_cause(void **state)
     section = overview_of(&results, &set);
     assert_string_equal(
         results.headline,
-        "The job waits for rank 1 (4.00 us of each step): it spends 9.00 us per step on matmul "
-        "time, the other rank 5.00 us.");
+        "The job waits for rank 1 (4.00 µs of each step): it spends 9.00 µs per step on matmul "
+        "time, the other rank 5.00 µs.");
     assert_string_equal(section->findings[0].what,
-                        "rank 1 spends 9.00 us per step on matmul time, the other rank 5.00 us");
+                        "rank 1 spends 9.00 µs per step on matmul time, the other rank 5.00 µs");
     assert_int_equal(
         table_cell(section_table(section, "job_ledger"), "steps of all ranks", "step_mean").integer,
         10000);
     assert_int_equal(section->findings[0].cost_ns, 4000);
     assert_string_equal(section->findings[0].evidence,
-                        "the other rank waits for it: last to come in 1 of 1 collectives; 4 us of "
-                        "4 us waited in all");
+                        "the other rank waits for it: last to come in 1 of 1 collectives; 4 µs of "
+                        "4 µs waited in all");
     results_clear(&results);
 }
 

@@ -83,8 +83,8 @@ static void a_change_beyond_noise_is_named(void **state)
     made_step(&made.b, 1000000, 100000, 10000);
     compare(&made);
     assert_non_null(strstr(made.rank->headline, "B is 1.36x as fast as A: 1.100 ms a step instead "
-                                                "of 1.500 ms (-26.7 %); waiting for data 100 us "
-                                                "instead of 500 us explains 100 % of it"));
+                                                "of 1.500 ms (-26.7 %); waiting for data 100 µs "
+                                                "instead of 500 µs explains 100 % of it"));
     assert_int_equal(find_change(&made.comparison, MEASURE_ACCOUNT, "idle_data")->verdict,
                      CHANGE_LESS);
     assert_int_equal(find_change(&made.comparison, MEASURE_ACCOUNT, "matrix")->verdict,

@@ -23,7 +23,7 @@ struct scene {
     int64_t now;
 };
 
-/* One step of 100 us on an H100. */
+/* One step of 100 µs on an H100. */
 static void begin(struct scene *scene)
 {
     struct device device = {.number = 0,
