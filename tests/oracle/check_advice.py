@@ -40,7 +40,7 @@ KNOWN: dict[str, list[str]] = {
     # its slow steps are those that wait for data: the cause comes first
     "param/resnet_kineto": ["data_loading", "step_outliers", "pageable_copies"],
     "../nsys/nsys-ai_h100_2gpu_1s": ["busy_with_copies"],
-    "../nsys/nsys-ai_mfu_2gpu_before": ["unfused_pointwise", "exposed_communication"],
+    "../nsys/nsys-ai_mfu_2gpu_before": ["unfused_pointwise", "launch_bound"],
     "tracelens/mi300/google_owlv2": ["data_loading", "unfused_attention", "synchronisation"],
     "../regressions/nsys_pageable_copy": ["pageable_copies"],
 }

@@ -12,6 +12,7 @@ OF_ONE_ACCOUNT = {
     "graph_gaps": "idle_graph",
 }
 LEAST_SHARE = 0.02
+WAITING = "waiting_for_stragglers"  # a part of the exposed communication, where other ranks tell it
 BEFORE_PRICES = ("unrecorded_work", "device_unused")
 NOT_BY_ACCOUNT = "step_outliers"  # what slow steps take more, in whatever accounts
 
@@ -83,6 +84,8 @@ def problems_of_accounts(findings: list[dict[str, Any]], rows: list[dict[str, in
     problems = []
     for name, account in OF_ONE_ACCOUNT.items():
         held = sum(row[account] for row in rows)
+        if name == "exposed_communication":  # what is left without the waiting
+            held -= (prices.get(WAITING) or 0) * len(rows)
         share = held / total if total else 0
         if name in prices and abs(prices[name] * len(rows) - held) > len(rows):
             problems.append(f"{name} costs {prices[name]}, {account} is {held / len(rows)}")
