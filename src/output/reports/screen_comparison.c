@@ -122,13 +122,39 @@ static void answer_conditions(struct screen_builder *builder, const struct secti
                                                  find_cell_at(table, row, "said").text));
 }
 
+/* Of two paths what tells them apart: the first folder, or else the file, in which they differ. */
+static const char *own_part(struct screen_builder *builder, const char *path, const char *other)
+{
+    const char *part = path;
+
+    for (size_t i = 0; path[i] && path[i] == other[i]; i++)
+        if (path[i] == '/')
+            part = path + i + 1;
+    if (strcmp(path, other) == 0 || strcspn(part, "/") == 0)
+        return strrchr(path, '/') && strrchr(path, '/')[1] ? strrchr(path, '/') + 1 : path;
+    return screen_format(builder, "%.*s", (int)strcspn(part, "/"), part);
+}
+
+/* "A: workers_0, B: workers_4": section "runs" has the whole paths. */
+static const char *compared_files(struct screen_builder *builder)
+{
+    const struct table *facts = find_table(find_section(builder->rank, "runs"), "facts");
+    struct value a = find_cell(facts, "key", "file", "a");
+    struct value b = find_cell(facts, "key", "file", "b");
+
+    if (a.unit != UNIT_TEXT || b.unit != UNIT_TEXT)
+        return builder->rank->file;
+    return screen_format(builder, "A: %s, B: %s", own_part(builder, a.text, b.text),
+                         own_part(builder, b.text, a.text));
+}
+
 static void fill_comparison(struct screen_builder *builder)
 {
     const struct section *difference = find_section(builder->rank, "difference");
     const char *verdict = screen_comparison_verdict_of(builder, difference);
 
     builder->screen->subject =
-        screen_format(builder, "Comparison %s %s", builder->dot, builder->rank->file);
+        screen_format(builder, "Comparison %s %s", builder->dot, compared_files(builder));
     screen_comparison_add_figures(builder, difference);
     screen_comparison_fill_chart(builder, find_table(difference, "waterfall"));
     answer_conditions(builder, find_section(builder->rank, "conditions"));
