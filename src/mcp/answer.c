@@ -138,13 +138,19 @@ static void write_id(struct json_writer *writer, const struct part *part, const 
     json_text(writer, "id", id);
 }
 
+/* Where a row or a finding stands. */
+struct row_place {
+    const struct part *part;
+    const char *table; /* "findings" */
+    int64_t number;
+};
+
 /* A row or a finding, its id first. */
-static void write_row_or_finding(struct json_writer *writer, const struct part *part,
-                                 const char *table, int64_t number, const struct json_node *row,
-                                 size_t text_bytes_max)
+static void write_row_or_finding(struct json_writer *writer, const struct row_place *place,
+                                 const struct json_node *row, size_t text_bytes_max)
 {
     json_begin_object(writer, NULL, JSON_ON_ONE_LINE);
-    write_id(writer, part, table, number);
+    write_id(writer, place->part, place->table, place->number);
     for (const struct json_node *cell = row->first; cell; cell = cell->next) {
         bool is_plain = strcmp(cell->key, "depth") == 0 && cell->integer == 0;
 
@@ -180,7 +186,8 @@ static bool write_findings_of(void *context, const struct part *part)
             findings->is_cut = true;
             return false;
         }
-        write_row_or_finding(findings->writer, part, "findings", number, finding, USUAL_TEXT_BYTES);
+        write_row_or_finding(findings->writer, &(struct row_place){part, "findings", number},
+                             finding, USUAL_TEXT_BYTES);
     }
     return true;
 }
@@ -190,7 +197,7 @@ static bool write_contents_of(void *context, const struct part *part)
     struct json_writer *writer = context;
     const struct json_node *tables = json_member(part->section, "tables");
 
-    if (ftell(writer->output) > 2 * MCP_ANSWER_BYTES)
+    if (ftell(writer->output) > 2L * MCP_ANSWER_BYTES)
         return false;
     json_begin_object(writer, NULL, JSON_ON_ONE_LINE);
     json_text(writer, "section", part->name);
@@ -267,7 +274,7 @@ static bool look_at_part(void *context, const struct part *part)
 }
 
 /* Rows of a table from `first` on; says where to go on if there are more. */
-static void write_rows(struct json_writer *writer, const struct part *part, const char *name,
+static void write_rows(struct json_writer *writer, const struct part *part,
                        const struct json_node *table, const struct mcp_wanted *wanted,
                        int64_t limit)
 {
@@ -275,7 +282,7 @@ static void write_rows(struct json_writer *writer, const struct part *part, cons
     int64_t rows_in_all = json_integer_of(table, "rows_in_all", 0);
     int64_t first = wanted->first_row, number = 0;
 
-    json_begin_object(writer, name, JSON_ON_ONE_LINE);
+    json_begin_object(writer, table->key, JSON_ON_ONE_LINE);
     write_member(writer, table, "title");
     write_member(writer, table, "note");
     json_integer(writer, "rows_in_all", rows_in_all);
@@ -285,7 +292,8 @@ static void write_rows(struct json_writer *writer, const struct part *part, cons
          row && number < first + limit && !(number > first && is_full(writer));
          row = row->next, number++)
         if (number >= first)
-            write_row_or_finding(writer, part, name, number, row, text_bytes);
+            write_row_or_finding(writer, &(struct row_place){part, table->key, number}, row,
+                                 text_bytes);
     json_end_array(writer);
     if (number < rows_in_all && !wanted->is_one_row)
         write_cursor(writer, number);
@@ -302,7 +310,8 @@ static bool write_one_finding(struct json_writer *writer, const struct part *par
         if (number != wanted->first_row)
             continue;
         json_begin_array(writer, "findings", JSON_ON_ONE_LINE);
-        write_row_or_finding(writer, part, "findings", number, finding, WHOLE_TEXT_BYTES);
+        write_row_or_finding(writer, &(struct row_place){part, "findings", number}, finding,
+                             WHOLE_TEXT_BYTES);
         json_end_array(writer);
         return true;
     }
@@ -320,7 +329,7 @@ static bool write_table(struct json_writer *writer, const struct part *part,
         return error_set(error, ERROR_USAGE, "section '%s' has no table '%.128s'", part->name,
                          wanted->table);
     json_begin_object(writer, "tables", JSON_ON_ONE_LINE);
-    write_rows(writer, part, wanted->table, table, wanted, wanted->limit);
+    write_rows(writer, part, table, wanted, wanted->limit);
     json_end_object(writer);
     return true;
 }
@@ -337,11 +346,12 @@ static void write_whole(struct json_writer *writer, const struct part *part,
     json_begin_array(writer, "findings", JSON_ON_ONE_LINE);
     for (const struct json_node *finding = json_items_of(part->section, "findings");
          finding && !is_full(writer); finding = finding->next, number++)
-        write_row_or_finding(writer, part, "findings", number, finding, USUAL_TEXT_BYTES);
+        write_row_or_finding(writer, &(struct row_place){part, "findings", number}, finding,
+                             USUAL_TEXT_BYTES);
     json_end_array(writer);
     json_begin_object(writer, "tables", JSON_ON_ONE_LINE);
     for (const struct json_node *table = tables ? tables->first : NULL; table; table = table->next)
-        write_rows(writer, part, table->key, table, wanted, is_full(writer) ? 0 : limit);
+        write_rows(writer, part, table, wanted, is_full(writer) ? 0 : limit);
     json_end_object(writer);
 }
 

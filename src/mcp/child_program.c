@@ -131,7 +131,7 @@ static bool child_await(struct child *child, int seconds, struct child_answer *a
 bool child_program_run(char *const words[], int seconds, struct child_answer *answer,
                        struct error *error)
 {
-    struct child child;
+    struct child child = {.output = -1, .errors = -1};
     int status = 0;
     bool is_done;
 

@@ -259,7 +259,7 @@ static void answer_tools_call(const struct mcp_server *server, const struct json
     const char *name = json_text_of(parameters, "name", "");
     const struct mcp_tool *tool = mcp_find_tool(name);
     struct child_answer child = {0};
-    struct mcp_call call = {0};
+    SCOPED(mcp_call) call = {.wanted = {.limit = 0}};
     struct error error = {0};
     char *text = NULL;
 
@@ -267,8 +267,7 @@ static void answer_tools_call(const struct mcp_server *server, const struct json
         answer_error(output, id, BAD_PARAMETERS, "there is no such tool: tools/list has all");
         return;
     }
-    if (mcp_understand(tool, json_member(parameters, "arguments"), server->root, &arena, &call,
-                       &error))
+    if (mcp_understand(&call, tool, json_member(parameters, "arguments"), server->root, &error))
         text = run_call(server, &call, &child, &arena, &error);
     answer_call(output, id, text ? text : error.message,
                 text ? json_tree_parse(&arena, text, strlen(text), &error) : NULL, child.errors);

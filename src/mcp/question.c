@@ -2,6 +2,7 @@
 #include "mcp/question.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -325,7 +326,7 @@ static void add_options(struct word_list *list, const struct mcp_tool *tool,
 {
     char rows[32];
 
-    (void)snprintf(rows, sizeof rows, "%lld", (long long)(wanted->first_row + wanted->limit));
+    (void)snprintf(rows, sizeof rows, "%" PRId64, wanted->first_row + wanted->limit);
     add_word(list, "--json");
     add_word(list, "--no-progress");
     add_word(list, "--top");
@@ -341,13 +342,12 @@ static void add_options(struct word_list *list, const struct mcp_tool *tool,
     add_word(list, "--");
 }
 
-bool mcp_understand(const struct mcp_tool *tool, const struct json_node *arguments,
-                    const char *root, struct arena *arena, struct mcp_call *call,
-                    struct error *error)
+bool mcp_understand(struct mcp_call *call, const struct mcp_tool *tool,
+                    const struct json_node *arguments, const char *root, struct error *error)
 {
-    struct word_list list = {.arena = arena};
+    struct word_list list = {.arena = &call->arena};
     bool is_right = check_arguments(tool, arguments, error) &&
-                    parse_wanted(tool, arguments, arena, &call->wanted, error);
+                    parse_wanted(tool, arguments, &call->arena, &call->wanted, error);
 
     add_word(&list, "flopledger");
     add_word(&list, tool->command);
@@ -363,7 +363,12 @@ bool mcp_understand(const struct mcp_tool *tool, const struct json_node *argumen
         for (size_t i = 0; i < 2 && is_right && (tool->takes & TAKES_PAIR); i++)
             is_right = add_path(&list, json_text_of(arguments, i ? "b" : "a", ""), root, error);
     }
-    ARENA_LIST_ADD(arena, list.words, list.count, NULL);
+    ARENA_LIST_ADD(list.arena, list.words, list.count, NULL);
     call->words = list.words;
     return is_right;
+}
+
+void mcp_call_clear(struct mcp_call *call)
+{
+    arena_clear(&call->arena);
 }

@@ -24,9 +24,10 @@ struct mcp_wanted {
     bool is_one_row; /* asked for by its id: texts are whole */
 };
 
-/* A call of a tool, understood. All lives in the arena that it was made in. */
+/* A call of a tool, understood; zeroed at first, cleared in the end. */
 struct mcp_call {
-    char **words; /* of the command line, "flopledger" first, NULL behind the last */
+    struct arena arena; /* all of it, but what of the arguments it points to */
+    char **words;       /* of the command line, "flopledger" first, NULL behind the last */
     struct mcp_wanted wanted;
     bool is_text; /* the command prints text, no JSON */
 };
@@ -39,9 +40,10 @@ const struct mcp_tool *mcp_find_tool(const char *name);
 
 /* What the arguments ask for; `root` is the folder, resolved, that paths must lie in. False with
  * `error` set, in words for who asked, where they do not fit. */
-bool mcp_understand(const struct mcp_tool *tool, const struct json_node *arguments,
-                    const char *root, struct arena *arena, struct mcp_call *call,
-                    struct error *error);
+bool mcp_understand(struct mcp_call *call, const struct mcp_tool *tool,
+                    const struct json_node *arguments, const char *root, struct error *error);
+
+void mcp_call_clear(struct mcp_call *call);
 
 /* ---- answers ------------------------------------------------------------------------------ */
 

@@ -201,7 +201,7 @@ static const char *title_line(const char *title, int width, int line, int *lengt
         while (title[taken]) {
             int word = (int)strcspn(title + taken + (taken > 0), " ") + (taken > 0);
 
-            if (taken > 0 && display_columns_of(title, (size_t)(taken + word)) > width)
+            if (taken > 0 && display_columns_of(title, (size_t)taken + (size_t)word) > width)
                 break;
             taken += word;
         }

@@ -30,6 +30,7 @@ struct known_step {
 };
 
 struct known_steps {
+    const struct job *job;
     struct known_step *steps;
     size_t count;
 };
@@ -58,7 +59,7 @@ static int64_t bits_of_loss(double loss)
 /* Of all attempts; free() .steps. */
 static struct known_steps know_steps(const struct job *job)
 {
-    struct known_steps known = {0};
+    struct known_steps known = {.job = job};
     size_t room = 1;
 
     for (size_t i = 0; i < job->attempt_count; i++)
@@ -85,17 +86,17 @@ static struct known_steps know_steps(const struct job *job)
     return known;
 }
 
-static bool is_of_copy(const struct job *job, const struct known_step *known)
+static bool is_of_copy(const struct job *job, const struct known_step *step)
 {
-    return job->sources[job->attempts[known->attempt].source].is_copy;
+    return job->sources[job->attempts[step->attempt].source].is_copy;
 }
 
 /* The first from `from` on that is not of a copy. Each way over copies is gone once. */
-static size_t first_original(const struct job *job, struct known_steps *known, size_t from)
+static size_t first_original(struct known_steps *known, size_t from)
 {
     size_t found = from;
 
-    while (found < known->count && is_of_copy(job, &known->steps[found]))
+    while (found < known->count && is_of_copy(known->job, &known->steps[found]))
         found = known->steps[found].next;
     while (from < found) {
         size_t next = known->steps[from].next;
@@ -176,30 +177,29 @@ static bool is_first_time(struct compared *compared, size_t attempt)
 }
 
 /* Is the attempt a copy of one that has its step, from `first` to the key `last`? */
-static bool goes_for_one_near(const struct job *job, struct known_steps *known,
-                              struct compared *compared, const struct job_attempt *attempt,
-                              const struct known_step *first, int64_t last)
+static bool goes_for_one_near(struct known_steps *known, struct compared *compared,
+                              const struct job_attempt *attempt, const struct known_step *first,
+                              int64_t last)
 {
     size_t at = LOWER_BOUND(i, 0, known->count, compare_known(&known->steps[i], first) < 0);
 
     for (int seen = 0; seen < NEAR_ONES_MAX; seen++) {
         const struct known_step *near;
 
-        at = first_original(job, known, at);
+        at = first_original(known, at);
         if (at == known->count)
             break;
         near = &known->steps[at++];
         if (near->step != first->step || near->is_by_loss != first->is_by_loss || near->key > last)
             break;
         if (is_first_time(compared, near->attempt) &&
-            goes_for(job, attempt, &job->attempts[near->attempt]))
+            goes_for(known->job, attempt, &known->job->attempts[near->attempt]))
             return true;
     }
     return false;
 }
 
-static bool is_copied_attempt(const struct job *job, struct known_steps *known,
-                              const struct job_attempt *attempt)
+static bool is_copied_attempt(struct known_steps *known, const struct job_attempt *attempt)
 {
     struct compared compared = {.count = 0};
 
@@ -209,14 +209,14 @@ static bool is_copied_attempt(const struct job *job, struct known_steps *known,
 
         if (step->end_ns != JOB_NOT_KNOWN) {
             from.key = saturated_difference(step->end_ns, near_ns(step));
-            if (goes_for_one_near(job, known, &compared, attempt, &from,
+            if (goes_for_one_near(known, &compared, attempt, &from,
                                   saturated_sum(step->end_ns, near_ns(step))))
                 return true;
         }
         if (!isnan(step->loss)) {
             from.is_by_loss = true;
             from.key = bits_of_loss(step->loss);
-            if (goes_for_one_near(job, known, &compared, attempt, &from, from.key))
+            if (goes_for_one_near(known, &compared, attempt, &from, from.key))
                 return true;
         }
     }
@@ -270,7 +270,7 @@ static bool is_copied_source(const struct job *job, struct known_steps *known, u
             continue;
         has_steps = true;
         if (!(job->sources[source].is_history ? is_known_elsewhere(job, attempt)
-                                              : is_copied_attempt(job, known, attempt)))
+                                              : is_copied_attempt(known, attempt)))
             return false;
     }
     return has_steps;
