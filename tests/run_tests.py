@@ -451,6 +451,11 @@ GROUPS = [
         "docs/security.md tells of every attack",
         script("tests/lint/check_attack_table.py"),
     ),
+    Group(
+        "translations",
+        "pages in Chinese, beside the English ones",
+        script("tests/lint/check_translations.py"),
+    ),
     Group("circles", "modules that import each other", script("tests/lint/check_circles.py")),
     Group("words", "words of texts and names", script("tests/lint/check_words.py")),
     Group("format", "layout", script("tests/lint/check_format.py")),
