@@ -163,7 +163,9 @@ const struct command flops_command = {
         "marks give the ops alone.\n\n"
         "With --model no trace is read: parameters, FLOPs of a token by part and as other tools "
         "count them, and memory follow from the config.json of a Hugging Face model, and with "
-        "--step-time the MFU.",
+        "--step-time the MFU. --phase decode or prefill counts one step of an inference server "
+        "instead: FLOPs, bytes of weights and KV cache, and the most tokens/s that a device can "
+        "give.",
     .examples = "flopledger flops trace.json.gz\n"
                 "    all modules of the model\n"
                 "flopledger flops --depth 2 --sort flops trace.json.gz\n"
@@ -172,7 +174,10 @@ const struct command flops_command = {
                 "    the text of DeepSpeed's Flops Profiler\n"
                 "flopledger flops --model config.json --batch 512 --seq 8192 --devices 64 "
                 "--step-time 11.2s --device H100-SXM\n"
-                "    what a model costs, and the MFU of its run as each tool would print it",
+                "    what a model costs, and the MFU of its run as each tool would print it\n"
+                "flopledger flops --model config.json --phase decode --batch 32 --context 8192 "
+                "--device H100-SXM\n"
+                "    one decode step of a server: what it reads, and how fast it can be",
     .options = flops_options,
     .run = run_flops,
 };

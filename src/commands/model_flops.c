@@ -2,16 +2,20 @@
 #include "commands/model_flops.h"
 
 #include "cost/architectures/read_architecture.h"
+#include "cost/architectures/serving_cost.h"
 #include "cost/devices/find_device_peak.h"
 #include "output/results/metrics.h"
 #include "sections/model/convention_table.h"
 #include "sections/model/model_sections.h"
+#include "sections/model/serving_sections.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char *const recompute_names[] = {"none", "selective", "full", NULL};
+const char *const phase_names[] = {"training", "decode", "prefill", NULL};
+const char *const cache_type_names[] = {"model", "bf16", "fp16", "fp32", "fp8", NULL};
 const char step_time_accepted[] = "a time of more than 0 (1.23s, 850ms, 1.23)";
 
 bool parse_step_time(const char *text, void *field)
@@ -56,6 +60,9 @@ const char *option_of_model(const struct model_settings *settings)
         {"--pp", settings->pipeline > 0},
         {"--ep", settings->expert > 0},
         {"--zero", settings->zero > 0},
+        {"--phase", settings->phase > 0},
+        {"--context", settings->context > 0},
+        {"--kv-dtype", settings->cache_type > 0},
     };
 
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
@@ -157,13 +164,16 @@ static bool resolve_peak(struct model_run *run, const struct model_settings *set
     return true;
 }
 
-bool print_model_flops(const struct model_settings *settings, const struct page_settings *page,
-                       struct error *error)
+static bool print_training_flops(const struct model_settings *settings,
+                                 const struct page_settings *page, struct error *error)
 {
     struct model_run run = {.batch = 0};
     struct rank_results *model;
     SCOPED(results) results = {0};
 
+    if (settings->context > 0 || settings->cache_type > 0)
+        return error_set(error, ERROR_USAGE, "%s is of use with --phase only",
+                         settings->context > 0 ? "--context" : "--kv-dtype");
     if (!architecture_read(&run.architecture, settings->config, error))
         return false;
     results_init(&results);
@@ -176,4 +186,124 @@ bool print_model_flops(const struct model_settings *settings, const struct page_
     rank_add_section(&results, model, describe_convention_rules(&results));
     rank_add_section(&results, model, describe_model_memory(&results, &run));
     return print_page(&results, page, error);
+}
+
+/* ---- a step of an inference server ----------------------------------------------------------- */
+
+/* Options of a training run, which say nothing of a step of inference. */
+static bool has_no_training_option(const struct model_settings *settings, struct error *error)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+    } options[] = {
+        {"--recompute", settings->recompute > 0}, {"--dp", settings->data > 0},
+        {"--pp", settings->pipeline > 0},         {"--ep", settings->expert > 0},
+        {"--zero", settings->zero > 0},           {"--devices", settings->devices > 0},
+    };
+
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (options[i].is_given)
+            return error_set(error, ERROR_USAGE,
+                             "%s is not of use with --phase: a step is counted on one device of "
+                             "--tp",
+                             options[i].name);
+    return true;
+}
+
+/* Requests, new tokens and context of the step. */
+static bool resolve_requests(struct serving_run *run, const struct model_settings *settings,
+                             struct error *error)
+{
+    int64_t heads = run->architecture->heads;
+
+    run->requests = at_least_one(settings->batch);
+    run->tensor = at_least_one(settings->tensor);
+    run->step_time_ns = settings->step_time_ns;
+    run->context = settings->context > 0 ? settings->context
+                   : run->is_decode      ? 0
+                                         : settings->sequence;
+    run->queries = settings->sequence > 0 ? settings->sequence : run->is_decode ? 1 : run->context;
+    if (run->context == 0)
+        return error_set(error, ERROR_USAGE,
+                         "--context is missing: how many tokens has a request so far?");
+    if (run->queries > run->context)
+        return error_set(error, ERROR_USAGE,
+                         "--seq is %lld, but a request has only %lld tokens by --context, new ones "
+                         "included",
+                         (long long)run->queries, (long long)run->context);
+    if (heads > 0 && heads % run->tensor != 0)
+        return error_set(error, ERROR_USAGE, "--tp is %lld, which does not divide the %lld heads",
+                         (long long)run->tensor, (long long)heads);
+    return true;
+}
+
+/* --peak goes before the table, of one number format or of all. */
+static bool resolve_roof(struct serving_run *run, const struct peak_settings *peaks,
+                         const char *name, struct error *error)
+{
+    struct device_match match;
+
+    if (name) {
+        run->device = find_device_peak(name, NULL, &match);
+        if (!run->device)
+            return error_set(error, ERROR_USAGE,
+                             "no peak for device '%s': %s; 'flopledger device' lists those known",
+                             name, match.how);
+    }
+    for (int i = 0; i < PEAK_TYPE_COUNT; i++) {
+        if (run->device && device_peak_state(run->device, (enum peak_type)i) == PEAK_KNOWN)
+            run->peaks[i] = run->device->peaks[i];
+        if (peaks->peak_of_all > 0.0)
+            run->peaks[i] = peaks->peak_of_all;
+        if (peaks->peaks[i] > 0.0)
+            run->peaks[i] = peaks->peaks[i];
+    }
+    return true;
+}
+
+/* What --dtype and --kv-dtype say goes before the file. */
+static void resolve_storage(struct weight_storage *storage, const struct model_settings *settings)
+{
+    if (settings->peaks.has_precision)
+        weight_storage_force(storage, settings->peaks.precision);
+    if (settings->cache_type > 0) {
+        storage->cache_as = peak_type_named(cache_type_names[settings->cache_type]);
+        storage->cache_bytes = bytes_of_peak_type(storage->cache_as);
+    }
+}
+
+static bool print_serving_step(const struct model_settings *settings,
+                               const struct page_settings *page, struct error *error)
+{
+    struct architecture architecture;
+    struct serving_run run = {.architecture = &architecture,
+                              .is_decode = strcmp(phase_names[settings->phase], "decode") == 0};
+    SCOPED(results) results = {0};
+    const char *why;
+
+    if (!has_no_training_option(settings, error) ||
+        !architecture_read(&architecture, settings->config, error))
+        return false;
+    resolve_storage(&architecture.storage, settings);
+    why = why_no_serving_cost(&architecture);
+    if (why && !architecture.storage.is_known)
+        return error_set(error, ERROR_NO_DATA, "%s: quant_method '%s': %s", settings->config,
+                         architecture.storage.method, why);
+    if (why)
+        return error_set(error, ERROR_NO_DATA, "%s: %s", settings->config, why);
+    if (!resolve_requests(&run, settings, error) ||
+        !resolve_roof(&run, &settings->peaks, settings->device, error))
+        return false;
+    results_init(&results);
+    rank_add_section(&results, results_add_rank(&results, settings->config, settings->config, -1),
+                     describe_serving_step(&results, &run));
+    return print_page(&results, page, error);
+}
+
+bool print_model_flops(const struct model_settings *settings, const struct page_settings *page,
+                       struct error *error)
+{
+    return settings->phase > 0 ? print_serving_step(settings, page, error)
+                               : print_training_flops(settings, page, error);
 }

@@ -259,10 +259,11 @@ bool explain_file_kind(const char *path, const char *command, struct error *erro
 bool explain_arguments(int count, char **arguments, const char *command, struct error *error)
 {
     for (int i = 0; i < count; i++) {
-        bool is_output = i > 0 && (strcmp(arguments[i - 1], "-o") == 0 ||
-                                   strcmp(arguments[i - 1], "--output") == 0);
+        const char *option = i > 0 ? arguments[i - 1] : "";
+        bool is_named = strcmp(option, "-o") == 0 || strcmp(option, "--output") == 0 ||
+                        strcmp(option, "--model") == 0;
 
-        if (arguments[i][0] != '-' && !is_output && explain_file_kind(arguments[i], command, error))
+        if (arguments[i][0] != '-' && !is_named && explain_file_kind(arguments[i], command, error))
             return true;
     }
     return false;

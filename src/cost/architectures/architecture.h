@@ -7,6 +7,7 @@
 #define FLOPLEDGER_COST_ARCHITECTURES_ARCHITECTURE_H
 
 #include "cost/architectures/config_keys.h"
+#include "cost/architectures/weight_storage.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,8 +32,10 @@ struct layer_kind {
     int64_t window;     /* keys a query sees at most, itself included; 0: no window */
     int64_t chunk;      /* tokens that see one another only among themselves; 0: no chunks */
     enum attention_mask mask;
-    int64_t index_heads; /* of an indexer, which scores all keys before a few are attended */
-    int64_t index_size;  /* of one of its heads */
+    int64_t latent_rank;   /* MLA: of the vector that the cache keeps of keys and values; 0: none */
+    int64_t latent_rotary; /* ... and of the rotary key beside it */
+    int64_t index_heads;   /* of an indexer, which scores all keys before a few are attended */
+    int64_t index_size;    /* of one of its heads */
 
     /* state space; 0 where there is none */
     int64_t scan_channels;
@@ -88,6 +91,8 @@ struct architecture {
     int64_t output_other;
     int64_t head_matrix; /* once for each sample: pooler, classifier */
     int64_t head_other;
+
+    struct weight_storage storage; /* as a server keeps it */
 
     int64_t prediction_layers; /* layers that predict further tokens (MTP); not in any figure above
                                 */

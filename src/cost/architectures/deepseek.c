@@ -20,6 +20,8 @@ static struct layer_kind latent_attention(const struct architecture *architectur
         .key_heads = architecture->heads,
         .key_size = plain + rotary,
         .value_size = value,
+        .latent_rank = key_rank,
+        .latent_rotary = rotary,
         .norms = 2 * hidden,
     };
 

@@ -136,6 +136,7 @@ bool architecture_from_config(struct architecture *architecture, const struct js
     if (keys.has_failed)
         return false;
     read.has_defaults = keys.has_defaults;
+    read.storage = weight_storage_read(config, keys.root, read.layers);
     if (text)
         read.note = "only the model of text (text_config) is counted, not that of images";
     *architecture = read;
