@@ -1,5 +1,4 @@
 /* `flopledger man [COMMAND]`: the man page, made from the tables of commands and options. */
-#include "base/core/large_array.h"
 #include "commands/command.h"
 #include "commands/command_text.h"
 
@@ -135,14 +134,12 @@ struct variable {
     const char *meaning;
 };
 
-_Static_assert(LARGE_ARRAY_MEMORY_MIB == 192, "the page names it");
-
 static void write_environment(FILE *output)
 {
     static const struct variable variables[] = {
         {"FLOPLEDGER_MEMORY_MIB",
-         "how many MiB of what is kept for each event stay in memory (default: 192); the rest goes "
-         "to files without a name in $TMPDIR, /var/tmp or /tmp"},
+         "how many MiB of what is kept for each event stay in memory (default: half of what is "
+         "free); the rest goes to files without a name in $TMPDIR, /var/tmp or /tmp"},
         {"FLOPLEDGER_PYTHON",
          "the folder in which the recorder's Python package is looked for first"},
         {"FLOPLEDGER_GPM", "0: 'top' and 'serve' leave GPM's activity counters to other tools"},

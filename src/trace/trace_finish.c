@@ -361,7 +361,6 @@ static void gather_host(struct finish *finish)
                 trace->host[next[event->track]++] = *event;
             }
             event_store_free_chunk(store, c);
-            large_array_rest();
         }
     }
     free(next);
@@ -395,7 +394,6 @@ static struct event *trace_finish_gather(struct finish *finish, bool is_notes, u
                 events[at++] = *event;
             }
             event_store_free_chunk(store, c);
-            large_array_rest();
         }
     }
     *count = (uint32_t)total;

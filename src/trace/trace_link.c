@@ -111,7 +111,6 @@ static struct id_index index_new(const struct trace *trace, const struct id_choi
     for (uint32_t i = 0; i < trace->host_count; i++) {
         int64_t id = choice->id(&trace->host[i]);
 
-        large_array_rest_at(i);
         if (trace->host[i].kind != choice->kind || id == NO_ID)
             continue;
         count++;
@@ -126,7 +125,6 @@ static struct id_index index_new(const struct trace *trace, const struct id_choi
     for (uint32_t i = 0; i < trace->host_count; i++) {
         int64_t id = choice->id(&trace->host[i]);
 
-        large_array_rest_at(i);
         if (trace->host[i].kind == choice->kind && id != NO_ID)
             index_add(&index, id, i);
     }
@@ -166,7 +164,6 @@ static void link_launches(struct trace *trace)
         uint32_t launch =
             event->correlation == NO_ID ? NO_EVENT : index_find(&index, event->correlation);
 
-        large_array_rest_at(i);
         trace->launch[i] = launch;
         if (launch == NO_EVENT && is_from_before(&index, event))
             trace->read.earlier_device_events++;
@@ -200,7 +197,6 @@ static void find_enclosing(const struct trace *trace, const struct track *track,
     for (uint32_t i = track->first_event; i < track->first_event + track->event_count; i++) {
         const struct event *event = &trace->host[i];
 
-        large_array_rest_at(i);
         if (event->kind != EVENT_OPERATOR && event->kind != EVENT_RUNTIME_CALL)
             continue;
         while (depth && event_end_ns(&trace->host[open->events[depth - 1]]) <= event->start_ns)

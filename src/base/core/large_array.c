@@ -5,18 +5,15 @@
 #include "base/core/invariant.h"
 #include "base/core/memory_limit.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 enum array_place { IN_HEAP, IN_MEMORY, IN_FILE };
@@ -25,7 +22,7 @@ enum array_place { IN_HEAP, IN_MEMORY, IN_FILE };
 struct array_head {
     size_t bytes; /* of the whole mapping, this included */
     enum array_place place;
-    struct filed_array *filed; /* where it is IN_FILE */
+    int file; /* of one IN_FILE that grows; else -1: the mapping alone keeps it */
 };
 
 enum {
@@ -45,17 +42,15 @@ static const size_t large_page_bytes = (size_t)2 << 20;
 /* Of those IN_MEMORY. */
 static atomic_size_t bytes_in_memory;
 
-/* There was an array in a file: this run is not one that fits into memory. From then on less of it
- * is kept there, so that at its peak it does not need more than one that just fits. */
-static atomic_bool has_used_files;
-enum { SHARE_WITH_FILES = 3 };
-
+/* Of what the process may take, texts and what the analyses make need a little always and the half
+ * of the rest at most. */
 static size_t memory_allowed(void)
 {
+    const unsigned long long reserve_mib = 128;
     const char *wanted = getenv(LARGE_ARRAY_MEMORY_VARIABLE);
-    unsigned long long mib = LARGE_ARRAY_MEMORY_MIB;
-    /* a quarter: there are texts, too, and what the analyses make */
-    unsigned long long limit = (unsigned long long)memory_limit_bytes() / mebibyte / 4;
+    unsigned long long limit = (unsigned long long)memory_limit_bytes() / mebibyte;
+    unsigned long long half = limit > reserve_mib ? (limit - reserve_mib) / 2 : 0;
+    unsigned long long mib = limit > 0 ? half : LARGE_ARRAY_MEMORY_MIB;
 
     if (wanted && *wanted >= '0' && *wanted <= '9') {
         char *end;
@@ -64,9 +59,9 @@ static size_t memory_allowed(void)
         if (!*end && number <= SIZE_MAX / mebibyte)
             mib = number;
     }
-    if (limit > 0 && mib > limit)
-        mib = limit;
-    return (size_t)mib * mebibyte / (atomic_load(&has_used_files) ? SHARE_WITH_FILES : 1);
+    if (limit > 0 && mib > half)
+        mib = half;
+    return (size_t)mib * mebibyte;
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -100,123 +95,6 @@ static struct array_head *new_in_memory(size_t bytes)
     head->place = IN_MEMORY;
     atomic_fetch_add(&bytes_in_memory, bytes);
     return head;
-}
-
-/* ---- resident memory of files --------------------------------------------------------------- */
-
-/* What is known of an array IN_FILE without touching it. */
-struct filed_array {
-    void *memory;
-    size_t bytes;
-    int file; /* of one that grows; else -1: the mapping alone keeps it */
-    struct filed_array *next;
-    struct filed_array *previous;
-};
-
-static const size_t resident_bytes_max = (size_t)48 << 20;
-static const struct timespec look_interval = {.tv_nsec = 2000000};
-
-static pthread_mutex_t filed_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t filed_appeared = PTHREAD_COND_INITIALIZER;
-static struct filed_array *filed; /* guarded by filed_lock */
-static int statm = -1;            /* likewise; open while there is a keeper */
-
-/* How much of files (libraries too) is in this process's memory: the third number of statm. */
-static size_t resident_file_bytes(void)
-{
-    char text[128];
-    char *at = text;
-    ssize_t length = statm < 0 ? 0 : pread(statm, text, sizeof text - 1, 0);
-
-    text[length > 0 ? length : 0] = '\0';
-    for (int number = 0; number < 2; number++)
-        (void)strtoull(at, &at, 10);
-    return strtoull(at, &at, 10) * PAGE_BYTES;
-}
-
-/* Nothing is lost: the pages are the files', and come back when they are touched. True where there
- * was something to take out. */
-static bool evict_pages(void)
-{
-    if (!filed || resident_file_bytes() <= resident_bytes_max)
-        return false;
-    for (const struct filed_array *array = filed; array; array = array->next)
-        (void)madvise(array->memory, array->bytes, MADV_DONTNEED);
-    return true;
-}
-
-/* Never ends: waits while there is no array in a file. */
-static void *keep_resident_small(void *unused)
-{
-    (void)unused;
-    for (;;) {
-        bool has_worked;
-
-        pthread_mutex_lock(&filed_lock);
-        while (!filed)
-            pthread_cond_wait(&filed_appeared, &filed_lock);
-        has_worked = evict_pages();
-        pthread_mutex_unlock(&filed_lock);
-        if (!has_worked)
-            (void)nanosleep(&look_interval, NULL);
-    }
-    return NULL;
-}
-
-/* With all signals blocked: they are for the threads that know what to do with them. */
-static void start_keeper(void)
-{
-    sigset_t all;
-    sigset_t before;
-    pthread_t thread;
-
-    statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (statm < 0)
-        return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    if (pthread_create(&thread, NULL, keep_resident_small, NULL) == 0)
-        pthread_detach(thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-void large_array_rest(void)
-{
-    pthread_mutex_lock(&filed_lock);
-    (void)evict_pages();
-    pthread_mutex_unlock(&filed_lock);
-}
-
-static struct filed_array *note_filed(void *memory, size_t bytes, int file)
-{
-    struct filed_array *array = require_memory(malloc(sizeof *array));
-
-    *array = (struct filed_array){.memory = memory, .bytes = bytes, .file = file};
-    pthread_mutex_lock(&filed_lock);
-    array->next = filed;
-    if (filed)
-        filed->previous = array;
-    filed = array;
-    if (statm < 0)
-        start_keeper();
-    pthread_cond_signal(&filed_appeared);
-    pthread_mutex_unlock(&filed_lock);
-    return array;
-}
-
-static void forget_filed(struct filed_array *array)
-{
-    pthread_mutex_lock(&filed_lock);
-    if (array->next)
-        array->next->previous = array->previous;
-    if (array->previous)
-        array->previous->next = array->next;
-    else
-        filed = array->next;
-    pthread_mutex_unlock(&filed_lock);
-    if (array->file >= 0)
-        close(array->file);
-    free(array);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -256,7 +134,7 @@ static int large_array_open_file(size_t bytes)
 }
 
 /* Writes `bytes` of `content`, or zeros where that is NULL. */
-static bool fill_file(int file, const char *content, size_t bytes)
+static bool write_file(int file, const char *content, size_t bytes)
 {
     static const char zeros[64 * 1024];
 
@@ -272,6 +150,16 @@ static bool fill_file(int file, const char *content, size_t bytes)
     return true;
 }
 
+/* Makes it longer by `bytes` zeros for which the disk has room, so that no access can fail for want
+ * of it. */
+static bool lengthen_file(int file, size_t had_bytes, size_t bytes)
+{
+    if (fallocate(file, 0, (off_t)had_bytes, (off_t)bytes) == 0)
+        return true;
+    return errno == EOPNOTSUPP && lseek(file, (off_t)had_bytes, SEEK_SET) >= 0 &&
+           write_file(file, NULL, bytes);
+}
+
 /* The parts of a new array in a file. */
 struct file_array {
     size_t bytes;        /* of the whole mapping */
@@ -279,8 +167,7 @@ struct file_array {
     bool grows;
 };
 
-/* What it holds is written, zeros too, so that the disk has room for all of it, and no access can
- * fail for want of it. NULL where no disk takes it. */
+/* NULL where no disk takes it. */
 static struct array_head *new_in_file(const struct file_array *wanted)
 {
     int file = large_array_open_file(wanted->bytes);
@@ -289,7 +176,8 @@ static struct array_head *new_in_file(const struct file_array *wanted)
 
     if (file < 0)
         return NULL;
-    if (fill_file(file, wanted->content, wanted->bytes))
+    if (wanted->content ? write_file(file, wanted->content, wanted->bytes)
+                        : lengthen_file(file, 0, wanted->bytes))
         memory = mmap(NULL, wanted->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (memory == MAP_FAILED || !wanted->grows) {
         close(file);
@@ -298,10 +186,7 @@ static struct array_head *new_in_file(const struct file_array *wanted)
     if (memory == MAP_FAILED)
         return NULL;
     head = memory;
-    head->place = IN_FILE;
-    head->bytes = wanted->bytes;
-    head->filed = note_filed(head, wanted->bytes, file);
-    atomic_store(&has_used_files, true);
+    *head = (struct array_head){.bytes = wanted->bytes, .place = IN_FILE, .file = file};
     return head;
 }
 
@@ -309,20 +194,15 @@ static struct array_head *new_in_file(const struct file_array *wanted)
  * as before. */
 static struct array_head *grow_file(struct array_head *head, size_t bytes)
 {
-    struct filed_array *array = head->filed;
     void *memory = MAP_FAILED;
 
-    pthread_mutex_lock(&filed_lock);
-    if (fill_file(array->file, NULL, bytes - array->bytes))
-        memory = mremap(head, array->bytes, bytes, MREMAP_MAYMOVE);
-    if (memory != MAP_FAILED) {
-        head = memory;
-        head->bytes = bytes;
-        array->memory = memory;
-        array->bytes = bytes;
-    }
-    pthread_mutex_unlock(&filed_lock);
-    return memory == MAP_FAILED ? NULL : head;
+    if (lengthen_file(head->file, head->bytes, bytes - head->bytes))
+        memory = mremap(head, head->bytes, bytes, MREMAP_MAYMOVE);
+    if (memory == MAP_FAILED)
+        return NULL;
+    head = memory;
+    head->bytes = bytes;
+    return head;
 }
 
 /* ---- arrays --------------------------------------------------------------------------------- */
@@ -385,7 +265,7 @@ static struct array_head *grow_mapping(struct array_head *head, size_t bytes)
     void *memory;
 
     if (head->place == IN_FILE)
-        return head->filed->file < 0 ? NULL : grow_file(head, bytes);
+        return head->file < 0 ? NULL : grow_file(head, bytes);
     if (head->place != IN_MEMORY || (bytes >= FILE_BYTES_MIN && is_over_budget(bytes - had_bytes)))
         return NULL;
     memory = mremap(head, had_bytes, bytes, MREMAP_MAYMOVE);
@@ -454,9 +334,9 @@ void large_array_free(void *array)
         free(head);
         return;
     }
-    if (head->place == IN_FILE)
-        forget_filed(head->filed);
-    else
+    if (head->place == IN_MEMORY)
         atomic_fetch_sub(&bytes_in_memory, head->bytes);
+    else if (head->file >= 0)
+        close(head->file);
     munmap(head, head->bytes);
 }

@@ -1,18 +1,16 @@
 /* Arrays that hold something for each event of a trace: memory while they are few, and beyond that
  * files without a name, so that a trace that is larger than the memory of the machine can be read.
  *
- * A file is mapped: its bytes are used as any others. What was not touched for a while is taken out
- * of the process's resident memory (the kernel keeps it in its page cache while it has room, and
- * on disk when it has not). Such arrays should be walked in order, or nearly. */
+ * A file is mapped: its bytes are used as any others. The kernel keeps them in its page cache while
+ * it has room, and on disk when it has not. Such arrays should be walked in order, or nearly. */
 #ifndef FLOPLEDGER_BASE_CORE_LARGE_ARRAY_H
 #define FLOPLEDGER_BASE_CORE_LARGE_ARRAY_H
 
 #include <stddef.h>
 
-/* Up to so many MiB of large arrays no file is made; once there are files, a third of it stays in
- * memory. The environment variable of this name overrides it. Files are made in $TMPDIR, /var/tmp
- * or /tmp, the first of them that is on a disk with room; where there is none, everything stays in
- * memory. */
+/* Up to half of memory_limit_bytes() (where that is not known, up to so many MiB) no file is made.
+ * The environment variable of this name lowers it. Files are made in $TMPDIR, /var/tmp or /tmp, the
+ * first of them that is on a disk with room; where there is none, everything stays in memory. */
 #define LARGE_ARRAY_MEMORY_VARIABLE "FLOPLEDGER_MEMORY_MIB"
 enum { LARGE_ARRAY_MEMORY_MIB = 192 };
 
@@ -33,17 +31,6 @@ void *large_array_in_memory(size_t bytes);
 /* Its content is written to a file where there is more in memory than may be: for what was filled
  * in memory. Returns where it now is. */
 void *large_array_put_aside(void *array);
-
-/* Takes out of resident memory what has become too much; a thread of its own does that too, but
- * not always in time for loops that do next to nothing for each element. */
-void large_array_rest(void);
-
-/* For such loops: does so now and then. `index` counts the elements. */
-static inline void large_array_rest_at(size_t index)
-{
-    if (index % (1 << 16) == 0)
-        large_array_rest();
-}
 
 void large_array_free(void *array);
 

@@ -44,17 +44,6 @@ static size_t count_before(const struct large_order *order, void *elements, size
     return LOWER_BOUND(i, 0, count, is_in_order(order, element(order, elements, i), other));
 }
 
-/* As memcpy. */
-static void copy_resting(char *to, const char *from, size_t bytes)
-{
-    const size_t piece_bytes = (size_t)4 << 20;
-
-    for (size_t done = 0; done < bytes; done += piece_bytes) {
-        memcpy(to + done, from + done, bytes - done < piece_bytes ? bytes - done : piece_bytes);
-        large_array_rest();
-    }
-}
-
 /* Merges two sorted runs, `left` elements and behind them `right`. What of the left run stays where
  * it is is not moved. */
 static void merge_two(const struct large_order *order, void *elements, size_t left, size_t right)
@@ -68,12 +57,11 @@ static void merge_two(const struct large_order *order, void *elements, size_t le
     char *copy;
     const char *first;
     const char *first_end;
-    size_t merged = 0;
 
     if (!moved_bytes)
         return;
     copy = large_array_new(moved_bytes);
-    copy_resting(copy, to, moved_bytes);
+    memcpy(copy, to, moved_bytes);
     first = copy;
     first_end = copy + moved_bytes;
     for (; first < first_end && second < second_end; to += bytes) {
@@ -81,9 +69,8 @@ static void merge_two(const struct large_order *order, void *elements, size_t le
 
         memcpy(to, *next, bytes);
         *next += bytes;
-        large_array_rest_at(++merged);
     }
-    copy_resting(to, first, (size_t)(first_end - first));
+    memcpy(to, first, (size_t)(first_end - first));
     large_array_free(copy);
 }
 
@@ -114,7 +101,6 @@ void sort_large(void *elements, size_t count, const struct large_order *order)
         size_t here = count - start < LARGE_SORT_BLOCK ? count - start : LARGE_SORT_BLOCK;
         char *block = element(order, elements, start);
 
-        large_array_rest();
         large_sort_block(order, block, here);
         if (start && is_in_order(order, block - order->element_bytes, block))
             runs--;
