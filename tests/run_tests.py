@@ -270,6 +270,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "formats",
+        "properties: files of other recorders with a known ledger",
+        script("tests/properties/recorder_formats.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "mlperf-runs",
         "properties: MLPerf's logs of runs with known accounts",
         script("tests/properties/mlperf_runs.py", PROGRAM),

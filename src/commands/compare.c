@@ -229,8 +229,9 @@ const struct command compare_command = {
     .usage = "A B",
     .description =
         "Reads two runs (traces, recorded runs, folders with the traces of all ranks, databases of "
-        "Nsight Systems) and prints what changed from A to B and by how much: the step, every "
-        "account of the ledger, kernels, operators, modules, FLOPs, launches and memory.\n\n"
+        "Nsight Systems, XSpaces of JAX) and prints what changed from A to B and by how much: the "
+        "step, every account of the ledger, kernels, operators, modules, FLOPs, launches and "
+        "memory.\n\n"
         "A change is called significant where it is more than what the steps of each run differ "
         "among themselves, corrected for the many rows, and at least 1 % of the row and 0.1 % of "
         "the step. With one step in a run nothing is.",

@@ -220,9 +220,10 @@ const struct command report_command = {
     .summary = "where the time of each step goes, from profiler traces: MFU, bottlenecks, advice",
     .usage = "TRACE...",
     .description =
-        "Reads traces of torch.profiler (.json, .json.gz, .json.zst, '-' for standard input) and "
+        "Reads traces of torch.profiler (.json, .json.gz, .json.zst, '-' for standard input), "
         "databases of Nsight Systems (what 'nsys export --type sqlite' wrote, or a .nsys-rep where "
-        "nsys is installed; each process that used a device is a rank), attributes every "
+        "nsys is installed; each process that used a device is a rank) and XSpaces of JAX "
+        "(.xplane.pb; each device is a rank), attributes every "
         "nanosecond of every step to one account, and prints what fits one screen: the largest "
         "loss, how long a step takes, where it goes, and what to try. --section prints parts of "
         "the rest (step ledger, idle time by cause, kernels, operators, collectives, ...), --all "

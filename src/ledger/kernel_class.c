@@ -106,6 +106,15 @@ const char *kernel_class_title(enum kernel_class class)
     return class_descriptions[class].title;
 }
 
+enum kernel_class kernel_class_of_key(const char *key)
+{
+    for (int i = 0; i < KERNEL_CLASS_COUNT; i++) {
+        if (strcmp(class_descriptions[i].key, key) == 0)
+            return (enum kernel_class)i;
+    }
+    return KERNEL_COMPUTE_OTHER;
+}
+
 bool kernel_class_is_matrix(enum kernel_class class)
 {
     return class <= KERNEL_RECURRENT;
@@ -216,6 +225,18 @@ static enum kernel_class cached_class(uint8_t *cache, const struct trace *trace,
     return (enum kernel_class)cache[name];
 }
 
+/* What the recorder says of the kernel's work, else of that of its operator; KERNEL_COMPUTE_OTHER
+ * where it says nothing. */
+static enum kernel_class recorded_class(const struct trace *trace, const struct event *event,
+                                        uint32_t op)
+{
+    uint32_t work = trace->details[event->detail].work;
+
+    if (!work && op != NO_EVENT)
+        work = trace->details[trace->host[op].detail].work;
+    return work ? kernel_class_of_key(trace_text(trace, work)) : KERNEL_COMPUTE_OTHER;
+}
+
 static enum kernel_class classify_kernel(const struct trace *trace, uint32_t index,
                                          const struct class_cache *cache)
 {
@@ -223,9 +244,13 @@ static enum kernel_class classify_kernel(const struct trace *trace, uint32_t ind
     uint32_t op = trace_operator_of(trace, index);
     enum kernel_class by_name =
         cached_class(cache->kernels, trace, event->name, kernel_class_of_name);
+    enum kernel_class recorded;
 
     if (by_name == KERNEL_COMMUNICATION || trace->details[event->detail].collective_name)
         return KERNEL_COMMUNICATION;
+    recorded = recorded_class(trace, event, op);
+    if (recorded != KERNEL_COMPUTE_OTHER)
+        return recorded;
     if (op != NO_EVENT) {
         enum kernel_class by_operator =
             cached_class(cache->operators, trace, trace->host[op].name, operator_class);

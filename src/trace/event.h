@@ -58,6 +58,8 @@ struct event_detail {
     uint32_t input_types;     /* Input type */
     uint32_t concrete_inputs; /* Concrete Inputs */
     uint32_t call_stack;      /* Call stack, with ';' between frames */
+    uint32_t work; /* the key of a class of work (ledger/kernel_class.h), where the recorder tells
+                      it by other words than names: "matmul" */
     /* kernels */
     int32_t grid[3];
     int32_t block[3];
@@ -67,9 +69,10 @@ struct event_detail {
     float blocks_per_sm;
     float warps_per_sm;
     int32_t collective_calls; /* how many calls of NCCL `bytes` is the sum of; -1: not told */
-    /* copies, memsets, and collectives of which NCCL's own ranges tell: the larger of input and
-     * output, on all ranks together */
+    /* copies, memsets; operators of which the recorder counts them; and collectives of which NCCL's
+     * own ranges tell: the larger of input and output, on all ranks together */
     int64_t bytes;
+    int64_t flops; /* of operators of which the recorder (XLA) counts them */
     /* collectives: NCCL metadata */
     uint32_t collective_name; /* Collective name: "allreduce", "_allgather_base", ... */
     uint32_t element_type;    /* dtype: "Float", "BFloat16", ... */

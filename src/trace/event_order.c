@@ -42,6 +42,7 @@ static int compare_details(const struct trace *trace, uint32_t a, uint32_t b)
     COMPARE(input_types);
     COMPARE(concrete_inputs);
     COMPARE(call_stack);
+    COMPARE(work);
     COMPARE(collective_name);
     COMPARE(element_type);
     COMPARE(group_name);

@@ -82,6 +82,7 @@ struct event_detail event_detail_none(void)
     detail.warps_per_sm = -1;
     detail.collective_calls = -1;
     detail.bytes = -1;
+    detail.flops = -1;
     detail.in_elements = -1;
     detail.out_elements = -1;
     detail.group_size = -1;

@@ -64,6 +64,7 @@ static void map_details(struct trace_builder *to, const struct trace_builder *fr
         detail.input_types = maps->strings[detail.input_types];
         detail.concrete_inputs = maps->strings[detail.concrete_inputs];
         detail.call_stack = maps->strings[detail.call_stack];
+        detail.work = maps->strings[detail.work];
         detail.collective_name = maps->strings[detail.collective_name];
         detail.element_type = maps->strings[detail.element_type];
         detail.group_name = maps->strings[detail.group_name];

@@ -51,6 +51,13 @@ CHECKS = [
         "0",
     ),
     Check(
+        "check_xplane.py",
+        "events and their time in XSpaces of JAX, by plane and line",
+        "JAX's own decoding (`jax.profiler.ProfileData`), else one by hand",
+        "1 ns an event",
+        True,
+    ),
+    Check(
         "check_flops.py",
         "FLOPs of models by operator and module, from traces",
         "FLOPs counted by others in the running model",

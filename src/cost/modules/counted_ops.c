@@ -6,6 +6,7 @@
 #include "base/core/large_array.h"
 #include "base/text/prefix.h"
 #include "cost/modules/known_result.h"
+#include "ledger/kernel_class.h"
 #include "trace/optimizer_time.h"
 
 #include <stdlib.h>
@@ -79,6 +80,26 @@ static const char *detail_text(const struct trace *trace, uint32_t string)
     return string ? trace_text(trace, string) : NULL;
 }
 
+/* The recorder's own count of an op that no formula knows. */
+static void use_recorded_cost(struct op_cost *cost, const struct trace *trace,
+                              const struct event_detail *detail)
+{
+    const char *work = trace_text(trace, detail->work);
+
+    if (detail->flops < 0 || cost->kind != COST_NOT_COUNTED)
+        return;
+    *cost = (struct op_cost){.kind = COST_POINTWISE,
+                             .flops = detail->flops,
+                             .model_flops = detail->flops,
+                             .masked_flops = detail->flops,
+                             .bytes = detail->bytes};
+    if (detail->flops == 0)
+        cost->kind = detail->bytes > 0 ? COST_MOVEMENT : COST_FREE;
+    else if (*work && kernel_class_is_matrix(kernel_class_of_key(work)))
+        cost->kind = COST_MATRIX;
+    cost->macs = cost->kind == COST_MATRIX ? detail->flops / 2 : 0;
+}
+
 /* The cost of each operator, computed once for each name and details, and the shape of the result
  * where the details do not tell it. */
 static void look_up_costs(struct counted_ops *ops, const struct trace *trace,
@@ -92,6 +113,7 @@ static void look_up_costs(struct counted_ops *ops, const struct trace *trace,
         const struct event_detail *detail = &trace->details[event->detail];
         struct known_result result;
         struct op_call_text text;
+        struct op_cost cost;
 
         ops->cost_of[i] = NO_EVENT;
         if (event->kind != EVENT_OPERATOR &&
@@ -109,7 +131,9 @@ static void look_up_costs(struct counted_ops *ops, const struct trace *trace,
                                      .values = detail_text(trace, detail->concrete_inputs),
                                      .result = detail_text(trace, result.shapes),
                                      .result_argument = result.argument};
-        add_cost(ops, text.name, count_flops_of_text(&call, &text, user));
+        cost = count_flops_of_text(&call, &text, user);
+        use_recorded_cost(&cost, trace, detail);
+        add_cost(ops, text.name, cost);
     }
     op_call_clear(&call);
     hash_map_clear(&known);

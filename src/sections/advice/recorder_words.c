@@ -61,6 +61,28 @@ static const struct recorder_words recorders[] = {
         .memory = "traces of torch.profiler with profile_memory=True have allocations",
     },
     {
+        .format = "xplane",
+        .cut = "let jax.profiler.stop_trace() return, and copy the file again: what is missing "
+               "cannot be told from the part that is there",
+        .warm_up = "usual in a window of a longer run: start the trace a step earlier",
+        .marks = "put each step into jax.profiler.StepTraceAnnotation(\"train\", step_num=i); or "
+                 "name ranges that are there with --step-range",
+        .few_steps = "record at least 5 steps between start_trace and stop_trace",
+        .device = "let steps run between start_trace and stop_trace, and wait for their results "
+                  "(block_until_ready)",
+        .no_device = "if the run used a GPU or TPU: see that jax.devices() names it",
+        .operators = "record with a newer JAX: ops are told by the stats of launches and of ops",
+        .shapes = "only traces of TPUs tell the shapes of ops",
+        .flops = "only traces of TPUs tell the FLOPs of ops",
+        .modules = "put parts of the model into jax.named_scope(\"layer1\")",
+        .stacks = "record Python frames: ProfileOptions().python_tracer_level = 1",
+        .collectives = "JAX does not record it",
+        .message_size = "JAX does not record it",
+        .group_size = "JAX does not record it",
+        .element_type = "JAX does not record it",
+        .memory = "jax.profiler.save_device_memory_profile() has allocations",
+    },
+    {
         .cut = "let the profiler finish writing (leave the 'with profile(...)' block, wait for the "
                "trace handler) and copy the "
                "file again; how much is missing cannot be told from the part that is there",

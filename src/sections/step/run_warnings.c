@@ -56,6 +56,17 @@ static void warn_of_damage(struct results *results, struct section *section,
         "all other events are counted; 'flopledger inspect' lists the places");
 }
 
+/* A core that no call of the host launches anything on: a TPU, by JAX. */
+static bool runs_by_itself(const struct trace *trace)
+{
+    if (strcmp(trace->read.format, "xplane") != 0)
+        return false;
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        if (trace->host[i].kind == EVENT_RUNTIME_CALL)
+            return false;
+    return true;
+}
+
 /* Counts that are told in one way each. */
 static void warn_of_counts(struct results *results, struct section *section,
                            const struct trace *trace)
@@ -76,7 +87,7 @@ static void warn_of_counts(struct results *results, struct section *section,
          "they were still open when the recording stopped"},
         {read->unmatched_ends, "end events without their begin, left out",
          "they were open before the recording began"},
-        {read->unlinked_device_events,
+        {runs_by_itself(trace) ? 0 : read->unlinked_device_events,
          "kernels, copies or memsets without the call that launched them; their time is counted, "
          "idle time before them is "
          "explained by the step's own thread",

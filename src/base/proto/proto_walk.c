@@ -1,0 +1,99 @@
+/* The fields of a message in the wire format of Protocol Buffers. */
+#include "base/proto/proto_walk.h"
+
+#include <string.h>
+
+enum { VARINT_BYTES_MAX = 10, NUMBER_MAX = (1 << 29) - 1 };
+
+bool proto_varint(const char **at, const char *end, uint64_t *value)
+{
+    const char *next = *at;
+    uint64_t number = 0;
+
+    for (unsigned shift = 0; shift < 7 * VARINT_BYTES_MAX && next < end; shift += 7) {
+        unsigned char byte = (unsigned char)*next++;
+
+        number |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *at = next;
+            *value = number;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool fixed(struct proto_walk *walk, struct proto_field *field, size_t bytes)
+{
+    if ((size_t)(walk->end - walk->at) < bytes)
+        return false;
+    field->value = 0;
+    memcpy(&field->value, walk->at, bytes);
+    walk->at += bytes;
+    return true;
+}
+
+static bool with_length(struct proto_walk *walk, struct proto_field *field)
+{
+    uint64_t length;
+    size_t left;
+
+    if (!proto_varint(&walk->at, walk->end, &length))
+        return false;
+    left = (size_t)(walk->end - walk->at);
+    field->is_cut = length > left;
+    field->bytes = (struct proto_bytes){walk->at, field->is_cut ? left : (size_t)length};
+    walk->at += field->bytes.length;
+    return true;
+}
+
+static bool content(struct proto_walk *walk, struct proto_field *field)
+{
+    switch (field->form) {
+    case PROTO_VARINT:
+        return proto_varint(&walk->at, walk->end, &field->value);
+    case PROTO_8_BYTES:
+        return fixed(walk, field, 8);
+    case PROTO_LENGTH:
+        return with_length(walk, field);
+    case PROTO_4_BYTES:
+        return fixed(walk, field, 4);
+    }
+    return false;
+}
+
+bool proto_next(struct proto_walk *walk, struct proto_field *field)
+{
+    const char *start = walk->at;
+    uint64_t key;
+
+    if (walk->damaged_at || walk->at >= walk->end)
+        return false;
+    *field = (struct proto_field){.number = 0};
+    if (proto_varint(&walk->at, walk->end, &key) && key >> 3 >= 1 && key >> 3 <= NUMBER_MAX) {
+        field->number = (uint32_t)(key >> 3);
+        field->form = (enum proto_form)(key & 7);
+        if (content(walk, field)) {
+            if (field->is_cut)
+                walk->damaged_at = start;
+            return true;
+        }
+    }
+    walk->at = start;
+    walk->damaged_at = start;
+    return false;
+}
+
+double proto_real(const struct proto_field *field)
+{
+    uint32_t bits = (uint32_t)field->value;
+    double number;
+    float fraction;
+
+    if (field->form == PROTO_8_BYTES) {
+        memcpy(&number, &field->value, sizeof number);
+        return number;
+    }
+    memcpy(&fraction, &bits, sizeof fraction);
+    return (double)fraction;
+}

@@ -1,0 +1,80 @@
+/* The fields of a message in the wire format of Protocol Buffers, one after the other: nothing is
+ * copied, nothing is allocated, and what a field means is the caller's business.
+ *
+ * A message is a row of fields: a key (number << 3 | form) as a varint, then a varint, 4 or 8
+ * bytes, or a length and so many bytes, which may be a text or a message again. */
+#ifndef FLOPLEDGER_BASE_PROTO_PROTO_WALK_H
+#define FLOPLEDGER_BASE_PROTO_PROTO_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum proto_form {
+    PROTO_VARINT = 0,
+    PROTO_8_BYTES = 1,
+    PROTO_LENGTH = 2, /* text, bytes, a message, or packed numbers */
+    PROTO_4_BYTES = 5,
+};
+
+/* `length` bytes of a message or text; zeroed is empty. */
+struct proto_bytes {
+    const char *at;
+    size_t length;
+};
+
+struct proto_field {
+    uint32_t number;
+    enum proto_form form;
+    uint64_t value;           /* of the forms with a number; the bits of a double or float */
+    struct proto_bytes bytes; /* of PROTO_LENGTH; as many as are there */
+    bool is_cut;              /* PROTO_LENGTH: the message around it ends before it does */
+};
+
+struct proto_walk {
+    const char *at; /* behind the field before */
+    const char *end;
+    const char *damaged_at; /* the field that is none, or is cut; NULL: all is well so far */
+};
+
+static inline struct proto_walk proto_walk_of(struct proto_bytes message)
+{
+    return (struct proto_walk){.at = message.at, .end = message.at + message.length};
+}
+
+/* The next field; false at the end, and at a field that is none (see damaged_at). A field whose
+ * length is more than is left is given as far as it goes, as the last one. */
+bool proto_next(struct proto_walk *walk, struct proto_field *field);
+
+/* A varint, which ends before `end`, behind *at: moves *at behind it. False where it has none or is
+ * longer than 10 bytes. */
+bool proto_varint(const char **at, const char *end, uint64_t *value);
+
+/* The next of packed varints (form PROTO_LENGTH); false at their end. */
+static inline bool proto_next_packed(struct proto_bytes *packed, uint64_t *value)
+{
+    const char *at = packed->at;
+
+    if (packed->length == 0 || !proto_varint(&at, packed->at + packed->length, value))
+        return false;
+    packed->length -= (size_t)(at - packed->at);
+    packed->at = at;
+    return true;
+}
+
+/* The field is the number `number` and of this form. */
+static inline bool proto_is(const struct proto_field *field, uint32_t number, enum proto_form form)
+{
+    return field->number == number && field->form == form;
+}
+
+/* The number in a field of any form but PROTO_LENGTH, as a signed one. */
+static inline int64_t proto_signed(const struct proto_field *field)
+{
+    return (int64_t)field->value;
+}
+
+/* Of PROTO_8_BYTES or PROTO_4_BYTES. */
+double proto_real(const struct proto_field *field);
+
+#endif

@@ -1,0 +1,382 @@
+/* Reads what JAX's and TensorFlow's profiler writes (an XSpace, *.xplane.pb), one device at a time:
+ * a device is a rank. */
+#include "base/core/array.h"
+#include "base/core/large_array.h"
+#include "base/io/input_stream.h"
+#include "base/io/progress.h"
+#include "readers/reader.h"
+#include "readers/xplane/xplane_reading.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No message of protobuf is longer than 2 GiB, and a file is one message. */
+static const size_t bytes_max = (size_t)2 << 30;
+
+/* ---- recognising ---------------------------------------------------------------------------- */
+
+static bool is_printable(struct proto_bytes text)
+{
+    for (size_t i = 0; i < text.length; i++) {
+        if ((unsigned char)text.at[i] < ' ')
+            return false;
+    }
+    return text.length > 0;
+}
+
+/* The first fields of a plane: its id, or none, and its name, a text. */
+static bool begins_plane(struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+
+    if (!proto_next(&walk, &field))
+        return false;
+    if (proto_is(&field, 1, PROTO_VARINT) && !proto_next(&walk, &field))
+        return false;
+    return proto_is(&field, 2, PROTO_LENGTH) && !field.is_cut && is_printable(field.bytes);
+}
+
+static bool xplane_recognises(const char *head, size_t length)
+{
+    struct proto_walk walk = proto_walk_of((struct proto_bytes){head, length});
+    struct proto_field field;
+
+    return length > 4 && proto_next(&walk, &field) && proto_is(&field, 1, PROTO_LENGTH) &&
+           begins_plane(field.bytes);
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+/* All of it; large_array_free() it. NULL with `error` set where it is too long. */
+static char *load_text(struct input_stream *input, size_t *length, struct error *error)
+{
+    struct input_window window = {NULL, 0};
+    char *text = NULL;
+
+    *length = 0;
+    while (input_stream_next(input, 0, &window)) {
+        if (window.length > bytes_max - *length) {
+            large_array_free(text);
+            error_set(error, ERROR_INPUT, "more than 2 GiB: no XSpace is so long");
+            return NULL;
+        }
+        LARGE_ARRAY_RESERVE(text, *length + window.length + 1);
+        memcpy(text + *length, window.text, window.length);
+        *length += window.length;
+    }
+    return text ? text : large_array_new(1);
+}
+
+/* A plane's message, and which device it is of. */
+struct found_plane {
+    struct proto_bytes message;
+    struct proto_bytes name;
+    struct xplane_device device;
+    bool is_device;
+    bool has_work;
+    bool has_steps;
+};
+
+/* Zeroed is empty. */
+struct found_planes {
+    struct found_plane *planes; /* [count] */
+    size_t count;
+    uint32_t working;             /* devices that worked */
+    struct proto_bytes host_name; /* where the file was written */
+    const char *damaged_at;       /* NULL: nowhere */
+    bool is_cut;
+};
+
+static void look_at_lines(struct found_plane *plane)
+{
+    struct proto_walk walk = proto_walk_of(plane->message);
+    struct xplane_reading reading = {.profile_start_ns = 0};
+    struct proto_field field;
+    struct xplane_line line;
+
+    while (proto_next(&walk, &field)) {
+        if (!proto_is(&field, 3, PROTO_LENGTH))
+            continue;
+        xplane_line_read(&reading, &line, field.bytes);
+        plane->has_work |=
+            line.has_events && (xplane_is_stream(line.name) || xplane_is_ops(line.name));
+        plane->has_steps |= line.has_events && proto_text_is(line.name, "Steps");
+    }
+}
+
+static void find_planes(struct found_planes *found, struct proto_bytes text)
+{
+    struct proto_walk walk = proto_walk_of(text);
+    struct proto_field field = {.number = 0};
+
+    while (proto_next(&walk, &field)) {
+        struct found_plane plane = {.message = field.bytes};
+
+        if (proto_is(&field, 4, PROTO_LENGTH))
+            found->host_name = field.bytes;
+        if (!proto_is(&field, 1, PROTO_LENGTH))
+            continue;
+        plane.name = xplane_name_of(plane.message);
+        plane.is_device = xplane_device_of(plane.name, &plane.device);
+        if (plane.is_device)
+            look_at_lines(&plane);
+        found->working += plane.has_work;
+        ARRAY_ADD(found->planes, found->count, plane);
+    }
+    found->damaged_at = walk.damaged_at;
+    found->is_cut = walk.damaged_at && (field.is_cut || walk.end - walk.damaged_at < 16);
+}
+
+static bool xplane_count_parts(uint32_t *count, const struct input_stream *input,
+                               struct error *error)
+{
+    struct input_stream own = {0};
+    struct found_planes found = {0};
+    size_t length;
+    char *text;
+
+    *count = 1;
+    if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE) {
+        if (strcmp(input->name, "standard input") == 0)
+            return true;
+        if (!input_stream_open(&own, input->name, false, error))
+            return false;
+    } else {
+        input_stream_open_at(&own, input, 0);
+    }
+    text = load_text(&own, &length, error);
+    input_stream_clear(&own);
+    if (!text)
+        return false;
+    find_planes(&found, (struct proto_bytes){text, length});
+    *count = found.working ? found.working : 1;
+    free(found.planes);
+    large_array_free(text);
+    return true;
+}
+
+/* ---- what a plane says of a device ---------------------------------------------------------- */
+
+static int32_t small_stat(const struct xplane_stats *stats, enum xplane_stat stat)
+{
+    int64_t number = xplane_number(stats, stat);
+
+    return xplane_has(stats, stat) && number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
+}
+
+static void add_device(struct xplane_reading *reading, const struct xplane *plane,
+                       const struct found_plane *found)
+{
+    const struct xplane_stats *stats = &plane->stats;
+    struct device device = {
+        .number = found->device.number,
+        .name = xplane_string(reading, xplane_text(stats, XSTAT_DEVICE_NAME)),
+        .memory_bytes =
+            xplane_has(stats, XSTAT_MEMORY_BYTES) ? xplane_number(stats, XSTAT_MEMORY_BYTES) : -1,
+        .compute_major = small_stat(stats, XSTAT_COMPUTE_MAJOR),
+        .compute_minor = small_stat(stats, XSTAT_COMPUTE_MINOR),
+        .entry = DEVICE_ENTRY_OWN,
+        .multiprocessors = found->device.is_tpu ? -1 : small_stat(stats, XSTAT_CORES),
+    };
+
+    if (found->device.is_tpu) {
+        device.compute_major = -1; /* the generation, which is no compute capability */
+        device.compute_minor = -1;
+    }
+    if (proto_text_is(xplane_text(stats, XSTAT_VENDOR), "AMD"))
+        reading->builder.facts.is_rocm = 1;
+    trace_builder_add_device(&reading->builder, &device);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool is_environment(struct proto_bytes name)
+{
+    return proto_text_is(name, "Task Environment");
+}
+
+static bool is_host(struct proto_bytes name)
+{
+    return proto_text_begins(name, "/host:");
+}
+
+static void find_profile_start(struct xplane_reading *reading, const struct found_planes *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        struct xplane plane;
+
+        if (!is_environment(found->planes[i].name))
+            continue;
+        xplane_open(&plane, found->planes[i].message);
+        if (xplane_has(&plane.stats, XSTAT_PROFILE_START))
+            reading->profile_start_ns = xplane_number(&plane.stats, XSTAT_PROFILE_START);
+        xplane_clear(&plane);
+    }
+}
+
+/* Names the rank of a file with several devices that worked. */
+static void number_device(struct xplane_reading *reading, const struct found_planes *found,
+                          const struct found_plane *plane, uint32_t part)
+{
+    char name[160];
+    int length;
+
+    if (found->working < 2)
+        return;
+    reading->builder.facts.rank = part;
+    length = snprintf(name, sizeof name,
+                      "device %.*s (of %" PRIu32
+                      " that worked; ranks are numbered in the order of their devices)",
+                      (int)(plane->name.length < 32 ? plane->name.length : 32), plane->name.at,
+                      found->working);
+    reading->builder.facts.process =
+        string_pool_add(&reading->builder.strings, name, (size_t)length);
+}
+
+/* The plane of the part: of the devices that worked, by their numbers; NULL where none did. */
+static const struct found_plane *plane_of_part(const struct found_planes *found, uint32_t part)
+{
+    const struct found_plane *chosen = NULL;
+
+    for (size_t i = 0; i < found->count; i++) {
+        const struct found_plane *plane = &found->planes[i];
+        uint32_t before = 0;
+
+        for (size_t j = 0; j < found->count && plane->has_work; j++) {
+            const struct found_plane *other = &found->planes[j];
+
+            before += other->has_work && (other->device.number < plane->device.number ||
+                                          (other->device.number == plane->device.number && j < i));
+        }
+        if (plane->has_work && before == part)
+            chosen = plane;
+    }
+    return chosen;
+}
+
+static void read_planes(struct xplane_reading *reading, const struct found_planes *found,
+                        const struct found_plane *device)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        const struct found_plane *found_plane = &found->planes[i];
+        struct xplane plane;
+
+        if (found_plane != device && !is_host(found_plane->name) &&
+            !(found_plane->is_device && !found_plane->has_work && !device))
+            continue;
+        xplane_open(&plane, found_plane->message);
+        if (found_plane->is_device) {
+            add_device(reading, &plane, found_plane);
+            xplane_read_device(reading, &plane, found_plane->device.number);
+        } else {
+            xplane_read_host(reading, &plane);
+        }
+        xplane_clear(&plane);
+    }
+}
+
+static void tell_of_end(struct xplane_reading *reading, const struct found_planes *found,
+                        const struct input_stream *input)
+{
+    struct read_account *read = &reading->builder.read;
+    long long at = found->damaged_at ? (long long)(found->damaged_at - reading->text.at) : 0;
+    const struct found_plane *last = found->count ? &found->planes[found->count - 1] : NULL;
+    struct damage damage = {.byte = at};
+
+    if (input->is_broken || (found->damaged_at && found->is_cut)) {
+        read->is_truncated = true;
+        if (input->is_broken)
+            (void)snprintf(read->truncation, sizeof read->truncation, "%s", input->breakage);
+        else
+            (void)snprintf(read->truncation, sizeof read->truncation,
+                           "the file ends at byte %zu, in the middle of the field that begins at "
+                           "byte %lld%s%.*s",
+                           reading->text.length, at, last && last->name.length ? ", plane " : "",
+                           last ? (int)(last->name.length < 64 ? last->name.length : 64) : 0,
+                           last ? last->name.at : "");
+    } else if (found->damaged_at) {
+        damage.length = (int64_t)reading->text.length - at;
+        (void)snprintf(damage.message, sizeof damage.message,
+                       "expected a plane or another field of an XSpace (protobuf)");
+        trace_builder_damage(&reading->builder, &damage);
+    }
+    if (input->is_followed) {
+        read->ending = ENDING_FOLLOWED;
+        (void)snprintf(read->ending_message, sizeof read->ending_message, "%s", input->breakage);
+    }
+}
+
+static bool has_content(const struct xplane_reading *reading, struct error *error)
+{
+    const struct read_account *read = &reading->builder.read;
+
+    if (read->events > 0)
+        return true;
+    if (read->is_truncated)
+        return error_set(error, ERROR_INPUT, "%s: no event can be read", read->truncation);
+    if (read->damage_count)
+        return error_set(error, ERROR_INPUT, "byte %lld: %s: no event can be read",
+                         (long long)read->damages[0].byte, read->damages[0].message);
+    return error_set(error, ERROR_NO_DATA,
+                     "no event in any plane of it: let the steps run between "
+                     "jax.profiler.start_trace and stop_trace, and wait for their results "
+                     "(block_until_ready)");
+}
+
+static void xplane_reading_clear(struct xplane_reading *reading)
+{
+    hash_map_clear(&reading->module_ids);
+    free(reading->programs);
+}
+
+static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
+                              const struct read_options *options, struct error *error)
+{
+    struct xplane_reading reading = {.next_operator = 0};
+    struct found_planes found = {0};
+    const struct found_plane *device;
+    size_t length;
+    char *text;
+    bool is_trace;
+
+    input->progress = options->progress;
+    text = load_text(input, &length, error);
+    if (!text)
+        return false;
+    trace_builder_init(&reading.builder);
+    string_pool_add(&reading.builder.strings, "", 0);
+    reading.text = (struct proto_bytes){text, length};
+    find_planes(&found, reading.text);
+    find_profile_start(&reading, &found);
+    device = plane_of_part(&found, options->part);
+    reading.has_device = device != NULL;
+    reading.has_device_steps = device && device->has_steps;
+    if (device)
+        number_device(&reading, &found, device, options->part);
+    reading.builder.facts.hostname = xplane_string(&reading, found.host_name);
+    read_planes(&reading, &found, device);
+    reading.builder.facts.base_time_ns =
+        reading.profile_start_ns > 0 ? reading.profile_start_ns : reading.origin_ns;
+    tell_of_end(&reading, &found, input);
+    reading.builder.read.text_bytes = (int64_t)length;
+    is_trace = has_content(&reading, error);
+    if (is_trace)
+        trace_finish(trace, &reading.builder, 1, options->threads);
+    else
+        trace_builder_clear(&reading.builder);
+    xplane_reading_clear(&reading);
+    free(found.planes);
+    large_array_free(text);
+    return is_trace;
+}
+
+const struct reader xplane_reader = {
+    .name = "xplane",
+    .summary = "an XSpace (*.xplane.pb) that the profiler of JAX or TensorFlow wrote",
+    .recognises = xplane_recognises,
+    .count_parts = xplane_count_parts,
+    .read = xplane_read_trace,
+};

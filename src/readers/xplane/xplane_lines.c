@@ -1,0 +1,635 @@
+/* The lines of planes: streams and cores of devices, threads of hosts. */
+#include "base/core/array.h"
+#include "base/core/large_array.h"
+#include "base/core/large_sort.h"
+#include "readers/xplane/xplane_reading.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- lines and events ----------------------------------------------------------------------- */
+
+bool xplane_is_whole(struct xplane_reading *reading, const struct proto_walk *walk,
+                     const char *what)
+{
+    struct damage damage = {.byte = walk->damaged_at - reading->text.at};
+
+    if (!walk->damaged_at)
+        return true;
+    if (walk->end != reading->text.at + reading->text.length) { /* else the file is cut there */
+        damage.length = walk->end - walk->damaged_at;
+        (void)snprintf(damage.message, sizeof damage.message,
+                       "expected a field of %s (protobuf), and its content is none", what);
+        trace_builder_damage(&reading->builder, &damage);
+    }
+    return false;
+}
+
+/* Since 1970, and not since the profiler started: later than 1973. */
+static const int64_t earliest_date_ns = INT64_C(100000000) * 1000000000;
+
+void xplane_line_read(struct xplane_reading *reading, struct xplane_line *line,
+                      struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+
+    *line = (struct xplane_line){.message = message};
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT))
+            line->id = proto_signed(&field);
+        else if (proto_is(&field, 2, PROTO_LENGTH))
+            line->name = field.bytes;
+        else if (proto_is(&field, 3, PROTO_VARINT))
+            line->start_ns = proto_signed(&field);
+        else if (proto_is(&field, 4, PROTO_LENGTH))
+            line->has_events = true;
+    }
+    if (line->start_ns >= earliest_date_ns) {
+        if (!reading->origin_ns)
+            reading->origin_ns =
+                reading->profile_start_ns > 0 ? reading->profile_start_ns : line->start_ns;
+        line->start_ns -= reading->origin_ns;
+    }
+}
+
+bool xplane_event_read(struct xplane_reading *reading, struct xplane_event *event,
+                       struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+    int64_t id = 0;
+
+    *event = (struct xplane_event){.message = message};
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT))
+            id = proto_signed(&field);
+        else if (proto_is(&field, 2, PROTO_VARINT))
+            event->offset_ps = proto_signed(&field);
+        else if (proto_is(&field, 3, PROTO_VARINT))
+            event->duration_ps = proto_signed(&field);
+    }
+    event->metadata = xplane_metadata_of(reading->plane, id);
+    return xplane_is_whole(reading, &walk, "an event");
+}
+
+static int64_t whole_nanoseconds(int64_t picoseconds)
+{
+    return picoseconds / 1000 - (picoseconds % 1000 < 0);
+}
+
+bool xplane_event_time(struct xplane_reading *reading, const struct xplane_line *line,
+                       const struct xplane_event *event, struct xplane_time *time)
+{
+    struct trace_builder *builder = &reading->builder;
+    int64_t end_ps;
+    int64_t start_ns;
+    int64_t end_ns;
+
+    builder->read.events++;
+    if (event->duration_ps < 0)
+        builder->read.negative_durations++;
+    else if (__builtin_add_overflow(event->offset_ps, event->duration_ps, &end_ps) ||
+             __builtin_add_overflow(line->start_ns, whole_nanoseconds(event->offset_ps),
+                                    &start_ns) ||
+             __builtin_add_overflow(line->start_ns, whole_nanoseconds(end_ps), &end_ns))
+        builder->read.overflowing_durations++;
+    else {
+        *time = (struct xplane_time){start_ns, end_ns - start_ns};
+        trace_builder_count(builder, reading->category, 'X', start_ns, end_ns);
+        return true;
+    }
+    trace_builder_count(builder, reading->category, 'X', 1, 0);
+    return false;
+}
+
+struct xplane_stats xplane_event_stats(const struct xplane_reading *reading,
+                                       const struct xplane_event *event)
+{
+    struct xplane_stats stats = xplane_stats_of(reading->plane, event->metadata);
+    struct proto_walk walk = proto_walk_of(event->message);
+    struct proto_field field;
+
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 4, PROTO_LENGTH))
+            xplane_add_stat(&stats, reading->plane, field.bytes);
+    }
+    return stats;
+}
+
+/* The short name: "fusion.3" and not the text of the instruction. */
+static struct proto_bytes short_name(const struct xplane_event *event)
+{
+    if (!event->metadata)
+        return (struct proto_bytes){"(event without a name)", 22};
+    if (event->metadata->display_name.length)
+        return event->metadata->display_name;
+    return event->metadata->name;
+}
+
+static void count_under(struct xplane_reading *reading, struct proto_bytes plane,
+                        struct proto_bytes line)
+{
+    char text[256];
+    int length =
+        snprintf(text, sizeof text, "%.*s%s%.*s", (int)(plane.length < 100 ? plane.length : 100),
+                 plane.at, line.length ? " " : "", (int)(line.length < 100 ? line.length : 100),
+                 line.length ? line.at : "");
+
+    reading->category = string_pool_add(&reading->builder.strings, text, (size_t)length);
+}
+
+static uint32_t host_track(struct xplane_reading *reading, int64_t id, struct proto_bytes name)
+{
+    struct track_key key = {.process = reading->process, .device = -1, .stream = -1};
+    char text[24];
+    int length = snprintf(text, sizeof text, "%" PRIu64, (uint64_t)id);
+    struct given_name given = {.process = key.process, .is_thread = true};
+
+    key.thread = string_pool_add(&reading->builder.strings, text, (size_t)length);
+    given.thread = key.thread;
+    given.name = xplane_string(reading, name);
+    if (name.length)
+        trace_builder_name(&reading->builder, &given);
+    return trace_builder_track(&reading->builder, &key);
+}
+
+/* ---- devices -------------------------------------------------------------------------------- */
+
+bool xplane_is_stream(struct proto_bytes line_name)
+{
+    return proto_text_begins(line_name, "Stream #");
+}
+
+bool xplane_is_ops(struct proto_bytes line_name)
+{
+    return proto_text_is(line_name, "XLA Ops");
+}
+
+bool xplane_is_async_ops(struct proto_bytes line_name)
+{
+    return proto_text_is(line_name, "Async XLA Ops");
+}
+
+bool xplane_device_of(struct proto_bytes plane_name, struct xplane_device *device)
+{
+    static const char *const starts[] = {"/device:GPU:", "/device:TPU:"};
+
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        size_t at = strlen(starts[i]);
+        int32_t number = 0;
+
+        if (!proto_text_begins(plane_name, starts[i]) || plane_name.length <= at ||
+            plane_name.length > at + 6)
+            continue;
+        for (; at < plane_name.length; at++) {
+            if (plane_name.at[at] < '0' || plane_name.at[at] > '9')
+                return false;
+            number = number * 10 + (plane_name.at[at] - '0');
+        }
+        *device = (struct xplane_device){.is_tpu = i == 1, .number = number};
+        return true;
+    }
+    return false;
+}
+
+/* A line of a device on its way. */
+struct device_line {
+    struct xplane_line line;
+    int32_t device;
+    uint32_t track;    /* of the device */
+    uint32_t op_track; /* of the host: where its operators and steps stand */
+    bool is_stream;
+    bool is_ops;
+    bool is_async;
+    bool is_steps;
+};
+
+static uint32_t device_track(struct xplane_reading *reading, const struct xplane_line *line,
+                             int32_t device)
+{
+    struct track_key key = {.process = reading->process,
+                            .thread = xplane_string(reading, line->name),
+                            .is_device = true,
+                            .device = device,
+                            .stream = line->id};
+
+    return trace_builder_track(&reading->builder, &key);
+}
+
+/* "grid:1280,1,1" behind `key`; -1 where it is not there. */
+static void read_triple(struct proto_bytes text, const char *key, int32_t *triple)
+{
+    const char *at = memmem(text.at ? text.at : "", text.length, key, strlen(key));
+    const char *end = text.at + text.length;
+
+    if (!at)
+        return;
+    at += strlen(key);
+    for (int i = 0; i < 3; i++) {
+        int64_t number = 0;
+
+        while (at < end && *at >= '0' && *at <= '9' && number < INT32_MAX)
+            number = number * 10 + (*at++ - '0');
+        triple[i] = number > INT32_MAX ? -1 : (int32_t)number;
+        if (at == end || *at != ',')
+            return;
+        at++;
+    }
+}
+
+/* A number behind `key`; -1 where it is not there or is more than `most`. */
+static int64_t number_behind(struct proto_bytes text, const char *key, int64_t most)
+{
+    const char *at = memmem(text.at ? text.at : "", text.length, key, strlen(key));
+    const char *end = text.at + text.length;
+    int64_t number = 0;
+
+    if (!at)
+        return -1;
+    for (at += strlen(key); at < end && *at >= '0' && *at <= '9'; at++) {
+        number = number * 10 + (*at - '0');
+        if (number > most)
+            return -1;
+    }
+    return number;
+}
+
+enum { REGISTERS_MAX = 1024, SHARED_MAX = 1 << 24 };
+
+static uint32_t work_detail(struct xplane_reading *reading, const struct xplane_stats *stats,
+                            enum event_kind kind, struct proto_bytes name)
+{
+    struct event_detail detail = event_detail_none();
+    struct proto_bytes details = xplane_text(stats, XSTAT_KERNEL_DETAILS);
+    const char *collective = xplane_collective_of(stats, name);
+
+    if (kind == EVENT_KERNEL) {
+        read_triple(details, "grid:", detail.grid);
+        read_triple(details, "block:", detail.block);
+        detail.registers_per_thread = (int32_t)number_behind(details, "regs:", REGISTERS_MAX);
+        /* numbers of registers that cannot be are said where none of these is known */
+        if (detail.registers_per_thread >= 0)
+            detail.shared_memory_bytes = (int32_t)number_behind(details, "shared:", SHARED_MAX);
+        if (collective)
+            detail.collective_name =
+                string_pool_add(&reading->builder.strings, collective, strlen(collective));
+        return trace_builder_detail(&reading->builder, &detail);
+    }
+    details =
+        xplane_text(stats, kind == EVENT_MEMCPY ? XSTAT_MEMCPY_DETAILS : XSTAT_MEMSET_DETAILS);
+    detail.bytes = number_behind(details, "size:", INT64_MAX / 100);
+    if (detail.bytes < 0)
+        detail.bytes = number_behind(details, "num_bytes:", INT64_MAX / 100);
+    return trace_builder_detail(&reading->builder, &detail);
+}
+
+static bool has_part(struct proto_bytes text, const char *part)
+{
+    return text.length && memmem(text.at, text.length, part, strlen(part)) != NULL;
+}
+
+/* What a stream does: a kernel where nothing says otherwise. */
+static enum event_kind kind_on_stream(const struct xplane_stats *stats, struct proto_bytes name)
+{
+    if (xplane_has(stats, XSTAT_MEMCPY_DETAILS) || proto_text_begins(name, "Memcpy") ||
+        (proto_text_begins(name, "Copy") && has_part(name, "To")))
+        return EVENT_MEMCPY;
+    if (xplane_has(stats, XSTAT_MEMSET_DETAILS) || proto_text_begins(name, "Memset") ||
+        proto_text_begins(name, "FillBuffer"))
+        return EVENT_MEMSET;
+    return EVENT_KERNEL;
+}
+
+/* Copies in the words of other recorders, where theirs are known. */
+static uint32_t copy_name(struct xplane_reading *reading, struct proto_bytes name)
+{
+    static const char *const words[][3] = {
+        {"H2D", "HostToDevice", "Memcpy HtoD (Host -> Device)"},
+        {"D2H", "DeviceToHost", "Memcpy DtoH (Device -> Host)"},
+        {"D2D", "DeviceToDevice", "Memcpy DtoD (Device -> Device)"},
+        {"P2P", "PeerToPeer", "Memcpy PtoP (Device -> Device)"},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (has_part(name, words[i][0]) || has_part(name, words[i][1]))
+            return string_pool_add(&reading->builder.strings, words[i][2], strlen(words[i][2]));
+    }
+    return xplane_string(reading, name);
+}
+
+static void add_stream_event(struct xplane_reading *reading, const struct device_line *line,
+                             const struct xplane_event *read, const struct xplane_time *time)
+{
+    struct xplane_stats stats = xplane_event_stats(reading, read);
+    struct proto_bytes name = short_name(read);
+    enum event_kind kind = kind_on_stream(&stats, name);
+    struct event event = {
+        .kind = (uint8_t)kind,
+        .start_ns = time->start_ns,
+        .duration_ns = time->duration_ns,
+        .correlation =
+            xplane_has(&stats, XSTAT_CORRELATION) && xplane_number(&stats, XSTAT_CORRELATION) != 0
+                ? xplane_number(&stats, XSTAT_CORRELATION)
+                : NO_ID,
+        .external_id = NO_ID,
+        .track = line->track,
+        .name = kind == EVENT_MEMCPY ? copy_name(reading, name) : xplane_string(reading, name),
+        .detail = work_detail(reading, &stats, kind, name),
+    };
+
+    trace_builder_add(&reading->builder, &event);
+}
+
+/* A copy that the core starts, waits for, or makes itself. */
+static bool is_copy_op(const struct xplane_stats *stats, struct proto_bytes name)
+{
+    struct proto_bytes category = xplane_text(stats, XSTAT_CATEGORY);
+
+    return proto_text_begins(name, "copy-start") || proto_text_begins(name, "copy-done") ||
+           proto_text_begins(name, "slice-start") || proto_text_begins(name, "slice-done") ||
+           proto_text_begins(category, "copy-") || proto_text_begins(category, "infeed") ||
+           proto_text_begins(category, "outfeed") || proto_text_begins(category, "host send") ||
+           proto_text_begins(category, "host recv") || proto_text_begins(category, "async-");
+}
+
+/* An op that a TPU's core ran: its operator has the same time. */
+static void add_core_event(struct xplane_reading *reading, const struct device_line *line,
+                           const struct xplane_event *read, const struct xplane_time *time)
+{
+    struct xplane_stats stats = xplane_event_stats(reading, read);
+    struct proto_bytes name = short_name(read);
+    struct xplane_op op = {&stats, read->metadata, *time, line->op_track};
+    struct event event = {.kind = EVENT_KERNEL,
+                          .start_ns = time->start_ns,
+                          .duration_ns = time->duration_ns,
+                          .correlation = NO_ID,
+                          .external_id = NO_ID,
+                          .track = line->track,
+                          .name = xplane_string(reading, name)};
+    bool is_collective = xplane_collective_of(&stats, name) != NULL;
+
+    if (!is_collective && is_copy_op(&stats, name))
+        event.kind = EVENT_MEMCPY;
+    else if (!is_collective && line->is_async)
+        event.kind = EVENT_DEVICE_OTHER;
+    event.detail = work_detail(reading, &stats, (enum event_kind)event.kind, name);
+    if (event.kind == EVENT_KERNEL && !line->is_async)
+        event.external_id = xplane_add_operator(reading, &op);
+    trace_builder_add(&reading->builder, &event);
+}
+
+static void add_step(struct xplane_reading *reading, const struct device_line *line,
+                     const struct xplane_event *read, const struct xplane_time *time)
+{
+    struct proto_bytes name = short_name(read);
+    char text[128];
+    int length = snprintf(text, sizeof text, "step %.*s",
+                          (int)(name.length < 100 ? name.length : 100), name.at);
+
+    trace_builder_add(&reading->builder,
+                      &(struct event){
+                          .kind = EVENT_ANNOTATION,
+                          .start_ns = time->start_ns,
+                          .duration_ns = time->duration_ns,
+                          .correlation = NO_ID,
+                          .external_id = NO_ID,
+                          .track = line->op_track,
+                          .name = string_pool_add(&reading->builder.strings, text, (size_t)length),
+                      });
+}
+
+/* Ranges of modules, names and whatever else a line of a device shows once more. */
+static void add_note(struct xplane_reading *reading, const struct device_line *line,
+                     const struct xplane_event *read, const struct xplane_time *time)
+{
+    trace_builder_add(&reading->builder, &(struct event){
+                                             .kind = EVENT_DEVICE_ANNOTATION,
+                                             .start_ns = time->start_ns,
+                                             .duration_ns = time->duration_ns,
+                                             .correlation = NO_ID,
+                                             .external_id = NO_ID,
+                                             .track = line->track,
+                                             .name = xplane_string(reading, short_name(read)),
+                                         });
+}
+
+static void add_to_device(struct xplane_reading *reading, const struct device_line *line,
+                          const struct xplane_event *event, bool holds_others)
+{
+    struct xplane_time time;
+
+    if (!xplane_event_time(reading, &line->line, event, &time))
+        return;
+    if (line->is_stream)
+        add_stream_event(reading, line, event, &time);
+    else if (line->is_steps)
+        add_step(reading, line, event, &time);
+    else if ((line->is_ops || line->is_async) && !holds_others)
+        add_core_event(reading, line, event, &time);
+    else
+        add_note(reading, line, event, &time);
+}
+
+static int compare_xplane_events(const void *a, const void *b, void *argument)
+{
+    const struct xplane_event *left = a;
+    const struct xplane_event *right = b;
+
+    (void)argument;
+    if (left->offset_ps != right->offset_ps)
+        return left->offset_ps < right->offset_ps ? -1 : 1;
+    if (left->duration_ps != right->duration_ps)
+        return left->duration_ps > right->duration_ps ? -1 : 1;
+    return left->message.at < right->message.at ? -1 : left->message.at > right->message.at;
+}
+
+/* The loop or call that the ops behind it are of: its time is theirs. */
+static bool holds_next(const struct xplane_event *events, size_t index, size_t count)
+{
+    const struct xplane_event *event = &events[index];
+    const struct xplane_event *next = event + 1;
+
+    return index + 1 < count && next->duration_ps > 0 &&
+           next->offset_ps - event->offset_ps < event->duration_ps &&
+           next->duration_ps < event->duration_ps;
+}
+
+static void read_device_line(struct xplane_reading *reading, struct device_line *line)
+{
+    struct proto_walk walk = proto_walk_of(line->line.message);
+    struct proto_field field;
+    struct xplane_event *events = NULL;
+    size_t count = 0;
+
+    count_under(reading, reading->plane->name, line->line.name);
+    line->track = device_track(reading, &line->line, line->device);
+    while (proto_next(&walk, &field)) {
+        if (!proto_is(&field, 4, PROTO_LENGTH))
+            continue;
+        LARGE_ARRAY_RESERVE(events, count + 1);
+        if (!xplane_event_read(reading, &events[count], field.bytes) && field.is_cut)
+            break;
+        count++;
+    }
+    (void)xplane_is_whole(reading, &walk, "a line");
+    if (count)
+        sort_large(events, count,
+                   &(struct large_order){.element_bytes = sizeof *events,
+                                         .compare = compare_xplane_events});
+    for (size_t i = 0; i < count; i++)
+        add_to_device(reading, line, &events[i], line->is_ops && holds_next(events, i, count));
+    large_array_free(events);
+}
+
+static bool has_streams(struct xplane_reading *reading, const struct xplane *plane)
+{
+    struct proto_walk walk = proto_walk_of(plane->message);
+    struct proto_field field;
+    struct xplane_line line;
+
+    while (proto_next(&walk, &field)) {
+        if (!proto_is(&field, 3, PROTO_LENGTH))
+            continue;
+        xplane_line_read(reading, &line, field.bytes);
+        if (line.has_events && xplane_is_stream(line.name))
+            return true;
+    }
+    return false;
+}
+
+void xplane_read_device(struct xplane_reading *reading, const struct xplane *plane, int32_t device)
+{
+    struct proto_walk walk = proto_walk_of(plane->message);
+    struct proto_field field;
+    bool is_streams = has_streams(reading, plane);
+    struct device_line line = {.device = device};
+
+    reading->plane = plane;
+    reading->process = xplane_string(reading, plane->name);
+    while (proto_next(&walk, &field)) {
+        if (!proto_is(&field, 3, PROTO_LENGTH))
+            continue;
+        xplane_line_read(reading, &line.line, field.bytes);
+        if (!line.line.has_events)
+            continue;
+        line.is_stream = xplane_is_stream(line.line.name);
+        line.is_ops = !is_streams && xplane_is_ops(line.line.name);
+        line.is_async = !is_streams && xplane_is_async_ops(line.line.name);
+        line.is_steps = proto_text_is(line.line.name, "Steps");
+        if (line.is_ops || line.is_steps)
+            line.op_track = host_track(reading, -1, (struct proto_bytes){"XLA ops", 7});
+        read_device_line(reading, &line);
+    }
+    (void)xplane_is_whole(reading, &walk, "a plane");
+}
+
+/* ---- hosts ---------------------------------------------------------------------------------- */
+
+/* "$model.py:12 step" is a Python function: "model.py(12): step" to other recorders. */
+static uint32_t python_name(struct xplane_reading *reading, struct proto_bytes name)
+{
+    const char *space = memchr(name.at, ' ', name.length);
+    const char *colon = space ? memrchr(name.at, ':', (size_t)(space - name.at)) : NULL;
+    char text[512];
+    int length;
+
+    if (!colon || name.length > sizeof text - 8)
+        return string_pool_add(&reading->builder.strings, name.at + 1, name.length - 1);
+    length = snprintf(text, sizeof text, "%.*s(%.*s): %.*s", (int)(colon - name.at - 1),
+                      name.at + 1, (int)(space - colon - 1), colon + 1,
+                      (int)(name.at + name.length - space - 1), space + 1);
+    return string_pool_add(&reading->builder.strings, text, (size_t)length);
+}
+
+/* A call into the device's runtime: "hipModuleLaunchKernel", "cuLaunchKernel". */
+static bool is_runtime_call(const struct xplane_stats *stats, struct proto_bytes name)
+{
+    return xplane_has(stats, XSTAT_CORRELATION) &&
+           (proto_text_begins(name, "hip") || proto_text_begins(name, "cu"));
+}
+
+/* "step 7 (train)": StepTraceAnnotation("train", step_num=7). */
+static uint32_t step_name(struct xplane_reading *reading, const struct xplane_stats *stats,
+                          struct proto_bytes name)
+{
+    char text[128];
+    int length =
+        snprintf(text, sizeof text, "step %" PRId64 " (%.*s)", xplane_number(stats, XSTAT_STEP),
+                 (int)(name.length < 80 ? name.length : 80), name.at);
+
+    return string_pool_add(&reading->builder.strings, text, (size_t)length);
+}
+
+static void add_host_event(struct xplane_reading *reading, uint32_t track,
+                           const struct xplane_event *read, const struct xplane_time *time)
+{
+    struct xplane_stats stats = xplane_event_stats(reading, read);
+    struct proto_bytes name = short_name(read);
+    struct xplane_op op = {&stats, NULL, *time, track};
+    struct event event = {.kind = EVENT_ANNOTATION,
+                          .start_ns = time->start_ns,
+                          .duration_ns = time->duration_ns,
+                          .correlation = NO_ID,
+                          .external_id = NO_ID,
+                          .track = track};
+    bool is_call = is_runtime_call(&stats, name);
+
+    if (xplane_has(&stats, XSTAT_HLO_OP) && (is_call || !reading->has_device))
+        (void)xplane_add_operator(reading, &op);
+    if (xplane_has(&stats, XSTAT_HLO_OP) && !is_call && !reading->has_device)
+        return;
+    if (is_call) {
+        event.kind = EVENT_RUNTIME_CALL;
+        event.correlation = xplane_number(&stats, XSTAT_CORRELATION);
+    } else if (proto_text_begins(name, "$")) {
+        event.kind = EVENT_PYTHON_FUNCTION;
+    }
+    if (event.kind == EVENT_PYTHON_FUNCTION)
+        event.name = python_name(reading, name);
+    else if (xplane_has(&stats, XSTAT_STEP) && !reading->has_device_steps)
+        event.name = step_name(reading, &stats, name);
+    else
+        event.name = xplane_string(reading, name);
+    trace_builder_add(&reading->builder, &event);
+}
+
+static void read_host_line(struct xplane_reading *reading, const struct xplane_line *line)
+{
+    struct proto_walk walk = proto_walk_of(line->message);
+    struct proto_field field;
+    uint32_t track = host_track(reading, line->id, line->name);
+
+    while (proto_next(&walk, &field)) {
+        struct xplane_event event;
+        struct xplane_time time;
+
+        if (!proto_is(&field, 4, PROTO_LENGTH))
+            continue;
+        if (!xplane_event_read(reading, &event, field.bytes) && field.is_cut)
+            return;
+        if (xplane_event_time(reading, line, &event, &time))
+            add_host_event(reading, track, &event, &time);
+    }
+    (void)xplane_is_whole(reading, &walk, "a line");
+}
+
+void xplane_read_host(struct xplane_reading *reading, const struct xplane *plane)
+{
+    struct proto_walk walk = proto_walk_of(plane->message);
+    struct proto_field field;
+    struct xplane_line line;
+
+    reading->plane = plane;
+    reading->process = xplane_string(reading, plane->name);
+    count_under(reading, plane->name, (struct proto_bytes){NULL, 0});
+    while (proto_next(&walk, &field)) {
+        if (!proto_is(&field, 3, PROTO_LENGTH))
+            continue;
+        xplane_line_read(reading, &line, field.bytes);
+        if (line.has_events)
+            read_host_line(reading, &line);
+    }
+    (void)xplane_is_whole(reading, &walk, "a plane");
+}

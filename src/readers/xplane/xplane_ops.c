@@ -1,0 +1,381 @@
+/* HLO ops as operators: which program and module they are of, what they cost by XLA's own count,
+ * and the line of the program that asked for them. */
+#include "base/core/array.h"
+#include "readers/xplane/xplane_reading.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_BYTES_MAX = 512, SHAPES_MAX = 16 };
+
+uint32_t xplane_string(struct xplane_reading *reading, struct proto_bytes text)
+{
+    return string_pool_add(&reading->builder.strings, text.at ? text.at : "", text.length);
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+/* True where `id` is another program than the first of this module name: functions that were
+ * compiled again have one name. */
+static bool is_other_program(struct xplane_reading *reading, uint32_t module, int64_t id)
+{
+    uint32_t first = hash_map_add(&reading->module_ids, module, (uint32_t)reading->program_count);
+
+    if (first == reading->program_count)
+        ARRAY_ADD(reading->programs, reading->program_count, id);
+    return reading->programs[first] != id;
+}
+
+static int shown_length(struct proto_bytes text)
+{
+    return (int)(text.length < NAME_BYTES_MAX / 3 ? text.length : NAME_BYTES_MAX / 3);
+}
+
+/* "jit_train_step::fusion.3": an op's name is its own only in its program. */
+static uint32_t hlo_name(struct xplane_reading *reading, const struct xplane_op *op)
+{
+    struct proto_bytes name = xplane_text(op->stats, XSTAT_HLO_OP);
+    struct proto_bytes module = xplane_text(op->stats, XSTAT_HLO_MODULE);
+    char text[NAME_BYTES_MAX];
+    int length;
+
+    if (!name.length && op->metadata)
+        name = op->metadata->display_name.length ? op->metadata->display_name : op->metadata->name;
+    if (!module.length)
+        return xplane_string(reading, name);
+    if (xplane_has(op->stats, XSTAT_PROGRAM) &&
+        is_other_program(reading, xplane_string(reading, module),
+                         xplane_number(op->stats, XSTAT_PROGRAM)))
+        length =
+            snprintf(text, sizeof text, "%.*s(%" PRId64 ")::%.*s", shown_length(module), module.at,
+                     xplane_number(op->stats, XSTAT_PROGRAM), shown_length(name), name.at);
+    else
+        length = snprintf(text, sizeof text, "%.*s::%.*s", shown_length(module), module.at,
+                          shown_length(name), name.at);
+    return string_pool_add(&reading->builder.strings, text, (size_t)length);
+}
+
+/* The path of scopes that JAX gives an op: "jit(f)/jvp(Model)/mlp/dot_general". */
+static struct proto_bytes scope_of(const struct xplane_stats *stats)
+{
+    struct proto_bytes scope = xplane_text(stats, XSTAT_SCOPE);
+    const char *colon;
+
+    if (!scope.length || !memchr(scope.at, '/', scope.length))
+        scope = xplane_text(stats, XSTAT_TF_OP);
+    if (!scope.length || !memchr(scope.at, '/', scope.length))
+        return (struct proto_bytes){NULL, 0};
+    colon = memrchr(scope.at, ':', scope.length);
+    if (colon)
+        scope.length = (size_t)(colon - scope.at);
+    return scope;
+}
+
+/* The last part of the path: what JAX calls the op. */
+static struct proto_bytes primitive_of(const struct xplane_stats *stats)
+{
+    struct proto_bytes scope = scope_of(stats);
+    const char *slash = scope.length ? memrchr(scope.at, '/', scope.length) : NULL;
+
+    if (slash)
+        scope = (struct proto_bytes){slash + 1, (size_t)(scope.at + scope.length - slash - 1)};
+    return scope;
+}
+
+/* ---- modules -------------------------------------------------------------------------------- */
+
+/* Parts of a scope that JAX itself puts there: they call, map or differentiate, and are no module.
+ * Those that wrap a part keep it: "transpose(jvp(Model))" is Model. */
+static bool is_plumbing(struct proto_bytes part)
+{
+    static const char *const words[] = {"while",
+                                        "body",
+                                        "cond",
+                                        "scan",
+                                        "closed_call",
+                                        "core_call",
+                                        "checkpoint",
+                                        "remat",
+                                        "rematted_computation",
+                                        "custom_jvp_call",
+                                        "custom_vjp_call",
+                                        "custom_vjp_call_jaxpr",
+                                        "pjit",
+                                        "jit",
+                                        "main",
+                                        "shard_map",
+                                        "branch_0_fun",
+                                        "branch_1_fun"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (proto_text_is(part, words[i]))
+            return true;
+    }
+    return false;
+}
+
+/* What of a part is the name of a module; empty where nothing is. */
+static struct proto_bytes module_part(struct proto_bytes part)
+{
+    while (part.length && part.at[part.length - 1] == ')') {
+        const char *open = memchr(part.at, '(', part.length);
+
+        if (!open || proto_text_begins(part, "jit(") || proto_text_begins(part, "pjit("))
+            return (struct proto_bytes){NULL, 0};
+        part = (struct proto_bytes){open + 1, (size_t)(part.at + part.length - 1 - (open + 1))};
+    }
+    return is_plumbing(part) ? (struct proto_bytes){NULL, 0} : part;
+}
+
+/* The mark of the module "nn:Model.mlp"; 0 where the scope names none. */
+static uint32_t module_mark(struct xplane_reading *reading, const struct xplane_stats *stats)
+{
+    struct proto_bytes scope = scope_of(stats);
+    char text[NAME_BYTES_MAX] = "nn:";
+    size_t used = 3;
+
+    for (const char *slash; scope.length && (slash = memchr(scope.at, '/', scope.length));) {
+        struct proto_bytes part =
+            module_part((struct proto_bytes){scope.at, (size_t)(slash - scope.at)});
+
+        scope.length -= (size_t)(slash + 1 - scope.at);
+        scope.at = slash + 1;
+        if (!part.length || used + part.length + 2 > sizeof text)
+            continue;
+        if (used > 3)
+            text[used++] = '.';
+        memcpy(text + used, part.at, part.length);
+        used += part.length;
+    }
+    return used > 3 ? string_pool_add(&reading->builder.strings, text, used) : 0;
+}
+
+/* ---- kinds of work -------------------------------------------------------------------------- */
+
+const char *xplane_collective_of(const struct xplane_stats *stats, struct proto_bytes name)
+{
+    static const char *const ops[][2] = {
+        {"all-reduce", "all_reduce"},          {"all-gather", "all_gather"},
+        {"reduce-scatter", "reduce_scatter"},  {"all-to-all", "all_to_all"},
+        {"ragged-all-to-all", "all_to_all"},   {"collective-permute", "send_recv"},
+        {"collective-broadcast", "broadcast"},
+    };
+    struct proto_bytes texts[] = {xplane_text(stats, XSTAT_CATEGORY),
+                                  xplane_text(stats, XSTAT_HLO_OP), name};
+
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        for (size_t i = 0; texts[t].length && i < sizeof ops / sizeof *ops; i++) {
+            if (proto_text_begins(texts[t], ops[i][0]))
+                return ops[i][1];
+        }
+    }
+    return NULL;
+}
+
+/* The key of the class of work that XLA's category of an op stands for; NULL where it tells
+ * nothing. Products are called convolutions there: what JAX called them tells. */
+static const char *work_of(const struct xplane_stats *stats)
+{
+    static const char *const kinds[][2] = {
+        {"convolution", "convolution"},
+        {"dot", "matmul"},
+        {"gemm", "matmul"},
+        {"loop fusion", "triton"},
+        {"input fusion", "triton"},
+        {"output fusion", "triton"},
+        {"reduce", "reduction"},
+        {"sort", "sort"},
+        {"data formatting", "indexing"},
+        {"dynamic-", "indexing"},
+        {"gather", "indexing"},
+        {"scatter", "indexing"},
+        {"transpose", "indexing"},
+        {"reshape", "indexing"},
+        {"rng", "random"},
+        {"non-fusion elementwise", "elementwise"},
+        {"broadcast", "elementwise"},
+    };
+    struct proto_bytes category = xplane_text(stats, XSTAT_CATEGORY);
+
+    if (proto_text_begins(category, "convolution") &&
+        proto_text_begins(primitive_of(stats), "dot_general"))
+        return "matmul";
+    for (size_t i = 0; category.length && i < sizeof kinds / sizeof *kinds; i++) {
+        if (proto_text_begins(category, kinds[i][0]))
+            return kinds[i][1];
+    }
+    return NULL;
+}
+
+/* ---- shapes --------------------------------------------------------------------------------- */
+
+/* XLA's names of element types, in torch's words. */
+static const char *const element_types[][2] = {
+    {"bf16", "c10::BFloat16"},
+    {"f16", "c10::Half"},
+    {"f32", "float"},
+    {"f64", "double"},
+    {"s8", "signed char"},
+    {"u8", "unsigned char"},
+    {"s16", "short int"},
+    {"s32", "int"},
+    {"s64", "long int"},
+    {"pred", "bool"},
+    {"f8e4m3fn", "c10::Float8_e4m3fn"},
+    {"f8e5m2", "c10::Float8_e5m2"},
+    {"c64", "c10::complex<float>"},
+    {"c128", "c10::complex<double>"},
+};
+
+static const char *element_type(const char *start, size_t length)
+{
+    struct proto_bytes name = {start, length};
+
+    for (size_t i = 0; i < sizeof element_types / sizeof *element_types; i++) {
+        if (proto_text_is(name, element_types[i][0]))
+            return element_types[i][1];
+    }
+    return NULL;
+}
+
+/* Texts of operands, as they are written: "[[8, 64], [64]]" and "[\"float\", \"float\"]". */
+struct operands {
+    char shapes[NAME_BYTES_MAX];
+    char types[NAME_BYTES_MAX];
+    size_t shapes_length;
+    size_t types_length;
+    unsigned count;
+};
+
+/* "8,64" behind a type; `end` is at the ']'. */
+static bool write_operand(struct operands *operands, const char *type, const char *sizes,
+                          const char *end)
+{
+    size_t *length = &operands->shapes_length;
+
+    if (*length + 2 * (size_t)(end - sizes) + 8 > sizeof operands->shapes ||
+        operands->types_length + strlen(type) + 8 > sizeof operands->types)
+        return false;
+    *length += (size_t)sprintf(operands->shapes + *length, operands->count ? ", [" : "[");
+    for (; sizes < end; sizes++) {
+        if (*sizes == '<' || *sizes == '=') /* "<=8": a size that may be smaller */
+            continue;
+        operands->shapes[(*length)++] = *sizes;
+        if (*sizes == ',')
+            operands->shapes[(*length)++] = ' ';
+    }
+    operands->shapes[(*length)++] = ']';
+    operands->types_length += (size_t)sprintf(operands->types + operands->types_length, "%s\"%s\"",
+                                              operands->count ? ", " : "", type);
+    operands->count++;
+    return true;
+}
+
+/* The operands of "%f.1 = bf16[8,4]{1,0} fusion(bf16[8,2]{1,0} %a, f32[2] %b), kind=...": each
+ * type with sizes behind the op's own parenthesis. */
+static void find_operands(struct operands *operands, struct proto_bytes text)
+{
+    const char *at = memmem(text.at, text.length, " = ", 3);
+    const char *end = text.at + text.length;
+    unsigned depth = 0;
+
+    while (at && at < end && !(*at == '(' && isalnum((unsigned char)at[-1])))
+        at++;
+    for (; at && at < end && operands->count < SHAPES_MAX; at++) {
+        const char *type = at;
+        const char *sizes;
+        const char *close;
+
+        depth += *at == '(';
+        if (*at == ')' && --depth == 0)
+            return;
+        if (!isalpha((unsigned char)*at) || isalnum((unsigned char)at[-1]) || at[-1] == '%')
+            continue;
+        while (at < end && isalnum((unsigned char)*at))
+            at++;
+        if (at == end || *at != '[' || !element_type(type, (size_t)(at - type))) {
+            at--;
+            continue;
+        }
+        sizes = at + 1;
+        close = memchr(sizes, ']', (size_t)(end - sizes));
+        if (!close ||
+            !write_operand(operands, element_type(type, (size_t)(at - type)), sizes, close))
+            return;
+        at = close;
+    }
+}
+
+static uint32_t bracketed(struct xplane_reading *reading, const char *text, size_t length)
+{
+    char whole[NAME_BYTES_MAX + 2];
+    int written = snprintf(whole, sizeof whole, "[%.*s]", (int)length, text);
+
+    return string_pool_add(&reading->builder.strings, whole, (size_t)written);
+}
+
+/* ---- the operator --------------------------------------------------------------------------- */
+
+/* "model.py(12): dot_general" of "/home/me/model.py:12". */
+static uint32_t call_stack(struct xplane_reading *reading, const struct xplane_stats *stats)
+{
+    struct proto_bytes source = xplane_text(stats, XSTAT_SOURCE);
+    struct proto_bytes primitive = primitive_of(stats);
+    const char *colon = source.length ? memrchr(source.at, ':', source.length) : NULL;
+    char text[NAME_BYTES_MAX];
+    int length;
+
+    if (!colon || colon == source.at)
+        return 0;
+    length = snprintf(text, sizeof text, "%.*s(%.*s): %.*s",
+                      shown_length((struct proto_bytes){source.at, (size_t)(colon - source.at)}),
+                      source.at, (int)(source.at + source.length - colon - 1) % NAME_BYTES_MAX,
+                      colon + 1, shown_length(primitive), primitive.length ? primitive.at : "");
+    if (length >= (int)sizeof text)
+        return 0;
+    return string_pool_add(&reading->builder.strings, text, (size_t)length);
+}
+
+static uint32_t operator_detail(struct xplane_reading *reading, const struct xplane_op *op)
+{
+    struct event_detail detail = event_detail_none();
+    struct operands operands = {.count = 0};
+    const char *work = work_of(op->stats);
+
+    detail.call_stack = call_stack(reading, op->stats);
+    if (op->metadata && op->metadata->name.length)
+        find_operands(&operands, op->metadata->name);
+    if (operands.count) {
+        detail.input_shapes = bracketed(reading, operands.shapes, operands.shapes_length);
+        detail.input_types = bracketed(reading, operands.types, operands.types_length);
+    }
+    if (work)
+        detail.work = string_pool_add(&reading->builder.strings, work, strlen(work));
+    if (xplane_has(op->stats, XSTAT_FLOPS) && xplane_number(op->stats, XSTAT_FLOPS) >= 0)
+        detail.flops = xplane_number(op->stats, XSTAT_FLOPS);
+    if (xplane_has(op->stats, XSTAT_BYTES) && xplane_number(op->stats, XSTAT_BYTES) >= 0)
+        detail.bytes = xplane_number(op->stats, XSTAT_BYTES);
+    return trace_builder_detail(&reading->builder, &detail);
+}
+
+int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_op *op)
+{
+    struct event event = {.kind = EVENT_ANNOTATION,
+                          .start_ns = op->time.start_ns,
+                          .duration_ns = op->time.duration_ns,
+                          .correlation = NO_ID,
+                          .external_id = NO_ID,
+                          .track = op->track,
+                          .name = module_mark(reading, op->stats)};
+
+    if (event.name)
+        trace_builder_add(&reading->builder, &event);
+    event.kind = EVENT_OPERATOR;
+    event.name = hlo_name(reading, op);
+    event.detail = operator_detail(reading, op);
+    event.external_id = ++reading->next_operator;
+    trace_builder_add(&reading->builder, &event);
+    return event.external_id;
+}

@@ -1,0 +1,251 @@
+/* A plane of an XSpace: what its events and their stats are called. */
+#include "readers/xplane/xplane_plane.h"
+
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Several names of one stat: those of several versions and devices. */
+static const struct {
+    const char *name;
+    enum xplane_stat stat;
+} stat_words[] = {
+    {"correlation_id", XSTAT_CORRELATION},
+    {"program_id", XSTAT_PROGRAM},
+    {"flops", XSTAT_FLOPS},
+    {"bytes_accessed", XSTAT_BYTES},
+    {"step_num", XSTAT_STEP},
+    {"core_count", XSTAT_CORES},
+    {"memory_size", XSTAT_MEMORY_BYTES},
+    {"compute_cap_major", XSTAT_COMPUTE_MAJOR},
+    {"compute_cap_minor", XSTAT_COMPUTE_MINOR},
+    {"profile_start_time", XSTAT_PROFILE_START},
+    {"hlo_op", XSTAT_HLO_OP},
+    {"hlo_module", XSTAT_HLO_MODULE},
+    {"tf_op", XSTAT_TF_OP},
+    {"name", XSTAT_SCOPE},
+    {"source", XSTAT_SOURCE},
+    {"source_info", XSTAT_SOURCE},
+    {"hlo_category", XSTAT_CATEGORY},
+    {"kernel_details", XSTAT_KERNEL_DETAILS},
+    {"memcpy_details", XSTAT_MEMCPY_DETAILS},
+    {"memset_details", XSTAT_MEMSET_DETAILS},
+    {"device_vendor", XSTAT_VENDOR},
+    {"device_type_string", XSTAT_DEVICE_NAME},
+    {"device_type", XSTAT_DEVICE_NAME},
+    {"gpu_device_name", XSTAT_DEVICE_NAME},
+    {"device_name", XSTAT_DEVICE_NAME},
+    {"hlo_proto", XSTAT_HLO_PROTO},
+    {"Hlo Proto", XSTAT_HLO_PROTO},
+};
+
+static uint8_t stat_of_name(struct proto_bytes name)
+{
+    for (size_t i = 0; i < sizeof stat_words / sizeof *stat_words; i++) {
+        if (proto_text_is(name, stat_words[i].name))
+            return (uint8_t)stat_words[i].stat;
+    }
+    return XSTAT_COUNT;
+}
+
+/* ---- what is called by an id ---------------------------------------------------------------- */
+
+/* A message with an id and a name, the value of an entry of a map. */
+struct named {
+    uint64_t id;
+    struct proto_bytes message;
+    struct proto_bytes name;
+    struct proto_bytes display_name;
+};
+
+/* An entry of a map: key 1, value 2. The id is the key, and where that is missing the value's own.
+ */
+static struct named entry_of(struct proto_bytes entry)
+{
+    struct proto_walk walk = proto_walk_of(entry);
+    struct proto_field field;
+    struct named named = {.id = 0};
+
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT))
+            named.id = field.value;
+        else if (proto_is(&field, 2, PROTO_LENGTH))
+            named.message = field.bytes;
+    }
+    walk = proto_walk_of(named.message);
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT) && !named.id)
+            named.id = field.value;
+        else if (proto_is(&field, 2, PROTO_LENGTH))
+            named.name = field.bytes;
+        else if (proto_is(&field, 4, PROTO_LENGTH))
+            named.display_name = field.bytes;
+    }
+    return named;
+}
+
+static void add_metadata(struct xplane *plane, struct proto_bytes entry)
+{
+    struct named named = entry_of(entry);
+
+    hash_map_set(&plane->metadata_by_id, named.id, (uint32_t)plane->metadata_count);
+    ARRAY_ADD(plane->metadata, plane->metadata_count,
+              (struct xplane_metadata){.message = named.message,
+                                       .name = named.name,
+                                       .display_name = named.display_name});
+}
+
+static void add_stat_name(struct xplane *plane, struct proto_bytes entry)
+{
+    struct named named = entry_of(entry);
+
+    hash_map_set(&plane->stat_names_by_id, named.id, (uint32_t)plane->stat_name_count);
+    ARRAY_ADD(plane->stat_names, plane->stat_name_count,
+              (struct xplane_stat_name){.name = named.name, .stat = stat_of_name(named.name)});
+}
+
+static const struct xplane_stat_name *stat_name_of(const struct xplane *plane, uint64_t id)
+{
+    uint32_t index = hash_map_find(&plane->stat_names_by_id, id);
+
+    return index == NO_VALUE ? NULL : &plane->stat_names[index];
+}
+
+struct xplane_metadata *xplane_metadata_of(const struct xplane *plane, int64_t id)
+{
+    uint32_t index = hash_map_find(&plane->metadata_by_id, (uint64_t)id);
+
+    return index == NO_VALUE ? NULL : &plane->metadata[index];
+}
+
+/* ---- stats ---------------------------------------------------------------------------------- */
+
+/* A whole number that a stat of any form gives; false where it is none. */
+static bool whole_number(const struct proto_field *field, int64_t *number)
+{
+    double real;
+
+    if (field->form == PROTO_VARINT) {
+        *number = proto_signed(field);
+        return true;
+    }
+    if (field->form == PROTO_LENGTH)
+        return false;
+    real = proto_real(field);
+    if (!isfinite(real) || real < -9e18 || real > 9e18)
+        return false;
+    *number = (int64_t)real;
+    return true;
+}
+
+/* `value` is the stat's: 2 a double, 3 and 4 integers, 5 a text, 6 bytes, 7 a name by its id. */
+static void record_stat(struct xplane_stats *stats, const struct xplane *plane, uint8_t stat,
+                        const struct proto_field *value)
+{
+    const struct xplane_stat_name *name;
+    struct proto_bytes text = value->bytes;
+
+    if (stat < XSTAT_HLO_OP) {
+        if (value->number != 7 && whole_number(value, &stats->numbers[stat]))
+            stats->has |= (uint32_t)1 << stat;
+        return;
+    }
+    if (value->number == 7) {
+        name = stat_name_of(plane, value->value);
+        if (!name)
+            return;
+        text = name->name;
+    } else if (value->form != PROTO_LENGTH) {
+        return;
+    }
+    stats->texts[stat - XSTAT_HLO_OP] = text;
+    stats->has |= (uint32_t)1 << stat;
+}
+
+void xplane_add_stat(struct xplane_stats *stats, const struct xplane *plane,
+                     struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+    struct proto_field value = {.number = 0};
+    const struct xplane_stat_name *name;
+    uint64_t id = 0;
+
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT))
+            id = field.value;
+        else if (field.number >= 2 && field.number <= 7)
+            value = field;
+    }
+    name = stat_name_of(plane, id);
+    if (name && name->stat != XSTAT_COUNT && value.number)
+        record_stat(stats, plane, name->stat, &value);
+}
+
+struct xplane_stats xplane_stats_of(const struct xplane *plane, struct xplane_metadata *metadata)
+{
+    struct proto_walk walk;
+    struct proto_field field;
+
+    if (!metadata)
+        return (struct xplane_stats){.has = 0};
+    if (!metadata->stats) {
+        metadata->stats = require_memory(calloc(1, sizeof *metadata->stats));
+        walk = proto_walk_of(metadata->message);
+        while (proto_next(&walk, &field)) {
+            if (proto_is(&field, 5, PROTO_LENGTH))
+                xplane_add_stat(metadata->stats, plane, field.bytes);
+        }
+    }
+    return *metadata->stats;
+}
+
+/* ---- the plane ------------------------------------------------------------------------------ */
+
+struct proto_bytes xplane_name_of(struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+    struct proto_bytes name = {NULL, 0};
+
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 2, PROTO_LENGTH))
+            name = field.bytes;
+    }
+    return name;
+}
+
+void xplane_open(struct xplane *plane, struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+
+    *plane = (struct xplane){.message = message};
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 2, PROTO_LENGTH))
+            plane->name = field.bytes;
+        else if (proto_is(&field, 4, PROTO_LENGTH))
+            add_metadata(plane, field.bytes);
+        else if (proto_is(&field, 5, PROTO_LENGTH))
+            add_stat_name(plane, field.bytes);
+    }
+    walk = proto_walk_of(message);
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 6, PROTO_LENGTH))
+            xplane_add_stat(&plane->stats, plane, field.bytes);
+    }
+}
+
+void xplane_clear(struct xplane *plane)
+{
+    for (size_t i = 0; i < plane->metadata_count; i++)
+        free(plane->metadata[i].stats);
+    free(plane->metadata);
+    free(plane->stat_names);
+    hash_map_clear(&plane->metadata_by_id);
+    hash_map_clear(&plane->stat_names_by_id);
+    *plane = (struct xplane){0};
+}

@@ -1,0 +1,256 @@
+"""Writes XSpaces (*.xplane.pb) as the profiler of JAX does, with what is in them known: protobuf by hand, so that no library
+is needed and every field may be left out or broken."""
+
+from __future__ import annotations
+
+import random
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Union
+
+Value = Union[int, float, str, bytes, "Ref"]
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A text that a stat names by its id."""
+
+    text: str
+
+
+def varint(value: int) -> bytes:
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def number(field_number: int, value: int) -> bytes:
+    return varint(field_number << 3) + varint(value) if value else b""
+
+
+def double(field_number: int, value: float) -> bytes:
+    return varint(field_number << 3 | 1) + struct.pack("<d", value)
+
+
+def text(field_number: int, value: str | bytes) -> bytes:
+    data = value.encode() if isinstance(value, str) else value
+    return varint(field_number << 3 | 2) + varint(len(data)) + data
+
+
+@dataclass
+class Event:
+    name: str
+    offset_ps: int
+    duration_ps: int
+    stats: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass
+class Line:
+    name: str
+    events: list[Event]
+    id: int = 1
+    timestamp_ns: int = 0
+
+
+class Plane:
+    """`metadata`: of the events of a name the short name and the stats that all of them have."""
+
+    def __init__(self, name: str, plane_id: int = 0) -> None:
+        self.name = name
+        self.id = plane_id
+        self.lines: list[Line] = []
+        self.stats: dict[str, Value] = {}
+        self.metadata: dict[str, tuple[str, dict[str, Value]]] = {}
+        self.event_ids: dict[str, int] = {}
+        self.stat_ids: dict[str, int] = {}
+
+    def stat_id(self, name: str) -> int:
+        return self.stat_ids.setdefault(name, len(self.stat_ids) + 1)
+
+    def stat(self, name: str, value: Value) -> bytes:
+        out = number(1, self.stat_id(name))
+        if isinstance(value, Ref):
+            return out + number(7, self.stat_id(value.text))
+        if isinstance(value, float):
+            return out + double(2, value)
+        if isinstance(value, int):
+            return out + varint((4 if value < 0 else 3) << 3) + varint(value)
+        return out + text(6 if isinstance(value, bytes) else 5, value)
+
+    def stats_of(self, field_number: int, stats: dict[str, Value]) -> bytes:
+        return b"".join(text(field_number, self.stat(k, v)) for k, v in stats.items())
+
+    def encoded(self) -> bytes:
+        out = number(1, self.id) + text(2, self.name)
+        for line in self.lines:
+            data = number(1, line.id) + text(2, line.name) + number(3, line.timestamp_ns)
+            for event in line.events:
+                event_id = self.event_ids.setdefault(event.name, len(self.event_ids) + 1)
+                body = number(1, event_id) + number(2, event.offset_ps)
+                body += number(3, event.duration_ps) + self.stats_of(4, event.stats)
+                data += text(4, body)
+            out += text(3, data)
+        stats = self.stats_of(6, self.stats)
+        for name, event_id in self.event_ids.items():
+            short, common = self.metadata.get(name, ("", {}))
+            body = number(1, event_id) + text(2, name) + (text(4, short) if short else b"")
+            body += self.stats_of(5, common)
+            out += text(4, number(1, event_id) + text(2, body))
+        for name, stat_id in self.stat_ids.items():
+            out += text(5, number(1, stat_id) + text(2, number(1, stat_id) + text(2, name)))
+        return out + stats
+
+
+def write_space(path: Path, planes: list[Plane], host: str = "host-1") -> bytes:
+    data = b"".join(text(1, plane.encoded()) for plane in planes) + text(4, host)
+    path.write_bytes(data)
+    return data
+
+
+# ---- whole files whose ledger is known ------------------------------------------------------------------------------
+
+
+@dataclass
+class KnownSpace:
+    planes: list[Plane]
+    events: int
+    steps: list[tuple[int, int]]  # ns
+    busy_ns: dict[str, int]  # by kind of work
+    flops: int
+    ranks: int = 1
+
+
+def environment(start: int = 1_770_000_000_000_000_000) -> Plane:
+    plane = Plane("Task Environment")
+    plane.stats = {"profile_start_time": start, "profile_stop_time": start + 10**9}
+    return plane
+
+
+def tpu_space(rng: random.Random) -> KnownSpace:
+    """A TPU: steps, ops inside a loop, copies that are waited for, FLOPs in the metadata of ops."""
+    plane = Plane("/device:TPU:0", rng.choice((0, 2, 10, 26)))
+    plane.stats = {"device_type_string": "TPU v5 lite", "core_count": 1}
+    m, k, n = (128 * rng.randint(1, 8) for _ in range(3))
+    operands = f"bf16[{m},{k}]{{1,0}} %a, bf16[{k},{n}]{{1,0}} %b"
+    product = f"%fusion.7 = bf16[{m},{n}]{{1,0}} fusion({operands}), kind=kOutput"
+    common: dict[str, Value] = {"hlo_module": "jit_train", "program_id": 7}
+    plane.metadata = {
+        product: (
+            "fusion.7",
+            {
+                "hlo_category": "convolution fusion",
+                "flops": 2 * m * k * n,
+                "bytes_accessed": 2 * (m * k + k * n + m * n),
+                "tf_op": "jit(train)/jit(main)/transpose(jvp(Model))/layer_1/mlp/dot_general:",
+                "source": "/home/me/model.py:12",
+                **common,
+            },
+        ),
+        "%fusion.8 = f32[64]{0} fusion(f32[64]{0} %a), kind=kLoop": (
+            "fusion.8",
+            {"hlo_category": "loop fusion", "flops": 64, "bytes_accessed": 512, **common},
+        ),
+        "%all-reduce.3 = f32[64]{0} all-reduce(f32[64]{0} %g)": (
+            "all-reduce.3",
+            {"hlo_category": "all-reduce", **common},
+        ),
+        "%copy-done.2 = f32[64]{0} copy-done(%c)": (
+            "copy-done.2",
+            {"hlo_category": "copy-done", **common},
+        ),
+        "%while.1 = (s32[]) while(%t)": ("while.1", {"hlo_category": "while", **common}),
+    }
+    names = list(plane.metadata)
+    kinds = dict(zip(names, ("matrix", "other", "communication", "copy")))
+    ops: list[Event] = []
+    marks: list[Event] = []
+    busy = dict.fromkeys(kinds.values(), 0)
+    known = KnownSpace([], 0, [], busy, 0)
+    now = rng.randint(0, 10**6) * 1000
+    first = rng.randint(0, 900)
+    for step in range(rng.randint(2, 6)):
+        begin = now
+        loop = Event(names[4], now, 0)
+        for _ in range(rng.randint(3, 30)):
+            name = rng.choice(names[:4])
+            length = rng.randint(1, 400) * 1000
+            ops.append(Event(name, now, length))
+            busy[kinds[name]] += length // 1000
+            if kinds[name] == "matrix":
+                known.flops += 2 * m * k * n
+            now += length + rng.choice((0, 0, 5, 50)) * 1000
+        loop.duration_ps = now - begin + 1000
+        ops.append(loop)
+        now += 2000
+        marks.append(Event(str(first + step), begin, now - begin))
+        known.steps.append((begin // 1000, now // 1000))
+    rng.shuffle(ops)
+    start = rng.choice((0, 5000))
+    plane.lines = [
+        Line("Steps", marks, 1, start),
+        Line(
+            "XLA Modules",
+            [Event("jit_train(7)", e.offset_ps, e.duration_ps) for e in marks],
+            2,
+            start,
+        ),
+        Line("XLA Ops", ops, 3, start),
+        Line("Empty", [], 4, start),
+    ]
+    known.planes = [Plane("/host:metadata"), plane, Plane("/device:TPU:1", 99), environment()]
+    known.events = len(ops) + 2 * len(marks)
+    return known
+
+
+def gpu_space(rng: random.Random, devices: int = 1) -> KnownSpace:
+    """GPUs of one process: launches on threads of the host, kernels on streams, steps marked."""
+    host = Plane("/host:CPU")
+    known = KnownSpace([], 0, [], {"matrix": 0, "copy": 0}, 0, devices)
+    steps = rng.randint(2, 5)
+    python = Line("python", [], 4242)
+    threads = [Line(f"Host Threads/{7 + i}", [], 7 + i) for i in range(devices)]
+    planes = []
+    for i in range(devices):
+        plane = Plane(f"/device:GPU:{i}", i)
+        plane.stats = {"device_vendor": "AMD", "core_count": 304, "memory_size": 206141652992}
+        plane.stats |= {"compute_cap_major": 9, "compute_cap_minor": 4}
+        plane.lines = [Line("Stream #1(Kernel)", [], 1), Line("Stream #2(MemcpyH2D)", [], 2)]
+        planes.append(plane)
+    now = 10**9
+    correlation = 0
+    for step in range(steps):
+        begin = now
+        for _ in range(rng.randint(1, 12)):
+            i = rng.randrange(devices) if step else _ % devices
+            correlation += 1
+            op: dict[str, Value] = {"hlo_op": Ref("dot.3"), "hlo_module": Ref("jit_f")}
+            op |= {"program_id": 5, "name": Ref("jit(f)/Model/mlp/dot_general")}
+            length = rng.randint(100, 90000) * 1000
+            is_copy = rng.random() < 0.3
+            launch = Event("hipMemcpyAsync" if is_copy else "hipModuleLaunchKernel", now, 5_000_000)
+            launch.stats = {"correlation_id": correlation} | ({} if is_copy else op)
+            threads[i].events.append(launch)
+            details: dict[str, Value] = {
+                "kernel_details": Ref("regs:64 grid:8,4,1 block:256,1,1")
+            } | op
+            if is_copy:
+                details = {"memcpy_details": Ref("kind:Unknown size:4096 dest:0 async:1")}
+            work = Event("MemcpyH2D" if is_copy else "Cijk_Ailk_BBS.kd", now + 6_000_000, length)
+            work.stats = {"correlation_id": correlation, **details}
+            planes[i].lines[is_copy].events.append(work)
+            known.busy_ns["copy" if is_copy else "matrix"] += length // 1000
+            now += length + 10_000_000
+        python.events.append(Event("train", begin, now - begin, {"step_num": step, "_r": 1}))
+        python.events.append(Event("$model.py:3 step", begin, now - begin))
+        known.steps.append((begin // 1000, now // 1000))
+    host.lines = [python, *threads]
+    known.planes = [Plane("/host:metadata"), *planes, host, environment()]
+    known.events = 2 * correlation + 2 * steps
+    known.ranks = sum(any(line.events for line in plane.lines) for plane in planes)
+    return known

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Files of other recorders with a known ledger: do steps, busy time, FLOPs and counts of events come out as built, and does
+a file that is cut or changed end in an answer or an error that names the place?
+
+    tests/properties/recorder_formats.py PROGRAM [--count N] [--seed S]
+
+Ends with a line of counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(HERE.parent / "generate")]
+
+from xplane_file import KnownSpace, gpu_space, tpu_space, write_space  # noqa: E402
+
+OK, DAMAGED, NO_DATA, PARTIAL = 0, 3, 4, 5
+
+
+def run(program: Path, *arguments: str | Path) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [program, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def rows(section: dict[str, Any], table: str) -> list[dict[str, Any]]:
+    found = section["tables"].get(table, {"columns": [], "rows": []})
+    keys = [column["key"] for column in found["columns"]]
+    return [row if isinstance(row, dict) else dict(zip(keys, row)) for row in found["rows"]]
+
+
+def value(section: dict[str, Any], key: str) -> Any:
+    return section["numbers"].get(key, {}).get("value")
+
+
+def report_of(program: Path, path: Path) -> tuple[int, list[dict[str, Any]]]:
+    code, out, _ = run(program, "report", "--json", path)
+    return code, json.loads(out)["ranks"] if out else []
+
+
+def counted(program: Path, path: Path) -> tuple[int, int]:
+    """Complete events of all ranks' devices, and once those of the host."""
+    _, out, _ = run(program, "inspect", "--json", path)
+    host: set[int] = set()
+    device = 0
+    for rank in json.loads(out)["ranks"]:
+        of_host = 0
+        for row in rows(rank["sections"]["events"], "categories"):
+            if str(row["category"]).startswith("/host"):
+                of_host += row["count"]
+            else:
+                device += row["count"]
+        host.add(of_host)
+    return device + (host.pop() if len(host) == 1 else -1), len(json.loads(out)["ranks"])
+
+
+def expect(problems: list[str], what: str, found: Any, wanted: Any) -> None:
+    if found != wanted:
+        problems.append(f"{what}: {found}, wanted {wanted}")
+
+
+def check_ledger(program: Path, path: Path, known: KnownSpace) -> list[str]:
+    problems: list[str] = []
+    events, ranks = counted(program, path)
+    expect(problems, "events", events, known.events)
+    expect(problems, "ranks", ranks, known.ranks)
+    if known.ranks > 1:
+        return problems
+    code, reports = report_of(program, path)
+    expect(problems, "exit", code, OK)
+    sections = reports[0]["sections"]
+    ledger = sections["step_ledger"]
+    expect(problems, "steps", value(ledger, "steps"), len(known.steps))
+    kinds = {row["class_key"]: row for row in rows(sections["kernels"], "by_class")}
+    matrix = sum(row["total"] for key, row in kinds.items() if key in ("matmul", "convolution"))
+    expect(problems, "matrix time", matrix, known.busy_ns["matrix"])
+    if known.flops:
+        found = value(sections["model_flops_utilization"], "model_flops_per_step")
+        expect(problems, "FLOPs", round(found * len(known.steps)), known.flops)
+        device = str(value(sections["model_flops_utilization"], "device"))
+        expect(problems, "peak of", device.split(":")[0], "TPU v5 lite")
+    return problems
+
+
+def check_damage(program: Path, path: Path, data: bytes, rng: random.Random) -> list[str]:
+    """Cut anywhere: the whole part is read, the place told; changed bytes never end the program."""
+    problems = []
+    for _ in range(6):
+        cut = rng.randrange(1, len(data))
+        path.write_bytes(data[:cut])
+        code, out, err = run(program, "report", path)
+        if code not in (DAMAGED, NO_DATA, PARTIAL, OK) or (
+            code != OK and not err and "cut" not in out
+        ):
+            problems.append(f"cut at {cut}: exit {code}: {err}")
+        if code == DAMAGED and "byte" not in err and cut > 64:
+            problems.append(f"cut at {cut}: no place in: {err}")
+    for _ in range(6):
+        changed = bytearray(data)
+        for _ in range(rng.randint(1, 8)):
+            changed[rng.randrange(len(changed))] = rng.randrange(256)
+        path.write_bytes(changed)
+        code, _, err = run(program, "report", path)
+        if code not in (OK, DAMAGED, NO_DATA, PARTIAL):
+            problems.append(f"changed: exit {code}: {err}")
+    return problems
+
+
+def check(program: Path, folder: Path, seed: int) -> list[str]:
+    rng = random.Random(seed)
+    path = folder / "run.xplane.pb"
+    known = tpu_space(rng) if seed % 2 else gpu_space(rng, rng.choice((1, 1, 2, 4)))
+    data = write_space(path, known.planes)
+    problems = check_ledger(program, path, known)
+    plain = run(program, "report", "--all", path)[1]
+    packed = folder / "run.xplane.pb.gz"
+    packed.write_bytes(gzip.compress(data))
+    if run(program, "report", "--all", packed)[1].replace(".pb.gz", ".pb") != plain:
+        problems.append("packed, the report is another one")
+    return problems + check_damage(program, path, data, rng)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    failed = 0
+    for seed in range(arguments.seed, arguments.seed + arguments.count):
+        with tempfile.TemporaryDirectory(prefix="flopledger-formats-") as folder:
+            problems = check(arguments.program.resolve(), Path(folder), seed)
+        failed += bool(problems)
+        for problem in problems:
+            print(f"FAILED: seed {seed}: {problem}")
+    print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
