@@ -355,6 +355,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "tutorials",
+        "the tutorials, walked",
+        script("tests/python/test_tutorials.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "recorded-memory",
         "the memory of a recorded run, to the byte",
         script("tests/python/test_memory.py", PROGRAM),
@@ -428,6 +434,11 @@ GROUPS = [
         "build",
     ),
     Group(
+        "docs-site",
+        "the documentation as a site: pages, links, search",
+        script("tests/python/test_docs_site.py"),
+    ),
+    Group(
         "guide",
         "the page on adding an analysis, followed",
         script("tests/lint/check_add_an_analysis.py", PROGRAM),
@@ -449,6 +460,11 @@ GROUPS = [
     ),
     Group("advice", "thresholds of the advice", script("tests/lint/check_advice_page.py")),
     Group("metric-list", "the list of metrics", script("tests/lint/check_metric_list.py")),
+    Group(
+        "metric-index",
+        "metrics by question, and by the field's words",
+        script("tests/lint/check_metric_index.py"),
+    ),
     Group("includes", "who includes whom", script("tests/lint/check_includes.py")),
     Group("house", "rooms, arrows and circles of src", script("tests/lint/house.py")),
     Group("style", "lengths, names, comments", script("tests/lint/check_style.py")),

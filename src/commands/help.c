@@ -14,8 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-static const char *const folders[] = {"", "how-to/", "metrics/", "formats/"};
+static const char *const folders[] = {"", "how-to/", "metrics/", "formats/", "tutorials/"};
 enum { FOLDER_COUNT = sizeof folders / sizeof *folders };
 
 /* A page's name as it is typed: "ettr" of "how-to/ettr.md". */
@@ -158,10 +159,45 @@ static const char *write_link(FILE *output, const struct packed_file *from, cons
     return close + 1;
 }
 
+/* "Pipeline bubble" and "pipeline-bubble" are one word: up to where `row` goes on with " |". */
+static bool is_row_of_word(const char *row, const char *word)
+{
+    size_t i = 0;
+
+    while (word[i] && (strncasecmp(row + i, word + i, 1) == 0 || (word[i] == '-' && row[i] == ' ')))
+        i++;
+    return !word[i] && strncmp(row + i, " | [", 4) == 0;
+}
+
+/* The page that the index of the field's words (metrics/by-word.md: rows "| word | [title](page.md)
+ * |") has for this one; NULL where the word is not in it. */
+static const struct packed_file *page_of_word(const char *word)
+{
+    const struct packed_file *index = find_page("metrics/by-word");
+    const struct packed_file *page = NULL;
+    char *whole = index ? packed_folder_unpack(&packed_docs) : NULL;
+    char *text = index ? whole + index->at : NULL;
+
+    if (index)
+        text[index->bytes] = '\0';
+    for (const char *row = text; row && !page; row = strstr(row, "\n| ")) {
+        const char *link;
+
+        row += *row == '\n' ? 3 : 0;
+        if (!is_row_of_word(row, word))
+            continue;
+        link = strstr(row, "](");
+        if (link)
+            page = linked_page(index, link + 2, strcspn(link + 2, ")"));
+    }
+    free(whole);
+    return page;
+}
+
 /* Writes the page of this name ("ettr", "how-to/ettr" or "docs/how-to/ettr.md"), its links to other
- * pages as names of theirs. False where there is none; the nearest name is then taken into `best`,
- * in the arena. Where several folders have a page of the name, the first of how-to, metrics,
- * formats. */
+ * pages as names of theirs; a word of the field leads to its metric. False where there is none; the
+ * nearest name is then taken into `best`, in the arena. Where several folders have a page of the
+ * name, the first of how-to, metrics, formats, tutorials. */
 static bool write_help_page(FILE *output, const char *name, struct arena *arena,
                             struct spelling *best)
 {
@@ -169,6 +205,8 @@ static bool write_help_page(FILE *output, const char *name, struct arena *arena,
     char *whole;
     const char *end;
 
+    if (!file)
+        file = page_of_word(name);
     if (!file) {
         consider_pages(arena, best, name);
         return false;
@@ -239,11 +277,14 @@ const struct command help_command = {
     .description =
         "Without a word: the list of commands. With the name of a command: its help. 'pages' lists "
         "the pages of the documentation, which are part of the program: how to do things, what "
-        "each number means, and the formats that are read and written.",
+        "each number means, and the formats that are read and written. A word of the field leads "
+        "to the metric that it means: goodput, bubble, busbw.",
     .examples = "flopledger help run\n"
                 "    the options of 'flopledger run'\n"
                 "flopledger help mfu\n"
                 "    what MFU is, and how it is computed\n"
+                "flopledger help goodput\n"
+                "    the page of the metric that others call so\n"
                 "flopledger help pages\n"
                 "    all pages",
     .options = NULL,

@@ -113,6 +113,7 @@ def check_options(checker: Checker, where: str, body: str) -> None:
     for line in re.findall(
         r"(?:^|[|;&(`]\s*|\$ )flopledger((?: [^\n|;&`#>)]*)?)", body, re.MULTILINE
     ):
+        line = line.split(" -- ")[0]  # what follows are another program's options
         words = line.split()
         command = words[0] if words and re.fullmatch(r"[a-z-]*[a-z]", words[0]) else ""
         text = checker.help_text(command)
