@@ -98,7 +98,7 @@ class Demo(unittest.TestCase):
             self.assertRegex(said, r"flopledger: recorded in .*/build/demo/train_gpt/")
 
     def test_dev_says_what_it_can_do(self) -> None:
-        for command in ("demo", "test", "bench", "format"):
+        for command in ("demo", "test", "bench", "docs", "format"):
             self.assertRegex(run("./dev"), rf"(?m)^  {command} ")
         self.assertIn("no command 'trst'", run("./dev", "trst", status=2))
 
