@@ -40,7 +40,8 @@ bool has_trace_name(const char *name)
 static bool may_hold_events(const char *head, size_t length)
 {
     return (head[0] != '{' && head[0] != '[') || memmem(head, length, "\"traceEvents\"", 13) ||
-           memmem(head, length, "\"ph\"", 4) || memmem(head, length, "\"fwd_start\"", 11);
+           memmem(head, length, "\"ph\"", 4) || memmem(head, length, "\"fwd_start\"", 11) ||
+           memmem(head, length, "\"rocprofiler-sdk-tool\"", 22);
 }
 
 bool is_trace_head(const char *head, size_t length)

@@ -43,6 +43,7 @@ static void do_job(struct file_job *job, const struct job_list *list)
     struct read_options options = {.threads = list->threads_per_file,
                                    .progress = list->progress,
                                    .part = job->part,
+                                   .part_count = job->source->part_count,
                                    .keeps_memory = list->reading->keeps_memory};
     SCOPED(trace) trace = {0};
 

@@ -20,6 +20,7 @@ struct read_options {
     unsigned threads;          /* at most this many for one file; at least 1 */
     struct progress *progress; /* may be NULL */
     uint32_t part;             /* which of the ranks in the file, from 0; see count_parts */
+    uint32_t part_count;       /* how many it holds; 0: not counted */
     bool keeps_memory;         /* fill trace->memory, which most questions do not need */
 };
 

@@ -147,6 +147,20 @@ SCHEMAS = {
 }
 
 
+def range_text(event: Event) -> str:
+    """A range as emit_nvtx names it."""
+    args = event.args or {}
+    if event.kind != te.OPERATOR:
+        return event.name
+    text = event.name
+    if "Sequence number" in args:
+        text += f", seq = {args['Sequence number']}"
+    text += f", op_id = {args[NSYS_STYLE.external_id]}"
+    if NSYS_STYLE.input_dims in args:
+        text += f", sizes = {args[NSYS_STYLE.input_dims]}"
+    return text
+
+
 class DatabaseWriter:
     def __init__(self, path: Path, schema: Schema) -> None:
         path.unlink(missing_ok=True)
@@ -282,21 +296,9 @@ class ProcessWriter:
             returnValue=0,
         )
 
-    def range_text(self, event: Event) -> str:
-        args = event.args or {}
-        if event.kind != te.OPERATOR:
-            return event.name
-        text = event.name
-        if "Sequence number" in args:
-            text += f", seq = {args['Sequence number']}"
-        text += f", op_id = {args[NSYS_STYLE.external_id]}"
-        if NSYS_STYLE.input_dims in args:
-            text += f", sizes = {args[NSYS_STYLE.input_dims]}"
-        return text
-
     def add_range(self, event: Event) -> None:
         """Every second name stands in StringIds."""
-        text = self.range_text(event)
+        text = range_text(event)
         self.ranges += 1
         is_by_id = self.ranges % 2 == 0
         self.writer.add(

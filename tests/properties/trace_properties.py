@@ -44,6 +44,7 @@ from rewritten_text import (
     with_bare_words,
     zstd_text,
 )
+from rocprof_properties import damaged_rocprof_files_are_told, every_form_of_rocprof_is_read
 from trace_event import Trace
 from trace_styles import STYLES, Style
 from write_trace import TraceText, write_trace
@@ -481,4 +482,6 @@ OTHERS: list[Property] = [
     both_forms_give_one_ledger,
     every_form_of_a_database_is_read,
     a_damaged_database_is_told,
+    every_form_of_rocprof_is_read,
+    damaged_rocprof_files_are_told,
 ]

@@ -121,27 +121,6 @@ static void keep_nccl_call(struct nsys_reading *reading, const struct nsys_rows 
     nccl_ranges_add(&uses->nccl, event, &payload);
 }
 
-static void nsys_sqlite_host_name_range(struct nsys_reading *reading, struct event *event,
-                                        const char *text)
-{
-    struct trace_builder *builder = &reading->builder;
-    struct nvtx_name name = nvtx_name_parse(text);
-    struct event_detail detail;
-
-    event->name = string_pool_add(&builder->strings, name.text, name.length);
-    event->kind = name.is_operator ? EVENT_OPERATOR : EVENT_ANNOTATION;
-    if (name.sequence_number >= 0)
-        event->sequence_number = name.sequence_number;
-    if (name.op_id >= 0)
-        event->external_id = name.op_id;
-    if (!name.sizes)
-        return;
-    detail = event_detail_none();
-    detail.input_shapes = string_pool_add(&builder->strings, name.sizes, name.sizes_length);
-    event->detail = trace_builder_detail(builder, &detail);
-    builder->facts.record_shapes = 1;
-}
-
 /* A range that ends on another thread says nothing of what its first thread does: it would not nest
  * with the others there. */
 static void nsys_sqlite_host_add_range(struct nsys_reading *reading, const struct nsys_rows *rows,
@@ -165,7 +144,7 @@ static void nsys_sqlite_host_add_range(struct nsys_reading *reading, const struc
         return;
     event = nsys_sqlite_host_event_of(&time, EVENT_ANNOTATION);
     event.track = nsys_reading_thread(reading, nsys_integer(rows, NVTX_TID, 0));
-    nsys_sqlite_host_name_range(reading, &event, text ? text : "");
+    nvtx_name_apply(&reading->builder, &event, text ? text : "");
     if (is_nccl_call(string_pool_text(&reading->builder.strings, event.name))) {
         keep_nccl_call(reading, rows, uses, &event);
         return;

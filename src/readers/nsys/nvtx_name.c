@@ -105,3 +105,22 @@ struct nvtx_name nvtx_name_parse(const char *text)
     name.is_operator = has_field && is_name_of_operator(text, name.length);
     return name;
 }
+
+void nvtx_name_apply(struct trace_builder *builder, struct event *event, const char *text)
+{
+    struct nvtx_name name = nvtx_name_parse(text);
+    struct event_detail detail;
+
+    event->name = string_pool_add(&builder->strings, name.text, name.length);
+    event->kind = name.is_operator ? EVENT_OPERATOR : EVENT_ANNOTATION;
+    if (name.sequence_number >= 0)
+        event->sequence_number = name.sequence_number;
+    if (name.op_id >= 0)
+        event->external_id = name.op_id;
+    if (!name.sizes)
+        return;
+    detail = event_detail_none();
+    detail.input_shapes = string_pool_add(&builder->strings, name.sizes, name.sizes_length);
+    event->detail = trace_builder_detail(builder, &detail);
+    builder->facts.record_shapes = 1;
+}

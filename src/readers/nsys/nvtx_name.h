@@ -1,7 +1,9 @@
-/* The name of an NVTX range as PyTorch writes it: "aten::mm, seq = 12, op_id = 345, sizes = [[8,
- * 64], [64, 64]]". */
+/* The name of an NVTX or roctx range as PyTorch writes it: "aten::mm, seq = 12, op_id = 345, sizes
+ * = [[8, 64], [64, 64]]". */
 #ifndef FLOPLEDGER_READERS_NSYS_NVTX_NAME_H
 #define FLOPLEDGER_READERS_NSYS_NVTX_NAME_H
+
+#include "trace/trace_builder.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +23,9 @@ struct nvtx_name {
 
 /* Any text; what is not of PyTorch's form is a name as a whole. */
 struct nvtx_name nvtx_name_parse(const char *text);
+
+/* Gives a range its name, and makes an operator of one that PyTorch wrote for an op: kind, sequence
+ * number, id and shapes. `event` is of this builder. */
+void nvtx_name_apply(struct trace_builder *builder, struct event *event, const char *text);
 
 #endif

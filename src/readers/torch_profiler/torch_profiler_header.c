@@ -1,49 +1,9 @@
 /* What stands beside traceEvents: what the run was. */
 #include "readers/torch_profiler/torch_profiler_header.h"
 
+#include "base/json/json_walk.h"
+
 #include <string.h>
-
-/* Walks over the members of an object or the elements of an array that is complete in memory. */
-struct walk {
-    struct json_scan scan;
-    const char *at;
-    bool is_object;
-};
-
-/* `bracket` is '{' or '['; a value of another kind has nothing in it. */
-static struct walk walk_begin(const struct json_slice *value, char bracket)
-{
-    struct walk walk = {.is_object = bracket == '{'};
-
-    if (value->is_string || *value->text != bracket)
-        return walk;
-    walk.scan.limit = value->text + value->length;
-    walk.at = value->text + 1;
-    return walk;
-}
-
-static bool walk_next(struct walk *walk, struct json_slice *key, struct json_slice *value)
-{
-    const char *at = walk->at ? scan_space(walk->at) : NULL;
-
-    if (!at || *at == '}' || *at == ']')
-        return false;
-    if (*at == ',')
-        at = scan_space(at + 1);
-    if (walk->is_object)
-        at = scan_key(&walk->scan, at, key);
-    if (at)
-        at = scan_value(&walk->scan, at, value);
-    walk->at = at;
-    return at != NULL;
-}
-
-static int64_t integer_or(const struct json_slice *value, int64_t if_none)
-{
-    int64_t number;
-
-    return slice_integer(value, &number) ? number : if_none;
-}
 
 static int32_t torch_profiler_header_small(int64_t value)
 {
@@ -60,23 +20,23 @@ static void read_device(struct torch_store *store, const struct json_slice *prop
         .multiprocessors = -1,
         .entry = DEVICE_ENTRY_OWN,
     };
-    struct walk walk = walk_begin(properties, '{');
+    struct json_walk walk = json_walk_begin(properties, '{');
     struct json_slice key;
     struct json_slice value;
 
-    while (walk_next(&walk, &key, &value)) {
+    while (json_walk_next(&walk, &key, &value)) {
         if (slice_is(&key, "id"))
-            device.number = torch_profiler_header_small(integer_or(&value, -1));
+            device.number = torch_profiler_header_small(json_walk_integer(&value, -1));
         else if (slice_is(&key, "name"))
             device.name = torch_store_string(store, &value);
         else if (slice_is(&key, "totalGlobalMem"))
-            device.memory_bytes = integer_or(&value, -1);
+            device.memory_bytes = json_walk_integer(&value, -1);
         else if (slice_is(&key, "computeMajor"))
-            device.compute_major = torch_profiler_header_small(integer_or(&value, -1));
+            device.compute_major = torch_profiler_header_small(json_walk_integer(&value, -1));
         else if (slice_is(&key, "computeMinor"))
-            device.compute_minor = torch_profiler_header_small(integer_or(&value, -1));
+            device.compute_minor = torch_profiler_header_small(json_walk_integer(&value, -1));
         else if (slice_is(&key, "numSms"))
-            device.multiprocessors = torch_profiler_header_small(integer_or(&value, -1));
+            device.multiprocessors = torch_profiler_header_small(json_walk_integer(&value, -1));
     }
     if (*properties->text == '{' && !properties->is_string)
         trace_builder_add_device(store->builder, &device);
@@ -85,17 +45,17 @@ static void read_device(struct torch_store *store, const struct json_slice *prop
 static void parse_distributed_info(struct torch_store *store, const struct json_slice *info)
 {
     struct run_facts *facts = &store->builder->facts;
-    struct walk walk = walk_begin(info, '{');
+    struct json_walk walk = json_walk_begin(info, '{');
     struct json_slice key;
     struct json_slice value;
 
-    while (walk_next(&walk, &key, &value)) {
+    while (json_walk_next(&walk, &key, &value)) {
         if (slice_is(&key, "backend"))
             facts->backend = torch_store_string(store, &value);
         else if (slice_is(&key, "rank"))
-            facts->rank = integer_or(&value, -1);
+            facts->rank = json_walk_integer(&value, -1);
         else if (slice_is(&key, "world_size"))
-            facts->world_size = integer_or(&value, -1);
+            facts->world_size = json_walk_integer(&value, -1);
         else if (slice_is(&key, "hostname") || slice_is(&key, "host_name"))
             facts->hostname = torch_store_string(store, &value);
     }
@@ -158,15 +118,15 @@ void torch_header_member(struct torch_store *store, const struct json_slice *key
     if (torch_profiler_header_take_flag(facts, key, value))
         return;
     if (slice_is(key, "deviceProperties") || slice_is(key, "computeProperties")) {
-        struct walk walk = walk_begin(value, '[');
+        struct json_walk walk = json_walk_begin(value, '[');
         struct json_slice device;
 
-        while (walk_next(&walk, &device, &device))
+        while (json_walk_next(&walk, &device, &device))
             read_device(store, &device);
     } else if (slice_is(key, "distributedInfo")) {
         parse_distributed_info(store, value);
     } else if (slice_is(key, "baseTimeNanoseconds")) {
-        facts->base_time_ns = integer_or(value, 0);
+        facts->base_time_ns = json_walk_integer(value, 0);
     } else if (slice_is(key, "traceName")) {
         facts->trace_name = torch_store_string(store, value);
     } else if (slice_is(key, "host_name") || slice_is(key, "hostname")) {

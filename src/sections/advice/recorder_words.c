@@ -83,6 +83,32 @@ static const struct recorder_words recorders[] = {
         .memory = "jax.profiler.save_device_memory_profile() has allocations",
     },
     {
+        .format = "rocprofv3",
+        .cut = "let rocprofv3 finish, and copy the file again: what is missing cannot be told from "
+               "the part that is there",
+        .warm_up = "usual in a window of a longer run: start recording a step earlier "
+                   "(--collection-period)",
+        .marks = "put each iteration into a range, torch.cuda.nvtx.range(f\"iteration {i}\"), and "
+                 "record with --marker-trace; or name ranges that are there with --step-range",
+        .few_steps = "record at least 5 steps (--collection-period)",
+        .device = "record with rocprofv3 --kernel-trace --memory-copy-trace",
+        .no_device = "if the run used a GPU: rocprofv3 --kernel-trace --memory-copy-trace",
+        .operators = "run the steps inside torch.autograd.profiler.emit_nvtx(), and record with "
+                     "rocprofv3 --hip-trace --marker-trace",
+        .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True), with --marker-trace",
+        .flops = "torch.autograd.profiler.emit_nvtx(record_shapes=True), with --hip-trace "
+                 "--marker-trace; or record with flopledger run",
+        .modules = "record it with flopledger run, which marks each call of a module",
+        .stacks =
+            "record with --hip-trace --marker-trace, and put ranges around what the loop does "
+            "between operators",
+        .collectives = "rocprofv3 records no sizes of collectives: flopledger run does",
+        .message_size = "rocprofv3 does not record it: flopledger run does",
+        .group_size = "rocprofv3 does not record it: flopledger run does",
+        .element_type = "rocprofv3 does not record it",
+        .memory = "traces of torch.profiler with profile_memory=True have allocations",
+    },
+    {
         .cut = "let the profiler finish writing (leave the 'with profile(...)' block, wait for the "
                "trace handler) and copy the "
                "file again; how much is missing cannot be told from the part that is there",

@@ -128,6 +128,8 @@ static struct value unnamed_device(const struct trace *trace, const struct devic
         return value_not_known("needs the table TARGET_INFO_GPU in the export");
     if (strcmp(trace->read.format, "xplane") == 0)
         return value_not_known("the plane of the device does not name it");
+    if (strcmp(trace->read.format, "rocprofv3") == 0)
+        return value_not_known("needs the list of agents in the recording");
     if (strcmp(trace->read.format, "torch-profiler") != 0)
         return value_none();
     if (device->entry != DEVICE_ENTRY_NONE)

@@ -1,0 +1,645 @@
+/* Reads the JSON that rocprofv3 writes: a list of processes, each with what names its records, and
+ * then the records, array by array. A process is a rank. */
+#include "base/core/invariant.h"
+#include "base/io/input_rest.h"
+#include "base/json/json_walk.h"
+#include "base/json/json_window.h"
+#include "readers/reader.h"
+#include "readers/rocprof/rocprof_record.h"
+#include "readers/rocprof/rocprof_run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The one key of the outermost object. */
+static const char list_key[] = "rocprofiler-sdk-tool";
+
+/* What follows the members that are looked for: the text is read on there. */
+enum json_progress {
+    GOES_ON,
+    STOPS, /* the text ends, or nothing more of it can be made out */
+};
+
+struct rocprof_json {
+    struct json_window window;
+    struct rocprof_run run;
+    unsigned depth;         /* of open objects; the process is 1 */
+    unsigned strings_depth; /* of the object "strings"; 0: it is not open */
+    bool is_in_records;     /* what is damaged lies in an array of records */
+};
+
+/* ---- strings -------------------------------------------------------------------------------- */
+
+static uint32_t rocprof_json_string(struct rocprof_run *run, const struct json_slice *slice)
+{
+    struct string_pool *strings = &run->builder.strings;
+    uint32_t string;
+    char *text;
+
+    if (!slice->has_escapes)
+        return string_pool_add(strings, slice->text, slice->length);
+    text = require_memory(malloc(slice->length + (size_t)1));
+    string = string_pool_add(strings, text, slice_unescape(slice, text));
+    free(text);
+    return string;
+}
+
+/* The value of a member; false where there is none. */
+static bool rocprof_json_member(const struct json_slice *object, const char *key,
+                                struct json_slice *value)
+{
+    struct json_walk walk = json_walk_begin(object, '{');
+    struct json_slice found;
+
+    while (json_walk_next(&walk, &found, value))
+        if (slice_is(&found, key))
+            return true;
+    return false;
+}
+
+static int64_t rocprof_json_integer(const struct json_slice *object, const char *key,
+                                    int64_t if_none)
+{
+    struct json_slice value;
+
+    return rocprof_json_member(object, key, &value) ? json_walk_integer(&value, if_none) : if_none;
+}
+
+/* ---- what names records --------------------------------------------------------------------- */
+
+/* Each reads one element of an array, complete in memory; `index` is its place. */
+typedef void element_reader(struct rocprof_run *run, const struct json_slice *element,
+                            uint32_t index);
+
+static void read_metadata(struct rocprof_run *run, const struct json_slice *metadata)
+{
+    struct json_slice node;
+    struct json_slice hostname;
+
+    run->pid = rocprof_json_integer(metadata, "pid", -1);
+    if (rocprof_json_member(metadata, "node", &node) &&
+        rocprof_json_member(&node, "hostname", &hostname) && hostname.is_string)
+        run->builder.facts.hostname = rocprof_json_string(run, &hostname);
+}
+
+/* Memory of the device itself: heaps 1 and 2 are its frame buffer, seen by the host and not. */
+static int64_t device_memory_bytes(const struct json_slice *banks)
+{
+    struct json_walk walk = json_walk_begin(banks, '[');
+    struct json_slice bank;
+    int64_t sum = 0;
+
+    while (json_walk_next(&walk, &bank, &bank)) {
+        int64_t heap = rocprof_json_integer(&bank, "heap_type", 0);
+        int64_t bytes = rocprof_json_integer(&bank, "size_in_bytes", 0);
+
+        if ((heap == 1 || heap == 2) && bytes > 0 && __builtin_add_overflow(sum, bytes, &sum))
+            return -1;
+    }
+    return sum > 0 ? sum : -1;
+}
+
+static int32_t rocprof_json_small(int64_t number)
+{
+    return number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
+}
+
+static void rocprof_json_read_agent(struct rocprof_run *run, const struct json_slice *agent,
+                                    uint32_t index)
+{
+    struct device device = {.number = -1, .memory_bytes = -1, .entry = DEVICE_ENTRY_OWN};
+    struct json_slice id;
+    struct json_slice value;
+    int64_t version = rocprof_json_integer(agent, "gfx_target_version", 0);
+    int64_t number = rocprof_json_integer(agent, "logical_node_type_id", -1);
+
+    number = rocprof_json_integer(agent, "gpu_index", number);
+    if (rocprof_json_integer(agent, "type", 0) == 2) /* a GPU */
+        device.number = rocprof_json_small(number >= 0 ? number : index);
+    if (rocprof_json_member(agent, "product_name", &value) && value.length > 0)
+        device.name = rocprof_json_string(run, &value);
+    else if (rocprof_json_member(agent, "name", &value))
+        device.name = rocprof_json_string(run, &value);
+    if (rocprof_json_member(agent, "mem_banks", &value))
+        device.memory_bytes = device_memory_bytes(&value);
+    device.multiprocessors = rocprof_json_small(rocprof_json_integer(agent, "cu_count", -1));
+    device.compute_major = version > 0 ? rocprof_json_small(version / 10000) : -1;
+    device.compute_minor = version > 0 ? rocprof_json_small(version / 100 % 100) : -1;
+    if (rocprof_json_member(agent, "id", &id))
+        rocprof_run_add_agent(run, rocprof_json_integer(&id, "handle", -1), &device);
+}
+
+static void read_kernel_symbol(struct rocprof_run *run, const struct json_slice *symbol,
+                               uint32_t index)
+{
+    static const char *const keys[] = {"formatted_kernel_name", "demangled_kernel_name",
+                                       "kernel_name"};
+    struct rocprof_kernel kernel = {.id = rocprof_json_integer(symbol, "kernel_id", index)};
+    int64_t registers = rocprof_json_integer(symbol, "arch_vgpr_count", 0) +
+                        rocprof_json_integer(symbol, "accum_vgpr_count", 0);
+    struct json_slice name;
+
+    kernel.registers = registers > 0 ? rocprof_json_small(registers) : -1;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !kernel.name; i++)
+        if (rocprof_json_member(symbol, keys[i], &name) && name.is_string && name.length > 0)
+            kernel.name = rocprof_json_string(run, &name);
+    rocprof_run_name_kernel(run, &kernel);
+}
+
+/* {"kind": "HIP_RUNTIME_API", "operations": ["hipInit", ...]}: its place is the number of the kind,
+ * and that of a name the number of the operation. */
+static void read_kind(struct rocprof_run *run, const struct json_slice *kind, uint32_t index)
+{
+    struct json_slice operations;
+    struct json_walk walk;
+    struct json_slice name;
+    int64_t number = 0;
+
+    if (!rocprof_json_member(kind, "operations", &operations))
+        return;
+    walk = json_walk_begin(&operations, '[');
+    for (; json_walk_next(&walk, &name, &name); number++) {
+        const struct rocprof_operation operation = {index, number, rocprof_json_string(run, &name)};
+
+        if (name.is_string && name.length > 0)
+            rocprof_run_name_operation(run, &operation);
+    }
+}
+
+/* {"key": 12, "value": "forward"}: the text of the marker whose correlation is the key. */
+static void rocprof_json_read_message(struct rocprof_run *run, const struct json_slice *message,
+                                      uint32_t index)
+{
+    struct json_slice value;
+
+    (void)index;
+    if (rocprof_json_member(message, "value", &value) && value.is_string)
+        rocprof_run_name_marker(run, rocprof_json_integer(message, "key", -1),
+                                rocprof_json_string(run, &value));
+}
+
+/* ---- what is damaged ------------------------------------------------------------------------ */
+
+/* The text ends in the middle of `what`. */
+static void note_cut(struct rocprof_json *json, const char *what)
+{
+    const struct json_window *window = &json->window;
+    struct read_account *read = &json->run.builder.read;
+
+    if (read->is_truncated)
+        return;
+    read->is_truncated = true;
+    if (window->is_too_long)
+        (void)snprintf(read->truncation, sizeof read->truncation,
+                       "what begins at byte %" PRId64 ", in %s, is longer than %d MiB, and is not "
+                       "read",
+                       json_window_byte(window, window->at), what, JSON_VALUE_BYTES_MAX >> 20);
+    else if (window->input->is_broken)
+        (void)snprintf(read->truncation, sizeof read->truncation, "%s", window->input->breakage);
+    else
+        (void)snprintf(read->truncation, sizeof read->truncation,
+                       "the text ends at byte %" PRId64 " in the middle of %s",
+                       json_window_byte(window, window->scan.limit), what);
+}
+
+/* The text is malformed: reads on where records may go on. */
+static enum json_progress rocprof_json_skip_damage(struct rocprof_json *json)
+{
+    struct json_window *window = &json->window;
+    const int64_t start = json_window_byte(window, window->at);
+    struct damage damage = {.byte = json_window_byte(window, window->scan.failed_at)};
+    bool is_found;
+
+    (void)snprintf(damage.message, sizeof damage.message, "expected %s", window->scan.expected);
+    if (window->at < window->scan.limit)
+        window->at++;
+    is_found = json->is_in_records ? rocprof_record_find(window)
+                                   : json_window_find(window, "\"kernel_dispatch\"");
+    damage.length = json_window_byte(window, window->at) - start;
+    trace_builder_damage(&json->run.builder, &damage);
+    return is_found ? GOES_ON : STOPS;
+}
+
+/* After a function of json_window.h has failed. */
+static enum json_progress rocprof_json_recover(struct rocprof_json *json, const char *what)
+{
+    if (!scan_is_incomplete(&json->window.scan) && !json->window.is_too_long)
+        return rocprof_json_skip_damage(json);
+    note_cut(json, what);
+    return STOPS;
+}
+
+/* ---- arrays --------------------------------------------------------------------------------- */
+
+/* From '[' to behind ']'. */
+static enum json_progress read_elements(struct rocprof_json *json, element_reader *read_element)
+{
+    struct json_window *window = &json->window;
+    struct json_slice element;
+    uint32_t index = 0;
+
+    window->at++;
+    for (;;) {
+        char c = json_window_peek(window);
+
+        if (c == ',') {
+            window->at++;
+        } else if (c == ']') {
+            window->at++;
+            return GOES_ON;
+        } else if (!json_window_value(window, &element)) {
+            return rocprof_json_recover(json, "what names the records");
+        } else {
+            read_element(&json->run, &element, index++);
+        }
+    }
+}
+
+/* From '[' to behind ']', or to a key where what was damaged made the array's end unclear. */
+static enum json_progress rocprof_json_read_records(struct rocprof_json *json,
+                                                    enum rocprof_content content)
+{
+    struct json_window *window = &json->window;
+    struct rocprof_record record;
+
+    window->at++;
+    json->is_in_records = true;
+    for (;;) {
+        char c = json_window_peek(window);
+        const char *behind;
+
+        if (c == ',') {
+            window->at++;
+            continue;
+        }
+        if (c == ']' || c == '"') {
+            window->at += c == ']';
+            json->is_in_records = false;
+            return GOES_ON;
+        }
+        record.has = 0;
+        behind = rocprof_record_scan(&window->scan, window->at, &record);
+        if (behind) {
+            window->at = behind;
+            rocprof_run_add(&json->run, content, &record);
+        } else if (scan_is_incomplete(&window->scan) && json_window_grow(window)) {
+            continue;
+        } else if (rocprof_json_recover(json, "the records") == STOPS) {
+            return STOPS;
+        }
+    }
+}
+
+/* ---- objects -------------------------------------------------------------------------------- */
+
+/* What a member of a process is. Objects are gone into: no key of theirs means anything else
+ * elsewhere, so that a file whose braces are damaged is still read. */
+struct rocprof_member {
+    const char *key;
+    element_reader *read; /* the elements; NULL: records, or the members of an object */
+    enum rocprof_content content;
+    char bracket; /* the value begins so; else it is skipped */
+};
+
+static const struct rocprof_member members[] = {
+    {"agents", rocprof_json_read_agent, ROCPROF_UNUSED, '['},
+    {"kernel_symbols", read_kernel_symbol, ROCPROF_UNUSED, '['},
+    {"strings", NULL, ROCPROF_UNUSED, '{'},
+    {"buffer_records", NULL, ROCPROF_UNUSED, '{'},
+    {"buffer_records", read_kind, ROCPROF_UNUSED, '['}, /* in strings */
+    {"marker_api", NULL, ROCPROF_MARKERS, '['},
+    {"callback_records", NULL, ROCPROF_UNUSED, '{'},
+    {"counter_collection", NULL, ROCPROF_COUNTED_KERNELS, '['},
+    {"kernel_dispatch", NULL, ROCPROF_KERNELS, '['},
+    {"memory_copy", NULL, ROCPROF_COPIES, '['},
+    {"hip_api", NULL, ROCPROF_CALLS, '['},
+    {"hsa_api", NULL, ROCPROF_CALLS, '['},
+    {"rccl_api", NULL, ROCPROF_CALLS, '['},
+    {"memory_allocation", NULL, ROCPROF_UNUSED, '['},
+    {"scratch_memory", NULL, ROCPROF_UNUSED, '['},
+    {"rocdecode_api", NULL, ROCPROF_UNUSED, '['},
+    {"rocjpeg_api", NULL, ROCPROF_UNUSED, '['},
+    {"pc_sample_host_trap", NULL, ROCPROF_UNUSED, '['},
+    {"pc_sample_stochastic", NULL, ROCPROF_UNUSED, '['},
+};
+
+static const struct rocprof_member *rocprof_json_find_member(const struct json_slice *key,
+                                                             char bracket)
+{
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (members[i].bracket == bracket && slice_is(key, members[i].key))
+            return &members[i];
+    return NULL;
+}
+
+/* The value of a member; the window stands at it. */
+static enum json_progress read_member_value(struct rocprof_json *json, const char *key,
+                                            const struct rocprof_member *member)
+{
+    struct json_window *window = &json->window;
+
+    if (strcmp(key, "marker_api") == 0 && json->strings_depth > 0)
+        return read_elements(json, rocprof_json_read_message);
+    if (member->read)
+        return read_elements(json, member->read);
+    if (member->bracket == '[') {
+        rocprof_run_set_category(&json->run, key);
+        return rocprof_json_read_records(json, member->content);
+    }
+    window->at++;
+    json->depth++;
+    if (strcmp(key, "strings") == 0)
+        json->strings_depth = json->depth;
+    return GOES_ON;
+}
+
+static enum json_progress read_member(struct rocprof_json *json)
+{
+    struct json_window *window = &json->window;
+    const struct rocprof_member *member;
+    struct json_slice key;
+    struct json_slice metadata;
+
+    if (!json_window_key(window, &key))
+        return rocprof_json_recover(json, "a process");
+    if (slice_is(&key, "metadata")) {
+        if (!json_window_value(window, &metadata))
+            return rocprof_json_recover(json, "what the process is");
+        read_metadata(&json->run, &metadata);
+        return GOES_ON;
+    }
+    member = rocprof_json_find_member(&key, *window->at); /* json_window_key has seen what follows
+                                                           */
+    if (member)
+        return read_member_value(json, member->key, member);
+    return json_window_skip(window) ? GOES_ON : rocprof_json_recover(json, "a process");
+}
+
+/* From '{' to behind '}'. */
+static enum json_progress read_process(struct rocprof_json *json)
+{
+    struct json_window *window = &json->window;
+    enum json_progress progress = GOES_ON;
+    int64_t damages = 0;
+
+    json->depth = 1;
+    json->strings_depth = 0;
+    window->at++;
+    while (progress == GOES_ON && json->depth > 0) {
+        char c = json_window_peek(window);
+
+        if (c == ',' || c == '}') {
+            window->at++;
+            if (c == '}' && json->depth-- == json->strings_depth)
+                json->strings_depth = 0;
+        } else if (window->at >= window->scan.limit) {
+            note_cut(json, "a process");
+            return STOPS;
+        } else if (c == '"') {
+            progress = read_member(json);
+        } else {
+            scan_fail(&window->scan, window->at, "a key of a process");
+            progress = rocprof_json_skip_damage(json);
+        }
+        if (json->run.builder.read.damaged_events > damages) { /* among the arrays of records */
+            damages = json->run.builder.read.damaged_events;
+            json->depth = 2;
+            json->strings_depth = 0;
+        }
+    }
+    return progress;
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+static bool rocprof_json_recognises(const char *head, size_t length)
+{
+    const char *end = head + length;
+    const char *found = memmem(head, length, list_key, sizeof list_key - 1);
+
+    if (length >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0)
+        head += 3;
+    while (head < end && (unsigned char)*head <= ' ')
+        head++;
+    if (head == end || *head != '{' || !found || found == head || found[-1] != '"')
+        return false;
+    found += sizeof list_key - 1;
+    if (found < end && *found == '"')
+        found++;
+    while (found < end && (unsigned char)*found <= ' ')
+        found++;
+    return found < end && *found == ':';
+}
+
+/* Goes to behind the '[' of the list of processes. */
+static bool find_list(struct rocprof_json *json)
+{
+    struct json_window *window = &json->window;
+    struct json_slice key;
+
+    return json_window_find(window, "\"rocprofiler-sdk-tool\"") && json_window_key(window, &key) &&
+           json_window_peek(window) == '[' && window->at++;
+}
+
+/* Which process is wanted. */
+struct rocprof_choice {
+    uint32_t part;  /* of those with device work, from 0 */
+    uint32_t count; /* of those with device work that were read */
+    bool is_found;
+};
+
+/* Reads a process into json->run, where the wanted one stays. The first of those in which anything
+ * was recorded, though no device work, is kept in `other`. */
+static enum json_progress read_next_process(struct rocprof_json *json,
+                                            struct rocprof_choice *choice,
+                                            struct rocprof_run *other)
+{
+    enum json_progress progress;
+
+    rocprof_run_clear(&json->run);
+    rocprof_run_init(&json->run);
+    progress = read_process(json);
+    if (rocprof_run_has_device_work(&json->run)) {
+        choice->is_found = choice->count++ == choice->part;
+    } else if (json->run.builder.read.events > 0 && other->builder.read.events == 0) {
+        *other = json->run;
+        json->run = (struct rocprof_run){0};
+    }
+    return progress;
+}
+
+/* From behind '[' to behind ']'. */
+static enum json_progress read_list(struct rocprof_json *json, struct rocprof_choice *choice)
+{
+    struct json_window *window = &json->window;
+    struct rocprof_run other = {0};
+    enum json_progress progress = GOES_ON;
+    char c = json_window_peek(window);
+
+    for (; (c == ',' || c == '{') && progress == GOES_ON; c = json_window_peek(window)) {
+        if (c == ',')
+            window->at++;
+        else if (!choice->is_found)
+            progress = read_next_process(json, choice, &other);
+        else if (!json_window_skip(window))
+            progress = rocprof_json_recover(json, "the list of processes");
+    }
+    if (!choice->is_found && other.builder.read.events > 0) {
+        rocprof_run_clear(&json->run);
+        json->run = other;
+    } else {
+        rocprof_run_clear(&other);
+    }
+    if (c == ']')
+        window->at++;
+    else if (progress == GOES_ON)
+        note_cut(json, "the list of processes");
+    return c == ']' ? progress : STOPS;
+}
+
+/* Behind the list: other keys, and nothing behind the outermost '}'. */
+static void read_behind_list(struct rocprof_json *json)
+{
+    struct json_window *window = &json->window;
+    struct read_account *read = &json->run.builder.read;
+    struct json_slice key;
+    struct input_rest rest;
+    char c;
+
+    while ((c = json_window_peek(window)) == ',' || c == '"') {
+        if (c == ',')
+            window->at++;
+        else if (!json_window_key(window, &key) || !json_window_skip(window))
+            break;
+    }
+    if (c != '}') {
+        note_cut(json, "what follows the processes");
+        return;
+    }
+    window->at++;
+    rest = input_read_rest(
+        window->input, (struct input_left){window->at, (size_t)(window->scan.limit - window->at),
+                                           json_window_byte(window, window->at)});
+    read->text_bytes = rest.end_byte;
+    if (rest.kind == REST_NOTHING)
+        return;
+    read->ending = rest.kind == REST_BROKEN ? ENDING_DAMAGED : ENDING_FOLLOWED;
+    (void)snprintf(read->ending_message, sizeof read->ending_message, "%s", rest.message);
+}
+
+static void read_text(struct rocprof_json *json, struct rocprof_choice *choice)
+{
+    const struct json_window *window = &json->window;
+
+    if (!find_list(json))
+        note_cut(json, "what names the list of processes");
+    else if (read_list(json, choice) == GOES_ON)
+        read_behind_list(json);
+    if (json->run.builder.read.text_bytes == 0)
+        json->run.builder.read.text_bytes = json_window_byte(window, window->scan.limit);
+}
+
+/* ---- the reader ----------------------------------------------------------------------------- */
+
+/* A process is a rank where it has device work. Most files hold one process, which a search for the
+ * key of its kernels tells without reading the records. */
+static bool rocprof_json_count_parts(uint32_t *count, const struct input_stream *input,
+                                     struct error *error)
+{
+    static const char key[] = "\"kernel_dispatch\"";
+    SCOPED(input_stream) again = {0};
+    struct rocprof_json json = {.depth = 0};
+    struct rocprof_choice choice = {.part = UINT32_MAX};
+    uint32_t keys = 0;
+
+    *count = 1;
+    if (input->file_bytes < 0) /* a pipe is read once */
+        return true;
+    if (!input_stream_open(&again, input->name, false, error))
+        return false;
+    json_window_init(&json.window, &again, 0);
+    for (; json_window_find(&json.window, key); keys++)
+        json.window.at++;
+    if (keys <= 1)
+        return true;
+    input_stream_clear(&again);
+    if (!input_stream_open(&again, input->name, false, error))
+        return false;
+    json_window_init(&json.window, &again, 0);
+    read_text(&json, &choice);
+    rocprof_run_clear(&json.run);
+    *count = choice.count > 0 ? choice.count : 1;
+    return true;
+}
+
+/* False with `error` set where there is nothing to report. */
+static bool rocprof_json_check(const struct rocprof_run *run, struct error *error)
+{
+    const struct read_account *read = &run->builder.read;
+
+    if (rocprof_run_has_device_work(run) || event_store_count(&run->builder.host) > 0)
+        return true;
+    if (read->is_truncated)
+        return error_set(error, ERROR_INPUT,
+                         "%s: no record can be read (was the run killed while rocprofv3 wrote "
+                         "it?)",
+                         read->truncation);
+    if (read->damage_count > 0)
+        return error_set(error, ERROR_INPUT, "byte %" PRId64 ": %s: no record can be read",
+                         read->damages[0].byte, read->damages[0].message);
+    return error_set(error, ERROR_NO_DATA,
+                     "no kernel, copy, call or marker in it (%" PRId64
+                     " other records): record with rocprofv3 --kernel-trace --memory-copy-trace "
+                     "--hip-trace --marker-trace",
+                     read->events);
+}
+
+/* Which process of several it is, in words. */
+static void rocprof_json_name_process(struct rocprof_run *run, uint32_t part, uint32_t count)
+{
+    char text[128];
+
+    if (count <= 1)
+        return;
+    (void)snprintf(text, sizeof text,
+                   "process %" PRId64 " (of %" PRIu32
+                   " with device work; ranks are numbered in the order of the file)",
+                   run->pid, count);
+    run->builder.facts.process = string_pool_add(&run->builder.strings, text, strlen(text));
+    run->builder.facts.rank = part;
+}
+
+static bool rocprof_json_read(struct trace *trace, struct input_stream *input,
+                              const struct read_options *options, struct error *error)
+{
+    static const char writer[] = "rocprofv3, JSON";
+    struct rocprof_json json = {.depth = 0};
+    struct rocprof_choice choice = {.part = options->part};
+    struct string_pool *strings;
+
+    input->progress = options->progress;
+    rocprof_run_init(&json.run);
+    json_window_init(&json.window, input, 0);
+    read_text(&json, &choice);
+    if (!rocprof_json_check(&json.run, error)) {
+        rocprof_run_clear(&json.run);
+        return false;
+    }
+    rocprof_json_name_process(&json.run, options->part, options->part_count);
+    rocprof_run_finish(&json.run);
+    strings = &json.run.builder.strings;
+    json.run.builder.facts.trace_name = string_pool_add(strings, writer, sizeof writer - 1);
+    trace_finish(trace, &json.run.builder, 1, options->threads);
+    rocprof_run_clear(&json.run);
+    return true;
+}
+
+const struct reader rocprof_json_reader = {
+    .name = "rocprofv3",
+    .summary = "JSON written by rocprofv3 (ROCm 6 and 7)",
+    .recognises = rocprof_json_recognises,
+    .count_parts = rocprof_json_count_parts,
+    .read = rocprof_json_read,
+};

@@ -1,0 +1,487 @@
+/* One process that rocprofv3 recorded, on its way into a trace. */
+#include "readers/rocprof/rocprof_run.h"
+
+#include "base/core/array.h"
+#include "base/core/hash_mix.h"
+#include "base/text/prefix.h"
+#include "readers/nsys/nvtx_name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rocprof_run_init(struct rocprof_run *run)
+{
+    *run = (struct rocprof_run){.pid = -1, .last_thread = -1};
+    trace_builder_init(&run->builder);
+    string_pool_add(&run->builder.strings, "", 0);
+    run->builder.facts.is_rocm = 1;
+    run->builder.facts.record_shapes = 0;
+}
+
+void rocprof_run_clear(struct rocprof_run *run)
+{
+    trace_builder_clear(&run->builder);
+    event_store_clear(&run->counted);
+    free(run->agents);
+    free(run->queues);
+    index_table_clear(&run->queue_index);
+    free(run->kernels);
+    hash_map_clear(&run->kernel_index);
+    free(run->operations);
+    hash_map_clear(&run->operation_index);
+    hash_map_clear(&run->messages);
+    *run = (struct rocprof_run){.pid = -1};
+}
+
+static uint32_t rocprof_run_text(struct rocprof_run *run, const char *text)
+{
+    return string_pool_add(&run->builder.strings, text, strlen(text));
+}
+
+static uint32_t rocprof_run_number_text(struct rocprof_run *run, const char *before, int64_t number)
+{
+    char text[48];
+
+    (void)snprintf(text, sizeof text, "%s%" PRId64, before, number);
+    return rocprof_run_text(run, text);
+}
+
+static int64_t value_or(const struct rocprof_record *record, enum rocprof_value which,
+                        int64_t if_none)
+{
+    return record->has >> which & 1 ? record->values[which] : if_none;
+}
+
+static int32_t rocprof_run_small(int64_t number)
+{
+    return number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
+}
+
+/* ---- what names records --------------------------------------------------------------------- */
+
+void rocprof_run_add_agent(struct rocprof_run *run, int64_t id, const struct device *device)
+{
+    ARRAY_ADD(run->agents, run->agent_count,
+              (struct rocprof_agent){.id = id, .device = device->number});
+    if (device->number >= 0)
+        trace_builder_add_device(&run->builder, device);
+}
+
+static uint32_t kernel_of(struct rocprof_run *run, int64_t id)
+{
+    uint32_t index = hash_map_add(&run->kernel_index, (uint64_t)id, run->kernel_count);
+
+    if (index == run->kernel_count)
+        ARRAY_ADD(run->kernels, run->kernel_count,
+                  (struct rocprof_kernel){.id = id, .registers = -1});
+    return index;
+}
+
+void rocprof_run_name_kernel(struct rocprof_run *run, const struct rocprof_kernel *kernel)
+{
+    uint32_t index = kernel_of(run, kernel->id); /* which may move the array */
+
+    run->kernels[index] = *kernel;
+}
+
+static uint32_t operation_of(struct rocprof_run *run, int64_t kind, int64_t operation)
+{
+    uint64_t key = (uint64_t)kind << 32 ^ (uint64_t)operation;
+    uint32_t index = hash_map_add(&run->operation_index, key, run->operation_count);
+
+    if (index == run->operation_count)
+        ARRAY_ADD(run->operations, run->operation_count,
+                  (struct rocprof_operation){.kind = kind, .operation = operation});
+    return index;
+}
+
+void rocprof_run_name_operation(struct rocprof_run *run, const struct rocprof_operation *operation)
+{
+    uint32_t index = operation_of(run, operation->kind, operation->operation);
+
+    run->operations[index].name = operation->name;
+}
+
+void rocprof_run_name_marker(struct rocprof_run *run, int64_t correlation, uint32_t message)
+{
+    hash_map_set(&run->messages, (uint64_t)correlation, message);
+}
+
+void rocprof_run_set_category(struct rocprof_run *run, const char *name)
+{
+    run->category = rocprof_run_text(run, name);
+}
+
+/* ---- where it ran --------------------------------------------------------------------------- */
+
+static bool is_same_queue(const struct rocprof_queue *a, const struct rocprof_queue *b)
+{
+    return a->agent == b->agent && a->source == b->source && a->queue == b->queue &&
+           a->stream == b->stream;
+}
+
+static uint32_t queue_of(struct rocprof_run *run, const struct rocprof_queue *queue)
+{
+    uint64_t multiplier = HASH_MULTIPLIER;
+    uint64_t hash;
+    uint32_t known;
+
+    if (run->queue_count && is_same_queue(&run->queues[run->last_queue], queue))
+        return run->last_queue;
+    if (!run->builder.hash_secret)
+        run->builder.hash_secret = hash_secret();
+    multiplier ^= run->builder.hash_secret;
+    hash = hash_mix((uint64_t)queue->agent, multiplier);
+    hash = hash_mix(hash ^ (uint64_t)queue->source, multiplier);
+    hash = hash_mix(hash ^ (uint64_t)queue->queue, multiplier);
+    hash = hash_mix(hash ^ (uint64_t)queue->stream, multiplier);
+    known = INDEX_TABLE_FIND(&run->queue_index, (uint32_t)(hash >> 16), i,
+                             is_same_queue(&run->queues[i], queue));
+    if (known == NO_INDEX) {
+        known = run->queue_count;
+        index_table_add(&run->queue_index, (uint32_t)(hash >> 16), known);
+        ARRAY_ADD(run->queues, run->queue_count, *queue);
+    }
+    run->last_queue = known;
+    return known;
+}
+
+static uint32_t thread_track(struct rocprof_run *run, int64_t thread)
+{
+    struct track_key key = {.device = -1, .stream = -1};
+
+    if (thread == run->last_thread && run->builder.track_count)
+        return run->last_thread_track;
+    key.thread = rocprof_run_number_text(run, "", thread);
+    run->last_thread = thread;
+    run->last_thread_track = trace_builder_track(&run->builder, &key);
+    return run->last_thread_track;
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+/* Counts the record. False where its times make no event. */
+static bool rocprof_run_time(struct rocprof_run *run, const struct rocprof_record *record,
+                             struct event *event)
+{
+    struct read_account *read = &run->builder.read;
+    bool is_timed = record->has >> ROCPROF_START & 1 && record->has >> ROCPROF_END & 1;
+    int64_t start_ns = value_or(record, ROCPROF_START, 1);
+    int64_t end_ns = value_or(record, ROCPROF_END, 0);
+    int64_t duration_ns;
+
+    read->events++;
+    trace_builder_count(&run->builder, run->category, is_timed && start_ns == end_ns ? 'i' : 'X',
+                        is_timed ? start_ns : 1, is_timed ? end_ns : 0);
+    if (!is_timed)
+        read->missing_times++;
+    else if (__builtin_sub_overflow(end_ns, start_ns, &duration_ns))
+        read->overflowing_durations++;
+    else if (duration_ns < 0)
+        read->negative_durations++;
+    else {
+        *event = (struct event){
+            .start_ns = start_ns,
+            .duration_ns = duration_ns,
+            .correlation = NO_ID,
+            .external_id = NO_ID,
+        };
+        return true;
+    }
+    return false;
+}
+
+/* In blocks: the file has work-items. */
+static int32_t blocks_of(int64_t items, int64_t block)
+{
+    if (items < 0 || block <= 0)
+        return -1;
+    return rocprof_run_small(items / block + (items % block != 0));
+}
+
+static uint32_t rocprof_run_kernel_detail(struct rocprof_run *run,
+                                          const struct rocprof_record *record, int32_t registers)
+{
+    struct event_detail detail = event_detail_none();
+
+    for (unsigned i = 0; i < 3; i++) {
+        int64_t block = value_or(record, (enum rocprof_value)(ROCPROF_BLOCK + i), -1);
+
+        detail.block[i] = rocprof_run_small(block);
+        detail.grid[i] =
+            blocks_of(value_or(record, (enum rocprof_value)(ROCPROF_GRID + i), -1), block);
+    }
+    detail.registers_per_thread = registers;
+    detail.shared_memory_bytes = rocprof_run_small(value_or(record, ROCPROF_SHARED_MEMORY, -1));
+    return trace_builder_detail(&run->builder, &detail);
+}
+
+static void rocprof_run_add_kernel(struct rocprof_run *run, const struct rocprof_record *record,
+                                   struct event *event, bool is_counted)
+{
+    const struct rocprof_queue queue = {
+        .agent = value_or(record, ROCPROF_AGENT, -1),
+        .source = -1,
+        .queue = value_or(record, ROCPROF_QUEUE, 0),
+        .stream = value_or(record, ROCPROF_STREAM, 0),
+    };
+
+    run->has_streams |= queue.stream != 0;
+    event->kind = EVENT_KERNEL;
+    event->correlation = value_or(record, ROCPROF_CORRELATION, NO_ID);
+    event->track = queue_of(run, &queue);
+    event->name = kernel_of(run, value_or(record, ROCPROF_KERNEL, -1));
+    event->detail = rocprof_run_kernel_detail(run, record, run->kernels[event->name].registers);
+    if (is_counted) {
+        event_store_add(&run->counted, event);
+        return;
+    }
+    run->has_dispatches = true;
+    trace_builder_add(&run->builder, event);
+}
+
+static void add_copy(struct rocprof_run *run, const struct rocprof_record *record,
+                     struct event *event)
+{
+    struct event_detail detail = event_detail_none();
+    const struct rocprof_queue queue = {
+        .agent = value_or(record, ROCPROF_DESTINATION, -1),
+        .source = value_or(record, ROCPROF_SOURCE, -1),
+        .queue = -1,
+        .stream = value_or(record, ROCPROF_STREAM, 0),
+    };
+
+    run->has_streams |= queue.stream != 0;
+    detail.bytes = value_or(record, ROCPROF_BYTES, -1);
+    event->kind = EVENT_MEMCPY;
+    event->correlation = value_or(record, ROCPROF_CORRELATION, NO_ID);
+    event->track = queue_of(run, &queue);
+    event->name = operation_of(run, value_or(record, ROCPROF_KIND, -1),
+                               value_or(record, ROCPROF_OPERATION, -1));
+    event->detail = trace_builder_detail(&run->builder, &detail);
+    trace_builder_add(&run->builder, event);
+}
+
+static void add_call(struct rocprof_run *run, const struct rocprof_record *record,
+                     struct event *event, enum event_kind kind)
+{
+    event->kind = (uint8_t)kind;
+    event->correlation = value_or(record, ROCPROF_CORRELATION, NO_ID);
+    event->track = thread_track(run, value_or(record, ROCPROF_THREAD, 0));
+    event->name = operation_of(run, value_or(record, ROCPROF_KIND, -1),
+                               value_or(record, ROCPROF_OPERATION, -1));
+    trace_builder_add(&run->builder, event);
+}
+
+void rocprof_run_add(struct rocprof_run *run, enum rocprof_content content,
+                     const struct rocprof_record *record)
+{
+    struct event event;
+
+    if (!rocprof_run_time(run, record, &event))
+        return;
+    switch (content) {
+    case ROCPROF_KERNELS:
+        rocprof_run_add_kernel(run, record, &event, false);
+        break;
+    case ROCPROF_COUNTED_KERNELS:
+        rocprof_run_add_kernel(run, record, &event, true);
+        break;
+    case ROCPROF_COPIES:
+        add_copy(run, record, &event);
+        break;
+    case ROCPROF_CALLS:
+        add_call(run, record, &event, EVENT_RUNTIME_CALL);
+        break;
+    case ROCPROF_MARKERS:
+        if (event.duration_ns > 0)
+            add_call(run, record, &event, EVENT_ANNOTATION);
+        break;
+    case ROCPROF_UNUSED:
+        break;
+    }
+}
+
+bool rocprof_run_has_device_work(const struct rocprof_run *run)
+{
+    return event_store_count(&run->builder.device) > 0 || event_store_count(&run->counted) > 0;
+}
+
+/* ---- at the end ----------------------------------------------------------------------------- */
+
+static const struct rocprof_agent *find_agent(const struct rocprof_run *run, int64_t id)
+{
+    for (uint32_t i = 0; i < run->agent_count; i++)
+        if (run->agents[i].id == id)
+            return &run->agents[i];
+    return NULL;
+}
+
+static int32_t rocprof_device_of(const struct rocprof_run *run, int64_t agent)
+{
+    const struct rocprof_agent *known = find_agent(run, agent);
+
+    return known ? known->device : -1;
+}
+
+/* The track of a queue: its stream, where the file tells streams apart, else the queue itself. */
+static uint32_t track_of_queue(struct rocprof_run *run, const struct rocprof_queue *queue)
+{
+    struct track_key key = {
+        .is_device = true,
+        .device = rocprof_device_of(run, queue->agent),
+        .stream = run->has_streams ? queue->stream : queue->queue,
+    };
+
+    if (key.device < 0)
+        key.device = rocprof_device_of(run, queue->source);
+    key.process = rocprof_run_number_text(run, "", key.device);
+    if (run->has_streams)
+        key.thread = rocprof_run_number_text(run, "", key.stream);
+    else if (key.stream >= 0)
+        key.thread = rocprof_run_number_text(run, "queue ", key.stream);
+    else
+        key.thread = rocprof_run_text(run, "copies (no stream told)");
+    return trace_builder_track(&run->builder, &key);
+}
+
+static uint32_t kernel_name_of(struct rocprof_run *run, uint32_t index)
+{
+    struct rocprof_kernel *kernel = &run->kernels[index];
+    char text[64];
+
+    if (!kernel->name) {
+        (void)snprintf(text, sizeof text, "kernel %" PRId64 " (the file does not name it)",
+                       kernel->id);
+        kernel->name = rocprof_run_text(run, text);
+    }
+    return kernel->name;
+}
+
+/* In the words that torch.profiler has for it, on ROCm, too. */
+static uint32_t copy_name_of(struct rocprof_run *run, const struct event *event)
+{
+    static const char *const names[][2] = {
+        {"HOST_TO_DEVICE", "Memcpy HtoD (Host -> Device)"},
+        {"DEVICE_TO_HOST", "Memcpy DtoH (Device -> Host)"},
+        {"DEVICE_TO_DEVICE", "Memcpy DtoD (Device -> Device)"},
+        {"HOST_TO_HOST", "Memcpy HtoH (Host -> Host)"},
+    };
+    const struct rocprof_queue *queue = &run->queues[event->track];
+    const char *operation =
+        string_pool_text(&run->builder.strings, run->operations[event->name].name);
+    const bool from_device = rocprof_device_of(run, queue->source) >= 0;
+    const bool to_device = rocprof_device_of(run, queue->agent) >= 0;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strstr(operation, names[i][0]))
+            return rocprof_run_text(run, names[i][1]);
+    if (!find_agent(run, queue->source) || !find_agent(run, queue->agent))
+        return rocprof_run_text(run, "Memcpy (direction not told)");
+    return rocprof_run_text(run, names[from_device ? (to_device ? 2 : 1) : to_device ? 0 : 3][1]);
+}
+
+/* The kernel's symbol may have come after its record. */
+static void finish_kernel(struct rocprof_run *run, struct event *event)
+{
+    int32_t registers = run->kernels[event->name].registers;
+    struct event_detail detail = run->builder.details[event->detail];
+
+    event->name = kernel_name_of(run, event->name);
+    if (detail.registers_per_thread == registers)
+        return;
+    detail.registers_per_thread = registers;
+    event->detail = trace_builder_detail(&run->builder, &detail);
+}
+
+static void finish_device_events(struct rocprof_run *run, struct event_store *store)
+{
+    for (size_t chunk = 0; chunk < store->chunk_count; chunk++) {
+        struct event *events = store->chunks[chunk];
+        size_t count = event_store_chunk_events(store, chunk);
+
+        for (size_t i = 0; i < count; i++) {
+            if (events[i].kind == EVENT_KERNEL)
+                finish_kernel(run, &events[i]);
+            else
+                events[i].name = copy_name_of(run, &events[i]);
+            events[i].track = run->queues[events[i].track].track;
+        }
+    }
+}
+
+static uint32_t operation_name_of(struct rocprof_run *run, uint32_t index)
+{
+    struct rocprof_operation *operation = &run->operations[index];
+    char text[96];
+
+    if (!operation->name) {
+        (void)snprintf(text, sizeof text,
+                       "call %" PRId64 " of kind %" PRId64 " (the file does not name it)",
+                       operation->operation, operation->kind);
+        operation->name = rocprof_run_text(run, text);
+    }
+    return operation->name;
+}
+
+/* A marker has its own text; one of PyTorch's emit_nvtx is an operator. A call of roctx that is no
+ * range (roctxGetThreadId) says nothing of what the thread does. */
+static void finish_marker(struct rocprof_run *run, struct event *event)
+{
+    uint32_t message = event->correlation == NO_ID
+                           ? NO_VALUE
+                           : hash_map_find(&run->messages, (uint64_t)event->correlation);
+    uint32_t name = operation_name_of(run, event->name);
+
+    event->correlation = NO_ID;
+    event->name = name;
+    if (message != NO_VALUE)
+        nvtx_name_apply(&run->builder, event, string_pool_text(&run->builder.strings, message));
+    else if (!strstr(string_pool_text(&run->builder.strings, name), "Range"))
+        event->kind = EVENT_HOST_OTHER;
+}
+
+static void finish_host_events(struct rocprof_run *run)
+{
+    struct event_store *store = &run->builder.host;
+
+    for (size_t chunk = 0; chunk < store->chunk_count; chunk++) {
+        struct event *events = store->chunks[chunk];
+        size_t count = event_store_chunk_events(store, chunk);
+
+        for (size_t i = 0; i < count; i++) {
+            if (events[i].kind == EVENT_ANNOTATION)
+                finish_marker(run, &events[i]);
+            else
+                events[i].name = operation_name_of(run, events[i].name);
+        }
+    }
+}
+
+/* Kernels of counter collection are the only ones there are. */
+static void keep_counted(struct rocprof_run *run)
+{
+    for (size_t chunk = 0; chunk < run->counted.chunk_count; chunk++) {
+        size_t count = event_store_chunk_events(&run->counted, chunk);
+
+        for (size_t i = 0; i < count; i++)
+            trace_builder_add(&run->builder, &run->counted.chunks[chunk][i]);
+    }
+}
+
+void rocprof_run_finish(struct rocprof_run *run)
+{
+    uint32_t process = run->pid >= 0 ? rocprof_run_number_text(run, "", run->pid) : 0;
+
+    if (!run->has_dispatches)
+        keep_counted(run);
+    event_store_clear(&run->counted);
+    for (uint32_t i = 0; i < run->builder.track_count; i++)
+        run->builder.tracks[i].process = process; /* these are host threads */
+    for (uint32_t i = 0; i < run->queue_count; i++)
+        run->queues[i].track = track_of_queue(run, &run->queues[i]);
+    finish_device_events(run, &run->builder.device);
+    finish_host_events(run);
+}

@@ -1,0 +1,137 @@
+/* One process that rocprofv3 recorded, on its way into a trace: the same for its JSON and for its
+ * databases (rocpd), so that both give one ledger.
+ *
+ * Records may come before what names them (a JSON file with sorted keys): names, devices and
+ * streams are put in by rocprof_run_finish. */
+#ifndef FLOPLEDGER_READERS_ROCPROF_ROCPROF_RUN_H
+#define FLOPLEDGER_READERS_ROCPROF_ROCPROF_RUN_H
+
+#include "base/core/hash_map.h"
+#include "trace/trace_builder.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a record may say. */
+enum rocprof_value {
+    ROCPROF_KIND, /* with the operation: which name of strings.buffer_records */
+    ROCPROF_OPERATION,
+    ROCPROF_THREAD,
+    ROCPROF_CORRELATION, /* correlation_id.internal */
+    ROCPROF_START,
+    ROCPROF_END,
+    ROCPROF_AGENT,
+    ROCPROF_QUEUE,
+    ROCPROF_STREAM,
+    ROCPROF_KERNEL,
+    ROCPROF_DISPATCH,
+    ROCPROF_SHARED_MEMORY,            /* group_segment_size */
+    ROCPROF_BLOCK,                    /* workgroup_size: x, y, z; in work-items */
+    ROCPROF_GRID = ROCPROF_BLOCK + 3, /* grid_size: in work-items, too */
+    ROCPROF_DESTINATION = ROCPROF_GRID + 3,
+    ROCPROF_SOURCE,
+    ROCPROF_BYTES,
+};
+enum { ROCPROF_VALUE_COUNT = ROCPROF_BYTES + 1 };
+
+struct rocprof_record {
+    int64_t values[ROCPROF_VALUE_COUNT]; /* by enum rocprof_value */
+    uint32_t has;                        /* bit i: values[i] is told */
+};
+
+static inline void rocprof_record_set(struct rocprof_record *record, enum rocprof_value which,
+                                      int64_t value)
+{
+    record->values[which] = value;
+    record->has |= (uint32_t)1 << which;
+}
+
+/* What the records of an array or a table are. */
+enum rocprof_content {
+    ROCPROF_KERNELS,
+    ROCPROF_COUNTED_KERNELS, /* of counter collection: kernels only where there are no others */
+    ROCPROF_COPIES,
+    ROCPROF_CALLS,   /* of HIP, HSA, RCCL */
+    ROCPROF_MARKERS, /* roctx */
+    ROCPROF_UNUSED,  /* counted only */
+};
+
+/* Private. */
+struct rocprof_agent {
+    int64_t id;
+    int32_t device; /* -1: a processor */
+};
+
+/* Private: where a kernel or copy ran, as records say it. */
+struct rocprof_queue {
+    int64_t agent; /* of a copy: its destination */
+    int64_t source;
+    int64_t queue; /* of a copy: -1 */
+    int64_t stream;
+    uint32_t track; /* of the builder, once it is known */
+};
+
+/* Private. */
+struct rocprof_kernel {
+    int64_t id;
+    uint32_t name; /* 0: not told yet */
+    int32_t registers;
+};
+
+/* Private: a call's name. */
+struct rocprof_operation {
+    int64_t kind;
+    int64_t operation;
+    uint32_t name; /* 0: not told yet */
+};
+
+struct rocprof_run {
+    struct trace_builder builder;
+    uint32_t category;          /* of the records that come, in the builder's strings */
+    int64_t pid;                /* -1: not told */
+    bool has_streams;           /* a record names a stream that is not the default one */
+    bool has_dispatches;        /* there are kernels that are not from counter collection */
+    struct event_store counted; /* kernels of counter collection */
+    struct rocprof_agent *agents;
+    uint32_t agent_count;
+    struct rocprof_queue *queues;
+    uint32_t queue_count;
+    uint32_t last_queue;
+    struct index_table queue_index;
+    struct rocprof_kernel *kernels;
+    uint32_t kernel_count;
+    struct hash_map kernel_index; /* id: index in `kernels` */
+    struct rocprof_operation *operations;
+    uint32_t operation_count;
+    struct hash_map operation_index; /* kind and operation: index in `operations` */
+    struct hash_map messages;        /* correlation of a marker: its text */
+    int64_t last_thread;
+    uint32_t last_thread_track;
+};
+
+void rocprof_run_init(struct rocprof_run *run);
+void rocprof_run_clear(struct rocprof_run *run);
+
+/* `device` has what the agent is; its number is not -1 where it is a GPU. */
+void rocprof_run_add_agent(struct rocprof_run *run, int64_t id, const struct device *device);
+
+/* Names are ids in the builder's strings, and not 0. */
+void rocprof_run_name_kernel(struct rocprof_run *run, const struct rocprof_kernel *kernel);
+void rocprof_run_name_operation(struct rocprof_run *run, const struct rocprof_operation *operation);
+void rocprof_run_name_marker(struct rocprof_run *run, int64_t correlation, uint32_t message);
+
+/* What comes next is of this array or table. */
+void rocprof_run_set_category(struct rocprof_run *run, const char *name);
+
+/* Counts the record, and keeps it where it is of use. */
+void rocprof_run_add(struct rocprof_run *run, enum rocprof_content content,
+                     const struct rocprof_record *record);
+
+/* Puts names, devices, streams and the process into all that was added; the builder is then ready
+ * for trace_finish. */
+void rocprof_run_finish(struct rocprof_run *run);
+
+/* It holds a kernel or copy; before rocprof_run_finish, too. */
+bool rocprof_run_has_device_work(const struct rocprof_run *run);
+
+#endif

@@ -1,0 +1,65 @@
+"""Properties of what rocprofv3 records: whatever form it has, the ledger is the one that was built."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ledger_script import Plan
+from make_trace import make_trace
+from program_report import Failure, compare_ledger, run_report, unlike
+from rocprof_json import SHAPES, write_json
+from rocprof_process import ROCPROF_STYLE, process_of
+
+SECTIONS = ("step_ledger", "gpu_idle", "kernels", "copies", "overlap", "launches", "operators")
+FIRST_PID = 900
+CUTS = 12
+
+
+def make_traces(case: Any) -> list[Any]:
+    plan = Plan(case.rng.randint(1, 4), case.rng.choice((1, 2, 4, 8)), True)
+    count = case.rng.randint(1, 3)
+    return [make_trace(f"{case.seed} {rank}", plan, ROCPROF_STYLE) for rank in range(count)]
+
+
+def every_form_of_rocprof_is_read(case: Any) -> None:
+    """Several processes in a file, whose agents have the same handles: each is a rank, in every form the same."""
+    folder = case.folder / "rocprof"
+    folder.mkdir()
+    traces = make_traces(case)
+    processes = [process_of(trace, FIRST_PID + i, 37_944) for i, trace in enumerate(traces)]
+    first: list[dict[str, Any]] = []
+    for shape in SHAPES:
+        file = folder / f"{shape}_results.json{case.rng.choice(('', '.gz'))}"
+        write_json(file, processes, shape)
+        read = run_report(case.program, file)
+        if read.code or len(read.ranks) != len(traces):
+            raise Failure(f"{shape}: code {read.code}, {len(read.ranks)} ranks: {read.message}")
+        first = first or read.ranks
+        for rank, (trace, sections) in enumerate(zip(traces, read.ranks)):
+            compare_ledger(replace(read, sections=sections), trace.ledger)
+            for name in SECTIONS:
+                if first[rank].get(name) != sections.get(name):
+                    unequal = unlike(first[rank].get(name), sections.get(name))
+                    raise Failure(f"{shape}, rank {rank}: {name}{unequal}")
+
+
+def damaged_rocprof_files_are_told(case: Any) -> None:
+    """Bytes changed anywhere, or the end cut off: a report of the rest or a reason, never a crash."""
+    folder = case.folder / "rocprof-damaged"
+    folder.mkdir()
+    whole = folder / "whole_results.json"
+    processes = [process_of(trace, FIRST_PID, 37_944) for trace in make_traces(case)]
+    write_json(whole, processes, case.rng.choice(SHAPES))
+    data = whole.read_bytes()
+    for number in range(CUTS):
+        damaged = bytearray(data)
+        if number % 2:
+            del damaged[case.rng.randrange(len(data)) :]
+        else:
+            for _ in range(case.rng.choice((1, 3, 100))):
+                damaged[case.rng.randrange(len(data))] = case.rng.randrange(256)
+        file = folder / f"damaged{number}_results.json"
+        file.write_bytes(damaged)
+        run_report(case.program, file)
+        run_report(case.program, file, command="inspect")
