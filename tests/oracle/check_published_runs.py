@@ -228,10 +228,13 @@ def ratio_of(program: Path, row: dict[str, str]) -> float | str:
     return of_token * speed / 1e3 / published(row)
 
 
-def read_rows() -> list[dict[str, str]]:
+def read_table() -> list[dict[str, str]]:
     with TABLE.open(encoding="utf-8") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t"))
-    return [row for row in rows if published(row) > 0]
+        return list(csv.DictReader(lines, delimiter="\t"))
+
+
+def read_rows() -> list[dict[str, str]]:
+    return [row for row in read_table() if published(row) > 0]
 
 
 def explanation_of(row: dict[str, str]) -> str | None:

@@ -1,0 +1,383 @@
+/* `flopledger plan --model`: what a training step will take, before it runs. */
+#include "commands/command.h"
+#include "commands/model_settings.h"
+#include "commands/page_options.h"
+#include "cost/architectures/read_architecture.h"
+#include "cost/devices/find_device_peak.h"
+#include "cost/plan/plan_search.h"
+#include "output/reports/write_report.h"
+#include "output/results/metrics.h"
+#include "sections/model/plan_sections.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct plan_settings {
+    struct page_settings page;
+    struct model_settings model;
+    int64_t chunks;
+    int64_t context;
+    int64_t micro;
+    int64_t node;
+    int64_t gradient_bytes;
+    double network; /* GB/s of a node */
+    double launch;  /* microseconds */
+    int attention;
+    bool splits_sequence;
+    bool hides_gradients;
+    bool is_uneven;
+    bool is_eager;
+    bool searches;
+};
+
+static const char *const attention_names[] = {"flash", "flash1", "unfused", NULL};
+
+static const char positive_accepted[] = "a number of more than 0 (12.5)";
+
+static bool parse_positive(const char *text, void *field)
+{
+    char *end;
+    double number = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !isfinite(number) || number <= 0.0)
+        return false;
+    *(double *)field = number;
+    return true;
+}
+
+#define FIELD(name) .offset = offsetof(struct plan_settings, name)
+#define PLAN_NUMBER(name_, field, most, help_)                                             \
+    {                                                                                      \
+        .name = name_, .kind = OPTION_INTEGER, .metavar = "N", FIELD(field), .minimum = 1, \
+        .maximum = most, .help = help_                                                     \
+    }
+
+static const struct option plan_options[] = {
+    {.name = "model",
+     .kind = OPTION_TEXT,
+     .metavar = "FILE",
+     FIELD(model.config),
+     .help = "the model's config.json, as Hugging Face writes it"},
+    {.name = "device",
+     .letter = 'd',
+     .kind = OPTION_TEXT,
+     .metavar = "NAME",
+     FIELD(model.device),
+     .help = "what the devices are (\"H100 SXM\"; see 'flopledger device')"},
+    PLAN_NUMBER("devices", model.devices, 1 << 20,
+                "devices of the run (default: --tp times --pp times --cp times --dp)"),
+    PLAN_NUMBER("seq", model.sequence, INT32_MAX, "tokens of a sample"),
+    PLAN_NUMBER("global-batch", model.batch, INT32_MAX,
+                "samples of one step, of all devices together"),
+    PLAN_NUMBER("tp", model.tensor, 1 << 20, "tensor parallel size (default: 1)"),
+    PLAN_NUMBER("pp", model.pipeline, 1 << 20, "pipeline stages (default: 1)"),
+    PLAN_NUMBER("vp", chunks, 1024, "virtual stages of a device, interleaved (default: 1)"),
+    PLAN_NUMBER("cp", context, 1 << 20, "context parallel size (default: 1)"),
+    PLAN_NUMBER("ep", model.expert, 1 << 20, "expert parallel size (default: 1)"),
+    PLAN_NUMBER("dp", model.data, 1 << 20, "data parallel size (default: what --devices leaves)"),
+    PLAN_NUMBER("micro-batch", micro, INT32_MAX, "samples of a micro-batch (default: 1)"),
+    {.name = "search",
+     .kind = OPTION_FLAG,
+     FIELD(searches),
+     .help = "try all layouts with what is given of them (the default where nothing is)"},
+    {.name = "recompute",
+     .kind = OPTION_CHOICE,
+     .metavar = "WHAT",
+     .choices = recompute_names,
+     FIELD(model.recompute),
+     .help = "activation checkpointing: none (the default), selective (the core of attention) or "
+             "full"},
+    {.name = "zero",
+     .kind = OPTION_INTEGER,
+     .metavar = "STAGE",
+     FIELD(model.zero),
+     .minimum = 0,
+     .maximum = 3,
+     .help = "what ZeRO or FSDP shards: 1 the optimizer, 2 gradients too, 3 weights too (default: "
+             "0, nothing)"},
+    {.name = "dtype",
+     .kind = OPTION_PARSED,
+     .metavar = "DTYPE",
+     FIELD(model.peaks),
+     .parse = parse_precision,
+     .accepts = precision_accepted,
+     .help = "type of the layers' matmuls (default: bf16); fp8 and fp4 leave attention and logits "
+             "in bf16"},
+    {.name = "attention",
+     .kind = OPTION_CHOICE,
+     .metavar = "KERNEL",
+     .choices = attention_names,
+     FIELD(attention),
+     .help = "flash (the fastest fused kernel, the default), flash1 (kernels of "
+             "before the device, Triton's) or unfused: scores go to memory and back"},
+    {.name = "eager",
+     .kind = OPTION_FLAG,
+     FIELD(is_eager),
+     .help = "norms and activations are not fused, neither by hand nor by a compiler"},
+    {.name = "no-sequence-parallel",
+     .kind = OPTION_NEGATED,
+     FIELD(splits_sequence),
+     .help = "norms and dropout of tensor parallelism work on whole sequences"},
+    {.name = "no-overlap",
+     .kind = OPTION_NEGATED,
+     FIELD(hides_gradients),
+     .help = "gradients are reduced behind the backward, not while it runs"},
+    {.name = "uneven-stages",
+     .kind = OPTION_FLAG,
+     FIELD(is_uneven),
+     .help = "stages may differ by a layer where --pp does not divide the layers"},
+    PLAN_NUMBER("node", node, 1 << 16,
+                "devices that NVLink or the like joins (default: 8; 72 of a rack of GB200)"),
+    {.name = "network",
+     .kind = OPTION_PARSED,
+     .metavar = "GB/S",
+     FIELD(network),
+     .parse = parse_positive,
+     .accepts = positive_accepted,
+     .help = "GB/s of a node into the network, one way (default: by device)"},
+    {.name = "launch",
+     .kind = OPTION_PARSED,
+     .metavar = "US",
+     FIELD(launch),
+     .parse = parse_positive,
+     .accepts = positive_accepted,
+     .help = "µs that the host takes to launch a kernel (default: 10)"},
+    PLAN_NUMBER("gradient-bytes", gradient_bytes, 8, "bytes of a gradient (default: 4)"),
+    PAGE_OPTIONS(struct plan_settings),
+    {0},
+};
+
+static bool plan_needs(const struct plan_settings *settings, struct error *error)
+{
+    const struct {
+        bool is_given;
+        const char *name;
+        const char *what;
+    } needed[] = {
+        {settings->model.config, "--model FILE", "the config.json of the model"},
+        {settings->model.device, "--device NAME", "what it runs on"},
+        {settings->model.batch > 0, "--global-batch N", "samples of a step of all devices"},
+    };
+
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+        if (!needed[i].is_given)
+            return error_set(error, ERROR_USAGE, "%s is missing: %s", needed[i].name,
+                             needed[i].what);
+    return true;
+}
+
+static bool plan_find_device(struct plan_setting *setting, const struct plan_settings *settings,
+                             struct error *error)
+{
+    struct device_match match;
+
+    setting->device = find_device_peak(settings->model.device, NULL, &match);
+    if (!setting->device)
+        return error_set(error, ERROR_USAGE,
+                         "'%s' is no device of the table: %s; 'flopledger device' lists them",
+                         settings->model.device, match.how);
+    setting->precision =
+        settings->model.peaks.has_precision ? settings->model.peaks.precision : PEAK_BF16;
+    if (device_peak_state(setting->device, setting->precision) != PEAK_KNOWN)
+        return error_set(error, ERROR_USAGE, "no peak of %s for %s is known; see --dtype",
+                         setting->device->name, peak_type_name(setting->precision));
+    if (setting->device->memory_bytes_per_second <= 0.0)
+        return error_set(error, ERROR_USAGE,
+                         "'%s' may be several boards, of which memory and links differ: name one "
+                         "('flopledger device' lists them)",
+                         settings->model.device);
+    return true;
+}
+
+static bool plan_find_sequence(struct plan_setting *setting, const struct plan_settings *settings,
+                               struct error *error)
+{
+    int64_t fixed = setting->model->fixed_sequence;
+
+    setting->sequence = settings->model.sequence > 0 ? settings->model.sequence : fixed;
+    if (setting->sequence == 0)
+        return error_set(error, ERROR_USAGE, "--seq is missing: how many tokens has a sample?");
+    if (fixed > 0 && setting->sequence != fixed)
+        return error_set(error, ERROR_USAGE,
+                         "--seq is %lld, but a sample of this model has %lld tokens: leave --seq "
+                         "out",
+                         (long long)setting->sequence, (long long)fixed);
+    return true;
+}
+
+static bool plan_read(struct plan_setting *setting, struct architecture *model,
+                      const struct plan_settings *settings, struct error *error)
+{
+    if (!architecture_read(model, settings->model.config, error))
+        return false;
+    *setting = (struct plan_setting){
+        .model = model,
+        .batch = settings->model.batch,
+        .node = settings->node,
+        .attention = (enum plan_attention)settings->attention,
+        .is_eager = settings->is_eager,
+        .splits_sequence = settings->splits_sequence,
+        .hides_gradients = settings->hides_gradients,
+        .is_uneven = settings->is_uneven,
+        .launch_seconds = settings->launch * 1e-6,
+        .gradient_bytes = settings->gradient_bytes,
+    };
+    if (!plan_find_device(setting, settings, error) ||
+        !plan_find_sequence(setting, settings, error))
+        return false;
+    plan_defaults(setting);
+    if (settings->network > 0.0)
+        setting->network = settings->network * 1e9 / (double)setting->node;
+    return true;
+}
+
+static bool plan_lay_out(struct plan_layout *layout, const struct plan_settings *settings,
+                         struct error *error)
+{
+    const struct model_settings *model = &settings->model;
+    int64_t of_replica;
+    int64_t nearest;
+
+    *layout = (struct plan_layout){
+        .tensor = model->tensor > 0 ? model->tensor : 1,
+        .pipeline = model->pipeline > 0 ? model->pipeline : 1,
+        .chunks = settings->chunks > 0 ? settings->chunks : 1,
+        .context = settings->context > 0 ? settings->context : 1,
+        .expert = model->expert > 0 ? model->expert : 1,
+        .data = model->data > 0 ? model->data : 1,
+        .micro = settings->micro > 0 ? settings->micro : 1,
+        .zero = model->zero > 0 ? (int)model->zero : 0,
+        .recompute = model->recompute > 0 ? (enum recompute)model->recompute : RECOMPUTE_NONE,
+    };
+    of_replica = layout->tensor * layout->pipeline * layout->context;
+    nearest = (model->devices / of_replica + 1) * of_replica;
+    if (model->data == 0 && model->devices > 0) {
+        if (model->devices % of_replica != 0)
+            return error_set(error, ERROR_USAGE,
+                             "--devices is %lld, which --tp times --pp times --cp (%lld) does not "
+                             "divide; the nearest that fits is %lld",
+                             (long long)model->devices, (long long)of_replica, (long long)nearest);
+        layout->data = model->devices / of_replica;
+    }
+    if (model->devices > 0 && plan_devices(layout) != model->devices)
+        return error_set(error, ERROR_USAGE,
+                         "--devices is %lld, but --tp times --pp times --cp times --dp is %lld",
+                         (long long)model->devices, (long long)plan_devices(layout));
+    return true;
+}
+
+/* Nothing of a layout is given: all are tried. */
+static bool plan_is_open(const struct plan_settings *settings)
+{
+    const struct model_settings *model = &settings->model;
+
+    return model->tensor == 0 && model->pipeline == 0 && model->data == 0 && model->expert == 0 &&
+           model->zero < 0 && model->recompute < 0 && settings->chunks == 0 &&
+           settings->context == 0 && settings->micro == 0;
+}
+
+/* Finds the layout of the least time, and describes all that were tried. */
+static bool plan_find_layout(struct plan_layout *layout, const struct plan_settings *settings,
+                             const struct plan_setting *setting, struct results *results,
+                             struct error *error)
+{
+    const struct model_settings *model = &settings->model;
+    const struct plan_given given = {
+        .layout = {.tensor = model->tensor,
+                   .pipeline = model->pipeline,
+                   .chunks = settings->chunks,
+                   .context = settings->context,
+                   .expert = model->expert,
+                   .data = model->data,
+                   .micro = settings->micro,
+                   .zero = (int)model->zero,
+                   .recompute =
+                       model->recompute > 0 ? (enum recompute)model->recompute : RECOMPUTE_NONE},
+        .has_zero = model->zero >= 0,
+        .has_recompute = model->recompute >= 0,
+    };
+    struct plan_search search;
+
+    if (model->devices == 0)
+        return error_set(error, ERROR_USAGE,
+                         "--devices is missing: over how many shall layouts be tried?");
+    plan_search(&search, setting, &given, model->devices);
+    if (search.planned == 0)
+        return error_set(error, ERROR_USAGE,
+                         "no layout of %lld devices divides layers, heads and --global-batch %lld: "
+                         "try a number of devices or samples with more divisors",
+                         (long long)model->devices, (long long)setting->batch);
+    *layout = search.best.count > 0 ? search.best.candidates[0].layout
+                                    : search.too_large.candidates[0].layout;
+    rank_add_section(results, &results->ranks[0], describe_plan_search(results, setting, &search));
+    return true;
+}
+
+static bool print_plan(const struct plan_settings *settings, const struct plan_setting *setting,
+                       struct error *error)
+{
+    struct rank_results *planned;
+    struct plan_layout layout;
+    struct plan_outcome outcome;
+    SCOPED(results) results = {0};
+
+    results_init(&results);
+    planned = results_add_rank(&results, settings->model.config, settings->model.config, -1);
+    if (settings->searches || plan_is_open(settings)) {
+        if (!plan_find_layout(&layout, settings, setting, &results, error))
+            return false;
+    } else if (!plan_lay_out(&layout, settings, error) || !plan_check(setting, &layout, error)) {
+        return false;
+    }
+    outcome = plan_step(setting, &layout);
+    rank_add_section(&results, planned, describe_plan(&results, setting, &layout, &outcome));
+    rank_add_section(&results, planned, describe_plan_ledger(&results, &outcome));
+    rank_add_section(&results, planned, describe_plan_memory(&results, setting, &outcome));
+    return print_page(&results, &settings->page, error);
+}
+
+static bool run_plan(int count, char **arguments, struct error *error)
+{
+    struct plan_settings settings = {.page.is_whole = true,
+                                     .model.zero = -1,
+                                     .model.recompute = -1,
+                                     .splits_sequence = true,
+                                     .hides_gradients = true};
+    struct architecture model = {0};
+    struct plan_setting setting;
+
+    if (!parse_options(plan_options, &settings, arguments, &count, error))
+        return false;
+    if (count > 0)
+        return error_set(error, ERROR_USAGE, "a plan reads no traces, but '%s' was given",
+                         arguments[0]);
+    return plan_needs(&settings, error) &&
+           check_output(&settings.page,
+                        &(struct output_inputs){arguments, 0, {settings.model.config}}, error) &&
+           plan_read(&setting, &model, &settings, error) && print_plan(&settings, &setting, error);
+}
+
+const struct command plan_command = {
+    .name = "plan",
+    .summary = "step time, MFU and memory of a run, before it runs",
+    .usage = "--model FILE --device NAME --global-batch N",
+    .description =
+        "Predicts what a training step will take from the config.json of a model, the device and "
+        "the layout: step time, MFU, tokens a second, the memory of the fullest device, and the "
+        "ledger: where the time will go, account by account.\n\n"
+        "Without a layout all of them are tried: those that take the least time, what "
+        "limits each, and those that lack memory.\n\n"
+        "Nothing is measured. Each operator takes what its FLOPs or its bytes take at the rates "
+        "that such devices reach; docs/plan.md says how far published runs lie from that.",
+    .examples =
+        "flopledger plan --model config.json --device \"H100 SXM\" --devices 512 --seq 8192 "
+        "--global-batch 1024 --tp 8 --pp 4\n"
+        "    a step of 512 devices with this layout\n"
+        "flopledger plan --model config.json --device B200 --devices 64 --seq 8192 "
+        "--global-batch 256\n"
+        "    the ten best layouts",
+    .options = plan_options,
+    .run = run_plan,
+};

@@ -1,0 +1,110 @@
+/* What a training step will take, before it runs: its time by account, and the memory of the
+ * fullest device, of a model laid out over devices.
+ *
+ * Each operator takes the larger of what its FLOPs and its bytes take at the rates of
+ * plan_rate_list.def; collectives take latency and volume by bandwidth; a step is put together as
+ * its schedule allows (1F1B or interleaved). docs/plan.md says all of it, and how far off it is. */
+#ifndef FLOPLEDGER_COST_PLAN_PLAN_H
+#define FLOPLEDGER_COST_PLAN_PLAN_H
+
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "cost/architectures/architecture.h"
+#include "cost/architectures/convention.h"
+#include "cost/devices/device_peak.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum plan_account {
+#define PLAN_ACCOUNT(id, key, title) PLAN_##id,
+#include "cost/plan/plan_account_list.def"
+#undef PLAN_ACCOUNT
+    PLAN_ACCOUNT_COUNT
+};
+
+/* How the work is shared among the devices; all at least 1 but `zero`. Tensor parallel ranks are
+ * neighbors, then context, then data, then stages. */
+struct plan_layout {
+    int64_t tensor;
+    int64_t pipeline; /* stages */
+    int64_t chunks;   /* virtual stages of a device; 1: 1F1B, more: interleaved */
+    int64_t context;
+    int64_t expert; /* devices of data and context that share the experts */
+    int64_t data;
+    int64_t micro; /* samples of a micro-batch */
+    int zero;      /* 0: nothing sharded; 1: the optimizer; 2: gradients too; 3: weights too */
+    enum recompute recompute;
+};
+
+enum plan_attention {
+    PLAN_FLASH,   /* the fastest fused kernel of the device */
+    PLAN_FLASH_2, /* FlashAttention-2 or Triton's */
+    PLAN_UNFUSED, /* scores go to memory and back */
+};
+
+struct plan_setting {
+    const struct architecture *model;
+    const struct device_peak *device;
+    enum peak_type precision; /* of the matrix products of layers; 8 and 4 bits leave attention and
+                                 logits in 16 */
+    int64_t sequence;
+    int64_t batch;  /* samples of a step, of all devices together */
+    int64_t node;   /* devices that one NVLink domain joins */
+    double network; /* bytes a second of one device into the network */
+    enum plan_attention attention;
+    bool is_eager;        /* norms, activations and the like are kernels of their own, in 32 bits */
+    bool splits_sequence; /* norms and dropout of tensor parallelism work on parts of the sequence
+                           */
+    bool hides_gradients; /* gradients are reduced while the backward runs */
+    bool is_uneven;       /* stages may differ by a layer */
+    double launch_seconds;  /* what the host takes to launch a kernel */
+    int64_t gradient_bytes; /* of a gradient, as it is kept and reduced */
+};
+
+/* Bytes on the fullest device. */
+struct plan_memory {
+    double weights;
+    double gradients;
+    double optimizer;
+    double activations;
+    double other; /* buffers of collectives, logits, the runtime's own */
+    double total;
+    double least; /* what cannot be done without: more than the device has means out of memory */
+};
+
+struct plan_outcome {
+    double accounts[PLAN_ACCOUNT_COUNT]; /* seconds of a step, of the mean device */
+    double step;                         /* their sum */
+    double low; /* eight of ten compared runs lie between these; see plan_step.c */
+    double high;
+    double useful_flops;   /* of a step, all devices: behind the mask, no recomputation */
+    double hardware_flops; /* the same with recomputation */
+    double peak;           /* FLOP/s of a device */
+    double tokens;         /* of a step, all devices */
+    double devices;
+    struct plan_memory memory;
+};
+
+const char *plan_account_key(enum plan_account account);
+const char *plan_account_title(enum plan_account account);
+
+/* Devices of a layout. */
+int64_t plan_devices(const struct plan_layout *layout);
+
+/* ERROR_USAGE, one sentence with the nearest that fits, where the model or the batch cannot be laid
+ * out so. */
+MUST_USE bool plan_check(const struct plan_setting *setting, const struct plan_layout *layout,
+                         struct error *error);
+
+/* Of a layout that plan_check accepts. */
+struct plan_outcome plan_step(const struct plan_setting *setting, const struct plan_layout *layout);
+
+struct plan_memory plan_memory(const struct plan_setting *setting,
+                               const struct plan_layout *layout);
+
+/* What the table knows of the device around it: devices of an NVLink domain, bytes a second into
+ * the network, seconds to launch a kernel. */
+void plan_defaults(struct plan_setting *setting);
+
+#endif

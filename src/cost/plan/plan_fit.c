@@ -1,0 +1,129 @@
+/* Whether a model and its batch can be laid out so, and what comes nearest. */
+#include "cost/plan/plan.h"
+
+/* The number nearest to `wanted` that divides `whole`. */
+static int64_t plan_nearest_divisor(int64_t whole, int64_t wanted)
+{
+    for (int64_t apart = 0; apart < whole; apart++) {
+        if (wanted > apart && whole % (wanted - apart) == 0)
+            return wanted - apart;
+        if (whole % (wanted + apart) == 0)
+            return wanted + apart;
+    }
+    return 1;
+}
+
+/* The multiple of `of`, at least one of it, that is nearest to `wanted`. */
+static int64_t plan_nearest_multiple(int64_t of, int64_t wanted)
+{
+    int64_t times = (wanted + of / 2) / of;
+
+    return (times > 0 ? times : 1) * of;
+}
+
+static bool plan_check_heads(const struct architecture *model, const struct plan_layout *layout,
+                             struct error *error)
+{
+    if (model->heads == 0 || model->heads % layout->tensor == 0)
+        return true;
+    return error_set(error, ERROR_USAGE,
+                     "--tp is %lld, which does not divide the %lld heads; the nearest that does is "
+                     "%lld",
+                     (long long)layout->tensor, (long long)model->heads,
+                     (long long)plan_nearest_divisor(model->heads, layout->tensor));
+}
+
+/* The embedding and the logits may stand for a layer each, as Megatron lays out 126 or 70 layers.
+ */
+static bool plan_check_layers(const struct plan_setting *setting, const struct plan_layout *layout,
+                              struct error *error)
+{
+    const struct architecture *model = setting->model;
+    int64_t parts = layout->pipeline * layout->chunks;
+
+    if (parts <= model->layers + 2)
+        for (int64_t ends = 0; ends <= 2; ends++)
+            if (setting->is_uneven || (model->layers + ends) % parts == 0)
+                return true;
+    if (layout->chunks > 1)
+        return error_set(error, ERROR_USAGE,
+                         "--pp times --vp is %lld, which does not divide the %lld layers; the "
+                         "nearest that does is %lld",
+                         (long long)parts, (long long)model->layers,
+                         (long long)plan_nearest_divisor(model->layers, parts));
+    return error_set(error, ERROR_USAGE,
+                     "--pp is %lld, which does not divide the %lld layers; the nearest that does "
+                     "is %lld",
+                     (long long)layout->pipeline, (long long)model->layers,
+                     (long long)plan_nearest_divisor(model->layers, layout->pipeline));
+}
+
+static bool plan_check_batch(const struct plan_setting *setting, const struct plan_layout *layout,
+                             struct error *error)
+{
+    int64_t at_once = layout->data * layout->micro;
+    int64_t batches = setting->batch / at_once;
+
+    if (setting->batch % at_once != 0)
+        return error_set(error, ERROR_USAGE,
+                         "--global-batch is %lld, which %lld samples (--dp %lld times "
+                         "--micro-batch %lld) do not divide; the nearest that fits is %lld",
+                         (long long)setting->batch, (long long)at_once, (long long)layout->data,
+                         (long long)layout->micro,
+                         (long long)plan_nearest_multiple(at_once, setting->batch));
+    if (layout->chunks > 1 && batches % layout->pipeline != 0)
+        return error_set(
+            error, ERROR_USAGE,
+            "--vp interleaves %lld micro-batches, which the %lld stages do not "
+            "divide; the nearest --global-batch that fits is %lld",
+            (long long)batches, (long long)layout->pipeline,
+            (long long)plan_nearest_multiple(layout->pipeline * at_once, setting->batch));
+    return true;
+}
+
+static bool plan_check_experts(const struct architecture *model, const struct plan_layout *layout,
+                               struct error *error)
+{
+    int64_t of_stage = layout->tensor * layout->context * layout->data;
+    int64_t experts = 0;
+
+    for (int i = 0; i < model->kind_count; i++)
+        if (model->kinds[i].experts > experts)
+            experts = model->kinds[i].experts;
+    if (layout->expert > 1 && experts == 0)
+        return error_set(error, ERROR_USAGE,
+                         "--ep is %lld, but the model has no experts: leave it out",
+                         (long long)layout->expert);
+    if (experts > 0 && experts % layout->expert != 0)
+        return error_set(error, ERROR_USAGE,
+                         "--ep is %lld, which does not divide the %lld experts; the nearest that "
+                         "does is %lld",
+                         (long long)layout->expert, (long long)experts,
+                         (long long)plan_nearest_divisor(experts, layout->expert));
+    if (of_stage % layout->expert != 0)
+        return error_set(error, ERROR_USAGE,
+                         "--ep is %lld, which does not divide the %lld devices of a stage; the "
+                         "nearest that does is %lld",
+                         (long long)layout->expert, (long long)of_stage,
+                         (long long)plan_nearest_divisor(of_stage, layout->expert));
+    return true;
+}
+
+bool plan_check(const struct plan_setting *setting, const struct plan_layout *layout,
+                struct error *error)
+{
+    if (layout->chunks > 1 && layout->pipeline == 1)
+        return error_set(error, ERROR_USAGE,
+                         "--vp is %lld, but there is one stage only: give --pp, or leave --vp out",
+                         (long long)layout->chunks);
+    if (layout->context > 1 && setting->sequence % (2 * layout->context) != 0)
+        return error_set(error, ERROR_USAGE,
+                         "--seq is %lld, of which --cp %lld does not make parts of equal work; the "
+                         "nearest that fits is %lld",
+                         (long long)setting->sequence, (long long)layout->context,
+                         (long long)plan_nearest_multiple(2 * layout->context, setting->sequence));
+    return plan_check_heads(setting->model, layout, error) &&
+           plan_check_layers(setting, layout, error) &&
+           plan_check_experts(setting->model, layout, error) &&
+           plan_check_batch(setting, layout, error);
+}

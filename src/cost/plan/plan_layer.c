@@ -1,0 +1,431 @@
+/* What the layers and the ends of a model take for one micro-batch. */
+#include "cost/plan/plan_layer.h"
+
+#include "cost/architectures/architecture_cost.h"
+
+#include <math.h>
+
+/* Checkpointing a layer as Megatron does: states of the random numbers are read back and set. From
+ * vTrain's smallest models, where the host is what a layer waits for. */
+static const double CHECKPOINT_SECONDS = 2.3e-3;
+/* Where host and device take alike, they do not hide one another fully. */
+static const double OVERLAP_POWER = 4.0;
+
+double plan_layer_parameters(const struct layer_kind *kind)
+{
+    return (double)(kind->mixer_matrix + kind->mixer_other + kind->convolution_weights +
+                    kind->feed_matrix + kind->feed_other + kind->shared_matrix +
+                    kind->router_matrix + kind->router_other + kind->norms);
+}
+
+struct plan_group plan_expert_replicas(const struct plan_layout *layout)
+{
+    return (struct plan_group){layout->tensor * layout->context * layout->data / layout->expert,
+                               layout->expert};
+}
+
+double plan_expert_parameters(const struct layer_kind *kind)
+{
+    return (double)kind->experts * (double)(kind->expert_matrix + kind->expert_other);
+}
+
+double plan_feed_size(const struct architecture *model, const struct layer_kind *kind,
+                      int64_t matrix)
+{
+    bool is_gated = model->is_gated || kind->experts > 0;
+
+    return (double)matrix / (double)model->hidden_size / (is_gated ? 3.0 : 2.0);
+}
+
+/* Columns that a token's queries, keys and values have together, and those of its result. */
+static double plan_query_columns(const struct layer_kind *kind)
+{
+    return (double)(kind->heads * kind->key_size +
+                    kind->key_heads * (kind->key_size + kind->value_size));
+}
+
+static double plan_result_columns(const struct layer_kind *kind)
+{
+    return (double)(kind->heads * kind->value_size);
+}
+
+/* Without kernels fused for it a norm or an activation is several, of 32 bits each. */
+static const double EAGER_BYTES = 2.5;
+
+enum { PLAN_PRODUCTS_MAX = 8 };
+
+/* Products of a layer's forward on one device. */
+struct plan_products {
+    struct plan_product products[PLAN_PRODUCTS_MAX];
+    int count;
+};
+
+static void plan_list(struct plan_products *list, struct plan_product product)
+{
+    product.is_low = true;
+    if (product.batch <= 0.0)
+        product.batch = 1.0;
+    if (product.n > 0.0 && product.k > 0.0 && list->count < PLAN_PRODUCTS_MAX)
+        list->products[list->count++] = product;
+}
+
+/* Projections: those of queries, keys, values and the result, where the weights are as many; else,
+ * of latent attention or a state space, two products of the same weights. */
+static void plan_list_mixer(const struct plan_context *context, const struct layer_kind *kind,
+                            struct plan_products *list)
+{
+    double hidden = (double)context->setting->model->hidden_size;
+    double tensor = (double)context->layout->tensor;
+    double queries = plan_query_columns(kind);
+    double results = plan_result_columns(kind);
+    double all = (double)kind->mixer_matrix / hidden;
+
+    if (kind->heads == 0 || fabs(queries + results - all) > 0.01 * all) {
+        queries = all * 0.6;
+        results = all * 0.4;
+    }
+    plan_list(list,
+              (struct plan_product){.m = context->tokens, .n = queries / tensor, .k = hidden});
+    plan_list(list,
+              (struct plan_product){.m = context->tokens, .n = hidden, .k = results / tensor});
+}
+
+/* A feed-forward of `n` columns on this device behind `k` matrices into it (2: it is gated), for
+ * `m` tokens, `batch` of them. */
+static void plan_list_feed(const struct plan_context *context, struct plan_products *list,
+                           struct plan_product feed)
+{
+    double hidden = (double)context->setting->model->hidden_size;
+    struct plan_product up = {.m = feed.m, .n = feed.n * feed.k, .k = hidden, .batch = feed.batch};
+    struct plan_product down = {.m = feed.m, .n = hidden, .k = feed.n, .batch = feed.batch};
+
+    plan_list(list, up);
+    plan_list(list, down);
+}
+
+static struct plan_products plan_products_of(const struct plan_context *context,
+                                             const struct layer_kind *kind)
+{
+    const struct architecture *model = context->setting->model;
+    double tensor = (double)context->layout->tensor;
+    struct plan_products list = {.count = 0};
+
+    plan_list_mixer(context, kind, &list);
+    if (kind->feed_matrix > 0)
+        plan_list_feed(
+            context, &list,
+            (struct plan_product){.m = context->tokens,
+                                  .n = plan_feed_size(model, kind, kind->feed_matrix) / tensor,
+                                  .k = model->is_gated || kind->experts > 0 ? 2.0 : 1.0,
+                                  .batch = 1.0});
+    if (kind->shared_matrix > 0)
+        plan_list_feed(
+            context, &list,
+            (struct plan_product){.m = context->tokens,
+                                  .n = plan_feed_size(model, kind, kind->shared_matrix) / tensor,
+                                  .k = 2.0,
+                                  .batch = 1.0});
+    if (kind->experts > 0) {
+        double local = (double)kind->experts / (double)context->layout->expert;
+        double routed = context->tokens / tensor * (double)kind->experts_per_token / local;
+
+        plan_list_feed(context, &list,
+                       (struct plan_product){.m = routed,
+                                             .n = plan_feed_size(model, kind, kind->expert_matrix),
+                                             .k = 2.0,
+                                             .batch = local});
+    }
+    return list;
+}
+
+/* Bytes that the operators between the products stream, forward: norms, the residual, what stands
+ * between the feed-forward's matrices, and the order of heads. */
+static double plan_streamed_bytes(const struct plan_context *context, const struct layer_kind *kind)
+{
+    const struct plan_setting *setting = context->setting;
+    const struct architecture *model = setting->model;
+    double hidden = (double)model->hidden_size;
+    double tensor = (double)context->layout->tensor;
+    double split = setting->splits_sequence ? tensor : 1.0;
+    double routed = (double)kind->experts_per_token;
+    double middle = (plan_feed_size(model, kind, kind->feed_matrix + kind->shared_matrix) +
+                     routed * plan_feed_size(model, kind, kind->expert_matrix)) *
+                    (model->is_gated || kind->experts > 0 ? 3.0 : 2.0);
+    double order = plan_query_columns(kind) * 2.0;
+    /* A routed token is read and written before and behind its experts. */
+    double permuted = 4.0 * routed * hidden / tensor;
+
+    return (setting->is_eager ? EAGER_BYTES : 1.0) * 2.0 * context->tokens *
+           ((2.0 * 2.0 + 2.0 * 3.0) * hidden / split + (middle + order) / tensor + permuted);
+}
+
+/* A fused kernel works on blocks, of which those at the mask's edge are computed whole; in tokens.
+ */
+static const double BLOCK_EDGE = 256.0;
+
+static void plan_add_scores(const struct plan_context *context, const struct layer_kind *kind,
+                            struct plan_pass *pass, bool is_backward)
+{
+    const struct plan_setting *setting = context->setting;
+    double heads = (double)kind->heads / (double)context->layout->tensor;
+    double keys = attended_keys(setting->model, kind, setting->sequence);
+    double length = (double)setting->sequence;
+    double of_use = 2.0 * context->tokens * heads * keys *
+                    (double)(kind->key_size + kind->value_size) * (is_backward ? 2.0 : 1.0);
+    double rate =
+        (setting->attention == PLAN_FLASH ? context->rates->flash : context->rates->flash_2) *
+        (is_backward ? context->rates->backward : 1.0);
+
+    if (kind->heads == 0)
+        return;
+    if (setting->attention == PLAN_UNFUSED) {
+        double samples = context->tokens / length;
+        struct plan_pass unfused = {.device = 0.0};
+        struct plan_product scores = {
+            .m = length, .n = length, .k = (double)kind->key_size, .batch = heads * samples};
+        struct plan_product values = {
+            .m = length, .n = (double)kind->value_size, .k = length, .batch = heads * samples};
+
+        (is_backward ? plan_add_backward : plan_add_product)(context, &unfused, scores);
+        (is_backward ? plan_add_backward : plan_add_product)(context, &unfused, values);
+        /* Softmax reads and writes 2 bytes a score, dropout as many and a mask. */
+        plan_add_stream(context, &unfused,
+                        heads * samples * length * length * (is_backward ? 11.0 : 9.0), 2.0);
+        plan_add_attention(context, pass, of_use, unfused.device);
+        pass->kernels += unfused.kernels;
+        return;
+    }
+    plan_add_attention(context, pass, of_use,
+                       of_use * (1.0 + BLOCK_EDGE / length) / (context->peak_16 * rate));
+}
+
+/* Kernels of the operators that stream, in a framework without fusion over them. */
+static const double STREAM_KERNELS = 10.0;
+
+static void plan_add_tensor(const struct plan_context *context, struct plan_pass *pass)
+{
+    double bytes = 2.0 * context->tokens * (double)context->setting->model->hidden_size;
+    struct plan_group group = {context->layout->tensor, 1};
+
+    plan_pass_charge(pass, PLAN_TENSOR,
+                     2.0 * plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes, group));
+}
+
+/* Keys and values go around the ring of context ranks while attention works; only what takes
+ * longer is seen. */
+static void plan_add_context(const struct plan_context *context, const struct layer_kind *kind,
+                             struct plan_pass *pass, double factor)
+{
+    struct plan_group group = {context->layout->context, context->layout->tensor};
+    double columns = (double)(kind->key_heads * (kind->key_size + kind->value_size)) /
+                     (double)context->layout->tensor;
+    double bytes = 2.0 * context->tokens * columns * (double)context->layout->context;
+    double attention = pass->accounts[PLAN_ATTENTION];
+    double seconds = factor * plan_collective_seconds(context, PLAN_ALL_GATHER, bytes, group);
+
+    plan_pass_charge(pass, PLAN_CONTEXT, fmax(seconds - attention, 0.1 * seconds));
+}
+
+static void plan_add_routing(const struct plan_context *context, const struct layer_kind *kind,
+                             struct plan_pass *pass)
+{
+    struct plan_group group = {context->layout->expert, 1};
+    double bytes = 2.0 * context->tokens * (double)kind->experts_per_token *
+                   (double)context->setting->model->hidden_size / (double)context->layout->tensor;
+
+    if (kind->experts > 0)
+        plan_pass_charge(pass, PLAN_EXPERT,
+                         2.0 * plan_collective_seconds(context, PLAN_ALL_TO_ALL, bytes, group));
+}
+
+static struct plan_pass plan_forward(const struct plan_context *context,
+                                     const struct layer_kind *kind)
+{
+    struct plan_products list = plan_products_of(context, kind);
+    struct plan_pass pass = {.device = 0.0};
+
+    for (int i = 0; i < list.count; i++)
+        plan_add_product(context, &pass, list.products[i]);
+    plan_add_scores(context, kind, &pass, false);
+    plan_add_stream(context, &pass, plan_streamed_bytes(context, kind), STREAM_KERNELS);
+    plan_add_tensor(context, &pass);
+    plan_add_context(context, kind, &pass, 1.0);
+    plan_add_routing(context, kind, &pass);
+    return pass;
+}
+
+/* A weight's gradient of a micro-batch is added to those before it, in 32 bits: read and written.
+ */
+static const double ACCUMULATED_BYTES = 8.0;
+
+double plan_local_layer(const struct plan_context *context, const struct layer_kind *kind)
+{
+    return plan_layer_parameters(kind) / (double)context->layout->tensor +
+           plan_expert_parameters(kind) / (double)context->layout->expert;
+}
+
+static struct plan_pass plan_backward(const struct plan_context *context,
+                                      const struct layer_kind *kind)
+{
+    struct plan_products list = plan_products_of(context, kind);
+    struct plan_pass pass = {.device = 0.0};
+
+    for (int i = 0; i < list.count; i++)
+        plan_add_backward(context, &pass, list.products[i]);
+    plan_add_scores(context, kind, &pass, true);
+    plan_add_stream(context, &pass,
+                    1.5 * plan_streamed_bytes(context, kind) +
+                        ACCUMULATED_BYTES * plan_local_layer(context, kind),
+                    2.0 * STREAM_KERNELS);
+    plan_add_tensor(context, &pass);
+    plan_add_context(context, kind, &pass, 2.0);
+    plan_add_routing(context, kind, &pass);
+    return pass;
+}
+
+/* The host launches kernels while the device works; what it cannot keep up with is waiting. */
+static void plan_wait_for_host(struct plan_pass *pass, double host)
+{
+    double both =
+        pow(pow(pass->device, OVERLAP_POWER) + pow(host, OVERLAP_POWER), 1.0 / OVERLAP_POWER);
+
+    plan_pass_charge(pass, PLAN_LAUNCH, both - pass->device);
+    pass->device = both;
+}
+
+/* A hidden collective takes multiprocessors and memory from the work that hides it: 16 to 24 of
+ * 132. */
+static const double SLOWED_SHARE = 0.15;
+
+/* Weights gathered before a layer's work, and gradients scattered behind it, hide behind the work
+ * of the layer before: what takes longer is seen. */
+static void plan_add_shards(const struct plan_context *context, const struct layer_kind *kind,
+                            struct plan_passes *passes)
+{
+    const struct plan_layout *layout = context->layout;
+    struct plan_group group = {layout->data * layout->context, layout->tensor};
+    struct plan_group of_experts = plan_expert_replicas(layout);
+    double dense = 2.0 * plan_layer_parameters(kind) / (double)layout->tensor;
+    double experts = 2.0 * plan_expert_parameters(kind) / (double)layout->expert;
+    double seconds =
+        plan_collective_seconds(context, PLAN_ALL_GATHER, dense, group) +
+        (experts > 0.0 ? plan_collective_seconds(context, PLAN_ALL_GATHER, experts, of_experts)
+                       : 0.0);
+
+    if (layout->zero < 3 || group.size == 1)
+        return;
+    plan_pass_charge(&passes->forward, PLAN_SHARDS,
+                     fmax(seconds - plan_pass_seconds(&passes->forward), SLOWED_SHARE * seconds));
+    plan_pass_charge(
+        &passes->backward, PLAN_SHARDS,
+        fmax(2.0 * seconds - plan_pass_seconds(&passes->backward), SLOWED_SHARE * 2.0 * seconds));
+}
+
+static struct plan_passes plan_layer(const struct plan_context *context,
+                                     const struct layer_kind *kind)
+{
+    const enum recompute recompute = context->layout->recompute;
+    struct plan_passes passes = {.forward = plan_forward(context, kind),
+                                 .backward = plan_backward(context, kind)};
+    double launch = context->setting->launch_seconds;
+    struct plan_pass again = {.device = 0.0};
+
+    if (recompute == RECOMPUTE_FULL)
+        again = passes.forward;
+    else if (recompute == RECOMPUTE_SELECTIVE)
+        plan_add_scores(context, kind, &again, false);
+    plan_pass_recompute(&again);
+    plan_pass_add(&passes.backward, &again, 1.0);
+    plan_wait_for_host(&passes.forward,
+                       passes.forward.kernels * launch +
+                           (recompute == RECOMPUTE_FULL ? CHECKPOINT_SECONDS / 3 : 0));
+    plan_wait_for_host(&passes.backward,
+                       passes.backward.kernels * launch +
+                           (recompute == RECOMPUTE_FULL ? CHECKPOINT_SECONDS / 1.5 : 0));
+    plan_add_shards(context, kind, &passes);
+    return passes;
+}
+
+struct plan_passes plan_layers(const struct plan_context *context)
+{
+    const struct architecture *model = context->setting->model;
+    struct plan_passes all = {.forward.device = 0.0};
+
+    for (int i = 0; i < model->kind_count; i++) {
+        struct plan_passes one = plan_layer(context, &model->kinds[i]);
+
+        plan_pass_add(&all.forward, &one.forward, (double)model->kinds[i].count);
+        plan_pass_add(&all.backward, &one.backward, (double)model->kinds[i].count);
+    }
+    return all;
+}
+
+struct plan_passes plan_ends(const struct plan_context *context)
+{
+    const struct architecture *model = context->setting->model;
+    double hidden = (double)model->hidden_size;
+    double tensor = (double)context->layout->tensor;
+    double columns = (double)(model->output_matrix + model->transform_matrix) / hidden;
+    struct plan_product logits = {
+        .m = context->tokens, .n = ceil(columns / tensor), .k = hidden, .batch = 1.0};
+    struct plan_passes ends = {.forward.device = 0.0};
+
+    plan_add_stream(context, &ends.forward, 8.0 * context->tokens * hidden, 4.0);
+    plan_add_stream(context, &ends.backward, 12.0 * context->tokens * hidden, 4.0);
+    if (columns <= 0.0)
+        return ends;
+    plan_add_product(context, &ends.forward, logits);
+    plan_add_backward(context, &ends.backward, logits);
+    /* In 32 bits: written, its largest found, exponents summed; its gradient written, and cast. */
+    plan_add_stream(context, &ends.forward, 14.0 * context->tokens * columns / tensor, 6.0);
+    plan_add_stream(context, &ends.backward, 10.0 * context->tokens * columns / tensor, 4.0);
+    return ends;
+}
+
+/* Inputs of products and norms, in 16 bits; what a mask or a statistic adds is little. Korthikanti
+ * et al. (2022) give the same 34 bytes a token and hidden column, with dropout's masks. */
+double plan_layer_activations(const struct plan_context *context, const struct layer_kind *kind)
+{
+    const struct plan_setting *setting = context->setting;
+    const struct architecture *model = setting->model;
+    double hidden = (double)model->hidden_size;
+    double tensor = (double)context->layout->tensor;
+    double split = setting->splits_sequence ? tensor : 1.0;
+    double routed = (double)kind->experts_per_token;
+    bool is_gated = model->is_gated || kind->experts > 0;
+    double middle = (plan_feed_size(model, kind, kind->feed_matrix + kind->shared_matrix) +
+                     routed * plan_feed_size(model, kind, kind->expert_matrix)) *
+                    (is_gated ? 3.0 : 2.0);
+    double scores = setting->attention == PLAN_UNFUSED
+                        ? 5.0 * (double)kind->heads * (double)setting->sequence
+                        : 0.0;
+
+    if (context->layout->recompute == RECOMPUTE_FULL)
+        return 2.0 * context->tokens * hidden / split;
+    if (context->layout->recompute == RECOMPUTE_SELECTIVE)
+        scores = 0.0;
+    return context->tokens *
+           (2.0 * (5.0 + routed) * hidden / split +
+            (2.0 * (middle + plan_query_columns(kind) + plan_result_columns(kind)) + scores) /
+                tensor);
+}
+
+/* Parameters that the fullest stage's device works on: the layers' and one end's. */
+double plan_local_parameters(const struct plan_context *context, bool of_experts)
+{
+    const struct architecture *model = context->setting->model;
+    const struct plan_layout *layout = context->layout;
+    double dense = 0.0;
+    double experts = 0.0;
+    double ends = (double)(model->token_embedding + model->position_embedding);
+
+    if (layout->pipeline == 1 && !model->is_tied)
+        ends += (double)model->output_matrix;
+    for (int i = 0; i < model->kind_count; i++) {
+        dense += (double)model->kinds[i].count * plan_layer_parameters(&model->kinds[i]);
+        experts += (double)model->kinds[i].count * plan_expert_parameters(&model->kinds[i]);
+    }
+    if (of_experts)
+        return experts / (double)(layout->pipeline * layout->expert);
+    return (dense / (double)layout->pipeline + ends) / (double)layout->tensor;
+}

@@ -1,0 +1,36 @@
+/* What the layers and the ends of a model take for one micro-batch. */
+#ifndef FLOPLEDGER_COST_PLAN_PLAN_LAYER_H
+#define FLOPLEDGER_COST_PLAN_PLAN_LAYER_H
+
+#include "cost/plan/plan_operators.h"
+
+/* Of one micro-batch on one device: forward, and backward with what is computed again. */
+struct plan_passes {
+    struct plan_pass forward;
+    struct plan_pass backward;
+};
+
+/* All layers of the model, as one device of each stage works on them. */
+struct plan_passes plan_layers(const struct plan_context *context);
+/* Embedding, logits and loss. */
+struct plan_passes plan_ends(const struct plan_context *context);
+
+/* Bytes of activations that one layer of the kind keeps for the backward, for one micro-batch. */
+double plan_layer_activations(const struct plan_context *context, const struct layer_kind *kind);
+
+/* Output columns and the depth of a kind's feed-forward on one device of the tensor group. */
+double plan_feed_size(const struct architecture *model, const struct layer_kind *kind,
+                      int64_t matrix);
+
+/* Parameters of all layers, and of those the routed experts. */
+double plan_layer_parameters(const struct layer_kind *kind);
+double plan_expert_parameters(const struct layer_kind *kind);
+/* The devices that hold the same experts: experts are spread over `expert` neighbors, whole. */
+struct plan_group plan_expert_replicas(const struct plan_layout *layout);
+/* Parameters of a layer that one device works on. */
+double plan_local_layer(const struct plan_context *context, const struct layer_kind *kind);
+/* Parameters that a device of the fullest stage works on: of all but routed experts, or of those.
+ */
+double plan_local_parameters(const struct plan_context *context, bool of_experts);
+
+#endif

@@ -1,0 +1,83 @@
+/* Memory of the fullest device of a planned run. */
+
+#include "cost/plan/plan_layer.h"
+
+#include <math.h>
+
+/* The CUDA context, its libraries' workspaces, NCCL's buffers. */
+static const double RUNTIME_BYTES = 2.0e9;
+
+/* Micro-batches whose activations the first stage holds at once, in layers' worth of a stage. */
+static double plan_held_micro_batches(const struct plan_context *context)
+{
+    const struct plan_layout *layout = context->layout;
+    double stages = (double)layout->pipeline;
+    double batches = (double)context->setting->batch / (double)(layout->data * layout->micro);
+    double held = stages;
+
+    if (layout->chunks > 1)
+        held = stages * (1.0 + (stages - 1.0) / (stages * (double)layout->chunks));
+    return fmin(held, batches);
+}
+
+static double plan_activations(const struct plan_context *context)
+{
+    const struct architecture *model = context->setting->model;
+    const struct plan_layout *layout = context->layout;
+    double of_stage = ceil((double)model->layers / (double)layout->pipeline);
+    double all = 0.0;
+    double largest = 0.0;
+    struct plan_layout without = *layout;
+    struct plan_context working = *context;
+
+    without.recompute = RECOMPUTE_NONE;
+    working.layout = &without;
+    for (int i = 0; i < model->kind_count; i++) {
+        all += (double)model->kinds[i].count * plan_layer_activations(context, &model->kinds[i]);
+        largest = fmax(largest, plan_layer_activations(&working, &model->kinds[i]));
+    }
+    all *= of_stage / (double)model->layers * plan_held_micro_batches(context);
+    return all + (layout->recompute == RECOMPUTE_FULL ? largest : 0.0);
+}
+
+/* Parameters of the largest layer, as one device works on them. */
+static double plan_largest_layer(const struct plan_context *context)
+{
+    const struct architecture *model = context->setting->model;
+    double largest = 0.0;
+
+    for (int i = 0; i < model->kind_count; i++)
+        largest = fmax(largest, plan_local_layer(context, &model->kinds[i]));
+    return largest;
+}
+
+struct plan_memory plan_memory(const struct plan_setting *setting, const struct plan_layout *layout)
+{
+    struct plan_context context = plan_context_of(setting, layout);
+    double dense = plan_local_parameters(&context, false);
+    double experts = plan_local_parameters(&context, true);
+    double all = dense + experts;
+    double shard = dense / (double)(layout->data * layout->context) +
+                   experts / (double)plan_expert_replicas(layout).size;
+    double columns = (double)setting->model->output_matrix / (double)setting->model->hidden_size /
+                     (double)layout->tensor;
+    struct plan_memory memory = {
+        .weights = 2.0 * (layout->zero >= 3 ? shard : all),
+        .gradients = (double)setting->gradient_bytes * (layout->zero >= 2 ? shard : all),
+        .optimizer = 12.0 * (layout->zero >= 1 ? shard : all),
+        .activations = plan_activations(&context),
+        /* One micro-batch's logits in 16 and in 32 bits. */
+        .other = RUNTIME_BYTES + 6.0 * context.tokens * columns,
+    };
+
+    /* FSDP holds a layer's gathered weights, and those of the next. */
+    if (layout->zero >= 3)
+        memory.other += 2.0 * 2.0 * plan_largest_layer(&context);
+    memory.total =
+        memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.other;
+    /* Gradients in 16 bits, moments in 16 bits without a copy of the weights, the loss in pieces.
+     */
+    memory.least = memory.weights + memory.gradients * 2.0 / (double)setting->gradient_bytes +
+                   memory.optimizer * 4.0 / 12.0 + memory.activations * 0.6;
+    return memory;
+}

@@ -1,0 +1,282 @@
+/* What operators and collectives take on a device. */
+#include "cost/plan/plan_operators.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define PLAN_RATES(architecture_, matrix_, matrix_8_, memory_, flash_, flash_2_, backward_, link_, \
+                   latency_us, network_gb, node_us)                                                \
+    {.architecture = architecture_,                                                                \
+     .matrix = matrix_,                                                                            \
+     .matrix_8 = matrix_8_,                                                                        \
+     .memory = memory_,                                                                            \
+     .flash = flash_,                                                                              \
+     .flash_2 = flash_2_,                                                                          \
+     .backward = backward_,                                                                        \
+     .link = link_,                                                                                \
+     .latency = (latency_us)*1e-6,                                                                 \
+     .network = (network_gb)*1e9,                                                                  \
+     .network_latency = (node_us)*1e-6},
+
+static const struct plan_rates all_rates[] = {
+#include "cost/plan/plan_rate_list.def"
+};
+
+const struct plan_rates *plan_rates_of(const struct device_peak *device)
+{
+    const struct plan_rates *rates = all_rates;
+
+    while (rates->architecture &&
+           strncmp(rates->architecture, device->architecture, strlen(rates->architecture)) != 0)
+        rates++;
+    return rates;
+}
+
+/* A rack of GB200 or GB300 is one NVLink domain of 72; others have eight devices in a node. */
+void plan_defaults(struct plan_setting *setting)
+{
+    bool is_rack = strstr(setting->device->name, "GB200") || strstr(setting->device->name, "GB300");
+
+    if (setting->node == 0)
+        setting->node = is_rack ? 72 : 8;
+    if (setting->network <= 0.0)
+        setting->network = plan_rates_of(setting->device)->network;
+    if (setting->launch_seconds <= 0.0)
+        setting->launch_seconds = 10e-6;
+    if (setting->gradient_bytes == 0)
+        setting->gradient_bytes = 4;
+}
+
+/* What a tile of a matrix product costs beside its depth: to fill the pipeline and to write the
+ * result, in elements of depth at 16 bits. From 802816 x 192 x 768 of Azure's guide, A100. */
+static const double TILE_ENDS = 200.0;
+/* Of a last wave that is not full, the share that is lost: kernels split the depth of what is left.
+ */
+static const double LOST_OF_WAVE = 0.5;
+/* From one kernel's end to the next one's first work, queued. 1024 cubed of Azure's guide. */
+/* Of the links' bandwidth, what an exchange of tokens reaches: DeepEP within a node of H800. */
+static const double EXCHANGE_SHARE = 0.35;
+static const double KERNEL_SECONDS = 3e-6;
+
+static const double CAST_BYTES = 4.0;
+
+static const struct {
+    double m;
+    double n;
+    double rate; /* of a unit that works on such tiles, by what it reads again and again */
+} tiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.96},
+             {128, 64, 0.80}, {64, 128, 0.80}, {64, 64, 0.60}};
+
+struct plan_context plan_context_of(const struct plan_setting *setting,
+                                    const struct plan_layout *layout)
+{
+    const struct device_peak *device = setting->device;
+    const struct plan_rates *rates = plan_rates_of(device);
+    bool is_narrow = setting->precision == PEAK_FP8 || setting->precision == PEAK_FP4 ||
+                     setting->precision == PEAK_INT8;
+    double peak = device->peaks[setting->precision];
+    double memory_rate = device->memory_bytes_per_second * rates->memory;
+
+    return (struct plan_context){
+        .setting = setting,
+        .layout = layout,
+        .rates = rates,
+        .peak = peak,
+        .peak_16 = is_narrow ? device->peaks[PEAK_BF16] : peak,
+        .memory_rate = memory_rate,
+        .tokens = (double)layout->micro * (double)setting->sequence / (double)layout->context,
+    };
+}
+
+void plan_pass_charge(struct plan_pass *pass, enum plan_account account, double seconds)
+{
+    pass->accounts[account] += seconds;
+}
+
+void plan_pass_add(struct plan_pass *pass, const struct plan_pass *from, double times)
+{
+    for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
+        pass->accounts[i] += from->accounts[i] * times;
+    pass->device += from->device * times;
+    pass->kernels += from->kernels * times;
+}
+
+void plan_pass_recompute(struct plan_pass *pass)
+{
+    for (int i = 0; i < PLAN_RECOMPUTE; i++) {
+        pass->accounts[PLAN_RECOMPUTE] += pass->accounts[i];
+        pass->accounts[i] = 0.0;
+    }
+}
+
+double plan_pass_seconds(const struct plan_pass *pass)
+{
+    double seconds = 0.0;
+
+    for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
+        seconds += pass->accounts[i];
+    return seconds;
+}
+
+/* Seconds of `count` tiles on all units: whole waves, and a share of what the last leaves empty. */
+static double plan_wave_seconds(double tiles_count, double units, double tile_seconds)
+{
+    double waves = tiles_count / units;
+
+    if (waves < 1.0)
+        return tile_seconds;
+    return (waves + LOST_OF_WAVE * (ceil(waves) - waves)) * tile_seconds;
+}
+
+double plan_product_seconds(const struct plan_context *context, struct plan_product product,
+                            double *tile_seconds)
+{
+    double peak = product.is_low ? context->peak : context->peak_16;
+    double reached = product.is_low && context->peak > context->peak_16 ? context->rates->matrix_8
+                                                                        : context->rates->matrix;
+    double flops = 2.0 * product.m * product.n * product.k * product.batch;
+    double at_best = flops / (peak * reached);
+    double units = (double)context->setting->device->multiprocessors;
+    double ends = TILE_ENDS * peak / context->peak_16;
+    double best = DBL_MAX;
+
+    if (units < 1.0) {
+        *tile_seconds = 0.0;
+        return at_best;
+    }
+    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
+        double rate = peak * reached / units * tiles[i].rate;
+        double count = ceil(product.m / tiles[i].m) * ceil(product.n / tiles[i].n) * product.batch;
+        double one;
+        double parts = 1.0;
+        double seconds;
+
+        /* A grid that leaves units empty splits the depth, down to a few of its own ends. */
+        while (count * parts * 2.0 <= units && product.k / (parts * 2.0) >= 4.0 * ends)
+            parts *= 2.0;
+        one = 2.0 * tiles[i].m * tiles[i].n * (product.k / parts + ends) / rate;
+        seconds = plan_wave_seconds(count * parts, units, one);
+        best = fmin(best, seconds);
+    }
+    *tile_seconds = best - at_best;
+    return best;
+}
+
+/* Bytes that a product reads and writes at least. */
+static double plan_product_bytes(const struct plan_context *context, struct plan_product product)
+{
+    bool is_narrow = product.is_low && context->peak > context->peak_16;
+    double of_input = is_narrow ? 1.0 : 2.0;
+
+    return product.batch * (of_input * (product.m * product.k + product.k * product.n) +
+                            2.0 * product.m * product.n);
+}
+
+void plan_add_product(const struct plan_context *context, struct plan_pass *pass,
+                      struct plan_product product)
+{
+    double ideal = 2.0 * product.m * product.n * product.k * product.batch / context->peak;
+    double in_tiles;
+    double computing = plan_product_seconds(context, product, &in_tiles);
+    double streaming = plan_product_bytes(context, product) / context->memory_rate;
+
+    if (product.m <= 0.0 || product.n <= 0.0 || product.k <= 0.0 || product.batch <= 0.0)
+        return;
+    plan_pass_charge(pass, PLAN_USEFUL, ideal);
+    plan_pass_charge(pass, PLAN_RATE, computing - in_tiles - ideal);
+    plan_pass_charge(pass, PLAN_TILES, in_tiles + KERNEL_SECONDS);
+    plan_pass_charge(pass, PLAN_MEMORY, fmax(streaming - computing, 0.0));
+    pass->device += fmax(computing, streaming) + KERNEL_SECONDS;
+    pass->kernels += 1.0;
+    /* An operand is read in 16 bits and written in 8, and its scale found before. */
+    if (product.is_low && context->peak > context->peak_16)
+        plan_add_stream(context, pass, CAST_BYTES * product.batch * product.m * product.k, 1.0);
+}
+
+void plan_add_backward(const struct plan_context *context, struct plan_pass *pass,
+                       struct plan_product product)
+{
+    struct plan_product of_input = product;
+    struct plan_product of_weight = product;
+
+    of_input.n = product.k;
+    of_input.k = product.n;
+    of_weight.m = product.k;
+    of_weight.k = product.m;
+    plan_add_product(context, pass, of_input);
+    plan_add_product(context, pass, of_weight);
+}
+
+void plan_add_stream(const struct plan_context *context, struct plan_pass *pass, double bytes,
+                     double kernels)
+{
+    double seconds = bytes / context->memory_rate + kernels * KERNEL_SECONDS;
+
+    plan_pass_charge(pass, PLAN_MEMORY, seconds);
+    pass->device += seconds;
+    pass->kernels += kernels;
+}
+
+void plan_add_attention(const struct plan_context *context, struct plan_pass *pass, double flops,
+                        double seconds)
+{
+    double ideal = flops / context->peak;
+
+    plan_pass_charge(pass, PLAN_USEFUL, ideal);
+    plan_pass_charge(pass, PLAN_ATTENTION, seconds + KERNEL_SECONDS - ideal);
+    pass->device += seconds + KERNEL_SECONDS;
+    pass->kernels += 1.0;
+}
+
+/* Of the group's members, those that one NVLink domain holds. */
+static int64_t plan_members_of_node(const struct plan_context *context, struct plan_group group)
+{
+    int64_t inside = context->setting->node / group.stride;
+
+    inside = inside < 1 ? 1 : inside;
+    return inside < group.size ? inside : group.size;
+}
+
+/* Seconds of an exchanged byte. What goes to another domain goes there once, however many of its
+ * devices want it, and on over the links: as DeepEP does, whose rates these are. */
+static double plan_exchange_seconds(const struct plan_context *context, double size, double inside)
+{
+    double nodes = ceil(size / inside);
+    double links = context->setting->device->link_bytes_per_second * EXCHANGE_SHARE;
+    double copies = 8.0;
+    double sent =
+        nodes > 1.0 ? (nodes - 1.0) * (1.0 - pow(1.0 - 1.0 / nodes, copies)) / copies : 0.0;
+    double within = (size - 1.0) / size / (links > 0.0 ? links : context->setting->network);
+
+    return fmax(within, sent / (context->setting->network * 0.9));
+}
+
+/* A ring, or a tree of the same volume: what leaves the domain goes through the network cards of
+ * the members inside. Of an exchange, what goes to other domains is bound by a device's own card.
+ */
+double plan_collective_seconds(const struct plan_context *context, enum plan_collective kind,
+                               double bytes, struct plan_group group)
+{
+    const struct plan_rates *rates = context->rates;
+    double size = (double)group.size;
+    double inside = (double)plan_members_of_node(context, group);
+    double nodes = ceil(size / inside);
+    double links = context->setting->device->link_bytes_per_second * rates->link;
+    double network = context->setting->network * 0.9;
+    double rate = links > 0.0 ? links : network;
+    double rounds = kind == PLAN_ALL_REDUCE ? 2.0 : 1.0;
+    double latency = rates->latency * (1.0 + 0.2 * rounds * (fmin(inside, 8.0) - 1.0)) +
+                     rates->network_latency * (nodes > 1.0 ? rounds * log2(nodes) + 1.0 : 0.0);
+    double volume = bytes * (size - 1.0) / size;
+
+    if (group.size <= 1)
+        return 0.0;
+    if (kind == PLAN_ALL_TO_ALL)
+        return latency + bytes * plan_exchange_seconds(context, size, inside);
+    if (nodes > 1.0)
+        rate = fmin(rate, network * (kind == PLAN_SEND ? 1.0 : inside));
+    if (kind == PLAN_SEND)
+        return latency + bytes / rate;
+    return latency + rounds * volume / rate;
+}

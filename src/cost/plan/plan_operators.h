@@ -1,0 +1,95 @@
+/* What operators and collectives take on a device, booked by account. */
+#ifndef FLOPLEDGER_COST_PLAN_PLAN_OPERATORS_H
+#define FLOPLEDGER_COST_PLAN_PLAN_OPERATORS_H
+
+#include "cost/plan/plan.h"
+
+/* What a generation of devices reaches of what it could: a few constants, in plan_rate_list.def
+ * with their sources. */
+struct plan_rates {
+    const char *architecture; /* of struct device_peak; NULL: all others */
+    double matrix;            /* share of the peak that a large matrix product reaches */
+    double matrix_8;          /* the same in 8 or 4 bits */
+    double memory;            /* share of the memory's bandwidth that streaming reaches */
+    double flash;             /* share of the 16-bit peak of fused attention, forward */
+    double flash_2;           /* of FlashAttention-2 */
+    double backward;          /* of either, what the backward reaches by the forward */
+    double link;              /* share of the links' bandwidth that a large collective reaches */
+    double latency;           /* seconds of a collective of no bytes within a node of eight */
+    double network;           /* bytes a second of a device into the network, by default */
+    double network_latency;   /* seconds that each further node adds to it */
+};
+
+const struct plan_rates *plan_rates_of(const struct device_peak *device);
+
+/* What the same setting asks for again and again. */
+struct plan_context {
+    const struct plan_setting *setting;
+    const struct plan_layout *layout;
+    const struct plan_rates *rates;
+    double peak;    /* FLOP/s of the setting's precision: what "useful" is measured by */
+    double peak_16; /* of 16 bits, or of the precision where that is wider */
+    double memory_rate;
+    double tokens; /* of a micro-batch on one device */
+};
+
+struct plan_context plan_context_of(const struct plan_setting *setting,
+                                    const struct plan_layout *layout);
+
+/* Seconds by account, while a pass is put together. */
+struct plan_pass {
+    double accounts[PLAN_ACCOUNT_COUNT];
+    double device; /* what kernels take */
+    double kernels;
+};
+
+/* `batch` products of m x k by k x n. `is_low`: in the setting's precision rather than in 16 bits.
+ */
+struct plan_product {
+    double m;
+    double n;
+    double k;
+    double batch;
+    bool is_low;
+};
+
+/* One product with 2 m n k FLOPs, all of use. */
+void plan_add_product(const struct plan_context *context, struct plan_pass *pass,
+                      struct plan_product product);
+/* The two products of its backward. */
+void plan_add_backward(const struct plan_context *context, struct plan_pass *pass,
+                       struct plan_product product);
+/* Seconds of a product, and of those what tiles and waves cost; for tests. */
+double plan_product_seconds(const struct plan_context *context, struct plan_product product,
+                            double *tile_seconds);
+/* An operator that streams bytes. */
+void plan_add_stream(const struct plan_context *context, struct plan_pass *pass, double bytes,
+                     double kernels);
+/* Attention as one kernel: `flops` of use at `share` of the 16-bit peak, with at least `bytes`. */
+void plan_add_attention(const struct plan_context *context, struct plan_pass *pass, double flops,
+                        double seconds);
+
+enum plan_collective {
+    PLAN_ALL_REDUCE,
+    PLAN_ALL_GATHER, /* and reduce-scatter: of the whole's bytes */
+    PLAN_ALL_TO_ALL, /* of the bytes that one device sends, those for itself with them */
+    PLAN_SEND,
+};
+
+/* A group of `size` devices, of which each `stride`-th device is one: 1 for neighbors. */
+struct plan_group {
+    int64_t size;
+    int64_t stride;
+};
+
+double plan_collective_seconds(const struct plan_context *context, enum plan_collective kind,
+                               double bytes, struct plan_group group);
+
+/* Adds `from` `times` over. */
+void plan_pass_add(struct plan_pass *pass, const struct plan_pass *from, double times);
+void plan_pass_charge(struct plan_pass *pass, enum plan_account account, double seconds);
+/* All that kernels take counts as recomputation; exposed communication stays what it is. */
+void plan_pass_recompute(struct plan_pass *pass);
+double plan_pass_seconds(const struct plan_pass *pass);
+
+#endif

@@ -1,0 +1,181 @@
+/* All layouts of a model over a number of devices. */
+#include "cost/plan/plan_search.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Larger ones win nothing that was ever published, and multiply what is tried. */
+enum { CHUNKS_MAX = 16, CONTEXT_MAX = 64, MICRO_MAX = 64, TOKENS_OF_PART = 1024 };
+
+enum plan_account plan_limit(const struct plan_outcome *outcome)
+{
+    enum plan_account most = PLAN_RATE;
+
+    for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
+        if (i != PLAN_USEFUL && outcome->accounts[i] > outcome->accounts[most])
+            most = (enum plan_account)i;
+    return most;
+}
+
+static bool plan_is_better(const struct plan_outcome *one, const struct plan_outcome *other)
+{
+    if (fabs(one->step - other->step) > 1e-9 * other->step)
+        return one->step < other->step;
+    return one->memory.total < other->memory.total;
+}
+
+static void plan_keep(struct plan_kept *kept, const struct plan_candidate *candidate)
+{
+    size_t at = kept->count;
+
+    while (at > 0 && plan_is_better(&candidate->outcome, &kept->candidates[at - 1].outcome))
+        at--;
+    if (at == PLAN_KEPT)
+        return;
+    if (kept->count < PLAN_KEPT)
+        kept->count++;
+    memmove(&kept->candidates[at + 1], &kept->candidates[at],
+            (kept->count - 1 - at) * sizeof *candidate);
+    kept->candidates[at] = *candidate;
+}
+
+/* A search on its way: what is laid out so far. */
+struct plan_trial {
+    struct plan_search *search;
+    const struct plan_setting *setting;
+    const struct plan_given *given;
+    const struct plan_layout *fixed; /* that of `given` */
+    int64_t devices;
+    struct plan_layout layout;
+};
+
+/* Recomputing attention's core saves nothing where its scores are not kept. */
+static bool plan_is_worth_trying(const struct plan_trial *trial, int recompute)
+{
+    if (trial->given->has_recompute)
+        return recompute == (int)trial->fixed->recompute;
+    return recompute != RECOMPUTE_SELECTIVE || trial->setting->attention == PLAN_UNFUSED;
+}
+
+static void plan_try(struct plan_trial *trial)
+{
+    struct plan_candidate candidate = {.layout = trial->layout};
+    double has = (double)trial->setting->device->memory_bytes;
+
+    candidate.outcome = plan_step(trial->setting, &trial->layout);
+    trial->search->planned++;
+    if (has > 0.0 && candidate.outcome.memory.total > has) {
+        plan_keep(&trial->search->too_large, &candidate);
+        return;
+    }
+    trial->search->fitting++;
+    plan_keep(&trial->search->best, &candidate);
+}
+
+static void plan_try_memory(struct plan_trial *trial)
+{
+    int first = trial->given->has_zero ? trial->fixed->zero : 0;
+    int last = trial->given->has_zero ? trial->fixed->zero : 3;
+
+    if (trial->layout.data * trial->layout.context == 1 && !trial->given->has_zero)
+        last = 0;
+    for (trial->layout.zero = first; trial->layout.zero <= last; trial->layout.zero++)
+        for (int recompute = RECOMPUTE_NONE; recompute <= RECOMPUTE_FULL; recompute++) {
+            trial->layout.recompute = (enum recompute)recompute;
+            if (plan_is_worth_trying(trial, recompute) &&
+                plan_check(trial->setting, &trial->layout, NULL))
+                plan_try(trial);
+        }
+}
+
+static void plan_try_micro(struct plan_trial *trial)
+{
+    int64_t of_replica = trial->setting->batch / trial->layout.data;
+    int64_t first = trial->fixed->micro > 0 ? trial->fixed->micro : 1;
+    int64_t last = trial->fixed->micro > 0 ? trial->fixed->micro : MICRO_MAX;
+
+    if (trial->setting->batch % trial->layout.data != 0)
+        return;
+    for (trial->layout.micro = first; trial->layout.micro <= last; trial->layout.micro *= 2)
+        if (of_replica % trial->layout.micro == 0)
+            plan_try_memory(trial);
+}
+
+static int64_t plan_experts_of(const struct architecture *model)
+{
+    int64_t experts = 1;
+
+    for (int i = 0; i < model->kind_count; i++)
+        if (model->kinds[i].experts > experts)
+            experts = model->kinds[i].experts;
+    return experts;
+}
+
+static void plan_try_expert(struct plan_trial *trial)
+{
+    int64_t experts = plan_experts_of(trial->setting->model);
+    int64_t of_stage = trial->layout.tensor * trial->layout.context * trial->layout.data;
+    int64_t fixed = trial->fixed->expert;
+
+    for (int64_t expert = 1; expert <= experts && expert <= of_stage; expert *= 2) {
+        trial->layout.expert = fixed > 0 ? fixed : expert;
+        if (of_stage % trial->layout.expert == 0 && experts % trial->layout.expert == 0)
+            plan_try_micro(trial);
+        if (fixed > 0)
+            return;
+    }
+}
+
+/* Virtual stages, and context parallelism with parts that are worth a message. */
+static void plan_try_chunks(struct plan_trial *trial)
+{
+    int64_t of_stage = trial->setting->model->layers / trial->layout.pipeline;
+    int64_t first = trial->fixed->chunks > 0 ? trial->fixed->chunks : 1;
+    int64_t last = trial->fixed->chunks > 0 ? trial->fixed->chunks : CHUNKS_MAX;
+
+    if (trial->layout.pipeline == 1 && trial->fixed->chunks == 0)
+        last = 1;
+    for (trial->layout.chunks = first; trial->layout.chunks <= last; trial->layout.chunks++)
+        if (of_stage % trial->layout.chunks == 0 || trial->fixed->chunks > 0)
+            plan_try_expert(trial);
+}
+
+static void plan_try_context(struct plan_trial *trial)
+{
+    int64_t left = trial->devices / trial->layout.tensor / trial->layout.pipeline;
+    int64_t first = trial->fixed->context > 0 ? trial->fixed->context : 1;
+    int64_t last = trial->fixed->context > 0 ? trial->fixed->context : CONTEXT_MAX;
+
+    for (int64_t context = first; context <= last && context <= left; context *= 2) {
+        bool is_small = trial->setting->sequence / context < TOKENS_OF_PART;
+
+        trial->layout.context = context;
+        trial->layout.data = left / context;
+        if (left % context != 0 || (is_small && context > first) ||
+            (trial->fixed->data > 0 && trial->layout.data != trial->fixed->data))
+            continue;
+        plan_try_chunks(trial);
+    }
+}
+
+void plan_search(struct plan_search *search, const struct plan_setting *setting,
+                 const struct plan_given *given, int64_t devices)
+{
+    const struct plan_layout *fixed = &given->layout;
+    struct plan_trial trial = {
+        .search = search, .setting = setting, .given = given, .fixed = fixed, .devices = devices};
+    const struct architecture *model = setting->model;
+    int64_t tensors = fixed->tensor > 0 ? fixed->tensor : setting->node;
+    int64_t stages = fixed->pipeline > 0 ? fixed->pipeline : model->layers;
+
+    *search = (struct plan_search){.planned = 0};
+    for (int64_t tensor = fixed->tensor > 0 ? fixed->tensor : 1; tensor <= tensors; tensor *= 2)
+        for (int64_t pipeline = fixed->pipeline > 0 ? fixed->pipeline : 1; pipeline <= stages;
+             pipeline++) {
+            trial.layout.tensor = tensor;
+            trial.layout.pipeline = pipeline;
+            if (devices % (tensor * pipeline) == 0 &&
+                (fixed->pipeline > 0 || model->layers % pipeline == 0))
+                plan_try_context(&trial);
+        }
+}

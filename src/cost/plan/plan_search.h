@@ -1,0 +1,43 @@
+/* All layouts of a model over a number of devices: which fit, and which take the least time. */
+#ifndef FLOPLEDGER_COST_PLAN_PLAN_SEARCH_H
+#define FLOPLEDGER_COST_PLAN_PLAN_SEARCH_H
+
+#include "cost/plan/plan.h"
+
+#include <stddef.h>
+
+enum { PLAN_KEPT = 10 };
+
+struct plan_candidate {
+    struct plan_layout layout;
+    struct plan_outcome outcome;
+};
+
+/* The fastest of a kind, in the order of their time; of equal ones that of less memory first. */
+struct plan_kept {
+    struct plan_candidate candidates[PLAN_KEPT];
+    size_t count;
+};
+
+struct plan_search {
+    int64_t planned; /* layouts that model and batch allow */
+    int64_t fitting; /* of those, that fit in the device's memory */
+    struct plan_kept best;
+    struct plan_kept too_large; /* the fastest of those that do not fit */
+};
+
+/* What of a layout is given; what is 0 is free. */
+struct plan_given {
+    struct plan_layout layout;
+    bool has_zero;
+    bool has_recompute;
+};
+
+/* `devices` is at least 1. */
+void plan_search(struct plan_search *search, const struct plan_setting *setting,
+                 const struct plan_given *given, int64_t devices);
+
+/* The account that costs most beside the model's own FLOPs. */
+enum plan_account plan_limit(const struct plan_outcome *outcome);
+
+#endif

@@ -1,0 +1,168 @@
+/* A planned step: passes of all micro-batches, as the schedule lays them, and what comes after. */
+#include "cost/architectures/architecture_cost.h"
+#include "cost/plan/plan_layer.h"
+
+#include <math.h>
+
+/* Of the backward, the share behind which gradients can hide: the first layers' come last. */
+static const double HIDING_SHARE = 0.8;
+/* Bytes that the optimizer reads and writes for a parameter: gradient, weights in 32 and 16 bits,
+ * two moments, and the gradient once more for its norm. */
+static const double OPTIMIZER_BYTES = 42.0;
+/* Its launches, and what a step does besides: loss scale, norms, the log's synchronization. */
+static const double STEP_SECONDS = 8e-3;
+/* What eight of ten of the compared runs took lies between these, as a share of the plan:
+ * docs/plan.md. */
+static const double LOW_SHARE = 0.89;
+static const double HIGH_SHARE = 1.42;
+
+const char *plan_account_key(enum plan_account account)
+{
+    static const char *const keys[] = {
+#define PLAN_ACCOUNT(id, key, title) [PLAN_##id] = key,
+#include "cost/plan/plan_account_list.def"
+#undef PLAN_ACCOUNT
+    };
+
+    return keys[account];
+}
+
+const char *plan_account_title(enum plan_account account)
+{
+    static const char *const titles[] = {
+#define PLAN_ACCOUNT(id, key, title) [PLAN_##id] = title,
+#include "cost/plan/plan_account_list.def"
+#undef PLAN_ACCOUNT
+    };
+
+    return titles[account];
+}
+
+int64_t plan_devices(const struct plan_layout *layout)
+{
+    return layout->tensor * layout->pipeline * layout->context * layout->data;
+}
+
+static double plan_gradient_seconds(const struct plan_context *context)
+{
+    const struct plan_layout *layout = context->layout;
+    struct plan_group group = {layout->data * layout->context, layout->tensor};
+    struct plan_group of_experts = plan_expert_replicas(layout);
+    double bytes = (double)context->setting->gradient_bytes;
+    double dense = plan_local_parameters(context, false);
+    double experts = plan_local_parameters(context, true);
+    double seconds = plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes * dense, group);
+
+    if (experts > 0.0)
+        seconds += plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes * experts, of_experts);
+    /* Sharded, the scatter is half of that, and the weights' gather is in 16 bits. */
+    return layout->zero == 0 ? seconds : seconds * (0.5 + 0.5 * fmin(2.0 / bytes, 1.0));
+}
+
+static void plan_add_gradients(const struct plan_context *context, struct plan_pass *step,
+                               const struct plan_pass *backward)
+{
+    double seconds = context->layout->zero >= 3 ? 0.0 : plan_gradient_seconds(context);
+    double hidden = context->setting->hides_gradients ? HIDING_SHARE * plan_pass_seconds(backward) /
+                                                            (double)context->layout->pipeline
+                                                      : 0.0;
+
+    plan_pass_charge(step, PLAN_GRADIENTS, fmax(seconds - hidden, 0.15 * seconds));
+    if (context->layout->pipeline > 1 && context->setting->model->is_tied) {
+        struct plan_group ends = {2, context->layout->tensor * context->layout->context *
+                                         context->layout->data};
+
+        plan_pass_charge(
+            step, PLAN_GRADIENTS,
+            plan_collective_seconds(context, PLAN_ALL_REDUCE,
+                                    (double)(context->setting->gradient_bytes *
+                                             context->setting->model->token_embedding) /
+                                        (double)context->layout->tensor,
+                                    ends));
+    }
+}
+
+static void plan_add_optimizer(const struct plan_context *context, struct plan_pass *step)
+{
+    const struct plan_layout *layout = context->layout;
+    double shards = layout->zero >= 1 ? (double)(layout->data * layout->context) : 1.0;
+    double parameters = plan_local_parameters(context, false) / shards +
+                        plan_local_parameters(context, true) /
+                            (layout->zero >= 1 ? (double)plan_expert_replicas(layout).size : 1.0);
+
+    plan_pass_charge(step, PLAN_OPTIMIZER,
+                     STEP_SECONDS + OPTIMIZER_BYTES * parameters / context->memory_rate);
+}
+
+/* Each micro-batch waits twice for its neighbors: forward for its input, backward for its gradient.
+ */
+static double plan_stage_seconds(const struct plan_context *context)
+{
+    const struct plan_layout *layout = context->layout;
+    struct plan_group group = {2, layout->tensor * layout->context * layout->data};
+    double split = context->setting->splits_sequence ? (double)layout->tensor : 1.0;
+    double bytes = 2.0 * context->tokens * (double)context->setting->model->hidden_size / split;
+
+    if (layout->pipeline == 1)
+        return 0.0;
+    return 2.0 * (double)layout->chunks * plan_collective_seconds(context, PLAN_SEND, bytes, group);
+}
+
+/* Micro-batches follow one another through the fullest stage; the first fills the pipeline and the
+ * last empties it, in pieces as long as a chunk. Narayanan et al. (2021). */
+static void plan_add_bubble(const struct plan_context *context, struct plan_pass *step,
+                            double batches, const struct plan_pass *layers,
+                            const struct plan_pass *ends)
+{
+    const struct plan_layout *layout = context->layout;
+    double stages = (double)layout->pipeline;
+    double count = (double)context->setting->model->layers;
+    double parts = stages * (double)layout->chunks;
+    double of_layers = plan_pass_seconds(layers);
+    double of_ends = plan_pass_seconds(ends);
+    double largest = ceil(count / parts) * (double)layout->chunks / count * of_layers;
+    double last = of_layers / stages + of_ends;
+    double slowest = fmax(largest, last);
+    double one_through = of_layers + of_ends - (of_layers + of_ends) / stages;
+    double mean = (of_layers + of_ends) / stages;
+
+    if (layout->pipeline == 1)
+        return;
+    plan_pass_charge(step, PLAN_BUBBLE,
+                     (batches - 1.0) * (slowest - mean) + one_through / (double)layout->chunks +
+                         (stages - 1.0) * plan_stage_seconds(context) / (double)layout->chunks);
+    plan_pass_charge(step, PLAN_STAGES, batches * plan_stage_seconds(context));
+}
+
+struct plan_outcome plan_step(const struct plan_setting *setting, const struct plan_layout *layout)
+{
+    struct plan_context context = plan_context_of(setting, layout);
+    struct plan_passes layers = plan_layers(&context);
+    struct plan_passes ends = plan_ends(&context);
+    struct plan_pass all_layers = layers.forward;
+    struct plan_pass all_ends = ends.forward;
+    struct plan_pass step = {.device = 0.0};
+    double batches = (double)setting->batch / (double)(layout->data * layout->micro);
+    struct convention_setting counted = {setting->sequence, layout->recompute};
+    struct plan_outcome outcome = {.peak = context.peak};
+
+    plan_pass_add(&all_layers, &layers.backward, 1.0);
+    plan_pass_add(&all_ends, &ends.backward, 1.0);
+    plan_pass_add(&step, &all_layers, batches / (double)layout->pipeline);
+    plan_pass_add(&step, &all_ends, batches / (double)layout->pipeline);
+    plan_add_bubble(&context, &step, batches, &all_layers, &all_ends);
+    plan_add_gradients(&context, &step, &layers.backward);
+    plan_add_optimizer(&context, &step);
+    for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
+        outcome.accounts[i] = step.accounts[i];
+    outcome.step = plan_pass_seconds(&step);
+    outcome.low = outcome.step * LOW_SHARE;
+    outcome.high = outcome.step * HIGH_SHARE;
+    outcome.devices = (double)plan_devices(layout);
+    outcome.tokens = (double)setting->batch * (double)setting->sequence;
+    outcome.useful_flops = 3.0 * outcome.tokens *
+                           architecture_cost(setting->model, setting->sequence).total.forward_flops;
+    outcome.hardware_flops = outcome.tokens * hardware_flops(setting->model, counted);
+    outcome.memory = plan_memory(setting, layout);
+    return outcome;
+}

@@ -1,0 +1,219 @@
+/* What `flopledger plan` says: the step, its ledger, the memory of the fullest device. */
+#include "sections/model/plan_sections.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+static void plan_add_number(struct results *results, struct section *section, const char *key,
+                            const char *title, struct value value)
+{
+    section_add_number(results, section,
+                       (struct number){.key = key, .title = title, .value = value});
+}
+
+static struct value plan_time(double seconds)
+{
+    return value_time_ns(llround(seconds * 1e9));
+}
+
+static const char *plan_layout_text(struct results *results, const struct plan_layout *layout)
+{
+    return results_format(
+        results, "tensor %lld, pipeline %lld (virtual %lld), context %lld, expert %lld, data %lld",
+        (long long)layout->tensor, (long long)layout->pipeline, (long long)layout->chunks,
+        (long long)layout->context, (long long)layout->expert, (long long)layout->data);
+}
+
+static const char *plan_sharing_text(struct results *results, const struct plan_setting *setting,
+                                     const struct plan_layout *layout)
+{
+    static const char *const recomputed[] = {"nothing", "attention's core", "every layer"};
+
+    return results_format(results, "micro-batch %lld, %lld of them; ZeRO %d; recomputed: %s",
+                          (long long)layout->micro,
+                          (long long)(setting->batch / (layout->data * layout->micro)),
+                          layout->zero, recomputed[layout->recompute]);
+}
+
+struct section *describe_plan(struct results *results, const struct plan_setting *setting,
+                              const struct plan_layout *layout, const struct plan_outcome *outcome)
+{
+    struct section *section =
+        section_new(results, "plan", "Plan",
+                    "What a step will take, from the operators' shapes and what such devices "
+                    "reach; nothing was measured.");
+    double all = outcome->peak * outcome->devices * outcome->step;
+
+    plan_add_number(results, section, "device", "device", value_text(setting->device->name));
+    plan_add_number(results, section, "devices", "devices", value_count((int64_t)outcome->devices));
+    plan_add_number(results, section, "layout", "layout",
+                    value_text(plan_layout_text(results, layout)));
+    plan_add_number(results, section, "sharing", "batch and memory",
+                    value_text(plan_sharing_text(results, setting, layout)));
+    plan_add_number(results, section, "step_time", "step time", plan_time(outcome->step));
+    section_add_number(results, section,
+                       (struct number){.key = "step_time_low",
+                                       .title = "at least",
+                                       .value = plan_time(outcome->low),
+                                       .note = "eight of ten compared runs lie between"});
+    plan_add_number(results, section, "step_time_high", "at most", plan_time(outcome->high));
+    plan_add_number(results, section, "mfu", "MFU, exact behind the mask",
+                    value_fraction(outcome->useful_flops / all));
+    plan_add_number(results, section, "hfu", "HFU, estimated",
+                    value_fraction(outcome->hardware_flops / all));
+    plan_add_number(results, section, "tokens_per_second", "tokens a second",
+                    value_number(outcome->tokens / outcome->step));
+    plan_add_number(results, section, "tokens_per_second_per_device", "of one device",
+                    value_number(outcome->tokens / outcome->step / outcome->devices));
+    plan_add_number(
+        results, section, "flops_per_second", "achieved by a device",
+        value_flops_per_second(outcome->useful_flops / outcome->step / outcome->devices));
+    return section;
+}
+
+#define PLAN_COLUMNS(COLUMN)                                                                      \
+    COLUMN("account", "account", UNIT_TEXT, 0, BAR_NONE, value_text(plan_account_title(account))) \
+    COLUMN("account_key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                      \
+           value_text(plan_account_key(account)))                                                 \
+    COLUMN("time", "time", UNIT_TIME_NS, 0, BAR_NONE, plan_time(outcome->accounts[account]))      \
+    COLUMN("share", "share", UNIT_FRACTION, 0, BAR,                                               \
+           value_fraction(outcome->accounts[account] / outcome->step))
+
+struct section *describe_plan_ledger(struct results *results, const struct plan_outcome *outcome)
+{
+    struct section *section = section_new(results, "plan_ledger", "Planned ledger",
+                                          "Where the time of a step goes, of the mean device; the "
+                                          "accounts add up to the step.");
+    struct table *table = section_add_table(results, section, "accounts", "Accounts of a step",
+                                            COLUMNS_OF(PLAN_COLUMNS));
+
+    for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++) {
+        enum plan_account account = (enum plan_account)i;
+        struct value *cells;
+
+        if (outcome->accounts[account] <= 0.0)
+            continue;
+        cells = table_add_row(results, table, 0);
+        FILL_ROW(cells, PLAN_COLUMNS);
+    }
+    return section;
+}
+
+struct section *describe_plan_memory(struct results *results, const struct plan_setting *setting,
+                                     const struct plan_outcome *outcome)
+{
+    const struct plan_memory *memory = &outcome->memory;
+    double has = (double)setting->device->memory_bytes;
+    struct section *section =
+        section_new(results, "plan_memory", "Memory of the fullest device", NULL);
+    const struct {
+        const char *key;
+        const char *title;
+        double bytes;
+    } parts[] = {
+        {"weights", "weights", memory->weights},
+        {"gradients", "gradients", memory->gradients},
+        {"optimizer", "optimizer", memory->optimizer},
+        {"activations", "activations", memory->activations},
+        {"other", "logits and the runtime", memory->other},
+        {"total", "together", memory->total},
+        {"least", "at least", memory->least},
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        plan_add_number(results, section, parts[i].key, parts[i].title,
+                        value_bytes(llround(parts[i].bytes)));
+    plan_add_number(results, section, "device_memory", "of the device",
+                    has > 0.0 ? value_bytes(setting->device->memory_bytes)
+                              : value_not_known("needs a device whose memory is known"));
+    plan_add_number(results, section, "fits", "fits",
+                    has <= 0.0             ? value_not_known("needs the memory of the device")
+                    : memory->total <= has ? value_text("yes")
+                    : memory->least <= has ? value_text("barely: with less than the usual copies")
+                                           : value_text("no"));
+    if (has > 0.0 && memory->least > has)
+        section_add_warning(
+            results, section, "the fullest device runs out of memory",
+            results_format(results, "at least %.3g GB of %.3g GB are needed", memory->least / 1e9,
+                           has / 1e9),
+            "more devices for tensor or pipeline parallelism, ZeRO, recomputation or a smaller "
+            "micro-batch");
+    return section;
+}
+
+static const char *const recomputes[] = {"none", "selective", "full"};
+
+#define LAYOUT_COLUMNS(COLUMN)                                                                    \
+    COLUMN("tp", "TP", UNIT_COUNT, 0, BAR_NONE, value_count(layout->tensor))                      \
+    COLUMN("pp", "PP", UNIT_COUNT, 0, BAR_NONE, value_count(layout->pipeline))                    \
+    COLUMN("vp", "VP", UNIT_COUNT, 3, BAR_NONE, value_count(layout->chunks))                      \
+    COLUMN("cp", "CP", UNIT_COUNT, 4, BAR_NONE, value_count(layout->context))                     \
+    COLUMN("ep", "EP", UNIT_COUNT, 4, BAR_NONE, value_count(layout->expert))                      \
+    COLUMN("dp", "DP", UNIT_COUNT, 0, BAR_NONE, value_count(layout->data))                        \
+    COLUMN("micro_batch", "micro", UNIT_COUNT, 1, BAR_NONE, value_count(layout->micro))           \
+    COLUMN("zero", "ZeRO", UNIT_COUNT, 1, BAR_NONE, value_count(layout->zero))                    \
+    COLUMN("recompute", "recompute", UNIT_TEXT, 5, BAR_NONE,                                      \
+           value_text(recomputes[layout->recompute]))                                             \
+    COLUMN("step_time", "step", UNIT_TIME_NS, 0, BAR_NONE, plan_time(outcome->step))              \
+    COLUMN(                                                                                       \
+        "mfu", "MFU", UNIT_FRACTION, 2, BAR_NONE,                                                 \
+        value_fraction(outcome->useful_flops / outcome->peak / outcome->devices / outcome->step)) \
+    COLUMN("memory", "memory", UNIT_BYTES, 0, BAR_NONE, value_bytes(llround(outcome->memory.total)))
+
+#define BEST_COLUMNS(COLUMN)                                   \
+    LAYOUT_COLUMNS(COLUMN)                                     \
+    COLUMN("limited_by", "limited by", UNIT_TEXT, 2, BAR_NONE, \
+           value_text(plan_account_title(plan_limit(outcome))))
+
+#define TOO_LARGE_COLUMNS(COLUMN)                     \
+    LAYOUT_COLUMNS(COLUMN)                            \
+    COLUMN("lacks", "lacks", UNIT_BYTES, 0, BAR_NONE, \
+           value_bytes(llround(outcome->memory.total - has)))
+
+static void plan_add_best(struct results *results, struct section *section,
+                          const struct plan_kept *kept)
+{
+    struct table *table = section_add_table(results, section, "best", "Layouts of the least time",
+                                            COLUMNS_OF(BEST_COLUMNS));
+
+    for (size_t i = 0; i < kept->count; i++) {
+        const struct plan_layout *layout = &kept->candidates[i].layout;
+        const struct plan_outcome *outcome = &kept->candidates[i].outcome;
+
+        FILL_ROW(table_add_row(results, table, 0), BEST_COLUMNS);
+    }
+}
+
+static void plan_add_too_large(struct results *results, struct section *section,
+                               const struct plan_kept *kept, double has)
+{
+    struct table *table =
+        section_add_table(results, section, "too_large", "Faster or not, but without the memory",
+                          COLUMNS_OF(TOO_LARGE_COLUMNS));
+
+    for (size_t i = 0; i < kept->count; i++) {
+        const struct plan_layout *layout = &kept->candidates[i].layout;
+        const struct plan_outcome *outcome = &kept->candidates[i].outcome;
+
+        FILL_ROW(table_add_row(results, table, 0), TOO_LARGE_COLUMNS);
+    }
+}
+
+struct section *describe_plan_search(struct results *results, const struct plan_setting *setting,
+                                     const struct plan_search *search)
+{
+    struct section *section = section_new(
+        results, "plan_search", "Layouts",
+        "All layouts that model, batch and devices allow, the fastest first; what limits "
+        "one is its largest account beside the model's own FLOPs.");
+
+    plan_add_number(results, section, "planned", "layouts planned", value_count(search->planned));
+    plan_add_number(results, section, "fitting", "that fit in memory",
+                    value_count(search->fitting));
+    if (search->best.count > 0)
+        plan_add_best(results, section, &search->best);
+    if (search->too_large.count > 0)
+        plan_add_too_large(results, section, &search->too_large,
+                           (double)setting->device->memory_bytes);
+    return section;
+}

@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+"""Predicted beside measured step times: check_plan.py PROGRAM [--table] [--rows FILE]
+
+Every row of reference/vtrain and of reference/published_runs.tsv in the folder of other people's data
+(FLOPLEDGER_SHARED, or ../shared) that says what `flopledger plan` needs is planned, and the errors must stay within
+LIMITS. --table prints the tables of docs/plan.md, --rows writes each row with its accounts. Skips without the folder.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean, median
+
+from check_published_runs import config_of, number, read_table
+from shared_traces import SHARED, Outcome, program_of, skip_without
+
+VTRAIN = SHARED / "reference" / "vtrain"
+# Start of a source -> the mean and the median of the absolute errors, as the worst that may be.
+LIMITS = {
+    "vTrain, single node": (0.08, 0.06),
+    "vTrain, multi node": (0.11, 0.08),
+    "published runs together": (0.16, 0.125),
+}
+
+# Start of a device's name in the table -> how flopledger calls it.
+DEVICES = {
+    "NVIDIA A100 40GB": "A100-SXM4-40GB",
+    "NVIDIA A100-40GB": "A100-SXM4-40GB",
+    "NVIDIA A100": "A100-SXM4-80GB",
+    "NVIDIA H100": "H100 SXM",
+    "NVIDIA H200": "H200 SXM",
+    "NVIDIA B200": "B200",
+    "NVIDIA B300": "B300",
+    "NVIDIA GB200": "GB200",
+    "NVIDIA GB300": "GB300",
+    "AMD MI300X": "MI300X",
+    "AMD MI355X": "MI355X",
+    "Google TPU v6e": "TPU v6e",
+    "Google TPU v5p": "TPU v5p",
+}
+# What a source says of its runs beside the columns of the table; start of the source -> options.
+SOURCES: dict[str, list[str]] = {
+    "mosaicml/llm-foundry": ["--gradient-bytes", "2", "--attention=flash1", "--eager"],
+    "NVIDIA-NeMo/Megatron-Bridge": ["--uneven-stages"],
+    "NVIDIA/NeMo:": ["--uneven-stages"],
+    "bigscience-workshop": [
+        "--attention=unfused",
+        "--no-sequence-parallel",
+        "--no-overlap",
+        "--network=50",
+        "--uneven-stages",
+    ],
+    "InternLM/InternEvo": [
+        "--gradient-bytes",
+        "2",
+        "--network=50",
+        "--attention=flash1",
+        "--eager",
+    ],
+}
+A100_1600 = ["--network=200"]
+
+
+@dataclass
+class Run:
+    """One measured run, and what was planned for it."""
+
+    source: str
+    name: str
+    config: str
+    options: list[str]
+    measured: float
+    group: str = ""
+    says_recompute: bool = True
+    planned: float = 0.0
+    fits: str = ""
+    problem: str = ""
+    accounts: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def error(self) -> float:
+        return self.planned / self.measured - 1
+
+
+def vtrain_runs(file: str) -> list[Run]:
+    runs = []
+    with (VTRAIN / f"vtrain_measured_{file}.csv").open(encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            sizes = {
+                "model_type": "gpt2",
+                "n_embd": int(row["hidden size"]),
+                "n_layer": int(row["# layers"]),
+                "n_head": int(row["attention heads"]),
+                "n_positions": int(row["sequence length"]),
+                "vocab_size": 128
+                * int(row["tensor parallelism"])
+                * math.ceil(50257 / (128 * int(row["tensor parallelism"]))),
+            }
+            options = [
+                "--device=A100-SXM4-80GB",
+                f"--devices={row['# GPUs']}",
+                f"--seq={row['sequence length']}",
+                f"--global-batch={row['global batch']}",
+                f"--micro-batch={row['micro batch']}",
+                f"--tp={row['tensor parallelism']}",
+                f"--pp={row['pipeline parallelism']}",
+                "--recompute=full",
+                "--attention=unfused",
+                "--no-sequence-parallel",
+                "--no-overlap",
+                "--network=100",
+                "--gradient-bytes=2",
+            ]
+            name = (
+                f"h{row['hidden size']} L{row['# layers']} b{row['global batch']}/{row['micro batch']} "
+                f"tp{row['tensor parallelism']} dp{row['data parallelism']} pp{row['pipeline parallelism']}"
+            )
+            runs.append(
+                Run(
+                    f"vTrain, {file} node",
+                    name,
+                    json.dumps(sizes),
+                    options,
+                    float(row["iteration time (ms)"]) / 1e3,
+                )
+            )
+    return runs
+
+
+def device_of(row: dict[str, str]) -> str | None:
+    for start, name in DEVICES.items():
+        if row["device"].startswith(start):
+            return name
+    return None
+
+
+def precision_of(row: dict[str, str]) -> str:
+    text = row["precision"]
+    return (
+        "fp4" if "fp4" in text else "fp8" if "fp8" in text else "fp16" if text == "fp16" else "bf16"
+    )
+
+
+def published_run(row: dict[str, str]) -> Run | str:
+    config = config_of(row)
+    device = device_of(row)
+    if any(
+        word in row["model"] + row["notes"]
+        for word in ("[decode]", "[serving]", "[inference]", "[LoRA]", "[SFT]")
+    ):
+        return "no pretraining step"
+    if device is None:
+        return "the device is not in the table, or has no rates of its own"
+    if config is None:
+        return "the architecture is not published whole"
+    batch, micro = int(number(row, "global_batch_sequences")), int(number(row, "micro_batch"))
+    devices, sequence = int(number(row, "devices")), int(number(row, "seq_len"))
+    speed, measured = number(row, "tokens_per_s_per_device"), number(row, "step_time_s")
+    if "TPU" in device:
+        return "a micro-batch of a TPU row is what a device has in a step"
+    if speed > 0 and row["id"] == "llmc-run-gpt3-125m":
+        return "more than the peak would be needed"
+    if row["source"].startswith("pytorch/torchtitan") and number(row, "pp") > 1:
+        return "its micro-batch is not the pipeline's"
+    if not (batch and micro and devices and sequence):
+        return "no batch, micro-batch, devices or sequence"
+    if measured <= 0 and speed > 0:
+        measured = batch * sequence / speed / devices
+    if measured <= 0:
+        return "no time"
+    options = [
+        f"--device={device}",
+        f"--devices={devices}",
+        f"--seq={sequence}",
+        f"--global-batch={batch}",
+        f"--micro-batch={micro}",
+        f"--dtype={precision_of(row)}",
+    ]
+    for column in ("tp", "pp", "vp", "cp", "ep"):
+        if number(row, column) > 1:
+            options.append(f"--{column}={int(number(row, column))}")
+    sharding = row["sharding"]
+    zero = 3 if sharding.startswith("fsdp") else 2 if sharding.startswith("zero2") else 1
+    options.append(f"--zero={0 if sharding.startswith('none') else zero}")
+    checkpointing = row["activation_checkpointing"]
+    options.append(
+        f"--recompute={'full' if checkpointing == 'full' else 'selective' if checkpointing.startswith('selective') else 'none'}"
+    )
+    for start, more in SOURCES.items():
+        if row["source"].startswith(start):
+            options += more
+    if "1600 Gbps" in row["interconnect"]:
+        options += A100_1600
+    source = row["source"].split("@")[0].split(":")[0]
+    group = "|".join([source, *options, config["model_type"], row["model"]])
+    return Run(
+        f"{source}, {device}",
+        row["id"],
+        json.dumps(config),
+        options,
+        measured,
+        group,
+        bool(checkpointing),
+    )
+
+
+def plan(program: Path, run: Run, folder: Path) -> None:
+    """Where a source does not say what is recomputed, all of it where the run does not fit else."""
+    plan_as_said(program, run, folder)
+    if run.fits == "no" and not run.says_recompute:
+        run.options = [option.replace("recompute=none", "recompute=full") for option in run.options]
+        plan_as_said(program, run, folder)
+
+
+def plan_as_said(program: Path, run: Run, folder: Path) -> None:
+    file = folder / f"{abs(hash(run.config))}.json"
+    if not file.exists():
+        file.write_text(run.config)
+    done = subprocess.run(
+        [str(program), "plan", "--json", f"--model={file}", *run.options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        run.problem = done.stderr.strip()
+        return
+    sections = json.loads(done.stdout)["ranks"][0]["sections"]
+    run.planned = sections["plan"]["numbers"]["step_time"]["value"] / 1e9
+    run.fits = str(sections["plan_memory"]["numbers"]["fits"]["value"])
+    for row in sections["plan_ledger"]["tables"]["accounts"]["rows"]:
+        run.accounts[row["account_key"]] = row["time"] / 1e9
+
+
+def by_configuration(runs: list[Run]) -> list[Run]:
+    """Repeats of one configuration count once, with their median time."""
+    groups: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        groups[run.group or run.name].append(run)
+    once = []
+    for repeats in groups.values():
+        middle = median(run.measured for run in repeats)
+        first = min(repeats, key=lambda run: abs(run.measured - middle))
+        once.append(Run(**{**first.__dict__, "measured": middle}))
+    return once
+
+
+def tau(pairs: list[tuple[float, float]]) -> tuple[int, int]:
+    """Pairs in the same order, and in another."""
+    same = other = 0
+    for i, (a, b) in enumerate(pairs):
+        for c, d in pairs[:i]:
+            product = (a - c) * (b - d)
+            same += product > 0
+            other += product < 0
+    return same, other
+
+
+def ninety(values: list[float]) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, math.ceil(0.9 * len(ordered)) - 1)]
+
+
+def report(title: str, runs: list[Run]) -> str:
+    errors = [abs(run.error) for run in runs]
+    bias = median(run.error for run in runs)
+    return (
+        f"| {title} | {len(runs)} | {100 * median(errors):.1f} | {100 * mean(errors):.1f} | "
+        f"{100 * ninety(errors):.1f} | {100 * bias:+.1f} |"
+    )
+
+
+def order_of_layouts(runs: list[Run]) -> tuple[int, int]:
+    """Pairs of layouts of one model, batch and number of devices, that the plan has in the same order, and in another."""
+    same = other = 0
+    groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    layout = ("--tp", "--pp", "--vp", "--cp", "--ep", "--micro", "--zero", "--recompute")
+    for run in runs:
+        rest = [option for option in run.options if not option.startswith(layout)]
+        groups["|".join([run.source, run.config, *rest])].append((run.measured, run.planned))
+    for pairs in groups.values():
+        in_order, not_in_order = tau(pairs)
+        same += in_order
+        other += not_in_order
+    return same, other
+
+
+def measured_runs() -> tuple[list[Run], dict[str, int]]:
+    runs = vtrain_runs("single") + vtrain_runs("multi")
+    lacking: dict[str, int] = defaultdict(int)
+    for row in read_table():
+        made = published_run(row)
+        if isinstance(made, str):
+            lacking[made] += 1
+        else:
+            runs.append(made)
+    return runs, lacking
+
+
+def main() -> None:
+    skip_without(SHARED)
+    program = program_of([word for word in sys.argv if not word.startswith("--")])
+    runs, lacking = measured_runs()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(3) as pool:
+        for run in runs:
+            (Path(folder) / f"{abs(hash(run.config))}.json").write_text(run.config)
+        list(pool.map(lambda run: plan(program, run, Path(folder)), runs))
+    done = [run for run in runs if not run.problem]
+    refused = [run for run in runs if run.problem]
+    full = [run for run in done if run.fits == "no"]
+    sources: dict[str, list[Run]] = defaultdict(list)
+    for run in done:
+        sources[run.source].append(run)
+    tables = {source: by_configuration(those) for source, those in sorted(sources.items())}
+    tables["published runs together"] = by_configuration(
+        [run for run in done if not run.source.startswith("vTrain")]
+    )
+    outcome = Outcome("plan")
+    for source, (most, middle) in LIMITS.items():
+        errors = [abs(run.error) for run in tables[source]]
+        outcome.check(mean(errors) <= most, f"{source}: mean error {mean(errors):.3f}")
+        outcome.check(median(errors) <= middle, f"{source}: median error {median(errors):.3f}")
+    outcome.check(len(refused) <= 1, f"refused: {[(run.name, run.problem) for run in refused]}")
+    outcome.check(not full, f"ran, but out of memory by plan: {[run.name for run in full]}")
+    if "--table" in sys.argv:
+        print(
+            "| source, device | runs | median % | mean % | p90 % | bias % |\n|---|---|---|---|---|---|"
+        )
+        for source, those in tables.items():
+            print(report(source, those))
+        for text, count in sorted(lacking.items()):
+            print(f"not compared: {count}: {text}")
+        for source in ("vTrain, single node", "vTrain, multi node"):
+            same, other = order_of_layouts(sources[source])
+            print(f"tau {source}: {(same - other) / (same + other):.3f} of {same + other} pairs")
+        same, other = order_of_layouts(tables["published runs together"])
+        print(f"tau published: {(same - other) / (same + other):.3f} of {same + other} pairs")
+        shares = sorted(run.measured / run.planned for run in tables["published runs together"])
+        print(
+            "measured by planned, p10 p90:", shares[len(shares) // 10], shares[-len(shares) // 10]
+        )
+    for word in sys.argv:
+        if word.startswith("--rows="):
+            rows = [{**run.__dict__, "error": run.error} for run in done]
+            Path(word.split("=")[1]).write_text(json.dumps(rows))
+    total = Outcome("all")
+    total.add(outcome)
+    total.finish()
+
+
+if __name__ == "__main__":
+    main()

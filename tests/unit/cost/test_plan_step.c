@@ -1,0 +1,241 @@
+/* Planned steps: their arithmetic, the accounts' sum, and layouts that cannot be. */
+#include "cost/architectures/read_architecture.h"
+#include "cost/devices/find_device_peak.h"
+#include "cost/plan/plan_operators.h"
+#include "cost/plan/plan_search.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct plan_layout one_device = {
+    .tensor = 1, .pipeline = 1, .chunks = 1, .context = 1, .expert = 1, .data = 1, .micro = 1};
+
+static struct plan_setting plan_for(struct architecture *model, const char *name)
+{
+    struct device_match match;
+    struct error error = {0};
+    char path[128];
+    struct plan_setting setting = {.model = model,
+                                   .device = find_device_peak("A100-SXM4-80GB", NULL, &match),
+                                   .precision = PEAK_BF16,
+                                   .sequence = 4096,
+                                   .batch = 64,
+                                   .splits_sequence = true,
+                                   .hides_gradients = true};
+
+    snprintf(path, sizeof path, "tests/models/%s.json", name);
+    if (!architecture_read(model, path, &error))
+        fail_msg("%s", error.message);
+    assert_non_null(setting.device);
+    plan_defaults(&setting);
+    return setting;
+}
+
+static double sum_of(const struct plan_outcome *outcome)
+{
+    double sum = 0.0;
+
+    for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
+        sum += outcome->accounts[i];
+    return sum;
+}
+
+/* The account of useful FLOPs is the model's FLOPs over all devices' peaks, whatever the layout. */
+static void useful_time_is_flops_by_peak(void **state)
+{
+    static const char *const models[] = {"llama-3-8b", "gpt2", "qwen3-8b", "mixtral-8x7b"};
+    static const struct plan_layout layouts[] = {
+        {1, 1, 1, 1, 1, 1, 1, 0, RECOMPUTE_NONE}, {2, 1, 1, 1, 1, 4, 2, 1, RECOMPUTE_FULL},
+        {4, 2, 1, 1, 1, 2, 1, 0, RECOMPUTE_NONE}, {1, 4, 1, 2, 1, 1, 1, 2, RECOMPUTE_SELECTIVE},
+        {2, 2, 2, 1, 1, 1, 4, 0, RECOMPUTE_NONE}, {1, 1, 1, 1, 1, 8, 1, 3, RECOMPUTE_NONE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        struct architecture model = {0};
+        struct plan_setting setting = plan_for(&model, models[i]);
+
+        for (size_t j = 0; j < sizeof layouts / sizeof layouts[0]; j++) {
+            struct plan_outcome outcome = plan_step(&setting, &layouts[j]);
+            double expected = outcome.useful_flops / outcome.peak / outcome.devices;
+
+            assert_true(fabs(outcome.accounts[PLAN_USEFUL] / expected - 1.0) < 0.01);
+            assert_true(fabs(sum_of(&outcome) / outcome.step - 1.0) < 1e-12);
+            assert_true(outcome.low < outcome.step && outcome.step < outcome.high);
+            for (int k = 0; k < PLAN_ACCOUNT_COUNT; k++)
+                assert_true(outcome.accounts[k] >= -1e-12);
+        }
+    }
+}
+
+/* A ring of eight in a node: what it is short of the wire's time is the latency's. */
+static void a_ring_moves_its_volume(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "gpt2");
+    struct plan_context context = plan_context_of(&setting, &one_device);
+    struct plan_group node = {8, 1};
+    double rate = 300e9 * context.rates->link;
+    double none = plan_collective_seconds(&context, PLAN_ALL_REDUCE, 0.0, node);
+    double reduced = plan_collective_seconds(&context, PLAN_ALL_REDUCE, 8e9, node) - none;
+    double gathered = plan_collective_seconds(&context, PLAN_ALL_GATHER, 8e9, node) -
+                      plan_collective_seconds(&context, PLAN_ALL_GATHER, 0.0, node);
+
+    (void)state;
+    assert_true(fabs(reduced - 2.0 * 7e9 / rate) < 1e-9);
+    assert_true(fabs(gathered - 7e9 / rate) < 1e-9);
+    assert_true(
+        plan_collective_seconds(&context, PLAN_ALL_REDUCE, 8e9, (struct plan_group){1, 1}) == 0.0);
+    /* Of 16 in two nodes eight network cards carry it; of two in two nodes, one. */
+    assert_true(
+        plan_collective_seconds(&context, PLAN_ALL_REDUCE, 8e9, (struct plan_group){2, 8}) >
+        4.0 * plan_collective_seconds(&context, PLAN_ALL_REDUCE, 8e9, (struct plan_group){16, 1}));
+}
+
+/* Whole waves of whole tiles cost the fill of the pipeline only. */
+static void whole_waves_lose_little(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "gpt2");
+    struct plan_context context = plan_context_of(&setting, &one_device);
+    double lost;
+    double whole = plan_product_seconds(
+        &context, (struct plan_product){256.0 * 108.0, 128.0 * 4.0, 16384.0, 1.0, true}, &lost);
+    double lost_of_one_more;
+    double one_more = plan_product_seconds(
+        &context, (struct plan_product){256.0 * 108.0 + 1.0, 128.0 * 4.0, 16384.0, 1.0, true},
+        &lost_of_one_more);
+
+    (void)state;
+    assert_true(lost / whole < 0.02);
+    assert_true(one_more > whole && lost_of_one_more > lost);
+    assert_true(fabs(whole - lost -
+                     2.0 * 256 * 108 * 512 * 16384 / (312e12 * context.rates->matrix)) < 1e-9);
+}
+
+/* (stages - 1) / micro-batches of the work is the bubble of equal stages; interleaved, a part. */
+static void bubble_follows_its_schedule(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    double bubbles[3];
+
+    (void)state;
+    layout.pipeline = 4;
+    for (int i = 0; i < 3; i++) {
+        setting.batch = i == 1 ? 128 : 64;
+        layout.chunks = i == 2 ? 4 : 1;
+        bubbles[i] = plan_step(&setting, &layout).accounts[PLAN_BUBBLE];
+    }
+    assert_true(bubbles[0] > 0.0);
+    assert_true(bubbles[1] > bubbles[0]); /* the last stage's logits, once a micro-batch */
+    assert_true(bubbles[2] < bubbles[0]);
+}
+
+static void recomputation_and_sharding_save_memory(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    struct plan_memory all;
+    struct plan_memory recomputed;
+    struct plan_memory sharded;
+
+    (void)state;
+    layout.data = 8;
+    all = plan_memory(&setting, &layout);
+    layout.recompute = RECOMPUTE_FULL;
+    recomputed = plan_memory(&setting, &layout);
+    layout.zero = 3;
+    sharded = plan_memory(&setting, &layout);
+    assert_true(recomputed.activations < all.activations / 4.0);
+    assert_true(all.weights == recomputed.weights);
+    assert_true(fabs(sharded.weights * 8.0 / all.weights - 1.0) < 1e-9);
+    assert_true(fabs(sharded.optimizer * 8.0 / all.optimizer - 1.0) < 1e-9);
+    assert_true(sharded.least < sharded.total);
+}
+
+static void bad_layouts_name_what_fits(void **state)
+{
+    static const struct {
+        struct plan_layout layout;
+        const char *says;
+    } cases[] = {
+        {{5, 1, 1, 1, 1, 1, 1, 0, RECOMPUTE_NONE}, "the nearest that does is 4"},
+        {{1, 7, 1, 1, 1, 1, 1, 0, RECOMPUTE_NONE}, "the nearest that does is 8"},
+        {{1, 1, 1, 1, 1, 5, 1, 0, RECOMPUTE_NONE}, "the nearest that fits is 65"},
+        {{1, 1, 1, 1, 1, 1, 48, 0, RECOMPUTE_NONE}, "the nearest that fits is 48"},
+        {{1, 1, 1, 1, 2, 2, 1, 0, RECOMPUTE_NONE}, "the model has no experts"},
+        {{1, 1, 2, 1, 1, 1, 1, 0, RECOMPUTE_NONE}, "there is one stage only"},
+        {{1, 4, 2, 1, 1, 1, 32, 0, RECOMPUTE_NONE}, "the nearest --global-batch that fits is 128"},
+    };
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct error error = {0};
+
+        assert_false(plan_check(&setting, &cases[i].layout, &error));
+        assert_int_equal(error.class, ERROR_USAGE);
+        assert_non_null(strstr(error.message, cases[i].says));
+    }
+    assert_true(plan_check(&setting, &one_device, NULL));
+}
+
+/* Each that is kept fits, is what plan_step says of it, and none is out of order. */
+static void search_keeps_the_fastest(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_given given = {.has_zero = false};
+    struct plan_search search;
+    struct plan_search with_tensor;
+
+    (void)state;
+    plan_search(&search, &setting, &given, 64);
+    assert_int_equal(search.best.count, PLAN_KEPT);
+    assert_true(search.fitting <= search.planned);
+    for (size_t i = 0; i < search.best.count; i++) {
+        const struct plan_candidate *at = &search.best.candidates[i];
+
+        assert_true(plan_check(&setting, &at->layout, NULL));
+        assert_int_equal(plan_devices(&at->layout), 64);
+        assert_true(plan_step(&setting, &at->layout).step == at->outcome.step);
+        assert_true(at->outcome.memory.total <= (double)setting.device->memory_bytes);
+        assert_true(i == 0 || at->outcome.step >= at[-1].outcome.step * (1.0 - 1e-9));
+    }
+    given.layout.tensor = 4;
+    plan_search(&with_tensor, &setting, &given, 64);
+    assert_true(with_tensor.planned > 0 && with_tensor.planned < search.planned);
+    assert_true(with_tensor.best.candidates[0].outcome.step >=
+                search.best.candidates[0].outcome.step * (1.0 - 1e-9));
+    for (size_t i = 0; i < with_tensor.best.count; i++)
+        assert_int_equal(with_tensor.best.candidates[i].layout.tensor, 4);
+    setting.batch = 1;
+    plan_search(&search, &setting, &given, 7);
+    assert_int_equal(search.planned, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(useful_time_is_flops_by_peak),
+        cmocka_unit_test(a_ring_moves_its_volume),
+        cmocka_unit_test(whole_waves_lose_little),
+        cmocka_unit_test(bubble_follows_its_schedule),
+        cmocka_unit_test(recomputation_and_sharding_save_memory),
+        cmocka_unit_test(bad_layouts_name_what_fits),
+        cmocka_unit_test(search_keeps_the_fastest),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
