@@ -221,7 +221,7 @@ const struct command report_command = {
     .usage = "TRACE...",
     .description =
         "Reads traces of torch.profiler (.json, .json.gz, .json.zst, '-' for standard input), "
-        "recordings of rocprofv3 (JSON), "
+        "recordings of rocprofv3 (JSON, rocpd), "
         "databases of Nsight Systems (what 'nsys export --type sqlite' wrote, or a .nsys-rep where "
         "nsys is installed; each process that used a device is a rank) and XSpaces of JAX "
         "(.xplane.pb; each device is a rank), attributes every "

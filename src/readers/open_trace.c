@@ -61,12 +61,13 @@ static bool open_trace_refuse(const struct input_stream *input, struct input_win
         beginning, unknown_input_looks_like(head.text, head.length));
 }
 
-static const struct reader *find_reader(struct input_window head)
+static const struct reader *find_reader(const struct input_stream *input, struct input_window head)
 {
     size_t length = head.length < HEAD_BYTES ? head.length : HEAD_BYTES;
 
     for (size_t i = 0; readers[i]; i++) {
-        if (readers[i]->recognises(head.text, length))
+        if (readers[i]->recognises(head.text, length) &&
+            (!readers[i]->recognises_file || readers[i]->recognises_file(input)))
             return readers[i];
     }
     return NULL;
@@ -80,7 +81,7 @@ static bool read_input(struct trace *trace, struct input_stream *input,
 
     input->progress = options->progress;
     head = input_stream_peek(input);
-    reader = find_reader(head);
+    reader = find_reader(input, head);
     if (!reader)
         return open_trace_refuse(input, head, error);
     if (!reader->read(trace, input, options, error))
@@ -135,7 +136,7 @@ static bool open_trace_count_parts(struct trace_source *source, const char *path
     source->part_count = 1;
     if (!input_stream_open(&input, path, false, error))
         return false;
-    reader = find_reader(input_stream_peek(&input));
+    reader = find_reader(&input, input_stream_peek(&input));
     if (!reader || !reader->count_parts)
         return true;
     if (!reader->count_parts(&source->part_count, &input, error))

@@ -29,6 +29,8 @@ struct reader {
     const char *summary; /* one line for `flopledger inspect --help` */
     /* `head`: the first bytes of the uncompressed input (up to 64 KiB, all of a shorter one). */
     bool (*recognises)(const char *head, size_t length);
+    /* Where the first bytes are those of other formats, too: looks into the file. NULL: no need. */
+    bool (*recognises_file)(const struct input_stream *input);
     /* How many ranks `input` holds, each of which is read on its own; NULL: always one. False with
      * `error` set where it cannot be read at all. */
     bool (*count_parts)(uint32_t *count, const struct input_stream *input, struct error *error);

@@ -8,6 +8,8 @@ from typing import Any
 from ledger_script import Plan
 from make_trace import make_trace
 from program_report import Failure, compare_ledger, run_report, unlike
+from rocpd_database import SHAPES as DATABASE_SHAPES
+from rocpd_database import write_rocpd
 from rocprof_json import SHAPES, write_json
 from rocprof_process import ROCPROF_STYLE, process_of
 
@@ -29,9 +31,13 @@ def every_form_of_rocprof_is_read(case: Any) -> None:
     traces = make_traces(case)
     processes = [process_of(trace, FIRST_PID + i, 37_944) for i, trace in enumerate(traces)]
     first: list[dict[str, Any]] = []
-    for shape in SHAPES:
-        file = folder / f"{shape}_results.json{case.rng.choice(('', '.gz'))}"
-        write_json(file, processes, shape)
+    for shape in (*SHAPES, *DATABASE_SHAPES):
+        if shape in SHAPES:
+            file = folder / f"{shape}_results.json{case.rng.choice(('', '.gz'))}"
+            write_json(file, processes, shape)
+        else:
+            file = folder / f"{shape}_results.db"
+            write_rocpd(file, processes, shape)
         read = run_report(case.program, file)
         if read.code or len(read.ranks) != len(traces):
             raise Failure(f"{shape}: code {read.code}, {len(read.ranks)} ranks: {read.message}")
@@ -50,7 +56,10 @@ def damaged_rocprof_files_are_told(case: Any) -> None:
     folder.mkdir()
     whole = folder / "whole_results.json"
     processes = [process_of(trace, FIRST_PID, 37_944) for trace in make_traces(case)]
-    write_json(whole, processes, case.rng.choice(SHAPES))
+    if case.rng.random() < 0.5:
+        write_json(whole, processes, case.rng.choice(SHAPES))
+    else:
+        write_rocpd(whole, processes, case.rng.choice(DATABASE_SHAPES))
     data = whole.read_bytes()
     for number in range(CUTS):
         damaged = bytearray(data)

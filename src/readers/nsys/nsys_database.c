@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,10 +296,9 @@ static bool open_connection(struct nsys_database *database, const char *path,
     return true;
 }
 
-bool nsys_database_open(struct nsys_database *database, const char *path, struct error *error)
+bool nsys_database_open_any(struct nsys_database *database, const char *path, struct error *error)
 {
     struct file_state state = {0};
-    char tables[512];
 
     if (!read_header(&state, path, error) || !check_companions(path, error))
         return false;
@@ -311,6 +311,15 @@ bool nsys_database_open(struct nsys_database *database, const char *path, struct
         nsys_database_clear(database);
         return false;
     }
+    return true;
+}
+
+bool nsys_database_open(struct nsys_database *database, const char *path, struct error *error)
+{
+    char tables[512];
+
+    if (!nsys_database_open_any(database, path, error))
+        return false;
     if (!is_of_nsight_systems(database)) {
         list_tables(database, tables, sizeof tables);
         nsys_database_clear(database);
@@ -323,6 +332,31 @@ bool nsys_database_open(struct nsys_database *database, const char *path, struct
     read_version(database);
     read_strings(database);
     return true;
+}
+
+void nsys_database_tell_damage(struct read_account *read, const struct nsys_database *database)
+{
+    if (database->missing_bytes > 0) {
+        read->is_truncated = true;
+        (void)snprintf(read->truncation, sizeof read->truncation,
+                       "the database is cut: %" PRId64 " bytes are missing (%.120s)",
+                       database->missing_bytes,
+                       database->damage[0] ? database->damage : "what is left could be read");
+    } else if (database->surplus_bytes > 0) {
+        read->ending = ENDING_FOLLOWED;
+        (void)snprintf(read->ending_message, sizeof read->ending_message,
+                       "%" PRId64 " bytes behind the last page of the database are not read",
+                       database->surplus_bytes);
+    }
+    if (database->missing_bytes == 0 && database->damage[0]) {
+        struct damage *damage = &read->damages[0];
+
+        read->damage_count = 1;
+        read->damaged_events++;
+        *damage = (struct damage){.byte = -1};
+        (void)snprintf(damage->message, sizeof damage->message,
+                       "rows of a table cannot be read: %.120s", database->damage);
+    }
 }
 
 void nsys_database_clear(struct nsys_database *database)

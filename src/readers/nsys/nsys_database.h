@@ -8,6 +8,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/string_pool.h"
 #include "readers/nsys/nsys_guard.h"
+#include "trace/read_account.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +36,13 @@ struct nsys_database {
  * that is only cut is opened as far as it goes (missing_bytes). */
 MUST_USE bool nsys_database_open(struct nsys_database *database, const char *path,
                                  struct error *error);
+/* Likewise a database of any program, of which nothing is read yet. */
+MUST_USE bool nsys_database_open_any(struct nsys_database *database, const char *path,
+                                     struct error *error);
 void nsys_database_clear(struct nsys_database *database);
+
+/* Says in `read` what of the file is cut, damaged or not read. */
+void nsys_database_tell_damage(struct read_account *read, const struct nsys_database *database);
 
 enum { NSYS_TABLE_NAME_MAX = 128 };
 

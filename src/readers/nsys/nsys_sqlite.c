@@ -126,31 +126,6 @@ static void number_rank(struct nsys_reading *reading, const struct nsys_ranks *r
     reading->builder.facts.process = string_pool_add(&reading->builder.strings, name, strlen(name));
 }
 
-static void tell_of_damage(struct read_account *read, const struct nsys_database *database)
-{
-    if (database->missing_bytes > 0) {
-        read->is_truncated = true;
-        (void)snprintf(read->truncation, sizeof read->truncation,
-                       "the database is cut: %" PRId64 " bytes are missing (%.120s)",
-                       database->missing_bytes,
-                       database->damage[0] ? database->damage : "what is left could be read");
-    } else if (database->surplus_bytes > 0) {
-        read->ending = ENDING_FOLLOWED;
-        (void)snprintf(read->ending_message, sizeof read->ending_message,
-                       "%" PRId64 " bytes behind the last page of the database are not read",
-                       database->surplus_bytes);
-    }
-    if (database->missing_bytes == 0 && database->damage[0]) {
-        struct damage *damage = &read->damages[0];
-
-        read->damage_count = 1;
-        read->damaged_events++;
-        *damage = (struct damage){.byte = -1};
-        (void)snprintf(damage->message, sizeof damage->message,
-                       "rows of a table cannot be read: %.120s", database->damage);
-    }
-}
-
 /* Text of the warnings that nsys itself left in the file; empty where there is none. */
 static void find_diagnostics(struct nsys_database *database, char *to, size_t size)
 {
@@ -247,7 +222,7 @@ static bool read_trace(struct trace *trace, struct input_stream *input,
         reading.builder.facts.rank = ranks.ranks[0].mpi_rank;
     }
     read_all(&reading);
-    tell_of_damage(&reading.builder.read, &database);
+    nsys_database_tell_damage(&reading.builder.read, &database);
     reading.builder.read.text_bytes = database.file_bytes;
     progress_advance(options->progress, database.file_bytes);
     if (is_without_work(&reading, error)) {

@@ -30,43 +30,6 @@ struct rocprof_json {
     bool is_in_records;     /* what is damaged lies in an array of records */
 };
 
-/* ---- strings -------------------------------------------------------------------------------- */
-
-static uint32_t rocprof_json_string(struct rocprof_run *run, const struct json_slice *slice)
-{
-    struct string_pool *strings = &run->builder.strings;
-    uint32_t string;
-    char *text;
-
-    if (!slice->has_escapes)
-        return string_pool_add(strings, slice->text, slice->length);
-    text = require_memory(malloc(slice->length + (size_t)1));
-    string = string_pool_add(strings, text, slice_unescape(slice, text));
-    free(text);
-    return string;
-}
-
-/* The value of a member; false where there is none. */
-static bool rocprof_json_member(const struct json_slice *object, const char *key,
-                                struct json_slice *value)
-{
-    struct json_walk walk = json_walk_begin(object, '{');
-    struct json_slice found;
-
-    while (json_walk_next(&walk, &found, value))
-        if (slice_is(&found, key))
-            return true;
-    return false;
-}
-
-static int64_t rocprof_json_integer(const struct json_slice *object, const char *key,
-                                    int64_t if_none)
-{
-    struct json_slice value;
-
-    return rocprof_json_member(object, key, &value) ? json_walk_integer(&value, if_none) : if_none;
-}
-
 /* ---- what names records --------------------------------------------------------------------- */
 
 /* Each reads one element of an array, complete in memory; `index` is its place. */
@@ -84,49 +47,13 @@ static void read_metadata(struct rocprof_run *run, const struct json_slice *meta
         run->builder.facts.hostname = rocprof_json_string(run, &hostname);
 }
 
-/* Memory of the device itself: heaps 1 and 2 are its frame buffer, seen by the host and not. */
-static int64_t device_memory_bytes(const struct json_slice *banks)
-{
-    struct json_walk walk = json_walk_begin(banks, '[');
-    struct json_slice bank;
-    int64_t sum = 0;
-
-    while (json_walk_next(&walk, &bank, &bank)) {
-        int64_t heap = rocprof_json_integer(&bank, "heap_type", 0);
-        int64_t bytes = rocprof_json_integer(&bank, "size_in_bytes", 0);
-
-        if ((heap == 1 || heap == 2) && bytes > 0 && __builtin_add_overflow(sum, bytes, &sum))
-            return -1;
-    }
-    return sum > 0 ? sum : -1;
-}
-
-static int32_t rocprof_json_small(int64_t number)
-{
-    return number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
-}
-
 static void rocprof_json_read_agent(struct rocprof_run *run, const struct json_slice *agent,
                                     uint32_t index)
 {
-    struct device device = {.number = -1, .memory_bytes = -1, .entry = DEVICE_ENTRY_OWN};
+    struct device device;
     struct json_slice id;
-    struct json_slice value;
-    int64_t version = rocprof_json_integer(agent, "gfx_target_version", 0);
-    int64_t number = rocprof_json_integer(agent, "logical_node_type_id", -1);
 
-    number = rocprof_json_integer(agent, "gpu_index", number);
-    if (rocprof_json_integer(agent, "type", 0) == 2) /* a GPU */
-        device.number = rocprof_json_small(number >= 0 ? number : index);
-    if (rocprof_json_member(agent, "product_name", &value) && value.length > 0)
-        device.name = rocprof_json_string(run, &value);
-    else if (rocprof_json_member(agent, "name", &value))
-        device.name = rocprof_json_string(run, &value);
-    if (rocprof_json_member(agent, "mem_banks", &value))
-        device.memory_bytes = device_memory_bytes(&value);
-    device.multiprocessors = rocprof_json_small(rocprof_json_integer(agent, "cu_count", -1));
-    device.compute_major = version > 0 ? rocprof_json_small(version / 10000) : -1;
-    device.compute_minor = version > 0 ? rocprof_json_small(version / 100 % 100) : -1;
+    rocprof_run_read_device(run, agent, index, &device);
     if (rocprof_json_member(agent, "id", &id))
         rocprof_run_add_agent(run, rocprof_json_integer(&id, "handle", -1), &device);
 }
@@ -141,7 +68,7 @@ static void read_kernel_symbol(struct rocprof_run *run, const struct json_slice 
                         rocprof_json_integer(symbol, "accum_vgpr_count", 0);
     struct json_slice name;
 
-    kernel.registers = registers > 0 ? rocprof_json_small(registers) : -1;
+    kernel.registers = registers > 0 ? rocprof_run_small(registers) : -1;
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !kernel.name; i++)
         if (rocprof_json_member(symbol, keys[i], &name) && name.is_string && name.length > 0)
             kernel.name = rocprof_json_string(run, &name);

@@ -3,7 +3,7 @@
 
 #include "base/core/array.h"
 #include "base/core/hash_mix.h"
-#include "base/text/prefix.h"
+#include "base/json/json_walk.h"
 #include "readers/nsys/nvtx_name.h"
 
 #include <inttypes.h>
@@ -54,12 +54,86 @@ static int64_t value_or(const struct rocprof_record *record, enum rocprof_value 
     return record->has >> which & 1 ? record->values[which] : if_none;
 }
 
-static int32_t rocprof_run_small(int64_t number)
+int32_t rocprof_run_small(int64_t number)
 {
     return number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
 }
 
+/* ---- texts --------------------------------------------------------------------------------- */
+
+uint32_t rocprof_json_string(struct rocprof_run *run, const struct json_slice *slice)
+{
+    struct string_pool *strings = &run->builder.strings;
+    uint32_t string;
+    char *text;
+
+    if (!slice->has_escapes)
+        return string_pool_add(strings, slice->text, slice->length);
+    text = require_memory(malloc(slice->length + (size_t)1));
+    string = string_pool_add(strings, text, slice_unescape(slice, text));
+    free(text);
+    return string;
+}
+
+/* The value of a member; false where there is none. */
+bool rocprof_json_member(const struct json_slice *object, const char *key, struct json_slice *value)
+{
+    struct json_walk walk = json_walk_begin(object, '{');
+    struct json_slice found;
+
+    while (json_walk_next(&walk, &found, value))
+        if (slice_is(&found, key))
+            return true;
+    return false;
+}
+
+int64_t rocprof_json_integer(const struct json_slice *object, const char *key, int64_t if_none)
+{
+    struct json_slice value;
+
+    return rocprof_json_member(object, key, &value) ? json_walk_integer(&value, if_none) : if_none;
+}
+
 /* ---- what names records --------------------------------------------------------------------- */
+
+/* Memory of the device itself: heaps 1 and 2 are its frame buffer, seen by the host and not. */
+static int64_t device_memory_bytes(const struct json_slice *banks)
+{
+    struct json_walk walk = json_walk_begin(banks, '[');
+    struct json_slice bank;
+    int64_t sum = 0;
+
+    while (json_walk_next(&walk, &bank, &bank)) {
+        int64_t heap = rocprof_json_integer(&bank, "heap_type", 0);
+        int64_t bytes = rocprof_json_integer(&bank, "size_in_bytes", 0);
+
+        if ((heap == 1 || heap == 2) && bytes > 0 && __builtin_add_overflow(sum, bytes, &sum))
+            return -1;
+    }
+    return sum > 0 ? sum : -1;
+}
+
+void rocprof_run_read_device(struct rocprof_run *run, const struct json_slice *agent,
+                             uint32_t index, struct device *device)
+{
+    struct json_slice value;
+    int64_t version = rocprof_json_integer(agent, "gfx_target_version", 0);
+    int64_t number = rocprof_json_integer(agent, "logical_node_type_id", -1);
+
+    *device = (struct device){.number = -1, .memory_bytes = -1, .entry = DEVICE_ENTRY_OWN};
+    number = rocprof_json_integer(agent, "gpu_index", number);
+    if (rocprof_json_integer(agent, "type", 0) == 2) /* a GPU */
+        device->number = rocprof_run_small(number >= 0 ? number : index);
+    if (rocprof_json_member(agent, "product_name", &value) && value.length > 0)
+        device->name = rocprof_json_string(run, &value);
+    else if (rocprof_json_member(agent, "name", &value))
+        device->name = rocprof_json_string(run, &value);
+    if (rocprof_json_member(agent, "mem_banks", &value))
+        device->memory_bytes = device_memory_bytes(&value);
+    device->multiprocessors = rocprof_run_small(rocprof_json_integer(agent, "cu_count", -1));
+    device->compute_major = version > 0 ? rocprof_run_small(version / 10000) : -1;
+    device->compute_minor = version > 0 ? rocprof_run_small(version / 100 % 100) : -1;
+}
 
 void rocprof_run_add_agent(struct rocprof_run *run, int64_t id, const struct device *device)
 {

@@ -7,6 +7,7 @@
 #define FLOPLEDGER_READERS_ROCPROF_ROCPROF_RUN_H
 
 #include "base/core/hash_map.h"
+#include "base/json/json_scan.h"
 #include "trace/trace_builder.h"
 
 #include <stdbool.h>
@@ -114,6 +115,21 @@ void rocprof_run_clear(struct rocprof_run *run);
 
 /* `device` has what the agent is; its number is not -1 where it is a GPU. */
 void rocprof_run_add_agent(struct rocprof_run *run, int64_t id, const struct device *device);
+
+/* What the JSON of an agent says of it; its number is `index` where it is a GPU of no number. */
+void rocprof_run_read_device(struct rocprof_run *run, const struct json_slice *agent,
+                             uint32_t index, struct device *device);
+
+/* The text of a JSON string in the builder's strings. */
+uint32_t rocprof_json_string(struct rocprof_run *run, const struct json_slice *slice);
+
+/* The value of a member; false where there is none. */
+bool rocprof_json_member(const struct json_slice *object, const char *key,
+                         struct json_slice *value);
+int64_t rocprof_json_integer(const struct json_slice *object, const char *key, int64_t if_none);
+
+/* -1 for what is negative or too large. */
+int32_t rocprof_run_small(int64_t number);
 
 /* Names are ids in the builder's strings, and not 0. */
 void rocprof_run_name_kernel(struct rocprof_run *run, const struct rocprof_kernel *kernel);

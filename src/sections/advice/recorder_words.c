@@ -1,6 +1,8 @@
 /* What to do about what a recording lacks, in the words of the program that made it. */
 #include "sections/advice/recorder_words.h"
 
+#include "base/text/prefix.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -152,7 +154,7 @@ const struct recorder_words *recorder_words_for(const struct trace *trace)
 
     if (trace && is_of_flopledger_run(trace))
         return &of_flopledger_run;
-    while (words->format && (!trace || strcmp(words->format, trace->read.format) != 0))
+    while (words->format && (!trace || !has_prefix(trace->read.format, words->format)))
         words++;
     return words;
 }

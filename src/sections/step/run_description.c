@@ -1,4 +1,5 @@
 /* What run is this, and how good is the recording? */
+#include "base/text/prefix.h"
 #include "cost/efficiency/peak_choice.h"
 #include "output/results/metrics.h"
 #include "sections/advice/missing_work.h"
@@ -128,7 +129,7 @@ static struct value unnamed_device(const struct trace *trace, const struct devic
         return value_not_known("needs the table TARGET_INFO_GPU in the export");
     if (strcmp(trace->read.format, "xplane") == 0)
         return value_not_known("the plane of the device does not name it");
-    if (strcmp(trace->read.format, "rocprofv3") == 0)
+    if (has_prefix(trace->read.format, "rocprofv3"))
         return value_not_known("needs the list of agents in the recording");
     if (strcmp(trace->read.format, "torch-profiler") != 0)
         return value_none();

@@ -1,0 +1,696 @@
+/* Reads the SQLite databases of rocprofv3 (rocpd), one process at a time: a process is a rank.
+ *
+ * Each process has tables of its own, rocpd_NAME_GUID, or stands in common ones with its guid; the
+ * views of the file, which are programs, are not run. Ids count within a guid. */
+#include "base/core/array.h"
+#include "base/core/invariant.h"
+#include "base/io/progress.h"
+#include "base/json/json_walk.h"
+#include "base/text/prefix.h"
+#include "readers/nsys/nsys_database.h"
+#include "readers/reader.h"
+#include "readers/rocprof/rocprof_run.h"
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUFFIX_MAX = 64, GUID_MAX = 64, PARTS_MAX = 128 };
+
+/* A process of the file. */
+struct rocpd_part {
+    char suffix[SUFFIX_MAX]; /* of the names of its tables: "_0198..."; empty: common tables */
+    char guid[GUID_MAX];
+    bool has_guid;   /* else all rows of the tables are its own */
+    int64_t process; /* its row in info_process; -1: not told */
+};
+
+struct rocpd_parts {
+    struct rocpd_part parts[PARTS_MAX];
+    uint32_t count;
+};
+
+/* One process on its way into a trace. */
+struct rocpd_reading {
+    struct nsys_database *database; /* not owned */
+    const struct rocpd_part *part;
+    struct rocprof_run run;
+    struct hash_map strings; /* id in rocpd_string: id in the builder */
+    struct hash_map threads; /* row in rocpd_info_thread: index in thread_ids */
+    int64_t *thread_ids;
+    uint32_t thread_count;
+};
+
+/* ---- processes ------------------------------------------------------------------------------ */
+
+static void rocpd_table_name(char *to, const char *name, const char *suffix)
+{
+    (void)snprintf(to, NSYS_TABLE_NAME_MAX, "rocpd_%s%s", name, suffix);
+}
+
+static struct rocpd_part *rocpd_add_part(struct rocpd_parts *parts, const struct rocpd_part *part)
+{
+    for (uint32_t i = 0; i < parts->count; i++) {
+        struct rocpd_part *known = &parts->parts[i];
+
+        if (strcmp(known->suffix, part->suffix) == 0 && known->has_guid == part->has_guid &&
+            strcmp(known->guid, part->guid) == 0 && known->process == part->process)
+            return known;
+    }
+    if (parts->count == PARTS_MAX)
+        return NULL;
+    parts->parts[parts->count] = *part;
+    return &parts->parts[parts->count++];
+}
+
+/* The processes with rows in a table of device work. */
+static void add_parts_of(struct rocpd_parts *parts, struct nsys_database *database,
+                         const char *table, const char *suffix)
+{
+    struct rocpd_part part = {.process = -1};
+    sqlite3_stmt *statement = NULL;
+    char query[NSYS_TABLE_NAME_MAX + 96];
+    const bool has_guid = nsys_has_column(database, table, "guid");
+    const bool has_process = nsys_has_column(database, table, "pid");
+
+    (void)snprintf(part.suffix, sizeof part.suffix, "%s", suffix);
+    (void)snprintf(query, sizeof query, "SELECT DISTINCT %s, %s FROM \"%s\"",
+                   has_guid ? "guid" : "NULL", has_process ? "pid" : "NULL", table);
+    if (sqlite3_prepare_v2(database->connection, query, -1, &statement, NULL) == SQLITE_OK) {
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            const char *guid = (const char *)sqlite3_column_text(statement, 0);
+
+            part.has_guid = guid != NULL;
+            (void)snprintf(part.guid, sizeof part.guid, "%s", guid ? guid : "");
+            part.process = sqlite3_column_type(statement, 1) == SQLITE_NULL
+                               ? -1
+                               : sqlite3_column_int64(statement, 1);
+            (void)rocpd_add_part(parts, &part);
+        }
+    }
+    sqlite3_finalize(statement);
+}
+
+/* The suffixes of the tables that begin with `name`: each calls `add_parts_of`, or is taken as a
+ * part as a whole. */
+static void for_each_suffix(struct rocpd_parts *parts, struct nsys_database *database,
+                            const char *name, bool as_a_whole)
+{
+    sqlite3_stmt *statement = NULL;
+
+    if (sqlite3_prepare_v2(database->connection,
+                           "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
+                           "ORDER BY name",
+                           -1, &statement, NULL) != SQLITE_OK)
+        return;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const char *table = (const char *)sqlite3_column_text(statement, 0);
+        struct rocpd_part whole = {.process = -1};
+
+        if (!table || !has_prefix(table, name) || strlen(table) >= NSYS_TABLE_NAME_MAX ||
+            strlen(table) - strlen(name) >= SUFFIX_MAX || strchr(table, '"'))
+            continue;
+        (void)snprintf(whole.suffix, sizeof whole.suffix, "%s", table + strlen(name));
+        if (as_a_whole)
+            (void)rocpd_add_part(parts, &whole);
+        else
+            add_parts_of(parts, database, table, whole.suffix);
+    }
+    sqlite3_finalize(statement);
+}
+
+/* Those with device work; where there is none, all of the first tables there are. */
+static void rocpd_find_parts(struct rocpd_parts *parts, struct nsys_database *database)
+{
+    parts->count = 0;
+    for_each_suffix(parts, database, "rocpd_kernel_dispatch", false);
+    for_each_suffix(parts, database, "rocpd_memory_copy", false);
+    if (parts->count > 0)
+        return;
+    for_each_suffix(parts, database, "rocpd_region", true);
+    for_each_suffix(parts, database, "rocpd_info_process", true);
+    parts->count = parts->count > 0;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* What is read of a table: columns of its own, and of the event that its rows name. */
+struct rocpd_query {
+    const char *table;
+    const char *const *columns;       /* ends with NULL */
+    const char *const *event_columns; /* ends with NULL; NULL: no event is asked for */
+};
+
+static void append_columns(sqlite3_str *text, struct nsys_rows *rows, const char *table,
+                           const char *alias, const char *const *columns)
+{
+    for (size_t i = 0; columns[i]; i++) {
+        require_invariant(rows->column_count < NSYS_COLUMNS_MAX, "that a query has few columns");
+        sqlite3_str_appendall(text, rows->column_count++ ? ", " : "");
+        if (*table && nsys_has_column(rows->database, table, columns[i]))
+            sqlite3_str_appendf(text, "%s.\"%w\"", alias, columns[i]);
+        else
+            sqlite3_str_appendall(text, "NULL");
+    }
+}
+
+/* "SELECT T.a, E.b FROM t AS T LEFT JOIN e AS E ON ... WHERE ..."; sqlite3_free() it. */
+static char *rocpd_query_text(const struct rocpd_reading *reading, struct nsys_rows *rows,
+                              const struct rocpd_query *query, const char *table)
+{
+    sqlite3_str *text = sqlite3_str_new(reading->database->connection);
+    char event[NSYS_TABLE_NAME_MAX];
+    bool is_joined;
+
+    rocpd_table_name(event, "event", reading->part->suffix);
+    is_joined = query->event_columns && nsys_has_table(reading->database, event) &&
+                nsys_has_column(reading->database, table, "event_id");
+    sqlite3_str_appendall(text, "SELECT ");
+    append_columns(text, rows, table, "T", query->columns);
+    if (query->event_columns)
+        append_columns(text, rows, is_joined ? event : "", "E", query->event_columns);
+    sqlite3_str_appendf(text, " FROM \"%w\" AS T", table);
+    if (is_joined)
+        sqlite3_str_appendf(text, " LEFT JOIN \"%w\" AS E ON E.id = T.event_id", event);
+    if (is_joined && reading->part->has_guid && nsys_has_column(reading->database, event, "guid"))
+        sqlite3_str_appendall(text, " AND E.guid = ?1");
+    sqlite3_str_appendall(text, " WHERE 1");
+    if (reading->part->has_guid && nsys_has_column(reading->database, table, "guid"))
+        sqlite3_str_appendall(text, " AND T.guid = ?1");
+    if (reading->part->process >= 0 && nsys_has_column(reading->database, table, "pid"))
+        sqlite3_str_appendall(text, " AND T.pid = ?2");
+    return sqlite3_str_finish(text);
+}
+
+/* The rows of the process in a table; none where there is no such table. */
+static void rocpd_rows_open(struct nsys_rows *rows, struct rocpd_reading *reading,
+                            const struct rocpd_query *query)
+{
+    char table[NSYS_TABLE_NAME_MAX];
+    struct nsys_database *database = reading->database;
+    char *text;
+
+    *rows = (struct nsys_rows){.database = database, .table = query->table};
+    rocpd_table_name(table, query->table, reading->part->suffix);
+    if (!nsys_has_table(database, table))
+        return;
+    text = require_memory(rocpd_query_text(reading, rows, query, table));
+    if (sqlite3_prepare_v2(database->connection, text, -1, &rows->statement, NULL) != SQLITE_OK) {
+        if (!database->damage[0])
+            (void)snprintf(database->damage, sizeof database->damage, "%s: %s", table,
+                           sqlite3_errmsg(database->connection));
+    } else {
+        if (reading->part->has_guid)
+            (void)sqlite3_bind_text(rows->statement, 1, reading->part->guid, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_int64(rows->statement, 2, reading->part->process);
+    }
+    sqlite3_free(text);
+}
+
+static void rocpd_take(struct rocprof_record *record, const struct nsys_rows *rows, int column,
+                       enum rocprof_value which)
+{
+    if (!nsys_is_null(rows, column))
+        rocprof_record_set(record, which, nsys_integer(rows, column, -1));
+}
+
+static uint32_t rocpd_text(struct rocpd_reading *reading, const char *text)
+{
+    return text && *text ? string_pool_add(&reading->run.builder.strings, text, strlen(text)) : 0;
+}
+
+/* The builder's id of a string of the file; 0: none. */
+static uint32_t rocpd_string(const struct rocpd_reading *reading, int64_t id)
+{
+    uint32_t string = hash_map_find(&reading->strings, (uint64_t)id);
+
+    return string == NO_VALUE ? 0 : string;
+}
+
+/* A JSON text of the file, with room behind it for what scans it; free() its text. */
+static struct json_slice json_copy(const char *text)
+{
+    size_t length = text ? strlen(text) : 0;
+    char *copy = require_memory(calloc(length + INPUT_PADDING, 1));
+
+    if (text)
+        (void)snprintf(copy, length + 1, "%s", text);
+    return (struct json_slice){.text = copy, .length = (uint32_t)length};
+}
+
+/* ---- what names rows ------------------------------------------------------------------------ */
+
+static void rocpd_read_strings(struct rocpd_reading *reading)
+{
+    static const char *const columns[] = {"id", "string", NULL};
+    const struct rocpd_query query = {"string", columns, NULL};
+    struct nsys_rows rows;
+
+    rocpd_rows_open(&rows, reading, &query);
+    while (nsys_rows_next(&rows))
+        (void)hash_map_add(&reading->strings, (uint64_t)nsys_integer(&rows, 0, -1),
+                           rocpd_text(reading, nsys_text(&rows, 1)));
+    nsys_rows_clear(&rows);
+}
+
+/* A number in the environment, where it is text: -1: none. */
+static int64_t rocpd_variable_of(const struct json_slice *environment, const char *name)
+{
+    struct json_slice value;
+    int64_t number;
+
+    return rocprof_json_member(environment, name, &value) && slice_integer(&value, &number) &&
+                   number >= 0 && number < INT32_MAX
+               ? number
+               : -1;
+}
+
+static void rocpd_read_process(struct rocpd_reading *reading)
+{
+    static const char *const columns[] = {"id", "pid", "environment", NULL};
+    const struct rocpd_query query = {"info_process", columns, NULL};
+    struct run_facts *facts = &reading->run.builder.facts;
+    struct nsys_rows rows;
+
+    rocpd_rows_open(&rows, reading, &query);
+    while (nsys_rows_next(&rows)) {
+        struct json_slice environment;
+        const int64_t row = nsys_integer(&rows, 0, -1);
+
+        if (reading->part->process >= 0 && row != reading->part->process)
+            continue;
+        reading->run.pid = nsys_integer(&rows, 1, -1);
+        environment = json_copy(nsys_text(&rows, 2));
+        facts->rank = rocpd_variable_of(&environment, "RANK");
+        facts->world_size = rocpd_variable_of(&environment, "WORLD_SIZE");
+        free((char *)(uintptr_t)environment.text);
+    }
+    nsys_rows_clear(&rows);
+}
+
+static void rocpd_read_node(struct rocpd_reading *reading)
+{
+    static const char *const columns[] = {"hostname", NULL};
+    const struct rocpd_query query = {"info_node", columns, NULL};
+    struct nsys_rows rows;
+
+    rocpd_rows_open(&rows, reading, &query);
+    if (nsys_rows_next(&rows))
+        reading->run.builder.facts.hostname = rocpd_text(reading, nsys_text(&rows, 0));
+    nsys_rows_clear(&rows);
+}
+
+static void rocpd_read_threads(struct rocpd_reading *reading)
+{
+    static const char *const columns[] = {"id", "tid", NULL};
+    const struct rocpd_query query = {"info_thread", columns, NULL};
+    struct nsys_rows rows;
+
+    rocpd_rows_open(&rows, reading, &query);
+    while (nsys_rows_next(&rows)) {
+        const int64_t row = nsys_integer(&rows, 0, -1);
+
+        if (hash_map_add(&reading->threads, (uint64_t)row, reading->thread_count) ==
+            reading->thread_count)
+            ARRAY_ADD(reading->thread_ids, reading->thread_count, nsys_integer(&rows, 1, row));
+    }
+    nsys_rows_clear(&rows);
+}
+
+enum { AGENT_ID, AGENT_TYPE, AGENT_INDEX, AGENT_NAME, AGENT_PRODUCT, AGENT_JSON };
+
+static void rocpd_read_agents(struct rocpd_reading *reading)
+{
+    static const char *const columns[] = {"id",           "type",    "type_index", "name",
+                                          "product_name", "extdata", NULL};
+    const struct rocpd_query query = {"info_agent", columns, NULL};
+    struct nsys_rows rows;
+    uint32_t index = 0;
+
+    rocpd_rows_open(&rows, reading, &query);
+    for (; nsys_rows_next(&rows); index++) {
+        struct json_slice agent = json_copy(nsys_text(&rows, AGENT_JSON));
+        const char *type = nsys_text(&rows, AGENT_TYPE);
+        const bool is_gpu = type && strcmp(type, "GPU") == 0;
+        struct device device;
+        uint32_t name;
+
+        rocprof_run_read_device(&reading->run, &agent, index, &device);
+        if (type)
+            device.number =
+                is_gpu ? rocprof_run_small(nsys_integer(&rows, AGENT_INDEX, index)) : -1;
+        name = rocpd_text(reading, nsys_text(&rows, AGENT_PRODUCT));
+        name = name ? name : rocpd_text(reading, nsys_text(&rows, AGENT_NAME));
+        device.name = name ? name : device.name;
+        rocprof_run_add_agent(&reading->run, nsys_integer(&rows, AGENT_ID, -1), &device);
+        free((char *)(uintptr_t)agent.text);
+    }
+    nsys_rows_clear(&rows);
+}
+
+static void rocpd_read_symbols(struct rocpd_reading *reading)
+{
+    static const char *const columns[] = {
+        "id", "display_name", "kernel_name", "arch_vgpr_count", "accum_vgpr_count", NULL};
+    const struct rocpd_query query = {"info_kernel_symbol", columns, NULL};
+    struct nsys_rows rows;
+
+    rocpd_rows_open(&rows, reading, &query);
+    while (nsys_rows_next(&rows)) {
+        struct rocprof_kernel kernel = {.id = nsys_integer(&rows, 0, -1), .registers = -1};
+        const int64_t registers =
+            (int64_t)((uint64_t)nsys_integer(&rows, 3, 0) + (uint64_t)nsys_integer(&rows, 4, 0));
+
+        kernel.name = rocpd_text(reading, nsys_text(&rows, 1));
+        kernel.name = kernel.name ? kernel.name : rocpd_text(reading, nsys_text(&rows, 2));
+        kernel.registers = registers > 0 ? rocprof_run_small(registers) : -1;
+        rocprof_run_name_kernel(&reading->run, &kernel);
+    }
+    nsys_rows_clear(&rows);
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+static const char *const stack_columns[] = {"stack_id", NULL};
+
+#define KERNEL_COLUMNS                                                                    \
+    "start", "end", "agent_id", "queue_id", "stream_id", "kernel_id", "dispatch_id",      \
+        "group_segment_size", "workgroup_size_x", "workgroup_size_y", "workgroup_size_z", \
+        "grid_size_x", "grid_size_y", "grid_size_z"
+
+static void rocpd_read_kernels(struct rocpd_reading *reading)
+{
+    static const char *const columns[] = {KERNEL_COLUMNS, NULL};
+    static const enum rocprof_value values[] = {
+        ROCPROF_START,    ROCPROF_END,       ROCPROF_AGENT,      ROCPROF_QUEUE,
+        ROCPROF_STREAM,   ROCPROF_KERNEL,    ROCPROF_DISPATCH,   ROCPROF_SHARED_MEMORY,
+        ROCPROF_BLOCK,    ROCPROF_BLOCK + 1, ROCPROF_BLOCK + 2,  ROCPROF_GRID,
+        ROCPROF_GRID + 1, ROCPROF_GRID + 2,  ROCPROF_CORRELATION};
+    const struct rocpd_query query = {"kernel_dispatch", columns, stack_columns};
+    struct nsys_rows rows;
+
+    rocprof_run_set_category(&reading->run, query.table);
+    rocpd_rows_open(&rows, reading, &query);
+    while (nsys_rows_next(&rows)) {
+        struct rocprof_record record = {.has = 0};
+
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+            rocpd_take(&record, &rows, (int)i, values[i]);
+        rocprof_run_add(&reading->run, ROCPROF_KERNELS, &record);
+    }
+    nsys_rows_clear(&rows);
+}
+
+/* Names of calls and copies are strings: their kind is one number, and the operation the string. */
+static void rocpd_take_name(struct rocpd_reading *reading, struct rocprof_record *record,
+                            uint32_t name)
+{
+    const struct rocprof_operation operation = {0, name, name};
+
+    if (name)
+        rocprof_run_name_operation(&reading->run, &operation);
+    rocprof_record_set(record, ROCPROF_KIND, 0);
+    rocprof_record_set(record, ROCPROF_OPERATION, name);
+}
+
+static void rocpd_read_copies(struct rocpd_reading *reading)
+{
+    static const char *const columns[] = {"start",     "end",  "dst_agent_id", "src_agent_id",
+                                          "stream_id", "size", "name_id",      NULL};
+    static const enum rocprof_value values[] = {ROCPROF_START,  ROCPROF_END,    ROCPROF_DESTINATION,
+                                                ROCPROF_SOURCE, ROCPROF_STREAM, ROCPROF_BYTES};
+    enum { COPY_NAME = sizeof values / sizeof *values, COPY_STACK };
+    const struct rocpd_query query = {"memory_copy", columns, stack_columns};
+    struct nsys_rows rows;
+
+    rocprof_run_set_category(&reading->run, query.table);
+    rocpd_rows_open(&rows, reading, &query);
+    while (nsys_rows_next(&rows)) {
+        struct rocprof_record record = {.has = 0};
+
+        for (int i = 0; i < COPY_NAME; i++)
+            rocpd_take(&record, &rows, i, values[i]);
+        rocpd_take(&record, &rows, COPY_STACK, ROCPROF_CORRELATION);
+        rocpd_take_name(reading, &record,
+                        rocpd_string(reading, nsys_integer(&rows, COPY_NAME, -1)));
+        rocprof_run_add(&reading->run, ROCPROF_COPIES, &record);
+    }
+    nsys_rows_clear(&rows);
+}
+
+/* By the category of the event; other writers leave it out. */
+static enum rocprof_content content_of_region(const char *category, const char *name)
+{
+    static const char *const calls[] = {"HIP_", "HSA_", "RCCL_", NULL};
+    static const char *const names[] = {"hip", "hsa_", "nccl", "__hip", NULL};
+    const char *const *starts = *category ? calls : names;
+    const char *text = *category ? category : name;
+
+    if (has_prefix(category, "ROC"))
+        return ROCPROF_UNUSED; /* rocDecode, rocJPEG */
+    for (; *starts; starts++)
+        if (has_prefix(text, *starts))
+            return ROCPROF_CALLS;
+    return ROCPROF_MARKERS;
+}
+
+enum { REGION_START, REGION_END, REGION_THREAD, REGION_NAME, REGION_STACK, REGION_CATEGORY };
+
+/* {"message": "forward"} */
+static uint32_t rocpd_message_of(struct rocpd_reading *reading, const char *extra)
+{
+    struct json_slice json = json_copy(extra);
+    struct json_slice value;
+    uint32_t message = 0;
+
+    if (rocprof_json_member(&json, "message", &value) && value.is_string && value.length > 0)
+        message = rocprof_json_string(&reading->run, &value);
+    free((char *)(uintptr_t)json.text);
+    return message;
+}
+
+static void rocpd_read_region(struct rocpd_reading *reading, const struct nsys_rows *rows)
+{
+    struct string_pool *strings = &reading->run.builder.strings;
+    struct rocprof_record record = {.has = 0};
+    const uint32_t name = rocpd_string(reading, nsys_integer(rows, REGION_NAME, -1));
+    const uint32_t category = rocpd_string(reading, nsys_integer(rows, REGION_CATEGORY, -1));
+    const int64_t row = nsys_integer(rows, REGION_THREAD, 0);
+    const uint32_t thread = hash_map_find(&reading->threads, (uint64_t)row);
+    enum rocprof_content content =
+        content_of_region(string_pool_text(strings, category), string_pool_text(strings, name));
+    uint32_t message;
+
+    rocpd_take(&record, rows, REGION_START, ROCPROF_START);
+    rocpd_take(&record, rows, REGION_END, ROCPROF_END);
+    rocpd_take(&record, rows, REGION_STACK, ROCPROF_CORRELATION);
+    rocprof_record_set(&record, ROCPROF_THREAD,
+                       thread == NO_VALUE ? row : reading->thread_ids[thread]);
+    rocpd_take_name(reading, &record, name);
+    rocprof_run_set_category(&reading->run,
+                             category ? string_pool_text(strings, category) : "region");
+    message = content == ROCPROF_MARKERS
+                  ? rocpd_message_of(reading, nsys_text(rows, REGION_CATEGORY + 1))
+                  : 0;
+    if (message)
+        rocprof_run_name_marker(&reading->run, nsys_integer(rows, REGION_STACK, -1), message);
+    rocprof_run_add(&reading->run, content, &record);
+}
+
+static void rocpd_read_regions(struct rocpd_reading *reading)
+{
+    static const char *const columns[] = {"start", "end", "tid", "name_id", NULL};
+    static const char *const event_columns[] = {"stack_id", "category_id", "extdata", NULL};
+    const struct rocpd_query query = {"region", columns, event_columns};
+    struct nsys_rows rows;
+
+    rocpd_rows_open(&rows, reading, &query);
+    while (nsys_rows_next(&rows))
+        rocpd_read_region(reading, &rows);
+    nsys_rows_clear(&rows);
+}
+
+/* Tables whose rows are counted only: with their times, or with none. */
+static void rocpd_count_rows(struct rocpd_reading *reading, const char *table, const char *start,
+                             const char *end)
+{
+    const char *const columns[] = {start, end, NULL};
+    const struct rocpd_query query = {table, columns, NULL};
+    struct trace_builder *builder = &reading->run.builder;
+    struct nsys_rows rows;
+
+    rocprof_run_set_category(&reading->run, table);
+    rocpd_rows_open(&rows, reading, &query);
+    while (nsys_rows_next(&rows)) {
+        builder->read.events++;
+        trace_builder_count(builder, reading->run.category, strcmp(start, end) == 0 ? 'i' : 'X',
+                            nsys_integer(&rows, 0, 1), nsys_integer(&rows, 1, 0));
+    }
+    nsys_rows_clear(&rows);
+}
+
+static void rocpd_read_all(struct rocpd_reading *reading)
+{
+    rocpd_read_strings(reading);
+    rocpd_read_process(reading);
+    rocpd_read_node(reading);
+    rocpd_read_threads(reading);
+    rocpd_read_agents(reading);
+    rocpd_read_symbols(reading);
+    rocpd_read_kernels(reading);
+    rocpd_read_copies(reading);
+    rocpd_read_regions(reading);
+    rocpd_count_rows(reading, "memory_allocate", "start", "end");
+    rocpd_count_rows(reading, "sample", "timestamp", "timestamp");
+    rocpd_count_rows(reading, "pmc_event", "", "");
+}
+
+/* ---- the reader ----------------------------------------------------------------------------- */
+
+static bool rocpd_recognises_file(const struct input_stream *input)
+{
+    SCOPED(nsys_database) database = {0};
+    sqlite3_stmt *statement = NULL;
+    struct error unused = {0};
+    bool is_found = false;
+
+    if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE ||
+        !nsys_database_open_any(&database, input->name, &unused))
+        return false;
+    if (sqlite3_prepare_v2(database.connection, "SELECT name FROM sqlite_master", -1, &statement,
+                           NULL) == SQLITE_OK)
+        while (!is_found && sqlite3_step(statement) == SQLITE_ROW) {
+            const char *name = (const char *)sqlite3_column_text(statement, 0);
+
+            is_found = name && has_prefix(name, "rocpd_");
+        }
+    sqlite3_finalize(statement);
+    return is_found;
+}
+
+static bool rocpd_open(struct nsys_database *database, const struct input_stream *input,
+                       struct error *error)
+{
+    if (!nsys_database_open_any(database, input->name, error))
+        return false;
+    if (nsys_has_table(database, "rocpd_op") && nsys_has_table(database, "rocpd_api")) {
+        nsys_database_clear(database);
+        return error_set(error, ERROR_INPUT,
+                         "a database of RocmProfileData (.rpd), whose tables are not those of "
+                         "rocprofv3: turn it into JSON with its rpd2tracing.py, and name that");
+    }
+    return true;
+}
+
+static bool rocpd_count_parts(uint32_t *count, const struct input_stream *input,
+                              struct error *error)
+{
+    SCOPED(nsys_database) database = {0};
+    struct rocpd_parts *parts;
+
+    if (!rocpd_open(&database, input, error))
+        return false;
+    parts = require_memory(calloc(1, sizeof *parts));
+    rocpd_find_parts(parts, &database);
+    *count = parts->count > 0 ? parts->count : 1;
+    free(parts);
+    return true;
+}
+
+static void rocpd_name_run(struct rocpd_reading *reading, uint32_t part, uint32_t count)
+{
+    static const char *const columns[] = {"tag", "value", NULL};
+    const struct rocpd_query query = {"metadata", columns, NULL};
+    struct run_facts *facts = &reading->run.builder.facts;
+    char text[128] = "rocprofv3, rocpd";
+    struct nsys_rows rows;
+
+    rocpd_rows_open(&rows, reading, &query);
+    while (nsys_rows_next(&rows)) {
+        const char *tag = nsys_text(&rows, 0);
+        const char *value = nsys_text(&rows, 1);
+
+        if (tag && value && strcmp(tag, "schema_version") == 0)
+            (void)snprintf(text, sizeof text, "rocprofv3, rocpd, schema %.32s", value);
+    }
+    nsys_rows_clear(&rows);
+    facts->trace_name = rocpd_text(reading, text);
+    if (count <= 1)
+        return;
+    (void)snprintf(text, sizeof text,
+                   "process %" PRId64 " (of %" PRIu32 " with device work; ranks are %s)",
+                   reading->run.pid, count,
+                   facts->rank >= 0 ? "those of RANK" : "numbered in the order of the file");
+    facts->process = rocpd_text(reading, text);
+    if (facts->rank < 0)
+        facts->rank = part;
+}
+
+static bool rocpd_check(const struct rocpd_reading *reading, struct error *error)
+{
+    const struct rocprof_run *run = &reading->run;
+    const struct nsys_database *database = reading->database;
+
+    if (rocprof_run_has_device_work(run) || event_store_count(&run->builder.host) > 0)
+        return true;
+    if (database->missing_bytes > 0 || database->damage[0])
+        return error_set(error, ERROR_INPUT,
+                         "cut or damaged: no kernel and no call in it can be read (%s); copy it "
+                         "again, or record again",
+                         database->damage);
+    return error_set(error, ERROR_NO_DATA,
+                     "no kernel, copy, call or marker in it (%" PRId64
+                     " other rows): record with rocprofv3 --kernel-trace --memory-copy-trace "
+                     "--hip-trace --marker-trace",
+                     run->builder.read.events);
+}
+
+static void rocpd_reading_clear(struct rocpd_reading *reading)
+{
+    rocprof_run_clear(&reading->run);
+    hash_map_clear(&reading->strings);
+    hash_map_clear(&reading->threads);
+    free(reading->thread_ids);
+}
+
+static bool rocpd_read(struct trace *trace, struct input_stream *input,
+                       const struct read_options *options, struct error *error)
+{
+    static const struct rocpd_part nothing = {.process = -1};
+    SCOPED(nsys_database) database = {0};
+    struct rocpd_reading reading = {.database = &database, .part = &nothing};
+    struct rocpd_parts *parts;
+    bool is_good;
+
+    if (!rocpd_open(&database, input, error))
+        return false;
+    parts = require_memory(calloc(1, sizeof *parts));
+    rocpd_find_parts(parts, &database);
+    if (options->part < parts->count)
+        reading.part = &parts->parts[options->part];
+    rocprof_run_init(&reading.run);
+    rocpd_read_all(&reading);
+    rocpd_name_run(&reading, options->part, parts->count);
+    nsys_database_tell_damage(&reading.run.builder.read, &database);
+    reading.run.builder.read.text_bytes = database.file_bytes;
+    progress_advance(options->progress, database.file_bytes);
+    is_good = rocpd_check(&reading, error);
+    if (is_good) {
+        rocprof_run_finish(&reading.run);
+        trace_finish(trace, &reading.run.builder, 1, options->threads);
+    }
+    rocpd_reading_clear(&reading);
+    free(parts);
+    return is_good;
+}
+
+const struct reader rocpd_sqlite_reader = {
+    .name = "rocprofv3-rocpd",
+    .summary = "an SQLite database that rocprofv3 wrote (rocpd, ROCm 7)",
+    .recognises = nsys_is_sqlite,
+    .recognises_file = rocpd_recognises_file,
+    .count_parts = rocpd_count_parts,
+    .read = rocpd_read,
+};
