@@ -34,6 +34,7 @@ static const char *const sync_calls[] = {
     "cudaEventSynchronize",         "cudaCtxSynchronize",
     "hipStreamSynchronize",         "hipDeviceSynchronize",
     "hipEventSynchronize",          "hipCtxSynchronize",
+    "hsa_signal_wait_relaxed",      "hsa_signal_wait_scacquire",
     "cuStreamSynchronize",          "cuCtxSynchronize",
     "cuEventSynchronize",           "zeEventHostSynchronize",
     "zeFenceHostSynchronize",       "zeCommandQueueSynchronize",
