@@ -27,6 +27,7 @@ struct plan_settings {
     int attention;
     bool splits_sequence;
     bool hides_gradients;
+    bool hides_tensor;
     bool is_uneven;
     bool is_eager;
     bool searches;
@@ -124,6 +125,10 @@ static const struct option plan_options[] = {
      .kind = OPTION_NEGATED,
      FIELD(hides_gradients),
      .help = "gradients are reduced behind the backward, not while it runs"},
+    {.name = "overlap-tp",
+     .kind = OPTION_FLAG,
+     FIELD(hides_tensor),
+     .help = "collectives of tensor parallelism run beside the matmuls, in pieces"},
     {.name = "uneven-stages",
      .kind = OPTION_FLAG,
      FIELD(is_uneven),
@@ -220,6 +225,7 @@ static bool plan_read(struct plan_setting *setting, struct architecture *model,
         .is_eager = settings->is_eager,
         .splits_sequence = settings->splits_sequence,
         .hides_gradients = settings->hides_gradients,
+        .hides_tensor = settings->hides_tensor,
         .is_uneven = settings->is_uneven,
         .launch_seconds = settings->launch * 1e-6,
         .gradient_bytes = settings->gradient_bytes,

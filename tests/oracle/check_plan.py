@@ -27,8 +27,8 @@ VTRAIN = SHARED / "reference" / "vtrain"
 # Start of a source -> the mean and the median of the absolute errors, as the worst that may be.
 LIMITS = {
     "vTrain, single node": (0.08, 0.06),
-    "vTrain, multi node": (0.11, 0.08),
-    "published runs together": (0.16, 0.125),
+    "vTrain, multi node": (0.105, 0.075),
+    "published runs together": (0.115, 0.08),
 }
 
 # Start of a device's name in the table -> how flopledger calls it.
@@ -50,8 +50,8 @@ DEVICES = {
 # What a source says of its runs beside the columns of the table; start of the source -> options.
 SOURCES: dict[str, list[str]] = {
     "mosaicml/llm-foundry": ["--gradient-bytes", "2", "--attention=flash1", "--eager"],
-    "NVIDIA-NeMo/Megatron-Bridge": ["--uneven-stages"],
-    "NVIDIA/NeMo:": ["--uneven-stages"],
+    "NVIDIA-NeMo/Megatron-Bridge": ["--uneven-stages", "--overlap-tp"],
+    "NVIDIA/NeMo:": ["--uneven-stages", "--overlap-tp"],
     "bigscience-workshop": [
         "--attention=unfused",
         "--no-sequence-parallel",
@@ -165,6 +165,8 @@ def published_run(row: dict[str, str]) -> Run | str:
     batch, micro = int(number(row, "global_batch_sequences")), int(number(row, "micro_batch"))
     devices, sequence = int(number(row, "devices")), int(number(row, "seq_len"))
     speed, measured = number(row, "tokens_per_s_per_device"), number(row, "step_time_s")
+    if "500" in row["device"] and "HBM2e" in row["device"]:
+        return "an H100 of 500 W with other memory, which the table of devices lacks"
     if "TPU" in device:
         return "a micro-batch of a TPU row is what a device has in a step"
     if speed > 0 and row["id"] == "llmc-run-gpt3-125m":
@@ -324,12 +326,17 @@ def main() -> None:
     tables["published runs together"] = by_configuration(
         [run for run in done if not run.source.startswith("vTrain")]
     )
+    tables["of those, no constant was chosen on"] = [
+        run
+        for run in tables["published runs together"]
+        if not run.source.startswith("mosaicml") and not run.source.endswith("Bridge, B200")
+    ]
     outcome = Outcome("plan")
     for source, (most, middle) in LIMITS.items():
         errors = [abs(run.error) for run in tables[source]]
         outcome.check(mean(errors) <= most, f"{source}: mean error {mean(errors):.3f}")
         outcome.check(median(errors) <= middle, f"{source}: median error {median(errors):.3f}")
-    outcome.check(len(refused) <= 1, f"refused: {[(run.name, run.problem) for run in refused]}")
+    outcome.check(len(refused) <= 1, f"refused: {[run.name + run.problem for run in refused[:5]]}")
     outcome.check(not full, f"ran, but out of memory by plan: {[run.name for run in full]}")
     if "--table" in sys.argv:
         print(

@@ -57,7 +57,9 @@ struct plan_setting {
     bool splits_sequence; /* norms and dropout of tensor parallelism work on parts of the sequence
                            */
     bool hides_gradients; /* gradients are reduced while the backward runs */
-    bool is_uneven;       /* stages may differ by a layer */
+    bool hides_tensor;    /* collectives of tensor parallelism run beside the matmuls, in pieces */
+
+    bool is_uneven;         /* stages may differ by a layer */
     double launch_seconds;  /* what the host takes to launch a kernel */
     int64_t gradient_bytes; /* of a gradient, as it is kept and reduced */
 };

@@ -201,6 +201,12 @@ static void plan_add_scores(const struct plan_context *context, const struct lay
 
 /* Kernels of the operators that stream, in a framework without fusion over them. */
 static const double STREAM_KERNELS = 10.0;
+/* Those that choose experts and put tokens in their order. */
+static const double ROUTING_KERNELS = 20.0;
+
+/* Of collectives in pieces beside matmuls, the share that is seen: the first and last piece, and
+ * what the matmuls are slowed by. */
+static const double SEEN_OF_TENSOR = 0.3;
 
 static void plan_add_tensor(const struct plan_context *context, struct plan_pass *pass)
 {
@@ -208,7 +214,8 @@ static void plan_add_tensor(const struct plan_context *context, struct plan_pass
     struct plan_group group = {context->layout->tensor, 1};
 
     plan_pass_charge(pass, PLAN_TENSOR,
-                     2.0 * plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes, group));
+                     2.0 * (context->setting->hides_tensor ? SEEN_OF_TENSOR : 1.0) *
+                         plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes, group));
 }
 
 /* Keys and values go around the ring of context ranks while attention works; only what takes
@@ -233,9 +240,11 @@ static void plan_add_routing(const struct plan_context *context, const struct la
     double bytes = 2.0 * context->tokens * (double)kind->experts_per_token *
                    (double)context->setting->model->hidden_size / (double)context->layout->tensor;
 
-    if (kind->experts > 0)
-        plan_pass_charge(pass, PLAN_EXPERT,
-                         2.0 * plan_collective_seconds(context, PLAN_ALL_TO_ALL, bytes, group));
+    if (kind->experts == 0)
+        return;
+    pass->kernels += ROUTING_KERNELS;
+    plan_pass_charge(pass, PLAN_EXPERT,
+                     2.0 * plan_collective_seconds(context, PLAN_ALL_TO_ALL, bytes, group));
 }
 
 static struct plan_pass plan_forward(const struct plan_context *context,

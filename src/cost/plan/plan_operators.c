@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PLAN_RATES(architecture_, matrix_, matrix_8_, memory_, flash_, flash_2_, backward_, link_, \
-                   latency_us, network_gb, node_us)                                                \
+                   exchange_, latency_us, network_gb, node_us)                                     \
     {.architecture = architecture_,                                                                \
      .matrix = matrix_,                                                                            \
      .matrix_8 = matrix_8_,                                                                        \
@@ -15,6 +15,7 @@
      .flash_2 = flash_2_,                                                                          \
      .backward = backward_,                                                                        \
      .link = link_,                                                                                \
+     .exchange = exchange_,                                                                        \
      .latency = (latency_us)*1e-6,                                                                 \
      .network = (network_gb)*1e9,                                                                  \
      .network_latency = (node_us)*1e-6},
@@ -55,8 +56,6 @@ static const double TILE_ENDS = 200.0;
  */
 static const double LOST_OF_WAVE = 0.5;
 /* From one kernel's end to the next one's first work, queued. 1024 cubed of Azure's guide. */
-/* Of the links' bandwidth, what an exchange of tokens reaches: DeepEP within a node of H800. */
-static const double EXCHANGE_SHARE = 0.35;
 static const double KERNEL_SECONDS = 3e-6;
 
 static const double CAST_BYTES = 4.0;
@@ -243,7 +242,7 @@ static int64_t plan_members_of_node(const struct plan_context *context, struct p
 static double plan_exchange_seconds(const struct plan_context *context, double size, double inside)
 {
     double nodes = ceil(size / inside);
-    double links = context->setting->device->link_bytes_per_second * EXCHANGE_SHARE;
+    double links = context->setting->device->link_bytes_per_second * context->rates->exchange;
     double copies = 8.0;
     double sent =
         nodes > 1.0 ? (nodes - 1.0) * (1.0 - pow(1.0 - 1.0 / nodes, copies)) / copies : 0.0;

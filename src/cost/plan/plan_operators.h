@@ -15,6 +15,7 @@ struct plan_rates {
     double flash_2;           /* of FlashAttention-2 */
     double backward;          /* of either, what the backward reaches by the forward */
     double link;              /* share of the links' bandwidth that a large collective reaches */
+    double exchange;          /* the same of an exchange of tokens */
     double latency;           /* seconds of a collective of no bytes within a node of eight */
     double network;           /* bytes a second of a device into the network, by default */
     double network_latency;   /* seconds that each further node adds to it */
