@@ -23,7 +23,8 @@ struct plan_settings {
     int64_t node;
     int64_t gradient_bytes;
     double network; /* GB/s of a node */
-    double launch;  /* microseconds */
+    struct plan_bill bill;
+    double launch; /* microseconds */
     int attention;
     bool splits_sequence;
     bool hides_gradients;
@@ -149,6 +150,20 @@ static const struct option plan_options[] = {
      .parse = parse_positive,
      .accepts = positive_accepted,
      .help = "µs that the host takes to launch a kernel (default: 10)"},
+    {.name = "tokens",
+     .kind = OPTION_PARSED,
+     .metavar = "N",
+     FIELD(bill.tokens),
+     .parse = parse_positive,
+     .accepts = positive_accepted,
+     .help = "tokens to train on (15e12): says days and device-hours"},
+    {.name = "cost-per-hour",
+     .kind = OPTION_PARSED,
+     .metavar = "MONEY",
+     FIELD(bill.of_device_hour),
+     .parse = parse_positive,
+     .accepts = positive_accepted,
+     .help = "with --tokens: what a device-hour costs, for the cost of the training"},
     PLAN_NUMBER("gradient-bytes", gradient_bytes, 8, "bytes of a gradient (default: 4)"),
     PAGE_OPTIONS(struct plan_settings),
     {0},
@@ -339,6 +354,9 @@ static bool print_plan(const struct plan_settings *settings, const struct plan_s
     }
     outcome = plan_step(setting, &layout);
     rank_add_section(&results, planned, describe_plan(&results, setting, &layout, &outcome));
+    if (settings->bill.tokens > 0.0)
+        rank_add_section(&results, planned,
+                         describe_plan_bill(&results, &outcome, &settings->bill));
     rank_add_section(&results, planned, describe_plan_ledger(&results, &outcome));
     rank_add_section(&results, planned, describe_plan_memory(&results, setting, &outcome));
     return print_page(&results, &settings->page, error);
@@ -359,6 +377,9 @@ static bool run_plan(int count, char **arguments, struct error *error)
     if (count > 0)
         return error_set(error, ERROR_USAGE, "a plan reads no traces, but '%s' was given",
                          arguments[0]);
+    if (settings.bill.of_device_hour > 0.0 && settings.bill.tokens <= 0.0)
+        return error_set(error, ERROR_USAGE,
+                         "--cost-per-hour is of use with --tokens: how many shall be trained on?");
     return plan_needs(&settings, error) &&
            check_output(&settings.page,
                         &(struct output_inputs){arguments, 0, {settings.model.config}}, error) &&

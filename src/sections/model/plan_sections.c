@@ -217,3 +217,27 @@ struct section *describe_plan_search(struct results *results, const struct plan_
                            (double)setting->device->memory_bytes);
     return section;
 }
+
+struct section *describe_plan_bill(struct results *results, const struct plan_outcome *outcome,
+                                   const struct plan_bill *bill)
+{
+    struct section *section =
+        section_new(results, "plan_bill", "Training",
+                    "All steps one after the other: no interruption, checkpoint or evaluation.");
+    double steps = ceil(bill->tokens / outcome->tokens);
+    double hours = steps * outcome->step / 3600.0;
+
+    plan_add_number(results, section, "tokens", "tokens", value_number(bill->tokens));
+    plan_add_number(results, section, "steps", "steps", value_number(steps));
+    plan_add_number(results, section, "days", "days", value_number(hours / 24.0));
+    plan_add_number(results, section, "days_low", "at least",
+                    value_number(hours / 24.0 * outcome->low / outcome->step));
+    plan_add_number(results, section, "days_high", "at most",
+                    value_number(hours / 24.0 * outcome->high / outcome->step));
+    plan_add_number(results, section, "device_hours", "device-hours",
+                    value_number(hours * outcome->devices));
+    if (bill->of_device_hour > 0.0)
+        plan_add_number(results, section, "cost", "cost",
+                        value_number(hours * outcome->devices * bill->of_device_hour));
+    return section;
+}
