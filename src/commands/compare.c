@@ -229,7 +229,8 @@ const struct command compare_command = {
     .usage = "A B",
     .description =
         "Reads two runs (traces, recorded runs, folders with the traces of all ranks, databases of "
-        "Nsight Systems, XSpaces of JAX) and prints what changed from A to B and by how much: the "
+        "Nsight Systems, XSpaces of JAX, Perfetto's own format) and prints what changed from A "
+        "to B and by how much: the "
         "step, every account of the ledger, kernels, operators, modules, FLOPs, launches and "
         "memory.\n\n"
         "A change is called significant where it is more than what the steps of each run differ "

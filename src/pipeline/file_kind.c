@@ -8,6 +8,7 @@
 #include "base/io/folders.h"
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
+#include "pipeline/file_content.h"
 #include "ranks/digest_set.h"
 #include "readers/logs/read_log.h"
 #include "trace/step_record/step_record.h"
@@ -47,10 +48,8 @@ static const struct file_kind database_kind = {
     NULL, NULL, NULL};
 static const struct file_kind script_kind = {
     "a program in Python", " run ", "'flopledger run FILE' runs and records it", NULL, NULL};
-static const struct file_kind perfetto_kind = {
-    "a trace in Perfetto's own format", " ",
-    "make JSON of it with Perfetto's tool: traceconv json FILE FILE.json, and give it that", NULL,
-    NULL};
+static const struct file_kind protobuf_kind = {"a profiler trace", trace_commands, NULL, NULL,
+                                               NULL};
 
 /* Text kinds, the surest mark first. */
 static const struct file_kind text_kinds[] = {
@@ -84,22 +83,6 @@ static bool file_kind_ends_with(const char *text, const char *end)
     size_t length = strlen(text);
 
     return length > strlen(end) && strcmp(text + length - strlen(end), end) == 0;
-}
-
-/* A message of packets: each is field 1 with a length, as Perfetto and nothing else here writes. */
-static bool is_perfetto(const char *path, struct input_window head)
-{
-    const unsigned char *bytes = (const unsigned char *)head.text;
-    size_t length = head.length > 2 ? bytes[1] & 0x7f : 0;
-    size_t size = 2;
-
-    if (file_kind_ends_with(path, ".pftrace") || file_kind_ends_with(path, ".perfetto-trace"))
-        return true;
-    if (head.length < 16 || bytes[0] != 0x0a)
-        return false;
-    for (unsigned shift = 7; bytes[size - 1] & 0x80 && size < 6; size++, shift += 7)
-        length |= (size_t)(bytes[size] & 0x7f) << shift;
-    return size + length + 1 < head.length && length > 1 && bytes[size + length] == 0x0a;
 }
 
 static bool file_kind_is_log(const char *path)
@@ -137,8 +120,8 @@ static const struct file_kind *kind_of_file(const char *path, int64_t bytes)
         if (file_kind_holds(head, text_kinds[i].mark) &&
             file_kind_holds(head, text_kinds[i].mark_too))
             return &text_kinds[i];
-    if (is_perfetto(path, head))
-        return &perfetto_kind;
+    if (begins(head, "\n") && is_trace_head(head.text, head.length))
+        return &protobuf_kind;
     if (file_kind_ends_with(path, ".py"))
         return &script_kind;
     return bytes <= LOG_BYTES_MAX && file_kind_is_log(path) ? &log_kind : NULL;

@@ -57,7 +57,7 @@ static bool open_trace_refuse(const struct input_stream *input, struct input_win
     return error_set(
         error, ERROR_INPUT,
         "not a trace of torch.profiler (byte 0: expected '{' or '[', found '%s') nor a database of "
-        "Nsight Systems or an XSpace of JAX, it looks like %s",
+        "Nsight Systems, an XSpace of JAX or a trace of Perfetto, it looks like %s",
         beginning, unknown_input_looks_like(head.text, head.length));
 }
 

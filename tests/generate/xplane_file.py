@@ -139,7 +139,9 @@ def tpu_space(rng: random.Random) -> KnownSpace:
     m, k, n = (128 * rng.randint(1, 8) for _ in range(3))
     operands = f"bf16[{m},{k}]{{1,0}} %a, bf16[{k},{n}]{{1,0}} %b"
     product = f"%fusion.7 = bf16[{m},{n}]{{1,0}} fusion({operands}), kind=kOutput"
-    common: dict[str, Value] = {"hlo_module": "jit_train", "program_id": 7}
+    common: dict[str, Value] = {"program_id": 7}
+    if rng.random() < 0.5:
+        common["hlo_module"] = "jit_train"
     plane.metadata = {
         product: (
             "fusion.7",

@@ -328,6 +328,18 @@ static struct event torch_profiler_store_event_of(struct torch_store *store,
     return event;
 }
 
+bool torch_store_convert(struct torch_store *store, const struct torch_event *text,
+                         struct event *event, uint32_t *category)
+{
+    struct category_memo memo = category_of(store, text);
+
+    if (memo.is_ours)
+        return false;
+    *event = torch_profiler_store_event_of(store, text, memo.kind);
+    *category = memo.string;
+    return true;
+}
+
 /* A timed event with both its times, which are not yet known to be possible. */
 static void store_timed(struct torch_store *store, const struct torch_event *text,
                         const struct category_memo *category)

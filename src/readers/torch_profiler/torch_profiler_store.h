@@ -33,6 +33,11 @@ struct torch_store {
 
 void torch_store_event(struct torch_store *store, const struct torch_event *event);
 
+/* An event that another format tells in the same words: all of it but its times, and its category
+ * in the builder's pool. False for what this program added to a trace itself. */
+bool torch_store_convert(struct torch_store *store, const struct torch_event *text,
+                         struct event *event, uint32_t *category);
+
 /* The string in the builder's pool, its escapes resolved. */
 uint32_t torch_store_string(struct torch_store *store, const struct json_slice *slice);
 

@@ -43,6 +43,8 @@ static uint32_t hlo_name(struct xplane_reading *reading, const struct xplane_op 
 
     if (!name.length && op->metadata)
         name = op->metadata->display_name.length ? op->metadata->display_name : op->metadata->name;
+    if (!module.length && xplane_has(op->stats, XSTAT_PROGRAM))
+        module = xplane_module_of_program(reading->plane, xplane_number(op->stats, XSTAT_PROGRAM));
     if (!module.length)
         return xplane_string(reading, name);
     if (xplane_has(op->stats, XSTAT_PROGRAM) &&

@@ -87,10 +87,42 @@ static struct named entry_of(struct proto_bytes entry)
     return named;
 }
 
+/* The 7 of "jit_train(7)"; false where the name does not end so. */
+static bool program_in_name(struct proto_bytes name, uint64_t *program)
+{
+    const char *open = name.length > 2 ? memrchr(name.at, '(', name.length) : NULL;
+    const char *end = open ? name.at + name.length - 1 : NULL;
+
+    if (!open || *end != ')' || open + 1 == end || end - open > 21)
+        return false;
+    *program = 0;
+    for (const char *at = open + 1; at < end; at++) {
+        if (*at < '0' || *at > '9')
+            return false;
+        *program = *program * 10 + (uint64_t)(*at - '0');
+    }
+    return true;
+}
+
+struct proto_bytes xplane_module_of_program(const struct xplane *plane, int64_t program)
+{
+    uint32_t index = hash_map_find(&plane->metadata_by_program, (uint64_t)program);
+    struct proto_bytes name = {NULL, 0};
+
+    if (index == NO_VALUE)
+        return name;
+    name = plane->metadata[index].name;
+    name.length = (size_t)((const char *)memrchr(name.at, '(', name.length) - name.at);
+    return name;
+}
+
 static void add_metadata(struct xplane *plane, struct proto_bytes entry)
 {
     struct named named = entry_of(entry);
+    uint64_t program;
 
+    if (program_in_name(named.name, &program))
+        (void)hash_map_add(&plane->metadata_by_program, program, (uint32_t)plane->metadata_count);
     hash_map_set(&plane->metadata_by_id, named.id, (uint32_t)plane->metadata_count);
     ARRAY_ADD(plane->metadata, plane->metadata_count,
               (struct xplane_metadata){.message = named.message,
@@ -246,6 +278,7 @@ void xplane_clear(struct xplane *plane)
     free(plane->metadata);
     free(plane->stat_names);
     hash_map_clear(&plane->metadata_by_id);
+    hash_map_clear(&plane->metadata_by_program);
     hash_map_clear(&plane->stat_names_by_id);
     *plane = (struct xplane){0};
 }

@@ -82,6 +82,7 @@ struct xplane {
     struct xplane_metadata *metadata;
     size_t metadata_count;
     struct hash_map metadata_by_id;
+    struct hash_map metadata_by_program;
     struct xplane_stat_name *stat_names;
     size_t stat_name_count;
     struct hash_map stat_names_by_id;
@@ -98,6 +99,10 @@ struct proto_bytes xplane_name_of(struct proto_bytes message);
 
 /* NULL where there is none of the id. */
 struct xplane_metadata *xplane_metadata_of(const struct xplane *plane, int64_t id);
+
+/* The name of a program, as the plane's ranges of modules have it: "jit_train" of "jit_train(7)".
+ * Empty where there is none. */
+struct proto_bytes xplane_module_of_program(const struct xplane *plane, int64_t program);
 
 /* Those of the metadata; `metadata` may be NULL. */
 struct xplane_stats xplane_stats_of(const struct xplane *plane, struct xplane_metadata *metadata);

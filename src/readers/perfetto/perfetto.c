@@ -1,0 +1,414 @@
+/* Reads Perfetto's own format (*.pftrace, *.perfetto-trace): packet by packet, plain or packed. */
+#include "base/core/array.h"
+#include "base/io/input_stream.h"
+#include "readers/perfetto/perfetto_reading.h"
+#include "readers/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* ---- recognising ---------------------------------------------------------------------------- */
+
+/* Fields that nearly every packet has, and their forms. */
+static const struct {
+    uint32_t number;
+    enum proto_form form;
+} usual_fields[] = {
+    {3, PROTO_VARINT},  {6, PROTO_LENGTH},  {8, PROTO_VARINT},  {10, PROTO_VARINT},
+    {11, PROTO_LENGTH}, {12, PROTO_LENGTH}, {13, PROTO_VARINT}, {33, PROTO_LENGTH},
+    {35, PROTO_LENGTH}, {36, PROTO_LENGTH}, {42, PROTO_VARINT}, {43, PROTO_LENGTH},
+    {44, PROTO_LENGTH}, {45, PROTO_LENGTH}, {50, PROTO_LENGTH}, {53, PROTO_LENGTH},
+    {58, PROTO_VARINT}, {59, PROTO_LENGTH}, {60, PROTO_LENGTH}, {79, PROTO_VARINT},
+    {87, PROTO_VARINT}, {89, PROTO_LENGTH},
+};
+
+static bool is_usual_field(const struct proto_field *field)
+{
+    for (size_t i = 0; i < sizeof usual_fields / sizeof *usual_fields; i++) {
+        if (proto_is(field, usual_fields[i].number, usual_fields[i].form))
+            return true;
+    }
+    return false;
+}
+
+static bool begins_packet(struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+
+    while (proto_next(&walk, &field)) {
+        if (is_usual_field(&field))
+            return true;
+    }
+    return false;
+}
+
+/* The first packet is one, and another stands behind it where the first ends in what is seen. */
+static bool perfetto_recognises(const char *head, size_t length)
+{
+    struct proto_walk walk = proto_walk_of((struct proto_bytes){head, length});
+    struct proto_field field;
+
+    if (length < 4 || !proto_next(&walk, &field) || !proto_is(&field, 1, PROTO_LENGTH) ||
+        !begins_packet(field.bytes))
+        return false;
+    return walk.at == walk.end || *walk.at == '\x0a';
+}
+
+/* ---- packets -------------------------------------------------------------------------------- */
+
+enum {
+    STATE_CLEARED = 1, /* sequence_flags */
+    STATE_NEEDED = 2,
+    PACKET_BYTES_MAX = 256 << 20,
+};
+
+/* A TracePacket's fields of interest. */
+struct packet {
+    uint64_t time;
+    uint64_t sequence;
+    uint64_t flags;
+    uint32_t clock; /* 0: that of the sequence */
+    bool is_timed;
+    bool lost_others; /* packets before it are lost */
+    struct proto_bytes clocks;
+    struct proto_bytes track_event;
+    struct proto_bytes interned;
+    struct proto_bytes packets; /* compressed */
+    struct proto_bytes stage;
+    struct proto_bytes defaults;
+    struct proto_bytes track;
+    bool is_damaged;
+};
+
+static void read_packet_number(struct packet *packet, const struct proto_field *field)
+{
+    switch (field->number) {
+    case 8:
+        packet->time = field->value;
+        packet->is_timed = true;
+        break;
+    case 10:
+        packet->sequence = field->value;
+        break;
+    case 13:
+        packet->flags = field->value;
+        break;
+    case 42:
+        packet->lost_others = field->value != 0;
+        break;
+    case 58:
+        packet->clock = (uint32_t)field->value;
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_packet_message(struct packet *packet, const struct proto_field *field)
+{
+    switch (field->number) {
+    case 6:
+        packet->clocks = field->bytes;
+        break;
+    case 11:
+        packet->track_event = field->bytes;
+        break;
+    case 12:
+        packet->interned = field->bytes;
+        break;
+    case 50:
+        packet->packets = field->bytes;
+        break;
+    case 53:
+        packet->stage = field->bytes;
+        break;
+    case 59:
+        packet->defaults = field->bytes;
+        break;
+    case 60:
+        packet->track = field->bytes;
+        break;
+    default:
+        break;
+    }
+}
+
+static struct packet packet_of(struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+    struct packet packet = {.time = 0};
+
+    while (proto_next(&walk, &field)) {
+        if (field.form == PROTO_LENGTH)
+            read_packet_message(&packet, &field);
+        else
+            read_packet_number(&packet, &field);
+    }
+    packet.is_damaged = walk.damaged_at != NULL;
+    return packet;
+}
+
+/* TracePacketDefaults: the clock 58, and of track events 11 the track 11. */
+static void read_defaults(struct perfetto_sequence *sequence, struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_walk inner;
+    struct proto_field field;
+    struct proto_field of_events;
+
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 58, PROTO_VARINT))
+            sequence->clock = (uint32_t)field.value;
+        if (!proto_is(&field, 11, PROTO_LENGTH))
+            continue;
+        inner = proto_walk_of(field.bytes);
+        while (proto_next(&inner, &of_events)) {
+            if (of_events.number == 11 && of_events.form != PROTO_LENGTH)
+                sequence->track = of_events.value;
+        }
+    }
+}
+
+static void set_aside(struct perfetto_reading *reading, int64_t length, const char *what)
+{
+    struct damage damage = {.byte = reading->byte, .length = length};
+
+    (void)snprintf(damage.message, sizeof damage.message, "%s", what);
+    trace_builder_damage(&reading->builder, &damage);
+}
+
+static void read_timed(struct perfetto_reading *reading, const struct perfetto_sequence *sequence,
+                       const struct packet *packet)
+{
+    uint32_t clock = packet->clock ? packet->clock : sequence->clock;
+    int64_t time_ns;
+
+    if (!packet->is_timed ||
+        !perfetto_time(&reading->state, sequence, clock, packet->time, &time_ns)) {
+        reading->builder.read.missing_times++;
+        return;
+    }
+    if (packet->track_event.at)
+        perfetto_read_track_event(reading, sequence, packet->track_event, time_ns);
+    if (packet->stage.at)
+        perfetto_read_stage(reading, sequence, packet->stage, time_ns);
+}
+
+static void read_packet(struct perfetto_reading *reading, struct proto_bytes message,
+                        const struct packet *packet)
+{
+    struct perfetto_sequence *sequence = perfetto_sequence_of(&reading->state, packet->sequence);
+
+    if (packet->lost_others)
+        sequence->has_state = false;
+    if (packet->flags & STATE_CLEARED)
+        perfetto_sequence_begin(sequence);
+    if (packet->is_damaged) {
+        set_aside(reading, (int64_t)message.length,
+                  "expected a field of a packet (protobuf), and its content is none");
+        return;
+    }
+    if (packet->interned.at)
+        perfetto_intern(&reading->state, sequence, packet->interned);
+    if (packet->defaults.at)
+        read_defaults(sequence, packet->defaults);
+    if (packet->clocks.at)
+        perfetto_read_clocks(&reading->state, sequence, packet->clocks);
+    if (packet->track.at)
+        (void)perfetto_describe_track(&reading->state, packet->track);
+    if (!packet->track_event.at && !packet->stage.at)
+        return;
+    if (packet->flags & STATE_NEEDED && !sequence->has_state)
+        set_aside(reading, (int64_t)message.length,
+                  "an event needs names that a lost packet before it gave");
+    else
+        read_timed(reading, sequence, packet);
+}
+
+/* ---- compressed packets --------------------------------------------------------------------- */
+
+/* What zlib unpacked; free() it. *is_whole: all of it. */
+static char *unpack(struct proto_bytes packed, size_t *length, bool *is_whole)
+{
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)packed.at, .avail_in = (uInt)packed.length};
+    size_t room = 0;
+    char *text = NULL;
+    int result = inflateInit(&stream);
+
+    *length = 0;
+    while (result == Z_OK && *length < PACKET_BYTES_MAX) {
+        ARRAY_RESERVE(text, room, *length + (64 << 10));
+        stream.next_out = (Bytef *)text + *length;
+        stream.avail_out = (uInt)(room - *length);
+        result = inflate(&stream, Z_NO_FLUSH);
+        *length = room - stream.avail_out;
+        if (stream.avail_in == 0 && stream.avail_out > 0)
+            break;
+    }
+    (void)inflateEnd(&stream);
+    *is_whole = result == Z_STREAM_END;
+    return text;
+}
+
+static void read_compressed(struct perfetto_reading *reading, struct proto_bytes packed,
+                            bool is_cut)
+{
+    struct proto_walk walk;
+    struct proto_field field;
+    bool is_whole;
+    size_t length;
+    char *text = unpack(packed, &length, &is_whole);
+
+    walk = proto_walk_of((struct proto_bytes){text, length});
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_LENGTH) && !field.is_cut) {
+            struct packet packet = packet_of(field.bytes);
+
+            read_packet(reading, field.bytes, &packet);
+        }
+    }
+    if (!is_cut && (!is_whole || walk.damaged_at))
+        set_aside(reading, (int64_t)packed.length, "compressed packets cannot be unpacked whole");
+    free(text);
+}
+
+/* `is_cut`: the file ends in it. */
+static void read_outer_packet(struct perfetto_reading *reading, struct proto_bytes message,
+                              bool is_cut)
+{
+    struct packet packet = packet_of(message);
+
+    if (packet.packets.length)
+        read_compressed(reading, packet.packets, is_cut);
+    else if (!is_cut)
+        read_packet(reading, message, &packet);
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+/* Reads the packets that are whole; returns how many bytes they are. *goes_on: false where what
+ * follows is none. */
+static size_t read_whole_packets(struct perfetto_reading *reading, struct proto_bytes text,
+                                 bool *goes_on)
+{
+    struct proto_walk walk = proto_walk_of(text);
+    struct proto_field field;
+    size_t used = 0;
+    int64_t start_byte = reading->byte;
+
+    while (proto_next(&walk, &field) && !field.is_cut) {
+        if (proto_is(&field, 1, PROTO_LENGTH))
+            read_outer_packet(reading, field.bytes, false);
+        used = (size_t)(walk.at - text.at);
+        reading->byte = start_byte + (int64_t)used;
+    }
+    /* a field that is no field although all of a key and a length is there */
+    *goes_on = !(walk.damaged_at && !field.is_cut && text.length - used >= 20) &&
+               text.length - used <= PACKET_BYTES_MAX;
+    return used;
+}
+
+static void tell_of_cut(struct perfetto_reading *reading, const struct input_stream *input,
+                        struct proto_bytes rest, bool goes_on)
+{
+    struct read_account *read = &reading->builder.read;
+    struct proto_walk walk = proto_walk_of(rest);
+    struct proto_field field;
+
+    if (rest.length && !goes_on) {
+        set_aside(reading, (int64_t)rest.length,
+                  "expected a packet (protobuf); what stands here and behind it is not read");
+        return;
+    }
+    if (rest.length && proto_next(&walk, &field) && proto_is(&field, 1, PROTO_LENGTH))
+        read_outer_packet(reading, field.bytes, true);
+    if (!rest.length && !input->is_broken)
+        return;
+    read->is_truncated = true;
+    if (input->is_broken)
+        (void)snprintf(read->truncation, sizeof read->truncation, "%s", input->breakage);
+    else
+        (void)snprintf(read->truncation, sizeof read->truncation,
+                       "the file ends in the middle of the packet that begins at byte %lld",
+                       (long long)reading->byte);
+}
+
+static int64_t read_packets(struct perfetto_reading *reading, struct input_stream *input)
+{
+    struct input_window window = {NULL, 0};
+    size_t left = 0;
+    bool goes_on = true;
+    bool is_at_end = false;
+
+    while (goes_on && !is_at_end) {
+        struct proto_bytes text;
+        size_t used;
+
+        is_at_end = !input_stream_next(input, left, &window);
+        text = (struct proto_bytes){window.text, window.length};
+        used = read_whole_packets(reading, text, &goes_on);
+        left = window.length - used;
+    }
+    tell_of_cut(reading, input, (struct proto_bytes){window.text + window.length - left, left},
+                goes_on);
+    if (input->is_followed) {
+        reading->builder.read.ending = ENDING_FOLLOWED;
+        (void)snprintf(reading->builder.read.ending_message,
+                       sizeof reading->builder.read.ending_message, "%s", input->breakage);
+    }
+    return reading->byte + (int64_t)left;
+}
+
+static bool perfetto_has_content(const struct perfetto_reading *reading, struct error *error)
+{
+    const struct read_account *read = &reading->builder.read;
+
+    if (read->events > 0)
+        return true;
+    if (read->is_truncated)
+        return error_set(error, ERROR_INPUT, "%s: no event can be read", read->truncation);
+    if (read->damage_count)
+        return error_set(error, ERROR_INPUT, "byte %lld: %s: no event can be read",
+                         (long long)read->damages[0].byte, read->damages[0].message);
+    return error_set(error, ERROR_NO_DATA,
+                     "a trace of Perfetto without a track event or a GPU's stage (%lld without a "
+                     "time): record the categories of the framework and of the GPU",
+                     (long long)read->missing_times);
+}
+
+static bool perfetto_read_trace(struct trace *trace, struct input_stream *input,
+                                const struct read_options *options, struct error *error)
+{
+    struct perfetto_reading reading = {.byte = 0};
+    struct read_account *read = &reading.builder.read;
+    bool is_trace;
+
+    input->progress = options->progress;
+    trace_builder_init(&reading.builder);
+    string_pool_add(&reading.builder.strings, "", 0);
+    string_pool_add(&reading.state.texts, "", 0);
+    reading.store =
+        (struct torch_store){.builder = &reading.builder, .keeps_memory = options->keeps_memory};
+    read->text_bytes = read_packets(&reading, input);
+    perfetto_finish_events(&reading);
+    if (reading.state.has_realtime)
+        reading.builder.facts.base_time_ns = reading.state.realtime_offset;
+    is_trace = perfetto_has_content(&reading, error);
+    if (is_trace)
+        trace_finish(trace, &reading.builder, 1, options->threads);
+    else
+        trace_builder_clear(&reading.builder);
+    perfetto_reading_clear(&reading);
+    return is_trace;
+}
+
+const struct reader perfetto_reader = {
+    .name = "perfetto",
+    .summary = "Perfetto's own format: .pftrace or .perfetto-trace, of any writer",
+    .recognises = perfetto_recognises,
+    .read = perfetto_read_trace,
+};

@@ -1,0 +1,304 @@
+/* What packets of a Perfetto trace refer to: interned names, clocks and tracks. */
+#include "readers/perfetto/perfetto_state.h"
+
+#include "base/core/array.h"
+
+#include <stdlib.h>
+
+static uint32_t perfetto_text(struct perfetto_state *state, struct proto_bytes text)
+{
+    return string_pool_add(&state->texts, text.at ? text.at : "", text.length);
+}
+
+struct proto_bytes perfetto_known_text(const struct perfetto_state *state, uint32_t string)
+{
+    return (struct proto_bytes){string_pool_text(&state->texts, string),
+                                string_pool_length(&state->texts, string)};
+}
+
+/* ---- sequences ------------------------------------------------------------------------------ */
+
+struct perfetto_sequence *perfetto_sequence_of(struct perfetto_state *state, uint64_t id)
+{
+    uint32_t index = hash_map_add(&state->sequence_by_id, id, (uint32_t)state->sequence_count);
+
+    if (index == state->sequence_count)
+        ARRAY_ADD(state->sequences, state->sequence_count,
+                  (struct perfetto_sequence){.id = id, .clock = CLOCK_BOOTTIME_ID});
+    return &state->sequences[index];
+}
+
+void perfetto_sequence_begin(struct perfetto_sequence *sequence)
+{
+    hash_map_clear(&sequence->names);
+    sequence->names = (struct hash_map){0};
+    sequence->has_state = true;
+    sequence->track = 0;
+    sequence->clock = CLOCK_BOOTTIME_ID;
+}
+
+static uint64_t interned_key(enum perfetto_interned kind, uint64_t number)
+{
+    return (uint64_t)kind << 60 | (number & (((uint64_t)1 << 60) - 1));
+}
+
+uint32_t perfetto_interned_name(const struct perfetto_sequence *sequence,
+                                enum perfetto_interned kind, uint64_t number)
+{
+    uint32_t name = hash_map_find(&sequence->names, interned_key(kind, number));
+
+    return name == NO_VALUE ? 0 : name;
+}
+
+/* An entry: number 1, name 2; of a kernel the readable name is 3. */
+static void intern_entry(struct perfetto_state *state, struct perfetto_sequence *sequence,
+                         enum perfetto_interned kind, struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+    struct proto_bytes name = {NULL, 0};
+    uint64_t number = 0;
+
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT))
+            number = field.value;
+        else if (proto_is(&field, 2, PROTO_LENGTH) && !name.length)
+            name = field.bytes;
+        else if (proto_is(&field, 3, PROTO_LENGTH) && kind == INTERNED_KERNEL && field.bytes.length)
+            name = field.bytes;
+    }
+    hash_map_set(&sequence->names, interned_key(kind, number), perfetto_text(state, name));
+}
+
+void perfetto_intern(struct perfetto_state *state, struct perfetto_sequence *sequence,
+                     struct proto_bytes message)
+{
+    static const struct {
+        uint32_t number;
+        enum perfetto_interned kind;
+    } fields[] = {
+        {1, INTERNED_CATEGORY},        {2, INTERNED_EVENT_NAME},      {3, INTERNED_ARGUMENT_NAME},
+        {24, INTERNED_STAGE},          {29, INTERNED_ARGUMENT_VALUE}, {1000, INTERNED_KERNEL},
+        {1001, INTERNED_GPU_ARGUMENT},
+    };
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+
+    while (proto_next(&walk, &field)) {
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+            if (proto_is(&field, fields[i].number, PROTO_LENGTH))
+                intern_entry(state, sequence, fields[i].kind, field.bytes);
+        }
+    }
+}
+
+/* ---- clocks --------------------------------------------------------------------------------- */
+
+static struct perfetto_clock *clock_of(struct perfetto_state *state,
+                                       const struct perfetto_sequence *sequence, uint32_t id)
+{
+    bool is_of_sequence = id >= SEQUENCE_CLOCK_FIRST && id <= SEQUENCE_CLOCK_LAST;
+    uint64_t key = (is_of_sequence ? sequence->id << 32 : 0) | id;
+    uint32_t index = hash_map_add(&state->clock_by_key, key, (uint32_t)state->clock_count);
+
+    if (index == state->clock_count)
+        ARRAY_ADD(state->clocks, state->clock_count, (struct perfetto_clock){.unit_ns = 1});
+    return &state->clocks[index];
+}
+
+/* A clock of a snapshot. */
+struct shown_clock {
+    uint32_t id;
+    int64_t time_ns;
+};
+enum { SHOWN_CLOCKS_MAX = 64 };
+
+static struct shown_clock show_clock(struct perfetto_state *state,
+                                     const struct perfetto_sequence *sequence,
+                                     struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+    struct shown_clock shown = {.id = 0};
+    struct perfetto_clock *clock;
+    bool is_incremental = false;
+    int64_t unit_ns = 1;
+    int64_t time = 0;
+
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT))
+            shown.id = (uint32_t)field.value;
+        else if (proto_is(&field, 2, PROTO_VARINT))
+            time = proto_signed(&field);
+        else if (proto_is(&field, 3, PROTO_VARINT))
+            is_incremental = field.value != 0;
+        else if (proto_is(&field, 4, PROTO_VARINT))
+            unit_ns = proto_signed(&field);
+    }
+    clock = clock_of(state, sequence, shown.id);
+    clock->is_incremental = is_incremental;
+    clock->unit_ns = unit_ns > 0 ? unit_ns : 1;
+    if (__builtin_mul_overflow(time, clock->unit_ns, &shown.time_ns))
+        shown.time_ns = 0;
+    clock->last_ns = shown.time_ns;
+    return shown;
+}
+
+/* The trace's time at the snapshot: BOOTTIME, else what a clock that is known says; where none is,
+ * the first clock of the first snapshot is the trace's. */
+static int64_t time_of_snapshot(struct perfetto_state *state,
+                                const struct perfetto_sequence *sequence,
+                                const struct shown_clock *shown, size_t count)
+{
+    int64_t time_ns;
+
+    for (size_t i = 0; i < count; i++) {
+        if (shown[i].id == CLOCK_BOOTTIME_ID)
+            return shown[i].time_ns;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct perfetto_clock *clock = clock_of(state, sequence, shown[i].id);
+
+        if (clock->is_known &&
+            !__builtin_add_overflow(shown[i].time_ns, clock->offset_ns, &time_ns))
+            return time_ns;
+    }
+    return shown[0].time_ns;
+}
+
+void perfetto_read_clocks(struct perfetto_state *state, const struct perfetto_sequence *sequence,
+                          struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+    struct shown_clock shown[SHOWN_CLOCKS_MAX];
+    size_t count = 0;
+    int64_t time_ns;
+
+    while (proto_next(&walk, &field) && count < SHOWN_CLOCKS_MAX) {
+        if (proto_is(&field, 1, PROTO_LENGTH))
+            shown[count++] = show_clock(state, sequence, field.bytes);
+    }
+    if (count == 0)
+        return;
+    time_ns = time_of_snapshot(state, sequence, shown, count);
+    state->has_root = true;
+    for (size_t i = 0; i < count; i++) {
+        struct perfetto_clock *clock = clock_of(state, sequence, shown[i].id);
+
+        clock->is_known = !__builtin_sub_overflow(time_ns, shown[i].time_ns, &clock->offset_ns);
+        if (shown[i].id == CLOCK_REALTIME_ID && !state->has_realtime)
+            state->has_realtime =
+                !__builtin_sub_overflow(shown[i].time_ns, time_ns, &state->realtime_offset);
+    }
+}
+
+bool perfetto_time(struct perfetto_state *state, const struct perfetto_sequence *sequence,
+                   uint32_t clock_id, uint64_t time, int64_t *time_ns)
+{
+    struct perfetto_clock *clock = clock_of(state, sequence, clock_id);
+    int64_t own_ns;
+
+    if (time > INT64_MAX || __builtin_mul_overflow((int64_t)time, clock->unit_ns, &own_ns))
+        return false;
+    if (clock->is_incremental) {
+        if (__builtin_add_overflow(clock->last_ns, own_ns, &own_ns))
+            return false;
+        clock->last_ns = own_ns;
+    }
+    /* with no snapshot at all there is one clock; BOOTTIME is the trace's own */
+    if (!clock->is_known && state->has_root && clock_id != CLOCK_BOOTTIME_ID)
+        return false;
+    return !__builtin_add_overflow(own_ns, clock->offset_ns, time_ns);
+}
+
+/* ---- tracks --------------------------------------------------------------------------------- */
+
+uint32_t perfetto_track_of(struct perfetto_state *state, uint64_t id)
+{
+    uint32_t index = hash_map_add(&state->track_by_id, id, (uint32_t)state->track_count);
+
+    if (index == state->track_count)
+        ARRAY_ADD(
+            state->tracks, state->track_count,
+            (struct perfetto_track){
+                .id = id, .last_ns = INT64_MIN, .is_in_order = true, .is_begins_first = true});
+    return index;
+}
+
+/* pid 1, process_name 6. */
+static void describe_process(struct perfetto_state *state, struct perfetto_track *track,
+                             struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+
+    track->has_process = true;
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT))
+            track->pid = (int32_t)field.value;
+        else if (proto_is(&field, 6, PROTO_LENGTH))
+            track->process_name = perfetto_text(state, field.bytes);
+    }
+}
+
+/* pid 1, tid 2, thread_name 5. */
+static void describe_thread(struct perfetto_state *state, struct perfetto_track *track,
+                            struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+
+    track->has_thread = true;
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT))
+            track->pid = (int32_t)field.value;
+        else if (proto_is(&field, 2, PROTO_VARINT))
+            track->tid = proto_signed(&field);
+        else if (proto_is(&field, 5, PROTO_LENGTH) && !track->name)
+            track->name = perfetto_text(state, field.bytes);
+    }
+}
+
+uint32_t perfetto_describe_track(struct perfetto_state *state, struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+    struct perfetto_track *track;
+    uint64_t id = 0;
+    uint32_t index;
+
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT))
+            id = field.value;
+    }
+    index = perfetto_track_of(state, id);
+    track = &state->tracks[index];
+    track->is_described = true;
+    walk = proto_walk_of(message);
+    while (proto_next(&walk, &field)) {
+        if ((field.number == 2 || field.number == 10) && field.form == PROTO_LENGTH)
+            track->name = perfetto_text(state, field.bytes);
+        else if (proto_is(&field, 3, PROTO_LENGTH))
+            describe_process(state, track, field.bytes);
+        else if (proto_is(&field, 4, PROTO_LENGTH))
+            describe_thread(state, track, field.bytes);
+        else if (proto_is(&field, 5, PROTO_VARINT))
+            track->parent = field.value;
+    }
+    return index;
+}
+
+void perfetto_state_clear(struct perfetto_state *state)
+{
+    for (size_t i = 0; i < state->sequence_count; i++)
+        hash_map_clear(&state->sequences[i].names);
+    free(state->sequences);
+    free(state->clocks);
+    free(state->tracks);
+    hash_map_clear(&state->sequence_by_id);
+    hash_map_clear(&state->clock_by_key);
+    hash_map_clear(&state->track_by_id);
+    string_pool_clear(&state->texts);
+    *state = (struct perfetto_state){0};
+}
