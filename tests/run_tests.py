@@ -276,6 +276,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "graph-replays",
+        "properties: CUDA graphs with known captures",
+        script("tests/properties/graph_replays.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "mlperf-runs",
         "properties: MLPerf's logs of runs with known accounts",
         script("tests/properties/mlperf_runs.py", PROGRAM),

@@ -6,6 +6,7 @@
 #include "base/core/error.h"
 #include "commands/peak_options.h"
 #include "pipeline/analyzed_rank.h"
+#include "pipeline/graph_captures.h"
 #include "pipeline/step_range.h"
 
 struct attribution_settings {
@@ -37,6 +38,17 @@ extern const char *const clock_names[];
         .offset = offsetof(type, field), .parse = parse_step_range,                            \
         .accepts = step_range_accepted,                                                        \
         .help = "only these steps, by their numbers in the trace: 3, 3-5 or 3- (default: all)" \
+    }
+
+/* The line of an option table for a struct of settings `type` that has a struct capture_choice
+ * `captures`. */
+#define CAPTURE_OPTION(type)                                                                     \
+    {                                                                                            \
+        .name = "capture", .kind = OPTION_PARSED, .metavar = "FILE",                             \
+        .offset = offsetof(type, captures), .parse = parse_capture, .accepts = capture_accepted, \
+        .help = "where CUDA graphs were captured: the trace of it, a folder of such traces or "  \
+                "execution_details.json; kernels of a replayed graph get its operators; may be " \
+                "given several times (default: what lies beside the trace)"                      \
     }
 
 /* Lines of an option table for a struct of settings `type` that has a struct attribution_settings

@@ -16,6 +16,7 @@ struct flops_settings {
     struct page_settings page;
     struct model_settings model;
     struct step_range steps;
+    struct capture_choice captures;
     int64_t depth;
     int64_t top;
     const char *modules;
@@ -61,6 +62,7 @@ static const struct option flops_options[] = {
      .metavar = "FILE",
      FIELD(formulas),
      .help = "FLOPs of ops that are not known here, a line each: my::op = 2 * in0[0] * in1[1]"},
+    CAPTURE_OPTION(struct flops_settings),
     RANK_OPTION(struct flops_settings),
     MODEL_OPTIONS(struct flops_settings),
     PAGE_OPTIONS(struct flops_settings),
@@ -90,6 +92,7 @@ static bool flops_count_in(struct session *session, const struct flops_settings 
         .shows_progress = settings->shows_progress,
         .use = add_module_report,
         .context = wanted,
+        .captures = &settings->captures,
     };
 
     return session_for_each_rank(session, &reading, error) &&

@@ -26,6 +26,7 @@ struct what_if_texts {
 struct report_settings {
     struct page_settings page;
     struct attribution_settings attribution;
+    struct capture_choice captures;
     int64_t top;
     int sort;
     int by;
@@ -58,6 +59,7 @@ static bool keep_what_if(const char *text, void *field)
 
 static const struct option report_options[] = {
     ATTRIBUTION_OPTIONS(struct report_settings),
+    CAPTURE_OPTION(struct report_settings),
     RANK_OPTION(struct report_settings),
     {.name = "layout",
      .kind = OPTION_TEXT,
@@ -157,6 +159,7 @@ static bool report_report_on(struct session *session, const struct report_settin
         .rank = settings->rank,
         .plan = &plan,
         .layout = &settings->layout,
+        .captures = &settings->captures,
     };
 
     if (!session_report(session, reading, error))

@@ -106,7 +106,7 @@ static void find_profiler_steps(struct step_windows *result, const struct trace 
 {
     bool *is_step = names_starting_with(trace, "ProfilerStep");
 
-    for (uint32_t i = 0; i < trace->host_count; i++) {
+    for (uint32_t i = 0; i < trace_recorded_host_count(trace); i++) {
         const struct event *event = &trace->host[i];
 
         if (!is_step[event->name] || event->duration_ns <= 0)
@@ -138,7 +138,7 @@ static uint32_t commonest_optimizer(const struct trace *trace, const bool *is_op
     uint32_t *counts = require_memory(calloc(names, sizeof(*counts)));
     uint32_t best = 0;
 
-    for (uint32_t i = 0; i < trace->host_count; i++) {
+    for (uint32_t i = 0; i < trace_recorded_host_count(trace); i++) {
         if (trace->host[i].kind == EVENT_ANNOTATION && is_optimizer[trace->host[i].name])
             counts[trace->host[i].name]++;
     }
@@ -159,7 +159,7 @@ static void find_optimizer_steps(struct step_windows *result, const struct trace
     uint32_t name = commonest_optimizer(trace, is_optimizer);
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; name && i < trace->host_count; i++) {
+    for (uint32_t i = 0; name && i < trace_recorded_host_count(trace); i++) {
         const struct event *event = &trace->host[i];
 
         if (event->kind == EVENT_ANNOTATION && event->name == name)
@@ -202,7 +202,7 @@ static void number_ranges(struct step_windows *result)
 static void collect_ranges(struct step_windows *result, const struct trace *trace,
                            const bool *is_step)
 {
-    for (uint32_t i = 0; i < trace->host_count; i++) {
+    for (uint32_t i = 0; i < trace_recorded_host_count(trace); i++) {
         const struct event *event = &trace->host[i];
 
         if (!is_step[event->name] || event->duration_ns <= 0 ||
@@ -229,7 +229,7 @@ static uint32_t *count_step_words(const struct trace *trace, const int8_t *word_
 {
     uint32_t *counts = require_memory(calloc((size_t)step_word_count(), sizeof(*counts)));
 
-    for (uint32_t i = 0; i < trace->host_count; i++) {
+    for (uint32_t i = 0; i < trace_recorded_host_count(trace); i++) {
         if (trace->host[i].kind == EVENT_ANNOTATION && word_of[trace->host[i].name] >= 0)
             counts[word_of[trace->host[i].name]]++;
     }
@@ -289,7 +289,7 @@ void find_steps_by_pattern(struct step_windows *result, const struct trace *trac
 static void find_whole(struct step_windows *result, const struct trace *trace, int32_t device)
 {
     const struct event *events = device >= 0 ? trace->device : trace->host;
-    uint32_t count = device >= 0 ? trace->device_count : trace->host_count;
+    uint32_t count = device >= 0 ? trace->device_count : trace_recorded_host_count(trace);
     struct step_window window = {.start_ns = INT64_MAX, .end_ns = INT64_MIN, .track = NO_EVENT};
 
     for (uint32_t i = 0; i < count; i++) {

@@ -57,6 +57,9 @@ static void do_job(struct file_job *job, const struct job_list *list)
         trace.facts.rank = job->file->rank;
     job->rank = trace.facts.rank;
     job->is_damaged = read_is_partial(&trace.read);
+    if (list->reading->captures &&
+        !attribute_graphs_of(&trace, list->reading->captures, &job->results, &job->error))
+        return;
     job->is_used = list->reading->use(&job->results, &trace, list->reading->context, &job->error);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/core/error.h"
 #include "output/results/results.h"
+#include "pipeline/graph_captures.h"
 #include "pipeline/input_files.h"
 #include "trace/trace.h"
 
@@ -25,6 +26,7 @@ struct file_reading {
     void (*fail)(const struct input_file *file, const struct error *file_error,
                  const void *context);
     const void *context;
+    const struct capture_choice *captures; /* of CUDA graphs; NULL: nobody asks for operators */
 };
 
 /* What became of the files. */

@@ -113,6 +113,7 @@ bool read_run_profile(struct run_profile *profile, struct files_read *outcome, c
                                          .shows_progress = reading->shows_progress,
                                          .keeps_memory = true,
                                          .use = profile_one,
+                                         .captures = &(struct capture_choice){.count = 0},
                                          .context = &profiling};
     SCOPED(input_files) files = {0};
 

@@ -220,6 +220,7 @@ static void read_traces(struct results *results, const struct input_files *files
                                         .keeps_memory = true,
                                         .use = collect_trace,
                                         .fail = collect_failure,
+                                        .captures = reading->captures,
                                         .context = taking};
     struct files_read outcome = {0};
 

@@ -48,7 +48,8 @@ struct rank_reading {
     const struct mpi_world *world;
     struct rank_replay_inputs *courses; /* of all traces, added in the first process, for replays of
                                      the plan's scenarios; NULL: none */
-    struct rank_clocks_chosen *clocks;  /* filled in; NULL: nobody asks */
+    const struct capture_choice *captures; /* of CUDA graphs */
+    struct rank_clocks_chosen *clocks;     /* filled in; NULL: nobody asks */
 };
 
 /* Adds the digests of `files` to `set`, and files that gave none as its problems; full results go

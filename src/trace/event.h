@@ -60,6 +60,7 @@ struct event_detail {
     uint32_t call_stack;      /* Call stack, with ';' between frames */
     uint32_t work; /* the key of a class of work (ledger/kernel_class.h), where the recorder tells
                       it by other words than names: "matmul" */
+    uint32_t kernel_name; /* runtime calls: what they launch, where they tell (HIP) */
     /* kernels */
     int32_t grid[3];
     int32_t block[3];
@@ -84,6 +85,7 @@ struct event_detail {
     int64_t sequence;         /* Seq: counts the calls of the group, the same on all its ranks */
     int32_t source_rank;      /* Src Rank, of a send or receive */
     int32_t destination_rank; /* Dst Rank */
+    int64_t graph_node;       /* graph node id: which node of a CUDA graph it is */
 };
 
 static inline int64_t event_end_ns(const struct event *event)

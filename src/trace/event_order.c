@@ -43,6 +43,7 @@ static int compare_details(const struct trace *trace, uint32_t a, uint32_t b)
     COMPARE(concrete_inputs);
     COMPARE(call_stack);
     COMPARE(work);
+    COMPARE(kernel_name);
     COMPARE(collective_name);
     COMPARE(element_type);
     COMPARE(group_name);

@@ -10,6 +10,20 @@ uint32_t trace_operator_of(const struct trace *trace, uint32_t device_event)
     return trace->launch_operator ? trace->launch_operator[device_event] : NO_EVENT;
 }
 
+uint32_t trace_origin_of(const struct trace *trace, uint32_t device_event)
+{
+    if (trace->graphs && trace->graphs->host_of[device_event] != NO_EVENT)
+        return trace->graphs->host_of[device_event];
+    return trace->launch[device_event] != NO_EVENT ? trace->launch[device_event]
+                                                   : trace_operator_of(trace, device_event);
+}
+
+uint32_t trace_recorded_host_count(const struct trace *trace)
+{
+    return trace->graphs && trace->graphs->copy_count ? trace->graphs->copies[0].first
+                                                      : trace->host_count;
+}
+
 void trace_clear(struct trace *trace)
 {
     if (!trace)
@@ -25,6 +39,7 @@ void trace_clear(struct trace *trace)
     free(trace->devices);
     memory_list_clear(&trace->memory);
     series_list_clear(&trace->series);
+    graph_replays_free(trace->graphs);
     *trace = (struct trace){0};
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/core/string_pool.h"
 #include "trace/event.h"
+#include "trace/graphs/graph_replays.h"
 #include "trace/memory_event.h"
 #include "trace/read_account.h"
 #include "trace/series.h"
@@ -19,9 +20,10 @@ struct track {
     uint32_t process_name; /* metadata event process_name, 0 = none */
     uint32_t thread_name;  /* metadata event thread_name, 0 = none */
     bool is_device;
-    int32_t device; /* device number of a stream (args.device, else pid), -1 for a host thread */
-    int64_t stream; /* stream number (args.stream, else tid), -1 for a host thread or a stream not
-                       numbered */
+    bool is_captured; /* no thread: copies of what captures of graphs recorded, see trace.graphs */
+    int32_t device;   /* device number of a stream (args.device, else pid), -1 for a host thread */
+    int64_t stream;   /* stream number (args.stream, else tid), -1 for a host thread or a stream not
+                         numbered */
     /* host threads: their events are trace.host[first_event .. first_event + event_count) */
     uint32_t first_event;
     uint32_t event_count;
@@ -96,10 +98,16 @@ struct trace {
     struct memory_list memory; /* by time; empty where the reader was not asked for it */
     struct series_list series; /* counters of devices, page faults; samples by time */
 
+    struct graph_replays *graphs; /* NULL: no graph is launched, or none was looked for */
+
     struct run_facts facts;
     struct read_account read; /* what was read, and what was not */
     uint32_t path;            /* the file's name as the user gave it, in strings */
 };
+
+/* Events of trace->host that were recorded: copies of captured ones (trace->graphs) stand behind.
+ */
+uint32_t trace_recorded_host_count(const struct trace *trace);
 
 void trace_clear(struct trace *trace);
 
@@ -117,5 +125,10 @@ static inline const char *trace_text(const struct trace *trace, uint32_t string)
  * operator, the operator whose external id the event carries; else NO_EVENT. Index in trace->host.
  * Computed once by trace_finish. */
 uint32_t trace_operator_of(const struct trace *trace, uint32_t device_event);
+
+/* Where on the host device event `index` comes from: of a kernel of a graph whose capture is known
+ * the innermost event that the capture had around it, else its launch call, else its operator, else
+ * NO_EVENT. Index in trace->host. */
+uint32_t trace_origin_of(const struct trace *trace, uint32_t device_event);
 
 #endif

@@ -89,6 +89,7 @@ struct event_detail event_detail_none(void)
     detail.sequence = -1;
     detail.source_rank = -1;
     detail.destination_rank = -1;
+    detail.graph_node = -1;
     return detail;
 }
 
@@ -106,16 +107,18 @@ int event_detail_compare(const struct event_detail *a, const struct event_detail
 static uint32_t hash_detail(const struct event_detail *detail, uint64_t multiplier)
 {
     uint64_t words[sizeof *detail / sizeof(uint64_t)];
+    size_t count = sizeof words / sizeof words[0];
     uint64_t a = 0;
     uint64_t b = 0;
 
-    _Static_assert(sizeof words == sizeof *detail && sizeof words % 16 == 0,
-                   "details are whole words");
+    _Static_assert(sizeof words == sizeof *detail, "details are whole words");
     memcpy(words, detail, sizeof words);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i += 2) {
+    for (size_t i = 0; i + 1 < count; i += 2) {
         a = hash_mix(a ^ words[i], multiplier);
         b = hash_mix(b ^ words[i + 1], multiplier);
     }
+    if (count % 2)
+        a = hash_mix(a ^ words[count - 1], multiplier);
     return (uint32_t)(hash_mix(hash_mix(a, multiplier) ^ b, multiplier) >> 16);
 }
 

@@ -65,6 +65,7 @@ static void map_details(struct trace_builder *to, const struct trace_builder *fr
         detail.concrete_inputs = maps->strings[detail.concrete_inputs];
         detail.call_stack = maps->strings[detail.call_stack];
         detail.work = maps->strings[detail.work];
+        detail.kernel_name = maps->strings[detail.kernel_name];
         detail.collective_name = maps->strings[detail.collective_name];
         detail.element_type = maps->strings[detail.element_type];
         detail.group_name = maps->strings[detail.group_name];

@@ -332,7 +332,7 @@ const char *obstacle_needs(enum cost_obstacle obstacle)
         break;
     case PRICE_NO_OPERATOR:
         return "needs the operators that launched the kernels: none are recorded around them (a "
-               "CUDA graph, or a trace of the device alone)";
+               "CUDA graph: --capture tells them; or a trace of the device alone)";
     case PRICE_NO_SHAPES:
         return "needs record_shapes=True";
     case PRICE_NO_FORMULA:

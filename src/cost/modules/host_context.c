@@ -299,11 +299,9 @@ struct device_context find_device_context(const struct host_contexts *contexts,
                                           const struct trace *trace, uint32_t index)
 {
     uint32_t op = trace_operator_of(trace, index);
-    uint32_t launch = trace->launch[index];
-    uint32_t host = op != NO_EVENT && contexts->modules[op] != NO_MODULE ? op : launch;
+    uint32_t host =
+        op != NO_EVENT && contexts->modules[op] != NO_MODULE ? op : trace_origin_of(trace, index);
 
-    if (host == NO_EVENT)
-        host = op;
     if (host == NO_EVENT)
         return (struct device_context){.module = NO_MODULE};
     return (struct device_context){contexts->modules[host],

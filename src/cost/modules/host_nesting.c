@@ -26,6 +26,18 @@ static void nest_thread(uint32_t *parents, const struct trace *trace, const stru
     }
 }
 
+/* Copies of captured events lie in the call that launched their graph. */
+static void nest_copies(uint32_t *parents, const struct graph_replays *graphs)
+{
+    for (size_t c = 0; graphs && c < graphs->copy_count; c++) {
+        const struct graph_copy *copy = &graphs->copies[c];
+
+        for (uint32_t i = copy->first; i < copy->first + copy->count; i++)
+            if (parents[i] == NO_EVENT)
+                parents[i] = copy->call;
+    }
+}
+
 uint32_t *find_host_parents(const struct trace *trace)
 {
     uint32_t *parents = large_array_new(trace->host_count * sizeof *parents);
@@ -33,6 +45,7 @@ uint32_t *find_host_parents(const struct trace *trace)
     for (uint32_t i = 0; i < trace->track_count; i++)
         if (!trace->tracks[i].is_device)
             nest_thread(parents, trace, &trace->tracks[i]);
+    nest_copies(parents, trace->graphs);
     return parents;
 }
 
@@ -40,12 +53,14 @@ int64_t *measure_own_times(const struct trace *trace, const uint32_t *parents)
 {
     int64_t *own_ns = large_array_new(trace->host_count * sizeof *own_ns);
 
-    for (uint32_t i = 0; i < trace->host_count; i++) {
+    uint32_t recorded = trace_recorded_host_count(trace); /* copies took no time of a host */
+
+    for (uint32_t i = 0; i < recorded; i++) {
         own_ns[i] += trace->host[i].duration_ns;
         if (parents[i] != NO_EVENT)
             own_ns[parents[i]] -= trace->host[i].duration_ns;
     }
-    for (uint32_t i = 0; i < trace->host_count; i++)
+    for (uint32_t i = 0; i < recorded; i++)
         if (own_ns[i] < 0)
             own_ns[i] = 0;
     return own_ns;

@@ -111,7 +111,8 @@ static bool is_inside_itself(const struct measurement *work, uint32_t i)
 static void module_costs_add_call(struct measurement *work, uint32_t i)
 {
     struct module_cost *cost = cost_of_module(work, work->costs->contexts.modules[i]);
-    int64_t duration_ns = work->trace->host[i].duration_ns;
+    bool is_copy = work->trace->tracks[work->trace->host[i].track].is_captured;
+    int64_t duration_ns = is_copy ? 0 : work->trace->host[i].duration_ns;
 
     if (work->costs->contexts.modules[i] == NO_MODULE || is_inside_itself(work, i))
         return;
@@ -168,8 +169,7 @@ static void module_costs_add_device_events(struct measurement *work)
     for (uint32_t i = 0; i < trace->device_count; i++) {
         const struct event *event = &trace->device[i];
         uint32_t operator_event = trace_operator_of(trace, i);
-        uint32_t from = trace->launch[i] != NO_EVENT ? trace->launch[i] : operator_event;
-        struct phase_cost *to = phase_cost_of(work, from);
+        struct phase_cost *to = phase_cost_of(work, trace_origin_of(trace, i));
 
         if (!is_in_windows(windows, work->options->window_count, event->start_ns))
             continue;

@@ -61,6 +61,9 @@ static void add_figures(struct screen_builder *builder)
     screen_add_figure(builder, is_cpu ? "operators run " : "GPU busy ",
                       metric_number(builder->rank, METRIC_DEVICE_BUSY),
                       is_cpu ? " of the time" : "");
+    screen_add_figure(builder, "CUDA graphs ",
+                      find_number(find_section(builder->rank, "graphs"), "attributed"),
+                      " attributed");
 }
 
 /* Rows of the ledger: parts of idle time and of compute, each group without its parts a row. */
@@ -109,7 +112,7 @@ static void fill_trace(struct screen_builder *builder)
 
 static const char *const sections[] = {
     "kernels",  "operators",     "gpu_idle",    "step_ledger", "module_cost", "tensor_core_use",
-    "roofline", "critical_path", "collectives", "launches",    NULL};
+    "roofline", "critical_path", "collectives", "launches",    "graphs",      NULL};
 
 const struct screen_kind trace_screen = {
     .recognizes = is_trace,

@@ -52,7 +52,10 @@ static inline unsigned arg_number(const struct json_slice *key)
                : KEY_IS("dtype") ? ARG_DTYPE
                                  : ARG_COUNT;
     case 6:
-        return KEY_IS("stream") ? ARG_STREAM : KEY_IS("device") ? ARG_DEVICE : ARG_COUNT;
+        return KEY_IS("stream")   ? ARG_STREAM
+               : KEY_IS("device") ? ARG_DEVICE
+               : KEY_IS("kernel") ? ARG_KERNEL
+                                  : ARG_COUNT;
     case 8:
         return KEY_IS("Src Rank")   ? ARG_SOURCE_RANK
                : KEY_IS("Dst Rank") ? ARG_DESTINATION_RANK
@@ -73,6 +76,7 @@ static inline unsigned arg_number(const struct json_slice *key)
         return KEY_IS("shared memory")   ? ARG_SHARED_MEMORY
                : KEY_IS("blocks per SM") ? ARG_BLOCKS_PER_SM
                : KEY_IS("In msg nelems") ? ARG_IN_ELEMENTS
+               : KEY_IS("graph node id") ? ARG_GRAPH_NODE
                                          : ARG_COUNT;
     case 14:
         return KEY_IS("Out msg nelems") ? ARG_OUT_ELEMENTS : ARG_COUNT;

@@ -34,6 +34,7 @@ enum event_arg {
     ARG_COLLECTIVE_SEQUENCE,
     ARG_SOURCE_RANK,
     ARG_DESTINATION_RANK,
+    ARG_GRAPH_NODE,
     /* fractions: torch_event.fractions, from ARG_OCCUPANCY on */
     ARG_OCCUPANCY,
     ARG_BLOCKS_PER_SM,
@@ -50,6 +51,7 @@ enum event_arg {
     ARG_DTYPE,
     ARG_GROUP_NAME,
     ARG_GROUP_RANKS,
+    ARG_KERNEL,
     ARG_NAME,
 };
 enum { ARG_COUNT = ARG_NAME + 1 };

@@ -269,6 +269,7 @@ static void store_texts(struct torch_store *store, const struct torch_event *eve
     detail->element_type = arg_text(store, event, ARG_DTYPE);
     detail->group_name = arg_text(store, event, ARG_GROUP_NAME);
     detail->group_ranks = arg_text(store, event, ARG_GROUP_RANKS);
+    detail->kernel_name = arg_text(store, event, ARG_KERNEL);
 }
 
 static uint32_t store_detail(struct torch_store *store, const struct torch_event *event)
@@ -297,6 +298,8 @@ static uint32_t store_detail(struct torch_store *store, const struct torch_event
     detail.source_rank = torch_profiler_store_small(number_or(event, ARG_SOURCE_RANK, -1));
     detail.destination_rank =
         torch_profiler_store_small(number_or(event, ARG_DESTINATION_RANK, -1));
+    detail.graph_node =
+        number_or(event, ARG_GRAPH_NODE, 0) > 0 ? event->numbers[ARG_GRAPH_NODE] : -1;
     return trace_builder_detail(store->builder, &detail);
 }
 

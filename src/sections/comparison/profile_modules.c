@@ -65,8 +65,7 @@ static void profile_modules_add_device_time(struct module_walk *walk)
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
         const struct event *event = &trace->device[i];
-        uint32_t from =
-            trace->launch[i] != NO_EVENT ? trace->launch[i] : trace_operator_of(trace, i);
+        uint32_t from = trace_origin_of(trace, i);
 
         if (from != NO_EVENT && trace->tracks[event->track].device == walk->source->ledger->device)
             profile_modules_add_time(walk, walk->source->costs->contexts.modules[from],

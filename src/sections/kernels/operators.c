@@ -161,13 +161,14 @@ static void operators_add_interval(struct operator_groups *groups, struct thread
                                    struct thread_interval interval)
 {
     const struct event *events = &groups->input->trace->host[interval.first];
+    bool is_copy = groups->input->trace->tracks[events->track].is_captured;
 
     operators_make_room(walk, interval.count);
     measure_operator_calls(walk->calls, groups->input->trace, interval, groups->device_ns,
                            groups->is_left_out);
     walk->top = NO_EVENT;
     for (uint32_t i = 0; i < interval.count; i++) {
-        const struct operator_call *call = &walk->calls[i];
+        struct operator_call *call = &walk->calls[i];
 
         walk->group_of[i] = NO_EVENT;
         if (!call->is_counted)
@@ -178,7 +179,9 @@ static void operators_add_interval(struct operator_groups *groups, struct thread
             step_finder_of_host(&groups->finder, events[i].start_ns) == NO_STEP)
             continue;
         walk->group_of[i] = operators_find_group(groups, &events[i]);
-        count_call(groups, call, walk->group_of[i], events[i].duration_ns);
+        if (is_copy) /* of a capture: it took no time of a host */
+            call->self_cpu_ns = 0;
+        count_call(groups, call, walk->group_of[i], is_copy ? 0 : events[i].duration_ns);
     }
     close_calls(groups, walk, NO_EVENT);
 }

@@ -1,0 +1,245 @@
+/* Finds the captures of a trace's graphs, and reads them one after the other. */
+#include "pipeline/graph_captures.h"
+
+#include "base/core/arena.h"
+#include "base/core/array.h"
+#include "base/io/whole_file.h"
+#include "base/json/json_tree.h"
+#include "base/text/owned_text.h"
+#include "pipeline/file_content.h"
+#include "ranks/rank_layout.h"
+#include "readers/open_trace.h"
+#include "trace/graphs/attribute_graphs.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char details_name[] = "execution_details.json";
+
+struct capture_list {
+    char **paths;
+    size_t count;
+};
+
+const char capture_accepted[] = "a trace, a folder, or execution_details.json; at most 256 of them";
+
+bool parse_capture(const char *text, void *field)
+{
+    struct capture_choice *choice = field;
+
+    if (choice->count == CAPTURES_GIVEN_MAX)
+        return false;
+    choice->paths[choice->count++] = text;
+    return true;
+}
+
+static void capture_list_add(struct capture_list *list, char *path)
+{
+    ARRAY_ADD(list->paths, list->count, path);
+}
+
+static void capture_list_clear(struct capture_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->paths[i]);
+    free(list->paths);
+    *list = (struct capture_list){0};
+}
+
+static char *folder_of_path(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = text_copy(slash ? path : ".");
+
+    if (slash)
+        folder[slash == path ? 1 : slash - path] = '\0';
+    return folder;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* vLLM and SGLang list their captures: [{"file": ..., "batch_size": ..., "mode": ...}]. */
+static bool list_details(struct capture_list *list, const char *path, struct error *error)
+{
+    SCOPED(arena) arena = {0};
+    bool is_missing;
+    size_t length;
+    char *text = read_whole_file(path, &length, &is_missing, error);
+    const struct json_node *root = text ? json_tree_parse(&arena, text, length, error) : NULL;
+    char *folder = folder_of_path(path);
+
+    if (root && root->kind != JSON_ARRAY) {
+        (void)error_set(error, ERROR_INPUT,
+                        "'%s' is no list of captures: expected [{\"file\": ...}, ...]", path);
+        root = NULL;
+    }
+    for (const struct json_node *item = root ? root->first : NULL; item; item = item->next) {
+        const char *file = json_text_of(item, "file", NULL);
+
+        if (file && *file)
+            capture_list_add(list, *file == '/' ? text_copy(file) : path_join(folder, file));
+    }
+    free(folder);
+    free(text);
+    return root != NULL;
+}
+
+static int is_capture_name(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && has_trace_name(entry->d_name) &&
+           strcmp(entry->d_name, details_name) != 0;
+}
+
+static int is_graph_capture_name(const struct dirent *entry)
+{
+    return is_capture_name(entry) && strstr(entry->d_name, "graph_capture") != NULL;
+}
+
+/* Traces right in the folder. */
+static void list_folder(struct capture_list *list, const char *folder,
+                        int (*is_wanted)(const struct dirent *))
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_wanted, alphasort);
+
+    for (int i = 0; i < count; i++) {
+        capture_list_add(list, path_join(folder, entries[i]->d_name));
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+static bool list_captures_in(struct capture_list *list, const char *folder, bool takes_all,
+                             struct error *error)
+{
+    char *details = path_join(folder, details_name);
+    bool is_done = true;
+
+    if (is_file(details))
+        is_done = list_details(list, details, error);
+    else
+        list_folder(list, folder, takes_all ? is_capture_name : is_graph_capture_name);
+    free(details);
+    return is_done;
+}
+
+static bool list_given(struct capture_list *list, const struct capture_choice *choice,
+                       struct error *error)
+{
+    for (size_t i = 0; i < choice->count; i++) {
+        const char *path = choice->paths[i];
+        size_t length = strlen(path), name_length = sizeof details_name - 1;
+
+        if (is_folder(path)) {
+            size_t before = list->count;
+
+            if (!list_captures_in(list, path, true, error))
+                return false;
+            if (list->count == before)
+                return error_set(
+                    error, ERROR_INPUT,
+                    "no trace in the folder '%s' that --capture names: give the folder "
+                    "that holds the .json or .json.gz files of the captures",
+                    path);
+        } else if (length >= name_length &&
+                   strcmp(path + length - name_length, details_name) == 0) {
+            if (!list_details(list, path, error))
+                return false;
+        } else {
+            capture_list_add(list, text_copy(path));
+        }
+    }
+    return true;
+}
+
+/* Beside the trace, and in the folder capture_traces beside it. */
+static bool list_beside(struct capture_list *list, const char *trace_path, struct error *error)
+{
+    char *folder = folder_of_path(trace_path);
+    char *captures = path_join(folder, "capture_traces");
+    bool is_done = list_captures_in(list, folder, false, error) &&
+                   (!is_folder(captures) || list_captures_in(list, captures, true, error));
+
+    free(captures);
+    free(folder);
+    return is_done;
+}
+
+/* A capture of another rank of the run launches what that rank computes. */
+static bool is_of_other_rank(const struct trace *trace, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int64_t rank = rank_in_path(slash ? slash + 1 : path);
+
+    return rank >= 0 && trace->facts.rank >= 0 && rank != trace->facts.rank;
+}
+
+static bool add_capture(struct captured_graphs *graphs, struct trace *trace, const char *path,
+                        struct error *error)
+{
+    struct read_options options = {.threads = 1};
+    SCOPED(trace) capture = {0};
+
+    if (!open_trace(&capture, path, &options, error))
+        return false;
+    captured_graphs_add(graphs, trace, &capture);
+    return true;
+}
+
+static void note_unread(struct results *results, const struct error *error)
+{
+    results_add_problem(
+        results, (struct finding){
+                     .what = results_format(results, "a capture was left out: %s", error->message),
+                     .cost_ns = -1,
+                     .is_warning = true});
+}
+
+bool attribute_graphs_of(struct trace *trace, const struct capture_choice *choice,
+                         struct results *results, struct error *error)
+{
+    const char *path = trace_text(trace, trace->path);
+    struct captured_graphs graphs = {0};
+    struct capture_list list = {0};
+    struct error unread = {0};
+    bool is_given = choice->count > 0;
+    bool is_done = true;
+
+    if (trace->graphs || !has_graph_launches(trace))
+        return true;
+    if (is_given)
+        is_done = list_given(&list, choice, error);
+    else if (strcmp(path, "-") != 0 && !list_beside(&list, path, &unread))
+        note_unread(results, &unread);
+    for (size_t i = 0; i < list.count && is_done; i++) {
+        struct error failure = {0};
+
+        if (strcmp(list.paths[i], path) == 0 ||
+            (!is_given && is_of_other_rank(trace, list.paths[i])) ||
+            add_capture(&graphs, trace, list.paths[i], &failure))
+            continue;
+        if (is_given)
+            is_done = error_set(error, ERROR_INPUT, "%s", failure.message);
+        else
+            note_unread(results, &failure);
+    }
+    if (is_done)
+        attribute_graphs(trace, &graphs);
+    captured_graphs_clear(&graphs);
+    capture_list_clear(&list);
+    return is_done;
+}

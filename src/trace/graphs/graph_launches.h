@@ -1,0 +1,49 @@
+/* The launches of graphs in a trace, and which of them have the same kernels in the same order. */
+#ifndef FLOPLEDGER_TRACE_GRAPHS_GRAPH_LAUNCHES_H
+#define FLOPLEDGER_TRACE_GRAPHS_GRAPH_LAUNCHES_H
+
+#include "trace/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One launch of a graph. */
+struct graph_launch {
+    uint32_t call;  /* of trace.host */
+    uint32_t first; /* of graph_launches.events */
+    uint32_t count;
+    uint32_t kind;     /* of graph_launches.kinds */
+    uint32_t resolved; /* the captured graph that the launches around it tell, or NO_EVENT */
+};
+
+/* Launches whose kernels are the same in the same order. */
+struct launch_kind {
+    uint32_t example; /* of graph_launches.launches */
+    uint32_t launches;
+    uint32_t *candidates; /* captured graphs that fit, in their order */
+    uint32_t candidate_count;
+    bool has_nodes;     /* numbers of nodes tell the order of the capture */
+    bool is_parallel;   /* no, and its kernels run on several streams */
+    bool leaves_copies; /* fits without copies and memsets */
+    bool is_reordered;  /* the same kernels, in another order: branches */
+};
+
+struct graph_launches {
+    struct graph_launch *launches; /* by time */
+    size_t count;
+    uint32_t *events; /* device events, by launch; in a launch by node number, else by time */
+    size_t event_count;
+    struct launch_kind *kinds;
+    size_t kind_count;
+};
+
+/* What tells the event in the order of a graph: its name, or SYMBOL_COPY. */
+uint32_t graph_symbol_of(const struct trace *trace, uint32_t device_event);
+
+/* `launches` must be zeroed. */
+void find_graph_launches(struct graph_launches *launches, const struct trace *trace);
+
+void graph_launches_clear(struct graph_launches *launches);
+
+#endif

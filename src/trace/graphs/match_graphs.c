@@ -1,0 +1,418 @@
+/* Finds the captured graph that a launch replays.
+ *
+ * A launch replays a captured graph where the names of its kernels, in their order, are those of
+ * all launches of the capture: by a hash of each captured graph, then compared, so in linear time.
+ * Copies and memsets are part of the order; where a profiler leaves them out, they are left out of
+ * the capture too. Where the kernels run on several streams, their order is not that of the
+ * capture: then the same kernels, each as often, are enough, and equal ones are told apart only if
+ * it makes no difference.
+ *
+ * What holds: nothing is guessed. Where several captured graphs fit, or several places in one, a
+ * kernel is given what is the same in all of them, and no more. */
+#include "trace/graphs/match_graphs.h"
+
+#include "base/core/array.h"
+#include "base/core/hash_mix.h"
+#include "base/core/invariant.h"
+#include "base/core/search.h"
+#include "base/core/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How sequences are compared. */
+enum sequence_form {
+    FORM_ALL,       /* in order */
+    FORM_NO_COPIES, /* in order, without copies and memsets */
+    FORM_BAG,       /* in any order */
+    FORM_BAG_NO_COPIES
+};
+enum { FORM_COUNT = FORM_BAG_NO_COPIES + 1 };
+
+/* Symbols, and what each stands for: a place in a launch, or a captured launch. */
+struct sequence {
+    uint32_t *symbols;
+    uint32_t *places;
+    uint32_t count;
+};
+
+static bool leaves_copies_out(enum sequence_form form)
+{
+    return form == FORM_NO_COPIES || form == FORM_BAG_NO_COPIES;
+}
+
+static struct sequence sequence_new(size_t count)
+{
+    return (struct sequence){.symbols = require_memory(calloc(count + 1, sizeof(uint32_t))),
+                             .places = require_memory(calloc(count + 1, sizeof(uint32_t)))};
+}
+
+static void sequence_clear(struct sequence *sequence)
+{
+    free(sequence->symbols);
+    free(sequence->places);
+}
+
+static void sequence_add(struct sequence *sequence, uint32_t symbol, uint32_t place,
+                         enum sequence_form form)
+{
+    if (symbol == SYMBOL_COPY && leaves_copies_out(form))
+        return;
+    sequence->symbols[sequence->count] = symbol;
+    sequence->places[sequence->count++] = place;
+}
+
+static int compare_symbol_places(const void *a, const void *b)
+{
+    const uint64_t *left = a;
+    const uint64_t *right = b;
+
+    return ORDER_OF(*left, *right);
+}
+
+/* By symbol; equal ones stay in their order. */
+static void sequence_sort(struct sequence *sequence)
+{
+    uint64_t *keys = require_memory(malloc((sequence->count + (size_t)1) * sizeof *keys));
+
+    for (uint32_t i = 0; i < sequence->count; i++)
+        keys[i] = pair_key(sequence->symbols[i], i);
+    qsort(keys, sequence->count, sizeof *keys, compare_symbol_places);
+    for (uint32_t i = 0; i < sequence->count; i++) {
+        sequence->symbols[i] = (uint32_t)keys[i]; /* its place, for now */
+    }
+    for (uint32_t i = 0; i < sequence->count; i++) {
+        uint32_t place = sequence->places[sequence->symbols[i]];
+
+        sequence->symbols[i] = place;
+    }
+    memcpy(sequence->places, sequence->symbols, sequence->count * sizeof *sequence->places);
+    for (uint32_t i = 0; i < sequence->count; i++)
+        sequence->symbols[i] = (uint32_t)(keys[i] >> 32);
+    free(keys);
+}
+
+static struct sequence sequence_of_launch(const struct graph_launches *launches,
+                                          const struct graph_launch *launch,
+                                          const struct trace *trace, enum sequence_form form)
+{
+    struct sequence sequence = sequence_new(launch->count);
+
+    for (uint32_t i = 0; i < launch->count; i++)
+        sequence_add(&sequence, graph_symbol_of(trace, launches->events[launch->first + i]), i,
+                     form);
+    if (form >= FORM_BAG)
+        sequence_sort(&sequence);
+    return sequence;
+}
+
+static struct sequence sequence_of_graph(const struct captured_graphs *graphs, uint32_t index,
+                                         enum sequence_form form)
+{
+    const struct captured_graph *graph = &graphs->graphs[index];
+    struct sequence sequence = sequence_new(graph->count);
+
+    for (uint32_t i = graph->first; i < graph->first + graph->count; i++)
+        sequence_add(&sequence, graphs->launches[i].symbol, i, form);
+    if (form >= FORM_BAG)
+        sequence_sort(&sequence);
+    return sequence;
+}
+
+static uint64_t hash_of_sequence(const struct sequence *sequence)
+{
+    uint64_t hash = sequence->count;
+
+    for (uint32_t i = 0; i < sequence->count; i++)
+        hash = hash_mix(hash ^ sequence->symbols[i], HASH_MULTIPLIER) + 1;
+    return hash;
+}
+
+static bool sequences_are_equal(const struct sequence *a, const struct sequence *b)
+{
+    return a->count == b->count && a->count > 0 &&
+           memcmp(a->symbols, b->symbols, a->count * sizeof *a->symbols) == 0;
+}
+
+/* ---- candidates ----------------------------------------------------------------------------- */
+
+/* Captured graphs by the hash of one form: the first of each, and the next of the same. */
+struct graph_index {
+    struct hash_map first;
+    uint32_t *next;
+    bool is_made;
+};
+
+static void index_graphs(struct graph_index *index, const struct captured_graphs *graphs,
+                         enum sequence_form form)
+{
+    index->next = require_memory(calloc(graphs->graph_count + 1, sizeof *index->next));
+    index->is_made = true;
+    for (uint32_t i = (uint32_t)graphs->graph_count; i-- > 0;) {
+        struct sequence sequence = sequence_of_graph(graphs, i, form);
+        uint32_t before = hash_map_set(&index->first, hash_of_sequence(&sequence), i);
+
+        index->next[i] = before;
+        sequence_clear(&sequence);
+    }
+}
+
+static void find_candidates(struct launch_kind *kind, const struct sequence *wanted,
+                            const struct graph_index *index, const struct captured_graphs *graphs,
+                            enum sequence_form form)
+{
+    for (uint32_t i = hash_map_find(&index->first, hash_of_sequence(wanted)); i != NO_VALUE;
+         i = index->next[i]) {
+        struct sequence sequence = sequence_of_graph(graphs, i, form);
+
+        if (sequences_are_equal(wanted, &sequence) && !graphs->graphs[i].is_cut &&
+            !graphs->graphs[i].has_unknown)
+            ARRAY_ADD(kind->candidates, kind->candidate_count, i);
+        sequence_clear(&sequence);
+    }
+    kind->leaves_copies = leaves_copies_out(form);
+    kind->is_reordered = form >= FORM_BAG;
+}
+
+static void match_kinds(struct graph_launches *launches, const struct trace *trace,
+                        const struct captured_graphs *graphs)
+{
+    struct graph_index indexes[FORM_COUNT] = {{.is_made = false}};
+
+    for (size_t k = 0; k < launches->kind_count; k++) {
+        struct launch_kind *kind = &launches->kinds[k];
+
+        for (int form = 0; form < FORM_COUNT && kind->candidate_count == 0; form++) {
+            struct sequence wanted;
+
+            if (form >= FORM_BAG && !kind->is_parallel)
+                break;
+            if (!indexes[form].is_made)
+                index_graphs(&indexes[form], graphs, (enum sequence_form)form);
+            wanted = sequence_of_launch(launches, &launches->launches[kind->example], trace,
+                                        (enum sequence_form)form);
+            find_candidates(kind, &wanted, &indexes[form], graphs, (enum sequence_form)form);
+            sequence_clear(&wanted);
+        }
+    }
+    for (int form = 0; form < FORM_COUNT; form++) {
+        hash_map_clear(&indexes[form].first);
+        free(indexes[form].next);
+    }
+}
+
+/* ---- what the order of launches tells -------------------------------------------------------- */
+
+static bool launch_fits(const struct graph_launches *launches, size_t launch, uint32_t graph)
+{
+    const struct launch_kind *kind = &launches->kinds[launches->launches[launch].kind];
+    const uint32_t *candidates = kind->candidates;
+    uint32_t place = LOWER_BOUND(i, 0, kind->candidate_count, candidates[i] < graph);
+
+    return place < kind->candidate_count && candidates[place] == graph;
+}
+
+/* Pieces of a model are captured in the order in which they are replayed. Between two launches that
+ * are known, as many apart as their captured graphs, and all fitting, the others are known too. */
+static void resolve_between(struct graph_launches *launches, const struct captured_graphs *graphs,
+                            size_t left, size_t right)
+{
+    uint32_t first = launches->kinds[launches->launches[left].kind].candidates[0];
+    uint32_t last = launches->kinds[launches->launches[right].kind].candidates[0];
+
+    if (last <= first || last - first != right - left ||
+        graphs->graphs[first].capture != graphs->graphs[last].capture)
+        return;
+    for (size_t i = left + 1; i < right; i++)
+        if (!launch_fits(launches, i, first + (uint32_t)(i - left)))
+            return;
+    for (size_t i = left + 1; i < right; i++)
+        launches->launches[i].resolved = first + (uint32_t)(i - left);
+}
+
+static void resolve_by_order(struct graph_launches *launches, const struct captured_graphs *graphs)
+{
+    size_t known = SIZE_MAX;
+
+    for (size_t i = 0; i < launches->count; i++) {
+        if (launches->kinds[launches->launches[i].kind].candidate_count != 1)
+            continue;
+        if (known != SIZE_MAX && i - known > 1)
+            resolve_between(launches, graphs, known, i);
+        known = i;
+    }
+}
+
+void match_graph_launches(struct graph_launches *launches, const struct trace *trace,
+                          const struct captured_graphs *graphs)
+{
+    match_kinds(launches, trace, graphs);
+    resolve_by_order(launches, graphs);
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+/* Everything at hand for one launch. */
+struct origin_search {
+    const struct captured_graphs *graphs;
+    const struct launch_kind *kind;
+    struct kernel_origin *origins; /* of the kernels of the launch */
+    uint32_t count;
+};
+
+static uint64_t chain_of(const struct captured_graphs *graphs, uint32_t launch, bool with_place)
+{
+    uint32_t event = graphs->launches[launch].event;
+
+    if (event == NO_EVENT)
+        return 0;
+    return with_place ? graphs->events[event].place : graphs->events[event].operators;
+}
+
+static void lower_to(struct kernel_origin *origin, enum graph_fate fate)
+{
+    if (origin->fate < fate)
+        origin->fate = (uint8_t)fate;
+}
+
+/* Leaves a kernel what two launches of captures have in common. */
+static void keep_common(const struct captured_graphs *graphs, struct kernel_origin *origin,
+                        uint32_t other)
+{
+    if (origin->launch == NO_EVENT)
+        return;
+    if (chain_of(graphs, origin->launch, true) != chain_of(graphs, other, true))
+        lower_to(origin, GRAPH_WITHOUT_PLACE);
+    if (chain_of(graphs, origin->launch, false) != chain_of(graphs, other, false))
+        lower_to(origin, GRAPH_AMBIGUOUS);
+}
+
+static enum sequence_form form_of_kind(const struct launch_kind *kind)
+{
+    if (kind->is_reordered)
+        return kind->leaves_copies ? FORM_BAG_NO_COPIES : FORM_BAG;
+    return kind->leaves_copies ? FORM_NO_COPIES : FORM_ALL;
+}
+
+/* Equal kernels of branches may have run in either order: each is given what all of them share. */
+static void keep_common_of_equals(struct origin_search *search, const struct sequence *captured)
+{
+    struct hash_map first = {0};
+    struct kernel_origin *common =
+        require_memory(calloc(captured->count + (size_t)1, sizeof *common));
+
+    for (uint32_t i = 0; i < captured->count; i++) {
+        uint32_t of = hash_map_add(&first, captured->symbols[i], i);
+
+        if (of == i)
+            common[i] = (struct kernel_origin){captured->places[i], GRAPH_ATTRIBUTED};
+        else
+            keep_common(search->graphs, &common[of], captured->places[i]);
+    }
+    for (uint32_t i = 0; i < search->count; i++) {
+        struct kernel_origin *origin = &search->origins[i];
+
+        if (origin->launch != NO_EVENT)
+            lower_to(
+                origin,
+                (enum graph_fate)
+                    common[hash_map_find(&first, search->graphs->launches[origin->launch].symbol)]
+                        .fate);
+    }
+    free(common);
+    hash_map_clear(&first);
+}
+
+/* An operator is known for all of its kernels or for none, so that none counts twice. */
+static void agree_by_operator(struct origin_search *search)
+{
+    const struct captured_graphs *graphs = search->graphs;
+    struct hash_map worst = {0};
+
+    for (int is_second = 0; is_second < 2; is_second++) {
+        for (uint32_t i = 0; i < search->count; i++) {
+            struct kernel_origin *origin = &search->origins[i];
+            uint32_t event =
+                origin->launch == NO_EVENT ? NO_EVENT : graphs->launches[origin->launch].event;
+            uint32_t top = event == NO_EVENT ? NO_EVENT : graphs->events[event].top_operator;
+
+            if (top == NO_EVENT)
+                continue;
+            if (is_second)
+                lower_to(origin, (enum graph_fate)hash_map_find(&worst, top));
+            else if (hash_map_add(&worst, top, origin->fate) < origin->fate)
+                hash_map_set(&worst, top, origin->fate);
+        }
+    }
+    hash_map_clear(&worst);
+}
+
+static void note_missing_operators(struct origin_search *search)
+{
+    const struct captured_graphs *graphs = search->graphs;
+
+    for (uint32_t i = 0; i < search->count; i++) {
+        struct kernel_origin *origin = &search->origins[i];
+        uint32_t event =
+            origin->launch == NO_EVENT ? NO_EVENT : graphs->launches[origin->launch].event;
+
+        if (origin->launch != NO_EVENT && origin->fate <= GRAPH_WITHOUT_PLACE &&
+            (event == NO_EVENT || graphs->events[event].top_operator == NO_EVENT))
+            lower_to(origin, GRAPH_NO_OPERATOR);
+    }
+}
+
+static void collect_origins(struct origin_search *search, const struct sequence *wanted,
+                            uint32_t graph, bool is_first)
+{
+    struct sequence captured = sequence_of_graph(search->graphs, graph, form_of_kind(search->kind));
+    bool is_branched = !search->kind->has_nodes &&
+                       (search->kind->is_parallel || search->graphs->graphs[graph].is_branched);
+
+    for (uint32_t i = 0; i < captured.count && i < wanted->count; i++) {
+        struct kernel_origin *origin = &search->origins[wanted->places[i]];
+
+        if (is_first)
+            *origin = (struct kernel_origin){captured.places[i], GRAPH_ATTRIBUTED};
+        else
+            keep_common(search->graphs, origin, captured.places[i]);
+    }
+    if (is_branched)
+        keep_common_of_equals(search, &captured);
+    sequence_clear(&captured);
+}
+
+static enum graph_fate fate_without_candidates(const struct captured_graphs *graphs)
+{
+    bool has_names = false;
+
+    if (graphs->capture_count == 0)
+        return GRAPH_NO_CAPTURE;
+    for (size_t i = 0; i < graphs->graph_count; i++)
+        has_names = has_names || (graphs->graphs[i].count > 0 && !graphs->graphs[i].has_unknown);
+    return has_names ? GRAPH_NO_MATCH : GRAPH_NO_NAMES;
+}
+
+struct kernel_origin *find_kernel_origins(const struct graph_launches *launches,
+                                          const struct graph_launch *launch,
+                                          const struct trace *trace,
+                                          const struct captured_graphs *graphs)
+{
+    const struct launch_kind *kind = &launches->kinds[launch->kind];
+    struct origin_search search = {.graphs = graphs, .kind = kind, .count = launch->count};
+    enum graph_fate missing =
+        kind->candidate_count > 0 ? GRAPH_NO_MATCH : fate_without_candidates(graphs);
+    struct sequence wanted = sequence_of_launch(launches, launch, trace, form_of_kind(kind));
+
+    search.origins = require_memory(calloc(launch->count + (size_t)1, sizeof *search.origins));
+    for (uint32_t i = 0; i < launch->count; i++)
+        search.origins[i] = (struct kernel_origin){NO_EVENT, (uint8_t)missing};
+    if (launch->resolved != NO_EVENT)
+        collect_origins(&search, &wanted, launch->resolved, true);
+    for (uint32_t i = 0; i < kind->candidate_count && launch->resolved == NO_EVENT; i++)
+        collect_origins(&search, &wanted, kind->candidates[i], i == 0);
+    agree_by_operator(&search);
+    note_missing_operators(&search);
+    sequence_clear(&wanted);
+    return search.origins;
+}

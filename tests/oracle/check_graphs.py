@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Replays of CUDA graphs beside their captures, of other people: attributed, and as another tool has them.
+
+    check_graphs.py PROGRAM
+
+- Of each replay whose capture lies beside it at least 99 % of the time has an operator and its module; of one whose capture
+  is not there nothing has.
+- Each product has the calls, the FLOPs and the time of TraceLens's table. TraceLens adds the bias of addmm, M * N FLOPs,
+  and sums times that it has rounded to 32 bits; we leave out the one and round nothing.
+
+Needs the folder of other people's traces: FLOPLEDGER_SHARED, or ../shared beside the checkout; skips without it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from shared_traces import SHARED, Outcome, program_of, report_of, skip_without
+
+PAIRS = SHARED / "traces" / "tracelens" / "inference"
+TABLES = SHARED / "reference" / "tracelens"
+ATTRIBUTED_MIN = 0.99
+# Of a kernel's time, in microseconds, which TraceLens has as a difference of rounded ones.
+ROUNDING = 2.0**-10
+
+
+def replays() -> list[Path]:
+    return sorted(path for path in PAIRS.glob("*/*.json.gz") if "capture_traces" not in path.parts)
+
+
+def has_capture(path: Path) -> bool:
+    return any((path.parent / "capture_traces").glob("*.json.gz"))
+
+
+def compact(dims: str) -> str:
+    return json.dumps(json.loads(dims))
+
+
+def check_products(outcome: Outcome, sections: dict[str, Any], table: Path) -> None:
+    rows = {
+        (row["operator"], compact(row["input_shapes"])): row
+        for row in sections["operators"]["tables"]["by_name"]["rows"]
+        if row.get("input_shapes")
+    }
+    by_cost = {
+        (row["op"], row["time"]): row for row in sections["roofline"]["tables"]["operators"]["rows"]
+    }
+    with table.open(newline="") as file:
+        products = [row for row in csv.DictReader(file) if row["name"].startswith("aten::")]
+    for product in products:
+        name = f"{product['name']} {product['Input Dims_first']}"
+        row = rows.get((product["name"], compact(product["Input Dims_first"])))
+        if row is None:
+            outcome.check(False, f"{name}: not among the operators")
+            continue
+        count = int(product["name_count"])
+        m, n = int(product["param: M"]), int(product["param: N"])
+        bias = m * n if product["param: bias"] == "True" else 0
+        theirs = round(float(product["GFLOPS_first"]) * 1e9)
+        flops = by_cost[(product["name"], row["self_device"])]["flops"]
+        time = float(product["Kernel Time (µs)_sum"])
+        outcome.check(row["calls"] == count, f"{name}: {row['calls']} calls, not {count}")
+        outcome.check(
+            flops == count * (theirs - bias), f"{name}: {flops} FLOPs, not {count * theirs}"
+        )
+        outcome.check(
+            abs(row["self_device"] / 1000 - time) <= count * ROUNDING,
+            f"{name}: {row['self_device']} ns, not {time} µs",
+        )
+
+
+def check_replay(program: Path, path: Path) -> Outcome:
+    outcome = Outcome(str(path.relative_to(PAIRS)))
+    report, message = report_of(program, path, ["--by", "shape", "--top", "0"])
+    if report is None:
+        outcome.check(False, message)
+        return outcome
+    sections = report["ranks"][0]["sections"]
+    if "graphs" not in sections:
+        outcome.note("no graph is launched")
+        return outcome
+    numbers = sections["graphs"]["numbers"]
+    attributed = numbers["attributed"]["value"]
+    outcome.note(
+        f"attributed {attributed:.3%}, with FLOPs or bytes {numbers['costed']['value']:.3%}"
+    )
+    if not has_capture(path):
+        outcome.check(attributed == 0, f"attributed {attributed}, but no capture is there")
+        return outcome
+    outcome.check(attributed >= ATTRIBUTED_MIN, f"attributed {attributed:.3%}")
+    with_module = numbers["attributed_module"]["value"]
+    outcome.check(with_module >= ATTRIBUTED_MIN, f"with a module {with_module:.3%}")
+    table = TABLES / path.parent.name / "GEMM.csv"
+    if table.is_file():
+        check_products(outcome, sections, table)
+    return outcome
+
+
+def main() -> None:
+    program = program_of(sys.argv)
+    skip_without(PAIRS)
+    total = Outcome("graphs")
+    for path in replays():
+        total.add(check_replay(program, path))
+    total.finish()
+
+
+if __name__ == "__main__":
+    main()
