@@ -11,23 +11,26 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { readAccounts } from "./account_list.mjs";
+import { readGlossary } from "./glossary.mjs";
 import { readMetricPages } from "./metric_pages.mjs";
 
 const FOLDER = dirname(fileURLToPath(import.meta.url));
 const METRICS = join(FOLDER, "..", "docs", "metrics");
+const GLOSSARY = join(FOLDER, "..", "docs", "glossary.md");
 
 const ACCOUNTS = join(FOLDER, "..", "src", "ledger", "account_list.def");
 
 /* What the page knows of the program, read where the program has it: import { pages, names } from
- * "metric-pages", import { accounts } from "ledger-accounts". */
+ * "metric-pages", import { words } from "glossary", import { accounts } from "ledger-accounts". */
 const SOURCES = {
   "metric-pages": () => readMetricPages(METRICS),
+  glossary: () => ({ words: readGlossary(GLOSSARY) }),
   "ledger-accounts": () => ({ accounts: readAccounts(ACCOUNTS) }),
 };
 const sources = {
   name: "sources",
   setup(bundler) {
-    bundler.onResolve({ filter: /^(metric-pages|ledger-accounts)$/ }, ({ path }) => ({
+    bundler.onResolve({ filter: /^(metric-pages|glossary|ledger-accounts)$/ }, ({ path }) => ({
       path,
       namespace: "source",
     }));
@@ -71,10 +74,17 @@ writeFileSync(
 );
 
 if (dependencies) {
-  const own = ["page.html", "build.mjs", "account_list.mjs", "metric_pages.mjs", "package.json"];
+  const own = [
+    "page.html",
+    "build.mjs",
+    "account_list.mjs",
+    "metric_pages.mjs",
+    "glossary.mjs",
+    "package.json",
+  ];
   const read = [...own, ...script.inputs, ...style.inputs].filter((path) => !path.includes(":"));
   const docs = readdirSync(METRICS).map((name) => join(METRICS, name));
-  const paths = [...read.map((path) => join(FOLDER, path)), ACCOUNTS, METRICS, ...docs];
+  const paths = [...read.map((path) => join(FOLDER, path)), ACCOUNTS, GLOSSARY, METRICS, ...docs];
   writeFileSync(
     dependencies,
     `${output}: ${paths.map((path) => path.replace(/ /g, "\\ ")).join(" ")}\n`,

@@ -243,3 +243,81 @@ export async function difference(page, report) {
   assert.match(card, /waiting for data/);
   assert.match(card, /data loader/);
 }
+
+/* `/` and a word: sections, numbers, tables, rows, findings and words are found, and gone to. */
+export async function searches(page, report) {
+  const { sections } = report.ranks[0];
+  const type = async (text) => {
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press("/");
+    await page.keyboard.type(text);
+    return page.locator("#search-results [role=option]").allTextContents();
+  };
+  const lookFor = async (kind, text) => {
+    const results = await type(text);
+    assert.ok(
+      results.some((result) => result.startsWith(kind) && result.includes(text)),
+      `${kind} '${text}': ${results.slice(0, 5).join(" | ")}`,
+    );
+  };
+  await lookFor("section", sections.kernels.title);
+  await lookFor("number", sections.step_ledger.numbers.step_time_mean.title);
+  await lookFor("table", sections.gpu_idle.tables.causes.title);
+  await lookFor("finding", sections.advice.findings[0].what);
+  await lookFor("word", "straggler");
+  const { kernel } = sections.kernels.tables.by_name.rows.at(-1);
+  await lookFor("row", kernel);
+  const row = page.locator("#search-results [role=option]").filter({ hasText: /^row/ }).first();
+  const chosen = await row.locator("strong").textContent();
+  await row.dispatchEvent("mousedown");
+  const shown = await page.locator("tbody th:visible").allTextContents();
+  assert.ok(shown.includes(chosen), `${chosen} is not shown`);
+  assert.deepEqual(await type("no such thing anywhere"), ["nothing found"]);
+  await page.keyboard.press("Escape");
+  await type(sections.kernels.title);
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => location.hash), "#kernels");
+  assert.equal(await page.locator("#search-results").isVisible(), false);
+  await page.reload();
+}
+
+/* A section is folded to its title, and unfolded by what leads into it and on paper. */
+export async function folds(page) {
+  const inside = page.locator("#kernels .table").first();
+  await page.click("#kernels .fold");
+  assert.equal(await inside.isVisible(), false);
+  assert.equal(await page.getAttribute("#kernels .fold", "aria-expanded"), "false");
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await inside.isVisible(), true);
+  await page.emulateMedia({ media: "screen" });
+  await page.evaluate(() => (location.hash = "#table-kernels-by_name"));
+  await inside.waitFor({ state: "visible" });
+  await page.click(".fold-all");
+  const tables = page.locator("main > section .table:visible");
+  assert.equal(await tables.count(), 0);
+  await page.click(".fold-all");
+  assert.ok((await tables.count()) > 3);
+}
+
+/* The address names the step that was gone to, and leads there. */
+export async function stepFragment(page, report) {
+  const { step } = report.ranks[0].sections.step_ledger.tables.steps.rows[1];
+  await page.evaluate((number) => (location.hash = `#step-${number}`), step);
+  await page.waitForFunction(() => {
+    const box = document.querySelector("[data-chart=timeline]").getBoundingClientRect();
+    return box.top < window.innerHeight && box.bottom > 0;
+  });
+  const link = page.locator("#advice [data-step]").first();
+  if ((await link.count()) > 0) {
+    const number = await link.getAttribute("data-step");
+    await link.click();
+    assert.equal(await page.evaluate(() => location.hash), `#step-${number}`);
+  }
+}
+
+/* Words of the glossary say what they mean. */
+export async function explainsWords(page) {
+  const titles = await page.$$eval("abbr.term", (all) => all.map((word) => word.title));
+  assert.ok(titles.length > 0);
+  for (const title of titles) assert.match(title, /^.+: .{15,}/);
+}

@@ -74,7 +74,16 @@ def own_pages(folder: Path) -> list[Page]:
             "gpu",
             ["report", many_steps],
             [*steps, "kernel_classes", "timeline"],
-            ["hand", "filter", "zoom", *TIMELINE_CHECKS],
+            [
+                "hand",
+                "filter",
+                "zoom",
+                "searches",
+                "folds",
+                "stepFragment",
+                "explainsWords",
+                *TIMELINE_CHECKS,
+            ],
         ),
         Page(
             "path",

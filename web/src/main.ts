@@ -8,9 +8,12 @@ import {
   onFilterChange,
 } from "./filter.ts";
 import { drawAllFigures, removeFigures, startFigures } from "./figure.ts";
+import { foldAllButton, unfoldTo } from "./folds.ts";
 import { headlineOf, jobHeadlineOf } from "./headline.ts";
+import { goToStep, stepOfFragment } from "./links.ts";
 import { Rank, readBlock, Report } from "./report.ts";
 import { jobScreen } from "./screen.ts";
+import { searchBox, startSearch } from "./search.ts";
 import { SectionView } from "./section.ts";
 import { startTheme, switchTheme } from "./theme.ts";
 import { timelineSection } from "./timeline/section.ts";
@@ -83,7 +86,12 @@ function contentsOf(views: SectionView[]): HTMLElement {
     for (const [element, link] of links)
       link.classList.toggle("off", (element as HTMLElement).hidden);
   });
-  return el("nav", { class: "contents", "aria-label": "Contents" }, ...links.values());
+  return el(
+    "nav",
+    { class: "contents", "aria-label": "Contents" },
+    foldAllButton(),
+    ...links.values(),
+  );
 }
 
 function filterChip(): HTMLElement {
@@ -139,6 +147,7 @@ function show(report: Report, index: number): void {
       el("span", { class: "file", title: rank.file }, rank.file),
       rankChoice(report, index, (next) => show(report, next)),
       filterChip(),
+      searchBox(report, rank),
       el(
         "button",
         {
@@ -160,12 +169,15 @@ function show(report: Report, index: number): void {
   );
 }
 
-/* A link to something in a closed part opens it. */
+/* A link to something in a closed part opens it; "#step-7" is the step of that number. */
 function openTarget(): void {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const closed = target?.closest("details:not([open])") as HTMLDetailsElement | null;
-  if (closed) closed.open = true;
-  if (target && closed) target.scrollIntoView();
+  const fragment = decodeURIComponent(location.hash.slice(1));
+  const step = stepOfFragment(fragment);
+  if (step !== null) goToStep(step);
+  const target = step === null ? document.getElementById(fragment) : null;
+  if (!target || target.id === "content") return;
+  unfoldTo(target);
+  target.scrollIntoView();
 }
 
 function start(): void {
@@ -181,6 +193,7 @@ function start(): void {
   startTheme();
   startFigures();
   keepListeners();
+  startSearch();
   show(report, 0);
   openTarget();
   window.addEventListener("hashchange", openTarget);

@@ -4,6 +4,7 @@ import { accountColor, isAccount } from "./accounts.ts";
 import { el } from "./dom.ts";
 import { helpOnNumber } from "./metric_help.ts";
 import { readBlock } from "./report.ts";
+import { withTerms } from "./terms.ts";
 
 interface Row {
   group: string;
@@ -92,7 +93,7 @@ function chartOf(chart: Chart): HTMLElement {
         "th",
         { scope: "row" },
         row.group && el("span", { class: "narrow" }, `${row.group}: `),
-        row.title,
+        ...withTerms(row.title),
       ),
       el("td", { class: "number" }, row.amount),
       el("td", { class: "number" }, row.percent),
@@ -163,9 +164,9 @@ export function screenOf(screen: Screen, level: "h1" | "h2", id: string): HTMLEl
     "header",
     { class: "screen headline", id },
     el("p", { class: "subject" }, screen.subject),
-    el(level, {}, screen.verdict ?? screen.subject),
+    el(level, {}, ...withTerms(screen.verdict ?? screen.subject)),
     screen.figures.length > 0 && el("ul", { class: "figures" }, ...screen.figures.map(figureOf)),
-    ...screen.answers.map((answer) => el("p", { class: "answer" }, answer)),
+    ...screen.answers.map((answer) => el("p", { class: "answer" }, ...withTerms(answer))),
     ...warnings.map((warning) => el("p", { class: "warns" }, warning)),
     el(
       "div",

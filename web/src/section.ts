@@ -5,11 +5,13 @@ import { ChartContext } from "./charts/chart.ts";
 import { Child, el } from "./dom.ts";
 import { currentFilter, filterTo, findingPasses, onFilterChange } from "./filter.ts";
 import { chartFigure } from "./figure.ts";
+import { foldButton } from "./folds.ts";
 import { findingList } from "./findings.ts";
 import { formatValue } from "./format.ts";
 import { helpOnNumber } from "./metric_help.ts";
 import { PRIORITY_FOR_PROGRAMS, Rank, Report, ReportNumber, Section, Table } from "./report.ts";
 import { TableView } from "./table.ts";
+import { withTerms } from "./terms.ts";
 import { waterfallOf } from "./waterfall.ts";
 
 const COLUMNS_OF_A_WIDE_TABLE = 14;
@@ -73,8 +75,8 @@ export class SectionView {
     return el(
       "section",
       { id: key, "aria-labelledby": `title-${key}` },
-      el("h2", { id: `title-${key}` }, section.title),
-      section.intro ? el("p", { class: "intro" }, section.intro) : null,
+      el("h2", {}, el("span", { id: `title-${key}` }, section.title), foldButton(section.title)),
+      section.intro ? el("p", { class: "intro" }, ...withTerms(section.intro)) : null,
       numbers.length > 0 &&
         el(
           "dl",

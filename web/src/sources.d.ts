@@ -4,6 +4,10 @@ declare module "metric-pages" {
   export const names: Record<string, string | undefined>;
 }
 
+declare module "glossary" {
+  export const words: Record<string, string | undefined>;
+}
+
 declare module "ledger-accounts" {
   export const accounts: Record<
     string,
