@@ -28,7 +28,7 @@ struct report_settings {
     struct attribution_settings attribution;
     struct capture_choice captures;
     int64_t top;
-    int sort;
+    int sort; /* -1: as each table has it by itself */
     int by;
     int64_t rank;
     const char *layout_text;
@@ -42,7 +42,19 @@ struct report_settings {
     bool shows_progress;
 };
 
-static const char *const sort_names[] = {"time", "count", "mean", "max", "name", NULL};
+/* By --sort: how rows by name are ordered, and how modules are. */
+static const char *const sort_names[] = {"time", "self",  "total",      "count", "mean", "max",
+                                         "name", "flops", "parameters", "model", NULL};
+static const struct {
+    enum sort_order rows;
+    enum module_sort modules;
+} sort_orders[] = {
+    {SORT_TIME, MODULE_SORT_TIME},       {SORT_TIME, MODULE_SORT_TIME},
+    {SORT_TOTAL, MODULE_SORT_TIME},      {SORT_COUNT, MODULE_SORT_MODEL},
+    {SORT_MEAN, MODULE_SORT_MODEL},      {SORT_MAX, MODULE_SORT_MODEL},
+    {SORT_NAME, MODULE_SORT_NAME},       {SORT_TIME, MODULE_SORT_FLOPS},
+    {SORT_TIME, MODULE_SORT_PARAMETERS}, {SORT_TIME, MODULE_SORT_MODEL},
+};
 static const char *const by_names[] = {"name", "shape", NULL};
 
 #define FIELD(name) .offset = offsetof(struct report_settings, name)
@@ -100,7 +112,9 @@ static const struct option report_options[] = {
      .metavar = "KEY",
      .choices = sort_names,
      FIELD(sort),
-     .help = "order of kernels and operators: time (total, the default), count, mean, max or name"},
+     .help = "order of kernels, operators and modules: time (of operators: self, the default), "
+             "self, total (operators with what they call), count, mean, max or name; modules "
+             "also by flops, parameters or model (as the model has them, their default)"},
     {.name = "by",
      .kind = OPTION_CHOICE,
      .metavar = "KEY",
@@ -128,8 +142,7 @@ static bool wants_memory(const struct page_settings *page)
 static struct analysis_plan plan_of(const struct report_settings *settings, size_t file_count)
 {
     int64_t top = rows_of_page(&settings->page, settings->top, file_count);
-    static const enum sort_order sort_orders[] = {SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX,
-                                                  SORT_NAME};
+    bool is_sorted = settings->sort >= 0;
 
     return (struct analysis_plan){
         .attribution = attribution_options_of(&settings->attribution),
@@ -137,7 +150,9 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
         .analysis = {.top = top == 0 ? UINT32_MAX : (uint32_t)top,
                      .all_modules = page_has_all(&settings->page),
                      .timeline_blocks = timeline_blocks_of_page(&settings->page, file_count),
-                     .sort = sort_orders[settings->sort],
+                     .sort = is_sorted ? sort_orders[settings->sort].rows : SORT_TIME,
+                     .module_sort =
+                         is_sorted ? sort_orders[settings->sort].modules : MODULE_SORT_MODEL,
                      .by_shape = settings->by == 1,
                      .also_by_shape = page_has_all(&settings->page),
                      .convention = settings->convention,
@@ -205,8 +220,11 @@ static bool report_run_with(struct report_settings *settings, char **operands, i
 
 static bool run_report(int count, char **arguments, struct error *error)
 {
-    struct report_settings settings = {
-        .attribution = ATTRIBUTION_DEFAULTS, .top = -1, .rank = -1, .shows_progress = true};
+    struct report_settings settings = {.attribution = ATTRIBUTION_DEFAULTS,
+                                       .top = -1,
+                                       .rank = -1,
+                                       .sort = -1,
+                                       .shows_progress = true};
     bool is_done;
 
     if (!parse_options(report_options, &settings, arguments, &count, error))

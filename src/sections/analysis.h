@@ -21,11 +21,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum sort_order { SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX, SORT_NAME };
+/* SORT_TIME is the self time of operators, SORT_TOTAL that with everything inside. */
+enum sort_order { SORT_TIME, SORT_COUNT, SORT_MEAN, SORT_MAX, SORT_NAME, SORT_TOTAL };
+
+enum module_sort {
+    MODULE_SORT_MODEL, /* as the model has them */
+    MODULE_SORT_FLOPS,
+    MODULE_SORT_TIME, /* on the device, or where there is none on the host; forward and backward */
+    MODULE_SORT_PARAMETERS,
+    MODULE_SORT_NAME,
+};
 
 struct analysis_options {
     uint32_t top; /* rows of a long table; UINT32_MAX for all */
     enum sort_order sort;
+    enum module_sort module_sort;
     bool by_shape;                           /* operators by name and input shapes */
     bool also_by_shape;                      /* those, too, in a table of their own */
     const struct convention *convention;     /* of whom to print the MFU first; NULL: nobody */

@@ -71,7 +71,7 @@ void sort_rows(struct sorted_row *rows, size_t count, enum sort_order order)
 {
     static int (*const comparisons[])(const void *, const void *) = {
         [SORT_TIME] = tally_by_time, [SORT_COUNT] = by_count, [SORT_MEAN] = by_mean,
-        [SORT_MAX] = by_max,         [SORT_NAME] = by_name,
+        [SORT_MAX] = by_max,         [SORT_NAME] = by_name,   [SORT_TOTAL] = tally_by_time,
     };
 
     if (count > 1)

@@ -277,9 +277,13 @@ static struct tally rank_by(const struct operator_groups *groups,
 {
     bool by_device = groups->self_device_ns > 0;
     int64_t self_ns = by_device ? group->self_device_ns : group->self_cpu_ns;
+    int64_t total_ns = by_device ? group->total_device_ns : group->total_cpu_ns;
+    bool by_total = groups->input->options->sort == SORT_TOTAL;
 
     return (struct tally){.count = group->calls,
-                          .total_ns = group->is_range ? group->total_cpu_ns : self_ns,
+                          .total_ns = group->is_range ? group->total_cpu_ns
+                                      : by_total      ? total_ns
+                                                      : self_ns,
                           .max_ns = group->max_cpu_ns};
 }
 

@@ -16,7 +16,8 @@ static struct section *run_module_cost(struct results *results, const struct ana
                                     .step_note = has_steps ? NULL : "the whole trace as one",
                                     .is_brief = true,
                                     .depth = input->options->all_modules ? UINT32_MAX : BRIEF_DEPTH,
-                                    .top = input->options->top};
+                                    .top = input->options->top,
+                                    .sort = input->options->module_sort};
 
     if (!input->costs->has_shapes || sum_of_phases(input->costs->total).ops == 0)
         return NULL;

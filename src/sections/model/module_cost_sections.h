@@ -5,17 +5,10 @@
 #include "cost/modules/model_description.h"
 #include "cost/modules/module_costs.h"
 #include "output/results/results.h"
+#include "sections/analysis.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-enum module_sort {
-    MODULE_SORT_MODEL, /* as the model has them */
-    MODULE_SORT_FLOPS,
-    MODULE_SORT_TIME, /* on the device, or where there is none on the host; forward and backward */
-    MODULE_SORT_PARAMETERS,
-    MODULE_SORT_NAME,
-};
 
 struct module_cost_view {
     const struct trace *trace; /* NULL: of a model alone */
