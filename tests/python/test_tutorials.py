@@ -46,7 +46,8 @@ class Walk:
 
 def environment(python: str) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("FLOPLEDGER", "PYTHONPATH"))}
-    path = f"{PROGRAM.parent}:{Path(python).parent}:{kept['PATH']}"
+    launchers = ROOT / "build" / "venv" / "bin"  # torchrun, where another environment lends torch
+    path = f"{PROGRAM.parent}:{Path(python).parent}:{launchers}:{kept['PATH']}"
     return {**kept, "PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
 
 
