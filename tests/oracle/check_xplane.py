@@ -93,8 +93,8 @@ def check(program: Path, path: Path) -> Outcome:
     outcome = Outcome(path.name)
     by_rank = json.loads(run_program(program, "inspect", path, []).output)["ranks"]
     wanted = sums_of(by_hand(path))
-    if ProfileData:
-        outcome.check(sums_of(by_jax(path)) == wanted, "JAX decodes something else")
+    if ProfileData and sums_of(by_jax(path)) != wanted:  # not counted: as many checks without JAX
+        outcome.check(False, "JAX decodes something else")
     found: Sums = {}
     for rank in by_rank:
         table = rank["sections"]["events"]["tables"]["categories"]
