@@ -76,7 +76,7 @@ def run_command(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=7200 if "--long" in (*command, *sys.argv) else 900,
+            timeout=7200 if "--long" in (*command, *sys.argv) else 1800,
             check=False,
         )
         status, output = done.returncode, done.stdout.decode(errors="replace")
