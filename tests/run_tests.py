@@ -397,6 +397,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "attach",
+        "jobs that run already, recorded",
+        script("tests/python/test_attach.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "exports",
         "exports, beside the JSON report",
         script("tests/golden/check_exports.py", PROGRAM),

@@ -3,7 +3,7 @@
 #include "pipeline/running_capture.h"
 
 #include "base/core/attributes.h"
-#include "base/io/whole_file.h"
+#include "base/io/processes.h"
 #include "base/text/owned_text.h"
 #include "readers/step_record/job_records.h"
 
@@ -80,62 +80,11 @@ static const char *newest_below(struct arena *arena, const char *path)
     return kept;
 }
 
-/* A variable of the environment that a process was started with; NULL where it has none, or its
- * environment may not be read. */
-static const char *variable_of(struct arena *arena, long pid, const char *name)
-{
-    size_t name_length = strlen(name);
-    const char *value = NULL;
-    size_t length = 0;
-    struct error ignored;
-    bool is_missing;
-    char path[64];
-    char *all;
-
-    snprintf(path, sizeof path, "/proc/%ld/environ", pid);
-    all = read_whole_file(path, &length, &is_missing, &ignored);
-    if (all)
-        all[length] = '\0'; /* there is room */
-    for (size_t at = 0; all && at < length; at += strlen(all + at) + 1) {
-        if (strncmp(all + at, name, name_length) == 0 && all[at + name_length] == '=')
-            value = arena_copy_text(arena, all + at + name_length + 1,
-                                    strlen(all + at + name_length + 1));
-    }
-    free(all);
-    return value;
-}
-
-/* Appends the children of `pid` to the list. */
-static int add_children(long pid, long *processes, int count)
-{
-    char path[64];
-    size_t length = 0;
-    struct error ignored;
-    bool is_missing;
-    char *text;
-
-    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", pid, pid);
-    text = read_whole_file(path, &length, &is_missing, &ignored);
-    if (text)
-        text[length] = '\0'; /* there is room */
-    for (char *at = text; at && *at && count < PROCESSES_MAX;) {
-        char *end;
-        long child = strtol(at, &end, 10);
-
-        if (end == at)
-            break;
-        processes[count++] = child;
-        at = end + strspn(end, " \n");
-    }
-    free(text);
-    return count;
-}
-
 /* Of the process, or of the first one below it that is recorded. */
 static const char *capture_of_process(struct arena *arena, long pid, struct error *error)
 {
     long processes[PROCESSES_MAX] = {pid};
-    int count = 1;
+    size_t count = 1;
     char path[64];
     struct stat about;
 
@@ -144,12 +93,12 @@ static const char *capture_of_process(struct arena *arena, long pid, struct erro
         error_set(error, ERROR_INPUT, "no process %ld runs on this machine", pid);
         return NULL;
     }
-    for (int i = 0; i < count; i++) {
-        const char *capture = variable_of(arena, processes[i], "FLOPLEDGER_CAPTURE");
+    for (size_t i = 0; i < count; i++) {
+        const char *capture = process_variable(arena, processes[i], "FLOPLEDGER_CAPTURE");
 
         if (capture)
             return capture;
-        count = add_children(processes[i], processes, count);
+        count = add_child_processes(processes[i], processes, count, PROCESSES_MAX);
     }
     error_set(error, ERROR_NO_DATA,
               "process %ld is not recorded: start it by 'flopledger run -- COMMAND' (or it belongs "

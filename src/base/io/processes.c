@@ -1,0 +1,84 @@
+/* Other processes of this machine, as /proc tells. */
+#include "base/io/processes.h"
+
+#include "base/io/whole_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file of the process, with a NUL behind it; NULL where it cannot be read. */
+static char *read_process_file(long pid, const char *name, size_t *length)
+{
+    struct error ignored;
+    bool is_missing;
+    char path[96];
+    char *text;
+
+    snprintf(path, sizeof path, "/proc/%ld/%s", pid, name);
+    text = read_whole_file(path, length, &is_missing, &ignored);
+    if (text)
+        text[*length] = '\0'; /* there is room */
+    return text;
+}
+
+const char *process_variable(struct arena *arena, long pid, const char *name)
+{
+    size_t name_length = strlen(name);
+    const char *value = NULL;
+    size_t length = 0;
+    char *all = read_process_file(pid, "environ", &length);
+
+    for (size_t at = 0; all && at < length; at += strlen(all + at) + 1) {
+        if (strncmp(all + at, name, name_length) == 0 && all[at + name_length] == '=')
+            value = arena_copy_text(arena, all + at + name_length + 1,
+                                    strlen(all + at + name_length + 1));
+    }
+    free(all);
+    return value;
+}
+
+size_t add_child_processes(long pid, long *processes, size_t count, size_t room)
+{
+    size_t length = 0;
+    char name[48];
+    char *text;
+
+    snprintf(name, sizeof name, "task/%ld/children", pid);
+    text = read_process_file(pid, name, &length);
+    for (char *at = text; at && *at && count < room;) {
+        char *end;
+        long child = strtol(at, &end, 10);
+
+        if (end == at)
+            break;
+        processes[count++] = child;
+        at = end + strspn(end, " \n");
+    }
+    free(text);
+    return count;
+}
+
+bool process_maps_file(long pid, const char *name)
+{
+    size_t length = 0;
+    char *maps = read_process_file(pid, "maps", &length);
+    bool is_mapped = false;
+
+    for (char *at = maps; at && !is_mapped; at = strchr(at, '\n')) {
+        char *slash;
+
+        at += *at == '\n';
+        at = strchr(at, '/'); /* a path is the last word of its line */
+        if (!at)
+            break;
+        slash = at;
+        for (char *next = at; *next && *next != '\n'; next++) {
+            if (*next == '/')
+                slash = next;
+        }
+        is_mapped = strncmp(slash + 1, name, strlen(name)) == 0;
+    }
+    free(maps);
+    return is_mapped;
+}

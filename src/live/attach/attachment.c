@@ -1,0 +1,390 @@
+/* Programs that train already, recorded through the profiler that is in PyTorch itself. */
+#include "live/attach/attachment.h"
+
+#include "base/io/folders.h"
+#include "base/io/output_file.h"
+#include "base/io/packed_output.h"
+#include "base/io/processes.h"
+#include "base/text/display_text.h"
+#include "base/text/owned_text.h"
+#include "live/attach/kineto_listener.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PROCESSES_MAX = 4096 };
+
+/* The profiler gets ready for so long, once it has its settings. */
+enum { WARMUP_SECONDS = 1 };
+
+/* Each asks every 5 s, and where nobody listened tries again after at most 5 s more: within so long
+ * all have, and begin together after it. */
+enum { ALL_ASK_MS = 11000 };
+
+/* What a trace may take to be written, beside its own length. */
+enum { WRITING_MS = 120000 };
+
+static const char library[] = "libtorch_cpu";
+
+/* ---- processes ------------------------------------------------------------------------------ */
+
+static bool parse_process(long *pid, const char *text, struct error *error)
+{
+    char path[64];
+    struct stat about;
+    char *end;
+
+    errno = 0;
+    *pid = strtol(text, &end, 10);
+    if (errno || *end || end == text || *pid <= 0)
+        return error_set(error, ERROR_USAGE, "'%s' is not the number of a process", text);
+    snprintf(path, sizeof path, "/proc/%ld", *pid);
+    if (stat(path, &about) != 0)
+        return error_set(error, ERROR_INPUT, "no process %ld runs on this machine", *pid);
+    if (about.st_uid != geteuid())
+        return error_set(error, ERROR_INPUT,
+                         "process %ld belongs to user %u, and this is user %u: attach as the user "
+                         "who started it",
+                         *pid, (unsigned)about.st_uid, (unsigned)geteuid());
+    return true;
+}
+
+/* Keeps a process that can be recorded; the rest is counted by what it lacks. */
+static void consider_process(struct attachment *attachment, struct arena *arena, long pid,
+                             size_t *without_listener)
+{
+    if (!process_maps_file(pid, library))
+        return;
+    if (!process_variable(arena, pid, "KINETO_USE_DAEMON")) {
+        ++*without_listener;
+        return;
+    }
+    if (!attachment->listen_folder)
+        attachment->listen_folder = process_variable(arena, pid, "KINETO_IPC_SOCKET_DIR");
+    attachment->targets[attachment->count++] = (struct attach_target){.pid = pid};
+}
+
+/* A launcher like torchrun loads PyTorch too, and trains nothing: where others have a rank, one
+ * without is no rank of the job. */
+static void drop_launchers(struct attachment *attachment, struct arena *arena)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < attachment->count; i++) {
+        if (process_variable(arena, attachment->targets[i].pid, "RANK"))
+            attachment->targets[kept++] = attachment->targets[i];
+    }
+    if (kept)
+        attachment->count = kept;
+}
+
+bool attachment_find(struct attachment *attachment, struct arena *arena, char **words, int count,
+                     struct error *error)
+{
+    long *pids = arena_allocate(arena, PROCESSES_MAX * sizeof *pids);
+    size_t without_listener = 0;
+    size_t found = 0;
+
+    for (int i = 0; i < count && found < PROCESSES_MAX; i++) {
+        if (!parse_process(&pids[found++], words[i], error))
+            return false;
+    }
+    for (size_t i = 0; i < found; i++)
+        found = add_child_processes(pids[i], pids, found, PROCESSES_MAX);
+    attachment->targets = arena_allocate(arena, found * sizeof *attachment->targets);
+    for (size_t i = 0; i < found; i++)
+        consider_process(attachment, arena, pids[i], &without_listener);
+    drop_launchers(attachment, arena);
+    if (attachment->count)
+        return true;
+    if (without_listener)
+        return error_set(error, ERROR_NO_DATA,
+                         "process %s runs PyTorch, but was started without KINETO_USE_DAEMON=1, so "
+                         "its profiler does not listen: start the job with it (export "
+                         "KINETO_USE_DAEMON=1), or record with 'flopledger run'",
+                         words[0]);
+    return error_set(error, ERROR_NO_DATA,
+                     "neither process %s nor one below it has loaded PyTorch (%s.so): name the "
+                     "process that trains, or the launcher that started it",
+                     words[0], library);
+}
+
+static struct attach_target *target_of(struct attachment *attachment, long pid)
+{
+    for (size_t i = 0; i < attachment->count; i++) {
+        if (attachment->targets[i].pid == pid)
+            return &attachment->targets[i];
+    }
+    return NULL;
+}
+
+/* One that has ended, and was not waited for yet, maps nothing any more. */
+static bool is_target_alive(long pid)
+{
+    return process_maps_file(pid, library);
+}
+
+/* ---- asking --------------------------------------------------------------------------------- */
+
+static int64_t wall_clock_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * (int64_t)1000 + now.tv_nsec / 1000000;
+}
+
+/* Newer Kineto writes only below a folder that its environment names, or /tmp. */
+static bool make_trace_folder(struct attachment *attachment, struct arena *arena,
+                              struct error *error)
+{
+    const char *allowed =
+        process_variable(arena, attachment->targets[0].pid, "KINETO_ONDEMAND_TRACE_DIR");
+    char *path = path_join(allowed && *allowed ? allowed : "/tmp", "flopledger-attach-XXXXXX");
+
+    attachment->trace_folder = arena_copy_text(arena, path, strlen(path));
+    free(path);
+    if (mkdtemp(attachment->trace_folder))
+        return true;
+    error_set(error, ERROR_FAILURE, "cannot make a folder for the traces ('%s'): %s",
+              attachment->trace_folder, strerror(errno));
+    attachment->trace_folder = NULL;
+    return false;
+}
+
+static const char *yes_or_no(bool is)
+{
+    return is ? "true" : "false";
+}
+
+/* As libkineto.conf has them. */
+static void write_settings(char *settings, size_t size, const struct attachment *attachment,
+                           const struct attach_wish *wish)
+{
+    int length = snprintf(settings, size,
+                          "ACTIVITIES_LOG_FILE=%s/trace.json\n"
+                          "ACTIVITIES_DURATION_MSECS=%" PRId64 "\n"
+                          "ACTIVITIES_WARMUP_PERIOD_SECS=%d\n"
+                          "PROFILE_REPORT_INPUT_SHAPES=%s\n"
+                          "PROFILE_WITH_STACK=%s\n"
+                          "PROFILE_WITH_MODULES=%s\n",
+                          attachment->trace_folder, wish->milliseconds, WARMUP_SECONDS,
+                          yes_or_no(wish->records_shapes), yes_or_no(wish->records_stacks),
+                          yes_or_no(wish->records_stacks));
+
+    if (attachment->start_ms && length > 0 && (size_t)length < size)
+        snprintf(settings + length, size - (size_t)length, "PROFILE_START_TIME=%" PRId64 "\n",
+                 attachment->start_ms);
+}
+
+/* The end of the wait: until the first asks as long as was wished, then until all had time to. */
+static int64_t asking_left_ms(const struct attachment *attachment, int64_t asked_ms,
+                              const struct attach_wish *wish)
+{
+    int64_t end_ms = attachment->start_ms ? attachment->start_ms - (int64_t)WARMUP_SECONDS * 1000
+                                          : asked_ms + wish->wait_seconds * 1000;
+
+    return end_ms - wall_clock_ms();
+}
+
+/* Tells each that asks; how many. */
+static size_t answer_all(struct attachment *attachment, struct kineto_listener *listener,
+                         const struct attach_wish *wish)
+{
+    int64_t asked_ms = wall_clock_ms();
+    size_t answered = 0;
+    char settings[2048];
+    struct kineto_request request;
+
+    while (answered < attachment->count) {
+        int64_t left_ms = asking_left_ms(attachment, asked_ms, wish);
+        struct attach_target *target;
+
+        if (left_ms <= 0 || !kineto_listener_next(listener, left_ms, &request))
+            break;
+        target = target_of(attachment, request.pid);
+        if (!target || target->is_answered)
+            continue;
+        if (attachment->count > 1 && !attachment->start_ms)
+            attachment->start_ms = wall_clock_ms() + ALL_ASK_MS + (int64_t)WARMUP_SECONDS * 1000;
+        write_settings(settings, sizeof settings, attachment, wish);
+        target->is_answered = kineto_listener_answer(listener, &request, settings);
+        answered += target->is_answered;
+    }
+    return answered;
+}
+
+bool attachment_ask(struct attachment *attachment, struct arena *arena,
+                    const struct attach_wish *wish, struct error *error)
+{
+    struct kineto_listener listener;
+    size_t answered;
+
+    if (!kineto_listener_open(&listener, attachment->listen_folder, error))
+        return false;
+    if (!make_trace_folder(attachment, arena, error)) {
+        kineto_listener_clear(&listener);
+        return false;
+    }
+    answered = answer_all(attachment, &listener, wish);
+    kineto_listener_clear(&listener);
+    if (answered)
+        return true;
+    return error_set(error, ERROR_NO_DATA,
+                     "process %ld has not asked within %" PRId64 " s, though it was started with "
+                     "KINETO_USE_DAEMON: it may not have imported torch yet, or be in another "
+                     "network namespace (a container); --wait waits longer",
+                     attachment->targets[0].pid, wish->wait_seconds);
+}
+
+/* ---- collecting ----------------------------------------------------------------------------- */
+
+static const char *trace_path(struct arena *arena, const struct attachment *attachment, long pid)
+{
+    char *path = text_format("%s/trace_%ld.json", attachment->trace_folder, pid);
+    const char *kept = arena_copy_text(arena, path, strlen(path));
+
+    free(path);
+    return kept;
+}
+
+/* What the launcher said; those without are numbered as they stand. */
+static long target_rank(struct arena *arena, const struct attach_target *target, size_t place)
+{
+    const char *text = process_variable(arena, target->pid, "RANK");
+    char *end;
+    long rank;
+
+    if (!text)
+        text = process_variable(arena, target->pid, "SLURM_PROCID");
+    if (!text)
+        return (long)place;
+    errno = 0;
+    rank = strtol(text, &end, 10);
+    return errno || *end || end == text || rank < 0 ? (long)place : rank;
+}
+
+static bool pack_trace(FILE *from, const char *path, struct error *error)
+{
+    SCOPED(output_file) file = {0};
+    char piece[1 << 16];
+    FILE *packed;
+    size_t length;
+    bool is_whole;
+
+    if (!output_file_open(&file, path, error))
+        return false;
+    packed = packed_output_open(file.stream);
+    while ((length = fread(piece, 1, sizeof piece, from)) > 0)
+        (void)fwrite(piece, 1, length, packed);
+    is_whole = ferror(from) == 0;
+    if (fclose(packed) != 0 || !is_whole)
+        return error_set(error, ERROR_FAILURE, "cannot write '%s': %s", path, strerror(errno));
+    return output_file_close(&file, error);
+}
+
+/* Into traces/rankN/ of the capture, packed; what Kineto wrote is removed. */
+static bool pack_written_trace(const char *path, const char *capture, long rank, long pid,
+                               struct error *error)
+{
+    char *folder = text_format("%s/traces/rank%ld", capture, rank);
+    char *target = text_format("%s/attach_%ld.pt.trace.json.gz", folder, pid);
+    FILE *from = fopen(path, "re");
+    bool is_collected = false;
+
+    if (!from)
+        error_set(error, ERROR_FAILURE, "cannot read '%s': %s", path, strerror(errno));
+    else if (!make_folders(folder))
+        error_set(error, ERROR_FAILURE, "cannot make '%s': %s", folder, strerror(errno));
+    else
+        is_collected = pack_trace(from, target, error);
+    if (from)
+        (void)fclose(from);
+    if (is_collected)
+        (void)unlink(path);
+    free(folder);
+    free(target);
+    return is_collected;
+}
+
+/* Takes what has arrived meanwhile. *waits: whether more is to come. */
+static bool collect_arrived(struct attachment *attachment, struct arena *arena, const char *capture,
+                            bool *waits, struct error *error)
+{
+    *waits = false;
+    for (size_t i = 0; i < attachment->count; i++) {
+        struct attach_target *target = &attachment->targets[i];
+        const char *path;
+        bool was_alive;
+
+        if (!target->is_answered || target->has_arrived)
+            continue;
+        path = trace_path(arena, attachment, target->pid);
+        was_alive = is_target_alive(target->pid); /* asked first: it writes, and then ends */
+        if (access(path, R_OK) == 0) {
+            if (!pack_written_trace(path, capture, target_rank(arena, target, i), target->pid,
+                                    error))
+                return false;
+            target->has_arrived = true;
+        } else {
+            *waits |= was_alive;
+        }
+    }
+    return true;
+}
+
+static size_t say_what_is_missing(const struct attachment *attachment)
+{
+    size_t arrived = 0;
+
+    for (size_t i = 0; i < attachment->count; i++) {
+        const struct attach_target *target = &attachment->targets[i];
+
+        arrived += target->has_arrived;
+        if (!target->is_answered)
+            fprintf(stderr,
+                    "flopledger: process %ld did not ask: it trains nothing (a data loader's "
+                    "worker), or is in another network namespace\n",
+                    target->pid);
+        else if (!target->has_arrived)
+            fprintf(stderr, "flopledger: process %ld %s\n", target->pid,
+                    is_target_alive(target->pid) ? "was asked to record, and has written no trace"
+                                                 : "ended before its trace was written");
+    }
+    return arrived;
+}
+
+bool attachment_collect(struct attachment *attachment, struct arena *arena, const char *capture,
+                        int64_t milliseconds, struct error *error)
+{
+    const struct timespec pause = {.tv_nsec = 50000000};
+    int64_t now_ms = wall_clock_ms();
+    int64_t start_ms = attachment->start_ms > now_ms ? attachment->start_ms : now_ms;
+    int64_t end_ms = start_ms + 2 * milliseconds + WRITING_MS;
+    bool waits = true;
+
+    while (waits && wall_clock_ms() < end_ms) {
+        if (!collect_arrived(attachment, arena, capture, &waits, error))
+            return false;
+        if (waits)
+            (void)nanosleep(&pause, NULL);
+    }
+    if (say_what_is_missing(attachment))
+        return true;
+    return error_set(error, ERROR_NO_DATA,
+                     "no trace has been written: the process has ended, or its profiler was busy "
+                     "(one that the program itself starts goes first)");
+}
+
+void attachment_clear(struct attachment *attachment)
+{
+    if (attachment->trace_folder)
+        (void)rmdir(attachment->trace_folder); /* what still is written there stays */
+    attachment->trace_folder = NULL;
+}

@@ -1,0 +1,53 @@
+/* Programs that train already, recorded through the profiler that is in PyTorch itself. */
+#ifndef FLOPLEDGER_LIVE_ATTACH_ATTACHMENT_H
+#define FLOPLEDGER_LIVE_ATTACH_ATTACHMENT_H
+
+#include "base/core/arena.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is recorded. */
+struct attach_wish {
+    int64_t milliseconds;
+    int64_t wait_seconds; /* at most, until the first process asks */
+    bool records_shapes;
+    bool records_stacks;
+};
+
+/* A process that may be recorded. */
+struct attach_target {
+    long pid;
+    bool is_answered; /* to record */
+    bool has_arrived; /* its trace is in the capture */
+};
+
+struct attachment {
+    struct attach_target *targets; /* [count], in the arena */
+    size_t count;
+    const char *listen_folder; /* their KINETO_IPC_SOCKET_DIR; NULL: none */
+    char *trace_folder;        /* where Kineto writes; of our own, in the arena; NULL: not made */
+    int64_t start_ms;          /* of the wall clock; 0: at once */
+};
+
+/* Finds the processes of this user among `words` ([count], numbers of processes) and below them
+ * that have loaded PyTorch and were started so that its profiler asks. */
+MUST_USE bool attachment_find(struct attachment *attachment, struct arena *arena, char **words,
+                              int count, struct error *error);
+
+/* Waits until they ask, and tells them what to record. ERROR_NO_DATA where none asks. */
+MUST_USE bool attachment_ask(struct attachment *attachment, struct arena *arena,
+                             const struct attach_wish *wish, struct error *error);
+
+/* Waits until their traces are written, and packs them into {capture}/traces/rankN/. Those that do
+ * not come are said on standard error; ERROR_NO_DATA where none does. */
+MUST_USE bool attachment_collect(struct attachment *attachment, struct arena *arena,
+                                 const char *capture, int64_t milliseconds, struct error *error);
+
+/* Removes the folder where Kineto wrote. */
+void attachment_clear(struct attachment *attachment);
+
+#endif
