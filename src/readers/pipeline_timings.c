@@ -130,11 +130,10 @@ static bool read_timings(struct trace *trace, struct input_stream *input,
     if (!root)
         return input->is_broken ? error_set(error, ERROR_INPUT, "%s", input->breakage) : false;
     pipeline_timings_begin(&reading);
-    if (input->is_broken || input->is_followed) {
-        reading.builder.read.ending = input->is_broken ? ENDING_DAMAGED : ENDING_FOLLOWED;
-        (void)snprintf(reading.builder.read.ending_message,
-                       sizeof reading.builder.read.ending_message, "%s", input->breakage);
-    }
+    if (input->is_broken || input->is_followed)
+        read_account_set_ending(&reading.builder.read,
+                                input->is_broken ? ENDING_DAMAGED : ENDING_FOLLOWED,
+                                input->breakage);
     for (const struct json_node *node = root->first; node; node = node->next)
         add_iteration(&reading, node);
     if (reading.builder.read.events == 0) {

@@ -6,6 +6,7 @@
 #include "base/core/index_table.h"
 #include "base/core/saturated.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,6 +277,23 @@ void read_account_add(struct read_account *to, const struct read_account *from,
         to->damages[to->damage_count++] = from->damages[i];
     for (uint32_t i = 0; i < from->category_count; i++)
         add_category(to, &from->categories[i], string_of[from->categories[i].category]);
+}
+
+void read_account_set_ending(struct read_account *read, enum read_ending ending,
+                             const char *message)
+{
+    read->ending = ending;
+    (void)snprintf(read->ending_message, sizeof read->ending_message, "%s", message);
+}
+
+bool read_account_explains_nothing(const struct read_account *read, struct error *error)
+{
+    if (read->is_truncated)
+        (void)error_set(error, ERROR_INPUT, "%s: no event can be read", read->truncation);
+    else if (read->damage_count)
+        (void)error_set(error, ERROR_INPUT, "byte %lld: %s: no event can be read",
+                        (long long)read->damages[0].byte, read->damages[0].message);
+    return read->is_truncated || read->damage_count > 0;
 }
 
 void trace_builder_clear(struct trace_builder *builder)

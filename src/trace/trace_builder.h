@@ -3,6 +3,7 @@
 #ifndef FLOPLEDGER_TRACE_TRACE_BUILDER_H
 #define FLOPLEDGER_TRACE_TRACE_BUILDER_H
 
+#include "base/core/error.h"
 #include "base/core/index_table.h"
 #include "base/core/string_pool.h"
 #include "trace/event_store.h"
@@ -107,6 +108,14 @@ void trace_builder_damage(struct trace_builder *builder, const struct damage *da
  * those of one pool. */
 void read_account_add(struct read_account *to, const struct read_account *from,
                       const uint32_t *string_of);
+
+/* What stands behind the end of the file's content, and where. */
+void read_account_set_ending(struct read_account *read, enum read_ending ending,
+                             const char *message);
+
+/* For a file in which no event could be read: true with `error` set (ERROR_INPUT) where it is cut
+ * or damaged, which explains that. */
+bool read_account_explains_nothing(const struct read_account *read, struct error *error);
 
 /* Makes `trace`, which must be zeroed but for nothing, out of `count` builders in the order of the
  * file; all of them are left cleared. Sorts, links kernels to their launches, and finds their

@@ -355,11 +355,8 @@ static int64_t read_packets(struct perfetto_reading *reading, struct input_strea
     }
     tell_of_cut(reading, input, (struct proto_bytes){window.text + window.length - left, left},
                 goes_on);
-    if (input->is_followed) {
-        reading->builder.read.ending = ENDING_FOLLOWED;
-        (void)snprintf(reading->builder.read.ending_message,
-                       sizeof reading->builder.read.ending_message, "%s", input->breakage);
-    }
+    if (input->is_followed)
+        read_account_set_ending(&reading->builder.read, ENDING_FOLLOWED, input->breakage);
     return reading->byte + (int64_t)left;
 }
 
@@ -369,11 +366,8 @@ static bool perfetto_has_content(const struct perfetto_reading *reading, struct 
 
     if (read->events > 0)
         return true;
-    if (read->is_truncated)
-        return error_set(error, ERROR_INPUT, "%s: no event can be read", read->truncation);
-    if (read->damage_count)
-        return error_set(error, ERROR_INPUT, "byte %lld: %s: no event can be read",
-                         (long long)read->damages[0].byte, read->damages[0].message);
+    if (read_account_explains_nothing(read, error))
+        return false;
     return error_set(error, ERROR_NO_DATA,
                      "a trace of Perfetto without a track event or a GPU's stage (%lld without a "
                      "time): record the categories of the framework and of the GPU",

@@ -450,10 +450,9 @@ static void read_behind_list(struct rocprof_json *json)
         window->input, (struct input_left){window->at, (size_t)(window->scan.limit - window->at),
                                            json_window_byte(window, window->at)});
     read->text_bytes = rest.end_byte;
-    if (rest.kind == REST_NOTHING)
-        return;
-    read->ending = rest.kind == REST_BROKEN ? ENDING_DAMAGED : ENDING_FOLLOWED;
-    (void)snprintf(read->ending_message, sizeof read->ending_message, "%s", rest.message);
+    if (rest.kind != REST_NOTHING)
+        read_account_set_ending(read, rest.kind == REST_BROKEN ? ENDING_DAMAGED : ENDING_FOLLOWED,
+                                rest.message);
 }
 
 static void read_text(struct rocprof_json *json, struct rocprof_choice *choice)

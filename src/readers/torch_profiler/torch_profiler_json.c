@@ -158,10 +158,9 @@ static void read_behind(struct parse *parse)
                                            json_window_byte(window, window->at)});
 
     parse->end_byte = rest.end_byte;
-    if (rest.kind == REST_NOTHING)
-        return;
-    read->ending = rest.kind == REST_BROKEN ? ENDING_DAMAGED : ENDING_FOLLOWED;
-    (void)snprintf(read->ending_message, sizeof read->ending_message, "%s", rest.message);
+    if (rest.kind != REST_NOTHING)
+        read_account_set_ending(read, rest.kind == REST_BROKEN ? ENDING_DAMAGED : ENDING_FOLLOWED,
+                                rest.message);
 }
 
 /* From behind '{' on. */

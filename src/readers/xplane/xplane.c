@@ -303,10 +303,8 @@ static void tell_of_end(struct xplane_reading *reading, const struct found_plane
                        "expected a plane or another field of an XSpace (protobuf)");
         trace_builder_damage(&reading->builder, &damage);
     }
-    if (input->is_followed) {
-        read->ending = ENDING_FOLLOWED;
-        (void)snprintf(read->ending_message, sizeof read->ending_message, "%s", input->breakage);
-    }
+    if (input->is_followed)
+        read_account_set_ending(read, ENDING_FOLLOWED, input->breakage);
 }
 
 static bool has_content(const struct xplane_reading *reading, struct error *error)
@@ -315,11 +313,8 @@ static bool has_content(const struct xplane_reading *reading, struct error *erro
 
     if (read->events > 0)
         return true;
-    if (read->is_truncated)
-        return error_set(error, ERROR_INPUT, "%s: no event can be read", read->truncation);
-    if (read->damage_count)
-        return error_set(error, ERROR_INPUT, "byte %lld: %s: no event can be read",
-                         (long long)read->damages[0].byte, read->damages[0].message);
+    if (read_account_explains_nothing(read, error))
+        return false;
     return error_set(error, ERROR_NO_DATA,
                      "no event in any plane of it: let the steps run between "
                      "jax.profiler.start_trace and stop_trace, and wait for their results "
