@@ -17,28 +17,6 @@ struct quantization {
     enum peak_type format; /* of the matmuls; PEAK_TYPE_COUNT: that of plain weights */
 };
 
-double bytes_of_peak_type(enum peak_type type)
-{
-    switch (type) {
-    case PEAK_FP64:
-    case PEAK_FP64_MATRIX:
-        return 8;
-    case PEAK_FP32:
-    case PEAK_TF32:
-        return 4;
-    case PEAK_FP8:
-    case PEAK_INT8:
-        return 1;
-    case PEAK_FP4:
-        return 0.5;
-    case PEAK_FP16:
-    case PEAK_BF16:
-    case PEAK_TYPE_COUNT:
-        break;
-    }
-    return 2;
-}
-
 static bool has_object(const struct json_node *node, const char *key)
 {
     const struct json_node *member = node ? json_member(node, key) : NULL;

@@ -41,9 +41,6 @@ struct weight_storage {
 struct weight_storage weight_storage_read(const struct json_node *whole,
                                           const struct json_node *model, int64_t layers);
 
-/* Bytes of a number of this type: 8, 4, 2, 1 or 0.5. */
-double bytes_of_peak_type(enum peak_type type);
-
 /* All matrices of the layers in `type`, without scales: what --dtype says. */
 void weight_storage_force(struct weight_storage *storage, enum peak_type type);
 

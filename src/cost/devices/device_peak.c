@@ -58,6 +58,28 @@ static const struct {
     {"mxfp4", PEAK_FP4},         {"fp64_matrix", PEAK_FP64_MATRIX},
 };
 
+double bytes_of_peak_type(enum peak_type type)
+{
+    switch (type) {
+    case PEAK_FP64:
+    case PEAK_FP64_MATRIX:
+        return 8;
+    case PEAK_FP32:
+    case PEAK_TF32:
+        return 4;
+    case PEAK_FP8:
+    case PEAK_INT8:
+        return 1;
+    case PEAK_FP4:
+        return 0.5;
+    case PEAK_FP16:
+    case PEAK_BF16:
+    case PEAK_TYPE_COUNT:
+        break;
+    }
+    return 2;
+}
+
 enum peak_state device_peak_state(const struct device_peak *device, enum peak_type type)
 {
     if (device->peaks[type] < 0.0)

@@ -49,6 +49,9 @@ enum peak_state device_peak_state(const struct device_peak *device, enum peak_ty
 /* "bf16"; as --dtype takes them. */
 const char *peak_type_name(enum peak_type type);
 
+/* Bytes of a number of this type: 8, 4, 2, 1 or 0.5. */
+double bytes_of_peak_type(enum peak_type type);
+
 /* PEAK_TYPE_COUNT where `name` is none; takes "bfloat16", "float16", "half", "float32", ... too. */
 enum peak_type peak_type_named(const char *name);
 

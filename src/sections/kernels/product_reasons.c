@@ -34,27 +34,10 @@ static const struct matrix_call *product_reasons_example_of(const struct efficie
     return &efficiency->calls.calls[row->example];
 }
 
-/* 0: not known, or less than a byte. */
+/* 0: not known, or less than a byte: two of four bits are asked for elsewhere. */
 static int element_bytes(enum peak_type type)
 {
-    switch (type) {
-    case PEAK_FP64:
-    case PEAK_FP64_MATRIX:
-        return 8;
-    case PEAK_FP32:
-    case PEAK_TF32:
-        return 4;
-    case PEAK_FP16:
-    case PEAK_BF16:
-        return 2;
-    case PEAK_FP8:
-    case PEAK_INT8:
-        return 1;
-    case PEAK_FP4: /* two in a byte: more than 16 bytes hold is asked for elsewhere */
-    case PEAK_TYPE_COUNT:
-        break;
-    }
-    return 0;
+    return type == PEAK_TYPE_COUNT ? 0 : (int)bytes_of_peak_type(type);
 }
 
 /* Elements that matrix units load at once; 0: not known. */
