@@ -3,6 +3,7 @@
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/text/display_text.h"
+#include "commands/capture_options.h"
 #include "commands/command.h"
 #include "live/attach/attachment.h"
 #include "pipeline/capture_run.h"
@@ -36,29 +37,14 @@ static const struct option attach_options[] = {
      .maximum = 86400,
      .help = "how long to wait until the profiler in the process asks, which it does every 5 s "
              "(default: 30)"},
-    {.name = "no-shapes",
-     .kind = OPTION_NEGATED,
-     FIELD(wish.records_shapes),
-     .help = "leave out the shapes of operators' inputs (FLOPs need them)"},
+    SHAPES_OPTION(struct attach_settings, wish.records_shapes),
     {.name = "stacks",
      .kind = OPTION_FLAG,
      FIELD(wish.records_stacks),
      .help = "record the modules and the Python code that call each operator, too"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_TEXT,
-     .metavar = "FOLDER",
-     FIELD(output),
-     .help = "record into FOLDER/NAME/START TIME/ (default: captures)"},
-    {.name = "name",
-     .kind = OPTION_TEXT,
-     .metavar = "NAME",
-     FIELD(name),
-     .help = "the name of the run (default: attach)"},
-    {.name = "no-report",
-     .kind = OPTION_NEGATED,
-     FIELD(shows_report),
-     .help = "print no report at the end"},
+    CAPTURE_FOLDER_OPTION(struct attach_settings, output),
+    CAPTURE_NAME_OPTION(struct attach_settings, name, "attach"),
+    REPORT_OPTION(struct attach_settings, shows_report),
     {0},
 };
 

@@ -3,6 +3,7 @@
 #include "base/core/out_of_memory.h"
 #include "base/io/program_path.h"
 #include "base/text/display_text.h"
+#include "commands/capture_options.h"
 #include "commands/command.h"
 #include "live/run/nothing_recorded.h"
 #include "live/run/recorded_program.h"
@@ -58,31 +59,19 @@ static const struct option run_options[] = {
      .kind = OPTION_FLAG,
      FIELD(records_memory),
      .help = "record what is allocated and freed and what for, and print it at the end, too"},
-    {.name = "no-shapes",
-     .kind = OPTION_NEGATED,
-     FIELD(records_shapes),
-     .help = "leave out the shapes of operators' inputs (FLOPs need them)"},
+    SHAPES_OPTION(struct run_settings, records_shapes),
     {.name = "no-markers",
      .kind = OPTION_NEGATED,
      FIELD(marks_modules),
      .help = "leave out the marks of module calls (FLOPs by module need them)"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_TEXT,
-     .metavar = "FOLDER",
-     FIELD(output),
-     .help = "record into FOLDER/NAME/START TIME/ (default: captures)"},
+    CAPTURE_FOLDER_OPTION(struct run_settings, output),
     {.name = "tensorboard",
      .kind = OPTION_TEXT,
      .metavar = "FOLDER",
      FIELD(tensorboard),
      .help = "write event files for TensorBoard while the program runs: the time of each step, and "
              "of each recorded window what 'flopledger export tensorboard' writes"},
-    {.name = "name",
-     .kind = OPTION_TEXT,
-     .metavar = "NAME",
-     FIELD(name),
-     .help = "the name of the run (default: that of the script)"},
+    CAPTURE_NAME_OPTION(struct run_settings, name, "that of the script"),
     {.name = "config",
      .letter = 'c',
      .kind = OPTION_TEXT,
@@ -90,10 +79,7 @@ static const struct option run_options[] = {
      FIELD(config),
      .help = "take settings from a JSON file; DeepSpeed's block flops_profiler is understood; "
              "options given beside it win"},
-    {.name = "no-report",
-     .kind = OPTION_NEGATED,
-     FIELD(shows_report),
-     .help = "print no report at the end"},
+    REPORT_OPTION(struct run_settings, shows_report),
     {.name = "module",
      .letter = 'm',
      .kind = OPTION_TEXT,

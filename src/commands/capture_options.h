@@ -1,0 +1,29 @@
+/* The options of the commands that record: run, attach. */
+#ifndef FLOPLEDGER_COMMANDS_CAPTURE_OPTIONS_H
+#define FLOPLEDGER_COMMANDS_CAPTURE_OPTIONS_H
+
+/* Lines of an option table for a struct of settings `type`: the bool `field` for the shapes of
+ * inputs, the texts for the folder and the name, the bool for the report at the end. */
+#define SHAPES_OPTION(type, field)                                                    \
+    {                                                                                 \
+        .name = "no-shapes", .kind = OPTION_NEGATED, .offset = offsetof(type, field), \
+        .help = "leave out the shapes of operators' inputs (FLOPs need them)"         \
+    }
+#define CAPTURE_FOLDER_OPTION(type, field)                                         \
+    {                                                                              \
+        .name = "output", .letter = 'o', .kind = OPTION_TEXT, .metavar = "FOLDER", \
+        .offset = offsetof(type, field),                                           \
+        .help = "record into FOLDER/NAME/START TIME/ (default: captures)"          \
+    }
+#define CAPTURE_NAME_OPTION(type, field, usual)                                                  \
+    {                                                                                            \
+        .name = "name", .kind = OPTION_TEXT, .metavar = "NAME", .offset = offsetof(type, field), \
+        .help = "the name of the run (default: " usual ")"                                       \
+    }
+#define REPORT_OPTION(type, field)                                                    \
+    {                                                                                 \
+        .name = "no-report", .kind = OPTION_NEGATED, .offset = offsetof(type, field), \
+        .help = "print no report at the end"                                          \
+    }
+
+#endif
