@@ -92,6 +92,17 @@ def several_members(data: bytes, rng: random.Random) -> bytes:
     return b"".join(gzip.compress(data[a:b], mtime=0) for a, b in zip(bounds, bounds[1:]))
 
 
+def damaged_part(data: bytes, rng: random.Random, number: int, counts: tuple[int, ...]) -> bytes:
+    """The odd ones are cut anywhere; of the even ones so many bytes as one of `counts` are changed."""
+    damaged = bytearray(data)
+    if number % 2:
+        del damaged[rng.randrange(len(data)) :]
+    else:
+        for _ in range(rng.choice(counts)):
+            damaged[rng.randrange(len(data))] = rng.randrange(256)
+    return bytes(damaged)
+
+
 def gzip_text(data: bytes) -> bytes:
     return gzip.compress(data, 6, mtime=0)
 

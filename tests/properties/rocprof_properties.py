@@ -8,6 +8,7 @@ from typing import Any
 from ledger_script import Plan
 from make_trace import make_trace
 from program_report import Failure, compare_ledger, run_report, unlike
+from rewritten_text import damaged_part
 from rocpd_database import SHAPES as DATABASE_SHAPES
 from rocpd_database import write_rocpd
 from rocprof_json import SHAPES, write_json
@@ -62,13 +63,7 @@ def damaged_rocprof_files_are_told(case: Any) -> None:
         write_rocpd(whole, processes, case.rng.choice(DATABASE_SHAPES))
     data = whole.read_bytes()
     for number in range(CUTS):
-        damaged = bytearray(data)
-        if number % 2:
-            del damaged[case.rng.randrange(len(data)) :]
-        else:
-            for _ in range(case.rng.choice((1, 3, 100))):
-                damaged[case.rng.randrange(len(data))] = case.rng.randrange(256)
         file = folder / f"damaged{number}_results.json"
-        file.write_bytes(damaged)
+        file.write_bytes(damaged_part(data, case.rng, number, (1, 3, 100)))
         run_report(case.program, file)
         run_report(case.program, file, command="inspect")

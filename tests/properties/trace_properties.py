@@ -35,6 +35,7 @@ from rewritten_text import (
     PACKINGS,
     SET_ASIDE,
     complete_events,
+    damaged_part,
     gzip_text,
     respaced,
     several_members,
@@ -436,14 +437,8 @@ def a_damaged_database_is_told(case: Case) -> None:
     write_any_database(whole, case.seed, schema, case.rng.randint(0, 1))
     data = whole.read_bytes()
     for number in range(CUTS):
-        damaged = bytearray(data)
-        if number % 2:
-            del damaged[case.rng.randrange(len(data)) :]
-        else:
-            for _ in range(case.rng.choice((1, 10, 300))):
-                damaged[case.rng.randrange(len(data))] = case.rng.randrange(256)
         file = folder / f"damaged{number}.sqlite"
-        file.write_bytes(damaged)
+        file.write_bytes(damaged_part(data, case.rng, number, (1, 10, 300)))
         run_report(case.program, file)
         run_report(case.program, file, command="inspect")
         check_stats_end(case.program, file)
