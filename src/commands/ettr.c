@@ -10,9 +10,7 @@
 #include "readers/logs/log_pattern.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct ettr_settings {
@@ -31,17 +29,6 @@ struct ettr_settings {
 #define FIELD(name) .offset = offsetof(struct ettr_settings, name)
 
 static const char flops_accepted[] = "a number of FLOPs (5.1e10)";
-
-static bool parse_flops(const char *text, void *field)
-{
-    char *end;
-    double flops = strtod(text, &end);
-
-    if (end == text || *end != '\0' || !isfinite(flops) || flops <= 0.0)
-        return false;
-    *(double *)field = flops;
-    return true;
-}
 
 /* Of all_exports(), those that a job has something for. */
 static const char *const export_names[] = {"csv", "sqlite", "jsonl", "prometheus", NULL};
@@ -86,7 +73,7 @@ static const struct option ettr_options[] = {
      .kind = OPTION_PARSED,
      .metavar = "FLOPS",
      FIELD(flops_per_token),
-     .parse = parse_flops,
+     .parse = parse_positive_number,
      .accepts = flops_accepted,
      .help = "FLOPs that a token costs, for logs that tell tokens a second and no TFLOP/s "
              "('flopledger flops --model' counts them)"},

@@ -9,9 +9,7 @@
 #include "output/results/metrics.h"
 #include "sections/model/plan_sections.h"
 
-#include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct plan_settings {
@@ -37,17 +35,6 @@ struct plan_settings {
 static const char *const attention_names[] = {"flash", "flash1", "unfused", NULL};
 
 static const char positive_accepted[] = "a number of more than 0 (12.5)";
-
-static bool parse_positive(const char *text, void *field)
-{
-    char *end;
-    double number = strtod(text, &end);
-
-    if (end == text || *end != '\0' || !isfinite(number) || number <= 0.0)
-        return false;
-    *(double *)field = number;
-    return true;
-}
 
 #define FIELD(name) .offset = offsetof(struct plan_settings, name)
 #define PLAN_NUMBER(name_, field, most, help_)                                             \
@@ -140,28 +127,28 @@ static const struct option plan_options[] = {
      .kind = OPTION_PARSED,
      .metavar = "GB/S",
      FIELD(network),
-     .parse = parse_positive,
+     .parse = parse_positive_number,
      .accepts = positive_accepted,
      .help = "GB/s of a node into the network, one way (default: by device)"},
     {.name = "launch",
      .kind = OPTION_PARSED,
      .metavar = "US",
      FIELD(launch),
-     .parse = parse_positive,
+     .parse = parse_positive_number,
      .accepts = positive_accepted,
      .help = "µs that the host takes to launch a kernel (default: 10)"},
     {.name = "tokens",
      .kind = OPTION_PARSED,
      .metavar = "N",
      FIELD(bill.tokens),
-     .parse = parse_positive,
+     .parse = parse_positive_number,
      .accepts = positive_accepted,
      .help = "tokens to train on (15e12): says days and device-hours"},
     {.name = "cost-per-hour",
      .kind = OPTION_PARSED,
      .metavar = "MONEY",
      FIELD(bill.of_device_hour),
-     .parse = parse_positive,
+     .parse = parse_positive_number,
      .accepts = positive_accepted,
      .help = "with --tokens: what a device-hour costs, for the cost of the training"},
     PLAN_NUMBER("gradient-bytes", gradient_bytes, 8, "bytes of a gradient (default: 4)"),
@@ -254,24 +241,37 @@ static bool plan_read(struct plan_setting *setting, struct architecture *model,
     return true;
 }
 
+/* What is not given is 0, of ZeRO's stage -1. */
+static struct plan_layout plan_given_layout(const struct plan_settings *settings)
+{
+    const struct model_settings *model = &settings->model;
+
+    return (struct plan_layout){
+        .tensor = model->tensor,
+        .pipeline = model->pipeline,
+        .chunks = settings->chunks,
+        .context = settings->context,
+        .expert = model->expert,
+        .data = model->data,
+        .micro = settings->micro,
+        .zero = (int)model->zero,
+        .recompute = model->recompute > 0 ? (enum recompute)model->recompute : RECOMPUTE_NONE,
+    };
+}
+
 static bool plan_lay_out(struct plan_layout *layout, const struct plan_settings *settings,
                          struct error *error)
 {
     const struct model_settings *model = &settings->model;
+    int64_t *const sizes[] = {&layout->tensor, &layout->pipeline, &layout->chunks, &layout->context,
+                              &layout->expert, &layout->data,     &layout->micro};
     int64_t of_replica;
     int64_t nearest;
 
-    *layout = (struct plan_layout){
-        .tensor = model->tensor > 0 ? model->tensor : 1,
-        .pipeline = model->pipeline > 0 ? model->pipeline : 1,
-        .chunks = settings->chunks > 0 ? settings->chunks : 1,
-        .context = settings->context > 0 ? settings->context : 1,
-        .expert = model->expert > 0 ? model->expert : 1,
-        .data = model->data > 0 ? model->data : 1,
-        .micro = settings->micro > 0 ? settings->micro : 1,
-        .zero = model->zero > 0 ? (int)model->zero : 0,
-        .recompute = model->recompute > 0 ? (enum recompute)model->recompute : RECOMPUTE_NONE,
-    };
+    *layout = plan_given_layout(settings);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        *sizes[i] = *sizes[i] > 0 ? *sizes[i] : 1;
+    layout->zero = layout->zero > 0 ? layout->zero : 0;
     of_replica = layout->tensor * layout->pipeline * layout->context;
     nearest = (model->devices / of_replica + 1) * of_replica;
     if (model->data == 0 && model->devices > 0) {
@@ -306,16 +306,7 @@ static bool plan_find_layout(struct plan_layout *layout, const struct plan_setti
 {
     const struct model_settings *model = &settings->model;
     const struct plan_given given = {
-        .layout = {.tensor = model->tensor,
-                   .pipeline = model->pipeline,
-                   .chunks = settings->chunks,
-                   .context = settings->context,
-                   .expert = model->expert,
-                   .data = model->data,
-                   .micro = settings->micro,
-                   .zero = (int)model->zero,
-                   .recompute =
-                       model->recompute > 0 ? (enum recompute)model->recompute : RECOMPUTE_NONE},
+        .layout = plan_given_layout(settings),
         .has_zero = model->zero >= 0,
         .has_recompute = model->recompute >= 0,
     };

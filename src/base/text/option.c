@@ -4,6 +4,7 @@
 #include "base/text/spelling.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,5 +245,16 @@ bool parse_options(const struct option *options, void *settings, char **argument
         }
     }
     *count = operands;
+    return true;
+}
+
+bool parse_positive_number(const char *text, void *field)
+{
+    char *end;
+    double number = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !isfinite(number) || number <= 0.0)
+        return false;
+    *(double *)field = number;
     return true;
 }

@@ -46,4 +46,7 @@ struct option {
 MUST_USE bool parse_options(const struct option *options, void *settings, char **arguments,
                             int *count, struct error *error);
 
+/* For OPTION_PARSED into a double: a finite number of more than 0. */
+bool parse_positive_number(const char *text, void *field);
+
 #endif
