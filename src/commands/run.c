@@ -3,6 +3,7 @@
 #include "base/core/out_of_memory.h"
 #include "base/io/program_path.h"
 #include "base/text/display_text.h"
+#include "base/text/owned_text.h"
 #include "commands/capture_options.h"
 #include "commands/command.h"
 #include "live/run/nothing_recorded.h"
@@ -161,21 +162,14 @@ static char **make_command(struct arena *arena, const char *module, char **words
     return command;
 }
 
-static const char *run_after_slash(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* "train" of `torchrun --nproc-per-node 2 here/train.py`, "pkg.train" of `python -m pkg.train` */
 static const char *run_name_of(struct arena *arena, char **command)
 {
-    const char *name = run_after_slash(command[0]);
+    const char *name = path_name(command[0]);
 
     for (char **word = command; *word; word++) {
         if (run_ends_with(*word, ".py")) {
-            name = run_after_slash(*word);
+            name = path_name(*word);
             return arena_copy_text(arena, name, strlen(name) - 3);
         }
     }

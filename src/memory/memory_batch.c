@@ -5,6 +5,7 @@
 #include "base/core/invariant.h"
 #include "base/io/whole_file.h"
 #include "base/json/json_tree.h"
+#include "base/text/owned_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,6 @@ struct memory_batch memory_batch_none(void)
                                  .rank = -1,
                                  .data_rank = -1,
                                  .tensor_rank = -1};
-}
-
-static const char *memory_batch_after_slash(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
 }
 
 static void memory_batch_take_last_step(struct memory_batch *batch, const struct json_node *entry)
@@ -77,7 +71,7 @@ bool memory_batch_parse(struct memory_batch *batch, const char *trace_name, cons
 
 bool memory_batch_find(struct memory_batch *batch, const char *trace_path, struct error *error)
 {
-    const char *name = memory_batch_after_slash(trace_path);
+    const char *name = path_name(trace_path);
     size_t folder = (size_t)(name - trace_path);
     char *path = require_memory(malloc(folder + sizeof side_file));
     bool is_missing = strcmp(trace_path, "-") == 0;

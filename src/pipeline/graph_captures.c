@@ -48,16 +48,6 @@ static void capture_list_clear(struct capture_list *list)
     *list = (struct capture_list){0};
 }
 
-static char *folder_of_path(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *folder = text_copy(slash ? path : ".");
-
-    if (slash)
-        folder[slash == path ? 1 : slash - path] = '\0';
-    return folder;
-}
-
 static bool is_file(const char *path)
 {
     struct stat status;
@@ -80,7 +70,7 @@ static bool list_details(struct capture_list *list, const char *path, struct err
     size_t length;
     char *text = read_whole_file(path, &length, &is_missing, error);
     const struct json_node *root = text ? json_tree_parse(&arena, text, length, error) : NULL;
-    char *folder = folder_of_path(path);
+    char *folder = path_folder(path);
 
     if (root && root->kind != JSON_ARRAY) {
         (void)error_set(error, ERROR_INPUT,
@@ -169,7 +159,7 @@ static bool list_given(struct capture_list *list, const struct capture_choice *c
 /* Beside the trace, and in the folder capture_traces beside it. */
 static bool list_beside(struct capture_list *list, const char *trace_path, struct error *error)
 {
-    char *folder = folder_of_path(trace_path);
+    char *folder = path_folder(trace_path);
     char *captures = path_join(folder, "capture_traces");
     bool is_done = list_captures_in(list, folder, false, error) &&
                    (!is_folder(captures) || list_captures_in(list, captures, true, error));
@@ -182,8 +172,7 @@ static bool list_beside(struct capture_list *list, const char *trace_path, struc
 /* A capture of another rank of the run launches what that rank computes. */
 static bool is_of_other_rank(const struct trace *trace, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    int64_t rank = rank_in_path(slash ? slash + 1 : path);
+    int64_t rank = rank_in_path(path_name(path));
 
     return rank >= 0 && trace->facts.rank >= 0 && rank != trace->facts.rank;
 }

@@ -3,6 +3,7 @@
 
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
+#include "base/text/owned_text.h"
 #include "ledger/collective_call.h"
 #include "ledger/step_finder.h"
 #include "ranks/rank_layout.h"
@@ -42,7 +43,6 @@ static void collect_facts(struct digest_maker *maker, const struct efficiency *e
     struct rank_digest *digest = maker->digest;
     const struct trace *trace = maker->trace;
     const char *path = trace_text(trace, trace->path);
-    const char *slash = strrchr(path, '/');
     const struct peak_choice *peaks = &efficiency->peaks;
 
     digest->rank = trace->facts.rank;
@@ -50,7 +50,7 @@ static void collect_facts(struct digest_maker *maker, const struct efficiency *e
     coordinates_in_path(digest->coordinates, path);
     digest->device = maker->ledger->device;
     digest->source = maker->ledger->source;
-    digest->file = keep_text(digest, slash ? slash + 1 : path);
+    digest->file = keep_text(digest, path_name(path));
     digest->hostname = keep_text(digest, trace_text(trace, trace->facts.hostname));
     digest->device_name = keep_text(digest, peaks->name ? peaks->name : "");
     digest->link_bytes_per_second =

@@ -40,18 +40,10 @@ static char *final_path(const char *path)
     return resolved ? resolved : text_copy(path);
 }
 
-/* The folder of `path`, with its '/'; free() it. */
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? text_format("%.*s", (int)(slash - path) + 1, path) : text_copy(".");
-}
-
 bool output_file_check(const char *path, struct error *error)
 {
     char *final = final_path(path);
-    char *folder = folder_of(final);
+    char *folder = path_folder(final);
     bool is_writable;
     struct stat status;
 

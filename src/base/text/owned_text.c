@@ -34,3 +34,17 @@ char *path_join(const char *folder, const char *name)
 
     return text_format("%s%s%s", folder, has_slash ? "" : "/", name);
 }
+
+char *path_folder(const char *path)
+{
+    const char *name = path_name(path);
+
+    return name > path ? text_format("%.*s", (int)(name - path), path) : text_copy(".");
+}
+
+const char *path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}

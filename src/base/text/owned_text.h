@@ -13,4 +13,10 @@ MUST_USE char *text_copy(const char *text);
 /* "folder/name", with one '/' where the folder ends with one already. */
 MUST_USE char *path_join(const char *folder, const char *name);
 
+/* The folder of `path`, with its '/'; "." where it names none. */
+MUST_USE char *path_folder(const char *path);
+
+/* Its last part, within it: the name of the file. */
+const char *path_name(const char *path);
+
 #endif

@@ -1,6 +1,8 @@
 /* Why a program under `flopledger run` was not recorded. */
 #include "live/run/nothing_recorded.h"
 
+#include "base/text/owned_text.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,9 +34,7 @@ struct seen_signs collect_seen_signs(const char *capture)
 /* Starts with "python", behind the last slash. */
 static bool nothing_recorded_is_python(const char *word)
 {
-    const char *slash = word ? strrchr(word, '/') : NULL;
-
-    return word && strncmp(slash ? slash + 1 : word, "python", 6) == 0;
+    return word && strncmp(path_name(word), "python", 6) == 0;
 }
 
 /* -I, -E and -S, alone or among other letters: Python then reads no PYTHONPATH, or no

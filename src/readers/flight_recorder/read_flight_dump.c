@@ -7,6 +7,7 @@
 #include "base/io/input_stream.h"
 #include "base/io/whole_file.h"
 #include "base/pickle/pickle_from_json.h"
+#include "base/text/owned_text.h"
 #include "readers/flight_recorder/flight_entry_reader.h"
 
 #include <ctype.h>
@@ -49,8 +50,7 @@ static const char *behind_rank(const char *name)
 
 bool flight_rank_of_name(const char *path, uint32_t *rank)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = path_name(path);
     const char *end = name + strlen(name);
     const char *begin = behind_rank(name);
     unsigned long number;

@@ -1,4 +1,5 @@
 /* Which operators do the kernels of CUDA graphs belong to, and of which is it not known? */
+#include "base/text/owned_text.h"
 #include "cost/modules/counted_ops.h"
 #include "output/results/metrics.h"
 #include "sections/analysis.h"
@@ -55,14 +56,12 @@ static const char *captures_text(struct results *results, const struct trace *tr
 {
     const struct graph_replays *graphs = trace->graphs;
     const char *path = graphs->capture_count ? trace_text(trace, graphs->captures[0]) : "";
-    const char *slash = strrchr(path, '/');
 
     if (graphs->capture_count == 0)
         return "none was given or lies beside the trace: --capture FILE";
-    return graphs->capture_count == 1
-               ? results_format(results, "in %s", slash ? slash + 1 : path)
-               : results_format(results, "in %zu files, the first %s", graphs->capture_count,
-                                slash ? slash + 1 : path);
+    return graphs->capture_count == 1 ? results_format(results, "in %s", path_name(path))
+                                      : results_format(results, "in %zu files, the first %s",
+                                                       graphs->capture_count, path_name(path));
 }
 
 static void add_graph_numbers(struct results *results, struct section *section,
@@ -105,13 +104,12 @@ static const char *captured_graph_text(struct results *results, const struct tra
                                        const struct graph_kind *kind)
 {
     const char *path = trace_text(trace, kind->capture);
-    const char *slash = strrchr(path, '/');
 
     if (kind->candidates == 0)
         return "none fits";
     if (kind->number == 0)
         return results_format(results, "one of %u that fit", kind->candidates);
-    return results_format(results, "%s, number %u", slash ? slash + 1 : path, kind->number);
+    return results_format(results, "%s, number %u", path_name(path), kind->number);
 }
 
 static struct value attributed_share(const struct graph_kind *kind)

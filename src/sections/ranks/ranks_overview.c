@@ -3,6 +3,7 @@
 #include "sections/ranks/ranks_overview.h"
 
 #include "base/text/format.h"
+#include "base/text/owned_text.h"
 #include "sections/ranks/ranks_culprit.h"
 #include "sections/ranks/ranks_known_waiting.h"
 #include "sections/ranks/ranks_tables.h"
@@ -14,11 +15,10 @@
 const char *rank_label(struct results *results, const struct trace *trace)
 {
     const char *path = trace_text(trace, trace->path);
-    const char *slash = strrchr(path, '/');
 
     if (trace->facts.rank >= 0)
         return results_format(results, "rank %" PRId64, trace->facts.rank);
-    return results_text(results, slash ? slash + 1 : path);
+    return results_text(results, path_name(path));
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
