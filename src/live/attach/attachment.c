@@ -55,12 +55,21 @@ static bool parse_process(long *pid, const char *text, struct error *error)
     return true;
 }
 
+static struct attach_target *target_of(struct attachment *attachment, long pid)
+{
+    for (size_t i = 0; i < attachment->count; i++) {
+        if (attachment->targets[i].pid == pid)
+            return &attachment->targets[i];
+    }
+    return NULL;
+}
+
 /* Keeps a process that can be recorded; the rest is counted by what it lacks. */
 static void consider_process(struct attachment *attachment, struct arena *arena, long pid,
                              size_t *without_listener)
 {
-    if (!process_maps_file(pid, library))
-        return;
+    if (target_of(attachment, pid) || !process_maps_file(pid, library))
+        return; /* one that was named may stand below another */
     if (!process_variable(arena, pid, "KINETO_USE_DAEMON")) {
         ++*without_listener;
         return;
@@ -113,15 +122,6 @@ bool attachment_find(struct attachment *attachment, struct arena *arena, char **
                      "neither process %s nor one below it has loaded PyTorch (%s.so): name the "
                      "process that trains, or the launcher that started it",
                      words[0], library);
-}
-
-static struct attach_target *target_of(struct attachment *attachment, long pid)
-{
-    for (size_t i = 0; i < attachment->count; i++) {
-        if (attachment->targets[i].pid == pid)
-            return &attachment->targets[i];
-    }
-    return NULL;
 }
 
 /* One that has ended, and was not waited for yet, maps nothing any more. */
