@@ -11,6 +11,7 @@
 #include "base/text/utf8.h"
 #include "output/exports/chrome_tracks.h"
 #include "output/exports/export_format.h"
+#include "pipeline/graph_captures.h"
 #include "readers/open_trace.h"
 #include "readers/torch_profiler/torch_profiler_category.h"
 #include "readers/torch_profiler/torch_profiler_copy.h"
@@ -330,12 +331,17 @@ static bool write_trace(struct chrome_file *file, const struct trace *trace,
 static bool write_traces(struct chrome_file *file, const struct input_files *files,
                          const struct chrome_plan *plan, struct error *error)
 {
+    static const struct capture_choice beside = {.count = 0};
+
     (void)fprintf(file->output, "{\n\"%s\": \"%s\",\n", EXPORT_MARK, FLOPLEDGER_VERSION);
     for (size_t i = 0; i < files->count; i++) {
         struct read_options options = {.threads = plan->threads};
         SCOPED(trace) trace = {0};
+        SCOPED(results) unread = {0}; /* the report says which captures could not be read */
 
-        if (!open_trace(&trace, files->files[i].path, &options, error))
+        results_init(&unread);
+        if (!open_trace(&trace, files->files[i].path, &options, error) ||
+            !attribute_graphs_of(&trace, &beside, &unread, error))
             return false;
         if (plan->rank >= 0 && trace.facts.rank != plan->rank)
             continue;

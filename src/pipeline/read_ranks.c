@@ -215,12 +215,13 @@ static void read_traces(struct results *results, const struct input_files *files
                         const struct taking *taking)
 {
     const struct rank_reading *reading = taking->taker->reading;
+    static const struct capture_choice beside = {.count = 0};
     struct file_reading file_reading = {.threads = reading->threads,
                                         .shows_progress = reading->shows_progress,
                                         .keeps_memory = true,
                                         .use = collect_trace,
                                         .fail = collect_failure,
-                                        .captures = reading->captures,
+                                        .captures = reading->captures ? reading->captures : &beside,
                                         .context = taking};
     struct files_read outcome = {0};
 

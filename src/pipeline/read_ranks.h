@@ -48,7 +48,7 @@ struct rank_reading {
     const struct mpi_world *world;
     struct rank_replay_inputs *courses; /* of all traces, added in the first process, for replays of
                                      the plan's scenarios; NULL: none */
-    const struct capture_choice *captures; /* of CUDA graphs */
+    const struct capture_choice *captures; /* of CUDA graphs; NULL: those beside each trace */
     struct rank_clocks_chosen *clocks;     /* filled in; NULL: nobody asks */
 };
 

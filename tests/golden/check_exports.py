@@ -484,6 +484,8 @@ def check_chrome(
             )
     if (trace.parent / "capture.json").exists():
         shutil.copy(trace.parent / "capture.json", folder)
+    if (trace.parent / "capture_traces").exists():
+        shutil.copytree(trace.parent / "capture_traces", folder / "capture_traces")
     again = json.loads(checker.run("report", "--json", "--top", "0", out))["ranks"][0]["sections"]
     before = json.loads(checker.run("report", "--json", "--top", "0", trace))["ranks"][0][
         "sections"
