@@ -89,7 +89,7 @@ def feed(path: str | int, content: bytes) -> threading.Thread:
 
 class Trial:
     def __init__(self, book: Book, kind: Kind, reading: Reading) -> None:
-        self.kind, self.reading = kind, reading
+        self.kind, self.reading, self.place = kind, reading, str(book.folder).encode()
         self.folder = book.folder / f"{kind.row.kind}-{reading.name}".replace(" ", "_").replace(
             "/", ""
         )
@@ -104,7 +104,7 @@ class Trial:
         if own.exists():
             output += own.read_bytes()
             own.unlink()
-        return Counter(re.findall(rb"[0-9][0-9.,]{2,}", output))
+        return Counter(re.findall(rb"[0-9][0-9.,]{2,}", output.replace(self.place, b"")))
 
     def expect_same(self, status: int, output: bytes, errors: bytes) -> None:
         """The same numbers, but for the size of the file, which a pipe does not tell, and those of its name."""

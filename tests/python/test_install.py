@@ -201,7 +201,8 @@ class Documentation(unittest.TestCase):
         listed = call(PROGRAM, "help", "pages").stdout
         for path in sorted((ROOT / "docs").rglob("*.md")):
             name = path.relative_to(ROOT / "docs").with_suffix("").as_posix()
-            page = call(PROGRAM, "help", name)
+            is_command = call(PROGRAM, name, "--help").returncode == 0
+            page = call(PROGRAM, "help", f"docs/{name}" if is_command else name)
             title = path.read_text().split("\n")[0]
             self.assertEqual((page.returncode, page.stdout.split("\n")[0]), (0, title), name)
             self.assertIn(f"  {path.stem} ", listed)
