@@ -80,21 +80,22 @@ static struct quantization of_algorithm(const char *algorithm)
 {
     static const struct {
         const char *name;
-        struct quantization quantization;
+        double bits;
+        enum peak_type format;
     } known[] = {
-        {"FP8", {8, PEAK_FP8}},
-        {"FP8_PER_CHANNEL_PER_TOKEN", {8, PEAK_FP8}},
-        {"FP8_PB_WO", {8 + 32.0 / (128 * 128), PEAK_TYPE_COUNT}},
-        {"NVFP4", {4.5, PEAK_FP4}},
-        {"NVFP4_AWQ", {4.5, PEAK_FP4}},
-        {"MXFP8", {8.25, PEAK_FP8}},
-        {"W4A16_AWQ", {4 + 16.0 / 128, PEAK_TYPE_COUNT}},
-        {"W8A8_SQ_PER_CHANNEL", {8, PEAK_INT8}},
+        {"FP8", 8, PEAK_FP8},
+        {"FP8_PER_CHANNEL_PER_TOKEN", 8, PEAK_FP8},
+        {"FP8_PB_WO", 8 + 32.0 / (128 * 128), PEAK_TYPE_COUNT},
+        {"NVFP4", 4.5, PEAK_FP4},
+        {"NVFP4_AWQ", 4.5, PEAK_FP4},
+        {"MXFP8", 8.25, PEAK_FP8},
+        {"W4A16_AWQ", 4 + 16.0 / 128, PEAK_TYPE_COUNT},
+        {"W8A8_SQ_PER_CHANNEL", 8, PEAK_INT8},
     };
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, algorithm) == 0)
-            return known[i].quantization;
+            return (struct quantization){known[i].bits, known[i].format};
     return (struct quantization){0, PEAK_TYPE_COUNT};
 }
 
@@ -115,7 +116,8 @@ static struct quantization quantization_of(const struct json_node *config, const
 {
     int64_t bits = json_integer_of(config, "bits", 4);
     int64_t group = json_integer_of(config, "group_size", 128);
-    const struct json_node *is_8 = json_member(config, "load_in_8bit");
+    const struct json_node *in_8 = json_member(config, "load_in_8bit");
+    bool loads_8 = in_8 && in_8->kind == JSON_BOOLEAN && in_8->integer;
 
     if (strcmp(method, "fp8") == 0)
         return of_fp8(config);
@@ -128,9 +130,7 @@ static struct quantization quantization_of(const struct json_node *config, const
         return (struct quantization){grouped_bits(bits, group, 16.0 + (double)bits),
                                      PEAK_TYPE_COUNT};
     if (strcmp(method, "bitsandbytes") == 0)
-        return is_8 && is_8->kind == JSON_BOOLEAN && is_8->integer
-                   ? (struct quantization){8, PEAK_INT8}
-                   : (struct quantization){4.5, PEAK_TYPE_COUNT};
+        return (struct quantization){loads_8 ? 8 : 4.5, loads_8 ? PEAK_INT8 : PEAK_TYPE_COUNT};
     if (strcmp(method, "compressed-tensors") == 0)
         return of_groups(config);
     if (strcmp(method, "modelopt") == 0)

@@ -115,7 +115,7 @@ static inline bool proto_text_is(struct proto_bytes text, const char *other)
 {
     size_t length = __builtin_strlen(other);
 
-    return text.length == length && __builtin_memcmp(text.at, other, length) == 0;
+    return text.length == length && (length == 0 || __builtin_memcmp(text.at, other, length) == 0);
 }
 
 static inline bool proto_text_begins(struct proto_bytes text, const char *start)
