@@ -8,6 +8,7 @@
 /* So much of the text is shown to the readers. */
 enum { HEAD_BYTES = 64 * 1024 };
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,18 @@ static bool read_input(struct trace *trace, struct input_stream *input,
         return false;
     (void)snprintf(trace->read.format, sizeof trace->read.format, "%s", reader->name);
     return true;
+}
+
+bool reader_has_all_parts(const struct input_stream *input, const struct read_options *options,
+                          uint32_t count, struct error *error)
+{
+    if (input->file_bytes >= 0 || count <= 1 || options->part_count > 1)
+        return true;
+    return error_set(error, ERROR_INPUT,
+                     "it holds %" PRIu32
+                     " ranks, each of which is read on its own, and a pipe can be read only once: "
+                     "write it to a file and name that",
+                     count);
 }
 
 /* Reads `path`, which the user knows as `shown`. */

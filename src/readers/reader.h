@@ -41,4 +41,10 @@ struct reader {
                  const struct read_options *options, struct error *error);
 };
 
+/* What count_parts() cannot know of a pipe, which is read once: false with `error` set where the
+ * file turned out to hold `count` ranks, of which only one was read. */
+MUST_USE bool reader_has_all_parts(const struct input_stream *input,
+                                   const struct read_options *options, uint32_t count,
+                                   struct error *error);
+
 #endif

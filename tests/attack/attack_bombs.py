@@ -18,6 +18,9 @@ UNSEEN = 17 * MIB  # a bomb is known for one behind 16 MiB
 PER_BYTE = 25  # what the smallest thing of a file, an empty list of one byte, may take
 EVENT = b'{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%d,"dur":5,"args":{"stream":7}}'
 HEAD = b'{"traceEvents":[' + b",".join(EVENT % (10 * i) for i in range(50))
+CORPUS = ROOT / "tests" / "fuzz" / "corpus"
+PACKETS = (CORPUS / "perfetto" / "plain").read_bytes()
+SPACE = (CORPUS / "xplane" / "gpu").read_bytes()
 
 
 def packed_bombs(folder: Path) -> list[tuple[list[str], Path]]:
@@ -32,6 +35,10 @@ def packed_bombs(folder: Path) -> list[tuple[list[str], Path]]:
         "lists.pickle.gz": (["memory"], b"\x80\x04](", b"]" * (100 * MIB)),
         "dump_rank_0.gz": (["ranks"], b'{"entries":[', b"[]," * (40 * MIB)),
         "train.log.gz": (["ettr"], b" iteration 1/ 9 | elapsed time per iteration (ms): 3.5 |\n", spaces),
+        "trace.pftrace.gz": (["report"], PACKETS + b"\x0a\x80\x80\x80\x64\x5a\x80\x80\x80\x64", zeros),
+        "host.xplane.pb.gz": (["report"], SPACE + b"\x0a\x80\x80\x80\x64\x12\x80\x80\x80\x64", zeros),
+        "run_results.json.gz": (["report"], b'{"rocprofiler-sdk-tool":[{"metadata":{"pid":"', spaces),
+        "records.json.gz": (["report"], b'{"rocprofiler-sdk-tool":[{"agents":[', b"{}," * (60 * MIB)),
         "pipeline.json.gz": (["report"], b'{"1":{"fwd_start":[1],"fwd_end":[2],"x":"', spaces),
     }  # fmt: skip
     made = []

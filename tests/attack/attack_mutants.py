@@ -1,4 +1,6 @@
-"""Mutants of every format that the program reads, packed ones too: it may refuse them, and never crash, hang or eat the memory."""
+"""Mutants of every format that the program reads, packed ones too: it may refuse them, and never crash, hang or eat the memory.
+
+Parts: the names of formats."""
 
 from __future__ import annotations
 
@@ -95,6 +97,39 @@ def formats(folder: Path) -> list[Format]:
             [["report", "FILE"], ["nsys-stats", "FILE"]],
             800,
             20000,
+            False,
+        ),
+        Format(
+            "Perfetto's traces",
+            files("tests/fuzz/corpus/perfetto/*"),
+            "trace{}.pftrace",
+            traces + exports + lines,
+            800,
+            15000,
+        ),
+        Format(
+            "JAX's XSpaces",
+            files("tests/fuzz/corpus/xplane/*"),
+            "host{}.xplane.pb",
+            traces + exports + lines,
+            800,
+            15000,
+        ),
+        Format(
+            "rocprofv3's JSON",
+            files("tests/fuzz/corpus/rocprof_json/*"),
+            "run{}_results.json",
+            traces + exports + lines,
+            800,
+            15000,
+        ),
+        Format(
+            "rocprofv3's databases",
+            files("tests/fuzz/corpus/rocpd_database/*"),
+            "run{}_results.db",
+            traces + exports + lines,
+            800,
+            15000,
             False,
         ),
         Format(
@@ -211,6 +246,8 @@ def try_mutant(book: Book, kind: Kind, form: Format, number: int) -> None:
 
 def attack(book: Book) -> None:
     for form in formats(book.folder):
+        if book.only and form.name not in book.only:
+            continue
         with book.kind(f"mutants: {form.name}") as kind:
             numbers = range(book.count(form.usual, form.long))
             kind.for_each(numbers, lambda number: try_mutant(book, kind, form, number))

@@ -77,12 +77,21 @@ def make_data(folder: Path) -> dict[str, Path]:
         "dump": folder / "dump_rank_0",
         "database": folder / "run.sqlite",
         "digest": folder / "rank.fld",
+        "packets": folder / "trace.pftrace",
+        "space": folder / "host.xplane.pb",
+        "records": folder / "run_results.json",
+        "rocpd": folder / "run_results.db",
         "archive": folder / "model.pt",
     }
     shutil.copy(ROOT / "examples" / "traces" / "train_gpt_cpu.json.gz", data["trace"])
     shutil.copy(TESTS / "fuzz" / "corpus" / "read_log" / "megatron.log", data["log"])
     shutil.copy(TESTS / "fuzz" / "corpus" / "flight_dump" / "protocol_2.pickle", data["dump"])
-    shutil.copy(TESTS / "fuzz" / "corpus" / "digest_set" / "one.fld", data["digest"])
+    corpus = TESTS / "fuzz" / "corpus"
+    shutil.copy(corpus / "digest_set" / "one.fld", data["digest"])
+    shutil.copy(corpus / "perfetto" / "plain", data["packets"])
+    shutil.copy(corpus / "xplane" / "tpu", data["space"])
+    shutil.copy(corpus / "rocprof_json" / "compact", data["records"])
+    shutil.copy(corpus / "rocpd_database" / "own", data["rocpd"])
     data["archive"].write_bytes(b"PK\x03\x04" + bytes(100))
     make = TESTS / "generate"
     commands = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import random
 import re
 import subprocess
 import sys
@@ -14,7 +15,11 @@ from pathlib import Path
 
 from trying import ROOT, Book, Kind, main
 
+sys.path.insert(0, str(ROOT / "tests" / "generate"))
+from xplane_file import gpu_space, write_space  # noqa: E402
+
 TRACES = ROOT / "tests" / "traces" / "golden"
+CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 MAKE = ROOT / "tests" / "generate"
 
 
@@ -36,11 +41,13 @@ def readings(folder: Path) -> list[Reading]:
         ["make_snapshot.py", folder / "snapshot.pickle"],
         ["pipeline_timeline.py", folder / "pipeline.json"],
         ["nsys_database.py", "--seed", "7", "--steps", "2", "--output", folder / "run.sqlite"],
+        ["rocprof_json.py", "--ranks", "2", "--steps", "2", "--output", folder / "two.json"],
     ):
         words = [str(word) for word in command[1:]]
         subprocess.run(
             [sys.executable, MAKE / str(command[0]), *words], check=True, capture_output=True
         )
+    write_space(folder / "two.xplane.pb", gpu_space(random.Random(1), 2).planes)
     trace, long = folder / "trace.json", folder / "long.json"
     packed = folder / "long.json.gz"
     packed.write_bytes(gzip.compress(long.read_bytes()))
@@ -65,11 +72,17 @@ def readings(folder: Path) -> list[Reading]:
         Reading("export prometheus", trace, ["export", "prometheus", "FILE"]),
         Reading("ranks", TRACES / "flight" / "stopped" / "nccl_trace_rank_0", ["ranks", "FILE"]),
     ]
-    twice = "reads each trace twice"
+    for name in ("perfetto/interned", "perfetto/compressed", "xplane/tpu", "rocprof_json/compact"):
+        found += [Reading(f"{command} of {name}", CORPUS / name, [command, "FILE"])
+                  for command in words]  # fmt: skip
+    twice, once = "reads each trace twice", "can be read only once"
     database = folder / "run.sqlite"
     return found + [
         Reading("export chrome", trace, ["export", "chrome", "-o", "OUT", "FILE"], twice),
         Reading("report of a database", database, ["report", "FILE"], "pipe"),
+        Reading("report of two processes", folder / "two.json", ["report", "FILE"], once),
+        Reading("report of two devices", folder / "two.xplane.pb", ["report", "FILE"], once),
+        Reading("report of rocpd", CORPUS / "rocpd_database" / "own", ["report", "FILE"], "pipe"),
         Reading("nsys-stats", database, ["nsys-stats", "FILE"], "pipe"),
     ]
 

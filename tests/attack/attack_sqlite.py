@@ -65,6 +65,38 @@ HOSTILE: list[tuple[str, list[str], bool]] = [
     ("a value of 100 MB", ["UPDATE StringIds SET value = zeroblob(100000000) WHERE id = (SELECT min(id) FROM StringIds)"], True),
 ]  # fmt: skip
 
+DISPATCHES = "rocpd_kernel_dispatch"
+
+# The same of rocprofv3's databases, whose tables have no guid in their names here.
+HOSTILE_ROCPD: list[tuple[str, list[str], bool]] = [
+    (
+        "an endless view of kernels",
+        [f"ALTER TABLE {DISPATCHES} RENAME TO k", f"CREATE VIEW {DISPATCHES} AS {ENDLESS} SELECT k.* FROM k, n"],
+        True,
+    ),
+    (
+        "an endless view of processes",
+        ["ALTER TABLE rocpd_info_process RENAME TO p",
+         f"CREATE VIEW rocpd_info_process AS {ENDLESS} SELECT p.* FROM p, n"],
+        True,
+    ),
+    (
+        "a view that makes large texts",
+        ["DROP TABLE rocpd_string",
+         "CREATE VIEW rocpd_string AS SELECT 1 AS id, '' AS guid, hex(zeroblob(400000000)) AS string"],
+        True,
+    ),
+    (
+        "triggers",
+        [f"CREATE TRIGGER t AFTER INSERT ON {DISPATCHES} BEGIN DELETE FROM {DISPATCHES}; END"],
+        False,
+    ),
+    ("text where times are", [f"UPDATE {DISPATCHES} SET start = 'soon'"], True),
+    ("bytes where times are", [f'UPDATE {DISPATCHES} SET "end" = x\'00ff\''], True),
+    ("text where ids are", [f"UPDATE {DISPATCHES} SET kernel_id = 'x'"], False),
+    ("a number too large", [f"UPDATE {DISPATCHES} SET start = 1e300"], False),
+]  # fmt: skip
+
 
 def make(folder: Path) -> Path:
     path = folder / "good.sqlite"
@@ -85,7 +117,7 @@ def spoil(good: Path, to: Path, statements: list[str]) -> None:
 
 def try_one(kind: Kind, good: Path, case: tuple[str, list[str], bool]) -> None:
     name, statements, must_tell = case
-    path = good.parent / (name.replace(" ", "_") + ".sqlite")
+    path = good.parent / (name.replace(" ", "_") + good.suffix)
     spoil(good, path, statements)
     before = path.read_bytes()
     for command in ("report", "inspect", "nsys-stats"):
@@ -109,6 +141,15 @@ def attack(book: Book) -> None:
         kind.expect(whole.status == 0, f"the good one: exit {whole.status}")
         for case in HOSTILE:  # one by one: the memory of each is measured
             try_one(kind, good, case)
+    with book.kind("databases of rocprofv3 with views, triggers, text for numbers") as kind:
+        good_rocpd = book.folder / "good.db"
+        shutil.copy(
+            ROOT / "tests" / "fuzz" / "corpus" / "rocpd_database" / "shared-tables", good_rocpd
+        )
+        whole = kind.try_program(["report", good_rocpd])
+        kind.expect(whole.status == 0, f"the good one: exit {whole.status}")
+        for case in HOSTILE_ROCPD:
+            try_one(kind, good_rocpd, case)
     with book.kind("a database with a log or a journal beside it, or bytes behind its end") as kind:
         for ending in ("-wal", "-journal"):
             path = book.folder / f"beside{ending}.sqlite"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from long_recordings import RECORDINGS
 from long_traces import COMPARED, TRACES, memory_events, of_trace
 from nsys_writer import SCHEMAS, DatabaseWriter
 
@@ -298,6 +299,7 @@ SHAPES: dict[str, Shape] = {
         for build in (dump_entries, dump_groups, dump_frames, dump_messages)
     },
     "dump_ranks": Shape(dump_ranks, RANKS, usual=2000),
+    **{name: Shape(make, ALL, 1) for name, make in RECORDINGS.items()},
     "log_steps": Shape(log(megatron), ETTR),
     "log_attempts": Shape(log(attempts), ETTR),
     "log_checkpoints": Shape(log(checkpoints), ETTR),

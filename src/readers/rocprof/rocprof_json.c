@@ -375,6 +375,7 @@ struct rocprof_choice {
     uint32_t part;  /* of those with device work, from 0 */
     uint32_t count; /* of those with device work that were read */
     bool is_found;
+    bool counts_all; /* the count is to be that of the whole file */
 };
 
 /* Reads a process into json->run, where the wanted one stays. The first of those in which anything
@@ -397,6 +398,23 @@ static enum json_progress read_next_process(struct rocprof_json *json,
     return progress;
 }
 
+/* Reads a process that is not wanted, only to know whether it is a rank, too. */
+static enum json_progress count_next_process(struct rocprof_json *json,
+                                             struct rocprof_choice *choice)
+{
+    struct rocprof_run found = json->run;
+    enum json_progress progress;
+
+    rocprof_run_init(&json->run);
+    progress = read_process(json);
+    choice->count += rocprof_run_has_device_work(&json->run);
+    rocprof_run_clear(&json->run);
+    json->run = found;
+    if (progress != GOES_ON)
+        note_cut(json, "a process");
+    return progress;
+}
+
 /* From behind '[' to behind ']'. */
 static enum json_progress read_list(struct rocprof_json *json, struct rocprof_choice *choice)
 {
@@ -410,6 +428,8 @@ static enum json_progress read_list(struct rocprof_json *json, struct rocprof_ch
             window->at++;
         else if (!choice->is_found)
             progress = read_next_process(json, choice, &other);
+        else if (choice->counts_all)
+            progress = count_next_process(json, choice);
         else if (!json_window_skip(window))
             progress = rocprof_json_recover(json, "the list of processes");
     }
@@ -542,14 +562,15 @@ static bool rocprof_json_read(struct trace *trace, struct input_stream *input,
 {
     static const char writer[] = "rocprofv3, JSON";
     struct rocprof_json json = {.depth = 0};
-    struct rocprof_choice choice = {.part = options->part};
+    struct rocprof_choice choice = {.part = options->part, .counts_all = input->file_bytes < 0};
     struct string_pool *strings;
 
     input->progress = options->progress;
     rocprof_run_init(&json.run);
     json_window_init(&json.window, input, 0);
     read_text(&json, &choice);
-    if (!rocprof_json_check(&json.run, error)) {
+    if (!reader_has_all_parts(input, options, choice.count, error) ||
+        !rocprof_json_check(&json.run, error)) {
         rocprof_run_clear(&json.run);
         return false;
     }

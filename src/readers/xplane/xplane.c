@@ -87,6 +87,7 @@ struct found_planes {
     uint32_t working;             /* devices that worked */
     struct proto_bytes host_name; /* where the file was written */
     const char *damaged_at;       /* NULL: nowhere */
+    const char *second_at;        /* where a second space begins, not read; NULL: nowhere */
     bool is_cut;
 };
 
@@ -107,6 +108,19 @@ static void look_at_lines(struct found_plane *plane)
     }
 }
 
+/* A space has each plane once: one more is of another space, behind it. */
+static bool xplane_has_plane(const struct found_planes *found, struct proto_bytes name)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        struct proto_bytes other = found->planes[i].name;
+
+        if (name.length > 0 && other.length == name.length &&
+            memcmp(other.at, name.at, name.length) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void find_planes(struct found_planes *found, struct proto_bytes text)
 {
     struct proto_walk walk = proto_walk_of(text);
@@ -120,6 +134,10 @@ static void find_planes(struct found_planes *found, struct proto_bytes text)
         if (!proto_is(&field, 1, PROTO_LENGTH))
             continue;
         plane.name = xplane_name_of(plane.message);
+        if (xplane_has_plane(found, plane.name)) {
+            found->second_at = plane.message.at;
+            break;
+        }
         plane.is_device = xplane_device_of(plane.name, &plane.device);
         if (plane.is_device)
             look_at_lines(&plane);
@@ -139,9 +157,9 @@ static bool xplane_count_parts(uint32_t *count, const struct input_stream *input
     char *text;
 
     *count = 1;
+    if (input->file_bytes < 0) /* a pipe is read once */
+        return true;
     if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE) {
-        if (strcmp(input->name, "standard input") == 0)
-            return true;
         if (!input_stream_open(&own, input->name, false, error))
             return false;
     } else {
@@ -305,6 +323,15 @@ static void tell_of_end(struct xplane_reading *reading, const struct found_plane
     }
     if (input->is_followed)
         read_account_set_ending(read, ENDING_FOLLOWED, input->breakage);
+    if (found->second_at) {
+        char message[128];
+
+        (void)snprintf(message, sizeof message,
+                       "a second XSpace stands behind the first: at byte %zd begins a plane that "
+                       "is there already",
+                       found->second_at - reading->text.at);
+        read_account_set_ending(read, ENDING_FOLLOWED, message);
+    }
 }
 
 static bool has_content(const struct xplane_reading *reading, struct error *error)
@@ -357,7 +384,8 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
         reading.profile_start_ns > 0 ? reading.profile_start_ns : reading.origin_ns;
     tell_of_end(&reading, &found, input);
     reading.builder.read.text_bytes = (int64_t)length;
-    is_trace = has_content(&reading, error);
+    is_trace =
+        reader_has_all_parts(input, options, found.working, error) && has_content(&reading, error);
     if (is_trace)
         trace_finish(trace, &reading.builder, 1, options->threads);
     else
