@@ -3,6 +3,6 @@
 #     docker run --rm -v "$PWD:/data:ro" -w /data flopledger report trace.json.gz
 FROM scratch
 ARG TARGETARCH
-COPY dist/flopledger-linux-${TARGETARCH} /flopledger
+COPY --chmod=0755 dist/flopledger-linux-${TARGETARCH} /flopledger
 ENV HOME=/tmp
 ENTRYPOINT ["/flopledger"]

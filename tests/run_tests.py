@@ -470,6 +470,7 @@ GROUPS = [
         script("tests/browser/run.py", PROGRAM),
         "build",
     ),
+    Group("workflows", "workflows of CI and releases", script("tests/lint/check_workflows.py")),
     Group("advice", "thresholds of the advice", script("tests/lint/check_advice_page.py")),
     Group("metric-list", "the list of metrics", script("tests/lint/check_metric_list.py")),
     Group(
