@@ -16,7 +16,7 @@ PLACES = {
     "meson.build": r"^  version: '([^']+)'",
     "python/flopledger/version.py": r'^VERSION = "([^"]+)"',
     "CITATION.cff": r"^version: (\S+)",
-    "packaging/conda/meta.yaml": r'set version = "([^"]+)"',
+    "packaging/conda/recipe.yaml": r'^  version: "([^"]+)"',
     "debian/changelog": r"^flopledger \(([^-)]+)-",
     "web/package.json": r'^  "version": "([^"]+)"',
 }

@@ -26,7 +26,8 @@ except ImportError:
     print("0 passed, 0 failed, 1 skipped")
     sys.exit(0)
 
-ROOT = Path(__file__).resolve().parents[2]
+from installed import COMMANDS, ROOT
+
 LIMIT_BYTES = 6_000_000
 SDIST_LIMIT_BYTES = 1_500_000
 MACHINES = {
@@ -38,6 +39,7 @@ MACHINES = {
 OF_LIBC = re.compile(
     r"^(lib(c|m|dl|pthread|rt)\.so\.\d+|ld-linux-.*\.so\.\d+|libc\.musl-.*\.so\.1)$"
 )
+PACKAGE = ROOT / "python" / "flopledger"
 EXTENSIONS = ("module_marks", "flop_counts", "step_writer")
 NAME = re.compile(
     r"flopledger-([\d.]+)-(cp310-abi3|py3-none)-(manylinux_2_28|musllinux_1_2)_(x86_64|aarch64)\.whl"
@@ -130,7 +132,8 @@ def check_wheel(path: Path) -> None:
         program = f"flopledger-{version}.data/scripts/flopledger"
         for wanted in (
             *(program, "flopledger/__init__.py", "flopledger/py.typed"),
-            *("flopledger/start/sitecustomize.py", f"{share}/man/man1/flopledger-report.1"),
+            *("flopledger/start/sitecustomize.py", f"{share}/man/man1/flopledger.1"),
+            *(f"{share}/man/man1/flopledger-{command}.1" for command in COMMANDS),
             *(
                 f"{share}/bash-completion/completions/flopledger",
                 f"{share}/zsh/site-functions/_flopledger",
@@ -138,6 +141,8 @@ def check_wheel(path: Path) -> None:
             *(f"{share}/fish/vendor_completions.d/flopledger.fish", f"{info}/licenses/LICENSE"),
         ):
             check(f"{path.name}: has {wanted}", wanted in names)
+        ours = {f"flopledger/{path.relative_to(PACKAGE)}" for path in PACKAGE.rglob("*.py")}
+        check(f"{path.name}: has the package", ours <= names, ours - names)
         held = sorted(name for name in names if name.endswith(".so"))
         wanted_ones = sorted(extensions) if abi == "cp310-abi3" else []
         check(f"{path.name}: its extensions", held == wanted_ones, held)

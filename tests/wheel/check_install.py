@@ -21,6 +21,7 @@ from installed import (
     ROOT,
     System,
     check,
+    check_commands,
     check_program,
     check_recording,
     skip,
@@ -74,6 +75,7 @@ def check_wheels(folder: Path, system: System) -> None:
         check(f"{version}: within a minute", first.returncode == 0 and seconds < 60, seconds)
         print(f"Python {version}: {seconds:.1f} s from pip install to the first answer", flush=True)
         check_program(system, [str(program)], f"Python {version}")
+        check_commands(system, [str(program)], f"Python {version}")
         check_extensions(version, place, system)
         nothing = ["run", "-o", system.folder / "none", "--", "python3", "-c", ""]
         said = system.call(program, *nothing)
@@ -90,6 +92,7 @@ def check_static(program: Path, system: System) -> None:
     copy = Path(shutil.copy(program, place / "flopledger"))
     cache = {"XDG_CACHE_HOME": str(system.folder / "cache")}
     check_program(system, [str(copy)], "static program", **cache)
+    check_commands(system, [str(copy)], "static program", **cache)
     if torch := python_with_torch(system):
         check_recording(system, copy, torch, "static program", **cache)
         check_recording(system, copy, torch, "static program, again", **cache)
@@ -109,6 +112,7 @@ def check_foreign(folder: Path, system: System) -> None:
             continue
         if qemu:
             check_program(system, [qemu, str(program)], f"{machine} under qemu")
+            check_commands(system, [qemu, str(program)], f"{machine} under qemu")
         else:
             skip(f"no qemu-{machine}-static runs {program.name}")
 

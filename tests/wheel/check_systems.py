@@ -3,25 +3,40 @@
 
 Each is made once by debootstrap, below build/systems (or FLOPLEDGER_SYSTEMS): Debian 11 to the next one, and Ubuntu's for the Pythons
 that Debian skipped. pip installs the wheel without network; it reports, writes the page, which Chromium of this machine opens, and
-records a training script where the system's apt, or the wheels of PIP_FIND_LINKS, have torch for its Python. The static program does
+records a training script where the system's apt, or the wheels of PIP_FIND_LINKS, have torch for its Python. Pythons that no package
+has are built for it (built_python.py): a newer one, one that is linked to musl, one without the interpreter's lock. The static program does
 the same without Python. The source distribution says what it lacks, and builds once that is installed, in a copy of the system.
-Needs root, and takes half an hour the first time: `./dev test wheel --long`.
+Needs root, and takes an hour the first time: `./dev test wheel --long`.
 """
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import built_python
 import installed
+from built_python import KINDS
 from installed import EXTENSIONS, MACHINES, ROOT, SCRIPT, TRACE, System, check, check_program
-from installed import check_recording, skip
+from installed import asked_of_mcp, check_commands, check_recording, skip
 
 PLACE = Path(os.environ.get("FLOPLEDGER_SYSTEMS", ROOT / "build" / "systems"))
 SCRIPTS = Path("/usr/share/debootstrap/scripts")
+WRITE_STEPS = """
+import sys
+from flopledger.step_record import STEP, StepRecord
+record = StepRecord(sys.argv[1])
+record.open(0, 1, 0)
+for step in range(20):
+    start = 1_000_000_000 + step * 25_000_000
+    record.append(STEP, 0, step, start, start + 25_000_000)
+record.close(start + 25_000_000)
+"""
 NEEDED_TO_BUILD = "apt-get install "  # begins the line of the message that names Debian's packages
 
 
@@ -32,18 +47,18 @@ class Release:
     python: str  # its own one
     torch: str = ""  # the package of apt that has it for this Python, new enough to be recorded
     builds: bool = False  # the source distribution is built there, too
-    musl: bool = False  # has a loader of musl, too
+    built: tuple[str, ...] = ()  # Pythons of built_python.py
 
 
 RELEASES = {
     release.name: release
     for release in (
-        Release("bullseye", "Debian", "3.9"),
+        Release("bullseye", "Debian", "3.9", built=("newer",)),
         Release("jammy", "Ubuntu", "3.10"),
-        Release("bookworm", "Debian", "3.11", musl=True),
+        Release("bookworm", "Debian", "3.11", built=("musl",)),
         Release("noble", "Ubuntu", "3.12"),
         Release("trixie", "Debian", "3.13", "python3-torch", builds=True),
-        Release("forky", "Debian", "3.14", "python3-torch"),
+        Release("forky", "Debian", "3.14", "python3-torch", built=("without-lock",)),
     )
 }
 
@@ -96,7 +111,7 @@ def make(release: Release) -> Path | None:
         raw.rename(root)
     if release.torch and not list(root.glob("usr/lib/python3/dist-packages/torch")):
         apt(log, root, release.torch)
-    if release.musl and not list(root.glob("lib/ld-musl-*")):
+    if "musl" in release.built and not list(root.glob("lib/ld-musl-*")):
         apt(log, root, "musl")
     return root
 
@@ -132,70 +147,109 @@ def place_files(release: Release, root: Path, folder: Path) -> System:
         shutil.copy(path, place / "dist")
     shutil.copy(TRACE, place)
     shutil.copy(SCRIPT, place)
-    links = os.environ.get("PIP_FIND_LINKS", "")
-    for wheel in Path(links).glob("torch-*.whl") if links else ():
-        if f"-cp{release.python.replace('.', '')}-" in wheel.name:
-            (place / "torch").mkdir()
-            shutil.copy(wheel, place / "torch")
     system = System(release.name, inside, inside / TRACE.name, inside / SCRIPT.name, root)
     found = system.call("sh", "-c", "command -v cc gcc clang tcc node; true").stdout
     check(f"{release.name}: has no compiler", found == "", found)
     return system
 
 
-def fetch_torch(system: System, python: Path) -> None:
-    """What a wheel of torch needs beside itself, by pip of this machine: the system has no network."""
-    wheels = list((system.outside(system.folder) / "torch").glob("torch-*.whl"))
+def fetch_torch(system: System, python: Path, version: str) -> None:
+    """A wheel of PIP_FIND_LINKS and what it needs beside itself, by pip of this machine: the system has no network."""
+    links = os.environ.get("PIP_FIND_LINKS", "")
+    wheels = list(Path(links).glob(f"torch-*-cp{version.replace('.', '')}-*.whl")) if links else []
     if not wheels:
         return
-    place = wheels[0].parent
-    log = PLACE / "pip.log"
-    version = wheels[0].name.split("-cp3")[1].split("-")[0]
-    only = ["--only-binary=:all:", f"--python-version=3.{version}", "-d", place]
-    run(log, sys.executable, "-m", "pip", "download", "-q", *only, wheels[0])
+    place = system.outside(system.folder) / "torch"
+    only = ["--only-binary=:all:", f"--python-version={version}", "-d", place]
+    run(PLACE / "pip.log", sys.executable, "-m", "pip", "download", "-q", *only, wheels[0])
     pip = [python, "-m", "pip", "install", "-q", "--no-index", "--find-links"]
     said = system.call(*pip, system.folder / "torch", "torch")
     check(f"{system.name}: torch", said.returncode == 0, said.stderr[-500:])
 
 
-def check_wheel(release: Release, system: System) -> None:
-    """pip chooses among all wheels of the release."""
-    place = system.folder / "environment"
-    made = system.call("python3", "-m", "venv", "--system-site-packages", place)
+def install_wheel(system: System, python: str | Path, version: str, name: str) -> Path | None:
+    """pip chooses among all wheels of the release. The environment, once the first answer is there."""
+    place = system.folder / f"environment-{name.replace(', ', '-').replace(' ', '-')}"
+    made = system.call(python, "-m", "venv", "--system-site-packages", place)
     if made.returncode != 0:
-        check(f"{release.name}: venv", False, made.stdout + made.stderr)
+        check(f"{name}: venv", False, made.stdout + made.stderr)
+        return None
+    began = time.monotonic()
+    pip = [place / "bin/python", "-m", "pip", "install", "-q", "--no-index", "--only-binary=:all:"]
+    said = system.call(*pip, "--find-links", system.folder / "dist", "flopledger")
+    if version == "3.9":
+        check(f"{name} is refused", said.returncode != 0)
+        return None
+    first = system.call(place / "bin/flopledger", "report", system.trace)
+    seconds = time.monotonic() - began
+    check(f"{name}: pip install", said.returncode == 0, said.stderr)
+    check(f"{name}: within a minute", first.returncode == 0 and seconds < 60, seconds)
+    print(f"{name}: {seconds:.1f} s from pip install to the first answer", flush=True)
+    return place
+
+
+def check_wheel(system: System, python: str | Path, version: str, kind: str = "own") -> None:
+    name = f"{system.name}, {kind} Python {version}"
+    place = install_wheel(system, python, version, name)
+    if place is None:
         return
     program, python = place / "bin/flopledger", place / "bin/python"
-    began = time.monotonic()
-    pip = [python, "-m", "pip", "install", "-q", "--no-index", "--only-binary", ":all:"]
-    said = system.call(*pip, "--find-links", system.folder / "dist", "flopledger")
-    if release.python == "3.9":
-        check(f"{release.name}: Python 3.9 is refused", said.returncode != 0)
-        return
-    first = system.call(program, "report", system.trace)
-    seconds = time.monotonic() - began
-    check(f"{release.name}: pip install", said.returncode == 0, said.stderr)
-    check(f"{release.name}: within a minute", first.returncode == 0 and seconds < 60, seconds)
-    print(
-        f"{release.name}, Python {release.python}: {seconds:.1f} s from pip install to the first answer"
-    )
-    page = check_program(system, [str(program)])
+    page = check_program(system, [str(program)], name)
+    check_commands(system, [str(program)], name)
     if page:
-        open_in_browser(release.name, page)
+        open_in_browser(name, page)
     said = system.call(python, "-c", EXTENSIONS)
-    check(f"{release.name}: extensions", said.returncode == 0, said.stderr)
-    fetch_torch(system, python)
+    if version.endswith("t"):
+        check(f"{name}: has no extensions", said.returncode != 0)
+        check_refusal(system, program, python)
+        return
+    check(f"{name}: extensions", said.returncode == 0, said.stderr)
+    check_step_record(system, program, python, name)
+    if kind != "musl":  # nobody publishes torch for it
+        fetch_torch(system, python, version)
     if system.call(python, "-c", "import torch").returncode == 0:
-        check_recording(system, program, python)
+        check_recording(system, program, python, name)
         static = system.folder / "dist" / f"flopledger-linux-{MACHINES[os.uname().machine]}"
-        check_recording(system, static, python, f"{release.name}, static program")
+        check_recording(system, static, python, f"{name}, static program")
     else:
-        skip(f"{release.name}: no torch for Python {release.python}")
+        skip(f"{name}: no torch")
+
+
+def check_step_record(system: System, program: Path, python: Path, name: str) -> None:
+    """The extension writes twenty steps of 25 ms, without torch, and the program reads them."""
+    capture = system.folder / "capture"
+    said = system.call(python, "-c", WRITE_STEPS, capture)
+    check(f"{name}: writes steps", said.returncode == 0, said.stderr)
+    said = system.call(program, "ettr", "--json", capture)
+    if said.returncode == 0:
+        numbers = json.loads(said.stdout)["ranks"][0]["sections"]["job"]["numbers"]
+        read = [numbers[key]["value"] for key in ("steps_made", "elapsed")]
+        check(f"{name}: reads them", read == [20, 500_000_000], read)
+    else:
+        check(f"{name}: reads them", False, said.stderr)
+    shutil.rmtree(system.outside(capture), ignore_errors=True)
+
+
+def check_refusal(system: System, program: Path, python: Path) -> None:
+    """A program that imports what it takes for torch is not recorded, is told why in one line, and ends as it would have."""
+    stand_in = system.outside(system.folder) / "stand-in" / "torch" / "optim"
+    stand_in.mkdir(parents=True)
+    for path in (stand_in.parent / "__init__.py", stand_in / "__init__.py"):
+        path.touch()
+    (stand_in / "optimizer.py").touch()
+    script = "import torch.optim.optimizer; print('the program ends')"
+    command = [program, "run", "-o", system.folder / "none", "--", python, "-c", script]
+    said = system.call(*command, PYTHONPATH=str(system.folder / "stand-in"))
+    told = [line for line in said.stderr.splitlines() if "cannot record" in line]
+    check(f"{system.name}: one line says why", len(told) == 1 and "-threaded" in told[0], told)
+    is_right = said.returncode == 0 and "the program ends" in said.stdout
+    check(f"{system.name}: the program runs on", is_right, said.stderr)
 
 
 def check_static(release: Release, system: System) -> None:
     program = system.folder / "dist" / f"flopledger-linux-{MACHINES[os.uname().machine]}"
     page = check_program(system, [str(program)], f"{release.name}, static program")
+    check_commands(system, [str(program)], f"{release.name}, static program")
     if page and release.python == "3.9":
         open_in_browser(f"{release.name}, static program", page)
     nothing = ["run", "-o", system.folder / "none", "--", "python3", "-c", ""]
@@ -227,6 +281,42 @@ def check_musl(system: System) -> None:
         strangers = [line for line in lost if ": Py" not in line and ": _Py" not in line]
         is_right = "ld-musl" in said.stdout and lost and not strangers
         check(f"musl: {name}", is_right and "Error loading" not in said.stderr, said.stderr[-500:])
+
+
+def check_image(folder: Path) -> None:
+    """What the Dockerfile says, without Docker: an empty root with its one file, entered as its ENTRYPOINT."""
+    lines = [line.split() for line in (ROOT / "Dockerfile").read_text().splitlines()]
+    said = {line[0]: line[1:] for line in lines if line and line[0].isupper()}
+    check("image: is empty but for its files", said["FROM"] == ["scratch"], said)
+    mode, source, target = said["COPY"]
+    source = source.replace("${TARGETARCH}", MACHINES[os.uname().machine])
+    with tempfile.TemporaryDirectory(dir=PLACE) as name:
+        root = Path(name)
+        for place in ("proc", "data", "tmp"):  # Docker makes the first two
+            (root / place).mkdir()
+        program = root / target.lstrip("/")
+        shutil.copyfile(folder.parent / source.replace("dist", folder.name), program)
+        program.chmod(int(mode.removeprefix("--chmod="), 8))
+        shutil.copy(TRACE, root / "data")
+        enter = 'mount --bind /proc "$0/proc" && exec env -i "$@"'
+        (entry,) = json.loads(" ".join(said["ENTRYPOINT"]))
+        command = ["unshare", "--mount", "sh", "-c", enter, root, *said["ENV"]]
+        command += [shutil.which("chroot") or "chroot", root, entry]
+        asked: dict[str, list[str]] = {
+            "report": ["report", f"data/{TRACE.name}"],
+            "--html": ["report", "--html", "data/page.html", f"data/{TRACE.name}"],
+            "help mfu": ["help", "mfu"],
+        }
+        for what, words in asked.items():
+            done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+            check(f"image: {what}", done.returncode == 0 and not done.stderr, done.stderr)
+        page = root / "data" / "page.html"
+        if page.exists():
+            open_in_browser("image", page.read_bytes())
+        question = {"name": "report", "arguments": {"paths": [TRACE.name]}}
+        asks = {"input": asked_of_mcp("tools/call", question), "capture_output": True}
+        done = subprocess.run([*command, "mcp", "--root", "data"], text=True, check=False, **asks)
+        check("image: mcp", '"isError": true' not in done.stdout and "ledger" in done.stdout, done)
 
 
 def check_sdist(release: Release, root: Path) -> None:
@@ -271,6 +361,9 @@ def main() -> None:
     if os.getuid() != 0 or not shutil.which("debootstrap") or not shutil.which("unshare"):
         skip("other systems: needs root and debootstrap")
         names = []
+    if names:
+        PLACE.mkdir(parents=True, exist_ok=True)
+        check_image(folder)
     for name in names:
         release = RELEASES[name]
         root = make(release)
@@ -279,9 +372,15 @@ def main() -> None:
             continue
         system = place_files(release, root, folder)
         check_static(release, system)
-        check_wheel(release, system)
-        if release.musl:
+        check_wheel(system, "python3", release.python)
+        if "musl" in release.built:
             check_musl(system)
+        for kind in (KINDS[word] for word in release.built):
+            python = built_python.make_python(root, kind, run, apt)
+            if python:
+                check_wheel(system, python, kind.version, kind.name)
+            else:
+                skip(f"{name}: no Python could be built: {kind.name}, see {root}.python.log")
         if release.builds:
             check_sdist(release, root)
         shutil.rmtree(root / "flopledger", ignore_errors=True)

@@ -13,6 +13,21 @@ TRACE = ROOT / "examples" / "traces" / "train_gpt_cpu.json.gz"
 SCRIPT = ROOT / "tests" / "python" / "training" / "loops.py"
 EXTENSIONS = "from flopledger import module_marks, flop_counts, step_writer"
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+COMMANDS = [
+    path.stem.replace("_", "-")
+    for path in sorted((ROOT / "src" / "commands").glob("*.c"))
+    if f"COMMAND({path.stem})" in (ROOT / "src" / "commands" / "list.def").read_text()
+    and path.stem not in ("help", "man", "completion")
+]
+MODEL = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+}
 # Mounted for one command alone: they vanish with it.
 ENTER = 'mount --bind /proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" "$@"'
 CLEAN = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
@@ -49,7 +64,9 @@ class System:
     script: Path = SCRIPT
     root: Path | None = None  # of a system of its own, which commands see alone
 
-    def call(self, *words: str | Path, **variables: str) -> subprocess.CompletedProcess:
+    def call(
+        self, *words: str | Path, feed: str = "", **variables: str
+    ) -> subprocess.CompletedProcess:
         command = [str(word) for word in words]
         if self.root:
             given = [f"{name}={value}" for name, value in {**CLEAN, **variables}.items()]
@@ -59,7 +76,7 @@ class System:
         return subprocess.run(
             command,
             env={**kept, **variables},
-            stdin=subprocess.DEVNULL,
+            input=feed,
             capture_output=True,
             text=True,
             check=False,
@@ -91,6 +108,42 @@ def check_program(
     right = all(word in said.stdout for word in ("unpacks gzip", "libmicrohttpd  1.", "HTML page"))
     check(f"{name}: --version --verbose", right and "left out" not in said.stdout, said.stdout)
     return page
+
+
+def check_commands(system: System, program: list[str], name: str = "", **variables: str) -> None:
+    """Completion, man page and help of every command, each page of the documentation, and commands that need more than a trace."""
+    name = name or system.name
+
+    def call(*words: str | Path, feed: str = "") -> subprocess.CompletedProcess:
+        return system.call(*program, *words, feed=feed, **variables)
+
+    shells = {shell: call("completion", shell).stdout for shell in ("bash", "zsh", "fish")}
+    for command in COMMANDS:
+        lacking = [shell for shell, text in shells.items() if command not in text]
+        check(f"{name}: {command} is completed", not lacking, lacking)
+        check(f"{name}: man {command}", call("man", command).stdout.startswith(".TH "))
+        said = call("help", command).stdout
+        check(f"{name}: help {command}", said.startswith(f"flopledger {command}: "), said[:99])
+    pages = {path.stem for path in (ROOT / "docs").rglob("*.md")} - {"README"}
+    listed = set(call("help", "pages").stdout.split())
+    check(f"{name}: has all pages", pages <= listed, sorted(pages - listed))
+    model = system.folder / "config.json"
+    system.outside(model).write_text(json.dumps(MODEL))
+    layout = ["--devices", "8", "--seq", "2048", "--global-batch", "16", "--tp", "1"]
+    said = call("plan", "--model", model, "--device", "H100 SXM", *layout)
+    check(f"{name}: plan", said.returncode == 0 and "MFU" in said.stdout, said.stderr)
+    question = {"name": "report", "arguments": {"paths": [system.trace.name]}}
+    told = call("mcp", "--root", system.trace.parent, feed=asked_of_mcp("tools/call", question))
+    answer = json.loads(told.stdout)["result"] if told.returncode == 0 else {"isError": True}
+    check(f"{name}: mcp", not answer.get("isError"), told.stdout[-300:] + told.stderr)
+    said = call("attach", str(os.getpid()))
+    is_told = said.returncode != 0 and "has loaded PyTorch" in said.stderr
+    check(f"{name}: attach", is_told or system.root is not None, said.stderr)
+
+
+def asked_of_mcp(method: str, parameters: dict) -> str:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+    return json.dumps(asked) + "\n"
 
 
 def check_recording(
