@@ -222,6 +222,11 @@ def wheel(log: Path) -> Counts:
     return counts
 
 
+def nvml(log: Path) -> Counts:
+    counts = script("tests/gpu/check_nvml_header.py")(log)
+    return counts.plus(script("tests/gpu/test_nvml.py", PROGRAM)(log))
+
+
 GROUPS = [
     Group(
         "build",
@@ -400,6 +405,12 @@ GROUPS = [
         "attach",
         "jobs that run already, recorded",
         script("tests/python/test_attach.py", PROGRAM),
+        "build",
+    ),
+    Group(
+        "nvml",
+        "GPUs that a stand-in for NVML tells of, and NVIDIA's own headers",
+        nvml,
         "build",
     ),
     Group(

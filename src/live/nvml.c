@@ -1,14 +1,15 @@
-/* GPUs as NVIDIA's management library (NVML) tells of them; what its GPM part counts of
- * multiprocessors, Tensor Cores and memory, on devices that have it (Hopper and later). */
+/* GPUs, and the parts they are divided into (MIG), as NVIDIA's management library (NVML) tells of
+ * them. Each call can fail on its own: then that number is not there, and nothing else. */
 #include "base/core/invariant.h"
 #include "live/live_source.h"
 #include "live/nvml_api.h"
+#include "live/nvml_gpm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GPUS_MAX = 64, NAME_BYTES = 96 };
+enum { GPUS_MAX = 128, PARTS_MAX = 8 };
 
 static const struct live_family info = {"flopledger_gpu_info", "Name of a GPU.", LIVE_GAUGE};
 static const struct live_family busy = {
@@ -34,68 +35,99 @@ static const struct live_family memory_clock = {"flopledger_gpu_memory_clock_her
                                                 "Clock of the GPU's memory.", LIVE_GAUGE};
 static const struct live_family slowed = {"flopledger_gpu_slowed",
                                           "1 where the clock is held down, by reason.", LIVE_GAUGE};
-static const struct live_family gpm_ratio = {
-    "flopledger_gpu_activity_ratio",
-    "Share of time, or of the peak, since the look before, by unit (NVML GPM).", LIVE_GAUGE};
-static const struct live_family gpm_rate = {
-    "flopledger_gpu_link_bytes_per_second",
-    "Bytes a second over a link since the look before (NVML GPM).", LIVE_GAUGE};
+static const struct live_family lost = {
+    "flopledger_gpu_lost", "1 where the GPU no longer answers, or must be reset.", LIVE_GAUGE};
 
-/* Of NVML: reasons that hold the clock down. Bit 1 (idle) and 0x2 (set by the user) are none. */
 static const struct {
-    unsigned long long bit;
+    unsigned bit;
     const char *name;
 } reasons[] = {
-    {0x4, "power cap"},         {0x8, "hardware slowdown"}, {0x10, "sync boost"},
-    {0x20, "software thermal"}, {0x40, "hardware thermal"}, {0x80, "power brake"},
+    {NVML_SLOWED_BY_POWER_CAP, "power cap"},
+    {NVML_SLOWED_BY_HARDWARE, "hardware slowdown"},
+    {NVML_SLOWED_BY_SYNC_BOOST, "sync boost"},
+    {NVML_SLOWED_BY_SOFTWARE_THERMAL, "software thermal"},
+    {NVML_SLOWED_BY_HARDWARE_THERMAL, "hardware thermal"},
+    {NVML_SLOWED_BY_POWER_BRAKE, "power brake"},
+    {NVML_SLOWED_BY_DISPLAY_CLOCK, "display clock"},
+    {NVML_SLOWED_BY_BOARD_LIMIT, "board limit"},
+    {NVML_SLOWED_BY_RELIABILITY, "reliability"},
 };
 
-static const struct {
-    unsigned id; /* of NVML */
-    const struct live_family *family;
-    const char *unit;
-    double factor; /* to the unit of the family */
-} gpm_metrics[] = {
-    {1, &gpm_ratio, "graphics", 0.01},
-    {2, &gpm_ratio, "sm", 0.01},
-    {3, &gpm_ratio, "sm occupancy", 0.01},
-    {5, &gpm_ratio, "tensor", 0.01},
-    {10, &gpm_ratio, "dram", 0.01},
-    {20, &gpm_rate, "pcie sent", 1048576},
-    {21, &gpm_rate, "pcie received", 1048576},
-    {60, &gpm_rate, "nvlink received", 1048576},
-    {61, &gpm_rate, "nvlink sent", 1048576},
-};
-
-enum { GPM_METRICS = sizeof gpm_metrics / sizeof *gpm_metrics };
-
+/* A GPU, or a part of one (MIG), which NVML has handles of, too. */
 struct gpu {
-    struct nvml_device *device;
-    char name[NAME_BYTES];
-    struct nvml_gpm_sample *samples[2]; /* NULL: no GPM */
-    int newest;                         /* -1: none was taken yet */
+    struct nvml_device *device; /* NULL: NVML gives none, `result` tells why */
+    bool is_part;
+    int result;
+    char label[24]; /* "0"; "0:2" is a part of it */
+    char name[NVML_NAME_BYTES];
+    struct nvml_gpm gpm;
 };
 
 struct nvml_state {
     struct nvml_api api;
-    struct gpu gpus[GPUS_MAX];
+    struct gpu gpus[GPUS_MAX]; /* parts stand behind their GPU */
     unsigned count;
     char why[160]; /* nothing can be told */
 };
 
-static void start_gpm(const struct nvml_api *api, struct gpu *gpu)
+static const char *error_text(const struct nvml_api *api, int result)
 {
-    struct nvml_gpm_support support = {.version = 1};
-    const char *wanted = getenv("FLOPLEDGER_GPM");
+    const char *text = api->error_string ? api->error_string(result) : NULL;
 
-    gpu->newest = -1;
-    if ((wanted && strcmp(wanted, "0") == 0) || !api->gpm_support || !api->gpm_sample_new ||
-        !api->gpm_sample_free || !api->gpm_sample_get || !api->gpm_metrics ||
-        api->gpm_support(gpu->device, &support) != NVML_SUCCESS || !support.is_supported)
+    return text ? text : "it does not say why";
+}
+
+/* True: `result` is a success. What is no usual answer of a device that works is told. */
+static bool nvml_succeeds(struct gpu *gpu, int result)
+{
+    switch (result) {
+    case NVML_SUCCESS:
+        return true;
+    case NVML_ERROR_NOT_SUPPORTED:
+    case NVML_ERROR_NO_PERMISSION:
+    case NVML_ERROR_NOT_FOUND:
+    case NVML_ERROR_FUNCTION_NOT_FOUND:
+    case NVML_ERROR_NO_DATA:
+    case NVML_ERROR_DEPRECATED:
+        return false;
+    default:
+        if (gpu->result != NVML_ERROR_GPU_IS_LOST)
+            gpu->result = result;
+        return false;
+    }
+}
+
+static struct gpu *add_gpu(struct nvml_state *state, struct nvml_device *device, int result)
+{
+    struct nvml_api *api = &state->api;
+    struct gpu *gpu = &state->gpus[state->count++];
+
+    gpu->result = result;
+    if (result != NVML_SUCCESS)
+        return gpu;
+    gpu->device = device;
+    if (!api->device_name || api->device_name(device, gpu->name, sizeof gpu->name) != NVML_SUCCESS)
+        snprintf(gpu->name, sizeof gpu->name, "not known");
+    nvml_gpm_start(api, device, &gpu->gpm);
+    return gpu;
+}
+
+static void add_parts(struct nvml_state *state, struct nvml_device *whole, unsigned number)
+{
+    struct nvml_api *api = &state->api;
+    struct nvml_device *part;
+    unsigned count = 0;
+
+    if (!api->part_count || !api->part_by_index ||
+        api->part_count(whole, &count) != NVML_SUCCESS) /* of those there may be */
         return;
-    for (int i = 0; i < 2; i++) {
-        if (api->gpm_sample_new(&gpu->samples[i]) != NVML_SUCCESS)
-            gpu->samples[i] = NULL;
+    for (unsigned i = 0; i < count && i < PARTS_MAX && state->count < GPUS_MAX; i++) {
+        if (api->part_by_index(whole, i, &part) == NVML_SUCCESS) {
+            struct gpu *gpu = add_gpu(state, part, NVML_SUCCESS);
+
+            gpu->is_part = true;
+            snprintf(gpu->label, sizeof gpu->label, "%u:%u", number, i);
+        }
     }
 }
 
@@ -103,123 +135,119 @@ static void *start_nvml(const char *root)
 {
     struct nvml_state *state = require_memory(calloc(1, sizeof *state));
     struct nvml_api *api = &state->api;
+    unsigned devices = 0;
+    int result;
 
     (void)root;
     if (!nvml_api_open(api, state->why, sizeof state->why))
         return state;
-    if (api->device_count(&state->count) != NVML_SUCCESS)
-        state->count = 0;
-    if (state->count > GPUS_MAX)
-        state->count = GPUS_MAX;
-    for (unsigned i = 0; i < state->count; i++) {
-        struct gpu *gpu = &state->gpus[i];
+    result = api->device_count(&devices);
+    if (result != NVML_SUCCESS)
+        snprintf(state->why, sizeof state->why, "NVML does not count them: %s",
+                 error_text(api, result));
+    else if (devices == 0)
+        snprintf(state->why, sizeof state->why, "NVML sees none");
+    for (unsigned i = 0; result == NVML_SUCCESS && i < devices && state->count < GPUS_MAX; i++) {
+        struct nvml_device *device = NULL;
+        int answer = api->device_by_index(i, &device);
+        struct gpu *gpu = add_gpu(state, device, answer);
 
-        if (api->device_by_index(i, &gpu->device) != NVML_SUCCESS) {
-            gpu->device = NULL; /* one that this process may not see */
-            continue;
-        }
-        if (!api->device_name || api->device_name(gpu->device, gpu->name, NAME_BYTES) != 0)
-            snprintf(gpu->name, sizeof gpu->name, "not known");
-        start_gpm(api, gpu);
+        snprintf(gpu->label, sizeof gpu->label, "%u", i);
+        if (gpu->device)
+            add_parts(state, gpu->device, i);
     }
     return state;
 }
 
-static void nvml_add(struct live_samples *samples, const struct live_family *family, unsigned gpu,
-                     double value)
+static void nvml_add(struct live_samples *samples, const struct live_family *family,
+                     const struct gpu *gpu, double value)
 {
-    live_add_numbered(samples, family, value, "gpu", gpu);
+    live_add(samples, family, value, (struct live_label){"gpu", gpu->label},
+             (struct live_label){0});
 }
 
-static void sample_memory(const struct nvml_api *api, struct nvml_device *device, unsigned number,
-                          struct live_samples *samples)
+static void sample_memory(const struct nvml_api *api, struct gpu *gpu, struct live_samples *samples)
 {
     struct nvml_utilization use;
     struct nvml_memory memory;
 
-    if (api->utilization && api->utilization(device, &use) == NVML_SUCCESS)
-        nvml_add(samples, &busy, number, use.gpu / 100.0);
-    if (api->memory && api->memory(device, &memory) == NVML_SUCCESS) {
-        nvml_add(samples, &memory_used, number, (double)memory.used);
-        nvml_add(samples, &memory_total, number, (double)memory.total);
+    if (!gpu->is_part && api->utilization &&
+        nvml_succeeds(gpu, api->utilization(gpu->device, &use)))
+        nvml_add(samples, &busy, gpu, use.gpu / 100.0);
+    if (api->memory && nvml_succeeds(gpu, api->memory(gpu->device, &memory))) {
+        nvml_add(samples, &memory_used, gpu, (double)memory.used);
+        nvml_add(samples, &memory_total, gpu, (double)memory.total);
     }
 }
 
-static void sample_power(const struct nvml_api *api, struct nvml_device *device, unsigned number,
-                         struct live_samples *samples)
+/* By the call of NVML 12.9 and later, or the one that 13 calls deprecated. */
+static void sample_temperature(const struct nvml_api *api, struct gpu *gpu,
+                               struct live_samples *samples)
+{
+    struct nvml_temperature now = {.version = NVML_TEMPERATURE_VERSION,
+                                   .sensor = NVML_TEMPERATURE_GPU};
+    unsigned degrees;
+
+    if (api->temperature && nvml_succeeds(gpu, api->temperature(gpu->device, &now)))
+        nvml_add(samples, &temperature, gpu, now.degrees);
+    else if (api->temperature_old &&
+             nvml_succeeds(gpu, api->temperature_old(gpu->device, NVML_TEMPERATURE_GPU, &degrees)))
+        nvml_add(samples, &temperature, gpu, degrees);
+}
+
+static void sample_power(const struct nvml_api *api, struct gpu *gpu, struct live_samples *samples)
 {
     unsigned long long millijoules;
     unsigned value;
 
-    if (api->power_mw && api->power_mw(device, &value) == NVML_SUCCESS)
-        nvml_add(samples, &power, number, value / 1e3);
-    if (api->power_limit_mw && api->power_limit_mw(device, &value) == NVML_SUCCESS)
-        nvml_add(samples, &power_limit, number, value / 1e3);
-    if (api->energy_mj && api->energy_mj(device, &millijoules) == NVML_SUCCESS)
-        nvml_add(samples, &energy, number, (double)millijoules / 1e3);
-    if (api->temperature && api->temperature(device, NVML_TEMPERATURE_GPU, &value) == NVML_SUCCESS)
-        nvml_add(samples, &temperature, number, value);
+    if (api->power_mw && nvml_succeeds(gpu, api->power_mw(gpu->device, &value)))
+        nvml_add(samples, &power, gpu, value / 1e3);
+    if (api->power_limit_mw && nvml_succeeds(gpu, api->power_limit_mw(gpu->device, &value)))
+        nvml_add(samples, &power_limit, gpu, value / 1e3);
+    if (api->energy_mj && nvml_succeeds(gpu, api->energy_mj(gpu->device, &millijoules)))
+        nvml_add(samples, &energy, gpu, (double)millijoules / 1e3);
+    sample_temperature(api, gpu, samples);
 }
 
-static void sample_clocks(const struct nvml_api *api, struct nvml_device *device, unsigned number,
-                          struct live_samples *samples)
+static void sample_clocks(const struct nvml_api *api, struct gpu *gpu, struct live_samples *samples)
 {
     int (*slow_reasons)(struct nvml_device *, unsigned long long *) =
         api->slow_reasons ? api->slow_reasons : api->slow_reasons_old;
     unsigned long long bits;
-    char gpu[16];
     unsigned mhz;
 
-    if (api->clock_mhz && api->clock_mhz(device, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS)
-        nvml_add(samples, &sm_clock, number, mhz * 1e6);
-    if (api->max_clock_mhz && api->max_clock_mhz(device, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS)
-        nvml_add(samples, &sm_clock_max, number, mhz * 1e6);
-    if (api->clock_mhz && api->clock_mhz(device, NVML_CLOCK_MEMORY, &mhz) == NVML_SUCCESS)
-        nvml_add(samples, &memory_clock, number, mhz * 1e6);
-    if (!slow_reasons || slow_reasons(device, &bits) != NVML_SUCCESS)
+    if (api->clock_mhz && nvml_succeeds(gpu, api->clock_mhz(gpu->device, NVML_CLOCK_SM, &mhz)))
+        nvml_add(samples, &sm_clock, gpu, mhz * 1e6);
+    if (api->max_clock_mhz &&
+        nvml_succeeds(gpu, api->max_clock_mhz(gpu->device, NVML_CLOCK_SM, &mhz)))
+        nvml_add(samples, &sm_clock_max, gpu, mhz * 1e6);
+    if (api->clock_mhz && nvml_succeeds(gpu, api->clock_mhz(gpu->device, NVML_CLOCK_MEMORY, &mhz)))
+        nvml_add(samples, &memory_clock, gpu, mhz * 1e6);
+    if (!slow_reasons || !nvml_succeeds(gpu, slow_reasons(gpu->device, &bits)))
         return;
-    snprintf(gpu, sizeof gpu, "%u", number);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        live_add(samples, &slowed, (bits & reasons[i].bit) != 0, (struct live_label){"gpu", gpu},
+        live_add(samples, &slowed, (bits & reasons[i].bit) != 0,
+                 (struct live_label){"gpu", gpu->label},
                  (struct live_label){"reason", reasons[i].name});
 }
 
-static void add_gpm(const struct nvml_gpm_request *request, unsigned number,
-                    struct live_samples *samples)
+static void sample_gpu(const struct nvml_api *api, struct gpu *gpu, struct live_samples *samples)
 {
-    char gpu[16];
-
-    snprintf(gpu, sizeof gpu, "%u", number);
-    for (int i = 0; i < GPM_METRICS; i++) {
-        if (request->metrics[i].result == NVML_SUCCESS)
-            live_add(
-                samples, gpm_metrics[i].family, request->metrics[i].value * gpm_metrics[i].factor,
-                (struct live_label){"gpu", gpu}, (struct live_label){"unit", gpm_metrics[i].unit});
+    if (gpu->device) {
+        gpu->result = NVML_SUCCESS;
+        live_add(samples, &info, 1, (struct live_label){"gpu", gpu->label},
+                 (struct live_label){"name", gpu->name});
+        sample_memory(api, gpu, samples);
+        if (!gpu->is_part) { /* the other calls take no handle of a part */
+            sample_power(api, gpu, samples);
+            sample_clocks(api, gpu, samples);
+        }
+        (void)nvml_succeeds(gpu, nvml_gpm_sample(api, gpu->device, &gpu->gpm, samples, gpu->label));
     }
-}
-
-/* Between two looks: the first one has nothing to tell. */
-static void sample_gpm(const struct nvml_api *api, struct gpu *gpu, unsigned number,
-                       struct live_samples *samples)
-{
-    struct nvml_gpm_request request;
-    int next = gpu->newest == 0;
-
-    if (!gpu->samples[0] || !gpu->samples[1] ||
-        api->gpm_sample_get(gpu->device, gpu->samples[next]) != NVML_SUCCESS)
-        return;
-    if (gpu->newest >= 0) {
-        memset(&request, 0, sizeof request);
-        request.version = 1;
-        request.count = GPM_METRICS;
-        request.before = gpu->samples[gpu->newest];
-        request.after = gpu->samples[next];
-        for (int i = 0; i < GPM_METRICS; i++)
-            request.metrics[i].id = gpm_metrics[i].id;
-        if (api->gpm_metrics(&request) == NVML_SUCCESS)
-            add_gpm(&request, number, samples);
-    }
-    gpu->newest = next;
+    nvml_add(samples, &lost, gpu,
+             gpu->result == NVML_ERROR_GPU_IS_LOST || gpu->result == NVML_ERROR_RESET_REQUIRED);
+    if (gpu->result != NVML_SUCCESS)
+        live_note(samples, "GPU %s: %s", gpu->label, error_text(api, gpu->result));
 }
 
 static void sample_nvml(void *opaque, const char *root, struct live_samples *samples)
@@ -227,36 +255,18 @@ static void sample_nvml(void *opaque, const char *root, struct live_samples *sam
     struct nvml_state *state = opaque;
 
     (void)root;
-    if (!state->api.library)
+    if (*state->why)
         live_note(samples, "GPU: %s", state->why);
-    else if (state->count == 0)
-        live_note(samples, "GPU: NVML sees none");
-    for (unsigned i = 0; i < state->count; i++) {
-        struct gpu *gpu = &state->gpus[i];
-        char number[16];
-
-        if (!gpu->device)
-            continue;
-        snprintf(number, sizeof number, "%u", i);
-        live_add(samples, &info, 1, (struct live_label){"gpu", number},
-                 (struct live_label){"name", gpu->name});
-        sample_memory(&state->api, gpu->device, i, samples);
-        sample_power(&state->api, gpu->device, i, samples);
-        sample_clocks(&state->api, gpu->device, i, samples);
-        sample_gpm(&state->api, gpu, i, samples);
-    }
+    for (unsigned i = 0; i < state->count; i++)
+        sample_gpu(&state->api, &state->gpus[i], samples);
 }
 
 static void stop_nvml(void *opaque)
 {
     struct nvml_state *state = opaque;
 
-    for (unsigned i = 0; i < state->count; i++) {
-        for (int sample = 0; sample < 2; sample++) {
-            if (state->gpus[i].samples[sample])
-                state->api.gpm_sample_free(state->gpus[i].samples[sample]);
-        }
-    }
+    for (unsigned i = 0; i < state->count; i++)
+        nvml_gpm_clear(&state->api, &state->gpus[i].gpm);
     nvml_api_clear(&state->api);
     free(state);
 }
