@@ -9,12 +9,11 @@ HISTORY_EVENTS = 1_000_000
 
 
 def cuda_in_use() -> Any:
-    """torch.cuda where the program has used it; else None. Never starts it."""
+    """torch.cuda where the program has used it; else None. Never starts it: is_available() would, as it asks the driver, and
+    what the program forks after that could not use the device any more."""
     torch = sys.modules.get("torch")
     cuda = getattr(torch, "cuda", None)
-    if cuda is None or not cuda.is_available() or not cuda.is_initialized():
-        return None
-    return cuda
+    return cuda if cuda is not None and cuda.is_initialized() else None
 
 
 def describe_devices() -> list[dict[str, int]]:
@@ -24,7 +23,10 @@ def describe_devices() -> list[dict[str, int]]:
         return []
     device = cuda.current_device()
     statistics = cuda.memory_stats(device)
-    free, total = cuda.mem_get_info(device)
+    used = total = -1
+    if not cuda.is_current_stream_capturing():  # a call that asks the driver could break the capture of a graph
+        free, total = cuda.mem_get_info(device)
+        used = total - free
     return [
         {
             "device": device,
@@ -35,7 +37,7 @@ def describe_devices() -> list[dict[str, int]]:
             "inactive_split_bytes": statistics.get("inactive_split_bytes.all.current", -1),
             "allocation_retries": statistics.get("num_alloc_retries", -1),
             "out_of_memory_errors": statistics.get("num_ooms", -1),
-            "used_bytes": total - free,
+            "used_bytes": used,
             "total_bytes": total,
         }
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import torch
 
 from flopledger import step_record
+from flopledger.allocator_history import cuda_in_use
 from flopledger.messages import guarded
 
 
@@ -54,10 +54,8 @@ def steps_before(optimizer: Any) -> int | None:
 
 def device_memory_high_water() -> int:
     """Of the process's current device; never makes a program use one."""
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
-        return step_record.NOT_KNOWN
-    return int(torch.cuda.max_memory_allocated())
+    cuda = cuda_in_use()
+    return step_record.NOT_KNOWN if cuda is None else int(cuda.max_memory_allocated())
 
 
 def end_without_destructors() -> None:

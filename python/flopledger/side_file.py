@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from flopledger.allocator_history import cuda_in_use
 from flopledger.models import Model, parameters_of, walk
 from flopledger.parallel_layout import ParallelLayout
 from flopledger.processor import derived_peak
@@ -185,10 +186,11 @@ def describe_hardware() -> dict[str, Any]:
         "processor_peak": derived_peak(torch.get_num_threads()),
         "devices": [],
     }
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        current = torch.cuda.current_device()
-        for index in range(torch.cuda.device_count()):
-            properties = torch.cuda.get_device_properties(index)
+    cuda = cuda_in_use()
+    if cuda is not None:
+        current = cuda.current_device()
+        for index in range(cuda.device_count()):
+            properties = cuda.get_device_properties(index)
             hardware["devices"].append(
                 {
                     "index": index,

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The parts of the recorder that only a GPU needs, with stand-ins for torch.cuda: test_recorder_on_cuda.py PROGRAM"""
 
+import importlib.util
+import os
 import sys
 import types
 import unittest
@@ -9,11 +11,19 @@ from typing import Any
 from unittest import mock
 
 from count_line import run_and_count
+from recorded_runs import find_python
 
+if importlib.util.find_spec("torch") is None and (python := find_python()):
+    os.execv(python, [python, *sys.argv])
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(PROGRAM.parent / "python"))
 
 from flopledger import allocator_history  # noqa: E402
+
+try:
+    from flopledger import ask_program, side_file, step_record  # noqa: E402
+except ImportError:
+    ask_program = side_file = step_record = None  # type: ignore[assignment]
 from flopledger.allocator_history import AllocatorHistory, TaggedMarks  # noqa: E402
 
 
@@ -33,10 +43,22 @@ class StandInMemory:
         self.calls.append(("dump", path))
 
 
-def stand_in_torch(is_initialized: bool = True, is_recording: bool = False) -> Any:
+def must_not_be_called() -> bool:
+    raise AssertionError("asks the driver, which a program that forks later may not want")
+
+
+def stand_in_torch(
+    is_initialized: bool = True, is_recording: bool = False, is_capturing: bool = False
+) -> Any:
     cuda = types.SimpleNamespace(
-        is_available=lambda: True,
+        is_available=must_not_be_called,
         is_initialized=lambda: is_initialized,
+        is_current_stream_capturing=lambda: is_capturing,
+        max_memory_allocated=lambda: 77,
+        device_count=lambda: 2,
+        get_device_properties=lambda index: types.SimpleNamespace(
+            name=f"NVIDIA H200 {index}", total_memory=1000, multi_processor_count=132
+        ),
         memory=StandInMemory(),
         current_device=lambda: 1,
         memory_stats=lambda device: {
@@ -67,6 +89,24 @@ class OnCuda(unittest.TestCase):
         self.assertEqual(device["used_bytes"], 600)
         self.assertEqual(device["out_of_memory_errors"], 2)
         self.assertEqual(device["inactive_split_bytes"], -1)  # not told
+
+    def test_the_driver_is_not_asked_within_a_capture_of_a_graph(self) -> None:
+        self.with_torch(stand_in_torch(is_capturing=True))
+        (device,) = allocator_history.describe_devices()
+        self.assertEqual((device["used_bytes"], device["total_bytes"]), (-1, -1))
+        self.assertEqual(device["allocated_bytes"], 70)
+
+    @unittest.skipIf(ask_program is None, "needs torch")
+    def test_what_is_told_of_the_machine_starts_no_device(self) -> None:
+        torch = self.with_torch(stand_in_torch())
+        torch.get_num_threads = lambda: 1
+        torch.get_default_dtype = lambda: None
+        self.assertEqual(ask_program.device_memory_high_water(), 77)
+        used = [d["is_used_by_this_rank"] for d in side_file.describe_hardware()["devices"]]
+        self.assertEqual(used, [False, True])
+        torch.cuda.is_initialized = lambda: False
+        self.assertEqual(ask_program.device_memory_high_water(), step_record.NOT_KNOWN)
+        self.assertEqual(side_file.describe_hardware()["devices"], [])
 
     def test_nothing_is_started_where_the_program_does_not_use_it(self) -> None:
         torch = self.with_torch(stand_in_torch(is_initialized=False))
