@@ -18,7 +18,7 @@ static const struct {
     [JOB_OTHER] = {"other_between_steps", "other between steps"},
     [JOB_HANG] = {"hang_and_detection", "hang and detection"},
     [JOB_STARTUP] = {"startup", "startup"},
-    [JOB_DOWN] = {"down", "down"},
+    [JOB_DOWN] = {"down", "downtime"},
 };
 
 /* A stretch of an attempt between two times that are known: the steps and spans in it. */

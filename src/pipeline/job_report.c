@@ -68,10 +68,10 @@ static const char *job_report_headline_of(const struct ettr_page *page)
         return NULL;
     if (!accounts->is_complete)
         return results_format(page->results,
-                              "ETTR is not known: the log does not tell all times. Of the %s it "
-                              "tells, kept steps are %s.",
-                              format_short_time(accounts->total_ns).text,
-                              format_fraction(kept).text);
+                              "Kept steps are %s of the %s that the log tells; what else passed is "
+                              "not in it.",
+                              format_fraction(kept).text,
+                              format_short_time(accounts->total_ns).text);
     if (!accounts->are_devices_known)
         return results_format(page->results, "ETTR %s: of %s, that much went into kept steps.",
                               format_fraction(kept).text,

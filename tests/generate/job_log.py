@@ -22,7 +22,7 @@ ACCOUNTS = (
     "other between steps",
     "hang and detection",
     "startup",
-    "down",
+    "downtime",
 )
 
 
@@ -68,7 +68,7 @@ class Job:
             attempt = self.attempts[index]
             times["startup"] += attempt.training_ms - attempt.start_ms
             if index > 0:
-                times["down"] += attempt.start_ms - self.attempts[index - 1].end_ms
+                times["downtime"] += attempt.start_ms - self.attempts[index - 1].end_ms
             for interval in attempt.intervals:
                 whole = interval.count * interval.each_ms
                 skipped = interval.skipped * interval.each_ms

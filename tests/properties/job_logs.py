@@ -346,7 +346,7 @@ def check_trainer(program: str, seed: int, folder: Path) -> list[str]:
             problems.append(
                 f"{account}: {rows[account]['time']} ns, {built} ns were built ({last.last_step})"
             )
-    for account in ("down", "startup", "hang and detection"):
+    for account in ("downtime", "startup", "hang and detection"):
         if "time" not in rows[account]["not_known"]:
             problems.append(f"{account} is told")
     if sections["job"]["numbers"]["steps_made"]["value"] != job.steps_made():

@@ -54,7 +54,9 @@ def check_beginnings(program: Path, folder: Path, traces: Path, sleeper: int) ->
     finding = screens["job"]["findings"][0]["what"]
     if not headline.startswith(f"The job waits for rank {sleeper} ("):
         raise AssertionError(f"the headline: {headline!r}")
-    if not re.match(rf"rank {sleeper} idles [\d.]+ ms per step with nothing recorded", finding):
+    if not re.match(
+        rf"the other(?:s wait| rank waits) for rank {sleeper}: [\d.]+ % of each step", finding
+    ):
         raise AssertionError(f"the first finding: {finding!r}")
     text = unwrapped(output_of(program, traces, "--width", "200"))
     whole = unwrapped(output_of(program, traces, "--all"))

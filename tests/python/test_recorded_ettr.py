@@ -128,7 +128,7 @@ class TwoAttempts(unittest.TestCase):
         self.assertEqual(found.pop("startup"), 20)
         self.assertEqual(found.pop("loading checkpoints"), 2)  # of the start-up
         self.assertEqual(found.pop("checkpoints"), 2)
-        self.assertEqual(found.pop("down"), 18)
+        self.assertEqual(found.pop("downtime"), 18)
         self.assertEqual(found.pop("the job"), 76)
         self.assertEqual(sum(found.values()), 1, found)  # from the last step to the end
 

@@ -171,6 +171,7 @@ static void add_findings(struct screen_builder *builder, const struct screen_kin
 static bool is_asked_for(const char *key)
 {
     static const char *const keys[] = {"mfu",
+                                       "ettr",
                                        "tokens_per_second",
                                        "samples_per_second",
                                        "devices",

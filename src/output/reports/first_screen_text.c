@@ -100,6 +100,51 @@ static const char *clipped(const struct printer *printer, const char *text, int 
     return result;
 }
 
+/* Bytes of the longest beginning that takes at most `columns` and ends before one of `ends` that
+ * stands in no parentheses and in no quotes; 0 where there is none. */
+static size_t whole_clauses(const struct printer *printer, const char *text, const char *ends,
+                            int columns)
+{
+    size_t best = 0;
+    bool is_quoted = false;
+    int depth = 0;
+
+    for (size_t i = 0; text[i]; i++) {
+        depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+        is_quoted ^= text[i] == '"';
+        if (depth == 0 && !is_quoted && strchr(ends, text[i]) && text[i + 1] == ' ') {
+            if (!first_screen_text_fits(printer, text, i, columns))
+                break;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* The text in at most `columns`: clauses that have no room are left out, where at least a third of
+ * the line stays; a clause that is longer than that is cut. Clauses end at one of `ends`. */
+static const char *brief(const struct printer *printer, const char *text, const char *ends,
+                         int columns)
+{
+    size_t length;
+
+    if (display_columns(text) <= columns)
+        return text;
+    length = whole_clauses(printer, text, ends, columns);
+    if (length > 0 && !first_screen_text_fits(printer, text, length, columns / 3))
+        return arena_copy_text(printer->arena, text, length);
+    return clipped(printer, text, columns);
+}
+
+/* What to do, in one line: what is said behind a colon goes last. */
+static const char *advice_text(const struct printer *printer, const char *text)
+{
+    int columns = printer->width - 3;
+
+    return brief(printer, text, whole_clauses(printer, text, ";,", columns) > 0 ? ";," : ":",
+                 columns);
+}
+
 /* Writes the text in at most `lines` lines; those after the first begin at `indent`. */
 static void put_lines(const struct printer *printer, const char *before, const char *text,
                       int indent, int lines)
@@ -323,9 +368,9 @@ static void put_finding(const struct printer *printer, const struct screen_findi
     put_code(printer, STRONG);
     fprintf(printer->output, "%2zu ", number);
     if (finding->estimate || finding->confidence)
-        put_left(printer, clipped(printer, what, room), room);
+        put_left(printer, brief(printer, what, ";", room), room);
     else
-        fputs(clipped(printer, what, printer->width - 3), printer->output);
+        fputs(brief(printer, what, ";", printer->width - 3), printer->output);
     put_code(printer, PLAIN);
     if (finding->estimate || finding->confidence) {
         fputs("  ", printer->output);
@@ -335,8 +380,7 @@ static void put_finding(const struct printer *printer, const struct screen_findi
     fputc('\n', printer->output);
     if (finding->try_this)
         fprintf(printer->output, "   %s\n",
-                clipped(printer, first_screen_text_safe(printer, finding->try_this),
-                        printer->width - 3));
+                advice_text(printer, first_screen_text_safe(printer, finding->try_this)));
 }
 
 static void put_findings(const struct printer *printer, const struct first_screen *screen)

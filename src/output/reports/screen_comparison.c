@@ -85,7 +85,8 @@ static void screen_comparison_add_figures(struct screen_builder *builder,
                                                       screen_value(builder, &high)));
 }
 
-/* "B is 1.12x as fast as A: 3.88 ms a step instead of 4.36 ms." */
+/* "B is 1.12x as fast as A: 3.88 ms a step instead of 4.36 ms.", "B takes 1.12x as long as A: ..."
+ */
 static const char *screen_comparison_verdict_of(struct screen_builder *builder,
                                                 const struct section *difference)
 {
@@ -99,15 +100,15 @@ static const char *screen_comparison_verdict_of(struct screen_builder *builder,
             change = &difference->numbers[i];
     if (a.unit != UNIT_TIME_NS || b.unit != UNIT_TIME_NS || a.integer <= 0 || b.integer <= 0)
         return NULL;
-    if (a.integer == b.integer)
+    factor = (double)a.integer / (double)b.integer;
+    if (strcmp(screen_value(builder, &a), screen_value(builder, &b)) == 0)
         return screen_format(builder, "A and B take the same time: %s a step.",
                              screen_value(builder, &a));
-    factor = (double)a.integer / (double)b.integer;
-    return screen_format(builder, "B is %.2fx as %s as A: %s a step instead of %s%s.",
-                         factor >= 1 ? factor : 1 / factor, factor >= 1 ? "fast" : "slow",
-                         screen_value(builder, &b), screen_value(builder, &a),
-                         change && change->note && strstr(change->note, "noise") ? ", within noise"
-                                                                                 : "");
+    return screen_format(
+        builder, "B %s %.2fx as %s as A: %s a step instead of %s%s.", factor >= 1 ? "is" : "takes",
+        factor >= 1 ? factor : 1 / factor, factor >= 1 ? "fast" : "long", screen_value(builder, &b),
+        screen_value(builder, &a),
+        change && change->note && strstr(change->note, "noise") ? ", within noise" : "");
 }
 
 /* What --fail-if asks for: "step_time<-3%: met (...)" */

@@ -6,6 +6,7 @@
 #include "output/results/metrics.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { AMOUNTS_MAX = 64 };
@@ -40,10 +41,21 @@ static void screen_job_fill_chart(struct screen_builder *builder, const struct t
                                                .adds_up = true});
 }
 
-/* The account with the most time of those that are no kept steps; NULL: none. */
-static const char *screen_job_largest_loss(struct screen_builder *builder,
-                                           const struct table *table)
+/* What the job's section says of its first steps; NULL: they are as long as others. */
+static const struct finding *slow_first_step(const struct section *job)
 {
+    for (size_t i = 0; job && i < job->finding_count; i++)
+        if (job->findings[i].estimate && strcmp(job->findings[i].estimate->id, "first_step") == 0)
+            return &job->findings[i];
+    return NULL;
+}
+
+/* "; the largest loss is checkpoints (7.6 %)": the account with the most time of those that are no
+ * kept steps, or the first steps where they take more; "" where nothing is lost. */
+static const char *screen_job_largest_loss(struct screen_builder *builder,
+                                           const struct section *job, const struct table *table)
+{
+    const struct finding *first = slow_first_step(job);
     size_t best = 0;
 
     for (size_t row = 1; row < table->row_count; row++) {
@@ -56,9 +68,13 @@ static const char *screen_job_largest_loss(struct screen_builder *builder,
         if (best == 0 || time.integer > find_cell_at(table, best, "time").integer)
             best = row;
     }
+    if (first)
+        return screen_format(builder, ", but the first step takes %s of the job",
+                             format_fraction(first->estimate->share).text);
     if (best == 0)
-        return NULL;
-    return screen_format(builder, "%s (%s)", find_cell_at(table, best, "account").text,
+        return "";
+    return screen_format(builder, "; the largest loss is %s (%s)",
+                         find_cell_at(table, best, "account").text,
                          format_fraction(find_cell_at(table, best, "share").real).text);
 }
 
@@ -108,7 +124,7 @@ static void fill_job(struct screen_builder *builder)
     struct value begins = find_number(job, "begins");
     struct value steps = metric_number(builder->rank, METRIC_JOB_STEPS_MADE);
     struct value ettr = metric_number(builder->rank, METRIC_JOB_ETTR);
-    const char *loss = screen_job_largest_loss(builder, accounts);
+    const char *loss = screen_job_largest_loss(builder, job, accounts);
 
     builder->screen->subject = screen_format(
         builder, "%s%s%s%s%s %s %s steps", screen_file_name(builder->rank->file),
@@ -120,9 +136,13 @@ static void fill_job(struct screen_builder *builder)
     screen_job_add_figures(builder, job);
     screen_job_fill_chart(builder, accounts);
     if (ettr.unit == UNIT_FRACTION)
+        builder->screen->verdict = screen_format(builder, "Goodput (ETTR) is %s%s.",
+                                                 format_fraction(ettr.real).text, loss);
+    else if (slow_first_step(job) && builder->screen->verdict)
         builder->screen->verdict =
-            screen_format(builder, "Goodput (ETTR) is %s%s%s.", format_fraction(ettr.real).text,
-                          loss ? "; the largest loss is " : "", loss ? loss : "");
+            screen_format(builder, "%.*s. The first step takes %s of it.",
+                          (int)strcspn(builder->screen->verdict, ";"), builder->screen->verdict,
+                          format_fraction(slow_first_step(job)->estimate->share).text);
 }
 
 static const char *const sections[] = {
@@ -133,4 +153,70 @@ const struct screen_kind job_screen = {
     .recognizes = is_job,
     .fill = fill_job,
     .sections = sections,
+};
+
+/* ---- what people wrote down of a job -------------------------------------------------------- */
+
+static bool is_diary(const struct screen_builder *builder)
+{
+    return find_table(find_section(builder->rank, "job_diary"), "entries") != NULL;
+}
+
+static int by_loss(const void *first, const void *second)
+{
+    const struct screen_amount *a = first, *b = second;
+
+    return (a->amount < b->amount) - (a->amount > b->amount);
+}
+
+/* The entries that say what was lost, most first. */
+static void fill_losses(struct screen_builder *builder, const struct table *entries,
+                        int64_t lost_ns)
+{
+    struct screen_amount amounts[AMOUNTS_MAX];
+    size_t count = 0;
+
+    for (size_t row = 0; row < entries->row_count && count < AMOUNTS_MAX; row++) {
+        struct value lost = find_cell_at(entries, row, "lost");
+        struct value what = find_cell_at(entries, row, "what");
+
+        if (lost.unit == UNIT_TIME_NS && what.unit == UNIT_TEXT)
+            amounts[count++] =
+                (struct screen_amount){.group = "", .title = what.text, .amount = lost.integer};
+    }
+    qsort(amounts, count, sizeof *amounts, by_loss);
+    if (count > SCREEN_ROWS_MAX)
+        count = SCREEN_ROWS_MAX;
+    builder->screen->chart.title = "Said to be lost, by entry";
+    screen_fill_chart(builder,
+                      &(struct screen_amounts){
+                          .list = amounts, .count = count, .whole = lost_ns, .unit = UNIT_TIME_NS});
+}
+
+static void fill_diary(struct screen_builder *builder)
+{
+    const struct section *diary = find_section(builder->rank, "job_diary");
+    struct value entries = find_number(diary, "entries");
+    struct value lost = find_number(diary, "lost");
+
+    builder->screen->subject =
+        screen_format(builder, "%s %s diary of a job %s %s entries with a date",
+                      screen_file_name(builder->rank->file), builder->dot, builder->dot,
+                      format_count(entries.integer).text);
+    screen_add_figure(builder, "", find_number(diary, "restarts"),
+                      " with the step it went on from");
+    screen_add_figure(builder, "", find_number(diary, "runs"), " with the time a run began");
+    if (lost.unit != UNIT_TIME_NS)
+        return;
+    builder->screen->verdict = screen_format(builder, "The entries say that %s were lost.",
+                                             screen_duration(builder, &lost));
+    fill_losses(builder, find_table(diary, "entries"), lost.integer);
+}
+
+static const char *const diary_sections[] = {"job_diary", NULL};
+
+const struct screen_kind diary_screen = {
+    .recognizes = is_diary,
+    .fill = fill_diary,
+    .sections = diary_sections,
 };

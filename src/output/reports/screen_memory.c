@@ -44,7 +44,7 @@ static void screen_memory_fill_chart(struct screen_builder *builder, const struc
     }
     if (rest > 0)
         amounts[count++] = (struct screen_amount){
-            .group = "", .title = "other", .amount = rest, .is_gathered = true};
+            .group = "", .title = "other", .amount = rest, .is_gathered = true, .is_several = true};
     screen_fill_chart(builder, &(struct screen_amounts){.list = amounts,
                                                         .count = count,
                                                         .whole = whole,

@@ -99,6 +99,22 @@ static const char *screen_modules_verdict_of(struct screen_builder *builder,
     return screen_format(builder, "A forward pass computes %s.", text);
 }
 
+/* "4.13 GMACs", as other profilers write it. */
+static void add_macs(struct screen_builder *builder, struct value macs)
+{
+    static const char *const units[6] = {"MACs", "KMACs", "MMACs", "GMACs", "TMACs", "PMACs"};
+    struct unit_scale scale;
+
+    if (!value_is_number(&macs))
+        return;
+    scale = decimal_scale(value_as_real(&macs), units);
+    scale.decimals =
+        scale.factor > 1 ? three_digit_decimals(value_as_real(&macs) / scale.factor) : 0;
+    screen_add_figure_text(builder, screen_format(builder, "%s %s",
+                                                  format_scaled(value_as_real(&macs), scale).text,
+                                                  scale.unit));
+}
+
 static void fill_module_cost(struct screen_builder *builder)
 {
     const struct section *section = find_section(builder->rank, "module_cost");
@@ -109,10 +125,12 @@ static void fill_module_cost(struct screen_builder *builder)
                                              screen_file_name(builder->rank->file), builder->dot);
     screen_add_figure(builder, "", find_number(section, "parameters"), " parameters");
     screen_add_figure(builder, "forward ", find_number(section, "forward_flops"), "");
-    screen_add_figure(builder, "", find_number(section, "forward_macs"), " MACs");
-    screen_add_figure(builder, "backward ", find_number(section, "backward_flops"), "");
+    add_macs(builder, find_number(section, "forward_macs"));
+    if (real_or_0(find_number(section, "backward_flops")) > 0)
+        screen_add_figure(builder, "backward ", find_number(section, "backward_flops"), "");
     screen_add_figure(builder, "forward ", find_number(section, "forward_latency"), "");
-    screen_add_figure(builder, "backward ", find_number(section, "backward_latency"), "");
+    if (real_or_0(find_number(section, "backward_flops")) > 0)
+        screen_add_figure(builder, "backward ", find_number(section, "backward_latency"), "");
     screen_add_figure(builder, "forward ", find_number(section, "forward_flops_per_second"), "");
     if (!builder->screen->verdict)
         builder->screen->verdict = screen_modules_verdict_of(builder, section);

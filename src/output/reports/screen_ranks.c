@@ -14,12 +14,6 @@ static bool is_all_ranks(const struct screen_builder *builder)
            find_table(builder->results->overview, "job_ledger") != NULL;
 }
 
-/* Not one window over all that was recorded. */
-static bool has_steps(const struct screen_builder *builder)
-{
-    return find_number(find_section(builder->rank, "step_ledger"), "steps").integer > 0;
-}
-
 /* The ranks with the shortest and the longest steps, and the mean. */
 static void screen_ranks_add_step_time(struct screen_builder *builder)
 {
@@ -30,7 +24,7 @@ static void screen_ranks_add_step_time(struct screen_builder *builder)
     struct value low_rank = find_cell(unequal, "key", "step_time", "least_rank");
     struct value high_rank = find_cell(unequal, "key", "step_time", "most_rank");
     struct value mean = find_cell_at(find_table(overview, "job_ledger"), 0, "step_mean");
-    const char *what = has_steps(builder) ? "step " : "window ";
+    const char *what = screen_has_steps(builder) ? "step " : "window ";
     struct value low_ns = value_time_ns((int64_t)low.real);
     struct value high_ns = value_time_ns((int64_t)high.real);
 
@@ -77,7 +71,7 @@ static void fill_all_ranks(struct screen_builder *builder)
                       device ? device : "CPU", screen_steps(builder, steps));
     screen_ranks_add_figures(builder);
     builder->screen->chart.title =
-        has_steps(builder) ? "Where a step of a rank goes" : "Where the time of a rank goes";
+        screen_has_steps(builder) ? "Where a step of a rank goes" : "Where the time of a rank goes";
     builder->screen->chart.remark_title = "most on";
     screen_fill_ledger(builder, &(struct screen_ledger){.table = find_table(overview, "job_ledger"),
                                                         .groups = groups,

@@ -39,6 +39,16 @@ const char *screen_steps(struct screen_builder *builder, struct value numbers)
     return screen_format(builder, " %s step%s %s", builder->dot, is_one ? "" : "s", numbers.text);
 }
 
+bool screen_has_steps(const struct screen_builder *builder)
+{
+    return find_number(find_section(builder->rank, "run"), "steps").integer > 0;
+}
+
+const char *screen_span(const struct screen_builder *builder)
+{
+    return screen_has_steps(builder) ? "step" : "window";
+}
+
 const struct number *find_whole_number(const struct section *section, const char *key)
 {
     for (size_t i = 0; section && i < section->number_count; i++)
@@ -248,27 +258,50 @@ const char *screen_mfu_title(const struct screen_builder *builder)
     return screen_uncosted_share(builder) > 0.01 ? "MFU at least " : "MFU ";
 }
 
-/* "Matmuls take 79.8 % of the step; useful FLOPs reach 31.0 % of the peak." */
+/* What most of the matmul time is, where the ledger has it by kind: "Convolutions". */
+static const char *matmul_words(const struct table *ledger)
+{
+    static const char *const kinds[][2] = {
+        {"matmul", "Matmuls"}, {"convolution", "Convolutions"}, {"attention", "Attention kernels"}};
+    const char *words = "Matmuls";
+    double largest = 0;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct value share = find_cell(ledger, "key", kinds[i][0], "share");
+
+        if (share.unit != UNIT_FRACTION || share.real <= largest)
+            continue;
+        largest = share.real;
+        words = kinds[i][1];
+    }
+    return words;
+}
+
+/* "Matmuls take 79.8 % of the step; useful FLOPs reach 31.0 % of the peak." What takes most is said
+ * first, so that nobody tunes what hardly counts. */
 static const char *verdict_of_matmuls(struct screen_builder *builder, const struct table *ledger)
 {
     struct value share = find_cell(ledger, "key", "matrix", "share");
+    struct value other = find_cell(ledger, "key", "other_compute", "share");
     struct value mfu = metric_number(builder->rank, METRIC_MFU);
-    struct value whole = find_cell_at(ledger, 0, "mean");
+    const char *span = screen_span(builder);
+    double of_matmuls = share.unit == UNIT_FRACTION ? share.real : 0;
 
-    if (share.unit != UNIT_FRACTION)
-        share = find_cell(ledger, "key", "compute", "share");
-    if (share.unit != UNIT_FRACTION || whole.unit != UNIT_TIME_NS || share.real <= 0)
+    if (other.unit == UNIT_FRACTION && other.real > of_matmuls)
+        return screen_format(builder, "Kernels other than matmuls take %s of the %s%s.",
+                             format_fraction(other.real).text, span,
+                             of_matmuls > 0 ? screen_format(builder, ", matmuls %s",
+                                                            format_fraction(of_matmuls).text)
+                                            : "");
+    if (of_matmuls <= 0)
         return NULL;
-    if (value_is_number(&mfu) && screen_uncosted_share(builder) > 0.5)
-        return screen_format(builder, "Matmuls take %s of the step; FLOPs of most are not known.",
-                             format_fraction(share.real).text);
-    if (value_is_number(&mfu))
-        return screen_format(builder,
-                             "Matmuls take %s of the step; useful FLOPs reach %s%s of the peak.",
-                             format_fraction(share.real).text,
+    if (value_is_number(&mfu) && screen_uncosted_share(builder) <= 0.5)
+        return screen_format(builder, "%s take %s of the %s; useful FLOPs reach %s%s of the peak.",
+                             matmul_words(ledger), format_fraction(of_matmuls).text, span,
                              screen_uncosted_share(builder) > 0.01 ? "at least " : "",
                              format_fraction(mfu.real).text);
-    return screen_format(builder, "Matmuls take %s of the step.", format_fraction(share.real).text);
+    return screen_format(builder, "%s take %s of the %s.", matmul_words(ledger),
+                         format_fraction(of_matmuls).text, span);
 }
 
 const char *screen_verdict_of_steps(struct screen_builder *builder)
@@ -286,6 +319,9 @@ const char *screen_verdict_of_steps(struct screen_builder *builder)
     words = words_of(finding->estimate->id, screen_device(builder) == NULL);
     amount = screen_share_of(builder, finding->estimate->share, finding->cost_ns,
                              finding->estimate->span);
+    if (strcmp(finding->estimate->id, "unrecorded_work") == 0)
+        return screen_format(builder, "The recording does not show what happens in %s: %s.", amount,
+                             finding->what);
     if (!words)
         return screen_format(builder, "The largest loss is %s: %s.", finding->what, amount);
     return screen_format(builder, "%s %s.", words, amount);

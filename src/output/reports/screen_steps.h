@@ -13,6 +13,12 @@ const char *screen_device(struct screen_builder *builder);
 /* " · steps 5 to 10", " · step 10": of the number of that name; "" where it is none. */
 const char *screen_steps(struct screen_builder *builder, struct value numbers);
 
+/* Whether the trace marks steps, so that its time is not that of one window over all of it. */
+bool screen_has_steps(const struct screen_builder *builder);
+
+/* "step", or "window" where no steps are marked. */
+const char *screen_span(const struct screen_builder *builder);
+
 /* "step 175 ms (164-181)"; without the range where it is nothing. */
 void screen_add_time_range(struct screen_builder *builder, const char *what, struct value mean,
                            struct value low, struct value high);

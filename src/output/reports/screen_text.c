@@ -193,8 +193,9 @@ static void gather(struct screen_amount *amounts, size_t *count, size_t index)
             continue;
         if (amounts[i].is_gathered) {
             amounts[i].amount += gathered.amount;
-            amounts[i].title = "other";
+            amounts[i].title = strcmp(gathered.group, "idle") == 0 ? "other causes" : "other";
             amounts[i].remark = amounts[i].key = NULL;
+            amounts[i].is_several = true;
             remove_amount(amounts, count, index);
             return;
         }
@@ -221,6 +222,40 @@ static size_t reduce(struct screen_amount *amounts, size_t count, int64_t whole,
         gather(amounts, &count, smallest);
     }
     return count < SCREEN_ROWS_MAX ? count : SCREEN_ROWS_MAX;
+}
+
+static int64_t sum_below(const struct screen_amount *amounts, size_t count, int64_t least)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += amounts[i].amount < least ? amounts[i].amount : 0;
+    return sum;
+}
+
+/* Takes out the rows that would be printed as zero; together they are one row, where they are more
+ * than `nothing`. */
+static size_t without_zeros(struct screen_amount *amounts, size_t count, int64_t least,
+                            int64_t nothing)
+{
+    struct screen_amount rest = {.group = "other",
+                                 .title = "small parts",
+                                 .amount = sum_below(amounts, count, least),
+                                 .is_several = true};
+
+    if (rest.amount > nothing && count == SCREEN_ROWS_MAX && amounts[count - 1].amount >= least)
+        return count; /* there is no room for it */
+    for (size_t i = count; i-- > 0;)
+        if (amounts[i].amount < least)
+            remove_amount(amounts, &count, i);
+    if (rest.amount <= nothing)
+        return count;
+    if (count > 0 && amounts[0].group[0] == '\0') {
+        rest.group = "";
+        rest.title = "other";
+    }
+    amounts[count] = rest;
+    return count + 1;
 }
 
 /* A row that a sentence names, too: it is to have the same digits there and here. */
@@ -275,13 +310,12 @@ static struct unit_scale chart_scale(int64_t largest, enum unit unit)
                               : unit == UNIT_TIME_NS ? short_time_scale(largest)
                                                      : decimal_scale((double)largest, flops_units);
 
-    scale.decimals = (double)largest / scale.factor >= 99.95 ? 1 : 2;
     return scale;
 }
 
-static double largest_of(const struct screen_amount *amounts, size_t count, int64_t whole)
+static double largest_of(const struct screen_amount *amounts, size_t count)
 {
-    double largest = (double)whole;
+    double largest = 0;
 
     for (size_t i = 0; i < count; i++)
         largest = fmax(largest, fabs((double)amounts[i].amount));
@@ -297,14 +331,24 @@ void screen_fill_chart(struct screen_builder *builder, const struct screen_amoun
     size_t count = reduce(amounts, given->count, whole, adds_up);
     int64_t units[SCREEN_ROWS_MAX], tenths[SCREEN_ROWS_MAX];
     struct unit_scale scale;
-    double per_unit;
+    double per_unit, largest;
 
     if (count == 0 || whole <= 0)
         return;
-    scale = chart_scale((int64_t)largest_of(amounts, count, adds_up ? whole : 0), given->unit);
-    per_unit = scale.factor / pow(10, scale.decimals);
+    largest = largest_of(amounts, count);
+    scale = chart_scale(adds_up ? whole : (int64_t)largest, given->unit);
     adds_up = adds_up && can_apportion(amounts, count);
+    scale.decimals = largest / scale.factor >= 9.995 ? 1 : 2;
+    per_unit = scale.factor / pow(10, scale.decimals);
     if (adds_up) {
+        int64_t rest = sum_below(amounts, count, (int64_t)per_unit);
+
+        if (scale.decimals == 1 && rest > whole / 2000 && (double)rest < per_unit) {
+            scale.decimals = 2; /* what is worth a tenth of a percent is not printed as 0.0 */
+            per_unit /= 10;
+        }
+        count = without_zeros(amounts, count, (int64_t)fmax(per_unit, (double)whole / 1000),
+                              whole / 2000);
         printed_units(units, amounts, count, whole, llround((double)whole / per_unit));
         printed_units(tenths, amounts, count, whole, 1000);
     }
@@ -319,7 +363,7 @@ void screen_fill_chart(struct screen_builder *builder, const struct screen_amoun
             .share = share,
             .remark = amounts[i].remark,
             .key = amounts[i].key,
-            .is_single = strcmp(amounts[i].title, "other") != 0,
+            .is_single = !amounts[i].is_several,
             .amount = screen_format(
                 builder, "%s",
                 format_scaled(adds_up ? (double)units[i] * per_unit : (double)amounts[i].amount,

@@ -37,7 +37,8 @@ struct screen_amount {
     const char *remark;
     const char *key;
     int64_t amount;   /* ns, bytes */
-    bool is_gathered; /* stands for several small ones: the last of its group */
+    bool is_gathered; /* the last of its group, which takes the small ones up */
+    bool is_several;  /* it has taken some up */
 };
 
 /* The bars of a chart. */
@@ -50,8 +51,8 @@ struct screen_amounts {
 };
 
 /* Fills the chart with the amounts, in their order. Where there are more than a chart has rows, or
- * some are less than a hundredth of the whole, the smallest of a group are put together as "other"
- * of it. */
+ * some are less than a hundredth of the whole, the smallest of a group are put together in its last
+ * row. What would be printed as zero and is alone in its group goes into the last row of all. */
 void screen_fill_chart(struct screen_builder *builder, const struct screen_amounts *given);
 
 #endif

@@ -18,9 +18,8 @@ static void add_step_time(struct screen_builder *builder, const struct section *
     struct value mean = find_number(ledger, "step_time_mean");
     struct value low = metric_number(builder->rank, METRIC_STEP_TIME_MIN);
     struct value high = metric_number(builder->rank, METRIC_STEP_TIME_MAX);
-    bool is_window = find_number(ledger, "steps").integer < 2 && low.unit != UNIT_TIME_NS;
 
-    screen_add_time_range(builder, is_window ? "window" : "step", mean, low, high);
+    screen_add_time_range(builder, screen_span(builder), mean, low, high);
 }
 
 /* "MFU 27.9 % of 15.7 TFLOP/s (fp32)", and HFU where it is another number. */
@@ -82,7 +81,7 @@ static void fill_chart(struct screen_builder *builder)
     const struct section *section = find_section(builder->rank, "step_ledger");
 
     builder->screen->chart.title =
-        find_number(section, "steps").integer > 0 ? "Where a step goes" : "Where the time goes";
+        screen_has_steps(builder) ? "Where a step goes" : "Where the time goes";
     screen_fill_ledger(builder, &(struct screen_ledger){.table = find_table(section, "ledger"),
                                                         .groups = groups,
                                                         .amounts = "mean"});

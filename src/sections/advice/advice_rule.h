@@ -43,12 +43,13 @@ enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 
 /* What a rule says. Zeroed but for step_ns. */
 struct advice_claim {
-    int64_t *step_ns;  /* [ledger->step_count]: the price in each step, zeroed; cut to what the
-                          rule's accounts hold there */
-    uint32_t accounts; /* those that hold the time; 0: the rule's */
-    bool comes_first;  /* before all that have a price: without it, they mislead */
-    bool is_uncosted;  /* what can be won is not known: step_ns says nothing */
-    const char *title; /* NULL: the rule's */
+    int64_t *step_ns;     /* [ledger->step_count]: the price in each step, zeroed; cut to what the
+                             rule's accounts hold there */
+    uint32_t accounts;    /* those that hold the time; 0: the rule's */
+    bool comes_first;     /* before all that have a price: without it, they mislead */
+    bool is_uncosted;     /* what can be won is not known: step_ns says nothing */
+    bool is_of_recording; /* another recording would not have it: no step gets faster */
+    const char *title;    /* NULL: the rule's */
     const char *evidence;
     const char *try_this;
     enum confidence confidence;

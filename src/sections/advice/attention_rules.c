@@ -125,7 +125,7 @@ bool check_unfused_attention(struct advice_case *advice, struct advice_claim *cl
             shape = &advice->scores.shapes[i];
     claim->evidence = results_format(
         advice->results,
-        "scores of %s x %s, %s of them, are written and read: %s products%s take %s, %s other "
+        "scores of %s x %s, %s of them, are written and read: %s matmuls%s take %s, %s other "
         "kernels on them %s",
         format_count(shape->rows).text, format_count(shape->columns).text,
         format_count(shape->batch).text, per_step_count(advice, sum.products.count), a_step(advice),
@@ -138,7 +138,7 @@ bool check_unfused_attention(struct advice_case *advice, struct advice_claim *cl
             : "torch.nn.functional.scaled_dot_product_attention (attn_implementation=\"sdpa\"): "
               "one kernel that never writes the scores";
     claim->confidence = CONFIDENCE_MEDIUM;
-    claim->reason = "estimated at the rate that other products of the format reach here; a fused "
+    claim->reason = "estimated at the rate that other matmuls of the format reach here; a fused "
                     "kernel may be slower or faster";
     return true;
 }

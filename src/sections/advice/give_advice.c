@@ -148,7 +148,7 @@ static bool estimate_claim(const struct advice_case *advice, const struct advice
         estimate->share = whole_ns > 0 ? (double)cost_ns / (double)whole_ns : 0;
         if (cost_ns == 0 || 1000 * estimate->share < (double)rule->least_thousandths)
             return false;
-        if (cost_ns < whole_ns)
+        if (cost_ns < whole_ns && !claim->is_of_recording)
             estimate->ceiling_speedup = (double)whole_ns / (double)(whole_ns - cost_ns);
         if (is_known_by_one(ledger, estimate->ceiling_speedup))
             estimate->ceiling_speedup = 0;

@@ -61,7 +61,7 @@ static const char *product_text(const struct advice_case *advice, const struct p
                                   advice->costs->tree.modules[module].name);
     }
     return results_format(
-        advice->results, "%s products%s take %s; the longest: %s%s%s, %s",
+        advice->results, "%s matmuls%s take %s; the longest: %s%s%s, %s",
         per_step_count(advice, sum->count), a_step(advice), per_step_time(advice, sum->duration_ns),
         text, *text ? " by " : "",
         brief_name(trace_text(trace, trace->device[sum->longest->event].name), advice->results),
@@ -341,7 +341,7 @@ bool check_off_matrix_units(struct advice_case *advice, struct advice_claim *cla
     if (sum.count == 0)
         return false;
     claim->try_this = "make the sizes multiples of 8 (pad vocabulary, channels, batch), or batch "
-                      "small products together";
+                      "small matmuls together";
     if (forbids_peak_ratio(advice, &subject))
         return claim_without_flops(advice, claim, &sum);
     claim->evidence = product_text(advice, &sum);

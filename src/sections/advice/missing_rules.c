@@ -39,6 +39,7 @@ static bool tell_missing_events(struct advice_case *advice, struct advice_claim 
 
     claim_accounts(advice, claim, ACCOUNT_BITS_IDLE);
     claim->title = "most events are missing";
+    claim->is_of_recording = true;
     claim->evidence = results_format(
         advice->results,
         "of the numbers that operators were given, %s, %s are in the file: idle time can't be "
@@ -54,6 +55,7 @@ static bool tell_missing_collectives(struct advice_case *advice, struct advice_c
     claim_held_back(advice, claim);
     claim->accounts = ACCOUNT_BIT(IDLE_QUEUED_WAIT) | ACCOUNT_BIT(IDLE_LAUNCH);
     claim->title = "collectives whose kernels are not recorded";
+    claim->is_of_recording = true;
     claim->evidence = results_format(
         advice->results,
         "%s is called, but no kernel of that kind is there, of others they are; queued work waits "
@@ -74,6 +76,7 @@ static bool tell_earlier_work(struct advice_case *advice, struct advice_claim *c
     claim->accounts = ACCOUNT_BIT(IDLE_QUEUED_WAIT) | ACCOUNT_BIT(IDLE_LAUNCH) |
                       ACCOUNT_BIT(IDLE_SYNC) | ACCOUNT_BIT(IDLE_RUNTIME);
     claim->title = "work from before the recording";
+    claim->is_of_recording = true;
     claim->evidence = results_format(
         advice->results,
         "the first recorded work of its stream waits %s: what runs on the stream until then was "

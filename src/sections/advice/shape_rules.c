@@ -193,7 +193,7 @@ static const char *product_evidence(const struct advice_case *advice, const stru
 
     return results_format(
         advice->results,
-        "%s products%s; most expensive: %s %s%s%s, %s where aligned ones of its size "
+        "%s matmuls%s; most expensive: %s %s%s%s, %s where aligned ones of its size "
         "take %s: %s is no multiple of 16 bytes",
         per_step_count(advice, count), a_step(advice), trace_text(trace, op->name),
         brief_shapes(shapes, advice->results), module == NO_MODULE ? "" : " in ",
@@ -241,6 +241,6 @@ bool check_misaligned_shapes(struct advice_case *advice, struct advice_claim *cl
                       "where memory allows";
     claim->confidence = CONFIDENCE_MEDIUM;
     claim->reason =
-        "estimated by aligned products of similar FLOPs and the same bound, not below its roof";
+        "estimated by aligned matmuls of similar FLOPs and the same bound, not below its roof";
     return most_expensive != NULL;
 }

@@ -40,6 +40,7 @@ bool check_start_up(struct advice_case *advice, struct advice_claim *claim)
         return false;
     claim->accounts =
         ACCOUNT_BIT(IDLE_ALLOCATOR) | ACCOUNT_BIT(IDLE_RUNTIME) | ACCOUNT_BIT(IDLE_LAUNCH);
+    claim->is_of_recording = true;
     claim->evidence = results_format(
         advice->results,
         "%s runtime calls that take long the first time and not again, the longest %s of %s",

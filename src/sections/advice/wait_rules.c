@@ -488,6 +488,7 @@ static bool claim_recording_end(struct advice_case *advice, struct advice_claim 
     if (end_ns <= recorded_ns)
         return false;
     claim->title = "the end of the recording";
+    claim->is_of_recording = true;
     claim->evidence =
         results_format(advice->results,
                        "in the last %s of step %" PRId64 " nothing is recorded, and nothing after",
@@ -510,6 +511,7 @@ bool check_profiler_overhead(struct advice_case *advice, struct advice_claim *cl
         return true;
     if (!is_recorded)
         return false;
+    claim->is_of_recording = true;
     claim->try_this = "more warm-up steps in the profiler's schedule, no with_stack; a run without "
                       "profiler does not lose this";
     claim->confidence = CONFIDENCE_HIGH;

@@ -165,7 +165,7 @@ static const struct kind_table kind_tables[] = {
      UNIT_NONE,
      "matmuls",
      "Matmuls by their sizes, whichever operator computes them",
-     {"product", "product", UNIT_TIME_NS, CHANGES_WITH_CALLS}},
+     {"product", "matmul", UNIT_TIME_NS, CHANGES_WITH_CALLS}},
     {MEASURE_MODULE,
      UNIT_NONE,
      "modules",

@@ -3,6 +3,8 @@
 #include "output/results/metrics.h"
 #include "sections/job/ettr_page.h"
 
+#include <string.h>
+
 /* The job's own interval is worth changing where the best one differs by this factor. */
 static const double interval_known = 1.5;
 
@@ -81,19 +83,20 @@ static void find_better_interval(const struct ettr_page *page, struct section *s
     const struct ettr_model *model = &page->failures->model;
     struct ettr_model better = *model;
     double factor = model->interval / best;
+    struct short_text now = format_fraction(expected_ettr(model)), then;
 
     better.interval = best;
-    if (factor < interval_known && factor > 1.0 / interval_known)
+    then = format_fraction(expected_ettr(&better));
+    if ((factor < interval_known && factor > 1.0 / interval_known) ||
+        strcmp(now.text, then.text) == 0)
         return;
     add_job_finding(
         page, section, false,
         results_format(page->results,
-                       "a checkpoint every %s would be better than every %s: expected ETTR %s, not "
-                       "%s",
-                       format_short_time((int64_t)(best * 1e9)).text,
+                       "checkpoints every %s are too %s: every %s the expected ETTR is %s, not %s",
                        format_short_time((int64_t)(model->interval * 1e9)).text,
-                       format_fraction(expected_ettr(&better)).text,
-                       format_fraction(expected_ettr(model)).text),
+                       factor > 1 ? "rare" : "frequent",
+                       format_short_time((int64_t)(best * 1e9)).text, then.text, now.text),
         "change the interval, or make checkpoints shorter (asynchronous, sharded)");
 }
 

@@ -24,7 +24,7 @@ static const char *const remedies[JOB_ACCOUNT_COUNT] = {
     [JOB_OTHER] = "see what the job does between its steps: logging, data, synchronization",
     [JOB_HANG] = "shorter timeouts of collectives, a watchdog",
     [JOB_STARTUP] = "cache compiled kernels, load data and checkpoints in parallel",
-    [JOB_DOWN] = "restart by itself, with spare nodes",
+    [JOB_DOWN] = "restart failed jobs automatically, with spare nodes",
 };
 
 static void consider(struct loss *worst, struct loss loss)
@@ -68,7 +68,7 @@ static double first_step_ns(const struct job_attempt *attempt, int64_t median_ns
 static void consider_first_steps(const struct ettr_page *page, struct loss *worst)
 {
     int64_t median_ns = page->times->median_ns;
-    double beyond_ns = 0, longest_ns = 0;
+    double beyond_ns = 0, outside_ns = 0, longest_ns = 0;
 
     for (size_t i = 0; i < page->job->attempt_count && median_ns > 0; i++) {
         const struct job_attempt *attempt = &page->job->attempts[i];
@@ -77,6 +77,8 @@ static void consider_first_steps(const struct ettr_page *page, struct loss *wors
         if (first_ns < (double)median_ns * FIRST_STEP_TIMES)
             continue;
         beyond_ns += first_ns - (double)median_ns;
+        if (attempt->steps[0].each_ns == JOB_NOT_KNOWN) /* the accounts have it as a usual one */
+            outside_ns += first_ns - (double)median_ns;
         longest_ns = first_ns > longest_ns ? first_ns : longest_ns;
     }
     if (page->accounts->total_ns <= 0 || beyond_ns <= 0)
@@ -84,12 +86,12 @@ static void consider_first_steps(const struct ettr_page *page, struct loss *wors
     consider(worst,
              (struct loss){
                  .id = "first_step",
-                 .what = results_format(page->results, "the first step, %s instead of %s",
+                 .what = results_format(page->results, "the first step (%s instead of %s)",
                                         format_short_time((int64_t)longest_ns).text,
                                         format_short_time(median_ns).text),
                  .try_this = "cache what is compiled or made in it (TORCHINDUCTOR_CACHE_DIR, "
                              "jax_compilation_cache_dir), and count it as startup",
-                 .share = beyond_ns / ((double)page->accounts->total_ns + beyond_ns),
+                 .share = beyond_ns / ((double)page->accounts->total_ns + outside_ns),
              });
 }
 
@@ -148,8 +150,8 @@ void add_largest_loss(const struct ettr_page *page, struct section *section)
                       &(struct named_finding){
                           .id = worst.id,
                           .share = worst.share,
-                          .what = results_format(page->results, "the largest loss is %s: %s",
-                                                 worst.what, format_fraction(worst.share).text),
+                          .what = results_format(page->results, "%s: %s of the job", worst.what,
+                                                 format_fraction(worst.share).text),
                           .try_this = worst.try_this,
                           .reason = "the times are the log's own",
                       });

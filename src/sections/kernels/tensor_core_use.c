@@ -101,7 +101,7 @@ static void tensor_core_use_add_numbers(const struct unit_use *use)
     if (use->efficiency->peaks.peaks[PEAK_FP32] > 0 && unit_kernel_ns > 0)
         tensor_core_use_add_number(use, "proven", "proven by its rate",
                                    value_fraction(fraction_of(proven_ns(use), unit_kernel_ns)),
-                                   "of those products' time: no vector unit is so fast");
+                                   "of those matmuls' time: no vector unit is so fast");
 }
 
 static const char *shapes_of(const struct unit_use *use, const struct event *op)
@@ -239,7 +239,7 @@ static void add_slow_products(const struct unit_use *use)
 #define MODULES_COLUMNS(COLUMN)                                                            \
     COLUMN("module", "module", UNIT_TEXT, 0, BAR_NONE,                                     \
            value_text(results_text(use->results, module->own_name)))                       \
-    COLUMN("time", "products per step", UNIT_TIME_NS, 0, BAR_NONE,                         \
+    COLUMN("time", "matmuls per step", UNIT_TIME_NS, 0, BAR_NONE,                          \
            value_time_ns(rounded_mean(row->kernel_ns, use->steps)))                        \
     COLUMN("on_units", "on matrix units", UNIT_FRACTION, 0, BAR_NONE,                      \
            value_fraction(fraction_of(row->unit_ns, row->kernel_ns)))                      \

@@ -198,7 +198,7 @@ static void add_peak(const struct utilization *work)
                                              results_text(work->results, peaks->match.how))),
                    NULL);
     add_number(work, "convention", "convention",
-               value_text("FLOPs of products, convolutions and attention that ran in the steps, a "
+               value_text("FLOPs of matmuls, convolutions and attention that ran in the steps, a "
                           "multiply-add as 2; of attention only pairs that its mask leaves; logits "
                           "and routers in, embedding look-ups out; experts that were active; "
                           "tokens as computed, padding in; recomputation out"),

@@ -218,7 +218,7 @@ static void add_undecided(struct results *results, struct section *section,
                            "recomputed is not known",
                            costs->undecided_calls, format_count(costs->undecided_flops).text),
             "they count as backward: some gradients are not there (frozen weights), or the forward "
-            "was not recorded, so that sizes do not tell gradients from products of the forward",
+            "was not recorded, so that sizes do not tell gradients from matmuls of the forward",
             NULL);
 }
 

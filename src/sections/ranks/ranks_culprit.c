@@ -77,13 +77,12 @@ static const char *cause_words(struct results *results, const struct all_ranks *
                           format_short_time(culprit->others_ns).text);
 }
 
-const char *culprit_text(struct results *results, const struct all_ranks *run,
-                         const struct ranks_culprit *culprit, size_t rank)
+const char *culprit_cause(struct results *results, const struct all_ranks *run,
+                          const struct ranks_culprit *culprit, size_t rank)
 {
     if (!culprit->has_cause || culprit->rank != rank)
         return NULL;
-    return results_format(results, "%s %s", rank_text(results, run, rank),
-                          cause_words(results, run, culprit));
+    return cause_words(results, run, culprit);
 }
 
 const char *culprit_advice(const struct ranks_culprit *culprit, size_t rank)

@@ -25,10 +25,10 @@ int64_t median_of_others_ns(const struct all_ranks *run, size_t rank,
                             int64_t (*measure)(const struct rank_in_run *rank, unsigned account),
                             unsigned account);
 
-/* "rank 1 idles 22.8 ms per step with nothing recorded, the other rank 20.0 µs"; NULL where `rank`
- * is not the culprit or has no cause. */
-const char *culprit_text(struct results *results, const struct all_ranks *run,
-                         const struct ranks_culprit *culprit, size_t rank);
+/* "idles 22.8 ms per step with nothing recorded, the other rank 20.0 µs"; NULL where `rank` is not
+ * the culprit or has no cause. */
+const char *culprit_cause(struct results *results, const struct all_ranks *run,
+                          const struct ranks_culprit *culprit, size_t rank);
 
 /* Time of a step that each of the other ranks loses, on average, to the straggler. */
 int64_t caused_exposed_ns_per_step(const struct all_ranks *run, size_t straggler);

@@ -10,6 +10,7 @@
 #include "sections/tally.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 const char *rank_label(struct results *results, const struct trace *trace)
@@ -162,15 +163,54 @@ struct ranks_findings {
     const struct ranks_replay *simulation;
 };
 
-/* "rank 1 idles 22.8 ms per step ..., the other rank 20.0 µs"; without a cause of its own
- * `else_text`.
- */
-static const char *own_cause(struct results *results, const struct all_ranks *run,
-                             const struct ranks_findings *facts, size_t rank, const char *else_text)
+/* What the rank is compared with. */
+static const char *others_text(const struct all_ranks *run)
 {
-    const char *text = culprit_text(results, run, facts->culprit, rank);
+    return run->count == 2 ? "the other rank" : "the median rank";
+}
 
-    return text ? text : results_format(results, "%s %s", rank_text(results, run, rank), else_text);
+/* "it idles 22.8 ms per step ..., the other rank 20.0 µs; ", or "" where no cause is known. */
+static const char *own_cause(struct results *results, const struct all_ranks *run,
+                             const struct ranks_findings *facts, size_t rank)
+{
+    const char *cause = culprit_cause(results, run, facts->culprit, rank);
+
+    return cause ? results_format(results, "it %s; ", cause) : "";
+}
+
+/* What `cost_ns` of a step of `step_ns` comes to. */
+static struct advice_estimate *loss_estimate(struct results *results, const char *id,
+                                             int64_t cost_ns, int64_t step_ns)
+{
+    struct advice_estimate *estimate = results_allocate(results, sizeof *estimate);
+
+    *estimate = (struct advice_estimate){.id = id, .span = "step"};
+    if (cost_ns <= 0 || step_ns <= 0)
+        return estimate;
+    estimate->share = fraction_of(cost_ns, step_ns);
+    if (cost_ns < step_ns)
+        estimate->ceiling_speedup = (double)step_ns / (double)(step_ns - cost_ns);
+    return estimate;
+}
+
+static struct advice_estimate *straggler_estimate(struct results *results,
+                                                  const struct ranks_findings *facts,
+                                                  int64_t cost_ns, int64_t step_ns)
+{
+    struct advice_estimate *estimate = loss_estimate(results, "straggler", cost_ns, step_ns);
+    struct ranks_estimate replayed;
+
+    estimate->confidence = "high";
+    estimate->reason = "the collectives of the ranks are joined";
+    if (replay_without_waiting(facts->simulation, facts->spread->straggler, &replayed)) {
+        estimate->change =
+            results_format(results, "waiting@%" PRId64 "=0",
+                           facts->simulation->run->ranks[facts->spread->straggler].digest->rank);
+        estimate->replayed_step_ns = replayed.step_ns;
+        estimate->replayed_speedup = replayed.speedup;
+        estimate->ceiling_speedup = fmax(estimate->ceiling_speedup, replayed.speedup);
+    }
+    return estimate;
 }
 
 static void ranks_overview_find_straggler(struct results *results, struct section *section,
@@ -180,28 +220,22 @@ static void ranks_overview_find_straggler(struct results *results, struct sectio
     const struct ranks_spread *spread = facts->spread;
     const struct rank_in_run *rank = &run->ranks[spread->straggler];
     const struct rank_communication *communication = &rank->communication;
-    const char *waits = run->count == 2 ? "the other rank waits" : "the others wait";
-    const char *cause = culprit_text(results, run, facts->culprit, spread->straggler);
+    int64_t cost_ns = caused_exposed_ns_per_step(run, spread->straggler);
 
     section_add_finding(
         results, section,
         (struct finding){
-            .what = own_cause(results, run, facts, spread->straggler,
-                              results_format(results, "comes last: %s for it", waits)),
+            .what = results_format(results, "%s for %s",
+                                   run->count == 2 ? "the other rank waits" : "the others wait",
+                                   rank_text(results, run, spread->straggler)),
             .evidence = results_format(
-                results, "%slast to come in %u of %u collectives; %s of %s waited in all%s",
-                cause ? results_format(results, "%s for it: ", waits) : "",
-                communication->late_count, communication->joined_count,
-                format_time(communication->caused_ns).text, format_time(spread->waiting_ns).text,
-                known_without_waiting(results, facts->simulation, spread->straggler)),
+                results, "%slast to come in %u of %u collectives; %s of all %s of waiting",
+                own_cause(results, run, facts, spread->straggler), communication->late_count,
+                communication->joined_count, format_time(communication->caused_ns).text,
+                format_time(spread->waiting_ns).text),
             .try_this = culprit_advice(facts->culprit, spread->straggler),
-            .cost_ns = caused_exposed_ns_per_step(run, spread->straggler)});
-}
-
-/* What the rank is compared with. */
-static const char *others_text(const struct all_ranks *run)
-{
-    return run->count == 2 ? "the other rank" : "the median rank";
+            .cost_ns = cost_ns,
+            .estimate = straggler_estimate(results, facts, cost_ns, spread->median_step_ns)});
 }
 
 static void find_least_waiting(struct results *results, struct section *section,
@@ -210,45 +244,61 @@ static void find_least_waiting(struct results *results, struct section *section,
     const struct ranks_spread *spread = facts->spread;
     const struct rank_in_run *rank = &run->ranks[spread->least_waiting];
     int64_t exposed_ns = rank_mean_ns(rank, digest_account_ns(rank->digest, ACCOUNT_COMMUNICATION));
+    int64_t cost_ns = spread->median_exposed_ns - exposed_ns;
+    struct advice_estimate *estimate =
+        loss_estimate(results, "least_waiting", cost_ns, spread->median_step_ns);
 
+    estimate->confidence = "medium";
+    estimate->reason = "the collectives of the ranks could not be joined";
     section_add_finding(
         results, section,
         (struct finding){
-            .what = own_cause(results, run, facts, spread->least_waiting,
-                              "waits least in communication"),
+            .what = results_format(
+                results, "%s probably %s for %s", run->count == 2 ? "the other rank" : "the others",
+                run->count == 2 ? "waits" : "wait", rank_text(results, run, spread->least_waiting)),
             .evidence = results_format(results,
-                                       "the others probably wait for it: exposed communication per "
-                                       "step: %s, %s %s",
+                                       "%sit waits least: exposed communication per step: %s, %s "
+                                       "%s",
+                                       own_cause(results, run, facts, spread->least_waiting),
                                        format_time(exposed_ns).text, others_text(run),
                                        format_time(spread->median_exposed_ns).text),
             .try_this = culprit_advice(facts->culprit, spread->least_waiting),
-            .cost_ns = spread->median_exposed_ns - exposed_ns});
+            .cost_ns = cost_ns,
+            .estimate = estimate});
 }
 
-/* Says nothing of a rank that a finding before it is about. */
+/* Says nothing of a rank that a finding before it is about. Beside a straggler, long steps are what
+ * it causes: they have no cost of their own. */
 static void ranks_overview_find_slowest(struct results *results, struct section *section,
                                         const struct all_ranks *run,
                                         const struct ranks_findings *facts)
 {
     const struct ranks_spread *spread = facts->spread;
     int64_t step_ns = rank_mean_step_ns(&run->ranks[spread->slowest]);
+    int64_t cost_ns = step_ns - spread->median_step_ns;
     bool is_first = spread->straggler == SIZE_MAX && spread->least_waiting == SIZE_MAX;
+    struct advice_estimate *estimate = NULL;
 
     if (spread->slowest == spread->straggler || spread->slowest == spread->least_waiting)
         return;
+    if (is_first) {
+        estimate = loss_estimate(results, "slowest_rank", cost_ns, step_ns);
+        estimate->confidence = "medium";
+        estimate->reason = "no collective tells whether the others wait for it";
+    }
     section_add_finding(
         results, section,
-        (struct finding){
-            .what = is_first
-                        ? own_cause(results, run, facts, spread->slowest, "has the longest steps")
-                        : results_format(results, "%s has the longest steps",
-                                         rank_text(results, run, spread->slowest)),
-            .evidence = results_format(results, "%sa step takes %s on average, %s %s",
-                                       is_first ? "it has the longest steps: " : "",
-                                       format_time(step_ns).text, others_text(run),
-                                       format_time(spread->median_step_ns).text),
-            .try_this = "look at it alone: --rank",
-            .cost_ns = step_ns - spread->median_step_ns});
+        (struct finding){.what = results_format(results, "%s has the longest steps",
+                                                rank_text(results, run, spread->slowest)),
+                         .evidence = results_format(
+                             results, "%sa step takes %s on average, %s %s",
+                             is_first ? own_cause(results, run, facts, spread->slowest) : "",
+                             format_time(step_ns).text, others_text(run),
+                             format_time(spread->median_step_ns).text),
+                         .try_this = is_first ? culprit_advice(facts->culprit, spread->slowest)
+                                              : "look at it alone: --rank",
+                         .cost_ns = is_first ? cost_ns : -1,
+                         .estimate = estimate});
 }
 
 static void find_absent(struct results *results, struct section *section,

@@ -113,19 +113,14 @@ void add_ranks_what_if(struct results *results, struct section *section,
         ranks_what_if_add_changes(&page);
 }
 
-const char *known_without_waiting(struct results *results, const struct ranks_replay *simulation,
-                                  size_t rank)
+bool replay_without_waiting(const struct ranks_replay *simulation, size_t rank,
+                            struct ranks_estimate *estimate)
 {
-    struct ranks_estimate estimate;
     struct scenario scenario = {.change_count = 1};
 
     if (!simulation->run || simulation->run->ranks[rank].digest->rank < 0)
-        return "";
+        return false;
     scenario.changes[0] = (struct scenario_change){
         .target = TARGET_WAITING, .rank = simulation->run->ranks[rank].digest->rank};
-    if (!ranks_replay_try(simulation, &scenario, 0, &estimate))
-        return "";
-    return results_format(results, "; replayed with waiting@%" PRId64 "=0: %s a step, %.2fx",
-                          scenario.changes[0].rank, format_time(estimate.step_ns).text,
-                          estimate.speedup);
+    return ranks_replay_try(simulation, &scenario, 0, estimate);
 }

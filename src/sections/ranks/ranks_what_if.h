@@ -22,8 +22,9 @@ struct ranks_changes {
 void add_ranks_what_if(struct results *results, struct section *section,
                        const struct ranks_replay *simulation, const struct ranks_changes *changes);
 
-/* "; replayed with waiting@7=0: 19.668 ms a step, 1.01x", or "". `rank`: index in the run. */
-const char *known_without_waiting(struct results *results, const struct ranks_replay *simulation,
-                                  size_t rank);
+/* What a step would take with waiting@RANK=0; false where that can't be told. `rank`: index in the
+ * run. */
+MUST_USE bool replay_without_waiting(const struct ranks_replay *simulation, size_t rank,
+                                     struct ranks_estimate *estimate);
 
 #endif

@@ -110,7 +110,7 @@ const char *headline_of(struct results *results, const struct analysis_input *in
         return NULL;
     why = why_windows_mislead(results, input->ledger);
     if (why)
-        return results_format(results, "The largest loss is not known: %s.", why);
+        return results_format(results, "No loss can be named: %s.", why);
     if (most_expensive && most_expensive->estimate->comes_first)
         return results_format(results, "What comes first: %s (%s).", most_expensive->what,
                               most_expensive->evidence);
