@@ -396,6 +396,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "callbacks",
+        "callbacks in the trainers of three frameworks",
+        script("tests/python/test_callbacks.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "mcp",
         "answers to agents, asked by the protocol's own client",
         script("tests/python/test_mcp.py", PROGRAM),

@@ -5,6 +5,7 @@
     report = fl.report("trace.json.gz")         # headline, findings, ledger, steps, kernels, operators, modules
     with fl.profile(steps=3) as recording: ...  # around a training loop; then recording.report
     fl.compare(a, b), fl.memory(capture), fl.ettr(capture), fl.flops(model, input)
+    fl.TrainerCallback(), fl.LightningCallback(), fl.AccelerateTracker()     # for the trainers of these frameworks
 
 Importing this does no work and does not import torch.
 """
@@ -40,11 +41,20 @@ PLACES = {
     "report": "results",
 }
 __all__ = [*PLACES, "__version__", "profile"]  # noqa: PLE0604
+# Each needs its framework, which `import *` must not ask for.
+PLACES |= {
+    "AccelerateTracker": "accelerate_tracker",
+    "LightningCallback": "lightning_callback",
+    "TrainerCallback": "hf_callback",
+}
 
 if TYPE_CHECKING:
     from torch import nn
 
     from flopledger import model_profile
+    from flopledger.accelerate_tracker import AccelerateTracker as AccelerateTracker
+    from flopledger.hf_callback import TrainerCallback as TrainerCallback
+    from flopledger.lightning_callback import LightningCallback as LightningCallback
     from flopledger.memory_profiler import SimpleMemoryProfiler as SimpleMemoryProfiler
     from flopledger.model_flops import ModelFlops as ModelFlops, flops as flops
     from flopledger.model_profile import (

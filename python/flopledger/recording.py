@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from types import TracebackType
+from typing import Any
 
 from flopledger.program import Paths
 from flopledger.results import Report, report
@@ -39,6 +40,7 @@ class Recording:
             folder = self._temporary.name
         self.folder = os.fspath(folder)
         self.step_count = 0  # that ended in the block
+        self.is_running = False
         self._report: Report | None = None
 
     def __enter__(self) -> Recording:
@@ -60,6 +62,7 @@ class Recording:
         )
         self._recorder = Recorder.current = Recorder(settings, optimizer)
         self._recorder.begin_record()
+        self.is_running = True
         return self
 
     def __exit__(
@@ -70,24 +73,35 @@ class Recording:
     ) -> None:
         from flopledger.recorder import Recorder
 
+        self.is_running = False
         self.step_count = self._recorder.step
         Recorder.finish_current()
         Recorder.current = None
+
+    def has_traces(self) -> bool:
+        return any(
+            name.endswith(".pt.trace.json.gz")
+            for _, _, names in os.walk(self.folder)
+            for name in names
+        )
+
+    def why_nothing(self) -> str:
+        return (
+            f"nothing was recorded: {self.step_count} steps of a torch optimizer ended in the block, "
+            f"and recording {self.steps} takes {self.steps + FIRST_STEP - 1}"
+        )
+
+    def note_logged(self, values: dict[str, Any]) -> None:
+        """The loss among what the program logs is the step's; other numbers are left."""
+        if self.is_running:
+            self._recorder.hooks.note_logged_values(values)
 
     @property
     def report(self) -> Report:
         """Of the recorded steps. RuntimeError where none ended."""
         if self._report is None:
-            recorded = any(
-                name.endswith(".pt.trace.json.gz")
-                for _, _, names in os.walk(self.folder)
-                for name in names
-            )
-            if not recorded:
-                raise RuntimeError(
-                    f"nothing was recorded: {self.step_count} steps of a torch optimizer ended in the block, "
-                    f"and recording {self.steps} takes {self.steps + FIRST_STEP - 1}"
-                )
+            if not self.has_traces():
+                raise RuntimeError(self.why_nothing())
             self._report = report(self.folder)
         return self._report
 

@@ -204,13 +204,16 @@ class StepHooks:
 
     def around_log(self, original: Any) -> Any:
         def log(*arguments: Any, **keywords: Any) -> Any:
-            if not self.is_other_thread():
-                value = logged_loss(*arguments[1:3], **keywords)
-                if value is not None:
-                    self.note_logged(value)
+            self.note_logged_values(*arguments[1:3], **keywords)
             return original(*arguments, **keywords)
 
         return log
+
+    def note_logged_values(self, *logged: Any, **keywords: Any) -> None:
+        if not self.is_other_thread():
+            value = logged_loss(*logged, **keywords)
+            if value is not None:
+                self.note_logged(value)
 
     def note_logged(self, value: float) -> None:
         """Where the program read none of the tensor itself: what it logs may be a mean of some steps."""
