@@ -32,5 +32,6 @@ struct attribution_options attribution_options_of(const struct attribution_setti
                    .clock = clock_choices[settings->clock],
                    .step_pattern = settings->pattern.is_set ? &settings->pattern.regex : NULL},
         .peaks = settings->peaks,
+        .architecture = settings->architecture,
     };
 }

@@ -18,6 +18,7 @@ struct attribution_settings {
     struct device_option device;
     const char *device_name;
     struct peak_settings peaks;
+    const struct architecture *architecture; /* of the model; NULL: not given */
 };
 
 /* What each field is where the user named nothing. */

@@ -93,7 +93,8 @@ static const struct option report_options[] = {
      .kind = OPTION_TEXT,
      .metavar = "FILE",
      FIELD(model),
-     .help = "the model's config.json, for --convention (default: what capture.json says)"},
+     .help = "the model's config.json, for --convention and for experts and windows of attention "
+             "that no trace tells (default: what capture.json says)"},
     {.name = "what-if",
      .kind = OPTION_PARSED,
      .metavar = "CHANGE",
@@ -143,7 +144,6 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
 {
     int64_t top = rows_of_page(&settings->page, settings->top, file_count);
     bool is_sorted = settings->sort >= 0;
-
     return (struct analysis_plan){
         .attribution = attribution_options_of(&settings->attribution),
         .with_memory = wants_memory(&settings->page),
@@ -158,7 +158,7 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
                      .convention = settings->convention,
                      .scenarios = settings->scenarios,
                      .scenario_count = settings->what_if.count,
-                     .architecture = settings->model ? &settings->architecture : NULL},
+                     .architecture = settings->attribution.architecture},
     };
 }
 
@@ -201,6 +201,7 @@ static bool report_run_with(struct report_settings *settings, char **operands, i
         return false;
     if (settings->model && !architecture_read(&settings->architecture, settings->model, error))
         return false;
+    settings->attribution.architecture = settings->model ? &settings->architecture : NULL;
     if (!session_open(&session, operands, count, error))
         return false;
     if (settings->what_if.count && files->count == 1 && is_pipeline_timeline(files->files[0].path))

@@ -98,6 +98,8 @@ bool analyze_rank(struct analyzed_rank *analyzed, const struct trace *trace,
     if (!model_description_find(&analyzed->description, trace_text(trace, trace->path),
                                 &side_error))
         model_description_clear(&analyzed->description);
+    if (plan->architecture)
+        analyzed->description.architecture = plan->architecture;
     measure_step_costs(&analyzed->costs, trace, &analyzed->ledger, &analyzed->description);
     peaks = peaks_of(plan, &analyzed->description.processor);
     measure_efficiency(&analyzed->efficiency, trace, &analyzed->ledger, &analyzed->costs, &peaks);

@@ -18,6 +18,7 @@
 struct attribution_options {
     struct ledger_options ledger;
     struct peak_settings peaks;
+    const struct architecture *architecture; /* of the model; NULL: what the capture says */
 };
 
 /* Zeroed is empty. Its parts point to one another: not to be moved once analyzed. */

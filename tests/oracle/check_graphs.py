@@ -5,8 +5,11 @@
 
 - Of each replay whose capture lies beside it at least 99 % of the time has an operator and its module; of one whose capture
   is not there nothing has.
+- At least 95 % of it has FLOPs or bytes. Experts whose sizes no argument tells need the model's config.json.
 - Each product has the calls, the FLOPs and the time of TraceLens's table. TraceLens adds the bias of addmm, M * N FLOPs,
-  and sums times that it has rounded to 32 bits; we leave out the one and round nothing.
+  and sums times that it has rounded to 32 bits; we leave out the one and round nothing. An operator around a product has the
+  product's FLOPs: only the inner one counts.
+- Attention has the pairs that the names of vLLM's ranges sum up.
 
 Needs the folder of other people's traces: FLOPLEDGER_SHARED, or ../shared beside the checkout; skips without it.
 """
@@ -19,11 +22,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from shared_traces import SHARED, Outcome, program_of, report_of, skip_without
+from shared_traces import ROOT, SHARED, Outcome, program_of, report_of, skip_without
 
 PAIRS = SHARED / "traces" / "tracelens" / "inference"
 TABLES = SHARED / "reference" / "tracelens"
 ATTRIBUTED_MIN = 0.99
+COSTED_MIN = 0.95
+# The models that were served, where operators alone do not tell their sizes.
+MODELS = {"vllm_decode_full": "gpt-oss-20b.json"}
 # Of a kernel's time, in microseconds, which TraceLens has as a difference of rounded ones.
 ROUNDING = 2.0**-10
 
@@ -50,7 +56,13 @@ def check_products(outcome: Outcome, sections: dict[str, Any], table: Path) -> N
         (row["op"], row["time"]): row for row in sections["roofline"]["tables"]["operators"]["rows"]
     }
     with table.open(newline="") as file:
-        products = [row for row in csv.DictReader(file) if row["name"].startswith("aten::")]
+        products = list(csv.DictReader(file))
+    wrapped = {(row["param: M"], row["param: N"], row["param: K"]) for row in products}
+    inner = [row for row in products if row["name"].startswith("aten::")]
+    outcome.check(
+        wrapped == {(row["param: M"], row["param: N"], row["param: K"]) for row in inner},
+        f"{table.name}: a product without its inner operator",
+    )
     for product in products:
         name = f"{product['name']} {product['Input Dims_first']}"
         row = rows.get((product["name"], compact(product["Input Dims_first"])))
@@ -61,9 +73,14 @@ def check_products(outcome: Outcome, sections: dict[str, Any], table: Path) -> N
         m, n = int(product["param: M"]), int(product["param: N"])
         bias = m * n if product["param: bias"] == "True" else 0
         theirs = round(float(product["GFLOPS_first"]) * 1e9)
+        outcome.check(row["calls"] == count, f"{name}: {row['calls']} calls, not {count}")
+        if not product["name"].startswith("aten::"):
+            outcome.check(
+                theirs == 2 * m * n * int(product["param: K"]) + bias, f"{name}: {theirs} FLOPs"
+            )
+            continue
         flops = by_cost[(product["name"], row["self_device"])]["flops"]
         time = float(product["Kernel Time (µs)_sum"])
-        outcome.check(row["calls"] == count, f"{name}: {row['calls']} calls, not {count}")
         outcome.check(
             flops == count * (theirs - bias), f"{name}: {flops} FLOPs, not {count * theirs}"
         )
@@ -73,9 +90,26 @@ def check_products(outcome: Outcome, sections: dict[str, Any], table: Path) -> N
         )
 
 
+def check_attention(outcome: Outcome, sections: dict[str, Any], table: Path) -> None:
+    """The FLOPs of each call of attention; layers with windows TraceLens counts as if they had none."""
+    ours = {row["op"]: row for row in sections["roofline"]["tables"]["operators"]["rows"]}
+    with table.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if float(row["GFLOPS_first"]) > 0]
+    for row in rows:
+        found = [ours[name] for name in ours if name.startswith(row["name"])]
+        theirs = int(row["name_count"]) * round(float(row["GFLOPS_first"]) * 1e9)
+        outcome.check(
+            len(found) == 1 and round(found[0]["flops"]) == theirs,
+            f"{row['name']}: not {theirs} FLOPs",
+        )
+
+
 def check_replay(program: Path, path: Path) -> Outcome:
     outcome = Outcome(str(path.relative_to(PAIRS)))
-    report, message = report_of(program, path, ["--by", "shape", "--top", "0"])
+    options = ["--by", "shape", "--top", "0"]
+    if path.parent.name in MODELS:
+        options += ["--model", str(ROOT / "tests" / "models" / MODELS[path.parent.name])]
+    report, message = report_of(program, path, options)
     if report is None:
         outcome.check(False, message)
         return outcome
@@ -94,9 +128,13 @@ def check_replay(program: Path, path: Path) -> Outcome:
     outcome.check(attributed >= ATTRIBUTED_MIN, f"attributed {attributed:.3%}")
     with_module = numbers["attributed_module"]["value"]
     outcome.check(with_module >= ATTRIBUTED_MIN, f"with a module {with_module:.3%}")
+    costed = numbers["costed"]["value"]
+    outcome.check(costed >= COSTED_MIN, f"with FLOPs or bytes {costed:.3%}")
     table = TABLES / path.parent.name / "GEMM.csv"
     if table.is_file():
         check_products(outcome, sections, table)
+    if table.is_file() and path.parent.name not in MODELS:
+        check_attention(outcome, sections, table.with_name("InferenceAttention_fwd.csv"))
     return outcome
 
 

@@ -215,11 +215,15 @@ static enum peak_type precision_of_call(const struct call_search *search,
 {
     const struct event *op = &search->trace->host[call->op];
     uint32_t types = search->trace->details[op->detail].input_types;
-    enum peak_type type = precision_of_types(types ? trace_text(search->trace, types) : NULL);
+    const struct op_cost *cost = counted_cost_of(search->costs, call->op);
+    enum peak_type type =
+        precision_of_types(types ? trace_text(search->trace, types) : NULL, cost->operand);
     bool is_on_units = call->unit_lead_ns > 0;
 
     if (search->peaks->has_precision)
         return search->peaks->precision;
+    if (cost->is_four_bit)
+        return PEAK_FP4;
     if (type == PEAK_FP32 && is_on_units && !search->peaks->is_rocm)
         return PEAK_TF32;
     if (type == PEAK_FP64 && is_on_units)

@@ -38,9 +38,21 @@ static bool is_complex(const char *entry, size_t length)
     return length >= sizeof complex - 1 && strncmp(entry, complex, sizeof complex - 1) == 0;
 }
 
-enum peak_type precision_of_types(const char *types)
+/* The quote that opens entry `number`, or NULL. */
+static const char *open_entry(const char *types, int number)
 {
     const char *open = types ? strchr(types, '"') : NULL;
+
+    for (; open && number > 0; number--) {
+        open = strchr(open + 1, '"');
+        open = open ? strchr(open + 1, '"') : NULL;
+    }
+    return open;
+}
+
+enum peak_type precision_of_types(const char *types, int first)
+{
+    const char *open = open_entry(types, first);
 
     while (open) {
         const char *close = strchr(open + 1, '"');

@@ -134,6 +134,28 @@ static struct attention_mask read_mask(const struct op_call *call,
     return mask;
 }
 
+/* Packed sequences that are all as long as the longest: then n of them, of the longest's length,
+ * are all tokens. The offsets [n + 1] of queries and of keys are followed by the longest of each.
+ */
+static bool split_even_sequences(struct attention_sizes *sizes, const struct op_call *call,
+                                 const struct attention_layout *layout)
+{
+    uint32_t offsets = (uint32_t)layout->lengths;
+    int64_t sequences = size_of(call, offsets, 0) - 1;
+    int64_t longest[2];
+
+    if (!layout->is_heads_last || sequences < 1 || size_of(call, offsets + 1, 0) != sequences + 1 ||
+        !integer_value(call, offsets + 2, &longest[0]) ||
+        !integer_value(call, offsets + 3, &longest[1]) ||
+        times(sequences, longest[0]) != sizes->queries ||
+        times(sequences, longest[1]) != sizes->keys)
+        return false;
+    sizes->batch_heads = times(sizes->batch_heads, sequences);
+    sizes->queries = longest[0];
+    sizes->keys = longest[1];
+    return true;
+}
+
 static bool count_attention(struct op_cost *cost, const struct op_call *call,
                             const struct attention_layout *layout)
 {
@@ -145,7 +167,8 @@ static bool count_attention(struct op_cost *cost, const struct op_call *call,
 
     if (!read_sizes(&sizes, call, layout))
         return not_counted(cost, why_odd_shapes);
-    if (layout->lengths != NO_ARGUMENT && size_of(call, (uint32_t)layout->lengths, 0) > 0)
+    if (layout->lengths != NO_ARGUMENT && size_of(call, (uint32_t)layout->lengths, 0) > 0 &&
+        !split_even_sequences(&sizes, call, layout))
         return not_counted(cost, why_packed_sequences);
     if (sizes.queries > SEQUENCE_MAX || sizes.keys > SEQUENCE_MAX)
         return not_counted(cost, why_too_large);

@@ -1,6 +1,7 @@
 /* The table of formulas, and the look-up in it. */
 #include "cost/flops/count_flops.h"
 
+#include "base/text/prefix.h"
 #include "cost/flops/saturating.h"
 #include "cost/flops/user_formula.h"
 
@@ -9,6 +10,8 @@
 #define FLOP_FORMULA(name) extern const struct flop_formula name##_formula;
 #include "cost/flops/list.def"
 #undef FLOP_FORMULA
+
+enum { SERVING_NAME_MAX = 128 };
 
 static const struct flop_formula *const formulas[] = {
 #define FLOP_FORMULA(name) &name##_formula,
@@ -34,6 +37,62 @@ static const struct op_rule *count_flops_find_rule(const char *op, size_t length
     return NULL;
 }
 
+/* The name without the namespace of a library for inference; NULL where it is in none. Many are
+ * forks of one another and register the same op. */
+static const char *name_in_serving_library(const char *op)
+{
+    static const char *const libraries[] = {
+        "_C::",         "_C_cache_ops::", "_moe_C::", "_rocm_C::",         "vllm::",
+        "sgl_kernel::", "sglang::",       "aiter::",  "sglang_profiler::", NULL};
+
+    for (const char *const *library = libraries; *library; library++)
+        if (has_prefix(op, *library))
+            return op + strlen(*library);
+    return NULL;
+}
+
+/* SGLang's own profiler puts a number behind the names of functions: "rmsnorm_109". */
+static size_t length_without_number(const char *name)
+{
+    size_t length = strlen(name);
+    size_t end = length;
+
+    while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
+        end--;
+    return end > 0 && end < length && name[end - 1] == '_' ? end - 1 : length;
+}
+
+static const struct op_rule *find_serving_rule(const char *op)
+{
+    static const char family[] = "serving::";
+    const char *name = name_in_serving_library(op);
+    char known[SERVING_NAME_MAX];
+    size_t length;
+
+    if (!name)
+        return NULL;
+    length = has_prefix(op, "sglang_profiler::") ? length_without_number(name) : strlen(name);
+    if (length + sizeof family > sizeof known)
+        return NULL;
+    memcpy(known, family, sizeof family - 1);
+    memcpy(known + sizeof family - 1, name, length);
+    return count_flops_find_rule(known, sizeof family - 1 + length);
+}
+
+/* What torch.compile names its kernels by begins with their kind: "triton_poi_fused_add_0". */
+static const struct op_rule *find_generated_rule(const char *op)
+{
+    static const char pattern[] = "triton_???_*";
+    char known[sizeof pattern];
+    size_t length = sizeof pattern - sizeof "*";
+
+    if (strlen(op) < length || op[length - 1] != '_')
+        return NULL;
+    memcpy(known, op, length);
+    known[length] = '*';
+    return count_flops_find_rule(known, length + 1);
+}
+
 const struct op_rule *find_op_rule(const char *op)
 {
     size_t length = strlen(op);
@@ -41,6 +100,10 @@ const struct op_rule *find_op_rule(const char *op)
 
     if (!rule && length > 1 && op[length - 1] == '_')
         rule = count_flops_find_rule(op, length - 1);
+    if (!rule)
+        rule = find_serving_rule(op);
+    if (!rule && has_prefix(op, "triton_"))
+        rule = find_generated_rule(op);
     return rule;
 }
 

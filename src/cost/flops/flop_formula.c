@@ -11,10 +11,21 @@ const char why_list_left_out[] =
     "torch leaves the shapes of lists of more than 30 tensors out of the trace";
 const char why_too_large[] = "the count does not fit in 63 bits";
 const char why_packed_sequences[] = "the lengths of packed sequences are not in the trace";
+const char why_no_lengths[] =
+    "how many tokens its requests see is not in the trace (vLLM's ranges execute_... tell it)";
+const char why_no_expert_sizes[] =
+    "the sizes of its experts are not in the trace (--model config.json tells them)";
 
 bool not_counted(struct op_cost *cost, const char *why)
 {
     *cost = (struct op_cost){.kind = COST_NOT_COUNTED, .why = why, .bytes = -1};
+    return false;
+}
+
+bool own_work_not_counted(struct op_cost *cost, const char *why)
+{
+    (void)not_counted(cost, why);
+    cost->is_own_work = true;
     return false;
 }
 
@@ -65,6 +76,11 @@ int64_t bytes_moved(const struct op_call *call, struct byte_range range)
     if (range.typed >= call->argument_count || call->arguments[range.typed].element_bytes == 0)
         return range.output_elements == 0 ? bytes : -1;
     return plus(bytes, times(range.output_elements, call->arguments[range.typed].element_bytes));
+}
+
+int64_t bytes_of_arguments(const struct op_call *call)
+{
+    return bytes_moved(call, (struct byte_range){0, call->argument_count, 0, 0});
 }
 
 int64_t broadcast_elements(const struct op_call *call, uint32_t first, uint32_t count)

@@ -30,9 +30,14 @@ struct op_cost {
                              sliding window leaves; else equal to flops */
     int64_t macs;         /* multiply-adds of flops; 0 for kinds other than COST_MATRIX */
     int64_t bytes;        /* read and written once each; -1: not known */
+    bool is_own_work;     /* not counted, but the op is work of its own, whatever lies in it */
+    bool is_four_bit;     /* its operands are pairs of 4-bit floats that are recorded as bytes */
+    uint8_t operand;      /* the first argument whose type it is computed in */
 };
 
-/* One op of a family. */
+/* One op of a family. An op of a library for inference (vLLM, SGLang, aiter, ...) stands under
+ * "serving::" once, whichever namespace it is registered in;
+ * kernels of torch.compile by how their names begin, "triton_poi_*". */
 struct op_rule {
     const char *op; /* "aten::mm"; stands for "aten::mm_" too */
     /* Fills `cost`, all zero but for why = NULL. False with cost->why set where it cannot. */
@@ -55,9 +60,14 @@ extern const char why_no_values[];
 extern const char why_list_left_out[];
 extern const char why_too_large[];
 extern const char why_packed_sequences[];
+extern const char why_no_lengths[];
+extern const char why_no_expert_sizes[];
 
 /* Always false: `return not_counted(cost, why_odd_shapes);` */
 bool not_counted(struct op_cost *cost, const char *why);
+
+/* Likewise for an op that is no mere wrapper of those inside it. */
+bool own_work_not_counted(struct op_cost *cost, const char *why);
 
 /* COST_MATRIX of `macs` multiply-adds; `bytes` -1 where not known. Always true. */
 bool matrix_cost(struct op_cost *cost, int64_t macs, int64_t bytes);
@@ -74,6 +84,9 @@ struct byte_range {
     int64_t output_elements;
 };
 int64_t bytes_moved(const struct op_call *call, struct byte_range range);
+
+/* Bytes of all arguments that are tensors, as of an op that is given its results, too. */
+int64_t bytes_of_arguments(const struct op_call *call);
 
 /* Elements of the result of broadcasting arguments [first, first + count); those that are no
  * tensors do not matter. -1 where the shapes do not fit together or there is no tensor. */

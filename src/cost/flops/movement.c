@@ -39,6 +39,18 @@ static bool count_moved(struct op_cost *cost, const struct op_call *call,
     return plain_cost(cost, COST_MOVEMENT, 0, -1);
 }
 
+/* gather(source, dim, index, ...): one element for each of the index, which is often one number for
+ * a whole row, expanded: it is left out. */
+static bool count_gather(struct op_cost *cost, const struct op_call *call,
+                         const struct op_rule *rule)
+{
+    int64_t elements = elements_of(call, 2);
+    int64_t bytes = elements < 0 ? -1 : times(2, times(elements, call->arguments[0].element_bytes));
+
+    (void)rule;
+    return plain_cost(cost, COST_MOVEMENT, 0, bytes > 0 ? bytes : -1);
+}
+
 #define FREE(op)        \
     {                   \
         op, count_free, \
@@ -69,7 +81,7 @@ static const struct op_rule rules[] = {
     MOVED("aten::_index_put_impl"),
     MOVED("aten::index_add"),
     MOVED("aten::index_copy"),
-    MOVED("aten::gather"),
+    {"aten::gather", count_gather, {0}},
     MOVED("aten::scatter"),
     MOVED("aten::scatter_add"),
     MOVED("aten::scatter_reduce"),

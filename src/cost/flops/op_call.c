@@ -254,6 +254,7 @@ bool op_call_parse(struct op_call *call, const struct op_call_text *text)
     call->tensor_count = 0;
     call->dim_count = 0;
     call->has_output = false;
+    call->around = text->around;
     if (!text->shapes || !parse_shapes(call, text->shapes)) {
         call->argument_count = 0;
         return false;

@@ -4,6 +4,7 @@
 #define FLOPLEDGER_COST_FLOPS_OP_CALL_H
 
 #include "base/core/attributes.h"
+#include "ledger/serving_range.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,6 +33,30 @@ struct op_argument {
     uint32_t value_length;
 };
 
+/* The routed experts of a layer, by the model's config. */
+struct expert_sizes {
+    int64_t hidden;
+    int64_t experts;
+    int64_t chosen;  /* by each token */
+    int64_t weights; /* of one expert, in matmuls */
+    double bytes;    /* of one expert, scales and biases included; negative: not known */
+};
+
+/* How many layers with attention see how many tokens at most; a window of 0 is none. */
+enum { WINDOW_KINDS_MAX = 4 };
+struct attention_windows {
+    int64_t layers[WINDOW_KINDS_MAX];
+    int64_t windows[WINDOW_KINDS_MAX];
+    int count;
+};
+
+/* What is known of a call besides its arguments; what is NULL is not. */
+struct call_surroundings {
+    const struct serving_range *step; /* of an inference server */
+    const struct expert_sizes *experts;
+    const struct attention_windows *windows; /* of the model's layers */
+};
+
 /* A zeroed call is an empty one. Its arrays are used again by the next parse. */
 struct op_call {
     const char *name;
@@ -46,6 +71,7 @@ struct op_call {
     uint32_t dim_capacity;
     bool has_output;            /* the shape of the result is known, too */
     struct tensor_shape output; /* then: its shape */
+    struct call_surroundings around;
 };
 
 /* The texts of one call; all but `name` may be NULL or empty. They must outlive the call. */
@@ -56,6 +82,7 @@ struct op_call_text {
     const char *values; /* "[\"\", \"\", \"1\"]" */
     const char *result; /* shapes of arguments of another op: one of them is that of the result */
     uint32_t result_argument; /* which of them */
+    struct call_surroundings around;
 };
 
 /* False where `shapes` is missing or is no list of shapes (a negative size, text behind it); the

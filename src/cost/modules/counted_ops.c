@@ -57,13 +57,16 @@ bool is_compiled_code(const char *name)
 /* What a name says of an op that no formula knows: bits of counted_ops.name_kinds. */
 enum {
     NAME_WRAPS = 1, /* the framework's own range, or communication: only calls others */
-    NAME_PLAIN = 2, /* no namespace and no compiled code: a Python autograd function */
+    NAME_PLAIN = 2, /* no namespace and no compiled code: a Python autograd function; or a function
+                       that SGLang's profiler marks */
 };
 
 static uint8_t name_kind(const char *name)
 {
     if (is_framework_range(name) || is_communication_op(name))
         return NAME_WRAPS;
+    if (has_prefix(name, "sglang_profiler::"))
+        return NAME_PLAIN;
     return !strstr(name, "::") && !is_compiled_code(name) ? NAME_PLAIN : 0;
 }
 
@@ -100,43 +103,76 @@ static void use_recorded_cost(struct op_cost *cost, const struct trace *trace,
     cost->macs = cost->kind == COST_MATRIX ? detail->flops / 2 : 0;
 }
 
-/* The cost of each operator, computed once for each name and details, and the shape of the result
- * where the details do not tell it. */
-static void look_up_costs(struct counted_ops *ops, const struct trace *trace,
-                          const struct known_results *results, const struct user_formulas *user)
+/* While the cost of each op is looked up. */
+struct cost_search {
+    const struct trace *trace;
+    const struct user_formulas *user;
+    struct known_results results;
+    const struct op_surroundings *around;
+    struct hash_map known;   /* name and details -> cost */
+    struct hash_map in_step; /* such a cost and the number of a step -> cost */
+    struct op_call call;
+};
+
+static void cost_search_clear(struct cost_search *search)
 {
-    struct hash_map known = {0};
-    struct op_call call = {0};
+    op_call_clear(&search->call);
+    hash_map_clear(&search->in_step);
+    hash_map_clear(&search->known);
+    known_results_clear(&search->results);
+}
+
+static void compute_cost(struct counted_ops *ops, struct cost_search *search, uint32_t op,
+                         uint32_t step)
+{
+    const struct trace *trace = search->trace;
+    const struct event_detail *detail = &trace->details[trace->host[op].detail];
+    struct known_result result = known_result_of(&search->results, op);
+    struct op_call_text text = {.name = trace_text(trace, trace->host[op].name),
+                                .shapes = detail_text(trace, detail->input_shapes),
+                                .types = detail_text(trace, detail->input_types),
+                                .values = detail_text(trace, detail->concrete_inputs),
+                                .result = detail_text(trace, result.shapes),
+                                .result_argument = result.argument,
+                                .around = surroundings_in(search->around, step)};
+    struct op_cost cost = count_flops_of_text(&search->call, &text, search->user);
+
+    use_recorded_cost(&cost, trace, detail);
+    add_cost(ops, text.name, cost);
+}
+
+/* Computed once for each name and details, the shape of the result where the details do not tell
+ * it, and the step of a server where that tells what they do not. */
+static uint32_t look_up_cost(struct counted_ops *ops, struct cost_search *search, uint32_t op)
+{
+    const struct event *event = &search->trace->host[op];
+    uint32_t step = serving_step_of(search->around, op);
+    uint32_t cost = ops->cost_count;
+
+    if (known_result_of(&search->results, op).shapes == 0)
+        cost = hash_map_add(&search->known, pair_key(event->name, event->detail), cost);
+    if (cost == ops->cost_count)
+        compute_cost(ops, search, op, NO_SERVING_STEP);
+    if (step == NO_SERVING_STEP || ops->costs[cost].why != why_no_lengths)
+        return cost;
+    cost = hash_map_add(&search->in_step, pair_key(cost, step), ops->cost_count);
+    if (cost == ops->cost_count)
+        compute_cost(ops, search, op, step);
+    return cost;
+}
+
+static void look_up_costs(struct counted_ops *ops, struct cost_search *search)
+{
+    const struct trace *trace = search->trace;
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
-        const struct event_detail *detail = &trace->details[event->detail];
-        struct known_result result;
-        struct op_call_text text;
-        struct op_cost cost;
 
         ops->cost_of[i] = NO_EVENT;
-        if (event->kind != EVENT_OPERATOR &&
-            !(event->kind == EVENT_ANNOTATION && is_compiled_code(trace_text(trace, event->name))))
-            continue;
-        result = known_result_of(results, i);
-        ops->cost_of[i] = result.shapes ? ops->cost_count
-                                        : hash_map_add(&known, pair_key(event->name, event->detail),
-                                                       ops->cost_count);
-        if (ops->cost_of[i] < ops->cost_count)
-            continue;
-        text = (struct op_call_text){.name = trace_text(trace, event->name),
-                                     .shapes = detail_text(trace, detail->input_shapes),
-                                     .types = detail_text(trace, detail->input_types),
-                                     .values = detail_text(trace, detail->concrete_inputs),
-                                     .result = detail_text(trace, result.shapes),
-                                     .result_argument = result.argument};
-        cost = count_flops_of_text(&call, &text, user);
-        use_recorded_cost(&cost, trace, detail);
-        add_cost(ops, text.name, cost);
+        if (event->kind == EVENT_OPERATOR ||
+            (event->kind == EVENT_ANNOTATION && is_compiled_code(trace_text(trace, event->name))))
+            ops->cost_of[i] = look_up_cost(ops, search, i);
     }
-    op_call_clear(&call);
-    hash_map_clear(&known);
 }
 
 static enum cost_kind counted_ops_kind_of(const struct counted_ops *ops, uint32_t i)
@@ -168,7 +204,7 @@ static bool is_wrapper(const struct counted_ops *ops, uint32_t cost, enum cost_k
     if (ops->name_kinds[cost] & NAME_WRAPS)
         return true;
     if (ops->costs[cost].why != why_no_formula)
-        return below >= COST_MOVEMENT;
+        return below >= (ops->costs[cost].is_own_work ? COST_MATRIX : COST_MOVEMENT);
     return below >= COST_POINTWISE && (ops->name_kinds[cost] & NAME_PLAIN);
 }
 
@@ -309,17 +345,17 @@ static void mark_doubtful(struct counted_ops *ops, const struct trace *trace,
 }
 
 void count_ops(struct counted_ops *ops, const struct trace *trace,
-               const struct host_contexts *contexts, const struct user_formulas *user)
+               const struct host_contexts *contexts, const struct counting_options *options)
 {
     size_t count = trace->host_count ? trace->host_count : 1;
-    struct known_results results = {0};
+    struct cost_search search = {.trace = trace, .user = options->user, .around = options->around};
     bool *launches;
 
     ops->cost_of = large_array_new(count * sizeof *ops->cost_of);
     ops->states = large_array_new(count);
-    find_known_results(&results, trace, contexts);
-    look_up_costs(ops, trace, &results, user);
-    known_results_clear(&results);
+    find_known_results(&search.results, trace, contexts);
+    look_up_costs(ops, &search);
+    cost_search_clear(&search);
     choose_ops(ops, trace, contexts->parents);
     launches = find_launching(trace, contexts->parents);
     leave_out_cached(ops, trace, contexts, launches);

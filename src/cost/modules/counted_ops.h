@@ -4,6 +4,7 @@
 
 #include "cost/flops/count_flops.h"
 #include "cost/modules/host_context.h"
+#include "cost/modules/op_surroundings.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
@@ -29,11 +30,16 @@ struct counted_ops {
     uint8_t *states;   /* [host_count]: enum op_state */
 };
 
+/* What tells the cost of an op besides its arguments. */
+struct counting_options {
+    const struct user_formulas *user; /* may be NULL */
+    const struct op_surroundings *around;
+};
+
 /* Of nested ops that formulas know, the innermost of the highest kind (enum cost_kind) counts: an
- * aten::mm inside aten::linear, but not a copy inside aten::mm. `ops` must be zeroed; `user` may be
- * NULL. */
+ * aten::mm inside aten::linear, but not a copy inside aten::mm. `ops` must be zeroed. */
 void count_ops(struct counted_ops *ops, const struct trace *trace,
-               const struct host_contexts *contexts, const struct user_formulas *user);
+               const struct host_contexts *contexts, const struct counting_options *options);
 
 /* Collectives and what wraps them: they move data between ranks, and are no gap in the count. */
 bool is_communication_op(const char *name);

@@ -9,6 +9,7 @@
 #include "cost/flops/saturating.h"
 #include "cost/modules/compiled_recompute.h"
 #include "cost/modules/host_nesting.h"
+#include "cost/modules/op_surroundings.h"
 #include "cost/modules/op_totals.h"
 
 #include <stdlib.h>
@@ -244,11 +245,16 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     struct measurement work = {.costs = costs, .trace = trace, .options = options};
     uint32_t *parents = find_host_parents(trace);
     size_t count = trace->host_count ? trace->host_count : 1;
+    struct op_surroundings around = {0};
     bool *is_undecided;
 
     module_tree_build(&costs->tree, trace, parents, options->description);
     find_host_contexts(&costs->contexts, trace, &costs->tree, parents);
-    count_ops(&costs->counted, trace, &costs->contexts, options->user);
+    find_op_surroundings(&around, trace, parents,
+                         options->description ? options->description->architecture : NULL);
+    count_ops(&costs->counted, trace, &costs->contexts,
+              &(struct counting_options){options->user, &around});
+    op_surroundings_clear(&around);
     is_undecided = find_compiled_recompute(&costs->contexts, trace, &costs->counted);
     costs->modules = require_memory(calloc(costs->tree.count + (size_t)1, sizeof *costs->modules));
     work.own_ns = measure_own_times(trace, parents);

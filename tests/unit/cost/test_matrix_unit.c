@@ -57,14 +57,15 @@ static void names_tell_the_generation(void **state)
 static void recorded_types_tell_the_format(void **state)
 {
     (void)state;
-    assert_int_equal(precision_of_types("[\"c10::BFloat16\", \"\"]"), PEAK_BF16);
-    assert_int_equal(precision_of_types("[\"\", \"Scalar\", \"c10::Half\"]"), PEAK_FP16);
-    assert_int_equal(precision_of_types("[\"c10::Float8_e4m3fn\", \"float\"]"), PEAK_FP8);
-    assert_int_equal(precision_of_types("[\"float\", \"float\"]"), PEAK_FP32);
-    assert_int_equal(precision_of_types("[\"c10::complex<float>\", \"float\"]"), PEAK_TYPE_COUNT);
-    assert_int_equal(precision_of_types("[\"long int\"]"), PEAK_TYPE_COUNT);
-    assert_int_equal(precision_of_types("[\"flo"), PEAK_TYPE_COUNT);
-    assert_int_equal(precision_of_types(NULL), PEAK_TYPE_COUNT);
+    assert_int_equal(precision_of_types("[\"c10::BFloat16\", \"\"]", 0), PEAK_BF16);
+    assert_int_equal(precision_of_types("[\"\", \"Scalar\", \"c10::Half\"]", 0), PEAK_FP16);
+    assert_int_equal(precision_of_types("[\"c10::Float8_e4m3fn\", \"float\"]", 0), PEAK_FP8);
+    assert_int_equal(precision_of_types("[\"float\", \"float\"]", 0), PEAK_FP32);
+    assert_int_equal(precision_of_types("[\"c10::complex<float>\", \"float\"]", 0),
+                     PEAK_TYPE_COUNT);
+    assert_int_equal(precision_of_types("[\"long int\"]", 0), PEAK_TYPE_COUNT);
+    assert_int_equal(precision_of_types("[\"flo", 0), PEAK_TYPE_COUNT);
+    assert_int_equal(precision_of_types(NULL, 0), PEAK_TYPE_COUNT);
 }
 
 int main(void)
