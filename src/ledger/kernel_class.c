@@ -251,6 +251,8 @@ static enum kernel_class classify_kernel(const struct trace *trace, uint32_t ind
     recorded = recorded_class(trace, event, op);
     if (recorded != KERNEL_COMPUTE_OTHER)
         return recorded;
+    if (trace->details[event->detail].work) /* told to be none of the operator's kind */
+        return by_name;
     if (op != NO_EVENT) {
         enum kernel_class by_operator =
             cached_class(cache->operators, trace, trace->host[op].name, operator_class);

@@ -59,7 +59,7 @@ struct event_detail {
     uint32_t concrete_inputs; /* Concrete Inputs */
     uint32_t call_stack;      /* Call stack, with ';' between frames */
     uint32_t work; /* the key of a class of work (ledger/kernel_class.h), where the recorder tells
-                      it by other words than names: "matmul" */
+                      it by other words than names: "matmul"; "other": no matrix work */
     uint32_t kernel_name; /* runtime calls: what they launch, where they tell (HIP) */
     /* kernels */
     int32_t grid[3];

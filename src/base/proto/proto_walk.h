@@ -37,9 +37,15 @@ struct proto_walk {
     const char *damaged_at; /* the field that is none, or is cut; NULL: all is well so far */
 };
 
+/* Behind the last of the bytes; of no bytes, which may lie nowhere (NULL), where they begin. */
+static inline const char *proto_bytes_end(struct proto_bytes bytes)
+{
+    return bytes.length ? bytes.at + bytes.length : bytes.at;
+}
+
 static inline struct proto_walk proto_walk_of(struct proto_bytes message)
 {
-    return (struct proto_walk){.at = message.at, .end = message.at + message.length};
+    return (struct proto_walk){.at = message.at, .end = proto_bytes_end(message)};
 }
 
 /* The next field; false at the end, and at a field that is none (see damaged_at). A field whose

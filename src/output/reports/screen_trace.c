@@ -91,16 +91,11 @@ static void fill_trace(struct screen_builder *builder)
 {
     struct value numbers = find_number(find_section(builder->rank, "run"), "step_numbers");
     const char *device = screen_device(builder);
-    bool is_unread =
-        find_number(find_section(builder->rank, "run"), "unread_tasks").unit == UNIT_COUNT;
     const char *verdict;
 
     builder->screen->subject =
         screen_format(builder, "%s %s %s%s", screen_file_name(builder->rank->file), builder->dot,
-                      device      ? device
-                      : is_unread ? "Ascend device, not read"
-                                  : "CPU",
-                      screen_steps(builder, numbers));
+                      device ? device : "CPU", screen_steps(builder, numbers));
     add_figures(builder);
     fill_chart(builder);
     screen_answer_what_if(builder, find_table(find_section(builder->rank, "what_if"), "changes"));

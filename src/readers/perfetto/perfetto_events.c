@@ -373,7 +373,7 @@ static struct track_event track_event_of(const struct perfetto_reading *reading,
 static int64_t number_in_name(struct proto_bytes name, const char *word)
 {
     const char *at = name.length ? memmem(name.at, name.length, word, strlen(word)) : NULL;
-    const char *end = name.at + name.length;
+    const char *end = proto_bytes_end(name);
     int64_t number = 0;
 
     while (at && at < end && (*at < '0' || *at > '9'))

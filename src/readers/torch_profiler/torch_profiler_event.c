@@ -10,6 +10,7 @@ enum field {
     FIELD_PHASE,
     FIELD_CATEGORY,
     FIELD_NAME,
+    FIELD_ID,
     FIELD_PID,
     FIELD_TID,
     FIELD_TS,
@@ -24,7 +25,10 @@ static inline enum field field_of(const struct json_slice *key)
 {
     switch (key->length) {
     case 2:
-        return KEY_IS("ph") ? FIELD_PHASE : KEY_IS("ts") ? FIELD_TS : FIELD_OTHER;
+        return KEY_IS("ph")   ? FIELD_PHASE
+               : KEY_IS("ts") ? FIELD_TS
+               : KEY_IS("id") ? FIELD_ID
+                              : FIELD_OTHER;
     case 3:
         return KEY_IS("cat")   ? FIELD_CATEGORY
                : KEY_IS("pid") ? FIELD_PID
@@ -335,6 +339,8 @@ static inline const char *scan_field(struct json_scan *scan, const char *at,
         return scan_text(scan, at, event, &event->category, HAS_CATEGORY);
     case FIELD_NAME:
         return scan_text(scan, at, event, &event->name, HAS_NAME);
+    case FIELD_ID:
+        return scan_text(scan, at, event, &event->id, HAS_ID);
     case FIELD_PID:
         return scan_text(scan, at, event, &event->pid, HAS_PID);
     case FIELD_TID:
@@ -346,7 +352,7 @@ static inline const char *scan_field(struct json_scan *scan, const char *at,
         event->has &= ~(uint32_t)HAS_DURATION_OVERFLOW;
         return scan_time(scan, at, &event->duration_ns, &event->has, HAS_DURATION);
     case FIELD_ARGS:
-        event->args.text = at;
+        event->args = (struct json_slice){.text = at};
         at = scan_args(scan, at, event);
         event->args.length = at ? (uint32_t)(at - event->args.text) : 0;
         return at;

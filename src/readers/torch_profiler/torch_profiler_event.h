@@ -15,6 +15,7 @@ enum {
     HAS_DURATION = 1 << 6,
     HAS_START_OVERFLOW = 1 << 7, /* a number, but one that no time is */
     HAS_DURATION_OVERFLOW = 1 << 8,
+    HAS_ID = 1 << 9,
 };
 
 /* What `args` may hold, of interest to us; arg_number() in torch_profiler_event.c has the keys. */
@@ -65,6 +66,7 @@ struct torch_event {
     struct json_slice name;
     struct json_slice pid;
     struct json_slice tid;
+    struct json_slice id;   /* of a flow */
     struct json_slice args; /* the text as written; length 0: none */
     int64_t start_ns;
     int64_t duration_ns;

@@ -213,8 +213,12 @@ static void parse_text(struct parse *parse)
  * ---------------------------------------------------------------------------------------------- */
 
 /* True where not one of the things in the array was an event. */
-static bool is_without_events(const struct read_account *read)
+static bool is_without_events(const struct torch_piece *piece)
 {
+    const struct read_account *read = &piece->builder.read;
+
+    if (piece->store.rows.count > 0) /* not counted by category yet */
+        return false;
     if (read->events == 0)
         return read->damaged_events > 0;
     for (uint32_t i = 0; i < read->category_count; i++) {
@@ -227,7 +231,8 @@ static bool is_without_events(const struct read_account *read)
 /* False with `error` set where nothing in the input is a trace. */
 static bool check_content(struct parse *parse, struct error *error)
 {
-    const struct read_account *read = &parse->pieces.pieces[0].builder.read;
+    const struct torch_piece *first = &parse->pieces.pieces[0];
+    const struct read_account *read = &first->builder.read;
 
     if (!parse->has_array && read->is_truncated)
         return error_set(error, ERROR_INPUT, "%s: no event can be read", read->truncation);
@@ -237,10 +242,10 @@ static bool check_content(struct parse *parse, struct error *error)
             "JSON without \"traceEvents\" (its keys: %s), so no trace of torch.profiler: "
             "name a file that export_chrome_trace or tensorboard_trace_handler wrote",
             parse->keys_seen[0] ? parse->keys_seen : "none");
-    if (parse->pieces.last == 0 && is_without_events(read) && read->damage_count)
+    if (parse->pieces.last == 0 && is_without_events(first) && read->damage_count)
         return error_set(error, ERROR_INPUT, "byte %lld: %s: no event can be read",
                          (long long)read->damages[0].byte, read->damages[0].message);
-    if (parse->pieces.last == 0 && is_without_events(read))
+    if (parse->pieces.last == 0 && is_without_events(first))
         return error_set(error, ERROR_INPUT,
                          "an array in which nothing is an event (no \"ph\"), so no trace of "
                          "torch.profiler: name a file that export_chrome_trace wrote");

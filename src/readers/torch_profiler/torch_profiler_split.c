@@ -3,6 +3,7 @@
 
 #include "base/core/invariant.h"
 #include "base/core/worker_threads.h"
+#include "readers/ascend/ascend_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,11 +113,18 @@ enum torch_events_end torch_pieces_read(struct torch_pieces *pieces, unsigned th
 void torch_pieces_finish(struct torch_pieces *pieces, struct trace *trace, unsigned threads)
 {
     struct trace_builder *builders = require_memory(calloc(pieces->count, sizeof *builders));
+    struct ascend_rows *rows = require_memory(calloc(pieces->count, sizeof *rows));
+    struct ascend_flow *flows;
+    uint32_t flow_count;
     unsigned count = 0;
 
     for (unsigned i = 0; i < pieces->count; i++) {
         struct torch_piece *piece = &pieces->pieces[i];
 
+        if (piece->is_used) {
+            rows[count] = piece->store.rows;
+            piece->store.rows = (struct ascend_rows){0};
+        }
         torch_store_clear(&piece->store);
         input_stream_clear(&piece->stream);
         if (!piece->is_used)
@@ -124,7 +132,14 @@ void torch_pieces_finish(struct torch_pieces *pieces, struct trace *trace, unsig
         builders[count++] = piece->builder;
         piece->builder = (struct trace_builder){0};
     }
+    ascend_rows_finish(rows, builders, count);
+    flow_count = ascend_rows_take_flows(rows, builders, count, &flows);
     trace_finish(trace, builders, count, threads);
+    ascend_link_flows(trace, flows, flow_count);
+    for (unsigned i = 0; i < count; i++)
+        ascend_rows_clear(&rows[i]);
+    free(flows);
+    free(rows);
     free(builders);
 }
 

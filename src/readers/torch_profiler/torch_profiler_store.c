@@ -4,6 +4,7 @@
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/text/utf8.h"
+#include "readers/ascend/ascend_words.h"
 #include "readers/torch_profiler/torch_profiler_category.h"
 #include "readers/torch_profiler/torch_profiler_memory.h"
 
@@ -158,6 +159,7 @@ static struct category_memo look_up_category(struct torch_store *store,
     if (event->has & HAS_CATEGORY)
         memo.kind =
             (uint8_t)torch_profiler_category_kind(event->category.text, event->category.length);
+    memo.is_flow = event->has & HAS_CATEGORY && slice_is(&event->category, "async_npu");
     memo.is_ours = event->has & HAS_CATEGORY && slice_is(&event->category, OWN_CATEGORY);
     return memo;
 }
@@ -261,8 +263,16 @@ static inline float fraction_or_none(const struct torch_event *event, enum event
 static void store_texts(struct torch_store *store, const struct torch_event *event,
                         struct event_detail *detail)
 {
+    struct string_pool *strings = &store->builder->strings;
+
     detail->input_shapes = arg_text(store, event, ARG_INPUT_DIMS);
     detail->input_types = arg_text(store, event, ARG_INPUT_TYPE);
+    if (event_has_arg(event, ARG_INPUT_DIMS) && event->texts[0].is_string) /* torch_npu */
+        detail->input_shapes =
+            ascend_shapes(strings, string_pool_text(strings, detail->input_shapes));
+    if (event_has_arg(event, ARG_INPUT_TYPE) &&
+        event->texts[ARG_INPUT_TYPE - ARG_INPUT_DIMS].is_string)
+        detail->input_types = ascend_types(strings, string_pool_text(strings, detail->input_types));
     detail->concrete_inputs = arg_text(store, event, ARG_CONCRETE_INPUTS);
     detail->call_stack = arg_text(store, event, ARG_CALL_STACK);
     detail->collective_name = arg_text(store, event, ARG_COLLECTIVE_NAME);
@@ -305,9 +315,9 @@ static uint32_t store_detail(struct torch_store *store, const struct torch_event
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* Everything of an event but its times. */
-static struct event torch_profiler_store_event_of(struct torch_store *store,
-                                                  const struct torch_event *text, uint8_t kind)
+/* Everything of an event but its times and its track. */
+static struct event event_without_track(struct torch_store *store, const struct torch_event *text,
+                                        uint8_t kind)
 {
     struct event event = {.kind = kind};
     enum event_arg id = kind == EVENT_OPERATOR ? ARG_SEQUENCE_NUMBER : ARG_CORRELATION;
@@ -319,15 +329,26 @@ static struct event torch_profiler_store_event_of(struct torch_store *store,
         store->builder->read.device_step_copies++;
     if (facts & NAME_IS_HIP && kind == EVENT_RUNTIME_CALL)
         store->builder->facts.is_rocm = 1;
+    /* torch_npu has one category for operators and steps, as old profilers had */
+    if (facts & NAME_IS_STEP && kind == EVENT_OPERATOR)
+        event.kind = EVENT_ANNOTATION;
     /* MTIA has one category for all that its processors do */
     if (facts & NAME_IS_DMA && kind == EVENT_KERNEL)
         event.kind = EVENT_MEMCPY;
     if (facts & NAME_IS_WAIT && kind == EVENT_KERNEL)
         event.kind = EVENT_DEVICE_SYNC;
-    event.track = track_of(store, text, kind);
-    event.correlation = number_or(text, id, NO_ID);
+    event.correlation = event.kind == kind ? number_or(text, id, NO_ID) : NO_ID;
     event.external_id = number_or(text, ARG_EXTERNAL_ID, NO_ID);
     event.detail = text->has_args & detail_args ? store_detail(store, text) : 0;
+    return event;
+}
+
+static struct event torch_profiler_store_event_of(struct torch_store *store,
+                                                  const struct torch_event *text, uint8_t kind)
+{
+    struct event event = event_without_track(store, text, kind);
+
+    event.track = track_of(store, text, kind);
     return event;
 }
 
@@ -343,6 +364,33 @@ bool torch_store_convert(struct torch_store *store, const struct torch_event *te
     return true;
 }
 
+/* An event whose kind is known at the end of the file. */
+static void store_row(struct torch_store *store, const struct torch_event *text)
+{
+    struct ascend_row row = {
+        .event = event_without_track(store, text, EVENT_HOST_OTHER),
+        .process = field_string(store, text, HAS_PID, &text->pid),
+        .thread = field_string(store, text, HAS_TID, &text->tid),
+    };
+
+    row.event.start_ns = text->start_ns;
+    row.event.duration_ns = text->duration_ns;
+    ascend_rows_add(&store->rows, store->builder, &row, &text->args);
+}
+
+static void store_flow(struct torch_store *store, const struct torch_event *text)
+{
+    const struct ascend_flow flow = {
+        .process = field_string(store, text, HAS_PID, &text->pid),
+        .thread = field_string(store, text, HAS_TID, &text->tid),
+        .id = field_string(store, text, HAS_ID, &text->id),
+        .is_end = text->phase == 'f',
+        .time_ns = text->start_ns,
+    };
+
+    ascend_rows_add_flow(&store->rows, &flow);
+}
+
 /* A timed event with both its times, which are not yet known to be possible. */
 static void store_timed(struct torch_store *store, const struct torch_event *text,
                         const struct category_memo *category)
@@ -356,6 +404,9 @@ static void store_timed(struct torch_store *store, const struct torch_event *tex
     } else if (text->duration_ns > longest_duration_ns ||
                __builtin_add_overflow(text->start_ns, text->duration_ns, &end_ns)) {
         builder->read.overflowing_durations++;
+    } else if (!(text->has & HAS_CATEGORY)) {
+        store_row(store, text);
+        return;
     } else {
         event = torch_profiler_store_event_of(store, text, category->kind);
         event.start_ns = text->start_ns;
@@ -385,6 +436,9 @@ static void store_metadata(struct torch_store *store, const struct torch_event *
     struct given_name name = {0};
     const struct json_slice *given = &text->texts[ARG_NAME - ARG_INPUT_DIMS];
 
+    if (text->has & HAS_NAME && slice_is(&text->name, "process_labels") && text->args.length > 0)
+        ascend_rows_add_label(&store->rows, field_string(store, text, HAS_PID, &text->pid),
+                              &text->args);
     if (!(text->has & HAS_NAME) || !event_has_arg(text, ARG_NAME) || !given->is_string)
         return;
     name.is_thread = slice_is(&text->name, "thread_name");
@@ -432,6 +486,8 @@ void torch_store_event(struct torch_store *store, const struct torch_event *text
         builder->read.missing_times++;
     else if (is_timed)
         store_half(store, text, &category);
+    else if (category.is_flow && has_start && text->has & HAS_ID)
+        store_flow(store, text);
     else if (store->keeps_memory && is_torch_memory_event(text))
         store_memory(store, text);
     if (has_start && phase != 'M' && phase != 'X')
@@ -446,5 +502,6 @@ void torch_store_clear(struct torch_store *store)
     free(store->array_strings);
     free(store->name_facts);
     string_pool_clear(&store->arrays);
+    ascend_rows_clear(&store->rows);
     *store = (struct torch_store){0};
 }

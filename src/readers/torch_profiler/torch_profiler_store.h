@@ -2,6 +2,7 @@
 #ifndef FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_STORE_H
 #define FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_STORE_H
 
+#include "readers/ascend/ascend_rows.h"
 #include "readers/torch_profiler/torch_profiler_event.h"
 #include "readers/torch_profiler/torch_profiler_memo.h"
 #include "trace/trace_builder.h"
@@ -19,6 +20,7 @@ struct torch_store {
     struct trace_builder *builder;
     const struct torch_tap *tap; /* NULL: none. Events that are no JSON do not get there */
     bool keeps_memory;           /* see struct read_options */
+    struct ascend_rows rows;     /* events without a category */
     char *scratch;               /* for texts with escapes */
     size_t scratch_size;
     struct string_pool arrays; /* texts of arrays as written */

@@ -17,7 +17,7 @@ bool xplane_is_whole(struct xplane_reading *reading, const struct proto_walk *wa
 
     if (!walk->damaged_at)
         return true;
-    if (walk->end != reading->text.at + reading->text.length) { /* else the file is cut there */
+    if (walk->end != proto_bytes_end(reading->text)) { /* else the file is cut there */
         damage.length = walk->end - walk->damaged_at;
         (void)snprintf(damage.message, sizeof damage.message,
                        "expected a field of %s (protobuf), and its content is none", what);
@@ -222,7 +222,7 @@ static uint32_t device_track(struct xplane_reading *reading, const struct xplane
 static void read_triple(struct proto_bytes text, const char *key, int32_t *triple)
 {
     const char *at = memmem(text.at ? text.at : "", text.length, key, strlen(key));
-    const char *end = text.at + text.length;
+    const char *end = proto_bytes_end(text);
 
     if (!at)
         return;
@@ -243,7 +243,7 @@ static void read_triple(struct proto_bytes text, const char *key, int32_t *tripl
 static int64_t number_behind(struct proto_bytes text, const char *key, int64_t most)
 {
     const char *at = memmem(text.at ? text.at : "", text.length, key, strlen(key));
-    const char *end = text.at + text.length;
+    const char *end = proto_bytes_end(text);
     int64_t number = 0;
 
     if (!at)

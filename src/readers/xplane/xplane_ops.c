@@ -280,7 +280,7 @@ static bool write_operand(struct operands *operands, const char *type, const cha
 static void find_operands(struct operands *operands, struct proto_bytes text)
 {
     const char *at = memmem(text.at, text.length, " = ", 3);
-    const char *end = text.at + text.length;
+    const char *end = proto_bytes_end(text);
     unsigned depth = 0;
 
     while (at && at < end && !(*at == '(' && isalnum((unsigned char)at[-1])))

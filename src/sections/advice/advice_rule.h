@@ -14,11 +14,37 @@
 #include "sections/advice/first_use.h"
 #include "sections/advice/host_calls.h"
 #include "sections/advice/kernel_figures.h"
-#include "sections/advice/missing_work.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* ---- work of the device that the recording lacks: idle time next to it is not the program's
+ * ---- */
+
+/* What is lacking. The first that holds is told. */
+enum missing_kind {
+    MISSING_NOTHING,
+    MISSING_DEVICE,     /* nothing of the device is recorded, though the program uses one */
+    MISSING_EVENTS,     /* most events are left out: the operators' numbers have holes */
+    MISSING_COLLECTIVE, /* collectives are called whose kernels are not there */
+    MISSING_EARLIER,    /* work launched before the recording still ran when it began */
+};
+
+struct missing_work {
+    enum missing_kind kind;
+    int64_t launches;       /* MISSING_DEVICE: calls that put work on it */
+    int64_t kept, ids;      /* MISSING_EVENTS: operators in the file, and numbers in their range */
+    const char *collective; /* MISSING_COLLECTIVE: a name of one, as written */
+    int64_t earlier_range_ns[2]; /* MISSING_EARLIER: idle time before the first recorded work of a
+                                    stream, that was launched in time; else empty */
+};
+
+/* `late_ns`: work that starts so long after its launch was held up. */
+struct missing_work find_missing_work(const struct trace *trace, const struct ledger *ledger,
+                                      int64_t late_ns);
+
+/* ---- rules ---- */
 
 /* What the rules look at. */
 struct advice_case {

@@ -21,14 +21,6 @@ static bool tell_missing_device(struct advice_case *advice, struct advice_claim 
                                          "%s calls put work on the device, no kernel is recorded",
                                          format_count(missing->launches).text);
     claim->try_this = recorder_words_for(advice->trace)->device;
-    if (missing->unread_tasks > 0) {
-        claim->title = "the device's work is not read";
-        claim->evidence = results_format(
-            advice->results, "%s tasks of an Ascend device are in the trace, in a form of its own",
-            format_count(missing->unread_tasks).text);
-        claim->try_this = "for the device's time see kernel_details.csv and step_trace_time.csv "
-                          "beside the trace";
-    }
     claim->reason = "what the host does meanwhile tells nothing of the device's time";
     return true;
 }

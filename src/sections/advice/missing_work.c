@@ -17,9 +17,8 @@
  * anything recorded there; if it was launched while the device was idle by all that is recorded,
  * and still started late, with all that was launched behind it, what it waited for was launched
  * before the recording began. */
-#include "sections/advice/missing_work.h"
-
 #include "base/text/prefix.h"
+#include "sections/advice/advice_rule.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -43,27 +42,9 @@ static bool needs_device(const char *name)
     return false;
 }
 
-int64_t count_unread_tasks(const struct trace *trace, const char **stream)
-{
-    int64_t tasks = 0;
-
-    for (uint32_t i = 0; i < trace->track_count; i++) {
-        const struct track *track = &trace->tracks[i];
-
-        if (strcmp(trace_text(trace, track->process_name), "Ascend Hardware") != 0 ||
-            track->event_count == 0)
-            continue;
-        if (tasks == 0)
-            *stream = trace_text(trace, track->thread_name ? track->thread_name : track->thread);
-        tasks += track->event_count;
-    }
-    return tasks;
-}
-
 static bool lacks_device(const struct trace *trace, struct missing_work *missing)
 {
     bool needs = false, has_calls = false;
-    const char *stream = "";
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
@@ -80,8 +61,7 @@ static bool lacks_device(const struct trace *trace, struct missing_work *missing
             needs = needs || needs_device(name);
         }
     }
-    missing->unread_tasks = count_unread_tasks(trace, &stream);
-    return missing->unread_tasks > 0 || missing->launches > 0 || (needs && !has_calls);
+    return missing->launches > 0 || (needs && !has_calls);
 }
 
 static bool lacks_events(const struct trace *trace, struct missing_work *missing)

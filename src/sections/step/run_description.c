@@ -2,7 +2,6 @@
 #include "base/text/prefix.h"
 #include "cost/efficiency/peak_choice.h"
 #include "output/results/metrics.h"
-#include "sections/advice/missing_work.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
 #include "sections/step/run_warnings.h"
@@ -84,8 +83,6 @@ static void add_extent(struct results *results, struct section *section,
 {
     const struct trace *trace = input->trace;
     struct time_range range = {INT64_MAX, INT64_MIN};
-    const char *stream = "";
-    int64_t unread_tasks = count_unread_tasks(trace, &stream);
 
     run_description_widen(&range, trace->host, trace->host_count);
     run_description_widen(&range, trace->device, trace->device_count);
@@ -101,9 +98,6 @@ static void add_extent(struct results *results, struct section *section,
                               trace->host_count);
     run_description_add_count(results, section, "device_events", "kernels, copies, memsets",
                               trace->device_count);
-    if (trace->device_count == 0 && unread_tasks > 0)
-        run_description_add_count(results, section, "unread_tasks",
-                                  "tasks of an Ascend device, not read", unread_tasks);
     run_description_add_count(results, section, "steps", "steps",
                               input->ledger->source == WINDOW_WHOLE ? 0
                                                                     : input->ledger->step_count);

@@ -2,7 +2,6 @@
 #include "sections/step/run_warnings.h"
 
 #include "base/text/format.h"
-#include "sections/advice/missing_work.h"
 #include "sections/advice/recorder_words.h"
 #include "sections/step/clock_numbers.h"
 
@@ -246,25 +245,6 @@ static bool is_cut_before_kernels(const struct trace *trace, const struct record
     return recorded->kinds[EVENT_RUNTIME_CALL] > 0;
 }
 
-static bool warn_of_ascend(struct results *results, struct section *section,
-                           const struct trace *trace)
-{
-    const char *stream = "";
-    int64_t tasks = count_unread_tasks(trace, &stream);
-
-    if (tasks == 0)
-        return false;
-    section_add_warning(
-        results, section,
-        results_format(results,
-                       "a trace of Ascend's profiler: its device ran %" PRId64
-                       " tasks (the first on %s), and they are not read",
-                       tasks, stream),
-        "what is printed is of the host's threads alone, and nothing of it is the device's",
-        "for the device's time see kernel_details.csv and step_trace_time.csv beside the trace");
-    return true;
-}
-
 static void note_missing_device(struct results *results, struct section *section,
                                 const struct trace *trace, const struct recorded *recorded)
 {
@@ -319,7 +299,7 @@ void add_missing_findings(struct results *results, struct section *section,
     struct recorded recorded = look_at_events(input->trace, input->ledger);
     const struct recorder_words *words = recorder_words_for(input->trace);
 
-    if (input->trace->device_count == 0 && !warn_of_ascend(results, section, input->trace))
+    if (input->trace->device_count == 0)
         note_missing_device(results, section, input->trace, &recorded);
     if (input->trace->device_count > 0 && recorded.kinds[EVENT_OPERATOR] == 0)
         section_add_note(results, section, "no operators: what launched the kernels is not known",

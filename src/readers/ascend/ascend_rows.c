@@ -1,0 +1,426 @@
+/* Events of Ascend's JSON that no category tells apart. */
+#include "readers/ascend/ascend_rows.h"
+
+#include "base/core/array.h"
+#include "base/core/hash_map.h"
+#include "base/core/hash_mix.h"
+#include "base/json/json_walk.h"
+#include "base/text/prefix.h"
+#include "readers/ascend/ascend_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is kept --------------------------------------------------------------------------- */
+
+static uint32_t row_string(struct trace_builder *builder, const struct json_slice *value)
+{
+    return value->is_string && !value->has_escapes
+               ? string_pool_add(&builder->strings, value->text, value->length)
+               : 0;
+}
+
+static int32_t row_rank(const struct json_slice *value)
+{
+    int64_t rank = json_walk_integer(value, -1);
+
+    return rank >= 0 && rank < INT32_MAX ? (int32_t)rank : -1;
+}
+
+/* Keys of tasks begin with capitals, those of parts of collectives do not. */
+static void read_arg(struct ascend_row *row, struct trace_builder *builder,
+                     const struct json_slice *key, const struct json_slice *value)
+{
+    if (slice_is(key, "Task Type") || slice_is(key, "task type")) {
+        row->type = row_string(builder, value);
+        row->is_task = *key->text == 'T';
+    } else if (slice_is(key, "connection_id")) {
+        row->connection = json_walk_integer(value, NO_ID);
+    } else if (slice_is(key, "Physic Stream Id") || slice_is(key, "stream id") ||
+               (slice_is(key, "Stream Id") && row->stream < 0)) {
+        row->stream = json_walk_integer(value, -1);
+    } else if (slice_is(key, "Task Id") || slice_is(key, "task id")) {
+        row->task = json_walk_integer(value, -1);
+    } else if (slice_is(key, "data_type") || slice_is(key, "data type")) {
+        row->data_type = row_string(builder, value);
+    } else if (slice_is(key, "count")) {
+        row->elements = json_walk_integer(value, -1);
+    } else if (slice_is(key, "size(Byte)")) {
+        row->bytes = json_walk_integer(value, -1);
+    } else if (slice_is(key, "src rank")) {
+        row->source_rank = row_rank(value);
+    } else if (slice_is(key, "dst rank")) {
+        row->destination_rank = row_rank(value);
+    } else if (slice_is(key, "level") || slice_is(key, "Mode")) {
+        row->is_call = true;
+    }
+}
+
+void ascend_rows_add(struct ascend_rows *rows, struct trace_builder *builder,
+                     const struct ascend_row *row, const struct json_slice *args)
+{
+    struct ascend_row new = *row;
+    struct json_slice key, value;
+
+    new.connection = NO_ID;
+    new.stream = new.task = new.elements = new.bytes = -1;
+    new.source_rank = new.destination_rank = -1;
+    if (args->length > 0) {
+        struct json_walk walk = json_walk_begin(args, '{');
+
+        while (json_walk_next(&walk, &key, &value)) {
+            read_arg(&new, builder, &key, &value);
+            new.has_args = true;
+        }
+    }
+    ARRAY_ADD(rows->rows, rows->count, new);
+}
+
+void ascend_rows_add_flow(struct ascend_rows *rows, const struct ascend_flow *flow)
+{
+    ARRAY_ADD(rows->flows, rows->flow_count, *flow);
+}
+
+void ascend_rows_add_label(struct ascend_rows *rows, uint32_t process,
+                           const struct json_slice *args)
+{
+    struct json_walk walk = json_walk_begin(args, '{');
+    struct json_slice key, value;
+
+    while (json_walk_next(&walk, &key, &value)) {
+        struct json_slice number = value;
+        int64_t device;
+
+        if (!slice_is(&key, "labels") || value.length < 5 || memcmp(value.text, "NPU ", 4) != 0)
+            continue;
+        number.text += 4;
+        number.length -= 4;
+        if (slice_integer(&number, &device) && device >= 0 && device < INT32_MAX)
+            ARRAY_ADD(rows->labels, rows->label_count,
+                      (struct ascend_label){process, (int32_t)device});
+    }
+}
+
+void ascend_rows_clear(struct ascend_rows *rows)
+{
+    free(rows->rows);
+    free(rows->flows);
+    free(rows->labels);
+    *rows = (struct ascend_rows){0};
+}
+
+/* ---- what processes are --------------------------------------------------------------------- */
+
+enum process_role {
+    ROLE_UNKNOWN,
+    ROLE_PYTHON,
+    ROLE_CALLS,       /* of CANN */
+    ROLE_DEVICE,      /* its tasks */
+    ROLE_COLLECTIVES, /* and what they consist of */
+    ROLE_ANALYSIS,    /* made of the others: nothing new */
+};
+
+static const struct {
+    const char *name;
+    enum process_role role;
+} process_names[] = {
+    {"Python", ROLE_PYTHON},
+    {"CANN", ROLE_CALLS},
+    {"Ascend Hardware", ROLE_DEVICE},
+    {"Task Scheduler", ROLE_DEVICE},
+    {"HCCL", ROLE_COLLECTIVES},
+    {"Communication", ROLE_COLLECTIVES},
+    {"Overlap Analysis", ROLE_ANALYSIS},
+};
+
+/* What all builders of a file say of processes and threads. */
+struct ascend_names {
+    struct string_pool texts;  /* pids, and pids with tids */
+    struct hash_map roles;     /* text of a pid: enum process_role */
+    struct hash_map threads;   /* text of a pid and a tid: name of the thread in `texts` */
+    struct hash_map devices;   /* text of a pid: device */
+    struct hash_map transfers; /* hash of a part of a collective as a task: 1 */
+    uint32_t python;           /* the pid of the one process of Python; 0: none, or several */
+    bool has_python;
+    bool is_ascend;
+};
+
+static uint32_t names_text(struct ascend_names *names, const struct trace_builder *builder,
+                           uint32_t string)
+{
+    return string_pool_add(&names->texts, string_pool_text(&builder->strings, string),
+                           string_pool_length(&builder->strings, string));
+}
+
+static uint64_t thread_key(struct ascend_names *names, const struct trace_builder *builder,
+                           uint32_t process, uint32_t thread)
+{
+    return pair_key(names_text(names, builder, process), names_text(names, builder, thread));
+}
+
+static void names_take_process(struct ascend_names *names, uint32_t process, const char *name)
+{
+    for (size_t i = 0; i < sizeof process_names / sizeof *process_names; i++) {
+        enum process_role role = process_names[i].role;
+
+        if (strcmp(process_names[i].name, name) != 0)
+            continue;
+        (void)hash_map_set(&names->roles, process, role);
+        names->is_ascend |= role == ROLE_DEVICE || role == ROLE_CALLS;
+        if (role == ROLE_PYTHON) {
+            names->python = names->has_python && names->python != process ? 0 : process;
+            names->has_python = true;
+        }
+    }
+}
+
+static void names_take(struct ascend_names *names, const struct trace_builder *builder,
+                       const struct ascend_rows *rows)
+{
+    for (uint32_t i = 0; i < builder->name_count; i++) {
+        const struct given_name *given = &builder->names[i];
+
+        if (given->is_thread)
+            (void)hash_map_set(&names->threads,
+                               thread_key(names, builder, given->process, given->thread),
+                               names_text(names, builder, given->name));
+        else
+            names_take_process(names, names_text(names, builder, given->process),
+                               string_pool_text(&builder->strings, given->name));
+    }
+    for (uint32_t i = 0; i < rows->label_count; i++)
+        (void)hash_map_set(&names->devices, names_text(names, builder, rows->labels[i].process),
+                           (uint32_t)rows->labels[i].device);
+    for (uint32_t i = 0; i < rows->count && !names->is_ascend; i++)
+        names->is_ascend = rows->rows[i].is_task && rows->rows[i].stream >= 0;
+}
+
+/* What a row is: by the name of its process, else by its args. */
+static enum process_role row_role(struct ascend_names *names, const struct trace_builder *builder,
+                                  const struct ascend_row *row)
+{
+    static const char *const analysis[] = {"Computing", "Communication",
+                                           "Communication(Not Overlapped)", "Free"};
+    uint32_t role = hash_map_find(&names->roles, names_text(names, builder, row->process));
+    const char *name = string_pool_text(&builder->strings, row->event.name);
+
+    if (role != NO_VALUE && role != ROLE_PYTHON)
+        return (enum process_role)role;
+    if (row->is_task)
+        return ROLE_DEVICE;
+    if (row->is_call)
+        return ROLE_CALLS;
+    for (size_t i = 0; i < sizeof analysis / sizeof *analysis; i++)
+        if (!row->has_args && role == NO_VALUE && strcmp(name, analysis[i]) == 0)
+            return ROLE_ANALYSIS;
+    return ROLE_UNKNOWN;
+}
+
+/* The whole of a collective, not one of its parts: these lie on threads called "Plane". */
+static bool is_whole_collective(struct ascend_names *names, const struct trace_builder *builder,
+                                const struct ascend_row *row)
+{
+    uint32_t thread =
+        hash_map_find(&names->threads, thread_key(names, builder, row->process, row->thread));
+
+    if (thread != NO_VALUE)
+        return strstr(string_pool_text(&names->texts, thread), "Communication") != NULL;
+    return has_prefix(string_pool_text(&builder->strings, row->event.name), "hcom_");
+}
+
+/* The same for a part of a collective and for the task of the device that it is. */
+static uint64_t transfer_key(const struct ascend_row *row)
+{
+    uint64_t hash = hash_mix((uint64_t)row->stream, HASH_MULTIPLIER);
+
+    hash = hash_mix(hash ^ (uint64_t)row->task, HASH_MULTIPLIER);
+    return hash_mix(hash ^ (uint64_t)row->event.start_ns, HASH_MULTIPLIER);
+}
+
+static void names_take_transfers(struct ascend_names *names, const struct trace_builder *builder,
+                                 const struct ascend_rows *rows)
+{
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const struct ascend_row *row = &rows->rows[i];
+
+        if (row->task >= 0 && row->stream >= 0 && !row->is_task &&
+            row_role(names, builder, row) == ROLE_COLLECTIVES &&
+            !is_whole_collective(names, builder, row))
+            (void)hash_map_set(&names->transfers, transfer_key(row), 1);
+    }
+}
+
+static void names_clear(struct ascend_names *names)
+{
+    string_pool_clear(&names->texts);
+    hash_map_clear(&names->roles);
+    hash_map_clear(&names->threads);
+    hash_map_clear(&names->devices);
+    hash_map_clear(&names->transfers);
+}
+
+/* ---- rows become events --------------------------------------------------------------------- */
+
+/* A row on its way into its builder. */
+struct ascend_placing {
+    struct ascend_names *names;
+    struct trace_builder *builder;
+    const struct ascend_row *row;
+    struct event event;
+    const char *category;
+};
+
+/* "NPU 3" of the process; of old files the end of the pid: "2_3"; else 0: a file has one device. */
+static int32_t device_of_process(struct ascend_placing *placing)
+{
+    uint32_t process = names_text(placing->names, placing->builder, placing->row->process);
+    uint32_t device = hash_map_find(&placing->names->devices, process);
+    const char *low = strchr(string_pool_text(&placing->names->texts, process), '_');
+
+    if (device != NO_VALUE)
+        return (int32_t)device;
+    return low && low[1] >= '0' && low[1] <= '9' && !low[2] ? low[1] - '0' : 0;
+}
+
+static uint32_t placing_track(struct ascend_placing *placing, bool is_device, int64_t stream)
+{
+    const struct track_key key = {
+        .process = placing->row->process,
+        .thread = placing->row->thread,
+        .is_device = is_device,
+        .device = is_device ? device_of_process(placing) : -1,
+        .stream = stream,
+    };
+
+    return trace_builder_track(placing->builder, &key);
+}
+
+static int64_t stream_number(const struct ascend_placing *placing)
+{
+    const char *thread = string_pool_text(&placing->builder->strings, placing->row->thread);
+    char *end;
+    long long number = strtoll(thread, &end, 10);
+
+    if (placing->row->stream >= 0)
+        return placing->row->stream;
+    return *thread && !*end && number >= 0 ? number : -1;
+}
+
+static void place_task(struct ascend_placing *placing)
+{
+    const struct ascend_row *row = placing->row;
+    const char *type = string_pool_text(&placing->builder->strings, row->type);
+
+    placing->category = row->type ? type : "Ascend Hardware";
+    placing->event.kind = (uint8_t)(row->type ? ascend_task_kind(type) : EVENT_DEVICE_ANNOTATION);
+    if (hash_map_find(&placing->names->transfers, transfer_key(row)) != NO_VALUE)
+        placing->event.kind = EVENT_DEVICE_OTHER; /* its collective is the work */
+    if (placing->event.kind == EVENT_KERNEL)
+        placing->event.detail = ascend_task_detail(placing->builder, type, -1);
+    placing->event.correlation = row->connection;
+    placing->event.track = placing_track(placing, true, stream_number(placing));
+}
+
+static void place_collective(struct ascend_placing *placing)
+{
+    const struct ascend_row *row = placing->row;
+    struct string_pool *strings = &placing->builder->strings;
+    struct event_detail detail = event_detail_none();
+
+    placing->category = "HCCL";
+    placing->event.track = placing_track(placing, true, -1);
+    placing->event.kind = EVENT_DEVICE_OTHER;
+    if (!is_whole_collective(placing->names, placing->builder, row))
+        return;
+    detail.collective_name =
+        ascend_collective_name(strings, string_pool_text(strings, row->event.name));
+    detail.element_type = ascend_element_type(strings, string_pool_text(strings, row->data_type));
+    detail.in_elements = row->elements;
+    placing->event.kind = EVENT_KERNEL;
+    placing->event.name = ascend_kernel_name(strings, string_pool_text(strings, row->event.name));
+    placing->event.correlation = row->connection;
+    placing->event.detail = trace_builder_detail(placing->builder, &detail);
+}
+
+/* A thread of CANN is one of Python's process, where there is one: the same threads call both. */
+static void place_call(struct ascend_placing *placing)
+{
+    struct track_key key = {.process = placing->row->process,
+                            .thread = placing->row->thread,
+                            .device = -1,
+                            .stream = -1};
+    const struct string_pool *texts = &placing->names->texts;
+
+    if (placing->names->python)
+        key.process = string_pool_add(&placing->builder->strings,
+                                      string_pool_text(texts, placing->names->python),
+                                      string_pool_length(texts, placing->names->python));
+    placing->category = "CANN";
+    placing->event.kind = EVENT_RUNTIME_CALL;
+    placing->event.correlation = placing->row->connection;
+    placing->event.track = trace_builder_track(placing->builder, &key);
+}
+
+static void place_row(struct ascend_placing *placing)
+{
+    const struct ascend_row *row = placing->row;
+    struct trace_builder *builder = placing->builder;
+    uint32_t category = 0;
+
+    enum process_role role =
+        placing->names->is_ascend ? row_role(placing->names, builder, row) : ROLE_UNKNOWN;
+
+    placing->event = row->event;
+    placing->category = NULL;
+    if (role != ROLE_UNKNOWN && role != ROLE_PYTHON) {
+        placing->event.correlation = placing->event.external_id = NO_ID;
+        placing->event.detail = 0;
+    }
+    switch (role) {
+    case ROLE_DEVICE:
+        place_task(placing);
+        break;
+    case ROLE_COLLECTIVES:
+        place_collective(placing);
+        break;
+    case ROLE_CALLS:
+        place_call(placing);
+        break;
+    case ROLE_ANALYSIS:
+        placing->category = "Overlap Analysis";
+        placing->event.kind = EVENT_DEVICE_OTHER;
+        placing->event.track = placing_track(placing, true, -1);
+        break;
+    case ROLE_PYTHON:
+    case ROLE_UNKNOWN:
+        placing->event.track = placing_track(placing, false, -1);
+        break;
+    }
+    if (placing->category)
+        category = string_pool_add(&builder->strings, placing->category, strlen(placing->category));
+    trace_builder_add(builder, &placing->event);
+    trace_builder_count(builder, category, 'X', row->event.start_ns, event_end_ns(&row->event));
+}
+
+void ascend_rows_finish(struct ascend_rows *rows, struct trace_builder *builders, unsigned count)
+{
+    struct ascend_names names = {0};
+
+    string_pool_add(&names.texts, "", 0);
+    for (unsigned b = 0; b < count; b++)
+        names_take(&names, &builders[b], &rows[b]);
+    for (unsigned b = 0; b < count && names.is_ascend; b++)
+        names_take_transfers(&names, &builders[b], &rows[b]);
+    for (unsigned b = 0; b < count; b++) {
+        struct ascend_placing placing = {.names = &names, .builder = &builders[b]};
+
+        for (uint32_t i = 0; i < rows[b].count; i++) {
+            placing.row = &rows[b].rows[i];
+            place_row(&placing);
+        }
+        free(rows[b].rows);
+        rows[b].rows = NULL;
+        rows[b].count = 0;
+    }
+    names_clear(&names);
+}

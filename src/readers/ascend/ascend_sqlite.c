@@ -1,0 +1,598 @@
+/* Reads the SQLite databases of Ascend's recorders: ascend_pytorch_profiler_RANK.db of torch_npu,
+ * and msprof_TIME.db of msprof, which has the same tables without those of PyTorch. */
+#include "base/core/array.h"
+#include "base/io/progress.h"
+#include "base/text/prefix.h"
+#include "readers/ascend/ascend_words.h"
+#include "readers/nsys/nsys_database.h"
+#include "readers/reader.h"
+#include "trace/trace_builder.h"
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the tables beside TASK say of a task. Strings are those of the builder. */
+struct task_info {
+    uint32_t name;
+    int64_t bytes;    /* of a copy; -1 */
+    bool is_transfer; /* a part of a collective */
+};
+
+struct ascend_reading {
+    struct nsys_database *database; /* not owned */
+    struct trace_builder builder;
+    struct hash_map strings; /* id in STRING_IDS: id in the builder */
+    struct hash_map infos;   /* globalTaskId: index in info_list */
+    struct task_info *info_list;
+    uint32_t info_count;
+    struct hash_map links;     /* id in CONNECTION_IDS: the first of its connections */
+    struct hash_map operators; /* connection: index in operator_list */
+    struct linked_operator *operator_list;
+    uint32_t operator_count;
+    struct connection_link *link_list;
+    uint32_t link_count;
+    uint32_t category;
+    bool has_steps; /* the operators have ProfilerStep */
+};
+
+/* One row of CONNECTION_IDS; those of one id are a list. */
+struct connection_link {
+    int64_t connection;
+    uint32_t next; /* NO_VALUE: the last */
+};
+
+/* The operator with which a connection begins. */
+struct linked_operator {
+    int64_t external_id;
+    int64_t start_ns;
+};
+
+/* ---- columns -------------------------------------------------------------------------------- */
+
+/* Some writers declare columns of times as text. */
+static int64_t ascend_number(const struct nsys_rows *rows, int column, int64_t if_none)
+{
+    const char *text;
+    char *end;
+    long long number;
+
+    if (sqlite3_column_type(rows->statement, column) != SQLITE_TEXT)
+        return nsys_integer(rows, column, if_none);
+    text = nsys_text(rows, column);
+    number = text ? strtoll(text, &end, 10) : 0;
+    return text && end != text && !*end ? number : if_none;
+}
+
+static uint32_t ascend_text(struct ascend_reading *reading, const char *text)
+{
+    return text ? string_pool_add(&reading->builder.strings, text, strlen(text)) : 0;
+}
+
+static uint32_t ascend_string(const struct ascend_reading *reading, const struct nsys_rows *rows,
+                              int column)
+{
+    uint32_t string =
+        nsys_is_null(rows, column)
+            ? NO_VALUE
+            : hash_map_find(&reading->strings, (uint64_t)ascend_number(rows, column, -1));
+
+    return string == NO_VALUE ? 0 : string;
+}
+
+static const char *ascend_string_text(const struct ascend_reading *reading,
+                                      const struct nsys_rows *rows, int column)
+{
+    return string_pool_text(&reading->builder.strings, ascend_string(reading, rows, column));
+}
+
+static int32_t ascend_small(int64_t number)
+{
+    return number >= 0 && number < INT32_MAX ? (int32_t)number : -1;
+}
+
+/* Opens a table whose first two columns are start and end. */
+static void ascend_rows_of(struct nsys_rows *rows, struct ascend_reading *reading,
+                           const char *table, const char *const *columns)
+{
+    reading->category = ascend_text(reading, table);
+    nsys_rows_open(rows, reading->database, table, columns);
+}
+
+/* Counts the row; false where its times make no event. */
+static bool ascend_row_event(struct ascend_reading *reading, const struct nsys_rows *rows,
+                             struct event *event)
+{
+    struct trace_builder *builder = &reading->builder;
+    int64_t start_ns = ascend_number(rows, 0, 1), end_ns = ascend_number(rows, 1, 0);
+    bool is_timed = !nsys_is_null(rows, 0) && !nsys_is_null(rows, 1);
+
+    builder->read.events++;
+    *event = (struct event){.start_ns = start_ns, .correlation = NO_ID, .external_id = NO_ID};
+    trace_builder_count(builder, reading->category, 'X', is_timed ? start_ns : 1,
+                        is_timed ? end_ns : 0);
+    if (!is_timed)
+        builder->read.missing_times++;
+    else if (__builtin_sub_overflow(end_ns, start_ns, &event->duration_ns))
+        builder->read.overflowing_durations++;
+    else if (event->duration_ns < 0)
+        builder->read.negative_durations++;
+    else
+        return true;
+    return false;
+}
+
+/* ---- tracks --------------------------------------------------------------------------------- */
+
+static uint32_t number_text(struct ascend_reading *reading, const char *before, int64_t number)
+{
+    char text[48];
+
+    (void)snprintf(text, sizeof text, "%s%" PRId64, before, number);
+    return ascend_text(reading, text);
+}
+
+/* The process in the upper half, the thread in the lower one. */
+static uint32_t ascend_thread(struct ascend_reading *reading, int64_t global)
+{
+    const struct track_key key = {
+        .process = number_text(reading, "", (int64_t)((uint64_t)global >> 32)),
+        .thread = number_text(reading, "", (int64_t)((uint64_t)global & UINT32_MAX)),
+        .device = -1,
+        .stream = -1,
+    };
+
+    return trace_builder_track(&reading->builder, &key);
+}
+
+static uint32_t stream_of(struct ascend_reading *reading, int64_t device, int64_t stream,
+                          uint32_t thread)
+{
+    const struct track_key key = {
+        .process = number_text(reading, "NPU ", device),
+        .thread = thread ? thread : number_text(reading, "", stream),
+        .is_device = true,
+        .device = ascend_small(device),
+        .stream = stream,
+    };
+
+    return trace_builder_track(&reading->builder, &key);
+}
+
+/* ---- what names rows ------------------------------------------------------------------------ */
+
+static void ascend_read_strings(struct ascend_reading *reading)
+{
+    static const char *const columns[] = {"id", "value", NULL};
+    struct nsys_rows rows;
+
+    nsys_rows_open(&rows, reading->database, "STRING_IDS", columns);
+    while (nsys_rows_next(&rows))
+        (void)hash_map_add(&reading->strings, (uint64_t)nsys_integer(&rows, 0, -1),
+                           ascend_text(reading, nsys_text(&rows, 1)));
+    nsys_rows_clear(&rows);
+}
+
+static void ascend_read_devices(struct ascend_reading *reading)
+{
+    static const char *const columns[] = {"id", "name", NULL};
+    struct nsys_rows rows;
+
+    nsys_rows_open(&rows, reading->database, "NPU_INFO", columns);
+    while (nsys_rows_next(&rows)) {
+        const struct device device = {
+            .number = ascend_small(nsys_integer(&rows, 0, -1)),
+            .name = ascend_text(reading, nsys_text(&rows, 1)),
+            .memory_bytes = -1,
+            .compute_major = -1,
+            .compute_minor = -1,
+            .multiprocessors = -1,
+            .entry = DEVICE_ENTRY_OWN,
+        };
+
+        if (device.number >= 0)
+            trace_builder_add_device(&reading->builder, &device);
+    }
+    nsys_rows_clear(&rows);
+}
+
+static void ascend_read_run(struct ascend_reading *reading)
+{
+    static const char *const host[] = {"hostName", NULL};
+    static const char *const ranks[] = {"rankId", NULL};
+    static const char *const values[] = {"name", "value", NULL};
+    struct run_facts *facts = &reading->builder.facts;
+    struct nsys_rows rows;
+
+    nsys_rows_open(&rows, reading->database, "HOST_INFO", host);
+    if (nsys_rows_next(&rows))
+        facts->hostname = ascend_text(reading, nsys_text(&rows, 0));
+    nsys_rows_clear(&rows);
+    nsys_rows_open(&rows, reading->database, "RANK_DEVICE_MAP", ranks);
+    if (nsys_rows_next(&rows))
+        facts->rank = ascend_small(nsys_integer(&rows, 0, -1));
+    nsys_rows_clear(&rows);
+    nsys_rows_open(&rows, reading->database, "META_DATA", values);
+    while (nsys_rows_next(&rows)) {
+        const char *name = nsys_text(&rows, 0);
+
+        if (name && strcmp(name, "torch_npu_version") == 0)
+            facts->torch_version = ascend_text(reading, nsys_text(&rows, 1));
+        if (name && strcmp(name, "cann_version") == 0)
+            facts->cuda_version = ascend_text(reading, nsys_text(&rows, 1));
+    }
+    nsys_rows_clear(&rows);
+}
+
+static struct task_info *ascend_info(struct ascend_reading *reading, int64_t task)
+{
+    uint32_t index = hash_map_add(&reading->infos, (uint64_t)task, reading->info_count);
+
+    if (index == reading->info_count)
+        ARRAY_ADD(reading->info_list, reading->info_count, (struct task_info){.bytes = -1});
+    return &reading->info_list[index];
+}
+
+static void ascend_read_infos(struct ascend_reading *reading)
+{
+    static const char *const tables[] = {"COMPUTE_TASK_INFO", "COMMUNICATION_TASK_INFO"};
+    static const char *const columns[] = {"globalTaskId", "name", NULL};
+    static const char *const copy_columns[] = {"globalTaskId", "size", NULL};
+    struct nsys_rows rows;
+
+    for (size_t t = 0; t < 2; t++) {
+        nsys_rows_open(&rows, reading->database, tables[t], columns);
+        while (nsys_rows_next(&rows)) {
+            struct task_info *info = ascend_info(reading, nsys_integer(&rows, 0, -1));
+
+            info->name = ascend_string(reading, &rows, 1);
+            info->is_transfer = t == 1;
+        }
+        nsys_rows_clear(&rows);
+    }
+    nsys_rows_open(&rows, reading->database, "MEMCPY_INFO", copy_columns);
+    while (nsys_rows_next(&rows))
+        ascend_info(reading, nsys_integer(&rows, 0, -1))->bytes = nsys_integer(&rows, 1, -1);
+    nsys_rows_clear(&rows);
+}
+
+static void ascend_read_links(struct ascend_reading *reading)
+{
+    static const char *const columns[] = {"id", "connectionId", NULL};
+    struct nsys_rows rows;
+
+    nsys_rows_open(&rows, reading->database, "CONNECTION_IDS", columns);
+    while (nsys_rows_next(&rows)) {
+        uint64_t id = (uint64_t)nsys_integer(&rows, 0, -1);
+        uint32_t before = hash_map_find(&reading->links, id);
+
+        (void)hash_map_set(&reading->links, id, reading->link_count);
+        ARRAY_ADD(reading->link_list, reading->link_count,
+                  (struct connection_link){nsys_integer(&rows, 1, -1), before});
+    }
+    nsys_rows_clear(&rows);
+}
+
+/* ---- the host ------------------------------------------------------------------------------- */
+
+enum {
+    API_START,
+    API_END,
+    API_THREAD,
+    API_NAME,
+    API_TYPE,
+    API_SEQUENCE,
+    API_CONNECTION,
+    API_SHAPES,
+    API_TYPES,
+    API_CALL_CHAIN
+};
+
+/* Numbers of ENUM_API_TYPE. */
+enum { TYPE_OPERATOR = 50001, TYPE_QUEUE = 50002, TYPE_TRACE = 50003, TYPE_MARKER = 50004 };
+
+static enum event_kind kind_of_api(int64_t type)
+{
+    return type == TYPE_OPERATOR ? EVENT_OPERATOR
+           : type == TYPE_TRACE  ? EVENT_PYTHON_FUNCTION
+           : type == TYPE_MARKER ? EVENT_ANNOTATION
+                                 : EVENT_HOST_OTHER;
+}
+
+/* Of several operators one in another with one connection, the innermost. */
+static void link_operator(struct ascend_reading *reading, const struct event *event,
+                          int64_t connection_id)
+{
+    uint32_t link = hash_map_find(&reading->links, (uint64_t)connection_id);
+
+    for (; link != NO_VALUE; link = reading->link_list[link].next) {
+        uint64_t connection = (uint64_t)reading->link_list[link].connection;
+        uint32_t index = hash_map_add(&reading->operators, connection, reading->operator_count);
+
+        if (index == reading->operator_count)
+            ARRAY_ADD(reading->operator_list, reading->operator_count,
+                      (struct linked_operator){event->external_id, event->start_ns});
+        else if (reading->operator_list[index].start_ns <= event->start_ns)
+            reading->operator_list[index] =
+                (struct linked_operator){event->external_id, event->start_ns};
+    }
+}
+
+static void ascend_add_operator(struct ascend_reading *reading, const struct nsys_rows *rows,
+                                struct event *event)
+{
+    struct string_pool *strings = &reading->builder.strings;
+    struct event_detail detail = event_detail_none();
+
+    detail.input_shapes = ascend_shapes(strings, ascend_string_text(reading, rows, API_SHAPES));
+    detail.input_types = ascend_types(strings, ascend_string_text(reading, rows, API_TYPES));
+    if (detail.input_shapes || detail.input_types)
+        event->detail = trace_builder_detail(&reading->builder, &detail);
+    event->correlation = ascend_number(rows, API_SEQUENCE, NO_ID);
+    event->external_id = -1 - reading->builder.read.events;
+    if (!nsys_is_null(rows, API_CONNECTION))
+        link_operator(reading, event, ascend_number(rows, API_CONNECTION, -1));
+}
+
+static void ascend_read_operators(struct ascend_reading *reading)
+{
+    static const char *const columns[] = {
+        "startNs",      "endNs",       "globalTid",   "name",        "type", "sequenceNumber",
+        "connectionId", "inputShapes", "inputDtypes", "callchainId", NULL};
+    struct nsys_rows rows;
+    struct event event;
+
+    ascend_rows_of(&rows, reading, "PYTORCH_API", columns);
+    while (nsys_rows_next(&rows)) {
+        const char *name = ascend_string_text(reading, &rows, API_NAME);
+        bool is_step = has_prefix(name, "ProfilerStep#");
+
+        if (!ascend_row_event(reading, &rows, &event))
+            continue;
+        event.kind =
+            (uint8_t)(is_step ? EVENT_ANNOTATION : kind_of_api(ascend_number(&rows, API_TYPE, 0)));
+        event.name = ascend_string(reading, &rows, API_NAME);
+        event.track = ascend_thread(reading, ascend_number(&rows, API_THREAD, 0));
+        reading->has_steps |= is_step;
+        if (event.kind == EVENT_OPERATOR)
+            ascend_add_operator(reading, &rows, &event);
+        trace_builder_add(&reading->builder, &event);
+    }
+    nsys_rows_clear(&rows);
+}
+
+static void ascend_read_calls(struct ascend_reading *reading)
+{
+    static const char *const columns[] = {"startNs", "endNs",        "globalTid",
+                                          "name",    "connectionId", NULL};
+    struct nsys_rows rows;
+    struct event event;
+
+    ascend_rows_of(&rows, reading, "CANN_API", columns);
+    while (nsys_rows_next(&rows)) {
+        if (!ascend_row_event(reading, &rows, &event))
+            continue;
+        event.kind = EVENT_RUNTIME_CALL;
+        event.track = ascend_thread(reading, ascend_number(&rows, 2, 0));
+        event.name = ascend_string(reading, &rows, 3);
+        event.correlation = ascend_number(&rows, 4, NO_ID);
+        trace_builder_add(&reading->builder, &event);
+    }
+    nsys_rows_clear(&rows);
+}
+
+static void ascend_read_ranges(struct ascend_reading *reading)
+{
+    static const char *const columns[] = {"startNs", "endNs", "globalTid", "message", NULL};
+    static const char *const step_columns[] = {"startNs", "endNs", "id", NULL};
+    struct nsys_rows rows;
+    struct event event;
+
+    ascend_rows_of(&rows, reading, "MSTX_EVENTS", columns);
+    while (nsys_rows_next(&rows)) {
+        if (!ascend_row_event(reading, &rows, &event) || event.duration_ns == 0)
+            continue;
+        event.kind = EVENT_ANNOTATION;
+        event.track = ascend_thread(reading, ascend_number(&rows, 2, 0));
+        event.name = ascend_string(reading, &rows, 3);
+        trace_builder_add(&reading->builder, &event);
+    }
+    nsys_rows_clear(&rows);
+    ascend_rows_of(&rows, reading, "STEP_TIME", step_columns);
+    while (nsys_rows_next(&rows)) {
+        if (!ascend_row_event(reading, &rows, &event) || reading->has_steps)
+            continue;
+        event.kind = EVENT_ANNOTATION;
+        event.track = ascend_thread(reading, 0);
+        event.name = number_text(reading, "ProfilerStep#", ascend_number(&rows, 2, 0));
+        trace_builder_add(&reading->builder, &event);
+    }
+    nsys_rows_clear(&rows);
+}
+
+/* ---- the device ----------------------------------------------------------------------------- */
+
+static int64_t operator_of_connection(const struct ascend_reading *reading, int64_t connection)
+{
+    uint32_t index = hash_map_find(&reading->operators, (uint64_t)connection);
+
+    return index == NO_VALUE ? NO_ID : reading->operator_list[index].external_id;
+}
+
+enum { TASK_START, TASK_END, TASK_DEVICE, TASK_STREAM, TASK_CONNECTION, TASK_ID, TASK_TYPE };
+
+static void ascend_add_task(struct ascend_reading *reading, const struct nsys_rows *rows,
+                            struct event *event)
+{
+    const char *type = ascend_string_text(reading, rows, TASK_TYPE);
+    uint32_t index = hash_map_find(&reading->infos, (uint64_t)ascend_number(rows, TASK_ID, -1));
+    const struct task_info *info = index == NO_VALUE ? NULL : &reading->info_list[index];
+
+    event->kind =
+        (uint8_t)(info && info->is_transfer ? EVENT_DEVICE_OTHER : ascend_task_kind(type));
+    event->name = info && info->name ? info->name : ascend_string(reading, rows, TASK_TYPE);
+    event->track = stream_of(reading, ascend_number(rows, TASK_DEVICE, 0),
+                             ascend_number(rows, TASK_STREAM, -1), 0);
+    event->correlation = ascend_number(rows, TASK_CONNECTION, NO_ID);
+    event->external_id = operator_of_connection(reading, event->correlation);
+    event->detail = ascend_task_detail(&reading->builder, type, info ? info->bytes : -1);
+    trace_builder_add(&reading->builder, event);
+}
+
+static void ascend_read_tasks(struct ascend_reading *reading)
+{
+    static const char *const columns[] = {"startNs",      "endNs",        "deviceId", "streamId",
+                                          "connectionId", "globalTaskId", "taskType", NULL};
+    struct nsys_rows rows;
+    struct event event;
+
+    ascend_rows_of(&rows, reading, "TASK", columns);
+    while (nsys_rows_next(&rows)) {
+        reading->category = ascend_string(reading, &rows, TASK_TYPE);
+        if (ascend_row_event(reading, &rows, &event))
+            ascend_add_task(reading, &rows, &event);
+    }
+    nsys_rows_clear(&rows);
+}
+
+enum {
+    COLLECTIVE_START,
+    COLLECTIVE_END,
+    COLLECTIVE_NAME,
+    COLLECTIVE_GROUP,
+    COLLECTIVE_CONNECTION,
+    COLLECTIVE_DATA_TYPE,
+    COLLECTIVE_ELEMENTS,
+    COLLECTIVE_DEVICE
+};
+
+/* Numbers of ENUM_HCCL_DATA_TYPE. */
+static const char *element_type_of(int64_t number)
+{
+    static const char *const types[] = {"INT8",   "INT16", "INT32",  "FP16",   "FP32", "INT64",
+                                        "UINT64", "UINT8", "UINT16", "UINT32", "FP64", "BFP16"};
+
+    return number >= 0 && number < (int64_t)(sizeof types / sizeof *types) ? types[number] : "";
+}
+
+static void ascend_read_collectives(struct ascend_reading *reading)
+{
+    static const char *const columns[] = {"startNs",   "endNs",        "opName",
+                                          "groupName", "connectionId", "dataType",
+                                          "count",     "deviceId",     NULL};
+    struct string_pool *strings = &reading->builder.strings;
+    struct nsys_rows rows;
+    struct event event;
+
+    ascend_rows_of(&rows, reading, "COMMUNICATION_OP", columns);
+    while (nsys_rows_next(&rows)) {
+        struct event_detail detail = event_detail_none();
+
+        if (!ascend_row_event(reading, &rows, &event))
+            continue;
+        event.kind = EVENT_KERNEL;
+        event.name = ascend_string(reading, &rows, COLLECTIVE_NAME);
+        detail.collective_name =
+            ascend_collective_name(strings, string_pool_text(strings, event.name));
+        event.name = ascend_kernel_name(strings, string_pool_text(strings, event.name));
+        detail.element_type = ascend_element_type(
+            strings, element_type_of(ascend_number(&rows, COLLECTIVE_DATA_TYPE, -1)));
+        detail.in_elements = ascend_number(&rows, COLLECTIVE_ELEMENTS, -1);
+        detail.group_name = ascend_string(reading, &rows, COLLECTIVE_GROUP);
+        event.detail = trace_builder_detail(&reading->builder, &detail);
+        event.track = stream_of(reading, ascend_number(&rows, COLLECTIVE_DEVICE, 0), -1,
+                                detail.group_name ? detail.group_name
+                                                  : ascend_text(reading, "Communication"));
+        event.correlation = ascend_number(&rows, COLLECTIVE_CONNECTION, NO_ID);
+        event.external_id = operator_of_connection(reading, event.correlation);
+        trace_builder_add(&reading->builder, &event);
+    }
+    nsys_rows_clear(&rows);
+}
+
+/* ---- the reader ----------------------------------------------------------------------------- */
+
+static bool ascend_recognises_file(const struct input_stream *input)
+{
+    SCOPED(nsys_database) database = {0};
+    struct error unused = {0};
+
+    if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE ||
+        !nsys_database_open_any(&database, input->name, &unused))
+        return false;
+    return nsys_has_table(&database, "STRING_IDS") &&
+           (nsys_has_table(&database, "PYTORCH_API") || nsys_has_table(&database, "TASK") ||
+            nsys_has_table(&database, "CANN_API"));
+}
+
+static bool ascend_check(const struct ascend_reading *reading, struct error *error)
+{
+    const struct trace_builder *builder = &reading->builder;
+    const struct nsys_database *database = reading->database;
+
+    if (event_store_count(&builder->device) > 0 || event_store_count(&builder->host) > 0)
+        return true;
+    if (database->missing_bytes > 0 || database->damage[0])
+        return error_set(error, ERROR_INPUT,
+                         "cut or damaged: no task and no call in it can be read (%s); copy it "
+                         "again, or record again",
+                         database->damage);
+    return error_set(error, ERROR_NO_DATA,
+                     "no operator, call or task in it (%" PRId64
+                     " other rows): record with activities=[ProfilerActivity.CPU, "
+                     "ProfilerActivity.NPU]",
+                     builder->read.events);
+}
+
+static void ascend_reading_clear(struct ascend_reading *reading)
+{
+    trace_builder_clear(&reading->builder);
+    hash_map_clear(&reading->strings);
+    hash_map_clear(&reading->infos);
+    hash_map_clear(&reading->links);
+    hash_map_clear(&reading->operators);
+    free(reading->info_list);
+    free(reading->operator_list);
+    free(reading->link_list);
+}
+
+static bool ascend_read(struct trace *trace, struct input_stream *input,
+                        const struct read_options *options, struct error *error)
+{
+    SCOPED(nsys_database) database = {0};
+    struct ascend_reading reading = {.database = &database};
+    bool is_good;
+
+    if (!nsys_database_open_any(&database, input->name, error))
+        return false;
+    trace_builder_init(&reading.builder);
+    string_pool_add(&reading.builder.strings, "", 0);
+    ascend_read_strings(&reading);
+    ascend_read_devices(&reading);
+    ascend_read_run(&reading);
+    ascend_read_infos(&reading);
+    ascend_read_links(&reading);
+    ascend_read_operators(&reading);
+    ascend_read_calls(&reading);
+    ascend_read_ranges(&reading);
+    ascend_read_tasks(&reading);
+    ascend_read_collectives(&reading);
+    nsys_database_tell_damage(&reading.builder.read, &database);
+    reading.builder.read.text_bytes = database.file_bytes;
+    progress_advance(options->progress, database.file_bytes);
+    is_good = ascend_check(&reading, error);
+    if (is_good)
+        trace_finish(trace, &reading.builder, 1, options->threads);
+    ascend_reading_clear(&reading);
+    return is_good;
+}
+
+const struct reader ascend_sqlite_reader = {
+    .name = "ascend-database",
+    .summary = "an SQLite database that torch_npu or msprof wrote (Ascend)",
+    .recognises = nsys_is_sqlite,
+    .recognises_file = ascend_recognises_file,
+    .read = ascend_read,
+};

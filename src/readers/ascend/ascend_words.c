@@ -1,0 +1,181 @@
+/* The words of Ascend's recorders. */
+#include "readers/ascend/ascend_words.h"
+
+#include "base/core/array.h"
+#include "base/text/prefix.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* The first part that the type has decides. */
+static const struct {
+    const char *part;
+    enum event_kind kind;
+} task_types[] = {
+    {"NOTIFY", EVENT_DEVICE_SYNC},
+    {"EVENT", EVENT_DEVICE_SYNC},
+    {"WAIT", EVENT_DEVICE_SYNC},
+    {"MODEL", EVENT_DEVICE_SYNC}, /* holds other tasks */
+    {"PLACE_HOLDER", EVENT_DEVICE_SYNC},
+    {"WRITE_VALUE", EVENT_DEVICE_SYNC},
+    {"SDMA", EVENT_MEMCPY},
+    {"MEMCPY", EVENT_MEMCPY},
+    {"PCIE_DMA", EVENT_MEMCPY},
+    {"RDMA", EVENT_MEMCPY},
+    {"ROCCE", EVENT_MEMCPY},
+    {"AI_CORE", EVENT_KERNEL},
+    {"AICORE", EVENT_KERNEL},
+    {"VECTOR", EVENT_KERNEL},
+    {"AIVEC", EVENT_KERNEL},
+    {"MIX_AI", EVENT_KERNEL},
+    {"AI_CPU", EVENT_KERNEL},
+    {"AICPU", EVENT_KERNEL},
+    {"DSA", EVENT_KERNEL},
+    {"FFTS", EVENT_KERNEL},
+    {"KERNEL", EVENT_KERNEL},
+};
+
+enum event_kind ascend_task_kind(const char *type)
+{
+    for (size_t i = 0; i < sizeof task_types / sizeof *task_types; i++)
+        if (strstr(type, task_types[i].part))
+            return task_types[i].kind;
+    return EVENT_DEVICE_OTHER;
+}
+
+uint32_t ascend_task_detail(struct trace_builder *builder, const char *type, int64_t bytes)
+{
+    static const char *const parts[] = {"VECTOR", "AIVEC", "CPU", "DSA"};
+    struct event_detail detail = event_detail_none();
+
+    detail.bytes = bytes;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(type, parts[i]))
+            detail.work = string_pool_add(&builder->strings, "other", sizeof "other" - 1);
+    return bytes < 0 && !detail.work ? 0 : trace_builder_detail(builder, &detail);
+}
+
+static size_t length_without_numbers(const char *name)
+{
+    const char *end = strstr(name, "__");
+
+    return end ? (size_t)(end - name) : strlen(name);
+}
+
+uint32_t ascend_kernel_name(struct string_pool *strings, const char *name)
+{
+    return string_pool_add(strings, name, length_without_numbers(name));
+}
+
+uint32_t ascend_collective_name(struct string_pool *strings, const char *name)
+{
+    const char *start = has_prefix(name, "hcom_") ? name + sizeof "hcom_" - 1 : name;
+
+    return string_pool_add(strings, start, length_without_numbers(start));
+}
+
+uint32_t ascend_element_type(struct string_pool *strings, const char *type)
+{
+    static const char *const types[][2] = {
+        {"FP32", "Float"},  {"FP16", "Half"},  {"BFP16", "BFloat16"}, {"BF16", "BFloat16"},
+        {"FP64", "Double"}, {"INT8", "Char"},  {"INT16", "Short"},    {"INT32", "Int"},
+        {"INT64", "Long"},  {"UINT8", "Byte"},
+    };
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcasecmp(types[i][0], type) == 0)
+            return string_pool_add(strings, types[i][1], strlen(types[i][1]));
+    return 0;
+}
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+struct list_text {
+    char *text; /* [room for what is written] */
+    size_t length;
+};
+
+static void list_put(struct list_text *list, const char *text)
+{
+    size_t length = strlen(text);
+
+    memcpy(list->text + list->length, text, length);
+    list->length += length;
+}
+
+static bool list_space(char c)
+{
+    return c == ' ' || c == '\r' || c == '\n' || c == '\t';
+}
+
+/* One shape, which ends at ';' or the end: "8,64". False where it is in another form. */
+static bool list_put_shape(struct list_text *list, const char **at)
+{
+    list_put(list, "[");
+    for (bool needs_digit = false; **at && **at != ';'; ++*at) {
+        if (list_space(**at))
+            continue;
+        if (**at == ',' ? needs_digit : **at < '0' || **at > '9')
+            return false;
+        needs_digit = **at == ',';
+        list->text[list->length++] = **at;
+        if (needs_digit)
+            list->text[list->length++] = ' ';
+    }
+    list_put(list, "]");
+    return true;
+}
+
+static bool list_put_type(struct list_text *list, const char **at)
+{
+    list_put(list, "\"");
+    for (; **at && **at != ';'; ++*at)
+        if (!list_space(**at) && **at != '"' && **at != '\\')
+            list->text[list->length++] = **at;
+    list_put(list, "\"");
+    return true;
+}
+
+/* In brackets where it is not in brackets already. Each character of it is at most five of the
+ * list. */
+static uint32_t list_of(struct string_pool *strings, const char *text,
+                        bool (*put)(struct list_text *, const char **))
+{
+    size_t length = strlen(text);
+    struct list_text list = {0};
+    uint32_t string = 0;
+    bool is_good = true;
+
+    if (*text == '[')
+        return string_pool_add(strings, text, length);
+    if (!*text)
+        return 0;
+    list.text = require_memory(malloc(5 * length + 8));
+    list_put(&list, "[");
+    while (is_good) {
+        is_good = put(&list, &text);
+        if (!is_good || *text != ';')
+            break;
+        do
+            text++;
+        while (list_space(*text));
+        list_put(&list, ", ");
+    }
+    list_put(&list, "]");
+    if (is_good)
+        string = string_pool_add(strings, list.text, list.length);
+    free(list.text);
+    return string;
+}
+
+uint32_t ascend_shapes(struct string_pool *strings, const char *shapes)
+{
+    return list_of(strings, shapes, list_put_shape);
+}
+
+uint32_t ascend_types(struct string_pool *strings, const char *types)
+{
+    return list_of(strings, types, list_put_type);
+}

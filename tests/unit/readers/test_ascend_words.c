@@ -1,0 +1,90 @@
+#include "readers/ascend/ascend_words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void waits_are_no_work(void **state)
+{
+    (void)state;
+    assert_int_equal(ascend_task_kind("AI_CORE"), EVENT_KERNEL);
+    assert_int_equal(ascend_task_kind("KERNEL_MIX_AIV"), EVENT_KERNEL);
+    assert_int_equal(ascend_task_kind("HCCL_AI_CPU"), EVENT_KERNEL);
+    assert_int_equal(ascend_task_kind("SDMA_SQE"), EVENT_MEMCPY);
+    assert_int_equal(ascend_task_kind("MEMCPY_ASYNC"), EVENT_MEMCPY);
+    assert_int_equal(ascend_task_kind("EVENT_WAIT_SQE"), EVENT_DEVICE_SYNC);
+    assert_int_equal(ascend_task_kind("NOTIFY_RECORD"), EVENT_DEVICE_SYNC);
+    assert_int_equal(ascend_task_kind("MODEL_EXECUTE"), EVENT_DEVICE_SYNC);
+    assert_int_equal(ascend_task_kind("QUANTUM"), EVENT_DEVICE_OTHER);
+}
+
+static void collectives_lose_their_numbers(void **state)
+{
+    struct string_pool strings = {0};
+
+    (void)state;
+    string_pool_add(&strings, "", 0);
+    assert_string_equal(
+        string_pool_text(&strings, ascend_collective_name(&strings, "hcom_allReduce__428_0_1")),
+        "allReduce");
+    assert_string_equal(string_pool_text(&strings, ascend_collective_name(&strings, "hcom_send_")),
+                        "send_");
+    assert_string_equal(string_pool_text(&strings, ascend_collective_name(&strings, "__x")), "");
+    assert_string_equal(
+        string_pool_text(&strings, ascend_kernel_name(&strings, "hcom_allGather__1_0_1")),
+        "hcom_allGather");
+    string_pool_clear(&strings);
+}
+
+static void lists_are_written_as_torch_writes_them(void **state)
+{
+    struct string_pool strings = {0};
+
+    (void)state;
+    string_pool_add(&strings, "", 0);
+    assert_string_equal(string_pool_text(&strings, ascend_shapes(&strings, "8,64;\r\n64;\r\n;1")),
+                        "[[8, 64], [64], [], [1]]");
+    assert_string_equal(string_pool_text(&strings, ascend_shapes(&strings, "[[8, 64]]")),
+                        "[[8, 64]]");
+    assert_int_equal(ascend_shapes(&strings, "8,a;64"), 0);
+    assert_int_equal(ascend_shapes(&strings, "8,,64"), 0);
+    assert_int_equal(ascend_shapes(&strings, ""), 0);
+    assert_string_equal(
+        string_pool_text(&strings, ascend_types(&strings, "c10::BFloat16;\r\nScalar;")),
+        "[\"c10::BFloat16\", \"Scalar\", \"\"]");
+    assert_string_equal(string_pool_text(&strings, ascend_types(&strings, "a\"\\b")), "[\"ab\"]");
+    string_pool_clear(&strings);
+}
+
+static void vector_cores_do_no_matrix_work(void **state)
+{
+    struct trace_builder builder;
+    uint32_t detail;
+
+    (void)state;
+    trace_builder_init(&builder);
+    string_pool_add(&builder.strings, "", 0);
+    assert_int_equal(ascend_task_detail(&builder, "AI_CORE", -1), 0);
+    detail = ascend_task_detail(&builder, "AI_VECTOR_CORE", -1);
+    assert_string_equal(string_pool_text(&builder.strings, builder.details[detail].work), "other");
+    assert_int_equal(ascend_task_detail(&builder, "AI_CPU", -1), detail);
+    detail = ascend_task_detail(&builder, "SDMA", 4096);
+    assert_int_equal(builder.details[detail].bytes, 4096);
+    assert_int_equal(builder.details[detail].work, 0);
+    trace_builder_clear(&builder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_are_no_work),
+        cmocka_unit_test(collectives_lose_their_numbers),
+        cmocka_unit_test(lists_are_written_as_torch_writes_them),
+        cmocka_unit_test(vector_cores_do_no_matrix_work),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
