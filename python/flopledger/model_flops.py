@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flopledger.model_profile import FlopsProfiler
+from flopledger.parameters import count_parameters, flat_parts
 from flopledger.tables import Column, Table
 
 COLUMNS = (
@@ -47,6 +48,7 @@ def flops(model: Any, *arguments: Any, **keywords: Any) -> ModelFlops:
     finally:
         profiler.stop_profile()
     rows = []
+    parts = flat_parts(model)
     for name, module in model.named_modules():
         cost = profiler.cost_of(module)
         rows.append(
@@ -54,7 +56,7 @@ def flops(model: Any, *arguments: Any, **keywords: Any) -> ModelFlops:
                 "depth": name.count(".") + 1 if name else 0,
                 "name": name or type(model).__name__,
                 "class": type(module).__name__,
-                "parameters": sum(each.numel() for each in module.parameters()),
+                "parameters": count_parameters(module, parts),
                 "flops": cost.flops,
                 "macs": cost.macs,
             }

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from flopledger.op_counter import OpCost, OpCounter
+from flopledger.parameters import count_parameters
 from flopledger.profile_text import (
     aggregated_text,
     macs_to_string,
@@ -230,7 +231,7 @@ class FlopsProfiler:
         return number_to_string(seconds) + "s" if as_string else seconds
 
     def get_total_params(self, as_string: bool = False) -> Any:
-        parameters = sum(parameter.numel() for parameter in self.model.parameters())
+        parameters = count_parameters(self.model)
         return params_to_string(parameters) if as_string else parameters
 
     def get_total_backward_flops(self, as_string: bool = False) -> Any:

@@ -23,7 +23,8 @@ class NamedModule:
 
 @dataclass
 class Model:
-    root: Any  # the model, out of its wrappers
+    top: Any  # the model with its wrappers
+    root: Any  # ... and out of them
     name: str  # its class
     prefix: str  # of its modules' marks: "" for the main model, else "name."
     wrappers: list[str] = field(default_factory=list)  # classes around it, outermost first
@@ -141,7 +142,7 @@ def name_modules(top: Any, names_taken: list[str]) -> Model:
     name = class_name(root)
     if name in names_taken:
         name = f"{name}#{1 + sum(taken.split('#')[0] == name for taken in names_taken)}"
-    model = Model(root=root, name=name, prefix=f"{name}." if names_taken else "", wrappers=wrappers)
+    model = Model(top, root, name, f"{name}." if names_taken else "", wrappers)
     seen: set[int] = set()
     waiting: list[tuple[Any, str, bool]] = [(top, "", True)]
     while waiting:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from torch import nn
 
 from flopledger.op_counter import OpCost
+from flopledger.parameters import count_parameters, flat_parts
 
 
 class ProfiledModel(Protocol):
@@ -72,15 +73,11 @@ def line(title: str, value: object) -> str:
     return f"{title:<70}  {value!s:<8}\n"
 
 
-def parameters_of(module: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
-
-
 def profile_text(
     profiler: ProfiledModel, step: int, module_depth: int, top_modules: int, detailed: bool
 ) -> str:
     total, seconds = profiler.total(), profiler.seconds_of(profiler.model)
-    parameters = parameters_of(profiler.model)
+    parameters = count_parameters(profiler.model)
     text = f"\n-------------------------- {TITLE} --------------------------\n"
     text += f"Profile Summary at step {step}:\n{NOTATIONS}\n"
     text += line("params per GPU: ", params_to_string(parameters))
@@ -120,13 +117,14 @@ def modules_by_depth(model: nn.Module) -> list[list[nn.Module]]:
 def aggregated_text(profiler: ProfiledModel, module_depth: int, top_modules: int) -> str:
     """Every depth down to `module_depth`, all for -1; too large a depth is all, too."""
     levels = modules_by_depth(profiler.model)
+    parts = flat_parts(profiler.model)
     last = len(levels) - 1 if module_depth < 0 else min(module_depth, len(levels) - 1)
     text = (
         "\n----------------------------- Aggregated Profile per GPU -----------------------------\n"
     )
     text += f"Top {top_modules} modules in terms of params, MACs or fwd latency at different model depths:\n"
     quantities: list[tuple[str, Callable[[nn.Module], float], Callable[[float], str]]] = [
-        ("params     ", parameters_of, params_to_string),
+        ("params     ", lambda module: count_parameters(module, parts), params_to_string),
         ("MACs       ", lambda module: profiler.cost_of(module).macs, macs_to_string),
         ("fwd latency", profiler.seconds_of, lambda seconds: number_to_string(seconds) + "s"),
     ]
@@ -146,11 +144,12 @@ def tree_text(profiler: ProfiledModel) -> str:
     """As print(model), with the costs of each module before its own words."""
     total = profiler.total()
     seconds = profiler.seconds_of(profiler.model)
-    parameters = parameters_of(profiler.model)
+    parts = flat_parts(profiler.model)
+    parameters = count_parameters(profiler.model, parts)
 
     def costs(module: nn.Module) -> str:
         cost, own_seconds = profiler.cost_of(module), profiler.seconds_of(module)
-        own = parameters_of(module)
+        own = count_parameters(module, parts)
         words = [
             f"{params_to_string(own)} = {share(own, parameters)} Params",
             f"{macs_to_string(cost.macs)} = {share(cost.macs, total.macs)} MACs",

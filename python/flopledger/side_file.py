@@ -8,12 +8,13 @@ import platform
 import re
 import socket
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from flopledger.allocator_history import cuda_in_use
-from flopledger.models import Model, parameters_of, walk
+from flopledger.models import Model, NamedModule
 from flopledger.parallel_layout import ParallelLayout
+from flopledger.parameters import FlatParts, all_parameters, flat_parts, own_parameters
 from flopledger.processor import derived_peak
 from flopledger.version import VERSION
 
@@ -32,24 +33,23 @@ LIBRARIES = (
 
 
 def describe_module_parameters(
-    module: Any, first_names: dict[int, str], name: str
+    named: NamedModule, first_names: dict[Hashable, str], parts: FlatParts
 ) -> list[dict[str, Any]]:
-    """Its own parameters. `first_names` has the ids of those seen before, under their first names; adds these."""
+    """Its own parameters. `first_names` has the keys of those seen before, under their first names; adds these."""
     described = []
-    for own_name, parameter in parameters_of(module):
-        full = f"{name}.{own_name}" if name else own_name
+    for parameter in own_parameters(named.module, parts):
+        full = f"{named.name}.{parameter.name}" if named.name else parameter.name
         entry: dict[str, Any] = {
-            "name": own_name,
+            "name": parameter.name,
             "shape": list(parameter.shape),
             "dtype": dtype_name(parameter.dtype),
-            "frozen": not parameter.requires_grad,
+            "frozen": not parameter.is_trained,
         }
-        local = getattr(parameter, "_local_tensor", None)  # sharded: what this rank holds
-        if local is not None:
-            entry["local_shape"] = list(local.shape)
-        if id(parameter) in first_names:
-            entry["shared_with"] = first_names[id(parameter)]
-        first_names.setdefault(id(parameter), full)
+        if parameter.local_shape is not None:
+            entry["local_shape"] = list(parameter.local_shape)
+        if parameter.key in first_names:
+            entry["shared_with"] = first_names[parameter.key]
+        first_names.setdefault(parameter.key, full)
         described.append(entry)
     return described
 
@@ -87,7 +87,8 @@ def describe_config(root: Any, own_class: str) -> dict[str, Any] | None:
 def describe_model(model: Model) -> dict[str, Any]:
     from flopledger.models import class_name
 
-    first_names: dict[int, str] = {}
+    parts = flat_parts(model.top)
+    first_names: dict[Hashable, str] = {}
     modules = []
     for named in model.modules:
         if not named.is_marked and any(
@@ -101,16 +102,16 @@ def describe_model(model: Model) -> dict[str, Any]:
                 "class": class_name(named.module),
                 "extra_repr": extra_repr(named.module),
                 "training": bool(named.module.training),
-                "parameters": describe_module_parameters(named.module, first_names, named.name),
+                "parameters": describe_module_parameters(named, first_names, parts),
             }
         )
-    unique = {id(p): p for module in walk(model.root) for _, p in parameters_of(module)}
+    unique = list(all_parameters(model.root, parts))
     return {
         "class": model.name,
         "wrappers": model.wrappers,
         "config": describe_config(model.root, class_name(model.root)),
-        "parameters": sum(p.numel() for p in unique.values()),
-        "trainable_parameters": sum(p.numel() for p in unique.values() if p.requires_grad),
+        "parameters": sum(each.size for each in unique),
+        "trainable_parameters": sum(each.size for each in unique if each.is_trained),
         "modules": modules,
     }
 
@@ -148,10 +149,9 @@ def describe_precision(models: Iterable[Model], autocast: str | None) -> dict[st
 
     counts: dict[str, int] = {}
     for model in models:
-        for module in walk(model.root):
-            for _, parameter in parameters_of(module):
-                name = dtype_name(parameter.dtype)
-                counts[name] = counts.get(name, 0) + parameter.numel()
+        for parameter in all_parameters(model.root, flat_parts(model.top)):
+            name = dtype_name(parameter.dtype)
+            counts[name] = counts.get(name, 0) + parameter.size
     return {
         "parameters": counts,
         "autocast": autocast,

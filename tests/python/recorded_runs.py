@@ -95,7 +95,7 @@ class Runner:
         self.runs: dict[str, Future[Run]] = {}
 
     def words(self, kind: str) -> list[str]:
-        ranks = {"ddp": "2", "ddp_hangs": "2", "fsdp": "2", "mesh": "4"}.get(kind)
+        ranks = "4" if kind == "mesh" else "2" if kind.startswith(("ddp", "fsdp")) else None
         launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
         return [self.python, *([*launcher, ranks] if ranks else []), str(LOOPS), kind]
 

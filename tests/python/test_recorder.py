@@ -41,8 +41,8 @@ def setUpModule() -> None:
     silent = "--no-report"
     runner.start_recorded("plain", "--memory", "--stacks")
     for kind in (
-        "accumulation scaler two_optimizers workers compiled compiled_optimizer compiled_update checkpointed ddp fsdp fails "
-        "interrupted few_steps never_steps profiles_itself profiles_itself_first"
+        "accumulation scaler two_optimizers workers compiled compiled_optimizer compiled_update checkpointed ddp fsdp "
+        "fsdp1 fsdp1_originals fails interrupted few_steps never_steps profiles_itself profiles_itself_first"
     ).split():
         runner.start_recorded(kind, silent)
     runner.start_recorded(
@@ -346,6 +346,27 @@ class SeveralRanks(RecorderCase):
         weight = model["modules"][1]["parameters"][0]
         self.assertEqual((model["class"], weight["shape"]), ("Language", [50, 16]))
         self.assertEqual(weight["local_shape"], [25, 16])
+
+    def test_fsdp1(self) -> None:
+        """However it holds them, the parameters are the model's, on each rank."""
+        whole = self.recorded("plain").side_files[0]["models"][0]
+        expected = {
+            (module["name"], entry["name"]): entry["shape"]
+            for module in whole["modules"]
+            for entry in module["parameters"]
+        }
+        for kind in ("fsdp1", "fsdp1_originals"):
+            run = self.recorded(kind)
+            for side_file in run.side_files:
+                model = side_file["models"][0]
+                self.assertEqual(model["parameters"], whole["parameters"], kind)
+                self.assertEqual(model["trainable_parameters"], whole["trainable_parameters"])
+                shapes = {
+                    (module["name"], entry["name"]): entry["shape"]
+                    for module in model["modules"]
+                    for entry in module["parameters"]
+                }
+                self.assertEqual(shapes, expected, kind)
 
 
 class Frameworks(RecorderCase):

@@ -15,6 +15,7 @@ PROGRAM = Path(sys.argv.pop(1)).resolve()
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
+from flopledger.parameters import count_parameters  # noqa: E402
 from flopledger.side_file import describe_config  # noqa: E402
 
 GPT2 = json.loads((ROOT / "tests" / "models" / "gpt2.json").read_text())
@@ -31,6 +32,33 @@ class Settings:
 class Root:
     def __init__(self, config: Any) -> None:
         self.config = config
+
+
+class Parameter:
+    """As ZeRO-3 leaves it between calls: empty, with the shape that it has when it is gathered."""
+
+    dtype = "float32"
+    requires_grad = True
+
+    def __init__(self, shape: tuple[int, ...], whole: tuple[int, ...] | None = None) -> None:
+        self.shape = shape
+        if whole is not None:
+            self.ds_shape = whole
+
+
+class Module:
+    def __init__(self, parameters: dict[str, Any], modules: dict[str, Any]) -> None:
+        self._parameters = parameters
+        self._modules = modules
+
+
+class ParametersOfAModel(unittest.TestCase):
+    def test_gathered_sizes_and_shared_parameters_count_once(self) -> None:
+        shared = Parameter((0,), (5, 4))
+        inner = Module({"weight": shared, "bias": Parameter((3,))}, {})
+        root = Module({"tied": shared, "none": None}, {"inner": inner})
+        self.assertEqual(count_parameters(root), 23)
+        self.assertEqual(count_parameters(inner), 23)
 
 
 class ConfigOfAModel(unittest.TestCase):

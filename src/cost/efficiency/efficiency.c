@@ -324,6 +324,12 @@ bool efficiency_has_model(const struct efficiency *efficiency)
     return false;
 }
 
+bool efficiency_is_least(const struct efficiency *efficiency)
+{
+    return efficiency->total.time.uncosted_ns > 0 ||
+           (efficiency->ledger->is_cpu_only && efficiency->costs->lacks_products);
+}
+
 const char *obstacle_needs(enum cost_obstacle obstacle)
 {
     switch (obstacle) {

@@ -78,6 +78,9 @@ void efficiency_clear(struct efficiency *efficiency);
 /* Some matrix time has a price: model FLOPs and MFU are known for that part. */
 bool efficiency_has_model(const struct efficiency *efficiency);
 
+/* ... and of another part they are not: MFU is at least what is said. */
+bool efficiency_is_least(const struct efficiency *efficiency);
+
 /* What most of the unpriced matrix time needs: "needs record_shapes=True"; NULL where all is
  * priced, or there is no matrix work. */
 const char *efficiency_needs(const struct efficiency *efficiency);

@@ -10,6 +10,7 @@ const char why_no_values[] = "the trace lacks the values of its arguments (strid
 const char why_list_left_out[] =
     "torch leaves the shapes of lists of more than 30 tensors out of the trace";
 const char why_too_large[] = "the count does not fit in 63 bits";
+const char why_sparse[] = "an operand is sparse: its shape does not tell its non-zeros";
 const char why_packed_sequences[] = "the lengths of packed sequences are not in the trace";
 const char why_no_lengths[] =
     "how many tokens its requests see is not in the trace (vLLM's ranges execute_... tell it)";

@@ -62,6 +62,7 @@ extern const char why_too_large[];
 extern const char why_packed_sequences[];
 extern const char why_no_lengths[];
 extern const char why_no_expert_sizes[];
+extern const char why_sparse[];
 
 /* Always false: `return not_counted(cost, why_odd_shapes);` */
 bool not_counted(struct op_cost *cost, const char *why);

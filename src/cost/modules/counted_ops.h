@@ -41,6 +41,12 @@ struct counting_options {
 void count_ops(struct counted_ops *ops, const struct trace *trace,
                const struct host_contexts *contexts, const struct counting_options *options);
 
+/* Takes back the count of each op that asks inside for what only a sparse tensor has: the outermost
+ * one becomes OP_NOT_COUNTED, all in it OP_INSIDE. What a formula of the user's counts stays. In
+ * sparse_operands.c. */
+void leave_out_sparse(struct counted_ops *ops, const struct trace *trace, const uint32_t *parents,
+                      const struct user_formulas *user);
+
 /* Collectives and what wraps them: they move data between ranks, and are no gap in the count. */
 bool is_communication_op(const char *name);
 

@@ -255,6 +255,7 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     count_ops(&costs->counted, trace, &costs->contexts,
               &(struct counting_options){options->user, &around});
     op_surroundings_clear(&around);
+    leave_out_sparse(&costs->counted, trace, parents, options->user);
     is_undecided = find_compiled_recompute(&costs->contexts, trace, &costs->counted);
     costs->modules = require_memory(calloc(costs->tree.count + (size_t)1, sizeof *costs->modules));
     work.own_ns = measure_own_times(trace, parents);

@@ -93,6 +93,7 @@ struct module_costs {
     uint32_t op_count;
     struct uncounted_op *uncounted; /* most time first */
     uint32_t uncounted_count;
+    bool lacks_products; /* ops that are not counted may hold some: FLOPs are at least so many */
     struct doubtful_op *doubtful;
     uint32_t doubtful_count;
     int64_t undecided_calls; /* products of compiled backwards: gradients, or computed again */

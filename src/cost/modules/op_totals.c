@@ -4,6 +4,7 @@
 #include "base/core/array.h"
 #include "base/core/hash_map.h"
 #include "cost/flops/saturating.h"
+#include "ledger/kernel_class.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,18 +46,24 @@ static void add_counted(struct module_costs *costs, struct hash_map *by_name,
     add_times_inside(total, survey, i);
 }
 
+/* The op that stands for all inside it, this op among them; NO_EVENT where it is not chosen. */
+static uint32_t op_around(const struct op_survey *survey, uint32_t i)
+{
+    uint32_t above = survey->contexts->parents[i];
+
+    while (above != NO_EVENT && survey->ops->states[above] == OP_INSIDE)
+        above = survey->contexts->parents[above];
+    return above == NO_EVENT || !survey->is_chosen[above] ? NO_EVENT : above;
+}
+
 /* Device work that an op inside a counted one launched belongs to the counted one. */
 static void add_device_time_inside(struct module_costs *costs, const struct hash_map *by_name,
                                    const struct op_survey *survey, uint32_t i)
 {
-    uint32_t above = survey->contexts->parents[i];
+    uint32_t above = survey->device_ns[i] == 0 ? NO_EVENT : op_around(survey, i);
     uint32_t index;
 
-    if (survey->device_ns[i] == 0)
-        return;
-    while (above != NO_EVENT && survey->ops->states[above] == OP_INSIDE)
-        above = survey->contexts->parents[above];
-    if (above == NO_EVENT || !survey->is_chosen[above])
+    if (above == NO_EVENT)
         return;
     index = hash_map_find(by_name,
                           pair_key(survey->trace->host[above].name,
@@ -98,6 +105,20 @@ static void add_uncounted(struct module_costs *costs, struct uncounted_maps *map
     costs->uncounted[index].device_ns += survey->device_ns[i];
 }
 
+/* What an op of sparse tensors does inside of it is its own. */
+static void add_inside_uncounted(struct module_costs *costs, const struct uncounted_maps *maps,
+                                 const struct op_survey *survey, uint32_t i)
+{
+    uint32_t above = op_around(survey, i);
+    uint32_t index;
+
+    if (above == NO_EVENT || survey->ops->states[above] != OP_NOT_COUNTED)
+        return;
+    index = hash_map_find(&maps->by_cost, survey->ops->cost_of[above]);
+    costs->uncounted[index].host_ns += survey->own_ns[i];
+    costs->uncounted[index].device_ns += survey->device_ns[i];
+}
+
 /* A range that computes nothing on the host may launch kernels all the same: an autograd function
  * written in Python around a kernel of its own. */
 static void add_if_it_launches(struct module_costs *costs, struct uncounted_maps *maps,
@@ -107,6 +128,57 @@ static void add_if_it_launches(struct module_costs *costs, struct uncounted_maps
         survey->ops->costs[survey->ops->cost_of[i]].kind == COST_NOT_COUNTED &&
         !is_communication_op(trace_text(survey->trace, survey->trace->host[i].name)))
         add_uncounted(costs, maps, survey, i);
+}
+
+/* Whether kernels of a name are products, looked up once a name. */
+static bool is_product(struct hash_map *known, const struct trace *trace, uint32_t name)
+{
+    uint32_t is = hash_map_find(known, name);
+
+    if (is == NO_VALUE)
+        is = hash_map_add(known, name,
+                          kernel_class_is_matrix(kernel_class_of_name(trace_text(trace, name))));
+    return is;
+}
+
+/* Products among the kernels of ops that are not counted, or of none. */
+static bool launches_products_uncounted(const struct op_survey *survey)
+{
+    const struct trace *trace = survey->trace;
+    struct hash_map known = {0};
+    bool is_any = false;
+
+    for (uint32_t i = 0; i < trace->device_count && !is_any; i++) {
+        uint32_t op = trace_operator_of(trace, i);
+
+        if (trace->device[i].kind != EVENT_KERNEL ||
+            (op == NO_EVENT ? survey->unlaunched_kernels == 0 : !survey->is_chosen[op]))
+            continue;
+        if (op != NO_EVENT && survey->ops->states[op] == OP_INSIDE)
+            op = op_around(survey, op);
+        if (op != NO_EVENT &&
+            (survey->ops->states[op] == OP_COUNTED || survey->ops->states[op] == OP_DOUBTFUL))
+            continue;
+        is_any = is_product(&known, trace, trace->device[i].name);
+    }
+    hash_map_clear(&known);
+    return is_any;
+}
+
+/* By name and reason; on a processor nothing tells what runs in compiled code. */
+static bool may_be_product(const struct module_costs *costs, const struct uncounted_op *op)
+{
+    if (op->why == why_compiled)
+        return !costs->has_device;
+    return kernel_class_is_matrix(operator_class(op->name));
+}
+
+static bool lacks_products(const struct module_costs *costs, const struct op_survey *survey)
+{
+    for (uint32_t i = 0; i < costs->uncounted_count; i++)
+        if (may_be_product(costs, &costs->uncounted[i]))
+            return true;
+    return launches_products_uncounted(survey);
 }
 
 /* Kernels that no recorded op launched. */
@@ -180,6 +252,7 @@ void list_ops(struct module_costs *costs, const struct op_survey *survey)
             break;
         case OP_INSIDE:
             add_device_time_inside(costs, &by_name, survey, i);
+            add_inside_uncounted(costs, &maps, survey, i);
             break;
         case OP_NOT_COUNTED:
             add_uncounted(costs, &maps, survey, i);
@@ -192,6 +265,7 @@ void list_ops(struct module_costs *costs, const struct op_survey *survey)
             break;
         }
     }
+    costs->lacks_products = lacks_products(costs, survey);
     add_unlaunched(costs, survey);
     if (costs->op_count)
         qsort(costs->ops, costs->op_count, sizeof *costs->ops, op_totals_compare_totals);

@@ -1,5 +1,6 @@
 /* The first screen of what a model costs by module. */
 #include "base/text/format.h"
+#include "base/text/prefix.h"
 #include "output/reports/screen_steps.h"
 #include "output/reports/screen_text.h"
 #include "output/results/find_results.h"
@@ -83,6 +84,14 @@ static void screen_modules_fill_chart(struct screen_builder *builder, const stru
                                                .unit = by_time ? UNIT_TIME_NS : UNIT_FLOPS});
 }
 
+/* "at least " where the section's FLOPs are that. */
+static const char *screen_modules_bound(const struct section *section)
+{
+    const struct number *number = find_whole_number(section, "forward_flops");
+
+    return number && number->note && has_prefix(number->note, "at least") ? "at least " : "";
+}
+
 static const char *screen_modules_verdict_of(struct screen_builder *builder,
                                              const struct section *section)
 {
@@ -94,9 +103,10 @@ static const char *screen_modules_verdict_of(struct screen_builder *builder,
     if (!text)
         return NULL;
     if (value_is_number(&rate) && real_or_0(backward) > 0)
-        return screen_format(builder, "A step computes %s forward and %s backward.", text,
-                             screen_value(builder, &backward));
-    return screen_format(builder, "A forward pass computes %s.", text);
+        return screen_format(builder, "A step computes %s%s forward and %s backward.",
+                             screen_modules_bound(section), text, screen_value(builder, &backward));
+    return screen_format(builder, "A forward pass computes %s%s.", screen_modules_bound(section),
+                         text);
 }
 
 /* "4.13 GMACs", as other profilers write it. */

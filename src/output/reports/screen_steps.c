@@ -2,6 +2,7 @@
 #include "output/reports/screen_steps.h"
 
 #include "base/text/format.h"
+#include "base/text/prefix.h"
 #include "output/reports/screen_text.h"
 #include "output/results/find_results.h"
 #include "output/results/metrics.h"
@@ -253,9 +254,19 @@ double screen_uncosted_share(const struct screen_builder *builder)
     return uncosted.real / matrix.real;
 }
 
+/* Of matmul time, or of what is not known to be any. */
+static bool is_mfu_at_least(const struct screen_builder *builder)
+{
+    const struct section *section = find_section(builder->rank, "model_flops_utilization");
+    const struct number *mfu = find_whole_number(section, "mfu");
+
+    return screen_uncosted_share(builder) > 0.01 ||
+           (mfu && mfu->note && has_prefix(mfu->note, "at least: ops"));
+}
+
 const char *screen_mfu_title(const struct screen_builder *builder)
 {
-    return screen_uncosted_share(builder) > 0.01 ? "MFU at least " : "MFU ";
+    return is_mfu_at_least(builder) ? "MFU at least " : "MFU ";
 }
 
 /* What most of the matmul time is, where the ledger has it by kind: "Convolutions". */
@@ -298,7 +309,7 @@ static const char *verdict_of_matmuls(struct screen_builder *builder, const stru
     if (value_is_number(&mfu) && screen_uncosted_share(builder) <= 0.5)
         return screen_format(builder, "%s take %s of the %s; useful FLOPs reach %s%s of the peak.",
                              matmul_words(ledger), format_fraction(of_matmuls).text, span,
-                             screen_uncosted_share(builder) > 0.01 ? "at least " : "",
+                             is_mfu_at_least(builder) ? "at least " : "",
                              format_fraction(mfu.real).text);
     return screen_format(builder, "%s take %s of the %s.", matmul_words(ledger),
                          format_fraction(of_matmuls).text, span);

@@ -84,6 +84,8 @@ static void add_flop_numbers(struct results *results, struct section *section,
 
     module_cost_sections_add_number(results, section, "forward_flops", "forward FLOPs",
                                     flops_per_step(view, phases[PHASE_FORWARD].flops));
+    if (view->costs->lacks_products)
+        note_last(section, "at least: ops that are not counted may hold products");
     module_cost_sections_add_number(results, section, "forward_macs",
                                     "forward multiply-adds (MACs)",
                                     count_per_step(view, phases[PHASE_FORWARD].macs));

@@ -46,7 +46,7 @@ const char *useful_share_text(struct results *results, const struct efficiency *
     if (!efficiency_has_model(efficiency))
         return NULL;
     return results_format(results, "%s%s",
-                          matrix->uncosted_ns > 0                       ? "at least "
+                          efficiency_is_least(efficiency)               ? "at least "
                           : efficiency->peaks.match.kind == DEVICE_NEAR ? "about "
                                                                         : "",
                           format_fraction(fraction_of(matrix->model_ns, total_ns)).text);

@@ -396,6 +396,27 @@ def fsdp() -> None:
     distributed(fully_shard(model, mesh=mesh))
 
 
+def fsdp1(keeps_originals: bool = False) -> None:
+    """Flat parameters, sharded: the model's own are of no module, or empty."""
+    from torch.distributed.fsdp import FullyShardedDataParallel
+    from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+
+    torch.distributed.init_process_group("gloo")
+    model = Language()
+    distributed(
+        FullyShardedDataParallel(
+            model,
+            device_id=torch.device("cpu"),
+            use_orig_params=keeps_originals,
+            auto_wrap_policy=ModuleWrapPolicy({type(model.blocks[0])}),
+        )
+    )
+
+
+def fsdp1_originals() -> None:
+    fsdp1(keeps_originals=True)
+
+
 def trainer() -> None:
     from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
 

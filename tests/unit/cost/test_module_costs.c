@@ -403,6 +403,95 @@ static void only_what_starts_in_a_window_counts(void **state)
 }
 
 /* Names and nestings that no model has must not confuse the tree. */
+static const struct uncounted_op *uncounted_named(const struct module_costs *costs,
+                                                  const char *name)
+{
+    for (uint32_t i = 0; i < costs->uncounted_count; i++)
+        if (strcmp(costs->uncounted[i].name, name) == 0)
+            return &costs->uncounted[i];
+    return NULL;
+}
+
+/* PyTorch asks a sparse operand for its number of non-zeros; a dense product of the same shapes
+ * asks nothing. `product` calls `inner`, which asks. */
+static void one_sparse_product(const char *product, const char *inner, const char *question)
+{
+    struct made_trace made;
+    struct module_costs costs = {0};
+    uint32_t thread;
+
+    made_trace_init(&made);
+    thread = made_thread(&made, "1");
+    add_op(&made, thread, (struct made_event){product, 0, 100}, "[[6, 4], [4, 5]]", NO_ID);
+    add_op(&made, thread, (struct made_event){inner, 10, 90}, "[[6, 5], [6, 4], [4, 5]]", NO_ID);
+    add_op(&made, thread, (struct made_event){question, 20, 30}, "[[6, 4]]", NO_ID);
+    add_op(&made, thread, (struct made_event){"aten::zero_", 40, 50}, "[[6, 5]]", NO_ID);
+    add_op(&made, thread, (struct made_event){"aten::mm", 200, 300}, "[[6, 4], [4, 5]]", NO_ID);
+    measure(&costs, &made);
+    assert_int_equal(costs.total[PHASE_FORWARD].flops, 2 * 6 * 4 * 5);
+    assert_int_equal(costs.uncounted_count, 1);
+    assert_non_null(uncounted_named(&costs, product));
+    assert_string_equal(uncounted_named(&costs, product)->why, why_sparse);
+    assert_int_equal(uncounted_named(&costs, product)->calls, 1);
+    assert_int_equal(uncounted_named(&costs, product)->host_ns, 100);
+    assert_true(costs.lacks_products);
+    module_costs_clear(&costs);
+    made_trace_clear(&made);
+}
+
+static void products_of_sparse_operands_are_listed(void **state)
+{
+    static const char *const asked[] = {"aten::_nnz", "aten::crow_indices", "aten::ccol_indices",
+                                        "aten::_indices", "aten::sparse_dim"};
+    static const char *const callers[] = {"aten::matmul", "aten::mm", "aten::_sparse_mm"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+        for (size_t k = 0; k < sizeof callers / sizeof *callers; k++)
+            one_sparse_product(callers[k], "aten::addmm", asked[i]);
+}
+
+/* A question outside of any product, and a wrapper of a framework around a dense one. */
+static void questions_alone_take_nothing_back(void **state)
+{
+    struct made_trace made;
+    struct module_costs costs = {0};
+    uint32_t thread;
+
+    (void)state;
+    made_trace_init(&made);
+    thread = made_thread(&made, "1");
+    add_range(&made, thread, (struct made_event){"nn:Net", 0, 1000});
+    add_op(&made, thread, (struct made_event){"aten::_nnz", 10, 20}, "[[6, 4]]", NO_ID);
+    add_op(&made, thread, (struct made_event){"aten::mm", 200, 300}, "[[6, 4], [4, 5]]", NO_ID);
+    measure(&costs, &made);
+    assert_int_equal(costs.total[PHASE_FORWARD].flops, 2 * 6 * 4 * 5);
+    assert_int_equal(costs.uncounted_count, 0);
+    assert_false(costs.lacks_products);
+    module_costs_clear(&costs);
+    made_trace_clear(&made);
+}
+
+/* On a processor nothing tells whether compiled code holds products (as that of flex_attention). */
+static void flops_beside_compiled_code_are_at_least(void **state)
+{
+    struct made_trace made;
+    struct module_costs costs = {0};
+    uint32_t thread;
+
+    (void)state;
+    made_trace_init(&made);
+    thread = made_thread(&made, "1");
+    add_op(&made, thread, (struct made_event){"aten::mm", 0, 100}, "[[6, 4], [4, 5]]", NO_ID);
+    made_host_event(&made, thread, EVENT_ANNOTATION,
+                    (struct made_event){"## Call CompiledFxGraph fabc ##", 200, 300});
+    measure(&costs, &made);
+    assert_int_equal(costs.total[PHASE_FORWARD].flops, 2 * 6 * 4 * 5);
+    assert_true(costs.lacks_products);
+    module_costs_clear(&costs);
+    made_trace_clear(&made);
+}
+
 static void odd_marks(void **state)
 {
     static const struct made_event marks[] = {
@@ -456,6 +545,9 @@ int main(void)
         cmocka_unit_test(compiled_code_computes_again),
         cmocka_unit_test(device_time_belongs_to_modules),
         cmocka_unit_test(only_what_starts_in_a_window_counts),
+        cmocka_unit_test(products_of_sparse_operands_are_listed),
+        cmocka_unit_test(questions_alone_take_nothing_back),
+        cmocka_unit_test(flops_beside_compiled_code_are_at_least),
         cmocka_unit_test(odd_marks),
         cmocka_unit_test(an_empty_trace),
     };
