@@ -48,7 +48,7 @@ static bool is_computing(const struct sparse_search *search, uint32_t event)
 }
 
 /* NO_EVENT: it is asked outside of any. */
-static uint32_t outermost_around(const struct sparse_search *search, uint32_t event)
+static uint32_t outermost_computing(const struct sparse_search *search, uint32_t event)
 {
     uint32_t outermost = NO_EVENT;
 
@@ -110,7 +110,7 @@ void leave_out_sparse(struct counted_ops *ops, const struct trace *trace, const 
         return;
     for (uint32_t i = 0; i < trace->host_count; i++) {
         uint32_t op =
-            is_question(names, trace->host[i].name) ? outermost_around(&search, i) : NO_EVENT;
+            is_question(names, trace->host[i].name) ? outermost_computing(&search, i) : NO_EVENT;
 
         if (op != NO_EVENT && !is_taken_back(ops, op))
             uncount(&search, op);
