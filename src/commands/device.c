@@ -5,6 +5,7 @@
 #include "cost/devices/find_device_peak.h"
 #include "output/reports/write_report.h"
 #include "output/results/metrics.h"
+#include "pipeline/measure_device.h"
 #include "sections/model/device_sections.h"
 
 #include <stddef.h>
@@ -15,7 +16,12 @@ struct device_settings {
     struct page_settings page;
     int64_t memory_gib;
     int64_t multiprocessors;
+    bool is_measured;
+    int measured_kind; /* index in kind_names */
 };
+
+/* Which device is measured; NULL-terminated. */
+static const char *const kind_names[] = {"auto", "cpu", "cuda", NULL};
 
 #define FIELD(name) .offset = offsetof(struct device_settings, name)
 
@@ -34,6 +40,17 @@ static const struct option device_options[] = {
      .minimum = 1,
      .maximum = INT32_MAX,
      .help = "its multiprocessors (SMs, compute units), likewise"},
+    {.name = "measure",
+     .kind = OPTION_FLAG,
+     FIELD(is_measured),
+     .help = "measure the device of this machine with torch (matmuls by number format and shape, "
+             "memory) and write FILE (default: rates.json), which --rates reads"},
+    {.name = "on",
+     .kind = OPTION_CHOICE,
+     .metavar = "KIND",
+     .choices = kind_names,
+     FIELD(measured_kind),
+     .help = "what --measure measures: cpu, cuda, or auto, the GPU where torch sees one (default)"},
     PAGE_OPTIONS(struct device_settings),
     {0},
 };
@@ -55,6 +72,20 @@ static bool join_words(char *name, size_t size, char **words, int count, struct 
     return true;
 }
 
+static bool measure(const struct device_settings *settings, char **words, int count,
+                    struct error *error)
+{
+    SCOPED(results) results = {0};
+
+    if (count > 1)
+        return error_set(error, ERROR_USAGE, "--measure writes one file: '%s' is one too many",
+                         words[1]);
+    results_init(&results);
+    return measure_device(&results, count > 0 ? words[0] : "rates.json",
+                          kind_names[settings->measured_kind], error) &&
+           print_page(&results, &settings->page, error);
+}
+
 static bool run_device(int count, char **arguments, struct error *error)
 {
     struct device_settings settings = {.page.is_whole = true};
@@ -74,6 +105,8 @@ static bool run_device(int count, char **arguments, struct error *error)
             error, ERROR_USAGE,
             "--format deepspeed prints the modules of a trace: of devices it is text or "
             "json");
+    if (settings.is_measured)
+        return measure(&settings, arguments, count, error);
     if (!join_words(name, sizeof name, arguments, count, error))
         return false;
     results_init(&results);
@@ -98,18 +131,23 @@ static bool run_device(int count, char **arguments, struct error *error)
 const struct command device_command = {
     .name = "device",
     .summary = "peak rates of a device, with sources",
-    .usage = "[NAME]",
+    .usage = "[NAME]|--measure [FILE]",
     .description =
         "Prints what a device can do at most: dense peak rates by type, memory, bandwidths, who "
         "gives these figures and where sources disagree. Names are taken as "
         "torch.cuda.get_device_name, nvidia-smi, rocm-smi and lspci print them. A name counts as a "
         "whole: a device that is not in the table is not known, and never gets another one's "
         "figures.\n\n"
-        "Without a name all devices of the table are listed.",
+        "Without a name all devices of the table are listed.\n\n"
+        "--measure runs matmuls and copies on this machine's GPU or processor for some seconds, "
+        "prints what they reached, and writes a file: 'flopledger report --rates FILE' measures a "
+        "run against it in place of the table.",
     .examples = "flopledger device NVIDIA H100 80GB HBM3\n"
                 "    one device\n"
                 "flopledger device --json\n"
-                "    the whole table, for a program",
+                "    the whole table, for a program\n"
+                "flopledger device --measure rates.json\n"
+                "    what this machine reaches; then: flopledger report --rates rates.json TRACE",
     .options = device_options,
     .run = run_device,
 };

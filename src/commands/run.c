@@ -130,25 +130,12 @@ static bool run_ends_with(const char *text, const char *end)
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-/* The Python of the environment that flopledger is installed in, else the one on PATH. */
-static const char *python_of(struct arena *arena)
-{
-    char program[PATH_MAX + sizeof "/python3"];
-
-    if (find_program_folder(program)) {
-        strcat(program, "/python3");
-        if (access(program, X_OK) == 0)
-            return arena_copy_text(arena, program, strlen(program));
-    }
-    return "python3";
-}
-
 /* What is to be started: `words` with Python in front where that is left out. */
 static char **make_command(struct arena *arena, const char *module, char **words, int count)
 {
     size_t places = (size_t)count + 4;
     char **command = arena_allocate(arena, places * sizeof *command);
-    const char *python = python_of(arena);
+    const char *python = python_to_run(arena);
     int used = 0;
 
     if (module || (count > 0 && run_ends_with(words[0], ".py") && access(words[0], X_OK) != 0))

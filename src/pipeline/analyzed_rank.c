@@ -94,6 +94,9 @@ bool analyze_rank(struct analyzed_rank *analyzed, const struct trace *trace,
     attribute_steps(&analyzed->ledger, trace, &plan->ledger);
     if (analyzed->ledger.step_count == 0)
         return no_such_step(trace, &plan->ledger, error);
+    if (plan->peaks.rates &&
+        !check_rates_fit(plan->peaks.rates, trace, analyzed->ledger.device, error))
+        return false;
     /* a damaged side file is told by `flopledger flops`; here only what it says is missing */
     if (!model_description_find(&analyzed->description, trace_text(trace, trace->path),
                                 &side_error))

@@ -234,3 +234,15 @@ const char *find_python_package(struct arena *arena, struct error *error)
         "(pip install flopledger), or set FLOPLEDGER_PYTHON to the folder that holds it");
     return NULL;
 }
+
+const char *python_to_run(struct arena *arena)
+{
+    char program[PATH_MAX + sizeof "/python3"];
+
+    if (find_program_folder(program)) {
+        strcat(program, "/python3");
+        if (access(program, X_OK) == 0)
+            return arena_copy_text(arena, program, strlen(program));
+    }
+    return "python3";
+}

@@ -39,4 +39,7 @@ MUST_USE const char *find_python_package(struct arena *arena, struct error *erro
 /* The same, without unpacking what the program brings along: NULL where none is beside it. */
 const char *look_for_python_package(struct arena *arena);
 
+/* The Python of the environment that flopledger is installed in, else the one on PATH. */
+const char *python_to_run(struct arena *arena);
+
 #endif

@@ -2,6 +2,7 @@
 #include "cost/efficiency/peak_choice.h"
 
 #include <stddef.h>
+#include <strings.h>
 
 static const struct device *device_of(const struct trace *trace, int32_t number)
 {
@@ -39,6 +40,34 @@ static void find_device(struct peak_choice *choice, const struct trace *trace, i
     }
 }
 
+bool check_rates_fit(const struct measured_rates *rates, const struct trace *trace, int32_t device,
+                     struct error *error)
+{
+    const struct device *own = device < 0 ? NULL : device_of(trace, device);
+    const char *name = own && own->name ? trace_text(trace, own->name) : NULL;
+
+    if (rates->is_processor == (device < 0) &&
+        (device < 0 || !name || strcasecmp(name, rates->device) == 0))
+        return true;
+    return error_set(error, ERROR_USAGE,
+                     "'%s' was measured on %s%s, and the trace ran on %s%s: run 'flopledger device "
+                     "--measure' there, or leave --rates out",
+                     rates->path, rates->is_processor ? "the processor " : "", rates->device,
+                     device < 0 ? "a processor"
+                     : name     ? ""
+                                : "another device",
+                     name ? name : "");
+}
+
+/* What was said or measured of a type; 0: nothing. */
+static double said_peak(const struct peak_settings *said, int type, bool *is_measured)
+{
+    double peak = said->peaks[type] > 0 ? said->peaks[type] : said->peak_of_all;
+
+    *is_measured = peak <= 0 && said->rates && said->rates->peaks[type] > 0;
+    return *is_measured ? said->rates->peaks[type] : peak;
+}
+
 void choose_peaks(struct peak_choice *choice, const struct trace *trace, int32_t device,
                   const struct peak_settings *settings)
 {
@@ -53,9 +82,11 @@ void choose_peaks(struct peak_choice *choice, const struct trace *trace, int32_t
     if (device >= 0 || choice->name)
         find_device(choice, trace, device);
     for (int type = 0; type < PEAK_TYPE_COUNT; type++) {
-        double peak = said->peaks[type] > 0 ? said->peaks[type] : said->peak_of_all;
+        double peak = said_peak(said, type, &choice->is_measured[type]);
 
-        choice->is_by_user[type] = peak > 0;
+        choice->is_by_user[type] = peak > 0 && !choice->is_measured[type];
+        if (choice->is_measured[type])
+            choice->how_measured = said->rates->how;
         if (peak <= 0 && choice->device &&
             device_peak_state(choice->device, (enum peak_type)type) == PEAK_KNOWN)
             peak = choice->device->peaks[type];

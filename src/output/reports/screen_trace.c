@@ -32,8 +32,10 @@ static void add_utilization(struct screen_builder *builder, const struct section
     const char *approximate =
         number && number->note && strncmp(number->note, "approximate", 11) == 0 ? "about " : "";
     const char *type = number && strchr(number->title, ',') ? strchr(number->title, ',') + 1 : "";
-    const char *derived =
-        number && number->note && strncmp(number->note, "derived", 7) == 0 ? ", derived" : "";
+    const char *derived = !number || !number->note                    ? ""
+                          : strncmp(number->note, "derived", 7) == 0  ? ", derived"
+                          : strncmp(number->note, "measured", 8) == 0 ? ", measured"
+                                                                      : "";
     const char *of = value_is_number(&peak)
                          ? screen_format(builder, " of %s%s%s%s", approximate,
                                          screen_value(builder, &peak), type, derived)

@@ -162,3 +162,45 @@ struct section *describe_device_list(struct results *results)
         device_sections_fill_row(table_add_row(results, table, 0), &devices[i]);
     return section;
 }
+
+#define MATMULS_COLUMNS(COLUMN)                                                              \
+    COLUMN("type", "type", UNIT_TEXT, 0, BAR_NONE, value_text(peak_type_name(matmul->type))) \
+    COLUMN("m", "m", UNIT_COUNT, 0, BAR_NONE, value_count(matmul->m))                        \
+    COLUMN("k", "k", UNIT_COUNT, 0, BAR_NONE, value_count(matmul->k))                        \
+    COLUMN("n", "n", UNIT_COUNT, 0, BAR_NONE, value_count(matmul->n))                        \
+    COLUMN("rate", "reached", UNIT_FLOPS_PER_SECOND, 0, BAR,                                 \
+           value_flops_per_second(matmul->flops_per_second))
+
+struct section *describe_measured_rates(struct results *results, const struct measured_rates *rates)
+{
+    struct section *section = section_new(
+        results, "measured_rates", "Measured rates",
+        "The fastest repetition of each. What runs beside them makes them too low: measure on a "
+        "machine that does nothing else.");
+    struct table *table;
+
+    device_sections_add(results, section, "name", "device",
+                        value_text(results_text(results, rates->device)));
+    if (rates->threads > 0)
+        device_sections_add(results, section, "threads", "threads", value_count(rates->threads));
+    for (int i = 0; i < PEAK_TYPE_COUNT; i++)
+        if (rates->peaks[i] > 0)
+            device_sections_add(
+                results, section,
+                results_format(results, "peak_%s", peak_type_name((enum peak_type)i)),
+                results_format(results, "peak, %s", peak_type_name((enum peak_type)i)),
+                value_flops_per_second(rates->peaks[i]));
+    device_sections_add(results, section, "memory_bandwidth", "memory bandwidth, read and written",
+                        figure(rates->memory_bytes_per_second,
+                               value_bytes_per_second(rates->memory_bytes_per_second)));
+    device_sections_add(results, section, "file", "written to",
+                        value_text(results_text(results, rates->path)));
+    table = section_add_table(results, section, "matmuls", "Matmuls, [m, k] by [k, n]",
+                              COLUMNS_OF(MATMULS_COLUMNS));
+    for (size_t i = 0; i < rates->count; i++) {
+        const struct measured_matmul *matmul = &rates->matmuls[i];
+
+        FILL_ROW(table_add_row(results, table, 0), MATMULS_COLUMNS);
+    }
+    return section;
+}

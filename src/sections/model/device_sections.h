@@ -3,6 +3,7 @@
 #define FLOPLEDGER_SECTIONS_MODEL_DEVICE_SECTIONS_H
 
 #include "cost/devices/device_peak.h"
+#include "cost/devices/measured_rates.h"
 #include "output/results/results.h"
 
 /* The peak of one type in TFLOP/s: UNIT_NONE where the device has no unit for it. */
@@ -11,6 +12,10 @@ struct value peak_value(const struct device_peak *device, enum peak_type type);
 /* One device, and `how` it was found. */
 struct section *describe_device_peak(struct results *results, const struct device_peak *device,
                                      const char *how);
+
+/* What was measured of one. */
+struct section *describe_measured_rates(struct results *results,
+                                        const struct measured_rates *rates);
 
 /* The table of all. */
 struct section *describe_device_list(struct results *results);

@@ -58,7 +58,8 @@ static double lowest_peak(const struct efficiency *efficiency, enum peak_type ty
     const struct device_peak *slowest = efficiency->peaks.match.slowest;
 
     if (type == PEAK_TYPE_COUNT || efficiency->peaks.is_by_user[type] ||
-        !efficiency->peaks.device || !slowest || device_peak_state(slowest, type) != PEAK_KNOWN ||
+        efficiency->peaks.is_measured[type] || !efficiency->peaks.device || !slowest ||
+        device_peak_state(slowest, type) != PEAK_KNOWN ||
         slowest->peaks[type] >= efficiency->peaks.peaks[type])
         return 0;
     return slowest->peaks[type];
@@ -177,6 +178,8 @@ static const char *source_of_peak(const struct utilization *work, enum peak_type
 
     if (peaks->is_by_user[type])
         return "--peak";
+    if (peaks->is_measured[type])
+        return results_text(work->results, peaks->how_measured);
     if (peaks->how_derived && !peaks->device)
         return results_text(work->results, peaks->how_derived);
     return results_format(work->results, "%s%s, dense: %s",

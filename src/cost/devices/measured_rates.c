@@ -1,0 +1,142 @@
+/* Reads a file of measured rates. */
+#include "cost/devices/measured_rates.h"
+
+#include "base/io/whole_file.h"
+#include "base/json/json_tree.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No device does more. */
+static const double RATE_MAX = 1e18;
+enum { SIZE_MAX_OF_MATMUL = 1 << 24 };
+
+static double measured_real(const struct json_node *node, const char *key)
+{
+    const struct json_node *number = json_member(node, key);
+
+    return number && number->kind == JSON_NUMBER ? strtod(number->text, NULL) : 0;
+}
+
+static const char *measured_rates_copy(struct measured_rates *rates, const char *text)
+{
+    return arena_copy_text(&rates->arena, text, strlen(text));
+}
+
+static bool is_matmul_size(int64_t size)
+{
+    return size > 0 && size <= SIZE_MAX_OF_MATMUL;
+}
+
+/* One of the file's matmuls; a type that is not known here is passed over, as a later version may
+ * have it. */
+static bool add_matmul(struct measured_rates *rates, const struct json_node *entry,
+                       struct error *error)
+{
+    struct measured_matmul matmul = {
+        .type = peak_type_named(json_text_of(entry, "dtype", "")),
+        .m = json_integer_of(entry, "m", 0),
+        .n = json_integer_of(entry, "n", 0),
+        .k = json_integer_of(entry, "k", 0),
+        .flops_per_second = measured_real(entry, "flops_per_second"),
+    };
+
+    if (!is_matmul_size(matmul.m) || !is_matmul_size(matmul.n) || !is_matmul_size(matmul.k) ||
+        !(matmul.flops_per_second > 0) || matmul.flops_per_second > RATE_MAX)
+        return error_set(error, ERROR_INPUT,
+                         "'%s': matmul %zu has no sizes or a rate that cannot be: measure again "
+                         "('flopledger device --measure')",
+                         rates->path, rates->count + 1);
+    if (matmul.type == PEAK_TYPE_COUNT)
+        return true;
+    rates->matmuls[rates->count++] = matmul;
+    rates->peaks[matmul.type] = fmax(rates->peaks[matmul.type], matmul.flops_per_second);
+    return true;
+}
+
+static bool read_matmuls(struct measured_rates *rates, const struct json_node *first,
+                         struct error *error)
+{
+    size_t room = 1;
+
+    for (const struct json_node *entry = first; entry; entry = entry->next)
+        room++;
+    rates->matmuls = arena_allocate(&rates->arena, room * sizeof *rates->matmuls);
+    for (const struct json_node *entry = first; entry; entry = entry->next)
+        if (!add_matmul(rates, entry, error))
+            return false;
+    if (rates->count > 0)
+        return true;
+    return error_set(error, ERROR_INPUT,
+                     "'%s' has no measured matmul: 'flopledger device --measure' writes some",
+                     rates->path);
+}
+
+static void say_how_measured(struct measured_rates *rates)
+{
+    char text[512];
+
+    if (rates->is_processor && rates->threads > 0)
+        (void)snprintf(text, sizeof text,
+                       "measured: the fastest matmul on %.200s, %" PRId64 " thread%s, %.32s",
+                       rates->device, rates->threads, rates->threads == 1 ? "" : "s", rates->date);
+    else
+        (void)snprintf(text, sizeof text, "measured: the fastest matmul on %.200s, %.32s",
+                       rates->device, rates->date);
+    rates->how = measured_rates_copy(rates, text);
+}
+
+static bool parse_measured_rates(struct measured_rates *rates, const struct json_node *root,
+                                 struct error *error)
+{
+    const char *kind = json_text_of(root, "kind", "");
+
+    if (strcmp(json_text_of(root, "schema", ""), "flopledger-rates-1") != 0 ||
+        (strcmp(kind, "cpu") != 0 && strcmp(kind, "gpu") != 0))
+        return error_set(error, ERROR_INPUT,
+                         "'%s' is no file of measured rates: 'flopledger device --measure FILE' "
+                         "writes one",
+                         rates->path);
+    rates->is_processor = strcmp(kind, "cpu") == 0;
+    rates->device =
+        measured_rates_copy(rates, json_text_of(root, "device", "a device without a name"));
+    rates->date = measured_rates_copy(rates, json_text_of(root, "date", "at a time not said"));
+    rates->threads = json_integer_of(root, "threads", 0);
+    rates->memory_bytes_per_second = measured_real(root, "memory_bytes_per_second");
+    if (!(rates->memory_bytes_per_second >= 0) || rates->memory_bytes_per_second > RATE_MAX)
+        rates->memory_bytes_per_second = 0;
+    if (!read_matmuls(rates, json_items_of(root, "matmuls"), error))
+        return false;
+    say_how_measured(rates);
+    return true;
+}
+
+bool measured_rates_read(struct measured_rates *rates, const char *path, struct error *error)
+{
+    struct arena tree = {0};
+    const struct json_node *root;
+    bool is_missing, is_read = false;
+    size_t length;
+    char *text = read_whole_file(path, &length, &is_missing, error);
+
+    if (!text)
+        return false;
+    rates->path = measured_rates_copy(rates, path);
+    root = json_tree_parse(&tree, text, length, error);
+    if (root)
+        is_read = parse_measured_rates(rates, root, error);
+    else
+        is_read = error_in(error, "cannot read the measured rates of '%s'", path);
+    arena_clear(&tree);
+    free(text);
+    return is_read;
+}
+
+void measured_rates_clear(struct measured_rates *rates)
+{
+    arena_clear(&rates->arena);
+    *rates = (struct measured_rates){0};
+}

@@ -1,0 +1,44 @@
+/* Rates that `flopledger device --measure` wrote to a file: what a device reached, by number format
+ * and shape. Its form: docs/formats/rates.md. */
+#ifndef FLOPLEDGER_COST_DEVICES_MEASURED_RATES_H
+#define FLOPLEDGER_COST_DEVICES_MEASURED_RATES_H
+
+#include "base/core/arena.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "cost/devices/device_peak.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* An [m, k] by [k, n] matmul. */
+struct measured_matmul {
+    enum peak_type type;
+    int64_t m;
+    int64_t n;
+    int64_t k;
+    double flops_per_second; /* of the fastest repetition */
+};
+
+struct measured_rates {
+    const char *path;
+    const char *device; /* its name */
+    bool is_processor;
+    int64_t threads;               /* of a processor; 0: not said */
+    const char *date;              /* "2026-11-24" */
+    const char *how;               /* "measured: fastest of 12 matmuls on ..., 2026-11-24" */
+    double peaks[PEAK_TYPE_COUNT]; /* the fastest matmul of each type, in FLOP/s; 0: none was run */
+    double memory_bytes_per_second;  /* read and written; 0: not measured */
+    struct measured_matmul *matmuls; /* [count] */
+    size_t count;
+    struct arena arena;
+};
+
+/* `rates` must be zeroed. Errors: ERROR_INPUT where the file cannot be read or is no file of rates;
+ * a rate that cannot be is such an error, too. */
+MUST_USE bool measured_rates_read(struct measured_rates *rates, const char *path,
+                                  struct error *error);
+void measured_rates_clear(struct measured_rates *rates);
+
+#endif
