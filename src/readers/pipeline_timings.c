@@ -141,6 +141,8 @@ static bool read_timings(struct trace *trace, struct input_stream *input,
         return error_set(error, ERROR_INPUT, "no iteration with fwd_start and fwd_end in it");
     }
     reading.builder.read.text_bytes = input->text_bytes;
+    (void)snprintf(reading.builder.read.recorder, sizeof reading.builder.read.recorder,
+                   "timers of a pipeline's passes, version not told");
     trace_finish(trace, &reading.builder, 1, options->threads);
     return true;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { READ_CATEGORIES_MAX = 64, READ_DAMAGES_MAX = 8 };
+enum { READ_CATEGORIES_MAX = 64, READ_DAMAGES_MAX = 8, READ_UNUSED_MAX = 32 };
 
 /* Events of one `cat` and `ph`, for `flopledger inspect`. */
 struct category_count {
@@ -22,6 +22,12 @@ struct damage {
     int64_t byte;      /* offset in the uncompressed text */
     int64_t length;    /* bytes skipped */
     char message[160]; /* what was expected, and what is there */
+};
+
+/* A part of the file that is counted at most, and used for nothing: a table, a kind of records. */
+struct unused_part {
+    char name[64];
+    int64_t count; /* of its records, or rows */
 };
 
 /* What stands behind the end of a file's content. */
@@ -62,6 +68,11 @@ struct read_account {
     uint32_t category_count;
     int64_t uncategorised_events; /* past the READ_CATEGORIES_MAX-th category */
 
+    struct unused_part unused[READ_UNUSED_MAX]; /* by the order in which they were met */
+    uint32_t unused_count;
+    int64_t unused_more; /* records of parts past these */
+
+    char recorder[128];  /* who wrote the file, and its version as far as the file says it */
     char compression[8]; /* "gzip", "zstd", "none" */
     char format[32];     /* the reader's name */
 };

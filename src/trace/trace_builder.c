@@ -250,6 +250,24 @@ static void add_category(struct read_account *to, const struct category_count *f
         count->last_end_ns = from->last_end_ns;
 }
 
+void read_account_leave(struct read_account *read, const char *name, int64_t count)
+{
+    struct unused_part *part = read->unused;
+
+    while (part < read->unused + read->unused_count &&
+           strncmp(part->name, name, sizeof part->name - 1) != 0)
+        part++;
+    if (part == read->unused + READ_UNUSED_MAX) {
+        read->unused_more += count;
+        return;
+    }
+    if (part == read->unused + read->unused_count) {
+        read->unused_count++;
+        (void)snprintf(part->name, sizeof part->name, "%s", name);
+    }
+    part->count += count;
+}
+
 void read_account_add(struct read_account *to, const struct read_account *from,
                       const uint32_t *string_of)
 {
@@ -277,6 +295,9 @@ void read_account_add(struct read_account *to, const struct read_account *from,
         to->damages[to->damage_count++] = from->damages[i];
     for (uint32_t i = 0; i < from->category_count; i++)
         add_category(to, &from->categories[i], string_of[from->categories[i].category]);
+    for (uint32_t i = 0; i < from->unused_count; i++)
+        read_account_leave(to, from->unused[i].name, from->unused[i].count);
+    to->unused_more += from->unused_more;
 }
 
 void read_account_set_ending(struct read_account *read, enum read_ending ending,

@@ -109,6 +109,9 @@ void trace_builder_damage(struct trace_builder *builder, const struct damage *da
 void read_account_add(struct read_account *to, const struct read_account *from,
                       const uint32_t *string_of);
 
+/* `count` records of this kind, or rows of this table, are used for nothing. */
+void read_account_leave(struct read_account *read, const char *name, int64_t count);
+
 /* What stands behind the end of the file's content, and where. */
 void read_account_set_ending(struct read_account *read, enum read_ending ending,
                              const char *message);

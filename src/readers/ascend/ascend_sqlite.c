@@ -546,6 +546,18 @@ static bool ascend_check(const struct ascend_reading *reading, struct error *err
                      builder->read.events);
 }
 
+static void ascend_tell_recorder(struct ascend_reading *reading)
+{
+    const struct trace_builder *builder = &reading->builder;
+    const char *npu = string_pool_text(&builder->strings, builder->facts.torch_version);
+    const char *cann = string_pool_text(&builder->strings, builder->facts.cuda_version);
+    bool has_torch = nsys_has_table(reading->database, "PYTORCH_API");
+
+    (void)snprintf(reading->builder.read.recorder, sizeof reading->builder.read.recorder,
+                   "%s%s%.32s%s%.32s", has_torch ? "torch_npu.profiler" : "msprof", *npu ? " " : "",
+                   npu, *cann ? ", CANN " : ", version not told", cann);
+}
+
 static void ascend_reading_clear(struct ascend_reading *reading)
 {
     trace_builder_clear(&reading->builder);
@@ -580,6 +592,8 @@ static bool ascend_read(struct trace *trace, struct input_stream *input,
     ascend_read_tasks(&reading);
     ascend_read_collectives(&reading);
     nsys_database_tell_damage(&reading.builder.read, &database);
+    nsys_database_tell_unused(&reading.builder.read, &database, "ENUM_");
+    ascend_tell_recorder(&reading);
     reading.builder.read.text_bytes = database.file_bytes;
     progress_advance(options->progress, database.file_bytes);
     is_good = ascend_check(&reading, error);

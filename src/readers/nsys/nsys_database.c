@@ -4,6 +4,8 @@
 #include "base/core/invariant.h"
 #include "base/core/out_of_memory.h"
 #include "base/text/owned_text.h"
+#include "base/text/prefix.h"
+#include "trace/trace_builder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -365,6 +367,7 @@ void nsys_database_clear(struct nsys_database *database)
         return;
     sqlite3_close(database->connection);
     string_pool_clear(&database->strings);
+    string_pool_clear(&database->opened);
     hash_map_clear(&database->string_ids);
     *database = (struct nsys_database){0};
 }
@@ -510,6 +513,7 @@ void nsys_rows_open_where(struct nsys_rows *rows, struct nsys_database *database
     *rows = (struct nsys_rows){.database = database, .table = table};
     if (!nsys_find_table(database, table, found))
         return;
+    string_pool_add(&database->opened, found, strlen(found));
     query = require_memory(query_of(rows, found, columns, condition ? condition->text : NULL));
     if (sqlite3_prepare_v2(database->connection, query, -1, &rows->statement, NULL) != SQLITE_OK)
         note_damage(database, table);
@@ -522,6 +526,45 @@ void nsys_rows_open(struct nsys_rows *rows, struct nsys_database *database, cons
                     const char *const *columns)
 {
     nsys_rows_open_where(rows, database, table, columns, NULL);
+}
+
+/* 0: the table has no rows, or no ids. */
+static int64_t largest_id(struct nsys_database *database, const char *table)
+{
+    char *query = require_memory(sqlite3_mprintf("SELECT max(rowid) FROM \"%w\"", table));
+    sqlite3_stmt *statement = NULL;
+    int64_t id = 0;
+
+    if (sqlite3_prepare_v2(database->connection, query, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        id = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_free(query);
+    return id;
+}
+
+void nsys_database_tell_unused(struct read_account *read, struct nsys_database *database,
+                               const char *lists)
+{
+    sqlite3_stmt *statement = NULL;
+
+    if (sqlite3_prepare_v2(database->connection,
+                           "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
+                           "ORDER BY name",
+                           -1, &statement, NULL) != SQLITE_OK)
+        return;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const char *table = (const char *)sqlite3_column_text(statement, 0);
+        int64_t rows;
+
+        if (!table || has_prefix(table, "sqlite_") || has_prefix(table, lists) ||
+            string_pool_find(&database->opened, table, strlen(table)) != UINT32_MAX)
+            continue;
+        rows = largest_id(database, table);
+        if (rows > 0)
+            read_account_leave(read, table, rows);
+    }
+    sqlite3_finalize(statement);
 }
 
 bool nsys_rows_next(struct nsys_rows *rows)

@@ -28,6 +28,7 @@ struct nsys_database {
     struct hash_map string_ids; /* id in StringIds: id in `strings` */
     bool has_strings;           /* StringIds was there and could be read to its end */
     char damage[256];           /* the first thing that could not be read; empty: none */
+    struct string_pool opened;  /* tables whose rows were asked for */
     struct nsys_work work;      /* done by SQLite; private */
 };
 
@@ -43,6 +44,11 @@ void nsys_database_clear(struct nsys_database *database);
 
 /* Says in `read` what of the file is cut, damaged or not read. */
 void nsys_database_tell_damage(struct read_account *read, const struct nsys_database *database);
+
+/* Tables with rows that nobody has opened, but for lists of what numbers mean (`lists`: how their
+ * names begin): what of the file is not used. Rows are counted by their largest id. */
+void nsys_database_tell_unused(struct read_account *read, struct nsys_database *database,
+                               const char *lists);
 
 enum { NSYS_TABLE_NAME_MAX = 128 };
 

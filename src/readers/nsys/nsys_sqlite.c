@@ -223,6 +223,7 @@ static bool read_trace(struct trace *trace, struct input_stream *input,
     }
     read_all(&reading);
     nsys_database_tell_damage(&reading.builder.read, &database);
+    nsys_database_tell_unused(&reading.builder.read, &database, "ENUM_");
     reading.builder.read.text_bytes = database.file_bytes;
     progress_advance(options->progress, database.file_bytes);
     if (is_without_work(&reading, error)) {

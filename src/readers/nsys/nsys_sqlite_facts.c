@@ -170,6 +170,8 @@ void nsys_read_facts(struct nsys_reading *reading)
                    *database->product ? " " : "", database->product,
                    *database->schema ? ", export schema " : "", database->schema, "");
     reading->builder.facts.trace_name = nsys_sqlite_facts_builder_text(reading, program);
+    (void)snprintf(reading->builder.read.recorder, sizeof reading->builder.read.recorder, "%s",
+                   program);
     if (reading->builder.facts.record_shapes < 0)
         reading->builder.facts.record_shapes = 0;
 }

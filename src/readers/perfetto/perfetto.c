@@ -80,6 +80,7 @@ struct packet {
     struct proto_bytes stage;
     struct proto_bytes defaults;
     struct proto_bytes track;
+    uint32_t other; /* the first field that tells what else the packet is; 0: none */
     bool is_damaged;
 };
 
@@ -132,6 +133,8 @@ static void read_packet_message(struct packet *packet, const struct proto_field 
         packet->track = field->bytes;
         break;
     default:
+        if (!packet->other)
+            packet->other = field->number;
         break;
     }
 }
@@ -198,6 +201,36 @@ static void read_timed(struct perfetto_reading *reading, const struct perfetto_s
         perfetto_read_stage(reading, sequence, packet->stage, time_ns);
 }
 
+/* Packets of other recorders of the machine, as the field is called that they stand in. */
+static void leave_packet(struct perfetto_reading *reading, uint32_t number)
+{
+    static const struct {
+        uint32_t number;
+        const char *name;
+    } fields[] = {
+        {1, "ftrace_events"},      {2, "process_tree"},
+        {7, "sys_stats"},          {9, "process_stats"},
+        {33, "trace_config"},      {34, "ftrace_stats"},
+        {35, "trace_stats"},       {36, "synchronization_marker"},
+        {38, "power_rails"},       {44, "trigger"},
+        {45, "system_info"},       {48, "packages_list"},
+        {52, "gpu_counter_event"}, {54, "streaming_profile_packet"},
+        {61, "module_symbols"},    {66, "perf_sample"},
+        {69, "service_event"},     {70, "initial_display_state"},
+        {76, "chrome_metadata"},   {89, "trace_uuid"},
+    };
+    char text[32];
+
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (fields[i].number == number) {
+            read_account_leave(&reading->builder.read, fields[i].name, 1);
+            return;
+        }
+    }
+    (void)snprintf(text, sizeof text, "packets with field %u", number);
+    read_account_leave(&reading->builder.read, text, 1);
+}
+
 static void read_packet(struct perfetto_reading *reading, struct proto_bytes message,
                         const struct packet *packet)
 {
@@ -220,8 +253,11 @@ static void read_packet(struct perfetto_reading *reading, struct proto_bytes mes
         perfetto_read_clocks(&reading->state, sequence, packet->clocks);
     if (packet->track.at)
         (void)perfetto_describe_track(&reading->state, packet->track);
-    if (!packet->track_event.at && !packet->stage.at)
+    if (!packet->track_event.at && !packet->stage.at) {
+        if (packet->other)
+            leave_packet(reading, packet->other);
         return;
+    }
     if (packet->flags & STATE_NEEDED && !sequence->has_state)
         set_aside(reading, (int64_t)message.length,
                   "an event needs names that a lost packet before it gave");
@@ -374,6 +410,25 @@ static bool perfetto_has_content(const struct perfetto_reading *reading, struct 
                      (long long)read->missing_times);
 }
 
+/* No packet says who wrote it: the words of the events do. */
+static void perfetto_tell_recorder(struct trace_builder *builder)
+{
+    static const char *const words[][2] = {{"cpu_op", "torch.profiler"},
+                                           {"kernel", "torch.profiler"},
+                                           {"kernel_dispatch", "rocprofv3"},
+                                           {"hip_runtime_api", "rocprofv3"},
+                                           {"hip_api", "rocprofv3"}};
+    const char *writer = "a program with Perfetto's SDK";
+
+    for (uint32_t i = 0; i < builder->read.category_count; i++)
+        for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+            if (strcmp(words[w][0], string_pool_text(&builder->strings,
+                                                     builder->read.categories[i].category)) == 0)
+                writer = words[w][1];
+    (void)snprintf(builder->read.recorder, sizeof builder->read.recorder,
+                   "%s (Perfetto's packets), version not told", writer);
+}
+
 static bool perfetto_read_trace(struct trace *trace, struct input_stream *input,
                                 const struct read_options *options, struct error *error)
 {
@@ -389,6 +444,7 @@ static bool perfetto_read_trace(struct trace *trace, struct input_stream *input,
         (struct torch_store){.builder = &reading.builder, .keeps_memory = options->keeps_memory};
     read->text_bytes = read_packets(&reading, input);
     perfetto_finish_events(&reading);
+    perfetto_tell_recorder(&reading.builder);
     if (reading.state.has_realtime)
         reading.builder.facts.base_time_ns = reading.state.realtime_offset;
     is_trace = perfetto_has_content(&reading, error);

@@ -196,6 +196,7 @@ static void rocpd_rows_open(struct nsys_rows *rows, struct rocpd_reading *readin
     rocpd_table_name(table, query->table, reading->part->suffix);
     if (!nsys_has_table(database, table))
         return;
+    string_pool_add(&database->opened, table, strlen(table));
     text = require_memory(rocpd_query_text(reading, rows, query, table));
     if (sqlite3_prepare_v2(database->connection, text, -1, &rows->statement, NULL) != SQLITE_OK) {
         if (!database->damage[0])
@@ -525,6 +526,7 @@ static void rocpd_count_rows(struct rocpd_reading *reading, const char *table, c
     rocpd_rows_open(&rows, reading, &query);
     while (nsys_rows_next(&rows)) {
         builder->read.events++;
+        read_account_leave(&builder->read, table, 1);
         trace_builder_count(builder, reading->run.category, strcmp(start, end) == 0 ? 'i' : 'X',
                             nsys_integer(&rows, 0, 1), nsys_integer(&rows, 1, 0));
     }
@@ -617,6 +619,8 @@ static void rocpd_name_run(struct rocpd_reading *reading, uint32_t part, uint32_
     }
     nsys_rows_clear(&rows);
     facts->trace_name = rocpd_text(reading, text);
+    (void)snprintf(reading->run.builder.read.recorder, sizeof reading->run.builder.read.recorder,
+                   "%s", text);
     if (count <= 1)
         return;
     (void)snprintf(text, sizeof text,
@@ -674,6 +678,8 @@ static bool rocpd_read(struct trace *trace, struct input_stream *input,
     rocpd_read_all(&reading);
     rocpd_name_run(&reading, options->part, parts->count);
     nsys_database_tell_damage(&reading.run.builder.read, &database);
+    if (parts->count <= 1) /* else tables are those of other ranks */
+        nsys_database_tell_unused(&reading.run.builder.read, &database, "rocpd_info_");
     reading.run.builder.read.text_bytes = database.file_bytes;
     progress_advance(options->progress, database.file_bytes);
     is_good = rocpd_check(&reading, error);

@@ -374,6 +374,8 @@ void rocprof_run_add(struct rocprof_run *run, enum rocprof_content content,
             add_call(run, record, &event, EVENT_ANNOTATION);
         break;
     case ROCPROF_UNUSED:
+        read_account_leave(&run->builder.read,
+                           string_pool_text(&run->builder.strings, run->category), 1);
         break;
     }
 }

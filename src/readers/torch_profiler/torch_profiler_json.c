@@ -4,6 +4,7 @@
 #include "base/io/input_stream.h"
 #include "base/json/json_window.h"
 #include "readers/reader.h"
+#include "readers/torch_profiler/torch_profiler_category.h"
 #include "readers/torch_profiler/torch_profiler_header.h"
 #include "readers/torch_profiler/torch_profiler_split.h"
 #include "trace/trace_builder.h"
@@ -252,6 +253,52 @@ static bool check_content(struct parse *parse, struct error *error)
     return true;
 }
 
+/* Who wrote it: a trace has a category that only one of them writes, or none. */
+static void tell_recorder(struct trace *trace)
+{
+    struct read_account *read = &trace->read;
+    const char *writer = "a program that writes Chrome's trace events";
+    const char *version = trace_text(trace, trace->facts.torch_version);
+
+    for (uint32_t i = 0; i < read->category_count; i++) {
+        const char *category = trace_text(trace, read->categories[i].category);
+        size_t length = strlen(category);
+
+        if (torch_profiler_category_kind(category, length) != EVENT_HOST_OTHER)
+            writer = "torch.profiler (Kineto)";
+    }
+    for (uint32_t i = 0; i < read->category_count; i++) {
+        const char *category = trace_text(trace, read->categories[i].category);
+
+        if (strcmp(category, "CANN") == 0 || strcmp(category, "async_npu") == 0)
+            writer = "torch_npu.profiler or msprof (Ascend)";
+    }
+    (void)snprintf(read->recorder, sizeof read->recorder, "%s, %s%.40s", writer,
+                   *version ? "torch " : "version not told", version);
+}
+
+/* Phases that nothing is made of. Instants of the allocator are for `flopledger memory`. */
+static void tell_unused(struct trace *trace)
+{
+    struct read_account *read = &trace->read;
+    static const struct {
+        const char *phases;
+        const char *name;
+    } kinds[] = {
+        {"C", "samples of counters (C)"},
+        {"stf", "arrows between events (s, t, f)"},
+        {"iIR", "instants (i), but for memory"},
+        {"bne", "asynchronous events (b, n, e)"},
+        {"NOD", "objects (N, O, D)"},
+    };
+
+    for (uint32_t i = 0; i < read->category_count; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            if (read->categories[i].phase && strchr(kinds[k].phases, read->categories[i].phase) &&
+                strcmp(trace_text(trace, read->categories[i].category), "async_npu") != 0)
+                read_account_leave(read, kinds[k].name, read->categories[i].events);
+}
+
 static bool torch_profiler_json_read_trace(struct trace *trace, struct input_stream *input,
                                            const struct read_options *options, struct error *error)
 {
@@ -269,6 +316,8 @@ static bool torch_profiler_json_read_trace(struct trace *trace, struct input_str
     if (is_trace) {
         torch_pieces_finish(&parse.pieces, trace, options->threads);
         trace->read.text_bytes = text_bytes;
+        tell_recorder(trace);
+        tell_unused(trace);
     }
     torch_pieces_clear(&parse.pieces);
     return is_trace;

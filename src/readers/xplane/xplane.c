@@ -275,6 +275,27 @@ static const struct found_plane *plane_of_part(const struct found_planes *found,
     return chosen;
 }
 
+/* A plane that no report uses: its events. */
+static void leave_plane(struct xplane_reading *reading, const struct found_plane *plane)
+{
+    struct proto_walk walk = proto_walk_of(plane->message);
+    struct proto_field line, event;
+    int64_t events = 0;
+    char name[64];
+
+    while (proto_next(&walk, &line)) {
+        struct proto_walk lines = proto_walk_of(line.bytes);
+
+        while (proto_is(&line, 3, PROTO_LENGTH) && proto_next(&lines, &event))
+            events += proto_is(&event, 4, PROTO_LENGTH);
+    }
+    (void)snprintf(name, sizeof name, "plane %.*s",
+                   (int)(plane->name.length < 50 ? plane->name.length : 50),
+                   plane->name.length ? plane->name.at : "");
+    if (events > 0)
+        read_account_leave(&reading->builder.read, name, events);
+}
+
 static void read_planes(struct xplane_reading *reading, const struct found_planes *found,
                         const struct found_plane *device)
 {
@@ -283,8 +304,11 @@ static void read_planes(struct xplane_reading *reading, const struct found_plane
         struct xplane plane;
 
         if (found_plane != device && !is_host(found_plane->name) &&
-            !(found_plane->is_device && !found_plane->has_work && !device))
+            !(found_plane->is_device && !found_plane->has_work && !device)) {
+            if (!found_plane->is_device) /* else a rank of its own */
+                leave_plane(reading, found_plane);
             continue;
+        }
         xplane_open(&plane, found_plane->message);
         if (found_plane->is_device) {
             add_device(reading, &plane, found_plane);
@@ -384,6 +408,8 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
         reading.profile_start_ns > 0 ? reading.profile_start_ns : reading.origin_ns;
     tell_of_end(&reading, &found, input);
     reading.builder.read.text_bytes = (int64_t)length;
+    (void)snprintf(reading.builder.read.recorder, sizeof reading.builder.read.recorder,
+                   "the profiler of XLA (XSpace), version not told");
     is_trace =
         reader_has_all_parts(input, options, found.working, error) && has_content(&reading, error);
     if (is_trace)

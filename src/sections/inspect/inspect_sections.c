@@ -1,6 +1,8 @@
 /* What `flopledger inspect` says of a trace: the file, its events, devices, threads and streams. */
 #include "sections/inspect/inspect_sections.h"
 
+#include "base/text/format.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -82,6 +84,9 @@ static void add_file_numbers(struct results *results, struct section *section,
 
     inspect_sections_add_text(results, section, "format", "format",
                               results_text(results, read->format));
+    if (read->recorder[0])
+        inspect_sections_add_text(results, section, "recorder", "recorder",
+                                  results_text(results, read->recorder));
     inspect_sections_add_text(results, section, "compression", "compression",
                               results_text(results, read->compression));
     inspect_sections_add_number(results, section, "file_size", "size of the file",
@@ -179,6 +184,29 @@ static void add_oddities(struct results *results, struct section *section,
     }
 }
 
+#define UNUSED_COLUMNS(COLUMN)                                                   \
+    COLUMN("name", "part of the file", UNIT_TEXT, 0, BAR_NONE, value_text(name)) \
+    COLUMN("count", "records in it", UNIT_COUNT, 0, BAR_NONE, value_count(read->unused[i].count))
+
+static void add_unused_parts(struct results *results, struct section *section,
+                             const struct read_account *read)
+{
+    struct table *table;
+
+    if (read->unused_count == 0)
+        return;
+    table = section_add_table(results, section, "unused", "Not used", COLUMNS_OF(UNUSED_COLUMNS));
+    for (uint32_t i = 0; i < read->unused_count; i++) {
+        const char *name = results_text(results, read->unused[i].name);
+
+        FILL_ROW(table_add_row(results, table, 0), UNUSED_COLUMNS);
+    }
+    table->note = "Read over: no number of a report comes from it.";
+    if (read->unused_more > 0)
+        table->note = results_format(results, "%s records of further parts are not used, either.",
+                                     format_count(read->unused_more).text);
+}
+
 struct section *describe_file(struct results *results, const struct trace *trace,
                               struct recorded_time time)
 {
@@ -190,6 +218,7 @@ struct section *describe_file(struct results *results, const struct trace *trace
         section_add_note(results, section, "no event in it", NULL, NULL);
     inspect_sections_add_damage(results, section, trace);
     add_oddities(results, section, trace);
+    add_unused_parts(results, section, &trace->read);
     return section;
 }
 
