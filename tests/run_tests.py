@@ -205,6 +205,12 @@ def attack(log: Path) -> Counts:
     return script("tests/attack/run", PROGRAM, *flags)(log)
 
 
+def fleet(log: Path) -> Counts:
+    """With --long: 10,000 runs of 1,000 steps."""
+    flags = [word for word in ("--long",) if word in sys.argv]
+    return script("tests/python/test_fleet.py", PROGRAM, *flags)(log)
+
+
 def wheel(log: Path) -> Counts:
     """Builds what a release has for this machine, looks at it, installs it and runs it; with --long what it has for all, once more
     for the same bytes, and on other systems."""
@@ -399,6 +405,12 @@ GROUPS = [
         "callbacks",
         "callbacks in the trainers of three frameworks",
         script("tests/python/test_callbacks.py", PROGRAM),
+        "build",
+    ),
+    Group(
+        "fleet",
+        "many runs in one folder, asked with DuckDB and ClickHouse",
+        fleet,
         "build",
     ),
     Group(

@@ -1,4 +1,4 @@
-/* The options of the commands that record: run, attach. */
+/* The options of the commands that record: run, attach; labels of export, too. */
 #ifndef FLOPLEDGER_COMMANDS_CAPTURE_OPTIONS_H
 #define FLOPLEDGER_COMMANDS_CAPTURE_OPTIONS_H
 
@@ -19,6 +19,13 @@
     {                                                                                            \
         .name = "name", .kind = OPTION_TEXT, .metavar = "NAME", .offset = offsetof(type, field), \
         .help = "the name of the run (default: " usual ")"                                       \
+    }
+#define LABEL_OPTION(type, field)                                                              \
+    {                                                                                          \
+        .name = "label", .kind = OPTION_TEXT, .metavar = "NAME=VALUE,...",                     \
+        .offset = offsetof(type, field),                                                       \
+        .help = "what is known of the job, for a fleet: team, cluster, job, image and others " \
+                "(default: $FLOPLEDGER_LABELS, then what Slurm says)"                          \
     }
 #define REPORT_OPTION(type, field)                                                    \
     {                                                                                 \

@@ -1,7 +1,9 @@
 /* `flopledger export FORMAT TRACE...`: the results, for other programs. */
 #include "base/core/attributes.h"
 #include "commands/attribution_options.h"
+#include "commands/capture_options.h"
 #include "commands/command.h"
+#include "commands/fleet_export.h"
 #include "commands/page_options.h"
 #include "output/exports/export_format.h"
 #include "pipeline/export_chrome.h"
@@ -19,6 +21,7 @@ struct export_settings {
     bool is_forced;
     int64_t threads;
     bool shows_progress;
+    const char *labels;
 };
 
 #define FIELD(name) .offset = offsetof(struct export_settings, name)
@@ -45,6 +48,7 @@ static const struct option export_options[] = {
      .minimum = 0,
      .maximum = INT32_MAX,
      .help = "of several ranks: only this one (default: all)"},
+    LABEL_OPTION(struct export_settings, labels),
     READING_OPTIONS(struct export_settings),
     {0},
 };
@@ -59,12 +63,9 @@ static bool no_such_format(const char *name, struct error *error)
     for (size_t i = 0; all[i]; i++) {
         size_t used = strlen(names);
 
-        (void)snprintf(names + used, sizeof names - used, "%s%s",
-                       i == 0       ? ""
-                       : all[i + 1] ? ", "
-                                    : " or ",
-                       all[i]->name);
+        (void)snprintf(names + used, sizeof names - used, "%s, ", all[i]->name);
     }
+    strcat(names, "parquet or arrow");
     if (!name)
         return error_set(error, ERROR_USAGE,
                          "no format given: flopledger export FORMAT TRACE..., "
@@ -156,22 +157,42 @@ static bool export_run_with(struct export_settings *settings, char **operands, i
                                           : export_files(&session, format, settings, error));
 }
 
+/* Parquet and Arrow are written by libraries of Python, which are given the line as it was. */
+static bool export_to_fleet(char **line, int count, const struct export_settings *settings,
+                            struct error *error)
+{
+    if (!settings->output)
+        return error_set(error, ERROR_USAGE,
+                         "this export writes a folder: say which with --output FOLDER");
+    if (settings->rank >= 0)
+        return error_set(error, ERROR_USAGE,
+                         "--rank is not for this export: it holds all ranks of a run");
+    return export_by_python(line, count, error);
+}
+
 static bool export_run_export(int count, char **arguments, struct error *error)
 {
+    SCOPED(arena) arena = {0};
+    int line_count = count;
+    char **line = arena_allocate(&arena, ((size_t)count + 1) * sizeof *line);
     struct export_settings settings = {
         .attribution = ATTRIBUTION_DEFAULTS, .rank = -1, .shows_progress = true};
     bool is_done;
 
+    memcpy(line, arguments, (size_t)count * sizeof *line);
     if (!parse_options(export_options, &settings, arguments, &count, error))
         return false;
-    is_done = export_run_with(&settings, arguments, count, error);
+    if (count > 0 && is_fleet_format(arguments[0]))
+        is_done = export_to_fleet(line, line_count, &settings, error);
+    else
+        is_done = export_run_with(&settings, arguments, count, error);
     attribution_settings_clear(&settings.attribution);
     return is_done;
 }
 
 const struct command export_command = {
     .name = "export",
-    .summary = "export to CSV, SQLite, JSON Lines, Prometheus, TensorBoard, Chrome trace",
+    .summary = "export to CSV, SQLite, JSON Lines, Prometheus, TensorBoard, Chrome trace, Parquet",
     .usage = "FORMAT TRACE...",
     .description =
         "Reads what 'flopledger report' reads, and writes all of its numbers and rows for another "
@@ -184,7 +205,9 @@ const struct command export_command = {
         "settings of the run, and a layout of charts; several ranks are several runs;\n\n"
         "chrome: the traces themselves for Perfetto, several ranks in one file, with tracks for "
         "steps, accounts, idle gaps and their causes, and modules on the device; packed where the "
-        "name ends in .gz.\n\n"
+        "name ends in .gz;\n\n"
+        "parquet, arrow: tables of the run for a folder that holds those of many runs, one file "
+        "each (needs pyarrow; see 'flopledger help fleet').\n\n"
         "Of a run that 'flopledger run --memory' recorded, what held the memory is exported, too.",
     .examples = "flopledger export csv -o tables/ trace.json.gz\n"
                 "    a file for each table\n"
@@ -196,6 +219,8 @@ const struct command export_command = {
                 "    then: tensorboard --logdir runs\n"
                 "flopledger export chrome -o out.json.gz traces/\n"
                 "    all ranks in one trace, for https://ui.perfetto.dev\n"
+                "flopledger export parquet -o fleet/ --label team=nlp traces/\n"
+                "    one run more in a folder of many\n"
                 "flopledger export prometheus -o flopledger.prom trace.json.gz\n"
                 "    for node_exporter's textfile collector",
     .options = export_options,

@@ -1,11 +1,11 @@
 /* `flopledger run -- COMMAND`: records a training program without any change to it. */
 #include "base/core/attributes.h"
 #include "base/core/out_of_memory.h"
-#include "base/io/program_path.h"
 #include "base/text/display_text.h"
 #include "base/text/owned_text.h"
 #include "commands/capture_options.h"
 #include "commands/command.h"
+#include "commands/fleet_export.h"
 #include "live/run/nothing_recorded.h"
 #include "live/run/recorded_program.h"
 #include "live/run/run_settings.h"
@@ -72,6 +72,13 @@ static const struct option run_options[] = {
      FIELD(tensorboard),
      .help = "write event files for TensorBoard while the program runs: the time of each step, and "
              "of each recorded window what 'flopledger export tensorboard' writes"},
+    {.name = "fleet",
+     .kind = OPTION_TEXT,
+     .metavar = "FOLDER",
+     FIELD(fleet),
+     .help = "at the end, add the run to a folder of Parquet files that holds those of many: "
+             "needs pyarrow"},
+    LABEL_OPTION(struct run_settings, labels),
     CAPTURE_NAME_OPTION(struct run_settings, name, "that of the script"),
     {.name = "config",
      .letter = 'c',
@@ -306,6 +313,10 @@ static bool conclude(struct arena *arena, const struct run_settings *settings,
                                         : "no step was recorded; what is known is in",
                 show_text(capture).text);
     remove_empty_capture(capture);
+    if (settings->fleet && (content.trace_count > 0 || has_step_records(capture)) &&
+        !add_to_fleet(settings->fleet, settings->labels, capture))
+        fprintf(stderr, "flopledger: the run was not added to %s\n",
+                show_text(settings->fleet).text);
     if (content.trace_count > 0 && settings->shows_report)
         is_shown = show_reports(arena, settings, &content, error);
     if (status == 0)
@@ -383,7 +394,10 @@ const struct command run_command = {
         "same to the bit, and an error of the recorder never stops it.\n\n"
         "The traces are written to FOLDER/NAME/START TIME/traces/, one folder for each rank, with "
         "a file capture.json beside them. At the end the report of them is printed, and the exit "
-        "code is that of the program.",
+        "code is that of the program.\n\n"
+        "With --fleet, the steps, the ledger, the kernels and the findings of the run are written "
+        "to a folder that many jobs share, or to an object store (s3://, gs://), also where the "
+        "program failed.",
     .examples = "flopledger run -- python train.py --epochs 1\n"
                 "    record steps 4 to 8\n"
                 "flopledger run --steps 10-12 -- torchrun --nproc-per-node 2 train.py\n"

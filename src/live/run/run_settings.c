@@ -49,6 +49,8 @@ static const struct config_key own_keys[] = {
     {"modules", VALUE_TEXT, FIELD(modules), .accepts = "a text: name patterns, commas between"},
     {"output", VALUE_TEXT, FIELD(output), .accepts = "a text: a folder"},
     {"name", VALUE_TEXT, FIELD(name), .accepts = "a text"},
+    {"fleet", VALUE_TEXT, FIELD(fleet), .accepts = "a text: a folder"},
+    {"label", VALUE_TEXT, FIELD(labels), .accepts = "a text: NAME=VALUE, commas between"},
     {0},
 };
 

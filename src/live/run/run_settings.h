@@ -23,6 +23,8 @@ struct run_settings {
     const char *step_of;     /* "module", or a range; NULL: an optimizer's step */
     const char *module;      /* of `-m`, or NULL */
     const char *tensorboard; /* folder of event files, or NULL */
+    const char *fleet;       /* folder of the files of many runs, or NULL */
+    const char *labels;      /* of the job there, or NULL */
     struct step_window_asked steps;
     int64_t every; /* 0: one window */
     bool records_shapes;
