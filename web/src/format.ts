@@ -64,15 +64,15 @@ export function formatCount(count: number): string {
   return fixed(count, 0);
 }
 
-/* One decimal, or as many as two digits of less than 0.1 % need. */
+/* One decimal, or as many as two digits of less than 1 % need. */
 function percentDecimals(fraction: number): number {
   let percent = Math.abs(fraction) * 100;
   let decimals = 1;
-  while (percent > 0 && percent < 0.0995 && decimals < 7) {
+  while (percent > 0 && percent < 0.995 && decimals < 8) {
     percent *= 10;
     decimals++;
   }
-  return decimals > 1 ? decimals + 1 : 1;
+  return decimals;
 }
 
 export function formatFraction(fraction: number): string {

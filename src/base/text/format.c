@@ -185,11 +185,11 @@ int percent_decimals(double fraction)
     double percent = fabs(fraction) * 100;
     int decimals = 1;
 
-    while (percent > 0 && percent < 0.0995 && decimals < 7) {
+    while (percent > 0 && percent < 0.995 && decimals < 8) {
         percent *= 10;
         decimals++;
     }
-    return decimals > 1 ? decimals + 1 : 1;
+    return decimals;
 }
 
 struct short_text format_fraction(double fraction)

@@ -44,7 +44,7 @@ struct short_text format_flops_per_second(double rate); /* "312 TFLOP/s" */
 /* Digits behind the point with which `number` has three in all. */
 int three_digit_decimals(double number);
 
-/* Decimals of a percentage: one, or as many as two digits of less than 0.1 % need. */
+/* Decimals of a percentage: one, or as many as two digits of less than 1 % need. */
 int percent_decimals(double fraction);
 
 /* Units for decimal_scale. */

@@ -10,6 +10,7 @@
 #include "base/core/invariant.h"
 #include "ledger/class_timeline.h"
 #include "ledger/step_finder.h"
+#include "trace/recorder_words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -368,7 +369,8 @@ const char *efficiency_needs(const struct efficiency *efficiency)
     for (int i = PRICE_KNOWN + 1; i < PRICE_OBSTACLE_COUNT; i++)
         if (efficiency->uncosted[i].kernel_ns > efficiency->uncosted[most].kernel_ns)
             most = (enum cost_obstacle)i;
-    return obstacle_needs(most);
+    return most == PRICE_NO_SHAPES ? recorder_words_for(efficiency->trace)->needs_shapes
+                                   : obstacle_needs(most);
 }
 
 void measure_step_costs(struct module_costs *costs, const struct trace *trace,

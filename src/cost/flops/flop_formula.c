@@ -4,7 +4,7 @@
 #include "cost/flops/saturating.h"
 
 const char why_no_formula[] = "no formula for this op";
-const char why_no_shapes[] = "its shapes were not recorded (record_shapes=True)";
+const char why_no_shapes[] = "its shapes were not recorded";
 const char why_odd_shapes[] = "its shapes are not those the formula expects";
 const char why_no_values[] = "the trace lacks the values of its arguments (strides, padding, ...)";
 const char why_list_left_out[] =

@@ -5,10 +5,11 @@
 #include "sections/advice/call_site.h"
 #include "sections/advice/claim.h"
 #include "sections/advice/named_code.h"
-#include "sections/advice/recorder_words.h"
+#include "sections/advice/optimizer_options.h"
 #include "sections/advice/recording_end.h"
 #include "sections/advice/restraints.h"
 #include "sections/advice/wait_rules.h"
+#include "trace/recorder_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,7 @@ bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim
 {
     const char *name = busiest_named_range(advice);
     const char *gap = longest_gap_text(advice, ACCOUNT_BIT(IDLE_ANNOTATION), false);
+    struct optimizer_options options = longest_optimizer(advice);
 
     claim_named_code(advice, claim, NAMED_OTHER_CODE);
     if (!name || !gap || claim_total_ns(advice, claim) == 0)
@@ -205,7 +207,13 @@ bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim
         claim->evidence = results_format(advice->results, "%s; %s", claim->evidence, gap);
     claim->try_this = "look at what it does between operators (logging, checkpoint, evaluation): "
                       "do it less often, or beside the device's work";
-    if (has_prefix(name, "Optimizer."))
+    if (has_prefix(name, "Optimizer.") &&
+        forbids_fused(advice, &(struct restraint_subject){.options = &options}))
+        claim->try_this = results_format(
+            advice->results,
+            "%s has no fused=True and no foreach=True: call it less often (gradient accumulation)",
+            options.name);
+    else if (has_prefix(name, "Optimizer."))
         claim->try_this = "the optimizer loops over tensors in Python: torch.optim's fused=True or "
                           "foreach=True, a compiled step";
     if (has_prefix(name, "Optimizer.") && has_batched_optimizer(advice->trace))

@@ -6,8 +6,8 @@
 #include "sections/advice/call_site.h"
 #include "sections/advice/claim.h"
 #include "sections/advice/product_roof.h"
-#include "sections/advice/recorder_words.h"
 #include "sections/advice/restraints.h"
+#include "trace/recorder_words.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "base/text/format.h"
 #include "sections/advice/call_site.h"
 #include "sections/advice/claim.h"
-#include "sections/advice/recorder_words.h"
 #include "sections/advice/wait_rules.h"
+#include "trace/recorder_words.h"
 
 #include <inttypes.h>
 

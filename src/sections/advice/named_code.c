@@ -7,15 +7,20 @@
 #include <math.h>
 #include <string.h>
 
+/* The range of an optimizer, where the optimizer works itself: a closure in it is model code. */
+static bool is_of_optimizer(const struct advice_case *advice, const struct idle_gap *gap)
+{
+    const struct event *event = &advice->trace->host[gap->host_event];
+
+    return has_prefix(trace_text(advice->trace, event->name), "Optimizer.") &&
+           (advice->optimizer_time.count == 0 ||
+            is_optimizer_time(&advice->optimizer_time, event->track, gap->start_ns));
+}
+
 /* An optimizer's range is model code, too, but has a remedy of its own. */
 static bool is_of_model(const struct advice_case *advice, const struct idle_gap *gap)
 {
-    const char *name;
-
-    if (gap->host_event == NO_EVENT)
-        return false;
-    name = trace_text(advice->trace, advice->trace->host[gap->host_event].name);
-    return !has_prefix(name, "Optimizer.") &&
+    return gap->host_event != NO_EVENT && !is_of_optimizer(advice, gap) &&
            forbids_logging(advice, &(struct restraint_subject){.range = gap->host_event});
 }
 
@@ -23,8 +28,7 @@ static bool is_of_model(const struct advice_case *advice, const struct idle_gap 
 static bool is_of_single_optimizer(const struct advice_case *advice, const struct idle_gap *gap)
 {
     return advice->has_single_optimizer && gap->host_event != NO_EVENT &&
-           has_prefix(trace_text(advice->trace, advice->trace->host[gap->host_event].name),
-                      "Optimizer.");
+           is_of_optimizer(advice, gap);
 }
 
 static bool is_pause(const struct idle_gap *gap)

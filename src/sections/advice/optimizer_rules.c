@@ -6,8 +6,9 @@
 #include "base/text/prefix.h"
 #include "ledger/step_finder.h"
 #include "sections/advice/claim.h"
+#include "sections/advice/optimizer_options.h"
+#include "sections/advice/restraints.h"
 #include "sections/advice/single_tensors.h"
-#include "trace/optimizer_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,8 @@ struct optimizer_span {
     int64_t range_ns[2];
 };
 
-static bool claim_single_kernels(struct advice_case *advice, struct advice_claim *claim)
+static bool claim_single_kernels(struct advice_case *advice, struct advice_claim *claim,
+                                 const char *remedy)
 {
     struct step_finder finder = {.ledger = advice->ledger};
     struct optimizer_span span = {.step = NO_STEP};
@@ -71,7 +73,7 @@ static bool claim_single_kernels(struct advice_case *advice, struct advice_claim
                        "those below 10 µs and idle time between",
                        per_step_count(advice, single.count), a_step(advice),
                        format_time(single.duration_ns / single.count).text);
-    claim->try_this = "torch.optim's fused=True (or foreach=True): all tensors in a few kernels";
+    claim->try_this = remedy;
     claim->confidence = CONFIDENCE_HIGH;
     claim->reason = "counted inside Optimizer.step";
     return true;
@@ -167,20 +169,19 @@ static void leave_one_pass(const struct advice_case *advice, struct advice_claim
             (int64_t)((double)claim->step_ns[i] * (double)longest_ns / (double)work->total_ns);
 }
 
-static bool claim_single_operators(struct advice_case *advice, struct advice_claim *claim)
+static bool claim_single_operators(struct advice_case *advice, struct advice_claim *claim,
+                                   const char *remedy)
 {
-    struct optimizer_time time = {0};
+    const struct optimizer_time *time = &advice->optimizer_time;
     struct optimizer_work work = {0};
 
-    find_optimizer_time(&time, advice->trace);
-    for (size_t i = 0; i < time.count; i++) {
-        int64_t inside_ns = claim_interval(advice, claim, &time.intervals[i]);
+    for (size_t i = 0; i < time->count; i++) {
+        int64_t inside_ns = claim_interval(advice, claim, &time->intervals[i]);
 
         if (inside_ns > 0)
-            count_operators(advice->trace, &time.intervals[i], &work);
+            count_operators(advice->trace, &time->intervals[i], &work);
         work.total_ns += inside_ns;
     }
-    optimizer_time_clear(&time);
     if (work.single < (int64_t)ADVICE_OPTIMIZER_KERNELS_MIN * advice->ledger->step_count ||
         work.batched > work.single)
         return false;
@@ -190,8 +191,7 @@ static bool claim_single_operators(struct advice_case *advice, struct advice_cla
         "%s operators%s in Optimizer.step, which takes %s: one tensor at a time; "
         "estimated: all but the operators of the name that takes longest",
         per_step_count(advice, work.single), a_step(advice), per_step_time(advice, work.total_ns));
-    claim->try_this =
-        "torch.optim's fused=True (on a CPU for Adam, AdamW, SGD and Adagrad), or compile the step";
+    claim->try_this = remedy;
     claim->confidence = CONFIDENCE_HIGH;
     claim->reason = "counted inside Optimizer.step, without what a closure does in it";
     return true;
@@ -199,8 +199,13 @@ static bool claim_single_operators(struct advice_case *advice, struct advice_cla
 
 bool check_unfused_optimizer(struct advice_case *advice, struct advice_claim *claim)
 {
-    return advice->ledger->is_cpu_only ? claim_single_operators(advice, claim)
-                                       : claim_single_kernels(advice, claim);
+    struct optimizer_options options = longest_optimizer(advice);
+    const char *remedy = optimizer_remedy(&options, advice->ledger->is_cpu_only);
+
+    if (forbids_fused(advice, &(struct restraint_subject){.options = &options}))
+        return false;
+    return advice->ledger->is_cpu_only ? claim_single_operators(advice, claim, remedy)
+                                       : claim_single_kernels(advice, claim, remedy);
 }
 
 bool handles_single_tensors(struct advice_case *advice)

@@ -3,8 +3,8 @@
 #include "ledger/step_finder.h"
 #include "ledger/step_outliers.h"
 #include "sections/advice/claim.h"
-#include "sections/advice/recorder_words.h"
 #include "sections/advice/recording_end.h"
+#include "trace/recorder_words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -43,7 +43,8 @@ bool check_step_outliers(struct advice_case *advice, struct advice_claim *claim)
             account_descriptions[step->account].group == ACCOUNT_GROUP_COMPUTE
                 ? "look for shapes that change from step to step, lower clocks (heat, power limit) "
                   "or another process on the device"
-                : account_descriptions[step->account].advice;
+            : step->account == ACCOUNT_IDLE_NOTHING ? recorder_words_for(advice->trace)->stacks
+                                                    : account_descriptions[step->account].advice;
     }
     claim->confidence = ledger->step_count >= 10 ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
     claim->reason = ledger->step_count >= 10

@@ -2,6 +2,7 @@
 #include "sections/advice/restraints.h"
 
 #include "base/core/search.h"
+#include "sections/advice/optimizer_options.h"
 
 #include <string.h>
 
@@ -117,6 +118,12 @@ bool forbids_logging(const struct advice_case *advice, const struct restraint_su
                 return true;
     }
     return false;
+}
+
+bool forbids_fused(const struct advice_case *advice, const struct restraint_subject *subject)
+{
+    (void)advice;
+    return subject->options->name && !subject->options->has_fused && !subject->options->has_foreach;
 }
 
 bool forbids_peak_ratio(const struct advice_case *advice, const struct restraint_subject *subject)

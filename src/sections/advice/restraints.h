@@ -10,6 +10,7 @@ struct restraint_subject {
     int64_t wide_ns;  /* halved_bytes: time on 32-bit numbers */
     int64_t all_ns;   /* halved_bytes: all of it; peak_ratio: time of all products */
     int64_t known_ns; /* peak_ratio: of products whose FLOPs are known */
+    const struct optimizer_options *options; /* fused */
 };
 
 /* forbids_late_rank and so on. */

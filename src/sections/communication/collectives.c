@@ -3,10 +3,10 @@
 #include "base/core/saturated.h"
 #include "ledger/collective_call.h"
 #include "output/results/metrics.h"
-#include "sections/advice/recorder_words.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
 #include "sections/tally.h"
+#include "trace/recorder_words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "sections/chosen_events.h"
 #include "sections/kernels/operator_calls.h"
 #include "sections/tally.h"
+#include "trace/recorder_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -233,7 +234,8 @@ static struct value shapes_value(struct results *results, const struct operator_
 
     if (group->shapes)
         return value_text(results_text(results, trace_text(trace, group->shapes)));
-    return groups->has_shapes ? value_none() : value_not_known("needs record_shapes=True");
+    return groups->has_shapes ? value_none()
+                              : value_not_known(recorder_words_for(trace)->needs_shapes);
 }
 
 #define OPERATOR_COLUMNS(COLUMN)                                                                 \

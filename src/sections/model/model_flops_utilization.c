@@ -257,7 +257,7 @@ static const char *obstacle_title(enum cost_obstacle obstacle)
     static const char *const titles[PRICE_OBSTACLE_COUNT] = {
         [PRICE_KNOWN] = "nothing",
         [PRICE_NO_OPERATOR] = "an operator around the launch",
-        [PRICE_NO_SHAPES] = "input shapes: record_shapes=True",
+        [PRICE_NO_SHAPES] = "input shapes",
         [PRICE_NO_FORMULA] = "a formula of the operator",
         [PRICE_NO_ARGUMENTS] = "arguments of the operator",
         [PRICE_NO_TYPE] = "the number format: --dtype",

@@ -4,18 +4,17 @@
 #include "base/core/apportion.h"
 #include "base/text/format.h"
 #include "output/results/metrics.h"
-#include "sections/advice/recorder_words.h"
+#include "trace/recorder_words.h"
 
 #include <inttypes.h>
 #include <stddef.h>
 
-const char needs_shapes[] = "needs shapes (record_shapes=True)";
 const char needs_description[] = "needs capture.json beside the trace: flopledger run";
 
 struct value flops_per_step(const struct module_cost_view *view, int64_t flops)
 {
     if (!view->costs->has_shapes)
-        return value_not_known(needs_shapes);
+        return value_not_known(recorder_words_for(view->trace)->needs_shapes);
     return (struct value){.unit = UNIT_FLOPS, .real = (double)flops / (double)view->steps};
 }
 
@@ -27,7 +26,7 @@ struct value time_per_step(const struct module_cost_view *view, int64_t ns)
 struct value count_per_step(const struct module_cost_view *view, int64_t count)
 {
     if (!view->costs->has_shapes)
-        return value_not_known(needs_shapes);
+        return value_not_known(recorder_words_for(view->trace)->needs_shapes);
     return value_count(rounded_mean(count, view->steps));
 }
 
@@ -35,7 +34,7 @@ static struct value module_cost_sections_rate(const struct module_cost_view *vie
                                               int64_t ns)
 {
     if (!view->costs->has_shapes)
-        return value_not_known(needs_shapes);
+        return value_not_known(recorder_words_for(view->trace)->needs_shapes);
     if (ns <= 0)
         return value_none();
     return (struct value){.unit = UNIT_FLOPS_PER_SECOND,

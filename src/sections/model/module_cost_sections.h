@@ -37,7 +37,6 @@ void add_op_tables(struct results *results, struct section *section,
                    const struct module_cost_view *view);
 
 /* Texts of values that are not known. */
-extern const char needs_shapes[];
 extern const char needs_description[];
 
 /* Per step. */

@@ -206,12 +206,12 @@ static const struct quantity quantities[] = {
      "matrix FLOPs, a step",
      UNIT_FLOPS,
      ranks_imbalance_flops_of,
-     "needs record_shapes=True"},
+     "needs shapes: record_shapes=True, or flopledger run without --no-shapes"},
     {.key = "tokens",
      .title = "tokens, a step",
      .unit = UNIT_COUNT,
      .of_rank = tokens_of,
-     .needs = "needs record_shapes=True and a call of aten::embedding, or capture.json beside "
+     .needs = "needs shapes and a call of aten::embedding, or capture.json beside "
               "the trace: flopledger run",
      .uneven = 1.1,
      .uneven_what = "tokens out of balance",
@@ -228,7 +228,7 @@ static const struct quantity quantities[] = {
      "memory, allocated",
      UNIT_BYTES,
      allocated_of,
-     "needs profile_memory=True"},
+     "needs profile_memory=True, or flopledger run --memory"},
     {.key = "reserved", "memory, reserved", UNIT_BYTES, reserved_of},
 };
 

@@ -2,8 +2,8 @@
 #include "sections/step/run_warnings.h"
 
 #include "base/text/format.h"
-#include "sections/advice/recorder_words.h"
 #include "sections/step/clock_numbers.h"
+#include "trace/recorder_words.h"
 
 #include <inttypes.h>
 #include <string.h>

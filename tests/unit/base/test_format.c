@@ -76,7 +76,10 @@ static void fractions_and_numbers(void **state)
     assert_string_equal(format_fraction(0.1234).text, "12.3 %");
     assert_string_equal(format_fraction(1).text, "100.0 %");
     assert_string_equal(format_fraction(0).text, "0.0 %");
-    assert_string_equal(format_fraction(0.001).text, "0.1 %");
+    assert_string_equal(format_fraction(0.001).text, "0.10 %");
+    assert_string_equal(format_fraction(0.0021).text, "0.21 %");
+    assert_string_equal(format_fraction(0.00994).text, "0.99 %");
+    assert_string_equal(format_fraction(0.00996).text, "1.0 %");
     assert_string_equal(format_fraction(0.000987).text, "0.099 %");
     assert_string_equal(format_fraction(0.00034).text, "0.034 %");
     assert_string_equal(format_fraction(-0.0001).text, "-0.010 %");

@@ -1,6 +1,6 @@
 /* What to do about what a recording lacks, in the words of the program that made it. */
-#ifndef FLOPLEDGER_SECTIONS_ADVICE_RECORDER_WORDS_H
-#define FLOPLEDGER_SECTIONS_ADVICE_RECORDER_WORDS_H
+#ifndef FLOPLEDGER_TRACE_RECORDER_WORDS_H
+#define FLOPLEDGER_TRACE_RECORDER_WORDS_H
 
 #include "trace/trace.h"
 
@@ -15,7 +15,8 @@ struct recorder_words {
     const char *no_device; /* nor any call of one: may be right */
     const char *operators;
     const char *shapes;
-    const char *flops; /* what tells shapes, as FLOPs need them */
+    const char *needs_shapes; /* of a figure: "needs ...", as element_type and the like */
+    const char *flops;        /* what tells shapes, as FLOPs need them */
     const char *modules;
     const char *stacks;
     const char *collectives;

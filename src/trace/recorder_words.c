@@ -1,5 +1,5 @@
 /* What to do about what a recording lacks, in the words of the program that made it. */
-#include "sections/advice/recorder_words.h"
+#include "trace/recorder_words.h"
 
 #include "base/text/prefix.h"
 
@@ -20,6 +20,7 @@ static const struct recorder_words of_flopledger_run = {
     .no_device = "if the run used a GPU: see that torch.cuda.is_available() holds where it ran",
     .operators = "record it again: flopledger run records operators",
     .shapes = "record without --no-shapes",
+    .needs_shapes = "needs shapes: record without --no-shapes",
     .flops = "record without --no-shapes",
     .modules = "record without --no-markers",
     .stacks = "record with --stacks: flopledger run --stacks (it slows the steps)",
@@ -47,6 +48,7 @@ static const struct recorder_words recorders[] = {
                      "--pytorch=autograd-nvtx",
         .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True), or "
                   "--pytorch=autograd-shapes-nvtx",
+        .needs_shapes = "needs shapes: emit_nvtx(record_shapes=True)",
         .flops = "torch.autograd.profiler.emit_nvtx(record_shapes=True), or "
                  "--pytorch=autograd-shapes-nvtx; or record with flopledger run",
         .modules = "put ranges around layers, torch.cuda.nvtx.range(\"layer1\"), beside those of "
@@ -75,6 +77,7 @@ static const struct recorder_words recorders[] = {
         .no_device = "if the run used a GPU or TPU: see that jax.devices() names it",
         .operators = "record with a newer JAX: ops are told by the stats of launches and of ops",
         .shapes = "only traces of TPUs tell the shapes of ops",
+        .needs_shapes = "needs shapes, which only traces of TPUs tell",
         .flops = "only traces of TPUs tell the FLOPs of ops",
         .modules = "put parts of the model into jax.named_scope(\"layer1\")",
         .stacks = "record Python frames: ProfileOptions().python_tracer_level = 1",
@@ -98,6 +101,7 @@ static const struct recorder_words recorders[] = {
         .operators = "run the steps inside torch.autograd.profiler.emit_nvtx(), and record with "
                      "rocprofv3 --hip-trace --marker-trace",
         .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True), with --marker-trace",
+        .needs_shapes = "needs shapes: emit_nvtx(record_shapes=True), with --marker-trace",
         .flops = "torch.autograd.profiler.emit_nvtx(record_shapes=True), with --hip-trace "
                  "--marker-trace; or record with flopledger run",
         .modules = "record it with flopledger run, which marks each call of a module",
@@ -125,6 +129,7 @@ static const struct recorder_words recorders[] = {
             "if the run used a GPU: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
         .operators = "add ProfilerActivity.CPU to 'activities'",
         .shapes = "record with record_shapes=True",
+        .needs_shapes = "needs record_shapes=True",
         .flops = "record it with flopledger run, or with record_shapes=True",
         .modules = "record it with flopledger run, which marks each call of a module",
         .stacks = "record a few steps with with_stack=True (it slows the run)",
