@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The range of an optimizer, where the optimizer works itself: a closure in it is model code. */
-static bool is_of_optimizer(const struct advice_case *advice, const struct idle_gap *gap)
+static bool is_optimizers_own(const struct advice_case *advice, const struct idle_gap *gap)
 {
     const struct event *event = &advice->trace->host[gap->host_event];
 
@@ -20,7 +20,7 @@ static bool is_of_optimizer(const struct advice_case *advice, const struct idle_
 /* An optimizer's range is model code, too, but has a remedy of its own. */
 static bool is_of_model(const struct advice_case *advice, const struct idle_gap *gap)
 {
-    return gap->host_event != NO_EVENT && !is_of_optimizer(advice, gap) &&
+    return gap->host_event != NO_EVENT && !is_optimizers_own(advice, gap) &&
            forbids_logging(advice, &(struct restraint_subject){.range = gap->host_event});
 }
 
@@ -28,7 +28,7 @@ static bool is_of_model(const struct advice_case *advice, const struct idle_gap 
 static bool is_of_single_optimizer(const struct advice_case *advice, const struct idle_gap *gap)
 {
     return advice->has_single_optimizer && gap->host_event != NO_EVENT &&
-           is_of_optimizer(advice, gap);
+           is_optimizers_own(advice, gap);
 }
 
 static bool is_pause(const struct idle_gap *gap)
