@@ -68,6 +68,14 @@ static int64_t usual_deviation_ns(const struct step_spread *spread, uint32_t cou
     return (int64_t)(by_median > by_deviations ? by_median : by_deviations);
 }
 
+static bool do_the_same_work(const struct ledger *ledger)
+{
+    for (uint32_t i = 1; i < ledger->step_count; i++)
+        if (ledger->steps[i].window.kind != ledger->steps[0].window.kind)
+            return false;
+    return true;
+}
+
 struct step_spread measure_step_spread(const struct ledger *ledger)
 {
     uint32_t count = ledger->step_count;
@@ -75,6 +83,7 @@ struct step_spread measure_step_spread(const struct ledger *ledger)
     struct step_spread spread = {
         .steps = require_memory(calloc((size_t)count + 1, sizeof *spread.steps))};
     int64_t account_medians[ACCOUNT_COUNT];
+    bool can_tell = count >= 3 && do_the_same_work(ledger);
     int64_t limit_ns;
 
     for (uint32_t i = 0; i < count; i++)
@@ -88,7 +97,7 @@ struct step_spread measure_step_spread(const struct ledger *ledger)
         step_outliers_explain(&spread.steps[i], &ledger->steps[i], account_medians);
     }
     limit_ns = usual_deviation_ns(&spread, count, scratch);
-    for (uint32_t i = 0; i < count && count >= 3; i++) {
+    for (uint32_t i = 0; i < count && can_tell; i++) {
         spread.steps[i].is_outlier = llabs(spread.steps[i].deviation_ns) > limit_ns;
         spread.outlier_count += spread.steps[i].is_outlier;
     }

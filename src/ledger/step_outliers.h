@@ -21,7 +21,8 @@ struct step_spread {
     int64_t min_ns;
     int64_t max_ns;
     struct step_deviation *steps; /* [step_count] of the ledger; free() it */
-    uint32_t outlier_count;       /* with fewer than 3 steps nothing is called an outlier */
+    uint32_t outlier_count; /* with fewer than 3 steps, or steps that do different work, nothing is
+                               called an outlier */
 };
 
 struct step_spread measure_step_spread(const struct ledger *ledger);

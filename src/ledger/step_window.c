@@ -4,6 +4,7 @@
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/text/prefix.h"
+#include "ledger/serving_range.h"
 #include "ledger/step_names.h"
 
 #include <stdlib.h>
@@ -259,12 +260,34 @@ static void find_named_steps(struct step_windows *result, const struct trace *tr
     free(word_of);
 }
 
+/* Steps of an inference server, by the names that it gives them. */
+static void find_serving_steps(struct step_windows *result, const struct trace *trace)
+{
+    size_t count = string_pool_count(&trace->strings);
+    bool *is_step = require_memory(calloc(count, sizeof(*is_step)));
+    struct serving_range range;
+    bool has_steps = false;
+
+    for (size_t id = 1; id < count; id++) {
+        is_step[id] = serving_range_parse(&range, trace_text(trace, (uint32_t)id));
+        has_steps |= is_step[id];
+    }
+    if (has_steps)
+        collect_ranges(result, trace, is_step);
+    free(is_step);
+}
+
 /* What is common to all windows, once they are found. */
 static void finish_windows(struct step_windows *result, const struct trace *trace)
 {
     for (uint32_t i = 0; i < result->count; i++) {
-        result->windows[i].mark_start_ns = result->windows[i].start_ns;
-        result->windows[i].mark_end_ns = result->windows[i].end_ns;
+        struct step_window *window = &result->windows[i];
+        struct serving_range range;
+
+        window->mark_start_ns = window->start_ns;
+        window->mark_end_ns = window->end_ns;
+        if (serving_range_parse(&range, trace_text(trace, window->name)))
+            window->kind = (uint8_t)(range.phase + 1);
     }
     if (result->count && trace->read.is_truncated)
         result->windows[result->count - 1].is_cut = true;
@@ -312,6 +335,8 @@ void find_step_windows(struct step_windows *result, const struct trace *trace,
         find_profiler_steps(result, trace);
     if (!result->count && (choice == WINDOW_CHOICE_AUTO || choice == WINDOW_CHOICE_OPTIMIZER))
         find_optimizer_steps(result, trace);
+    if (!result->count && (choice == WINDOW_CHOICE_AUTO || choice == WINDOW_CHOICE_RANGES))
+        find_serving_steps(result, trace);
     if (!result->count && (choice == WINDOW_CHOICE_AUTO || choice == WINDOW_CHOICE_RANGES))
         find_named_steps(result, trace);
     if (!result->count && (choice == WINDOW_CHOICE_AUTO || choice == WINDOW_CHOICE_WHOLE))

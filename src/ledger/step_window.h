@@ -26,6 +26,8 @@ struct step_window {
     int64_t number;  /* the n of ProfilerStep#n or "iteration n"; else counted from 0 */
     uint32_t name;   /* in trace.strings; 0 for windows that no event names */
     uint32_t track;  /* host thread of the mark; NO_EVENT for WINDOW_WHOLE */
+    uint8_t kind;    /* of a step of an inference server its phase and 1: steps of several kinds do
+                        not do the same work; else 0 */
     bool is_cut;     /* the file was truncated and this is its last step: it may go on past what was
                         recorded */
 };
