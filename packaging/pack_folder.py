@@ -2,33 +2,18 @@
 
     pack_folder.py OUTPUT.c NAME ROOT [FILE...]
 
-FILE: paths below ROOT, which become the names of the files. Without one: a folder that was left out. With built.tar.xz, of a source
-distribution, as the only one: the files that this archive has below ROOT's name.
+FILE: paths below ROOT, which become the names of the files. Without one: a folder that was left out.
 """
 
 import hashlib
 import sys
-import tarfile
 import zlib
 from pathlib import Path
 
 BYTES_A_LINE = 24
 
 
-def read_archive(path: str, folder: str) -> dict[str, bytes]:
-    found = {}
-    with tarfile.open(path) as archive:
-        for member in archive:
-            below = member.name.removeprefix(f"{folder}/")
-            file = archive.extractfile(member)
-            if file and below != member.name:
-                found[below] = file.read()
-    return found
-
-
 def read_files(root: Path, paths: tuple[str, ...]) -> dict[str, bytes]:
-    if len(paths) == 1 and paths[0].endswith(".tar.xz"):
-        return read_archive(paths[0], root.name)
     files = [Path(path).resolve() for path in paths]
     return {path.relative_to(root.resolve()).as_posix(): path.read_bytes() for path in files}
 

@@ -1,12 +1,11 @@
 """Writes the C file that holds the page of the HTML report, compressed.
 
-    embed_page.py OUTPUT.c [PAGE.html | built.tar.xz]
+    embed_page.py OUTPUT.c [PAGE.html]
 
-Without a page: the file of a program that was built without one. built.tar.xz: of a source distribution.
+Without a page: the file of a program that was built without one.
 """
 
 import sys
-import tarfile
 import zlib
 from pathlib import Path
 
@@ -14,17 +13,8 @@ MARK = b"<!-- data -->"
 BYTES_A_LINE = 24
 
 
-def read_page(path: Path) -> bytes:
-    if path.suffix != ".xz":
-        return path.read_bytes()
-    with tarfile.open(path) as archive:
-        file = archive.extractfile("web/page.html")
-        assert file is not None  # no folder
-        return file.read()
-
-
 def main(output: str, *pages: str) -> None:
-    page = read_page(Path(pages[0])) if pages else MARK
+    page = Path(pages[0]).read_bytes() if pages else MARK
     before, mark, after = page.partition(MARK)
     if not mark or MARK in after:
         sys.exit(f"embed_page.py: {pages[0]} must hold {MARK.decode()} once")

@@ -33,7 +33,7 @@ class Kind:
 # musl's compiler looks into no folder of the system: zlib, without which there is no pip, is built for it, too. Where Python's configure
 # asks, that compiler calls itself one for glibc.
 ZLIB = "cd /build/zlib && CC=musl-gcc ./configure --static --prefix=/build/musl && make install"
-COMPILER = '#!/bin/sh\ncase $1 in --print-multiarch) exit ;; esac\nexec musl-gcc "$@"\n'
+COMPILER = '#!/bin/sh\ncase $1 in *-print-multiarch) exit ;; esac\nexec musl-gcc "$@"\n'
 MUSL = "CC=/build/cc CPPFLAGS=-I/build/musl/include LDFLAGS=-L/build/musl/lib ./configure"
 LIBRARIES = ("gcc", "libc6-dev", "make", "zlib1g-dev", "libffi-dev", "liblzma-dev")
 # Of Debian's newest Python, whose archive changes with each of its versions: as the system's apt has it.
@@ -47,7 +47,7 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("newer", "3.11", LIBRARIES, "./configure"),
-        Kind("musl", "3.11", ("gcc", "libc6-dev", "make", "musl-tools"), MUSL, ZLIB),
+        Kind("musl", "3.11", ("gcc", "make", "musl-tools"), MUSL, ZLIB),
         Kind(
             "without-lock",
             "3.14t",

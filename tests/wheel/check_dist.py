@@ -163,10 +163,10 @@ def check_static(path: Path) -> None:
     check_elf(path.name, path.read_bytes(), path.name.rsplit("-", 1)[1], is_static=True)
 
 
-def built_pages(sdist: tarfile.TarFile) -> set[str]:
-    """Of built.tar.xz: the page that Node.js made, and the documentation."""
+def packed_sources(sdist: tarfile.TarFile) -> set[str]:
+    """Of sources.tar.xz: the sources in C, the page that Node.js made, and the documentation."""
     for member in sdist:
-        if member.name.endswith("/built.tar.xz"):
+        if member.name.endswith("/sources.tar.xz"):
             with tarfile.open(fileobj=sdist.extractfile(member)) as archive:
                 return set(archive.getnames())
     return set()
@@ -178,10 +178,11 @@ def check_sdist(path: Path) -> None:
     with tarfile.open(path) as archive:
         members = {member.name.partition("/")[2]: member for member in archive}
         check(f"{path.name}: one time for all", len({m.mtime for m in members.values()}) == 1)
-        pages = built_pages(archive)
-        check(f"{path.name}: has the page", "web/page.html" in pages)
-        docs = {str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")}
-        check(f"{path.name}: has the documentation", docs <= pages, docs - pages)
+        packed = packed_sources(archive)
+        check(f"{path.name}: has the page", "web/built_page.html" in packed)
+        wanted = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.[ch]")]
+        names = {str(page.relative_to(ROOT)) for page in [*wanted, *(ROOT / "src").rglob("*.def")]}
+        check(f"{path.name}: has sources and documentation", names <= packed, names - packed)
         check(
             f"{path.name}: no traces", not [name for name in members if name.startswith("tests/")]
         )
@@ -189,7 +190,6 @@ def check_sdist(path: Path) -> None:
             "PKG-INFO",
             "LICENSE",
             "meson.build",
-            "src/main.c",
             "packaging/build_backend.py",
         ):
             check(f"{path.name}: has {name}", name in members)

@@ -1,8 +1,8 @@
 """Called by `meson dist`: puts the page that Node.js made into the source distribution, in place of the sources that only Node.js can
 use, and leaves out what only the repository needs (tests and their traces, pictures, benchmarks, what builds wheels).
 
-The page and the documentation, which is part of the program, are in one archive: they say much the same, and every kilobyte is
-downloaded by everybody who builds from source.
+The sources in C, the page and the documentation, which is part of the program, are in one archive, which the build unpacks: gzip, the
+only packing that a source distribution may have, makes a quarter more of them, and everybody who builds from source downloads it.
 """
 
 import io
@@ -15,18 +15,18 @@ from pathlib import Path
 
 LEFT_OUT = (
     *("tests", "bench", "examples", "contrib", "debian", "dev", ".ci", ".github", "Dockerfile"),
-    *("docs", "packaging/conda", ".dockerignore", "ARCHITECTURE.md", "CONTRIBUTING.md"),
-    *("web/src", "web/build.mjs", "web/account_list.mjs", "web/metric_pages.mjs", "web/page.html"),
+    *("src", "docs", "packaging/conda", ".dockerignore", "ARCHITECTURE.md", "CONTRIBUTING.md"),
+    *("web/src", "web/page.html"),
     *("web/package.json", "web/package-lock.json", "web/tsconfig.json", "web/.npmrc"),
     *(".clang-format", ".clang-tidy", ".editorconfig", ".gitignore", ".prettierrc.json"),
 )
 # Of packaging/, all but these only make what is published.
-NEEDED = ("build_backend.py", "meson.build", "pack_folder.py", "dist_page.py", "completion")
+NEEDED = ("build_backend.py", "meson.build", "pack_folder.py", "dist_archive.py", "completion")
 TEXT = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0}
 
 
 def archive_of(files: dict[str, bytes]) -> bytes:
-    """built.tar.xz, the same bytes each time."""
+    """The same bytes each time."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as archive:
         for name, content in files.items():
@@ -47,13 +47,14 @@ def main() -> None:
     build = Path(os.environ["MESON_BUILD_ROOT"])
     place = Path(os.environ["MESON_DIST_ROOT"])
     subprocess.run(["ninja", "-C", str(build), "web/page.html"], check=True)
-    files = {"web/page.html": (build / "web" / "page.html").read_bytes()}
-    for page in sorted((place / "docs").rglob("*.md")):
-        files[page.relative_to(place).as_posix()] = page.read_bytes()
-    (place / "built.tar.xz").write_bytes(archive_of(files))
+    files = {"web/built_page.html": (build / "web" / "page.html").read_bytes()}
+    packed = [*(place / "docs").rglob("*.md"), *(place / "src").rglob("*.*")]
+    for path in sorted(packed):
+        files[path.relative_to(place).as_posix()] = path.read_bytes()
+    (place / "sources.tar.xz").write_bytes(archive_of(files))
     for name in LEFT_OUT:
         leave_out(place / name)
-    for path in (place / "packaging").iterdir():
+    for path in [*(place / "packaging").iterdir(), *(place / "web").glob("*.mjs")]:
         if path.name not in NEEDED:
             leave_out(path)
 
