@@ -11,6 +11,7 @@ Needs root, and takes an hour the first time: `./dev test wheel --long`.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,18 @@ for step in range(20):
     record.append(STEP, 0, step, start, start + 25_000_000)
 record.close(start + 25_000_000)
 """
+RECIPE = ROOT / "packaging" / "conda" / "recipe.yaml"
+LIST = re.compile(r"^ +(?:- )?(\w+):\n(( +)- .*\n(?:\3- .*\n)*)", re.MULTILINE)  # key, lines
+FROM_PYPI = ("meson", "ninja", "meson-python", "pip")
+OF_DEBIAN = {
+    '${{ compiler("c") }}': "gcc",
+    '${{ stdlib("c") }}': "libc6-dev",
+    "python": "python3-dev",
+    "zlib": "zlib1g-dev",
+    "zstd": "libzstd-dev",
+    "libsqlite": "libsqlite3-dev",
+    "libmicrohttpd": "libmicrohttpd-dev",
+}
 NEEDED_TO_BUILD = "apt-get install "  # begins the line of the message that names Debian's packages
 
 
@@ -352,7 +365,37 @@ def check_sdist(release: Release, root: Path) -> None:
     check(f"{system.name}: help mfu", said.stdout.startswith("# "), said.stderr)
     said = system.call(place / "bin/python", "-c", EXTENSIONS)
     check(f"{system.name}: extensions", said.returncode == 0, said.stderr)
+    check_recipe(system, archive.name, set(named))
     shutil.rmtree(copy, ignore_errors=True)
+
+
+def check_recipe(system: System, archive: str, installed_packages: set[str]) -> None:
+    """The recipe for conda, without conda: its script and its tests, with what it wants from Debian and PyPI, and nothing else."""
+    name, recipe = f"{system.name}, conda", RECIPE.read_text()
+    lists = {
+        key: [line.split("- ")[1].split(" >=")[0] for line in lines.splitlines()]
+        for key, lines, _ in LIST.findall(recipe)
+    }
+    wanted = set(lists["build"] + lists["host"]) - set(FROM_PYPI)
+    packages = {OF_DEBIAN.get(word, word) for word in wanted}
+    check(f"{name}: wants what is here", packages == installed_packages, packages)
+    place, source = system.folder / "conda", system.folder / archive.removesuffix(".tar.gz")
+    python = place / "bin/python"
+    system.call("python3", "-m", "venv", place)
+    pip = [python, "-m", "pip", "install", "-q", "--no-index", "--find-links"]
+    said = system.call(*pip, system.folder / "tools", "meson-python", "meson", "ninja")
+    check(f"{name}: tools", said.returncode == 0, said.stderr[-500:])
+    system.call("tar", "-xf", system.folder / "dist" / archive, "-C", system.folder)
+    (script,) = re.findall(r"^  script: (.*)$", recipe, re.MULTILINE)
+    enter = f"PATH={place}/bin:$PATH; export PATH; cd {source} && "
+    said = system.call("sh", "-c", enter + script.replace("${{ PYTHON }}", str(python)))
+    check(f"{name}: its script", said.returncode == 0, (said.stdout + said.stderr)[-900:])
+    for command in lists["script"]:
+        said = system.call("sh", "-c", enter + command)
+        check(f"{name}: {command}", said.returncode == 0, said.stderr)
+    for module in lists["imports"]:
+        said = system.call(python, "-c", f"import {module}")
+        check(f"{name}: import {module}", said.returncode == 0, said.stderr)
 
 
 def main() -> None:
