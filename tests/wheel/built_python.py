@@ -32,29 +32,33 @@ class Kind:
 
 # musl's compiler looks into no folder of the system: zlib, without which there is no pip, is built for it, too. Where Python's configure
 # asks, that compiler calls itself one for glibc.
-ZLIB = "cd /build/zlib && CC=musl-gcc ./configure --static --prefix=/build/musl && make install"
+ZLIB = "cd /build/zlib && CC=musl-gcc CFLAGS='-O1 -fPIC' ./configure --static --prefix=/build/musl && make install"
 COMPILER = '#!/bin/sh\ncase $1 in *-print-multiarch) exit ;; esac\nexec musl-gcc "$@"\n'
 MUSL = "CC=/build/cc CPPFLAGS=-I/build/musl/include LDFLAGS=-L/build/musl/lib ./configure"
 LIBRARIES = ("gcc", "libc6-dev", "make", "zlib1g-dev", "libffi-dev", "liblzma-dev")
-# Of Debian's newest Python, whose archive changes with each of its versions: as the system's apt has it.
+# Of the system's own version, as its apt has the sources: Debian's mirrors drop those of what is not in a release yet.
 SOURCE = (
     "sed -i 's/^Types: deb$/Types: deb deb-src/; s/^deb \\(.*\\)/&\\ndeb-src \\1/' "
     "$(find /etc/apt -name '*.sources' -o -name 'sources.list') && apt-get update -q && "
     "mkdir -p /build/python && cd /build && apt-get source --download-only python{version} && "
-    "tar -xf python*.orig.tar.* --strip-components=1 -C python"
+    "tar -xf python*.orig.tar.?z --strip-components=1 -C python"
 )
+WITHOUT_LOCK = [
+    Kind(
+        f"{version}t",
+        f"{version}t",
+        LIBRARIES,
+        "./configure --disable-gil",
+        SOURCE.format(version=version),
+    )
+    for version in ("3.13", "3.14")
+]
 KINDS = {
     kind.name: kind
     for kind in (
         Kind("newer", "3.11", LIBRARIES, "./configure"),
         Kind("musl", "3.11", ("gcc", "make", "musl-tools"), MUSL, ZLIB),
-        Kind(
-            "without-lock",
-            "3.14t",
-            LIBRARIES,
-            "./configure --disable-gil",
-            SOURCE.format(version="3.14"),
-        ),
+        *WITHOUT_LOCK,
     )
 }
 BUILD = (
@@ -80,7 +84,7 @@ def make_python(root: Path, kind: Kind, run: Run, apt: Run) -> Path | None:
     log, copy = root.with_name(f"{root.name}.python.log"), root.with_name(f"{root.name}.python")
     shutil.rmtree(copy, ignore_errors=True)
     subprocess.run(["cp", "-a", root, copy], check=True)
-    if kind.name != "without-lock":
+    if kind not in WITHOUT_LOCK:
         unpack("cpython-headers", copy / "build" / "python")
     if kind.name == "musl":
         unpack("zlib", copy / "build" / "zlib")

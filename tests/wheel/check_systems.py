@@ -70,8 +70,8 @@ RELEASES = {
         Release("jammy", "Ubuntu", "3.10"),
         Release("bookworm", "Debian", "3.11", built=("musl",)),
         Release("noble", "Ubuntu", "3.12"),
-        Release("trixie", "Debian", "3.13", "python3-torch", builds=True),
-        Release("forky", "Debian", "3.14", "python3-torch", built=("without-lock",)),
+        Release("trixie", "Debian", "3.13", "python3-torch", True, ("3.13t",)),
+        Release("forky", "Debian", "3.14", "python3-torch", built=("3.14t",)),
     )
 }
 
@@ -305,13 +305,14 @@ def check_image(folder: Path) -> None:
     source = source.replace("${TARGETARCH}", MACHINES[os.uname().machine])
     with tempfile.TemporaryDirectory(dir=PLACE) as name:
         root = Path(name)
-        for place in ("proc", "data", "tmp"):  # Docker makes the first two
+        for place in ("proc", "dev", "data"):  # Docker makes them
             (root / place).mkdir()
         program = root / target.lstrip("/")
         shutil.copyfile(folder.parent / source.replace("dist", folder.name), program)
         program.chmod(int(mode.removeprefix("--chmod="), 8))
         shutil.copy(TRACE, root / "data")
-        enter = 'mount --bind /proc "$0/proc" && exec env -i "$@"'
+        mounts = 'mount --bind /proc "$0/proc" && mount --bind /dev "$0/dev"'
+        enter = f'{mounts} && exec env -i "$@"'
         (entry,) = json.loads(" ".join(said["ENTRYPOINT"]))
         command = ["unshare", "--mount", "sh", "-c", enter, root, *said["ENV"]]
         command += [shutil.which("chroot") or "chroot", root, entry]
