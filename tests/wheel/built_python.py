@@ -35,7 +35,7 @@ class Kind:
 ZLIB = "cd /build/zlib && CC=musl-gcc CFLAGS='-O1 -fPIC' ./configure --static --prefix=/build/musl && make install"
 COMPILER = '#!/bin/sh\ncase $1 in *-print-multiarch) exit ;; esac\nexec musl-gcc "$@"\n'
 MUSL = "CC=/build/cc CPPFLAGS=-I/build/musl/include LDFLAGS=-L/build/musl/lib ./configure"
-LIBRARIES = ("gcc", "libc6-dev", "make", "zlib1g-dev", "libffi-dev", "liblzma-dev")
+LIBRARIES = ("gcc", "xz-utils", "libc6-dev", "make", "zlib1g-dev", "libffi-dev", "liblzma-dev")
 # Of the system's own version, as its apt has the sources: Debian's mirrors drop those of what is not in a release yet.
 SOURCE = (
     "sed -i 's/^Types: deb$/Types: deb deb-src/; s/^deb \\(.*\\)/&\\ndeb-src \\1/' "
