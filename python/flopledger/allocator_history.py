@@ -24,7 +24,7 @@ def describe_devices() -> list[dict[str, int]]:
     device = cuda.current_device()
     statistics = cuda.memory_stats(device)
     used = total = -1
-    if not cuda.is_current_stream_capturing():  # a call that asks the driver could break the capture of a graph
+    if not cuda.is_current_stream_capturing():  # asking the driver could break it
         free, total = cuda.mem_get_info(device)
         used = total - free
     return [
