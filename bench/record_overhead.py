@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What recording costs: one training step of a small Llama, in each way side by side; bench/run_bench.py calls it.
 
-    PYTHON bench/record_overhead.py [--rounds N] [--extension FOLDER] [--json FILE]
+    PYTHON bench/record_overhead.py [--rounds N] [--extension FOLDER] [--device cuda] [--json FILE]
 
 PYTHON has torch, and for all ways DeepSpeed and transformers. One process, one thread; ways take turns, in another order each
-round, and processor time is measured, so that what else the machine does matters little. FOLDER is where the package was built
+round, and processor time is measured, so that what else the machine does matters little. With --device cuda the model lies on the
+GPU, profilers record it too, and a step is measured from one synchronization to the next. FOLDER is where the package was built
 (build/release/python), for its C extension. Prints a table of ratios to the plain step.
 """
 
@@ -121,16 +122,18 @@ def ways_to_measure(
 ) -> dict[str, Callable[[], Any]]:
     from torch.profiler import ProfilerActivity, profile
 
-    cpu = [ProfilerActivity.CPU]
+    activities = [ProfilerActivity.CPU]  # and the device, where the model lies there
+    if next(model.parameters()).is_cuda:
+        activities.append(ProfilerActivity.CUDA)
     ways: dict[str, Callable[[], Any]] = {
         PLAIN: nullcontext,
         "flopledger: between recorded windows": between_windows,
         "flopledger: shapes, markers": lambda: recorded(optimizer),
         "flopledger: shapes, markers, memory": lambda: recorded(optimizer, memory=True),
-        "torch.profiler": lambda: profile(activities=cpu),
-        "torch.profiler, shapes": lambda: profile(activities=cpu, record_shapes=True),
+        "torch.profiler": lambda: profile(activities=activities),
+        "torch.profiler, shapes": lambda: profile(activities=activities, record_shapes=True),
         "torch.profiler, shapes, memory": lambda: profile(
-            activities=cpu, record_shapes=True, profile_memory=True
+            activities=activities, record_shapes=True, profile_memory=True
         ),
         "FlopCounterMode": flop_counter,
         "MemTracker": lambda: mem_tracker(model, optimizer),
@@ -148,23 +151,32 @@ def ways_to_measure(
 class Training:
     """Steps of the model, one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: str = "cpu") -> None:
         torch.manual_seed(0)
         torch.set_num_threads(1)
-        self.model, self.what = make_model(LENGTH)
+        self.is_cuda = device.startswith("cuda")
+        model, self.what = make_model(LENGTH)
+        self.model = model.to(device)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, foreach=True)
-        self.words = torch.randint(0, WORDS, (1, LENGTH))
+        self.words = torch.randint(0, WORDS, (1, LENGTH)).to(device)
+
+    def now(self) -> float:
+        """Processor time in seconds; where a device works, too, the time of the clock once it has ended its work."""
+        if not self.is_cuda:
+            return time.process_time()
+        torch.cuda.synchronize()
+        return time.perf_counter()
 
     def step(self) -> float:
-        """Its processor time in seconds."""
-        began = time.process_time()
+        """Its time in seconds."""
+        began = self.now()
         logits = self.model(self.words)
         logits = getattr(logits, "logits", logits)
         loss = F.cross_entropy(logits.flatten(0, 1), self.words.flatten())
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
-        return time.process_time() - began
+        return self.now() - began
 
 
 def measure_ways(training: Training, rounds: int) -> dict[str, list[float]]:
@@ -268,10 +280,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--extension", type=Path, default=ROOT / "build" / "release" / "python")
+    parser.add_argument("--device", default="cpu", help="where the model lies: cpu or cuda")
     parser.add_argument("--json", type=Path, help="write what was found to this file")
     arguments = parser.parse_args()
     sys.path[:0] = [str(arguments.extension), str(ROOT / "python")]
-    found = findings_of(Training(), arguments.rounds)
+    found = findings_of(Training(arguments.device), arguments.rounds)
     if arguments.json:
         arguments.json.write_text(json.dumps(found))
         return

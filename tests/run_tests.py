@@ -228,9 +228,9 @@ def wheel(log: Path) -> Counts:
     return counts
 
 
-def nvml(log: Path) -> Counts:
-    counts = script("tests/gpu/check_nvml_header.py")(log)
-    return counts.plus(script("tests/gpu/test_nvml.py", PROGRAM)(log))
+def in_turn(*runs: Callable[[Path], Counts]) -> Callable[[Path], Counts]:
+    """A group that is several of them."""
+    return lambda log: Counts(*map(sum, zip(*(run(log) for run in runs))))
 
 
 GROUPS = [
@@ -428,8 +428,24 @@ GROUPS = [
     Group(
         "nvml",
         "GPUs that a stand-in for NVML tells of, and NVIDIA's own headers",
-        nvml,
+        scripts("tests/gpu/*_nvml*.py", PROGRAM),
         "build",
+    ),
+    Group(
+        "gpu-stand-ins",
+        "what is proven on a GPU, with stand-ins for it",
+        in_turn(
+            script("tests/gpu/test_proof.py", PROGRAM),
+            script("tests/gpu/run_proof.py", PROGRAM, "--stand-in"),
+        ),
+        "build",
+    ),
+    Group(
+        "gpu",
+        "on a GPU: training, memory, products, overhead, attach",
+        script("tests/gpu/run_proof.py", PROGRAM),
+        "build",
+        alone=True,
     ),
     Group(
         "exports",
@@ -614,6 +630,9 @@ def report(group: Group, counts: Counts, seconds: float, log: Path) -> None:
         f"{group.title:<58} {counts.passed:>6} passed{failed}{skipped}  ({seconds:.1f} s)",
         flush=True,
     )
+    if counts.skipped and not counts.passed:
+        lines = log.read_text(errors="replace").splitlines()
+        print("\n".join("    " + line[:300] for line in lines if line.startswith("skipped: ")))
     if counts.failed:
         lines = log.read_text(errors="replace").splitlines()
         print("\n".join("    " + line[:300] for line in lines[-60:]))
