@@ -42,7 +42,7 @@ static bool exported_results_write_folder(const struct output_place *place,
 
     if (!output_folder_open(&folder, place->path, error))
         return false;
-    folder.data_in_file = place->is_forced ? NULL : data_in_file;
+    folder.data_in_file = place->is_forced ? NULL : data_that_file_holds;
     if (!format->write_folder(&folder, content, error))
         return false;
     count = folder.count;

@@ -76,7 +76,7 @@ static bool memory_internevo_write_folder(struct results *results, const struct 
                          trace_text(trace, trace->path));
     path = name_folder(settings, &memory.batch);
     is_written = output_folder_open(&folder, path, error);
-    folder.data_in_file = settings->page.is_forced ? NULL : data_in_file;
+    folder.data_in_file = settings->page.is_forced ? NULL : data_that_file_holds;
     for (int page = 0; page <= INTERNEVO_PAGE_COUNT && is_written; page++)
         is_written = memory_internevo_write_file(&writing, page, error);
     is_written = is_written && output_folder_close(&folder, error);

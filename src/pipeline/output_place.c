@@ -101,7 +101,7 @@ bool check_output_folder(const struct output_place *place, struct error *error)
                      place->path, place->option, place->option);
 }
 
-const char *data_in_file(const char *path)
+const char *data_that_file_holds(const char *path)
 {
     enum file_content content = content_of_file(path);
 

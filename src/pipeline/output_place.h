@@ -34,6 +34,6 @@ MUST_USE bool check_output_place(const struct output_place *place,
 MUST_USE bool check_output_folder(const struct output_place *place, struct error *error);
 
 /* For struct output_folder: data that a file of the folder holds, in words; NULL: none. */
-const char *data_in_file(const char *path);
+const char *data_that_file_holds(const char *path);
 
 #endif

@@ -150,29 +150,6 @@ static uint32_t full_device_before(const struct graph_building *building, uint32
     return found;
 }
 
-static void need_all(struct graph_building *building, uint32_t task, const struct work_needs *needs)
-{
-    const uint32_t all[] = {needs->before, needs->launch, needs->other};
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i] != NO_EVENT)
-            task_graph_need(&building->out->graph, task, all[i]);
-}
-
-uint32_t add_room(struct graph_building *building, uint32_t running, int64_t until_ns)
-{
-    uint32_t room =
-        add_task(building, TASK_ROOM, until_ns - building->trace->device[running].start_ns);
-    const struct trace_task *task = &building->out->tasks[building->out->task_of_event[running]];
-
-    building->out->tasks[room].event = running;
-    building->out->tasks[room].recompute_ns = task->recompute_ns;
-    building->out->tasks[room].delay_ns = task->delay_ns;
-    building->out->tasks[room].floor_ns = task->floor_ns;
-    need_all(building, room, &building->needs[running]);
-    return room;
-}
-
 /* What held `event` up, which could have started at `free_ns`: its task, or NO_EVENT, and how long
  * after that it started. */
 static uint32_t what_held_up(struct graph_building *building, uint32_t event, int64_t free_ns,

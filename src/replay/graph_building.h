@@ -1,5 +1,5 @@
-/* A trace_graph while it is made, for the files that make it: trace_graph.c the threads of the
- * host, device_links.c the work of the device, waiting_calls.c the calls that wait for it. */
+/* A trace_graph while it is made, for the files that make it: build_trace_graph.c the threads of
+ * the host, device_links.c the work of the device, waiting_calls.c the calls that wait for it. */
 #ifndef FLOPLEDGER_REPLAY_GRAPH_BUILDING_H
 #define FLOPLEDGER_REPLAY_GRAPH_BUILDING_H
 
@@ -64,6 +64,9 @@ void add_device_tasks(struct graph_building *building);
 /* What each piece of work waits for, and how long after it starts. To be called once the threads'
  * tasks are there. */
 void link_device_tasks(struct graph_building *building);
+
+/* `task` waits for each of them. */
+void need_all(struct graph_building *building, uint32_t task, const struct work_needs *needs);
 
 /* The task that starts with `running` and ends at `until_ns`, as long as that runs as recorded: it
  * gets shorter as that does. Behind link_device_tasks. */

@@ -29,7 +29,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "arrows between rooms": (63, 70),
     "rooms that readers/ includes beside trace/ and base/": (0, 0),
     "circles of rooms": (0, 0),
-    "circles of files, C": (23, 0),
+    "circles of files, C": (0, 0),
     "circles of files, the extension": (1, 0),
     "circles of files, Python": (0, 0),
     "circles of files, web": (0, 0),

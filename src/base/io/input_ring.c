@@ -2,8 +2,8 @@
 #include "base/io/input_ring.h"
 
 #include "base/core/invariant.h"
+#include "base/io/input_padding.h"
 #include "base/io/input_source.h"
-#include "base/io/input_stream.h"
 
 #include <pthread.h>
 #include <stdbool.h>

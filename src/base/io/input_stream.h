@@ -5,15 +5,13 @@
 
 #include "base/core/attributes.h"
 #include "base/core/error.h"
+#include "base/io/input_padding.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct progress; /* base/io/progress.h */
-
-/* So many zero bytes stand behind each window and may be read. */
-enum { INPUT_PADDING = 64 };
 
 enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD };
 

@@ -6,13 +6,11 @@
 #include "base/core/invariant.h"
 #include "base/text/display_text.h"
 #include "base/text/format.h"
-#include "base/text/text_wrap.h"
 #include "live/top/top_sections.h"
 #include "live/training.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,17 +30,6 @@ static const char unknown[] = "-";
 static const char gone[] = "gone";
 
 enum { LEVELS = sizeof blocks / sizeof *blocks };
-
-const char *top_text(struct arena *arena, const char *format, ...)
-{
-    char text[512];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return arena_copy_text(arena, text, strlen(text));
-}
 
 /* As the locale allows: "175 µs", or "175 us". */
 static struct shown_text shown_time(int64_t ns)
@@ -346,27 +333,6 @@ static void top_page_write_job(FILE *output, const struct top_view *view)
     write_between(output, &first->progress);
     if (view->mfu_needs)
         fprintf(output, "MFU: not known: %s\n", view->mfu_needs);
-}
-
-void top_write_wrapped(FILE *output, const struct top_view *view, int indent,
-                       void (*write)(FILE *output, const struct top_view *view))
-{
-    struct text_margins margins = {.indent = indent, .width = view->style.width};
-    char *text = NULL;
-    size_t length = 0;
-    FILE *memory = require_memory(open_memstream(&text, &length));
-
-    write(memory, view);
-    (void)fclose(memory);
-    for (char *line = text; *line;) {
-        size_t line_length = strcspn(line, "\n");
-        bool is_last = line[line_length] == '\0';
-
-        line[line_length] = '\0';
-        write_wrapped(output, line, margins);
-        line += line_length + !is_last;
-    }
-    free(text);
 }
 
 static void top_page_write_head(FILE *output, const struct top_view *view)

@@ -29,6 +29,11 @@ struct flat_tables {
     struct arena arena; /* texts are UTF-8 */
 };
 
+/* Columns before those of the table: which trace, its rank, the row's place and how deep it is
+ * indented. Tables of the overview, which are of no trace, have the last two only. */
+enum { FLAT_LEAD_COUNT = 4, FLAT_OVERVIEW_LEAD_COUNT = 2 };
+extern const struct flat_column flat_lead_columns[FLAT_LEAD_COUNT];
+
 /* The name of a column: its key with its unit behind it ("duration_ns"), where the key does not say
  * it ("model_flops"); with _2 behind it where it would be that of a column which every table has.
  */

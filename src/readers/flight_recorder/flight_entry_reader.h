@@ -30,7 +30,16 @@ MUST_USE bool read_flight_entry(struct flight_entry_reader *reader, struct fligh
 /* Numbers the entries that share a number, and gives those of a coalesced call its state. */
 void finish_flight_entries(struct flight_entry_reader *reader, struct flight_dump *dump);
 
-/* The group of these names, ids in the dumps; read_flight_dump.c. */
+/* Notes where the members of a dict are; flight_groups.c. Of a text the last one of the name
+ * counts, of a number the first. */
+void flight_place_members(struct hash_map *places, const struct pickle_tree *tree,
+                          struct pickle_value dict);
+/* The member of that name; PICKLE_NOTHING where there is none. */
+struct pickle_value flight_placed_name(const struct hash_map *places,
+                                       const struct pickle_tree *tree, struct pickle_value dict,
+                                       const char *name);
+
+/* The group of these names, ids in the dumps; flight_groups.c. */
 uint32_t flight_group_of(struct flight_entry_reader *reader, uint32_t name, uint32_t description);
 
 void flight_entry_reader_clear(struct flight_entry_reader *reader);

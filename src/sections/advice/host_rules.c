@@ -8,7 +8,7 @@
 #include "sections/advice/optimizer_options.h"
 #include "sections/advice/recording_end.h"
 #include "sections/advice/restraints.h"
-#include "sections/advice/wait_rules.h"
+#include "sections/advice/waiting_claims.h"
 #include "trace/recorder_words.h"
 
 #include <stdlib.h>
@@ -115,17 +115,6 @@ bool check_host_operators(struct advice_case *advice, struct advice_claim *claim
     claim->confidence = CONFIDENCE_HIGH;
     claim->reason = "the device idles while they compute on the processor";
     return true;
-}
-
-void leave_out_own_work(struct advice_case *advice, struct advice_claim *claim,
-                        enum host_call_kind kind)
-{
-    size_t steps = advice->ledger->step_count;
-    struct advice_claim own = {.step_ns = require_memory(calloc(steps, sizeof(int64_t)))};
-
-    claim_idle_in(advice, &own, &advice->calls.lists[kind]);
-    claim_less(advice, claim, &own);
-    free(own.step_ns);
 }
 
 /* What the launching thread waits for in a call of the system, by the call's name. */

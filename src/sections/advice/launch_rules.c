@@ -9,7 +9,7 @@
 #include "sections/advice/fusable_chains.h"
 #include "sections/advice/named_code.h"
 #include "sections/advice/restraints.h"
-#include "sections/advice/wait_rules.h"
+#include "sections/advice/waiting_claims.h"
 
 #include <stdlib.h>
 
@@ -44,18 +44,6 @@ static bool is_synchronising(const struct advice_case *advice, uint32_t call)
     uint32_t low = LOWER_BOUND(i, 0, list->count, list->events[i] < call);
 
     return low < list->count && list->events[low] == call;
-}
-
-/* The part of a gap after the call that launched what ends it has returned, where that is long: the
- * work was held back on the device. 0: it was not. */
-static int64_t held_back_ns(const struct advice_case *advice, const struct idle_gap *gap)
-{
-    int64_t from_ns;
-
-    if (gap->launch == NO_EVENT || advice->trace->host[gap->launch].start_ns < gap->start_ns)
-        return 0;
-    from_ns = event_end_ns(&advice->trace->host[gap->launch]);
-    return gap->end_ns - from_ns >= ADVICE_LATE_START_NS ? gap->end_ns - from_ns : 0;
 }
 
 /* The part of a gap that a copy or memset leaves which the host waits for: from its call on. */
@@ -191,26 +179,6 @@ static const struct idle_gap *longest_held_back(const struct advice_case *advice
             return gap;
     }
     return NULL;
-}
-
-void claim_held_back(const struct advice_case *advice, struct advice_claim *claim)
-{
-    const struct ledger *ledger = advice->ledger;
-
-    claim_accounts(advice, claim, ACCOUNT_BIT(IDLE_QUEUED_WAIT));
-    for (uint32_t i = 0; i < ledger->worst_gap_count; i++)
-        claim->step_ns[ledger->worst_gaps[i].step] += held_back_ns(advice, &ledger->worst_gaps[i]);
-}
-
-void leave_out_earlier_work(struct advice_case *advice, struct advice_claim *claim)
-{
-    size_t steps = advice->ledger->step_count;
-    struct advice_claim earlier = {.step_ns = require_memory(calloc(steps, sizeof(int64_t)))};
-
-    if (advice->missing.kind == MISSING_EARLIER)
-        claim_free_time(advice, &earlier, &advice->idle, advice->missing.earlier_range_ns);
-    claim_less(advice, claim, &earlier);
-    free(earlier.step_ns);
 }
 
 bool check_queued_wait(struct advice_case *advice, struct advice_claim *claim)

@@ -3,7 +3,7 @@
 #include "base/text/format.h"
 #include "sections/advice/call_site.h"
 #include "sections/advice/claim.h"
-#include "sections/advice/wait_rules.h"
+#include "sections/advice/waiting_claims.h"
 #include "trace/recorder_words.h"
 
 #include <inttypes.h>

@@ -1,7 +1,5 @@
 /* Advice on calls that make the host wait, so that the device runs dry: synchronising, allocating,
  * garbage collection, the profiler, loading kernels. */
-#include "sections/advice/wait_rules.h"
-
 #include "base/core/invariant.h"
 #include "base/core/search.h"
 #include "base/text/format.h"
@@ -12,6 +10,7 @@
 #include "sections/advice/costly_calls.h"
 #include "sections/advice/named_code.h"
 #include "sections/advice/recording_end.h"
+#include "sections/advice/waiting_claims.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -344,30 +343,6 @@ static const struct prefixed_text slow_call_advice[] = {
     {"", "warm up before recording, so that first uses of kernels and libraries lie outside; see "
          "whether other work takes the processor"},
 };
-
-int64_t claim_slow_calls(struct advice_case *advice, struct advice_claim *claim, bool own_only,
-                         const struct event **longest)
-{
-    const struct host_call_list *list = &advice->calls.lists[CALLS_SLOW];
-    int64_t count = 0, longest_ns = 0;
-
-    for (uint32_t i = 0; i < list->count; i++) {
-        const struct event *event = &advice->trace->host[list->events[i]];
-        int64_t range_ns[2] = {event->start_ns, event_end_ns(event)};
-        int64_t idle_ns;
-
-        if (own_only && (is_held_by_profiler(advice, event) ||
-                         is_first_use(&advice->first_uses, list->events[i])))
-            continue;
-        idle_ns = claim_free_time(advice, claim, &advice->idle, range_ns);
-        count += idle_ns > 0;
-        if (idle_ns > longest_ns) {
-            longest_ns = idle_ns;
-            *longest = event;
-        }
-    }
-    return count;
-}
 
 bool check_slow_calls(struct advice_case *advice, struct advice_claim *claim)
 {

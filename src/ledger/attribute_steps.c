@@ -8,14 +8,13 @@
  * What holds, and is checked in every build: no account of a step is negative, and the accounts of
  * a step sum to its duration, to the nanosecond. O(changes + gaps log n): the cursor into the
  * timeline only moves forward. */
-#include "ledger/step_ledger.h"
-
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"
 #include "ledger/device_timeline.h"
 #include "ledger/gap_events.h"
 #include "ledger/host_activity.h"
 #include "ledger/idle_gap.h"
+#include "ledger/step_ledger.h"
 
 #include <stdlib.h>
 

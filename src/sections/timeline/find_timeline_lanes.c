@@ -1,8 +1,7 @@
 /* The lanes of a timeline and what lies in them. */
-#include "sections/timeline/timeline_lanes.h"
-
 #include "base/core/invariant.h"
 #include "ledger/idle_gap.h"
+#include "sections/timeline/timeline_lanes.h"
 #include "sections/timeline/timeline_modules.h"
 
 #include <stdlib.h>

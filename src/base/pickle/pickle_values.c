@@ -1,9 +1,8 @@
 /* The values of a pickle: eight bytes each, the larger ones in tables. */
-#include "base/pickle/pickle_tree.h"
-
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/pickle/pickle_build.h"
+#include "base/pickle/pickle_tree.h"
 
 #include <math.h>
 #include <stdlib.h>

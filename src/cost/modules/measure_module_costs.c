@@ -1,6 +1,4 @@
 /* Sums costs and times by module and phase. */
-#include "cost/modules/module_costs.h"
-
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"
 #include "base/core/saturated.h"
@@ -9,6 +7,7 @@
 #include "cost/flops/saturating.h"
 #include "cost/modules/compiled_recompute.h"
 #include "cost/modules/host_nesting.h"
+#include "cost/modules/module_costs.h"
 #include "cost/modules/op_surroundings.h"
 #include "cost/modules/op_totals.h"
 

@@ -1,12 +1,11 @@
 /* Puts the memory of a run together, and asks it for peaks and sums. */
-#include "memory/memory_run.h"
-
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/core/search.h"
 #include "base/text/prefix.h"
 #include "cost/modules/host_nesting.h"
 #include "memory/memory_attribution.h"
+#include "memory/memory_run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,10 @@
 /* Makes a profile of one booked rank: the steps, their accounts and their FLOPs. */
-#include "sections/comparison/profile_trace.h"
-
 #include "base/core/invariant.h"
 #include "base/text/prefix.h"
 #include "cost/flops/saturating.h"
 #include "cost/modules/counted_ops.h"
 #include "ledger/step_finder.h"
+#include "sections/comparison/profile_trace.h"
 
 #include <math.h>
 #include <stdlib.h>

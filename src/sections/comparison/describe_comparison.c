@@ -1,7 +1,6 @@
 /* A comparison as sections of results: what every report prints. */
-#include "sections/comparison/comparison_sections.h"
-
 #include "output/results/metrics.h"
+#include "sections/comparison/comparison_sections.h"
 
 /* What is not known of a run, with the input that would tell. */
 struct unknown {

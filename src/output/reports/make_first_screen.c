@@ -1,7 +1,6 @@
 /* Makes the first screen of results: what all kinds of them share. */
-#include "output/reports/first_screen.h"
-
 #include "base/text/format.h"
+#include "output/reports/first_screen.h"
 #include "output/reports/screen_text.h"
 #include "output/reports/section_choice.h"
 #include "output/results/find_results.h"

@@ -1,6 +1,5 @@
 /* What the flight recorders of a job say, in sections. */
 #include "sections/hang/flight_sections.h"
-
 #include "sections/hang/flight_text.h"
 
 #include <stdlib.h>

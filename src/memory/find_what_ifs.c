@@ -1,9 +1,8 @@
 /* Other ways to train, and what they would do to the memory of a recorded step. */
-#include "memory/memory_what_if.h"
-
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/text/prefix.h"
+#include "memory/memory_what_if.h"
 
 #include <ctype.h>
 #include <stdio.h>

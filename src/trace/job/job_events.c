@@ -1,10 +1,9 @@
 /* The life of a training job as its attempts: from what its files tell, one thing after another. */
-#include "trace/job/job.h"
-
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/core/saturated.h"
 #include "base/text/owned_text.h"
+#include "trace/job/job.h"
 #include "trace/job/job_build.h"
 
 #include <math.h>

@@ -1,26 +1,12 @@
 /* The dependencies of one recorded run: who may start, and who ends, is in trace_graph.h; here the
  * tasks of the host threads, and what is made of them in which order. */
-#include "replay/trace_graph.h"
-
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "replay/graph_building.h"
+#include "replay/trace_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-uint32_t add_task(struct graph_building *building, enum trace_task_kind kind, int64_t duration_ns)
-{
-    struct trace_graph *out = building->out;
-    uint32_t task = task_graph_add(&out->graph);
-
-    ARRAY_RESERVE(out->tasks, out->task_capacity, task + (size_t)1);
-    out->tasks[task] = (struct trace_task){.duration_ns = later_of(duration_ns, 0),
-                                           .event = NO_EVENT,
-                                           .track = NO_EVENT,
-                                           .kind = (uint8_t)kind};
-    return task;
-}
 
 /* Who did a task of the host, and when it was done. */
 static void place_host_task(struct graph_building *building, uint32_t task, uint32_t track,
@@ -31,13 +17,6 @@ static void place_host_task(struct graph_building *building, uint32_t task, uint
 }
 
 /* ---- what is replayed ---- */
-
-int64_t launch_start_ns(const struct trace *trace, uint32_t event)
-{
-    uint32_t launch = trace->launch[event];
-
-    return launch == NO_EVENT ? trace->device[event].start_ns : trace->host[launch].start_ns;
-}
 
 /* From the first step to the last; without steps, from the first launch. */
 static void find_range(struct graph_building *building)
