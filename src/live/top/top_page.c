@@ -6,6 +6,7 @@
 #include "base/core/invariant.h"
 #include "base/text/display_text.h"
 #include "base/text/format.h"
+#include "base/text/text_wrap.h"
 #include "live/top/top_sections.h"
 #include "live/training.h"
 
