@@ -1,14 +1,12 @@
 /* The section module_cost: numbers of the whole model, and what is wrong or missing. */
-#include "sections/model/module_cost_sections.h"
-
 #include "base/core/apportion.h"
 #include "base/text/format.h"
 #include "output/results/metrics.h"
+#include "sections/model/module_cost_sections.h"
 #include "trace/recorder_words.h"
 
 #include <inttypes.h>
 #include <stddef.h>
-
 
 static struct value module_cost_sections_rate(const struct module_cost_view *view, int64_t flops,
                                               int64_t ns)
