@@ -252,6 +252,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "dashboards",
+        "what is logged to W&B, MLflow and OpenTelemetry, read back",
+        script("tests/python/test_dashboards.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "fleet",
         "many runs in one folder, asked with DuckDB and ClickHouse",
         fleet,

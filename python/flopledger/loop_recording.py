@@ -9,8 +9,8 @@ from typing import Any
 from flopledger.messages import guarded, say, say_once_of_all_ranks
 from flopledger.program import Paths
 from flopledger.recording import Recording
+from flopledger.report_numbers import numbers_of
 from flopledger.results import Report, report
-from flopledger.tables import format_value
 
 
 def process_group() -> Any:
@@ -101,25 +101,3 @@ class LoopRecording:
     def numbers(self) -> dict[str, float]:
         """Of the report, for a log: the mean step, its accounts as shares of it, MFU where it is known."""
         return {} if self.report is None else numbers_of(self.report)
-
-
-def numbers_of(report: Report) -> dict[str, float]:
-    """By the names that `flopledger export jsonl` has for a step; shares and MFU from 0 to 1."""
-    found: dict[str, float] = {"flopledger/step_time_ms": report.step_time_ns / 1e6}
-    for row in report.ledger:
-        if row["depth"] and row.get("share") is not None:
-            found[f"flopledger/accounts_share/{row['key']}"] = float(row["share"])
-    try:
-        found["flopledger/mfu"] = report.mfu
-    except LookupError:  # it is not known
-        pass
-    return found
-
-
-def text_of(report: Report) -> str:
-    """The headline, and what costs most."""
-    lines = [report.headline]
-    for each in report.findings[:3]:
-        if each.cost_ns_per_step is not None:
-            lines.append(f"{each.what}: {format_value(each.cost_ns_per_step, 'ns')} per step")
-    return "\n".join(lines)

@@ -47,6 +47,7 @@ class Recorder:
         self.note_step_fenced = guarded(self.note_step, self.turn_off)
         self.ends = StepEnds(optimizer_module, self.running, self, settings.step_of)
         self.windows = WindowRecorder(settings, self.running, self.ends)
+        self.dashboards = make_dashboards(settings)
         if settings.step_of:
             guarded(self.ends.calls.install, self.turn_off)()
 
@@ -111,6 +112,8 @@ class Recorder:
             return
         if self.step > 0 and not self.windows.is_over:
             self.windows.finish()
+        if self.dashboards is not None:
+            self.dashboards.end()
         self.turn_off()
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -127,6 +130,8 @@ class Recorder:
         if not self.settings.step_of:  # else what comes between is no training
             self.hooks.install()
         self.ends.watch_begins()
+        if self.dashboards is not None:
+            self.dashboards.begin(self.record.path, self.hooks.replace)
 
     def end_record(self) -> None:
         failed = getattr(sys, "last_type", None) is not None
@@ -142,6 +147,8 @@ class Recorder:
         self.record.check_clock()
         self.hooks.watch_imported()
         self.windows.look_for_request()
+        if self.dashboards is not None and self.dashboards.look(now):
+            self.note_own_work(now)
 
     def note_step(self, optimizer: Any, now: int) -> None:
         if self.is_off:
@@ -198,3 +205,12 @@ class Recorder:
         """torch is loaded whole by now."""
         self.windows.watch_profilers()
         self.ends.watch_scaler()
+
+
+def make_dashboards(settings: Settings) -> Any:
+    """None where nobody asked for any: then none of it is loaded."""
+    if not any(settings.dashboards) and not settings.otlp:
+        return None
+    from flopledger.dashboards import Dashboards
+
+    return Dashboards(settings.dashboards, settings.otlp, settings.capture)

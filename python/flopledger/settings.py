@@ -25,6 +25,8 @@ class Settings:
     markers: bool = True
     step_of: str = ""  # what a step is: "module", the name of a range, or "": an optimizer's step
     modules: tuple[str, ...] = ()  # name patterns; none: all
+    dashboards: tuple[str, ...] = ()  # "wandb", "mlflow"
+    otlp: str = ""  # the address of a collector
 
     def window_from(self, step: int) -> tuple[int, int] | None:
         """The first window that begins with `step` or later."""
@@ -56,4 +58,6 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         markers="markers" in kinds,
         step_of=environment.get("FLOPLEDGER_STEP_OF", ""),
         modules=tuple(filter(None, modules.split(","))),
+        dashboards=tuple(environment.get("FLOPLEDGER_DASHBOARDS", "").split(",")),
+        otlp=environment.get("FLOPLEDGER_OTLP", ""),
     )

@@ -72,6 +72,19 @@ static const struct option run_options[] = {
      FIELD(tensorboard),
      .help = "write event files for TensorBoard while the program runs: the time of each step, and "
              "of each recorded window what 'flopledger export tensorboard' writes"},
+    {.name = "wandb",
+     .kind = OPTION_FLAG,
+     FIELD(logs_to_wandb),
+     .help = "log step times and what was recorded to the program's own run of Weights & Biases"},
+    {.name = "mlflow",
+     .kind = OPTION_FLAG,
+     FIELD(logs_to_mlflow),
+     .help = "the same, to its active run of MLflow"},
+    {.name = "otlp",
+     .kind = OPTION_TEXT,
+     .metavar = "URL",
+     FIELD(otlp),
+     .help = "the same, to a collector of OpenTelemetry: http://localhost:4318"},
     {.name = "fleet",
      .kind = OPTION_TEXT,
      .metavar = "FOLDER",
@@ -205,6 +218,10 @@ static void set_environment(struct arena *arena, const struct run_settings *sett
     set_variable("FLOPLEDGER_RECORD", text);
     set_variable("FLOPLEDGER_MODULES", settings->modules ? settings->modules : "");
     set_variable("FLOPLEDGER_STEP_OF", settings->step_of ? settings->step_of : "");
+    snprintf(text, sizeof text, "%s,%s", settings->logs_to_wandb ? "wandb" : "",
+             settings->logs_to_mlflow ? "mlflow" : "");
+    set_variable("FLOPLEDGER_DASHBOARDS", text);
+    set_variable("FLOPLEDGER_OTLP", settings->otlp ? settings->otlp : "");
     setenv("KINETO_LOG_LEVEL", "99", 0); /* messages of the profiler's own */
 }
 

@@ -23,6 +23,7 @@ struct run_settings {
     const char *step_of;     /* "module", or a range; NULL: an optimizer's step */
     const char *module;      /* of `-m`, or NULL */
     const char *tensorboard; /* folder of event files, or NULL */
+    const char *otlp;        /* the address of a collector of OpenTelemetry, or NULL */
     const char *fleet;       /* folder of the files of many runs, or NULL */
     const char *labels;      /* of the job there, or NULL */
     struct step_window_asked steps;
@@ -32,6 +33,8 @@ struct run_settings {
     bool records_memory;
     bool marks_modules;
     bool shows_report;
+    bool logs_to_wandb;
+    bool logs_to_mlflow;
 
     /* From DeepSpeed's block `flops_profiler`. */
     bool is_enabled;
