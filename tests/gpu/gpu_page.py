@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes docs/gpu.md: gpu_page.py [RESULT...]
 
-Each RESULT (build/gpu/proof.json of a run) is kept in tests/gpu/results/, by its device and date; the page is made of all that are there.
+Each RESULT (build/gpu/proof.json of a run) is kept in tests/gpu/results/, by its device and date, with what was recorded, up to two
+megabytes a file: tests/gpu/test_proof.py checks those recordings wherever it runs. The page is made of all results that are there.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "gpu.md"
 RESULTS = HERE / "results"
+KEPT_BYTES = 2 << 20
 HEAD = """# On a GPU: what is proven, and how
 
 `./dev test gpu` runs this on one GPU in about ten minutes. It needs a Python whose torch reaches the GPU, which it looks for itself
@@ -113,6 +116,11 @@ def keep(path: Path) -> None:
     name = re.sub(r"[^A-Za-z0-9]+", "-", f"{machine['device']} {machine['date']}").strip("-")
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
+    for trace in sorted(path.parent.glob("recorded/captures-*/**/*.pt.trace.json.gz")):
+        if trace.stat().st_size <= KEPT_BYTES:
+            way = trace.relative_to(path.parent / "recorded").parts[0].removeprefix("captures-")
+            (RESULTS / name).mkdir(exist_ok=True)
+            shutil.copyfile(trace, RESULTS / name / f"{way}.pt.trace.json.gz")
 
 
 def main() -> None:

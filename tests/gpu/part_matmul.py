@@ -100,6 +100,7 @@ class Watched:
     def __init__(self, setting: Setting) -> None:
         self.environment = dict(os.environ)
         self.smi = shutil.which("nvidia-smi") or ""
+        self.dcgmi = shutil.which("dcgmi")
         if setting.is_real:
             words = [setting.python, HERE / "matmul_loop.py", "--truth", setting.folder / "watched"]
             words += ["--seconds", SECONDS + 20]
@@ -114,6 +115,7 @@ class Watched:
             self.environment |= {"LD_LIBRARY_PATH": str(library), "STAND_IN_GPUS": str(gpus)}
             os.environ["STAND_IN_GPUS"] = str(gpus)
             self.smi = str(HERE / "stand_in_smi.py")
+            self.dcgmi = str(HERE / "stand_in_dcgmi.py")
             self.work = subprocess.Popen(["sleep", "120"])
         self.server = Server(setting.program, setting.folder, self.environment)
 
@@ -158,15 +160,15 @@ def check_live(setting: Setting, found: Findings) -> None:
             found.near(place, field, own, theirs, LIVE_WITHIN[field])
             found.row("live", field=field, serve=own, other=theirs, program="nvidia-smi")
         found.equal(place, "numbers that both know", len(pairs), len(LIVE_WITHIN))
-        check_activity(found, ours)
+        check_activity(found, ours, watched.dcgmi)
     finally:
         watched.end()
 
 
-def check_activity(found: Findings, ours: dict[str, float]) -> None:
+def check_activity(found: Findings, ours: dict[str, float], dcgmi: str | None) -> None:
     """GPM beside DCGM, which counts by the same counters; where there is none, only that it tells of products."""
     place = (PART, "GPM beside DCGM")
-    theirs = ask_dcgm()
+    theirs = ask_dcgm(dcgmi)
     if "tensor" not in ours:
         found.skip(PART, "this GPU or driver has no GPM (Hopper and later have it)")
         return

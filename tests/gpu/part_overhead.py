@@ -30,6 +30,7 @@ def ratios(seconds: dict[str, list[float]], way: str, to: str) -> list[float]:
 def package_of(program: Path) -> Path:
     """The folder of the recorder: beside a program that was built here, or where a wheel has put both."""
     nearby = [program.parent / "python", *program.parents[:4]]
+    nearby += program.parent.parent.glob("lib/python3*/site-packages")
     for folder in nearby:
         if list(folder.glob("flopledger/step_writer*.so")):
             return folder

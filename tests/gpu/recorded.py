@@ -32,7 +32,7 @@ class Recorded:
 
 
 def run(setting: Setting, words: list[Any], **variables: str) -> "subprocess.CompletedProcess[str]":
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("FLOPLEDGER_C", "PYTHONPATH"))}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("FLOPLEDGER_C")}
     kept |= {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore", "KINETO_LOG_LEVEL": "99"}
     done = subprocess.run(
         [str(word) for word in words],

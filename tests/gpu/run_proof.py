@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import shutil
 import sys
 import tempfile
@@ -42,6 +43,8 @@ def find_setting(arguments: argparse.Namespace, folder: Path) -> Setting | None:
     if lacks:
         print(f"skipped: {lacks}")
         return None
+    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # as NVML numbers them
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")
     print(f"{machine['device']}, driver {machine['driver']}, torch {machine['torch']} of {python}")
     return Setting(program, python, folder, True, machine)
 

@@ -136,6 +136,47 @@ class Ledger(Quiet):
         part_training.check_rates(self.setting, self.found, "eager", done)
         self.assertIn("model FLOPs of a step", self.failed())
 
+    def test_events_as_kineto_writes_them(self) -> None:
+        """Copies between devices name theirs otherwise, waits are no work, and what is no number may stand where one is."""
+        trace = json.loads(gzip.decompress(self.trace.read_bytes()))
+        kernels = [e for e in trace["traceEvents"] if e.get("cat") == "kernel"]
+        for number, kernel in enumerate(kernels[20:30]):
+            after = round(kernel["ts"] + kernel["dur"], 3)
+            where = {"stream": 9, "correlation": 5_000_000 + number}
+            copy = {"fromDevice": 0, "inDevice": 0, "toDevice": 1, "fromContext": 1, "inContext": 1}
+            args = {
+                **copy,
+                "toContext": 2,
+                **where,
+                "bytes": 4096,
+                "memory bandwidth (GB/s)": "N/A",
+            }
+            event = {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy PtoP (Device -> Device)"}
+            trace["traceEvents"].append(
+                {**event, "pid": 0, "tid": 9, "ts": after, "dur": 3, "args": args}
+            )
+            args = {
+                "cuda_sync_kind": "Context Sync",
+                "stream": -1,
+                "correlation": 6_000_000 + number,
+            }
+            event = {"ph": "X", "cat": "cuda_sync", "name": "Context Sync", "pid": 0, "tid": -1}
+            trace["traceEvents"].append({**event, "ts": after, "dur": 9, "args": args})
+            kernel["args"] |= {"blocks per SM": "inf", "warps per SM": -12345.5}
+        text = json.dumps(trace).replace("-12345.5", "nan")  # as std::to_string writes it
+        self.trace.write_bytes(gzip.compress(text.encode()))
+        report = ask(self.setting, "report", self.trace)
+        self.assertEqual(report["problems"], [])
+        sections = sections_of(report)
+        told = sections["run"]["numbers"]["device_events"]["value"]
+        self.assertEqual(told, len(kernels) + 10)
+        self.assertEqual([r["device"] for r in sections["run"]["tables"]["devices"]["rows"]], [0])
+        self.trace.write_bytes(
+            gzip.compress(text.replace(": nan", ": 0").encode())
+        )  # for the oracle
+        part_training.check_ledger(self.found, "case", sections, self.trace)
+        self.assertEqual(self.failed(), ["device work that is linked"])  # these copies have no call
+
     def test_the_simulated_device_is_one(self) -> None:
         """Launches lie in their operators, and kernels follow each other."""
         events = self.events()
@@ -150,6 +191,19 @@ class Ledger(Quiet):
             self.assertLessEqual(start + length, following)
         launches = [e for e in events if e.get("cat") == "cuda_runtime"]
         self.assertEqual(len(launches), len(kernels))
+
+
+class Recordings(Quiet):
+    def test_what_gpus_have_recorded(self) -> None:
+        """Of each that is kept: the report closes, and its ledger is the oracle's."""
+        traces = sorted(gpu_page.RESULTS.glob("*/*.pt.trace.json.gz"))
+        if not traces:
+            self.skipTest("no GPU has recorded any yet")
+        setting = machine.Setting(PROGRAM, sys.executable, self.folder, False, {})
+        for trace in traces:
+            sections = sections_of(ask(setting, "report", trace))
+            part_training.check_ledger(self.found, trace.name, sections, trace)
+        self.assertEqual([what for what in self.failed() if what != "steps in the ledger"], [])
 
 
 class Advice(Quiet):
@@ -220,9 +274,15 @@ class Watching(Quiet):
             self.assertEqual(near, is_right)
 
     def test_activity(self) -> None:
-        part_matmul.check_activity(self.found, {"tensor": 0.0, "sm": 0.9})
+        part_matmul.check_activity(self.found, {"tensor": 0.0, "sm": 0.9}, None)
         self.assertEqual(self.failed(), ["Tensor Cores work"])
-        part_matmul.check_activity(self.found, {})
+        gpus = self.folder / "gpus"
+        with mock.patch.dict(os.environ, STAND_IN_GPUS=str(gpus)):
+            write_gpus(gpus, AT_WORK)
+            dcgmi, ours = str(HERE / "stand_in_dcgmi.py"), {"tensor": 0.5, "sm": 0.7, "dram": 0.125}
+            part_matmul.check_activity(self.found, ours, dcgmi)
+            self.assertEqual(self.failed(), ["Tensor Cores work", "sm"])  # of 0.9
+        part_matmul.check_activity(self.found, {}, None)
         self.assertIn(
             "c. this GPU or driver has no GPM (Hopper and later have it)", self.found.skipped
         )
@@ -251,8 +311,17 @@ class Machine(Quiet):
         self.found.near(("a", "eager"), "step time", 1.0, 1.01, 0.05, "s")
         self.found.row("training", way="eager", step_ms=12.5, mfu=None)
         self.found.skip("c", "DCGM: not here")
-        self.found.write(results, {"device": "NVIDIA H200", "driver": "1", "torch": "2"})
-        page = gpu_page.page_of([json.loads(results.read_text())])
+        self.found.write(results, {"device": "NVIDIA H200", "date": "2026-01-02"})
+        with mock.patch.object(gpu_page, "RESULTS", self.folder / "kept"):
+            trace = self.folder / "recorded" / "captures-eager" / "traces" / "x.pt.trace.json.gz"
+            trace.parent.mkdir(parents=True)
+            shutil.copyfile(EXAMPLE, trace)
+            gpu_page.keep(results)
+            kept = [str(path.relative_to(self.folder)) for path in self.folder.glob("kept/**/*.*")]
+            name = "kept/NVIDIA-H200-2026-01-02"
+            self.assertEqual(sorted(kept), [f"{name}.json", f"{name}/eager.pt.trace.json.gz"])
+            (read,) = gpu_page.results()
+        page = gpu_page.page_of([read])
         self.assertIn("| a | eager | step time | 1 | 1.01 | 5 % | s |", page)
         self.assertIn("NVIDIA H200", page)
         self.assertIn("not known", page)

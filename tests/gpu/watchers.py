@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -57,9 +56,8 @@ def read_dcgm(text: str) -> dict[str, float]:
     return {unit: sum(each) / len(each) for unit, each in values.items()}
 
 
-def ask_dcgm() -> dict[str, float] | None:
+def ask_dcgm(program: str | None) -> dict[str, float] | None:
     """None where it is not installed or does not answer."""
-    program = shutil.which("dcgmi")
     if program is None:
         return None
     fields = ",".join(map(str, DCGM_FIELDS))
