@@ -9,6 +9,7 @@ from typing import Any
 from flopledger.capture_writer import CaptureWriter
 from flopledger.messages import guarded, say_once_of_all_ranks
 from flopledger.model_watch import ModelWatch
+from flopledger.processor_time import ProcessorTime
 from flopledger.profiler_session import OwnProfilerWatch, ProfilerSession
 from flopledger.settings import Settings
 from flopledger.step_ends import StepEnds
@@ -29,6 +30,7 @@ class WindowRecorder:
         self.window = settings.window_from(2)
         self.session: ProfilerSession | None = None
         self.steps: list[dict[str, Any]] = []  # of the window, that have ended
+        self.processor = ProcessorTime()
         self.is_over = False  # no more of them
         self.watch: OwnProfilerWatch | None = None
         self.requests = TraceRequests(settings.capture)
@@ -129,13 +131,15 @@ class WindowRecorder:
     def work_between_steps(self) -> None:
         session = self.session
         if session is not None and session.is_started:
+            used = self.processor.take()
             session.end_step()
             self.models.end_step()
-            self.steps.append({"step": self.step, **self.models.batch.take()})
+            self.steps.append({"step": self.step, **self.models.batch.take(), "processor": used})
             if self.window is None or self.step >= self.window[1]:
                 self.end_window()
             else:
                 session.begin_step(self.step + 1)
+                self.processor.begin()
         if not self.is_recording:
             self.look_ahead()
         self.plan_next_work()
@@ -197,6 +201,7 @@ class WindowRecorder:
             self.session.start()
         self.models.begin(self.step + 1)
         self.session.begin_step(self.step + 1)
+        self.processor.begin()
 
     def end_window(self, is_cut: bool = False) -> None:
         """Stops, saves what was recorded if any step of it ended, and plans the next window."""

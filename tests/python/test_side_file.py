@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 from flopledger.parameters import count_parameters  # noqa: E402
+from flopledger.processor_time import ProcessorTime, waited_ns  # noqa: E402
 from flopledger.side_file import describe_config  # noqa: E402
 
 GPT2 = json.loads((ROOT / "tests" / "models" / "gpt2.json").read_text())
@@ -59,6 +61,32 @@ class ParametersOfAModel(unittest.TestCase):
         root = Module({"tied": shared, "none": None}, {"inner": inner})
         self.assertEqual(count_parameters(root), 23)
         self.assertEqual(count_parameters(inner), 23)
+
+
+class TimeOfAProcessor(unittest.TestCase):
+    def test_a_sleep_takes_no_cpu_time(self) -> None:
+        used = ProcessorTime()
+        used.begin()
+        time.sleep(0.2)
+        taken = used.take()
+        assert taken["wall_ns"] is not None and taken["thread_cpu_ns"] is not None
+        self.assertGreaterEqual(taken["wall_ns"], 200_000_000)
+        self.assertLess(taken["thread_cpu_ns"], 100_000_000)
+        self.assertGreaterEqual(taken["voluntary_switches"] or 0, 1)
+
+    def test_work_takes_cpu_time(self) -> None:
+        used = ProcessorTime()
+        used.begin()
+        end = time.thread_time_ns() + 50_000_000
+        while time.thread_time_ns() < end:
+            pass
+        taken = used.take()
+        self.assertGreaterEqual(taken["thread_cpu_ns"] or 0, 50_000_000)
+        self.assertGreaterEqual(taken["process_cpu_ns"] or 0, 50_000_000)
+
+    def test_what_the_kernel_does_not_tell_is_not_known(self) -> None:
+        self.assertIsNone(waited_ns("/nowhere/schedstat"))
+        self.assertIsNone(ProcessorTime().take()["thread_cpu_ns"])
 
 
 class ConfigOfAModel(unittest.TestCase):

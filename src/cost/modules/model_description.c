@@ -198,6 +198,17 @@ static uint32_t count_recorded(const struct json_node *windows)
     return count;
 }
 
+static struct processor_time processor_time_of(const struct json_node *used)
+{
+    return (struct processor_time){.wall_ns = count_of(used, "wall_ns"),
+                                   .thread_cpu_ns = count_of(used, "thread_cpu_ns"),
+                                   .process_cpu_ns = count_of(used, "process_cpu_ns"),
+                                   .thread_waited_ns = count_of(used, "thread_waited_ns"),
+                                   .process_waited_ns = count_of(used, "process_waited_ns"),
+                                   .voluntary_switches = count_of(used, "voluntary_switches"),
+                                   .involuntary_switches = count_of(used, "involuntary_switches")};
+}
+
 static void add_steps(struct model_description *description, const struct json_node *windows)
 {
     description->steps = arena_allocate(&description->arena, (count_recorded(windows) + (size_t)1) *
@@ -205,11 +216,12 @@ static void add_steps(struct model_description *description, const struct json_n
     for (; windows; windows = windows->next)
         for (const struct json_node *entry = json_items_of(windows, "steps"); entry;
              entry = entry->next)
-            description->steps[description->step_count++] =
-                (struct described_step){.number = count_of(entry, "step"),
-                                        .micro_batches = count_of(entry, "micro_batches"),
-                                        .samples = count_of(entry, "samples"),
-                                        .tokens = count_of(entry, "tokens")};
+            description->steps[description->step_count++] = (struct described_step){
+                .number = count_of(entry, "step"),
+                .micro_batches = count_of(entry, "micro_batches"),
+                .samples = count_of(entry, "samples"),
+                .tokens = count_of(entry, "tokens"),
+                .processor = processor_time_of(json_member(entry, "processor"))};
     for (uint32_t i = 0; i < description->step_count; i++)
         (void)hash_map_add(&description->step_places, (uint64_t)description->steps[i].number, i);
 }

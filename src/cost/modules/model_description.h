@@ -23,12 +23,25 @@ struct described_module {
     int64_t trainable;  /* of those, not frozen */
 };
 
+/* What a step took of the processor on the thread that launches it, and what it did not get; ns,
+ * -1: not known. Waited: ready to run, and no core was free. */
+struct processor_time {
+    int64_t wall_ns;
+    int64_t thread_cpu_ns;
+    int64_t process_cpu_ns;
+    int64_t thread_waited_ns;
+    int64_t process_waited_ns;
+    int64_t voluntary_switches;
+    int64_t involuntary_switches;
+};
+
 /* What a recorded step trained on, on this rank; -1: not known. */
 struct described_step {
     int64_t number;
     int64_t micro_batches; /* forward passes of the model */
     int64_t samples;       /* of all of these */
     int64_t tokens;
+    struct processor_time processor;
 };
 
 /* Zeroed is empty. Sizes: -1 where the file does not say. */

@@ -46,6 +46,7 @@ static struct section *advise(struct results *results, const struct analysis_inp
     advice = give_advice(
         results, &(struct advice_question){.efficiency = input->efficiency,
                                            .simulation = input->simulation,
+                                           .description = input->description,
                                            .has_other_ranks = input->options->has_other_ranks});
     section = new_advice(
         results,

@@ -5,6 +5,7 @@
 #define FLOPLEDGER_SECTIONS_ADVICE_ADVICE_RULE_H
 
 #include "cost/efficiency/efficiency.h"
+#include "cost/modules/model_description.h"
 #include "cost/modules/module_costs.h"
 #include "ledger/free_time.h"
 #include "ledger/step_ledger.h"
@@ -51,11 +52,12 @@ struct missing_work find_missing_work(const struct trace *trace, const struct le
 struct advice_case {
     const struct trace *trace;
     const struct ledger *ledger;
-    const struct module_costs *costs;      /* of the ops in the ledger's steps */
-    const struct efficiency *efficiency;   /* what the matrix time is made of */
-    const struct replay_model *simulation; /* of the steps; NULL: nothing ran on a device */
-    struct results *results;               /* texts live there */
-    bool has_other_ranks;                  /* their traces are given with this one */
+    const struct module_costs *costs;            /* of the ops in the ledger's steps */
+    const struct efficiency *efficiency;         /* what the matrix time is made of */
+    const struct replay_model *simulation;       /* of the steps; NULL: nothing ran on a device */
+    struct results *results;                     /* texts live there */
+    const struct model_description *description; /* may be NULL */
+    bool has_other_ranks;                        /* their traces are given with this one */
     bool has_single_optimizer;   /* it handles one tensor at a time: a finding of its own */
     struct missing_work missing; /* what the recording lacks */
     struct optimizer_time optimizer_time; /* without what a closure does in it */

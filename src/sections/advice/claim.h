@@ -51,4 +51,8 @@ struct prefixed_text {
 /* The text of the first whose prefix `name` begins with; the last one has the prefix "". */
 const char *text_by_prefix(const char *name, const struct prefixed_text *texts);
 
+/* How much of what is unexplained in a step the launching thread had no core for, asleep or waiting
+ * for one, by the recorder's word; 0 where nothing tells. In processor_rules.c. */
+int64_t without_core_ns(const struct advice_case *advice, uint32_t step);
+
 #endif

@@ -259,6 +259,7 @@ struct advice_findings give_advice(struct results *results, const struct advice_
                                  .costs = efficiency->costs,
                                  .efficiency = efficiency,
                                  .simulation = question->simulation,
+                                 .description = question->description,
                                  .has_other_ranks = question->has_other_ranks,
                                  .results = results};
     struct advice_findings all = {.findings =

@@ -3,6 +3,7 @@
 #define FLOPLEDGER_SECTIONS_ADVICE_GIVE_ADVICE_H
 
 #include "cost/efficiency/efficiency.h"
+#include "cost/modules/model_description.h"
 #include "output/results/results.h"
 #include "replay/replay_model.h"
 
@@ -19,8 +20,9 @@ struct advice_findings {
 /* What the advice is asked about. */
 struct advice_question {
     const struct efficiency *efficiency;
-    const struct replay_model *simulation; /* NULL: no change is replayed */
-    bool has_other_ranks;                  /* of the same run are shown with this one */
+    const struct replay_model *simulation;       /* NULL: no change is replayed */
+    const struct model_description *description; /* of the recorder; NULL: none */
+    bool has_other_ranks;                        /* of the same run are shown with this one */
 };
 
 /* Asks every rule of rule_list.def about the trace and the ledger of `efficiency`. No finding costs

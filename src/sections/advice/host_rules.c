@@ -181,6 +181,21 @@ static bool has_batched_optimizer(const struct trace *trace)
     return false;
 }
 
+/* Time without a core is told as that: first of where nothing and Python is recorded. */
+static void leave_out_coreless(const struct advice_case *advice, struct advice_claim *claim,
+                               bool is_named)
+{
+    for (uint32_t i = 0; i < advice->ledger->step_count; i++) {
+        const int64_t *accounts = advice->ledger->steps[i].account_ns;
+        int64_t coreless_ns = without_core_ns(advice, i);
+
+        if (is_named)
+            coreless_ns -= accounts[ACCOUNT_IDLE_NOTHING] + accounts[ACCOUNT_IDLE_PYTHON];
+        if (coreless_ns > 0)
+            claim->step_ns[i] -= coreless_ns < claim->step_ns[i] ? coreless_ns : claim->step_ns[i];
+    }
+}
+
 bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim)
 {
     const char *name = busiest_named_range(advice);
@@ -188,6 +203,7 @@ bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim
     struct optimizer_options options = longest_optimizer(advice);
 
     claim_named_code(advice, claim, NAMED_OTHER_CODE);
+    leave_out_coreless(advice, claim, true);
     if (!name || !gap || claim_total_ns(advice, claim) == 0)
         return false;
     claim->evidence =
@@ -248,6 +264,7 @@ bool check_python_code(struct advice_case *advice, struct advice_claim *claim)
         claim_short_pauses(advice, claim, false);
     leave_out_recording_end(advice, claim);
     leave_out_own_work(advice, claim, CALLS_PREPARATION);
+    leave_out_coreless(advice, claim, false);
     claim->accounts = accounts;
     if (claim_named_code(advice, claim, NAMED_PAUSES) +
             (is_model_code ? 0 : claim_named_code(advice, claim, NAMED_MODEL_CODE)) >

@@ -1,0 +1,135 @@
+/* Advice on time that the launching thread spent without a core: asleep, or waiting for one. By
+ * what the recorder notes of each step; a trace of another recorder tells nothing of it. */
+#include "base/core/apportion.h"
+#include "base/text/format.h"
+#include "sections/advice/claim.h"
+
+static const struct processor_time *time_of_step(const struct advice_case *advice, uint32_t index)
+{
+    const struct ledger *ledger = advice->ledger;
+    const struct described_step *step =
+        advice->description && ledger->source != WINDOW_WHOLE
+            ? describe_step(advice->description, ledger->steps[index].window.number)
+            : NULL;
+
+    return step && step->processor.wall_ns > 0 && step->processor.thread_cpu_ns >= 0
+               ? &step->processor
+               : NULL;
+}
+
+static int64_t waited_ns(const struct processor_time *time)
+{
+    return time->thread_waited_ns > 0 ? time->thread_waited_ns : 0;
+}
+
+/* What of the step has no operator and no call in it. */
+static int64_t unexplained_ns(const struct step_ledger *step)
+{
+    return step->account_ns[ACCOUNT_IDLE_NOTHING] + step->account_ns[ACCOUNT_IDLE_PYTHON] +
+           step->account_ns[ACCOUNT_IDLE_ANNOTATION];
+}
+
+/* On a processor the thread waits for nothing but data, other ranks and calls that are told. */
+static int64_t recorded_waits_ns(const struct step_ledger *step)
+{
+    return step->account_ns[ACCOUNT_IDLE_DATA] + step->account_ns[ACCOUNT_IDLE_SYSTEM] +
+           step->account_ns[ACCOUNT_COMMUNICATION];
+}
+
+/* Time without CPU time, in stretches so long that no thread of an operator is waited for in them:
+ * it lies where nothing is recorded, as far as that reaches. */
+static int64_t long_sleep_ns(const struct advice_case *advice, const struct step_ledger *step,
+                             const struct processor_time *time)
+{
+    int64_t blocked_ns =
+        time->wall_ns - time->thread_cpu_ns - waited_ns(time) - recorded_waits_ns(step);
+
+    if (!advice->ledger->is_cpu_only || time->voluntary_switches <= 0 ||
+        blocked_ns / time->voluntary_switches < ADVICE_LONG_PAUSE_NS)
+        return 0;
+    return blocked_ns;
+}
+
+/* Even if all CPU time of the thread went there, the rest of what is unexplained had none. */
+static int64_t sure_sleep_ns(const struct step_ledger *step, const struct processor_time *time)
+{
+    return unexplained_ns(step) - time->thread_cpu_ns - waited_ns(time);
+}
+
+static int64_t slept_ns(const struct advice_case *advice, uint32_t index)
+{
+    const struct step_ledger *step = &advice->ledger->steps[index];
+    const struct processor_time *time = time_of_step(advice, index);
+    int64_t slept, limit_ns = unexplained_ns(step);
+
+    if (!time)
+        return 0;
+    slept = long_sleep_ns(advice, step, time);
+    if (slept < sure_sleep_ns(step, time))
+        slept = sure_sleep_ns(step, time);
+    if (slept > limit_ns)
+        slept = limit_ns;
+    return slept > 0 ? slept : 0;
+}
+
+int64_t without_core_ns(const struct advice_case *advice, uint32_t index)
+{
+    const struct step_ledger *step = &advice->ledger->steps[index];
+    const struct processor_time *time = time_of_step(advice, index);
+    int64_t waited = time ? unexplained_ns(step) + waited_ns(time) - time->wall_ns : 0;
+
+    return slept_ns(advice, index) + (waited > 0 ? waited : 0);
+}
+
+bool check_sleeping(struct advice_case *advice, struct advice_claim *claim)
+{
+    int64_t cpu_ns = 0, wall_ns = 0;
+
+    for (uint32_t i = 0; i < advice->ledger->step_count; i++) {
+        const struct processor_time *time = time_of_step(advice, i);
+
+        claim->step_ns[i] = slept_ns(advice, i);
+        cpu_ns += time ? time->thread_cpu_ns : 0;
+        wall_ns += time ? time->wall_ns : 0;
+    }
+    if (claim_total_ns(advice, claim) == 0)
+        return false;
+    claim->evidence = results_format(
+        advice->results,
+        "the launching thread used the processor for %s of the step's %s, and nothing recorded "
+        "tells what it waited for",
+        per_step_time(advice, cpu_ns), per_step_time(advice, wall_ns));
+    claim->try_this = "look for time.sleep, locks, files and network between the operators; "
+                      "flopledger run --stacks names the code";
+    claim->confidence = CONFIDENCE_HIGH;
+    claim->reason = "CPU time is measured by the kernel: this time had none";
+    return true;
+}
+
+bool check_shared_machine(struct advice_case *advice, struct advice_claim *claim)
+{
+    int64_t switches = 0, process_ns = 0;
+
+    for (uint32_t i = 0; i < advice->ledger->step_count; i++) {
+        const struct processor_time *time = time_of_step(advice, i);
+
+        if (!time)
+            continue;
+        claim->step_ns[i] = waited_ns(time);
+        switches += time->involuntary_switches > 0 ? time->involuntary_switches : 0;
+        process_ns += time->process_waited_ns > 0 ? time->process_waited_ns : 0;
+    }
+    if (claim_total_ns(advice, claim) == 0)
+        return false;
+    claim->evidence = results_format(
+        advice->results,
+        "the launching thread was ready to run for %s%s and no core was free for it; it was made "
+        "way for others %s times; all threads waited %s",
+        per_step_time(advice, claim_total_ns(advice, claim)), a_step(advice),
+        per_step_count(advice, switches), per_step_time(advice, process_ns));
+    claim->try_this = "leave cores to this process: fewer threads and loader workers "
+                      "(OMP_NUM_THREADS, num_workers), other jobs elsewhere, a larger CPU limit";
+    claim->confidence = CONFIDENCE_HIGH;
+    claim->reason = "the kernel's scheduler counts it";
+    return true;
+}

@@ -1,0 +1,132 @@
+/* Time without a core, by what the recorder notes of each step: asleep, or waiting for one. */
+#include "support_advice.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PRODUCT_NS = 200 * US, NUMBERS = 10 };
+
+/* Of each step; cpu_ns -1: the recorder noted nothing. */
+struct used_time {
+    int64_t cpu_ns;
+    int64_t waited_ns;
+    int64_t voluntary;
+    int64_t involuntary;
+    int64_t wall_ns;
+};
+
+static void describe(struct made_trace *made, const struct used_time *used)
+{
+    char text[8192] = "{\"recorded\": [{\"steps\": [";
+    size_t length = strlen(text);
+    struct error error = {0};
+
+    for (int number = 0; number < NUMBERS; number++)
+        length += (size_t)snprintf(
+            text + length, sizeof text - length,
+            "%s{\"step\": %d, \"processor\": {\"wall_ns\": %lld, \"thread_cpu_ns\": %lld, "
+            "\"process_cpu_ns\": %lld, \"thread_waited_ns\": %lld, \"process_waited_ns\": null, "
+            "\"voluntary_switches\": %lld, \"involuntary_switches\": %lld}}",
+            number ? ", " : "", number, (long long)used->wall_ns, (long long)used->cpu_ns,
+            (long long)used->cpu_ns, (long long)used->waited_ns, (long long)used->voluntary,
+            (long long)used->involuntary);
+    length += (size_t)snprintf(text + length, sizeof text - length, "]}]}");
+    assert_true(model_description_parse(&made->description, "capture.json", text, length, &error));
+}
+
+/* A product at the start of each step, and nothing recorded for the rest of it. */
+static const struct section *advice_with(struct scene *scene, const struct used_time *used)
+{
+    scene_begin(scene, STEPS);
+    for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS)
+        made_host_event(&scene->made, scene->thread, EVENT_OPERATOR,
+                        (struct made_event){"aten::mm", at, at + PRODUCT_NS});
+    if (used)
+        describe(&scene->made, used);
+    return scene_advice(scene);
+}
+
+static int64_t cost_of(const struct section *section, const char *id)
+{
+    const struct finding *finding = find_advice(section, id);
+
+    return finding ? finding->cost_ns : 0;
+}
+
+static void check(const struct used_time *used, int64_t sleeping_ns, int64_t shared_ns,
+                  int64_t python_ns)
+{
+    struct scene scene;
+    const struct section *section = advice_with(&scene, used);
+
+    assert_int_equal(cost_of(section, "sleeping"), sleeping_ns);
+    assert_int_equal(cost_of(section, "shared_machine"), shared_ns);
+    assert_int_equal(cost_of(section, "python_code"), python_ns);
+    model_description_clear(&scene.made.description);
+    made_trace_clear(&scene.made);
+}
+
+static void what_no_cpu_time_covers_is_sleep(void **state)
+{
+    (void)state;
+    check(&(struct used_time){PRODUCT_NS, 0, 2, 0, STEP_NS}, STEP_NS - 2 * PRODUCT_NS, 0,
+          PRODUCT_NS);
+}
+
+static void python_uses_the_processor(void **state)
+{
+    (void)state;
+    check(&(struct used_time){STEP_NS, 0, 0, 3, STEP_NS}, 0, 0, STEP_NS - PRODUCT_NS);
+    check(NULL, 0, 0, STEP_NS - PRODUCT_NS);
+}
+
+/* 300 µs of CPU time, and 700 µs in which others had the core: at least 500 µs of these are where
+ * nothing is recorded. */
+static void others_have_the_core(void **state)
+{
+    (void)state;
+    check(&(struct used_time){300 * US, 700 * US, 0, 5, STEP_NS}, 0, 700 * US, 300 * US);
+}
+
+/* Many short waits may be those for other threads of an operator: only what CPU time cannot cover
+ * is sleep for sure. */
+static void short_blocks_may_be_an_operators(void **state)
+{
+    (void)state;
+    check(&(struct used_time){700 * US, 0, 100, 0, STEP_NS}, 100 * US, 0, 700 * US);
+}
+
+/* One wait of 1 ms (the recorder's step is a little longer than the trace's): it lies where nothing
+ * is recorded. */
+static void a_long_block_lies_outside_of_operators(void **state)
+{
+    (void)state;
+    check(&(struct used_time){PRODUCT_NS, 0, 1, 0, STEP_NS + PRODUCT_NS}, STEP_NS - PRODUCT_NS, 0,
+          0);
+}
+
+static void what_is_not_known_is_not_said(void **state)
+{
+    (void)state;
+    check(&(struct used_time){-1, -1, -1, -1, STEP_NS}, 0, 0, STEP_NS - PRODUCT_NS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_no_cpu_time_covers_is_sleep),
+        cmocka_unit_test(python_uses_the_processor),
+        cmocka_unit_test(others_have_the_core),
+        cmocka_unit_test(short_blocks_may_be_an_operators),
+        cmocka_unit_test(a_long_block_lies_outside_of_operators),
+        cmocka_unit_test(what_is_not_known_is_not_said),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
