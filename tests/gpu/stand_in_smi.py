@@ -6,6 +6,7 @@ import os
 import sys
 
 ERRORS = {"!3": "[N/A]", "!4": "[Insufficient Permissions]", "!15": "[GPU is lost]"}
+RESERVED_MIB = 636  # of what NVML's nvmlDeviceGetMemoryInfo counts as used
 FIELDS = {  # its key, and how it is written
     "utilization.gpu": ("utilization", lambda value: value),
     "power.draw": ("power", lambda value: f"{int(value) / 1000:.2f}"),
@@ -13,7 +14,8 @@ FIELDS = {  # its key, and how it is written
     "clocks.current.sm": ("clock_sm", lambda value: value),
     "clocks.current.memory": ("clock_memory", lambda value: value),
     "temperature.gpu": ("temperature", lambda value: value),
-    "memory.used": ("memory_used", lambda value: str(int(value) >> 20)),
+    "memory.used": ("memory_used", lambda value: str((int(value) >> 20) - RESERVED_MIB)),
+    "memory.reserved": ("memory_used", lambda value: str(RESERVED_MIB)),
 }
 
 

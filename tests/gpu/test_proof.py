@@ -235,10 +235,12 @@ class Memory(Quiet):
 
 class Watching(Quiet):
     def test_what_nvidia_smi_writes(self) -> None:
-        told = read_smi("97, 654.32, 700.00, 1980, 3201, 71, 65536\n")
-        self.assertEqual(told["power.draw"], 654.32)
-        told = read_smi("[N/A], [GPU is lost], [Unknown Error], 1980, [Not Supported], N/A, 0\n")
-        self.assertEqual(sorted(v for v in told.values() if v is not None), [0, 1980])
+        told = read_smi("97, 654.32, 700.00, 1980, 3201, 71, 64900, 636\n")
+        self.assertEqual((told["power.draw"], told["memory.used"]), (654.32, 65536))
+        told = read_smi(
+            "[N/A], [GPU is lost], [Unknown Error], 1980, [Not Supported], N/A, 7, [N/A]\n"
+        )
+        self.assertEqual(sorted(v for v in told.values() if v is not None), [7, 1980])
         for wrong in ("No devices were found\n", "", "Unable to determine the device handle\n"):
             with self.assertRaises(ValueError):
                 read_smi(wrong)
@@ -267,7 +269,7 @@ class Watching(Quiet):
             self.assertEqual(done.returncode, 2)
 
     def test_a_number_that_is_off(self) -> None:
-        smi = read_smi("97, 654.32, 700.00, 1980, 3201, 71, 65536")
+        smi = read_smi("97, 654.32, 700.00, 1980, 3201, 71, 64900, 636")
         for power, is_right in ((654.3, True), (500.0, False)):
             ((field, own, theirs),) = compare({"power_watts": power}, smi)
             near = self.found.near(PLACE, field, own, theirs, part_matmul.LIVE_WITHIN[field])

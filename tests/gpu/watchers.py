@@ -17,6 +17,9 @@ SMI_FIELDS = {  # of `nvidia-smi --help-query-gpu`, and our number with what mak
     "temperature.gpu": ("temperature_celsius", 1.0),
     "memory.used": ("memory_used_bytes", 1 / 1048576),
 }
+# "Memory reserved by the driver and firmware", which NVML's plain call counts as used, and nvidia-smi does not since driver 510.
+RESERVED = "memory.reserved"
+ASKED = [*SMI_FIELDS, RESERVED]
 # Of DCGM's profiling fields: DCGM_FI_PROF_SM_ACTIVE, ..._PIPE_TENSOR_ACTIVE, ..._DRAM_ACTIVE.
 DCGM_FIELDS = {1002: "sm", 1004: "tensor", 1005: "dram"}
 
@@ -30,15 +33,18 @@ def number_of(text: str) -> float | None:
 
 
 def read_smi(text: str) -> dict[str, float | None]:
-    """A line of --format=csv,noheader,nounits."""
+    """A line of --format=csv,noheader,nounits; the memory used with what is reserved."""
     cells = text.strip().split(",")
-    if len(cells) != len(SMI_FIELDS):
+    if len(cells) != len(ASKED):
         raise ValueError(f"nvidia-smi wrote {text.strip()!r}")
-    return {field: number_of(cell) for field, cell in zip(SMI_FIELDS, cells)}
+    told = {field: number_of(cell) for field, cell in zip(ASKED, cells)}
+    reserved, used = told.pop(RESERVED), told["memory.used"]
+    told["memory.used"] = None if used is None else used + (reserved or 0)
+    return told
 
 
 def ask_smi(program: str) -> dict[str, float | None]:
-    query = f"--query-gpu={','.join(SMI_FIELDS)}"
+    query = f"--query-gpu={','.join(ASKED)}"
     words = [program, query, "--format=csv,noheader,nounits", "--id=0"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=True)
     return read_smi(done.stdout)
