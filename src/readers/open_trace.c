@@ -91,6 +91,16 @@ static bool read_input(struct trace *trace, struct input_stream *input,
     return true;
 }
 
+bool reader_can_split(uint32_t count, struct error *error)
+{
+    if (count <= READER_PARTS_MAX)
+        return true;
+    return error_set(error, ERROR_INPUT,
+                     "more than %d processes or devices worked in it: expected those of one "
+                     "machine; record fewer of them at once",
+                     READER_PARTS_MAX);
+}
+
 bool reader_has_all_parts(const struct input_stream *input, const struct read_options *options,
                           uint32_t count, struct error *error)
 {

@@ -41,6 +41,13 @@ struct reader {
                  const struct read_options *options, struct error *error);
 };
 
+/* Each rank of a file is read by a pass over it, so there are only so many: those of one machine.
+ */
+enum { READER_PARTS_MAX = 128 };
+
+/* False with `error` set where a file holds more ranks than these. */
+MUST_USE bool reader_can_split(uint32_t count, struct error *error);
+
 /* What count_parts() cannot know of a pipe, which is read once: false with `error` set where the
  * file turned out to hold `count` ranks, of which only one was read. */
 MUST_USE bool reader_has_all_parts(const struct input_stream *input,

@@ -13,6 +13,9 @@ from typing import Any
 
 from trying import ROOT, Book, Kind, main
 
+sys.path.insert(0, str(ROOT / "tests" / "generate"))
+from long_recordings import RECORDINGS  # noqa: E402
+
 MIB = 1 << 20
 UNSEEN = 17 * MIB  # a bomb is known for one behind 16 MiB
 PER_BYTE = 25  # what the smallest thing of a file, an empty list of one byte, may take
@@ -121,6 +124,20 @@ def try_all(
         path.unlink()
 
 
+def try_many_ranks(kind: Kind) -> None:
+    """Each rank is a pass over the file: 128 are read, and more are refused rather than left out in silence."""
+    for name in ("space_planes", "rocprof_processes", "rocpd_processes"):
+        for ranks, status in ((128, 0), (129, 3)):
+            folder = kind.book.folder / f"{name}-{ranks}"
+            folder.mkdir()
+            (path,) = RECORDINGS[name](ranks, folder)
+            outcome = kind.try_program(["report", path], size=path.stat().st_size)
+            what = f"{name}, {ranks} ranks: exit {outcome.status}: {outcome.errors[-200:]!r}"
+            kind.expect(outcome.status == status, what)
+            told = b"more than 128" in outcome.errors if status else b"128 ranks" in outcome.output
+            kind.expect(told, what)
+
+
 def attack(book: Book) -> None:
     def is_told(status: int, _: bytes) -> bool:
         return status in (3, 4, 5)
@@ -134,6 +151,8 @@ def attack(book: Book) -> None:
         try_all(kind, shared_pickles(book.folder), is_refused_or_right, 30)
     with book.kind("an event or a header of 150 MB") as kind:
         try_all(kind, long_values(book.folder), is_told, 4)
+    with book.kind("more ranks in a file than one machine has") as kind:
+        try_many_ranks(kind)
     files = good_files(book.folder)
     with book.kind("--memory-limit and ulimit -v: an end with a message, or a report") as kind:
         for command, path in files:

@@ -132,21 +132,39 @@ static char *uri_of(const char *path, bool is_immutable)
 
 /* ---- what SQLite says ----------------------------------------------------------------------- */
 
+/* SQLite says that memory is out also where a damaged page tells of a size that cannot be: it is
+ * out only where as much as the longest value takes is not to be had. */
+static bool is_memory_out(const struct nsys_database *database)
+{
+    void *volatile probe = NULL;
+    bool is_out = (sqlite3_errcode(database->connection) & 0xff) == SQLITE_NOMEM;
+
+    if (is_out) {
+        probe = malloc((size_t)2 * NSYS_VALUE_BYTES_MAX); /* it may grow by doubling */
+        is_out = probe == NULL;
+        free(probe);
+    }
+    return is_out;
+}
+
 static void note_damage(struct nsys_database *database, const char *table)
 {
-    if ((sqlite3_errcode(database->connection) & 0xff) == SQLITE_NOMEM)
+    const char *what = sqlite3_errmsg(database->connection);
+
+    if (is_memory_out(database))
         end_out_of_memory();
+    if ((sqlite3_errcode(database->connection) & 0xff) == SQLITE_NOMEM)
+        what = "a damaged page tells of a size that cannot be";
     if (!database->damage[0])
-        (void)snprintf(database->damage, sizeof database->damage, "%s: %s", table,
-                       sqlite3_errmsg(database->connection));
+        (void)snprintf(database->damage, sizeof database->damage, "%s: %s", table, what);
 }
 
 static bool nsys_database_refuse(struct nsys_database *database, const struct file_state *state,
                                  struct error *error)
 {
-    switch (sqlite3_errcode(database->connection) & 0xff) {
-    case SQLITE_NOMEM:
+    if (is_memory_out(database))
         end_out_of_memory();
+    switch (sqlite3_errcode(database->connection) & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return error_set(error, ERROR_INPUT,

@@ -9,8 +9,6 @@
  * bytes: a row of a few bytes takes some 30 steps, and each of a hundred ranks reads it again. */
 enum { LOOK_STEPS = 100000, STEPS_OF_ANY_FILE = 200000000, STEPS_A_BYTE = 2000 };
 
-enum { VALUE_BYTES_MAX = 64 << 20 };
-
 static int nsys_guard_is_one_of(const char *name, const char *const *names)
 {
     for (; name && *names; names++)
@@ -60,11 +58,14 @@ void nsys_guard(struct sqlite3 *connection, struct nsys_work *work, int64_t file
     static const int off[] = {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_VIEW,
                               SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER,
                               SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION};
-    static const int limits[][2] = {
-        {SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX}, {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
-        {SQLITE_LIMIT_EXPR_DEPTH, 50},          {SQLITE_LIMIT_COMPOUND_SELECT, 4},
-        {SQLITE_LIMIT_FUNCTION_ARG, 8},         {SQLITE_LIMIT_ATTACHED, 0},
-        {SQLITE_LIMIT_TRIGGER_DEPTH, 1},        {SQLITE_LIMIT_WORKER_THREADS, 0}};
+    static const int limits[][2] = {{SQLITE_LIMIT_LENGTH, NSYS_VALUE_BYTES_MAX},
+                                    {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
+                                    {SQLITE_LIMIT_EXPR_DEPTH, 50},
+                                    {SQLITE_LIMIT_COMPOUND_SELECT, 4},
+                                    {SQLITE_LIMIT_FUNCTION_ARG, 8},
+                                    {SQLITE_LIMIT_ATTACHED, 0},
+                                    {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+                                    {SQLITE_LIMIT_WORKER_THREADS, 0}};
 
     (void)sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     for (size_t i = 0; i < sizeof off / sizeof *off; i++)

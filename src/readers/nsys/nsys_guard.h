@@ -12,6 +12,9 @@ struct nsys_work {
     int64_t most;
 };
 
+/* The longest text or bytes that are read. */
+enum { NSYS_VALUE_BYTES_MAX = 64 << 20 };
+
 /* No views, triggers, virtual tables, recursion, functions or other files; no value of more than
  * 64 MiB; and an end where the work is out of proportion to the file's size. Before the first
  * query; `work` must outlive the connection. */

@@ -9,6 +9,7 @@
 #include "base/text/prefix.h"
 #include "readers/nsys/nsys_database.h"
 #include "readers/reader.h"
+#include "readers/rocprof/rocpd_parts.h"
 #include "readers/rocprof/rocprof_run.h"
 
 #include <inttypes.h>
@@ -16,21 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SUFFIX_MAX = 64, GUID_MAX = 64, PARTS_MAX = 128 };
-
-/* A process of the file. */
-struct rocpd_part {
-    char suffix[SUFFIX_MAX]; /* of the names of its tables: "_0198..."; empty: common tables */
-    char guid[GUID_MAX];
-    bool has_guid;   /* else all rows of the tables are its own */
-    int64_t process; /* its row in info_process; -1: not told */
-};
-
-struct rocpd_parts {
-    struct rocpd_part parts[PARTS_MAX];
-    uint32_t count;
-};
 
 /* One process on its way into a trace. */
 struct rocpd_reading {
@@ -43,95 +29,9 @@ struct rocpd_reading {
     uint32_t thread_count;
 };
 
-/* ---- processes ------------------------------------------------------------------------------ */
-
 static void rocpd_table_name(char *to, const char *name, const char *suffix)
 {
     (void)snprintf(to, NSYS_TABLE_NAME_MAX, "rocpd_%s%s", name, suffix);
-}
-
-static struct rocpd_part *rocpd_add_part(struct rocpd_parts *parts, const struct rocpd_part *part)
-{
-    for (uint32_t i = 0; i < parts->count; i++) {
-        struct rocpd_part *known = &parts->parts[i];
-
-        if (strcmp(known->suffix, part->suffix) == 0 && known->has_guid == part->has_guid &&
-            strcmp(known->guid, part->guid) == 0 && known->process == part->process)
-            return known;
-    }
-    if (parts->count == PARTS_MAX)
-        return NULL;
-    parts->parts[parts->count] = *part;
-    return &parts->parts[parts->count++];
-}
-
-/* The processes with rows in a table of device work. */
-static void add_parts_of(struct rocpd_parts *parts, struct nsys_database *database,
-                         const char *table, const char *suffix)
-{
-    struct rocpd_part part = {.process = -1};
-    sqlite3_stmt *statement = NULL;
-    char query[NSYS_TABLE_NAME_MAX + 96];
-    const bool has_guid = nsys_has_column(database, table, "guid");
-    const bool has_process = nsys_has_column(database, table, "pid");
-
-    (void)snprintf(part.suffix, sizeof part.suffix, "%s", suffix);
-    (void)snprintf(query, sizeof query, "SELECT DISTINCT %s, %s FROM \"%s\"",
-                   has_guid ? "guid" : "NULL", has_process ? "pid" : "NULL", table);
-    if (sqlite3_prepare_v2(database->connection, query, -1, &statement, NULL) == SQLITE_OK) {
-        while (sqlite3_step(statement) == SQLITE_ROW) {
-            const char *guid = (const char *)sqlite3_column_text(statement, 0);
-
-            part.has_guid = guid != NULL;
-            (void)snprintf(part.guid, sizeof part.guid, "%s", guid ? guid : "");
-            part.process = sqlite3_column_type(statement, 1) == SQLITE_NULL
-                               ? -1
-                               : sqlite3_column_int64(statement, 1);
-            (void)rocpd_add_part(parts, &part);
-        }
-    }
-    sqlite3_finalize(statement);
-}
-
-/* The suffixes of the tables that begin with `name`: each calls `add_parts_of`, or is taken as a
- * part as a whole. */
-static void for_each_suffix(struct rocpd_parts *parts, struct nsys_database *database,
-                            const char *name, bool as_a_whole)
-{
-    sqlite3_stmt *statement = NULL;
-
-    if (sqlite3_prepare_v2(database->connection,
-                           "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
-                           "ORDER BY name",
-                           -1, &statement, NULL) != SQLITE_OK)
-        return;
-    while (sqlite3_step(statement) == SQLITE_ROW) {
-        const char *table = (const char *)sqlite3_column_text(statement, 0);
-        struct rocpd_part whole = {.process = -1};
-
-        if (!table || !has_prefix(table, name) || strlen(table) >= NSYS_TABLE_NAME_MAX ||
-            strlen(table) - strlen(name) >= SUFFIX_MAX || strchr(table, '"'))
-            continue;
-        (void)snprintf(whole.suffix, sizeof whole.suffix, "%s", table + strlen(name));
-        if (as_a_whole)
-            (void)rocpd_add_part(parts, &whole);
-        else
-            add_parts_of(parts, database, table, whole.suffix);
-    }
-    sqlite3_finalize(statement);
-}
-
-/* Those with device work; where there is none, all of the first tables there are. */
-static void rocpd_find_parts(struct rocpd_parts *parts, struct nsys_database *database)
-{
-    parts->count = 0;
-    for_each_suffix(parts, database, "rocpd_kernel_dispatch", false);
-    for_each_suffix(parts, database, "rocpd_memory_copy", false);
-    if (parts->count > 0)
-        return;
-    for_each_suffix(parts, database, "rocpd_region", true);
-    for_each_suffix(parts, database, "rocpd_info_process", true);
-    parts->count = parts->count > 0;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -591,14 +491,16 @@ static bool rocpd_count_parts(uint32_t *count, const struct input_stream *input,
 {
     SCOPED(nsys_database) database = {0};
     struct rocpd_parts *parts;
+    bool is_good;
 
     if (!rocpd_open(&database, input, error))
         return false;
     parts = require_memory(calloc(1, sizeof *parts));
     rocpd_find_parts(parts, &database);
     *count = parts->count > 0 ? parts->count : 1;
+    is_good = reader_can_split(parts->count + parts->are_too_many, error);
     free(parts);
-    return true;
+    return is_good;
 }
 
 static void rocpd_name_run(struct rocpd_reading *reading, uint32_t part, uint32_t count)

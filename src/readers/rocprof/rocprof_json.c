@@ -376,6 +376,7 @@ struct rocprof_choice {
     uint32_t count; /* of those with device work that were read */
     bool is_found;
     bool counts_all; /* the count is to be that of the whole file */
+    bool ends_there; /* what follows the process is read with another one */
 };
 
 /* Reads a process into json->run, where the wanted one stays. The first of those in which anything
@@ -424,6 +425,8 @@ static enum json_progress read_list(struct rocprof_json *json, struct rocprof_ch
     char c = json_window_peek(window);
 
     for (; (c == ',' || c == '{') && progress == GOES_ON; c = json_window_peek(window)) {
+        if (choice->is_found && choice->ends_there)
+            break;
         if (c == ',')
             window->at++;
         else if (!choice->is_found)
@@ -441,7 +444,7 @@ static enum json_progress read_list(struct rocprof_json *json, struct rocprof_ch
     }
     if (c == ']')
         window->at++;
-    else if (progress == GOES_ON)
+    else if (progress == GOES_ON && !(choice->is_found && choice->ends_there))
         note_cut(json, "the list of processes");
     return c == ']' ? progress : STOPS;
 }
@@ -517,7 +520,7 @@ static bool rocprof_json_count_parts(uint32_t *count, const struct input_stream 
     read_text(&json, &choice);
     rocprof_run_clear(&json.run);
     *count = choice.count > 0 ? choice.count : 1;
-    return true;
+    return reader_can_split(choice.count, error);
 }
 
 /* False with `error` set where there is nothing to report. */
@@ -562,7 +565,11 @@ static bool rocprof_json_read(struct trace *trace, struct input_stream *input,
 {
     static const char writer[] = "rocprofv3, JSON";
     struct rocprof_json json = {.depth = 0};
-    struct rocprof_choice choice = {.part = options->part, .counts_all = input->file_bytes < 0};
+    struct rocprof_choice choice = {
+        .part = options->part,
+        .counts_all = input->file_bytes < 0,
+        .ends_there = options->part + 1 < options->part_count,
+    };
     struct string_pool *strings;
 
     input->progress = options->progress;

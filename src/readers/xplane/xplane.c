@@ -84,6 +84,7 @@ struct found_plane {
 struct found_planes {
     struct found_plane *planes; /* [count] */
     size_t count;
+    struct string_pool names;     /* of the planes */
     uint32_t working;             /* devices that worked */
     struct proto_bytes host_name; /* where the file was written */
     const char *damaged_at;       /* NULL: nowhere */
@@ -108,19 +109,6 @@ static void look_at_lines(struct found_plane *plane)
     }
 }
 
-/* A space has each plane once: one more is of another space, behind it. */
-static bool xplane_has_plane(const struct found_planes *found, struct proto_bytes name)
-{
-    for (size_t i = 0; i < found->count; i++) {
-        struct proto_bytes other = found->planes[i].name;
-
-        if (name.length > 0 && other.length == name.length &&
-            memcmp(other.at, name.at, name.length) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void find_planes(struct found_planes *found, struct proto_bytes text)
 {
     struct proto_walk walk = proto_walk_of(text);
@@ -134,10 +122,13 @@ static void find_planes(struct found_planes *found, struct proto_bytes text)
         if (!proto_is(&field, 1, PROTO_LENGTH))
             continue;
         plane.name = xplane_name_of(plane.message);
-        if (xplane_has_plane(found, plane.name)) {
+        /* A space has each plane once: one more is of another space, behind it. */
+        if (plane.name.length > 0 &&
+            string_pool_find(&found->names, plane.name.at, plane.name.length) != UINT32_MAX) {
             found->second_at = plane.message.at;
             break;
         }
+        string_pool_add(&found->names, plane.name.at, plane.name.length);
         plane.is_device = xplane_device_of(plane.name, &plane.device);
         if (plane.is_device)
             look_at_lines(&plane);
@@ -146,6 +137,12 @@ static void find_planes(struct found_planes *found, struct proto_bytes text)
     }
     found->damaged_at = walk.damaged_at;
     found->is_cut = walk.damaged_at && (field.is_cut || walk.end - walk.damaged_at < 16);
+}
+
+static void found_planes_clear(struct found_planes *found)
+{
+    string_pool_clear(&found->names);
+    free(found->planes);
 }
 
 static bool xplane_count_parts(uint32_t *count, const struct input_stream *input,
@@ -171,9 +168,9 @@ static bool xplane_count_parts(uint32_t *count, const struct input_stream *input
         return false;
     find_planes(&found, (struct proto_bytes){text, length});
     *count = found.working ? found.working : 1;
-    free(found.planes);
+    found_planes_clear(&found);
     large_array_free(text);
-    return true;
+    return reader_can_split(found.working, error);
 }
 
 /* ---- what a plane says of a device ---------------------------------------------------------- */
@@ -417,7 +414,7 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
     else
         trace_builder_clear(&reading.builder);
     xplane_reading_clear(&reading);
-    free(found.planes);
+    found_planes_clear(&found);
     large_array_free(text);
     return is_trace;
 }

@@ -1,0 +1,94 @@
+/* Finds the processes of a database of rocprofv3: those whose rows stand in tables of device work.
+ */
+#include "readers/rocprof/rocpd_parts.h"
+
+#include "base/text/prefix.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct rocpd_part *rocpd_add_part(struct rocpd_parts *parts, const struct rocpd_part *part)
+{
+    for (uint32_t i = 0; i < parts->count; i++) {
+        struct rocpd_part *known = &parts->parts[i];
+
+        if (strcmp(known->suffix, part->suffix) == 0 && known->has_guid == part->has_guid &&
+            strcmp(known->guid, part->guid) == 0 && known->process == part->process)
+            return known;
+    }
+    if (parts->count == READER_PARTS_MAX) {
+        parts->are_too_many = true;
+        return NULL;
+    }
+    parts->parts[parts->count] = *part;
+    return &parts->parts[parts->count++];
+}
+
+/* The processes with rows in a table of device work. */
+static void add_parts_of(struct rocpd_parts *parts, struct nsys_database *database,
+                         const char *table, const char *suffix)
+{
+    struct rocpd_part part = {.process = -1};
+    sqlite3_stmt *statement = NULL;
+    char query[NSYS_TABLE_NAME_MAX + 96];
+    const bool has_guid = nsys_has_column(database, table, "guid");
+    const bool has_process = nsys_has_column(database, table, "pid");
+
+    (void)snprintf(part.suffix, sizeof part.suffix, "%s", suffix);
+    (void)snprintf(query, sizeof query, "SELECT DISTINCT %s, %s FROM \"%s\"",
+                   has_guid ? "guid" : "NULL", has_process ? "pid" : "NULL", table);
+    if (sqlite3_prepare_v2(database->connection, query, -1, &statement, NULL) == SQLITE_OK) {
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            const char *guid = (const char *)sqlite3_column_text(statement, 0);
+
+            part.has_guid = guid != NULL;
+            (void)snprintf(part.guid, sizeof part.guid, "%s", guid ? guid : "");
+            part.process = sqlite3_column_type(statement, 1) == SQLITE_NULL
+                               ? -1
+                               : sqlite3_column_int64(statement, 1);
+            (void)rocpd_add_part(parts, &part);
+        }
+    }
+    sqlite3_finalize(statement);
+}
+
+/* The suffixes of the tables that begin with `name`: each calls `add_parts_of`, or is taken as a
+ * part as a whole. */
+static void for_each_suffix(struct rocpd_parts *parts, struct nsys_database *database,
+                            const char *name, bool as_a_whole)
+{
+    sqlite3_stmt *statement = NULL;
+
+    if (sqlite3_prepare_v2(database->connection,
+                           "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
+                           "ORDER BY name",
+                           -1, &statement, NULL) != SQLITE_OK)
+        return;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const char *table = (const char *)sqlite3_column_text(statement, 0);
+        struct rocpd_part whole = {.process = -1};
+
+        if (!table || !has_prefix(table, name) || strlen(table) >= NSYS_TABLE_NAME_MAX ||
+            strlen(table) - strlen(name) >= ROCPD_SUFFIX_MAX || strchr(table, '"'))
+            continue;
+        (void)snprintf(whole.suffix, sizeof whole.suffix, "%s", table + strlen(name));
+        if (as_a_whole)
+            (void)rocpd_add_part(parts, &whole);
+        else
+            add_parts_of(parts, database, table, whole.suffix);
+    }
+    sqlite3_finalize(statement);
+}
+
+void rocpd_find_parts(struct rocpd_parts *parts, struct nsys_database *database)
+{
+    parts->count = 0;
+    for_each_suffix(parts, database, "rocpd_kernel_dispatch", false);
+    for_each_suffix(parts, database, "rocpd_memory_copy", false);
+    if (parts->count > 0)
+        return;
+    for_each_suffix(parts, database, "rocpd_region", true);
+    for_each_suffix(parts, database, "rocpd_info_process", true);
+    parts->count = parts->count > 0;
+}
