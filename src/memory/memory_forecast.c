@@ -202,8 +202,8 @@ struct forecast_peak memory_replay_peak(const struct memory_replay *replay,
         if (bytes > 9e18)
             bytes = 9e18;
         if ((int64_t)bytes > peak.bytes)
-            peak =
-                (struct forecast_peak){(int64_t)bytes, (enum memory_phase)replay->phases[moment]};
+            peak = (struct forecast_peak){(int64_t)bytes, (enum memory_phase)replay->phases[moment],
+                                          sums[GROWTH_FIXED]};
     }
     return peak;
 }

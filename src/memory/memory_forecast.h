@@ -63,6 +63,7 @@ void memory_replay_fill(struct memory_replay *replay, const struct memory_foreca
 struct forecast_peak {
     int64_t bytes;
     enum memory_phase phase;
+    int64_t fixed_bytes; /* of them those that do not grow */
 };
 
 /* The peak with `samples` and sequences of `length` (-1: as recorded). */

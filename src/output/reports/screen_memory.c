@@ -5,6 +5,7 @@
 #include "output/results/find_results.h"
 #include "output/results/metrics.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { AMOUNTS_MAX = 64 };
@@ -54,18 +55,20 @@ static void screen_memory_fill_chart(struct screen_builder *builder, const struc
 }
 
 /* "The largest part of the peak is model.py:31 attention: 9.02 MiB (23.0 %)." */
-static const char *screen_memory_verdict_of(struct screen_builder *builder)
+static const char *screen_memory_verdict_of(struct screen_builder *builder, int64_t whole)
 {
     const struct screen_chart *chart = &builder->screen->chart;
     const struct screen_row *largest = NULL;
+    struct value bytes;
 
     for (size_t i = 0; i < chart->row_count; i++)
         if (chart->rows[i].is_single && (!largest || chart->rows[i].share > largest->share))
             largest = &chart->rows[i];
     if (!largest)
         return NULL;
-    return screen_format(builder, "The largest part of the peak is %s: %s %s (%s %%).",
-                         largest->title, largest->amount, chart->unit, largest->percent);
+    bytes = value_bytes(llround(largest->share * (double)whole));
+    return screen_format(builder, "The largest part of the peak is %s: %s (%s %%).", largest->title,
+                         screen_value(builder, &bytes), largest->percent);
 }
 
 static bool is_snapshot(const struct screen_builder *builder)
@@ -88,7 +91,8 @@ static void fill_snapshot(struct screen_builder *builder)
     screen_memory_fill_chart(builder, places, "what", "bytes",
                              find_number(peak, "peak_bytes").integer);
     if (!builder->screen->verdict)
-        builder->screen->verdict = screen_memory_verdict_of(builder);
+        builder->screen->verdict =
+            screen_memory_verdict_of(builder, find_number(peak, "peak_bytes").integer);
     builder->screen->chart.remark_title = "blocks";
 }
 
@@ -146,7 +150,8 @@ static void fill_step_memory(struct screen_builder *builder)
     screen_memory_fill_chart(builder, of_kinds, "kind", "peak",
                              metric_number(builder->rank, METRIC_MEMORY_PEAK).integer);
     if (!builder->screen->verdict)
-        builder->screen->verdict = screen_memory_verdict_of(builder);
+        builder->screen->verdict = screen_memory_verdict_of(
+            builder, metric_number(builder->rank, METRIC_MEMORY_PEAK).integer);
 }
 
 static const char *const memory_sections[] = {"memory_fit",    "memory",        "memory_modules",

@@ -9,6 +9,7 @@
 #include "output/reports/first_screen_text.h"
 #include "output/reports/report.h"
 #include "output/reports/section_choice.h"
+#include "output/reports/table_needs.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -18,12 +19,20 @@
 
 enum { PROSE_WIDTH_MAX = 100, NOTE_GAP = 2, COSTLY_MAX = 5 };
 
+/* What the page has said of what is not known. */
+enum { SAID_HINTS_MAX = 64 };
+struct said_hints {
+    const char *hints[SAID_HINTS_MAX];
+    size_t count;
+};
+
 struct page {
     FILE *output;
     struct text_style style;
     struct arena *arena;
     const char *sections; /* NULL, or the names of those that are printed */
     bool has_begun;       /* something is written: a blank line parts what follows */
+    struct said_hints *said;
 };
 
 enum emphasis { PLAIN, STRONG, QUIET, WARNING };
@@ -239,10 +248,24 @@ static void text_write_findings(const struct page *page, const struct finding *f
     }
 }
 
-/* What stands behind a number: its note, or what it would need to be known. */
-static const char *remark_of(const struct number *number)
+/* What would tell; how to get it is said once a page. */
+static const char *hint_once(const struct page *page, const char *needs)
 {
-    return number->value.unit == UNIT_NOT_KNOWN ? number->value.text : number->note;
+    struct said_hints *said = page->said;
+
+    for (size_t i = 0; i < said->count; i++)
+        if (strcmp(said->hints[i], needs) == 0)
+            return brief_hint(page->arena, needs);
+    if (said->count < SAID_HINTS_MAX)
+        said->hints[said->count++] = needs;
+    return needs;
+}
+
+/* What stands behind a number: its note, or what it would need to be known. */
+static const char *remark_of(const struct page *page, const struct number *number)
+{
+    return number->value.unit == UNIT_NOT_KNOWN ? hint_once(page, number->value.text)
+                                                : number->note;
 }
 
 /* How wide the titles and values of a section's numbers are. */
@@ -277,7 +300,7 @@ static void text_write_number(const struct page *page, const struct number *numb
 {
     const char *title = text_safe(page, number->title);
     const char *value = value_as_text(page->arena, &number->value, page->style.use_unicode);
-    const char *remark = remark_of(number);
+    const char *remark = remark_of(page, number);
     int value_columns = display_columns(value);
     int column = fprintf(page->output, "  %s%*s  ", title,
                          layout->title_columns - display_columns(title), "");
@@ -314,109 +337,21 @@ static void text_write_numbers(const struct page *page, const struct section *se
         text_write_number(page, &section->numbers[i], &layout);
 }
 
-/* The name of the only row that is not known in the column, or NULL. */
-static const char *only_unknown_row(const struct table *table, size_t column)
-{
-    const char *name = NULL;
-
-    for (size_t row = 0; row < table->row_count; row++) {
-        const struct value *cells = &table->cells[row * table->column_count];
-
-        if (cells[column].unit != UNIT_NOT_KNOWN)
-            continue;
-        if (name || cells[0].unit != UNIT_TEXT)
-            return NULL;
-        name = cells[0].text;
-    }
-    return table->row_count > 1 ? name : NULL;
-}
-
-static const struct value *cells_of(const struct table *table, size_t row)
-{
-    return &table->cells[row * table->column_count];
-}
-
-static bool row_needs(const struct table *table, size_t row, size_t column, const char *needs)
-{
-    const struct value *cell = &cells_of(table, row)[column];
-
-    return cell->unit == UNIT_NOT_KNOWN && strcmp(cell->text, needs) == 0;
-}
-
-/* "bus bandwidth not known: needs ..."; where it is one row alone, its name. */
-static void write_only_need(const struct page *page, const struct table *table, size_t column,
-                            const char *needs)
-{
-    const char *row = only_unknown_row(table, column);
-    const char *title = table->columns[column].title;
-    size_t size = strlen(needs) + strlen(title) + (row ? strlen(row) : 0) + 16;
-    char *text = arena_allocate(page->arena, size);
-
-    snprintf(text, size, "%s%s%s not known: %s", row ? row : "", row ? ", " : "", title, needs);
-    write_prose(page, "  ", 4, text, QUIET);
-}
-
-/* One of several: "bus bandwidth not known of all-reduce, broadcast: needs ..." */
-static void write_need_of_rows(const struct page *page, const struct table *table, size_t column,
-                               const char *needs)
-{
-    enum { ROWS_NAMED = 4 };
-    char *text = NULL;
-    size_t length = 0;
-    int named = 0;
-    FILE *output = require_memory(open_memstream(&text, &length));
-
-    fprintf(output, "%s not known of ", table->columns[column].title);
-    for (size_t row = 0; row < table->row_count && named <= ROWS_NAMED; row++) {
-        const struct value *first = cells_of(table, row);
-
-        if (!row_needs(table, row, column, needs) || first->unit != UNIT_TEXT)
-            continue;
-        fprintf(output, "%s%s", named ? ", " : "", named < ROWS_NAMED ? first->text : "...");
-        named++;
-    }
-    fprintf(output, ": %s", needs);
-    fclose(output);
-    write_prose(page, "  ", 4, text, QUIET);
-    free(text);
-}
-
-/* What the column needs; where its rows need different things, each of these. */
-static void write_need(const struct page *page, const struct table *table, size_t column)
-{
-    const char *needs = column_needs(table, column);
-    bool is_same = true;
-
-    for (size_t row = 0; row < table->row_count; row++)
-        is_same = is_same && (cells_of(table, row)[column].unit != UNIT_NOT_KNOWN ||
-                              row_needs(table, row, column, needs));
-    if (is_same)
-        write_only_need(page, table, column, needs);
-    for (size_t row = 0; !is_same && row < table->row_count; row++) {
-        const struct value *cell = &cells_of(table, row)[column];
-        bool is_first = cell->unit == UNIT_NOT_KNOWN;
-
-        for (size_t before = 0; is_first && before < row; before++)
-            is_first = !row_needs(table, before, column, cell->text);
-        if (is_first)
-            write_need_of_rows(page, table, column, cell->text);
-    }
-}
-
 /* One for each column on the page that holds a "not known", and for each that is not there because
  * it holds nothing else. */
 static void write_needs(const struct page *page, const struct table *table,
                         const struct page_table *shown, const int *widths)
 {
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (column_is_unknown(table, i))
-            write_need(page, table, i);
-    }
-    for (size_t i = 0; i < shown->text.column_count; i++) {
-        bool is_bar = shown->text.columns[i].kind == TEXT_COLUMN_BAR;
+    size_t count;
+    const struct table_need *needs = find_table_needs(page->arena, table, shown, widths, &count);
 
-        if (widths[i] > 0 && !is_bar && column_needs(table, shown->sources[i]))
-            write_need(page, table, shown->sources[i]);
+    for (size_t i = 0; i < count; i++) {
+        const char *hint = hint_once(page, needs[i].needs);
+        size_t size = strlen(needs[i].what) + strlen(hint) + 3;
+        char *text = arena_allocate(page->arena, size);
+
+        snprintf(text, size, "%s: %s", needs[i].what, hint);
+        write_prose(page, "  ", 4, text, QUIET);
     }
 }
 
@@ -654,7 +589,8 @@ static bool text_write_text(FILE *output, const struct results *results,
                             const struct report_options *options, struct error *error)
 {
     SCOPED(arena) arena = {0};
-    struct page page = {.output = output, .arena = &arena};
+    struct said_hints said = {.count = 0};
+    struct page page = {.output = output, .arena = &arena, .said = &said};
 
     page.style = (struct text_style){.width = options->width,
                                      .use_color = options->use_color,

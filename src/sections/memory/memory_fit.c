@@ -78,6 +78,71 @@ static void add_answers(struct results *results, struct section *section,
                                          : NULL});
 }
 
+/* What the peak of the largest micro-batch that fits is made of: where it is reached, what of it is
+ * fixed, and by how much each sample adds to it. */
+struct fit_limit {
+    int64_t most; /* samples; 0: none fits */
+    struct forecast_peak peak;
+    int64_t sample_bytes;
+};
+
+static struct fit_limit fit_limit_of(const struct memory_fit_view *view,
+                                     const struct memory_replay *replay,
+                                     const struct memory_forecast *forecast)
+{
+    struct fit_limit limit = {0};
+    int64_t samples;
+
+    if (view->budget_bytes <= 0)
+        return limit;
+    limit.most = memory_most_samples(replay, forecast, usable_bytes(view));
+    samples = limit.most > 0 ? limit.most : 1;
+    limit.peak = memory_replay_peak(replay, forecast, samples, -1);
+    limit.sample_bytes = (limit.peak.bytes - limit.peak.fixed_bytes) / samples;
+    return limit;
+}
+
+/* Why a way fits as many as it does: "in the forward: 1.2 MiB a sample (as recorded 0.9 MiB), 3.0
+ * MiB fixed (as recorded 4.1 MiB)". NULL where the budget is not known. */
+static const char *fit_reason(struct results *results, const struct fit_limit *limit,
+                              const struct fit_limit *recorded)
+{
+    if (limit->peak.bytes <= 0)
+        return NULL;
+    return results_format(
+        results,
+        "its peak is then in the %s: %s a sample (as recorded %s, in the %s) and %s fixed (as "
+        "recorded %s)",
+        memory_phase_title(limit->peak.phase), format_bytes(limit->sample_bytes).text,
+        format_bytes(recorded->sample_bytes).text, memory_phase_title(recorded->peak.phase),
+        format_bytes(limit->peak.fixed_bytes).text, format_bytes(recorded->peak.fixed_bytes).text);
+}
+
+/* A way that saves at the recorded batch may yet fit fewer samples, or no more: that is told. */
+static void tell_ways_that_fit_no_more(struct results *results, struct section *section,
+                                       const struct memory_fit_view *view,
+                                       const struct memory_forecast *forecast,
+                                       const struct what_ifs *ways)
+{
+    struct fit_limit recorded = fit_limit_of(view, &ways->ways[0].replay, forecast);
+
+    for (int i = 1; i < ways->count; i++) {
+        struct fit_limit limit = fit_limit_of(view, &ways->ways[i].replay, forecast);
+
+        if (recorded.peak.bytes <= 0 || limit.most > recorded.most)
+            continue;
+        section_add_note(
+            results, section,
+            results_format(results, "%s fits %s samples%s", ways->ways[i].name,
+                           format_count(limit.most).text,
+                           limit.most < recorded.most
+                               ? results_format(results, ", fewer than the %s as recorded",
+                                                format_count(recorded.most).text)
+                               : ", no more than as recorded"),
+            fit_reason(results, &limit, &recorded), NULL);
+    }
+}
+
 #define WHAT_IF_COLUMNS(COLUMN)                                                                   \
     COLUMN("way", "way to train", UNIT_TEXT, 0, BAR_NONE,                                         \
            value_text(results_text(results, way->name)))                                          \
@@ -86,9 +151,11 @@ static void add_answers(struct results *results, struct section *section,
            value_fraction(recorded > 0 ? 1 - (double)peak.bytes / (double)recorded : 0))          \
     COLUMN("phase", "in the", UNIT_TEXT, 0, BAR_NONE, value_text(memory_phase_title(peak.phase))) \
     COLUMN("most_samples", "micro-batch that fits", UNIT_COUNT, 1, BAR_NONE,                      \
-           view->budget_bytes > 0 ? memory_fit_answer(memory_most_samples(&way->replay, forecast, \
-                                                                          usable_bytes(view)))    \
-                                  : value_none())                                                 \
+           view->budget_bytes > 0 ? memory_fit_answer(limit.most) : value_none())                 \
+    COLUMN("sample_bytes", "grows by, a sample", UNIT_BYTES, 2, BAR_NONE,                         \
+           view->budget_bytes > 0 ? value_bytes(limit.sample_bytes) : value_none())               \
+    COLUMN("why", "why", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                              \
+           why ? value_text(why) : value_none())                                                  \
     COLUMN("assumes", "takes for granted", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,            \
            way->assumes ? value_text(way->assumes) : value_none())
 
@@ -100,6 +167,7 @@ static void add_ways(struct results *results, struct section *section,
         section_add_table(results, section, "what_if", "What if", COLUMNS_OF(WHAT_IF_COLUMNS));
     int64_t recorded =
         memory_replay_peak(&ways->ways[0].replay, forecast, forecast->samples, -1).bytes;
+    struct fit_limit as_recorded = fit_limit_of(view, &ways->ways[0].replay, forecast);
 
     table->note = "One change at a time, with the recorded batch: the peak may move to another "
                   "phase, and then saves less than what it frees.";
@@ -107,6 +175,8 @@ static void add_ways(struct results *results, struct section *section,
         const struct what_if *way = &ways->ways[i];
         struct forecast_peak peak =
             memory_replay_peak(&way->replay, forecast, forecast->samples, -1);
+        struct fit_limit limit = fit_limit_of(view, &way->replay, forecast);
+        const char *why = i > 0 ? fit_reason(results, &limit, &as_recorded) : NULL;
 
         FILL_ROW(table_add_row(results, table, 0), WHAT_IF_COLUMNS);
     }
@@ -137,5 +207,6 @@ struct section *describe_memory_fit(struct results *results, const struct memory
     find_what_ifs(&ways, &forecast, &view->options);
     add_answers(results, section, view, &forecast, &ways.ways[0].replay);
     add_ways(results, section, view, &forecast, &ways);
+    tell_ways_that_fit_no_more(results, section, view, &forecast, &ways);
     return section;
 }

@@ -1,0 +1,147 @@
+/* Finds what a table does not know, and joins columns that need the same. */
+#include "output/reports/table_needs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_NAMED = 4 };
+
+/* The lines while they are collected. */
+struct need_list {
+    struct arena *arena;
+    const struct table *table;
+    struct table_need *needs; /* [count] */
+    size_t count;
+};
+
+static const struct value *table_needs_cells(const struct table *table, size_t row)
+{
+    return &table->cells[row * table->column_count];
+}
+
+static bool row_needs(const struct table *table, size_t row, size_t column, const char *needs)
+{
+    const struct value *cell = &table_needs_cells(table, row)[column];
+
+    return cell->unit == UNIT_NOT_KNOWN && strcmp(cell->text, needs) == 0;
+}
+
+static const char *joined(struct arena *arena, const char *a, const char *b, const char *c)
+{
+    size_t size = strlen(a) + strlen(b) + strlen(c) + 1;
+    char *text = arena_allocate(arena, size);
+
+    snprintf(text, size, "%s%s%s", a, b, c);
+    return text;
+}
+
+/* The name of the only row that is not known in the column, or NULL. */
+static const char *only_unknown_row(const struct table *table, size_t column)
+{
+    const char *name = NULL;
+
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct value *cells = table_needs_cells(table, row);
+
+        if (cells[column].unit != UNIT_NOT_KNOWN)
+            continue;
+        if (name || cells[0].unit != UNIT_TEXT)
+            return NULL;
+        name = cells[0].text;
+    }
+    return table->row_count > 1 ? name : NULL;
+}
+
+/* "all-reduce, broadcast": the rows of which the column needs that. */
+static const char *rows_that_need(struct need_list *list, size_t column, const char *needs)
+{
+    const char *names = "";
+    int named = 0;
+
+    for (size_t row = 0; row < list->table->row_count && named <= ROWS_NAMED; row++) {
+        const struct value *first = table_needs_cells(list->table, row);
+
+        if (!row_needs(list->table, row, column, needs) || first->unit != UNIT_TEXT)
+            continue;
+        names =
+            joined(list->arena, names, named ? ", " : "", named < ROWS_NAMED ? first->text : "...");
+        named++;
+    }
+    return names;
+}
+
+static void add_need(struct need_list *list, const char *what, const char *rows, const char *needs)
+{
+    const char *tail = *rows ? joined(list->arena, " not known of ", rows, "") : " not known";
+
+    /* "type" joins "ranks not known": what needs the same, of the same rows */
+    for (size_t i = 0; i < list->count; i++) {
+        struct table_need *need = &list->needs[i];
+        size_t length = strlen(need->what), own = strlen(tail);
+
+        if (strcmp(need->needs, needs) != 0 || length < own ||
+            strcmp(need->what + length - own, tail) != 0)
+            continue;
+        need->what = joined(list->arena, arena_copy_text(list->arena, need->what, length - own),
+                            ", ", joined(list->arena, what, tail, ""));
+        return;
+    }
+    list->needs[list->count++] = (struct table_need){joined(list->arena, what, tail, ""), needs};
+}
+
+/* What the column needs; where its rows need different things, each of these. */
+static void add_needs_of(struct need_list *list, size_t column)
+{
+    const struct table *table = list->table;
+    const char *title = table->columns[column].title;
+    const char *needs = column_needs(table, column);
+    bool is_same = true;
+
+    for (size_t row = 0; row < table->row_count; row++)
+        is_same = is_same && (table_needs_cells(table, row)[column].unit != UNIT_NOT_KNOWN ||
+                              row_needs(table, row, column, needs));
+    if (is_same) {
+        const char *row = only_unknown_row(table, column);
+
+        add_need(list, title, row ? row : "", needs);
+        return;
+    }
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct value *cell = &table_needs_cells(table, row)[column];
+        bool is_first = cell->unit == UNIT_NOT_KNOWN;
+
+        for (size_t before = 0; is_first && before < row; before++)
+            is_first = !row_needs(table, before, column, cell->text);
+        if (is_first)
+            add_need(list, title, rows_that_need(list, column, cell->text), cell->text);
+    }
+}
+
+struct table_need *find_table_needs(struct arena *arena, const struct table *table,
+                                    const struct page_table *shown, const int *widths,
+                                    size_t *count)
+{
+    size_t most = (table->row_count + 1) * table->column_count + 1;
+    struct need_list list = {
+        .arena = arena, .table = table, .needs = arena_allocate(arena, most * sizeof *list.needs)};
+
+    for (size_t i = 0; i < table->column_count; i++)
+        if (column_is_unknown(table, i))
+            add_needs_of(&list, i);
+    for (size_t i = 0; i < shown->text.column_count; i++) {
+        bool is_bar = shown->text.columns[i].kind == TEXT_COLUMN_BAR;
+
+        if (widths[i] > 0 && !is_bar && column_needs(table, shown->sources[i]))
+            add_needs_of(&list, shown->sources[i]);
+    }
+    *count = list.count;
+    return list.needs;
+}
+
+const char *brief_hint(struct arena *arena, const char *needs)
+{
+    const char *how = strstr(needs, ": ");
+
+    return how ? arena_copy_text(arena, needs, (size_t)(how - needs)) : needs;
+}
