@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The first screen of every report fits its screen, adds up, and hides nothing: check_screens.py
 
-Of each input here, and of those of FLOPLEDGER_SHARED that are small, where it is there:
+Of each input here, of generated ones of every reader, and of those of FLOPLEDGER_SHARED that are small, where it is there:
   - no page of 80 columns has more than 48 lines, none of 100 more than 60, and no line is wider than the page;
   - the rows of a chart that has a total add up to it, as printed;
+  - no row of a chart is all zeros, and the sentence about the whole does not say what is not known;
   - it has no backtick, writes micro as µ, and no sentence of it is longer than 25 words;
   - the times that it prints have three significant digits;
   - every line of --all stands in the sections that --list-sections names, each printed with --section, in the same order.
@@ -15,8 +16,11 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unicodedata
 from pathlib import Path
+
+from generated_screens import generated_inputs
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "tests" / "traces" / "golden"
@@ -44,6 +48,8 @@ def own_inputs() -> list[Command]:
             "device_memory.json",
             "ascend_trace_view.json",
             "compare/before.json.gz",
+            "straggling/straggler.json.gz",
+            "graphs",
         )
     ] + [ROOT / "examples/traces/train_gpt_cpu.json.gz"]
     before, after = TRACES / "compare/before.json.gz", TRACES / "compare/after.json.gz"
@@ -55,6 +61,8 @@ def own_inputs() -> list[Command]:
         + [["compare", str(before), str(after)], ["compare", str(before), str(before)]]
         + [["ranks", str(path)] for path in sorted((TRACES / "flight").iterdir()) if path.is_dir()]
         + [["flops", "--seq", "128", "--model", str(ROOT / "tests/models/gpt2.json")]]
+        + [["ettr", str(TRACES / "job/diary.md")], ["ettr", str(TRACES / "job/capture")]]
+        + [["report", str(before), str(TRACES / "what_if/training.json")]]
     )
 
 
@@ -64,7 +72,7 @@ def shared_inputs() -> list[Command]:
         return []
     traces = [
         path
-        for pattern in ("*.json.gz", "*.json", "*.sqlite")
+        for pattern in ("*.json.gz", "*.json", "*.sqlite", "*.xplane.pb", "*.pftrace")
         for folder in ("traces", "nsys")
         for path in sorted((shared / folder).rglob(pattern))
         if path.stat().st_size < SMALL_BYTES and "broken" not in path.parts
@@ -127,7 +135,12 @@ def problems_of_words(text: str) -> list[str]:
         for found in re.findall(rf"(?<![\w.,-])[\d,]*\d\.\d+ {unit}(?![\w/])", text)
         if len(re.sub(r"\D", "", found.split()[0]).lstrip("0")) > 3
     ]
+    problems += [
+        f"a row of zeros: {line}" for line in text.splitlines() if re.search(r" 0\.0+ +0\.0$", line)
+    ]
     verdict = re.search(r"\n\n((?:[A-Z].*[^ ]\n)+)\n", text)
+    if verdict and "not known" in verdict[1]:
+        problems.append(f"not known, in the verdict: {verdict[1]}")
     sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", verdict[1].replace("\n", " ") if verdict else "")
     problems += [
         f"a sentence of {len(words)} words: {sentence}"
@@ -157,7 +170,7 @@ def body(text: str) -> list[str]:
     lines: list[str] = []
     is_head = True
     for line in text.splitlines():
-        if re.match(r"^(── |\S.*\.json)", line):
+        if re.match(r"^(── |\S.*\.(?:json|sqlite|db|pb|pftrace))", line):
             is_head = not line.startswith("── ")
         if line and not is_head:
             lines.append(line)
@@ -176,10 +189,11 @@ def problems_of_sections(program: str, command: Command) -> list[str]:
 def main() -> int:
     program = os.environ.get("FLOPLEDGER", "flopledger")
     problems: list[str] = []
-    for command in own_inputs() + shared_inputs():
-        for width in LINES_OF_WIDTH:
-            problems += problems_of_screen(program, command, width)
-        problems += problems_of_sections(program, command)
+    with tempfile.TemporaryDirectory(prefix="flopledger-screens-") as name:
+        for command in own_inputs() + generated_inputs(Path(name)) + shared_inputs():
+            for width in LINES_OF_WIDTH:
+                problems += problems_of_screen(program, command, width)
+            problems += problems_of_sections(program, command)
     for problem in problems:
         print(problem)
     print("the first screens fit" if not problems else f"{len(problems)} problems")

@@ -136,13 +136,19 @@ static const char *brief(const struct printer *printer, const char *text, const 
     return clipped(printer, text, columns);
 }
 
-/* What to do, in one line: what is said behind a colon goes last. */
+/* What to do, in one line: of several things those that have room, of one its parts, and what is
+ * said behind a colon goes last. */
 static const char *advice_text(const struct printer *printer, const char *text)
 {
+    static const char *const ends[] = {";", ",", ":"};
     int columns = printer->width - 3;
+    size_t kind = 0;
 
-    return brief(printer, text, whole_clauses(printer, text, ";,", columns) > 0 ? ";," : ":",
-                 columns);
+    while (kind < 2 &&
+           first_screen_text_fits(printer, text, whole_clauses(printer, text, ends[kind], columns),
+                                  columns / 3))
+        kind++;
+    return brief(printer, text, ends[kind], columns);
 }
 
 /* Writes the text in at most `lines` lines; those after the first begin at `indent`. */
