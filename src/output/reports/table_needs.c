@@ -7,11 +7,19 @@
 
 enum { ROWS_NAMED = 4 };
 
+/* "decode, " "MFU, MBU" " not known" "": what needs the same. */
+struct joined_need {
+    const char *before; /* the only row, or "" */
+    const char *titles;
+    const char *behind; /* " of " and the rows, or "" */
+    const char *needs;
+};
+
 /* The lines while they are collected. */
 struct need_list {
     struct arena *arena;
     const struct table *table;
-    struct table_need *needs; /* [count] */
+    struct joined_need *needs; /* [count] */
     size_t count;
 };
 
@@ -71,23 +79,20 @@ static const char *rows_that_need(struct need_list *list, size_t column, const c
     return names;
 }
 
-static void add_need(struct need_list *list, const char *what, const char *rows, const char *needs)
+/* "type" joins "ranks not known": what needs the same, of the same rows. */
+static void add_table_need(struct need_list *list, const char *title, const char *before,
+                           const char *behind, const char *needs)
 {
-    const char *tail = *rows ? joined(list->arena, " not known of ", rows, "") : " not known";
-
-    /* "type" joins "ranks not known": what needs the same, of the same rows */
     for (size_t i = 0; i < list->count; i++) {
-        struct table_need *need = &list->needs[i];
-        size_t length = strlen(need->what), own = strlen(tail);
+        struct joined_need *need = &list->needs[i];
 
-        if (strcmp(need->needs, needs) != 0 || length < own ||
-            strcmp(need->what + length - own, tail) != 0)
+        if (strcmp(need->needs, needs) != 0 || strcmp(need->before, before) != 0 ||
+            strcmp(need->behind, behind) != 0)
             continue;
-        need->what = joined(list->arena, arena_copy_text(list->arena, need->what, length - own),
-                            ", ", joined(list->arena, what, tail, ""));
+        need->titles = joined(list->arena, need->titles, ", ", title);
         return;
     }
-    list->needs[list->count++] = (struct table_need){joined(list->arena, what, tail, ""), needs};
+    list->needs[list->count++] = (struct joined_need){before, title, behind, needs};
 }
 
 /* What the column needs; where its rows need different things, each of these. */
@@ -104,7 +109,7 @@ static void add_needs_of(struct need_list *list, size_t column)
     if (is_same) {
         const char *row = only_unknown_row(table, column);
 
-        add_need(list, title, row ? row : "", needs);
+        add_table_need(list, title, row ? joined(list->arena, row, ", ", "") : "", "", needs);
         return;
     }
     for (size_t row = 0; row < table->row_count; row++) {
@@ -114,7 +119,10 @@ static void add_needs_of(struct need_list *list, size_t column)
         for (size_t before = 0; is_first && before < row; before++)
             is_first = !row_needs(table, before, column, cell->text);
         if (is_first)
-            add_need(list, title, rows_that_need(list, column, cell->text), cell->text);
+            add_table_need(
+                list, title, "",
+                joined(list->arena, " of ", rows_that_need(list, column, cell->text), ""),
+                cell->text);
     }
 }
 
@@ -125,6 +133,7 @@ struct table_need *find_table_needs(struct arena *arena, const struct table *tab
     size_t most = (table->row_count + 1) * table->column_count + 1;
     struct need_list list = {
         .arena = arena, .table = table, .needs = arena_allocate(arena, most * sizeof *list.needs)};
+    struct table_need *found;
 
     for (size_t i = 0; i < table->column_count; i++)
         if (column_is_unknown(table, i))
@@ -135,8 +144,14 @@ struct table_need *find_table_needs(struct arena *arena, const struct table *tab
         if (widths[i] > 0 && !is_bar && column_needs(table, shown->sources[i]))
             add_needs_of(&list, shown->sources[i]);
     }
+    found = arena_allocate(arena, (list.count + 1) * sizeof *found);
+    for (size_t i = 0; i < list.count; i++)
+        found[i] =
+            (struct table_need){joined(arena, list.needs[i].before, list.needs[i].titles,
+                                       joined(arena, " not known", list.needs[i].behind, "")),
+                                list.needs[i].needs};
     *count = list.count;
-    return list.needs;
+    return found;
 }
 
 const char *brief_hint(struct arena *arena, const char *needs)
