@@ -46,6 +46,7 @@ class Group:
     after: str = ""  # the group that builds what it runs
     alone: bool = False  # keeps all cores busy by itself, or measures: nothing runs beside it
     only_named: bool = False  # takes too long to be run unasked
+    only_long: bool = False  # likewise, but for --long: what it finds others mostly find, too
 
 
 def attack(log: Path) -> Counts:
@@ -404,10 +405,11 @@ GROUPS = [
     ),
     Group(
         "analyzer",
-        "gcc -fanalyzer",
+        "gcc -fanalyzer (only where it is named, and with --long)",
         script("tests/lint/check_analyzers.py", "gcc", BUILD / "test-gcc"),
         "build",
         alone=True,
+        only_long=True,
     ),
     Group(
         "races-build",
@@ -452,9 +454,10 @@ GROUPS = [
     ),
     Group(
         "sanitized-golden",
-        "goldens under sanitizers",
+        "goldens under sanitizers (only where it is named, and with --long)",
         script("tests/golden/run", SANITIZED_PROGRAM, program=SANITIZED_PROGRAM),
         "sanitizers",
+        only_long=True,
     ),
     Group(
         "sanitized-extremes",
@@ -495,7 +498,13 @@ def choose_groups(names: list[str]) -> list[Group]:
     for name in names:
         if name not in by_name:
             sys.exit(f"dev test: there is no group '{name}'; ./dev test --list names them")
-    wanted = set(names or (name for name, group in by_name.items() if not group.only_named))
+    is_long = "--long" in sys.argv
+    usual = (
+        name
+        for name, group in by_name.items()
+        if not group.only_named and (is_long or not group.only_long)
+    )
+    wanted = set(names or usual)
     wanted |= {by_name[name].after for name in wanted}
     return [group for group in GROUPS if group.name in wanted]
 
