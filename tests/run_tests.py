@@ -55,6 +55,13 @@ def attack(log: Path) -> Counts:
     return script("tests/attack/run", PROGRAM, *flags)(log)
 
 
+def attach(log: Path) -> Counts:
+    """With --long some hundred cycles in place of a few."""
+    flags = [word for word in ("--long",) if word in sys.argv]
+    counts = script("tests/python/test_attach.py", PROGRAM)(log)
+    return counts.plus(script("tests/python/test_attach_inside.py", PROGRAM, *flags)(log))
+
+
 def fleet(log: Path) -> Counts:
     """With --long: 10,000 runs of 1,000 steps."""
     flags = [word for word in ("--long",) if word in sys.argv]
@@ -273,7 +280,7 @@ GROUPS = [
     Group(
         "attach",
         "jobs that run already, recorded",
-        script("tests/python/test_attach.py", PROGRAM),
+        attach,
         "build",
     ),
     Group(

@@ -1,100 +1,205 @@
-/* `flopledger attach PID...`: records a training program that already runs, through the profiler
- * that is in PyTorch itself. */
+/* `flopledger attach PID...`: records a training program that already runs: by our recorder, which
+ * is put into it for that time, or through the profiler that is in PyTorch itself. */
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/text/display_text.h"
 #include "commands/capture_options.h"
 #include "commands/command.h"
 #include "live/attach/attachment.h"
+#include "live/attach/inside_job.h"
 #include "pipeline/capture_run.h"
 
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 struct attach_settings {
     struct attach_wish wish;
     const char *output;
     const char *name;
+    const char *job;
     bool shows_report;
 };
 
 #define FIELD(name) .offset = offsetof(struct attach_settings, name)
 
+enum { DEFAULT_STEPS = 5, DEFAULT_MILLISECONDS = 2000 };
+
 static const struct option attach_options[] = {
+    {.name = "steps",
+     .letter = 's',
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     FIELD(wish.steps),
+     .minimum = 1,
+     .maximum = 1000,
+     .help = "record the next N steps, as 'flopledger run' does (default: 5)"},
+    {.name = "job",
+     .kind = OPTION_TEXT,
+     .metavar = "NAME",
+     FIELD(job),
+     .help = "all processes on this machine of a job: the value of FLOPLEDGER_JOB, SLURM_JOB_ID, "
+             "SLURM_JOB_NAME or TORCHELASTIC_RUN_ID in their environment"},
+    {.name = "memory",
+     .kind = OPTION_FLAG,
+     FIELD(wish.records_memory),
+     .help = "record what is allocated and freed and what for, and print it at the end, too"},
+    {.name = "modules",
+     .kind = OPTION_TEXT,
+     .metavar = "NAMES",
+     FIELD(wish.modules),
+     .help = "mark only modules of these names, as with 'flopledger run'"},
+    {.name = "step-of",
+     .kind = OPTION_TEXT,
+     .metavar = "WHAT",
+     FIELD(wish.step_of),
+     .help = "what a step is, as with 'flopledger run' (default: the step of an optimizer)"},
+    {.name = "no-markers",
+     .kind = OPTION_NEGATED,
+     FIELD(wish.marks_modules),
+     .help = "leave out the marks of module calls"},
     {.name = "milliseconds",
      .kind = OPTION_INTEGER,
      .metavar = "N",
      FIELD(wish.milliseconds),
      .minimum = 10,
      .maximum = 600000,
-     .help = "how long to record (default: 2000); some ten steps are enough"},
+     .help =
+         "record so long in place of steps, by the profiler that is in PyTorch itself: for jobs "
+         "with KINETO_USE_DAEMON=1 (default there: 2000)"},
     {.name = "wait",
      .kind = OPTION_INTEGER,
      .metavar = "SECONDS",
      FIELD(wish.wait_seconds),
      .minimum = 1,
      .maximum = 86400,
-     .help = "how long to wait until the profiler in the process asks, which it does every 5 s "
-             "(default: 30)"},
+     .help = "give up when nothing comes for so long: no answer, no step (default: 30)"},
     SHAPES_OPTION(struct attach_settings, wish.records_shapes),
     {.name = "stacks",
      .kind = OPTION_FLAG,
      FIELD(wish.records_stacks),
-     .help = "record the modules and the Python code that call each operator, too"},
+     .help = "record the Python code that calls each operator, too"},
     CAPTURE_FOLDER_OPTION(struct attach_settings, output),
     CAPTURE_NAME_OPTION(struct attach_settings, name, "attach"),
     REPORT_OPTION(struct attach_settings, shows_report),
     {0},
 };
 
-static bool show_attached(struct arena *arena, const char *capture, struct error *error)
+static bool show_attached(struct arena *arena, const char *capture,
+                          const struct attach_settings *settings, struct error *error)
 {
     const struct command *report = find_command("report", error);
+    const struct command *memory = find_command("memory", error);
     struct capture_content content;
 
     list_capture(&content, arena, capture);
-    return report && report->run(content.trace_count, content.traces, error);
+    if (!report || !memory || !report->run(content.trace_count, content.traces, error))
+        return false;
+    return !settings->wish.records_memory ||
+           memory->run(content.trace_count, content.traces, error);
+}
+
+/* The recorder's folder: that of what Python runs at its start is in it. */
+static const char *find_recorder(struct arena *arena, struct error *error)
+{
+    const char *start = find_python_package(arena, error);
+    const char *end = start ? strrchr(start, '/') : NULL;
+
+    return end ? arena_copy_text(arena, start, (size_t)(end - start)) : NULL;
+}
+
+/* By our own recorder, in the processes. */
+static bool record_inside(struct attachment *attachment, struct arena *arena, const char *capture,
+                          const struct attach_settings *settings, struct error *error)
+{
+    const struct attach_places places = {find_recorder(arena, error), capture};
+
+    fprintf(stderr, "flopledger: recording %" PRId64 " step%s of %zu process%s\n",
+            settings->wish.steps, settings->wish.steps == 1 ? "" : "s", attachment->count,
+            attachment->count == 1 ? "" : "es");
+    return places.package && inside_job_record(attachment, arena, &settings->wish, &places, error);
+}
+
+/* By the profiler that is in PyTorch. */
+static bool record_by_kineto(struct attachment *attachment, struct arena *arena,
+                             const char *capture, const struct attach_settings *settings,
+                             struct error *error)
+{
+    bool is_done;
+
+    fprintf(stderr, "flopledger: waiting for the profiler of %zu process%s\n", attachment->count,
+            attachment->count == 1 ? "" : "es");
+    is_done = attachment_ask(attachment, arena, &settings->wish, error) &&
+              attachment_collect(attachment, arena, capture, settings->wish.milliseconds, error);
+    attachment_clear(attachment);
+    return is_done;
+}
+
+/* Which of the two; what asks for the one or for the other can't be had of both. */
+static bool choose_way(const struct attachment *attachment, struct attach_settings *settings,
+                       bool *is_inside, struct error *error)
+{
+    struct attach_wish *wish = &settings->wish;
+    bool asks_inside = wish->steps || wish->records_memory || wish->modules || wish->step_of ||
+                       !wish->marks_modules;
+
+    if (asks_inside && wish->milliseconds)
+        return error_set(error, ERROR_USAGE,
+                         "--milliseconds is of PyTorch's own profiler, which knows no steps, "
+                         "modules or memory: leave it out, or the others");
+    if (wish->milliseconds && !attachment_listens(attachment))
+        return error_set(error, ERROR_NO_DATA,
+                         "process %ld was started without KINETO_USE_DAEMON=1, so its own profiler "
+                         "does not listen: leave --milliseconds out, and steps are recorded",
+                         attachment->targets[0].pid);
+    *is_inside = asks_inside || !attachment_listens(attachment);
+    wish->steps = wish->steps ? wish->steps : DEFAULT_STEPS;
+    wish->milliseconds = wish->milliseconds ? wish->milliseconds : DEFAULT_MILLISECONDS;
+    return true;
 }
 
 static bool record_and_show(struct attachment *attachment, struct arena *arena,
-                            const struct attach_settings *settings, struct error *error)
+                            struct attach_settings *settings, struct error *error)
 {
-    const char *capture = make_capture_folder(arena, settings->output, settings->name, error);
+    const char *capture;
+    bool is_inside = false;
+    bool is_done;
 
+    if (!choose_way(attachment, settings, &is_inside, error))
+        return false;
+    capture = make_capture_folder(arena, settings->output, settings->name, error);
     if (!capture)
         return false;
-    if (!attachment_collect(attachment, arena, capture, settings->wish.milliseconds, error)) {
+    is_done = is_inside ? record_inside(attachment, arena, capture, settings, error)
+                        : record_by_kineto(attachment, arena, capture, settings, error);
+    if (!is_done) {
         remove_empty_capture(capture);
         return false;
     }
     fprintf(stderr, "flopledger: recorded in %s\n", show_text(capture).text);
-    return !settings->shows_report || show_attached(arena, capture, error);
+    return !settings->shows_report || show_attached(arena, capture, settings, error);
 }
 
 static bool run_attach(int count, char **arguments, struct error *error)
 {
     SCOPED(arena) arena = {0};
     struct attach_settings settings = {
-        .wish = {.milliseconds = 2000, .wait_seconds = 30, .records_shapes = true},
+        .wish = {.wait_seconds = 30, .records_shapes = true, .marks_modules = true},
         .output = "captures",
         .name = "attach",
         .shows_report = true};
     struct attachment attachment = {0};
-    bool is_done;
+    struct attach_named named;
 
     if (!parse_options(attach_options, &settings, arguments, &count, error))
         return false;
-    if (count == 0)
-        return error_set(error, ERROR_USAGE, "no process given: flopledger attach PID");
-    if (!attachment_find(&attachment, &arena, arguments, count, error))
-        return false;
-    fprintf(stderr, "flopledger: waiting for the profiler of %zu process%s\n", attachment.count,
-            attachment.count == 1 ? "" : "es");
-    is_done = attachment_ask(&attachment, &arena, &settings.wish, error) &&
-              record_and_show(&attachment, &arena, &settings, error);
-    attachment_clear(&attachment);
-    return is_done;
+    if (count == 0 && !settings.job)
+        return error_set(error, ERROR_USAGE,
+                         "no process given: flopledger attach PID, or --job NAME");
+    named = (struct attach_named){arguments, count, settings.job};
+    return attachment_find(&attachment, &arena, &named, error) &&
+           record_and_show(&attachment, &arena, &settings, error);
 }
 
 const struct command attach_command = {
@@ -102,20 +207,27 @@ const struct command attach_command = {
     .summary = "profile a training program that already runs, and report on it",
     .usage = "PID...",
     .description =
-        "Records a window of programs that train with PyTorch and were not started by "
-        "'flopledger run'. They need to have KINETO_USE_DAEMON=1 in their environment from the "
-        "start: the profiler in PyTorch then asks every 5 s whether it shall record, and this "
-        "command answers. Nothing is put into the program, and what it computes stays the same; "
-        "when this command ends, or is killed, the program goes on.\n\n"
-        "PID is a process that trains, or a launcher: all below it that have loaded PyTorch are "
-        "recorded in the same window. They must belong to the user who attaches. The traces are "
-        "written to FOLDER/NAME/START TIME/traces/, one folder for each rank.",
-    .examples = "KINETO_USE_DAEMON=1 torchrun --nproc-per-node 8 train.py\n"
-                "    a job that can be looked at later\n"
-                "flopledger attach 4711\n"
-                "    record two seconds of all processes of torchrun\n"
+        "Records the next steps of programs that train with PyTorch and were not started by "
+        "'flopledger run'. The recorder is put into each process for that time: the process is "
+        "stopped for less than a millisecond and has to run the recorder's first lines at its "
+        "next step in Python; after the last step the recorder takes itself away again. What the "
+        "program computes stays the same to the bit. When this command is killed, the program "
+        "goes on, and the recorder leaves at its next step.\n\n"
+        "PID is a process that trains, or a launcher: all ranks below it are recorded in the same "
+        "steps; workers of data loaders are left out. They must belong to the user who attaches, "
+        "run CPython 3.10 or later, and the system must allow ptrace; where it does not, the "
+        "message says what forbids it. A job that was started with KINETO_USE_DAEMON=1 needs none "
+        "of that: its own profiler asks every 5 s whether it shall record, and this command "
+        "answers. The traces are written to FOLDER/NAME/START TIME/traces/, one folder for each "
+        "rank.",
+    .examples = "flopledger attach 4711\n"
+                "    record five steps of that process, or of all ranks of that torchrun\n"
+                "flopledger attach --steps 10 --memory 4711\n"
+                "    ten steps, and what the memory is for\n"
+                "srun --overlap --ntasks-per-node 1 flopledger attach --job $SLURM_JOB_ID\n"
+                "    on all nodes of a Slurm job\n"
                 "flopledger attach --milliseconds 10000 --stacks 4711 --no-report\n"
-                "    ten seconds, with modules and Python code",
+                "    ten seconds of a job that was started with KINETO_USE_DAEMON=1",
     .options = attach_options,
     .run = run_attach,
 };

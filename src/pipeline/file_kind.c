@@ -241,6 +241,8 @@ bool explain_file_kind(const char *path, const char *command, struct error *erro
 
 bool explain_arguments(int count, char **arguments, const char *command, struct error *error)
 {
+    if (strcmp(command, "attach") == 0)
+        return false; /* it reads no file: what it names is where it records */
     for (int i = 0; i < count; i++) {
         const char *option = i > 0 ? arguments[i - 1] : "";
         bool is_named = strcmp(option, "-o") == 0 || strcmp(option, "--output") == 0 ||

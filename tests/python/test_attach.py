@@ -238,7 +238,23 @@ class StandInTest(AttachTest):
         program = "import mmap, sys, time; f = open(sys.argv[1], 'rb'); m = mmap.mmap(f.fileno(), 0, prot=1); print('ready', flush=True); time.sleep(60)"
         deaf = Job(self, [sys.executable, "-c", program, self.library])
         deaf.line()
-        check(4, "was started without KINETO_USE_DAEMON=1", deaf.process.pid)
+        check(4, "was started without KINETO_USE_DAEMON=1", "--milliseconds", 50, deaf.process.pid)
+        check(
+            2,
+            "--milliseconds is of PyTorch's own profiler",
+            "--milliseconds",
+            50,
+            "--steps",
+            3,
+            deaf.process.pid,
+        )
+        check(4, "has run no Python meanwhile", "--wait", 1, deaf.process.pid)
+        check(
+            4,
+            "no process of this user has loaded PyTorch and is of job 'none of ours'",
+            "--job",
+            "none of ours",
+        )
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(listener.close)
         listener.bind(str(self.folder / "dynolog"))

@@ -18,8 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROCESSES_MAX = 4096 };
-
 /* The profiler gets ready for so long, once it has its settings. */
 enum { WARMUP_SECONDS = 1 };
 
@@ -30,31 +28,6 @@ enum { ALL_ASK_MS = 11000 };
 /* What a trace may take to be written, beside its own length. */
 enum { WRITING_MS = 120000 };
 
-static const char library[] = "libtorch_cpu";
-
-/* ---- processes ------------------------------------------------------------------------------ */
-
-static bool parse_process(long *pid, const char *text, struct error *error)
-{
-    char path[64];
-    struct stat about;
-    char *end;
-
-    errno = 0;
-    *pid = strtol(text, &end, 10);
-    if (errno || *end || end == text || *pid <= 0)
-        return error_set(error, ERROR_USAGE, "'%s' is not the number of a process", text);
-    snprintf(path, sizeof path, "/proc/%ld", *pid);
-    if (stat(path, &about) != 0)
-        return error_set(error, ERROR_INPUT, "no process %ld runs on this machine", *pid);
-    if (about.st_uid != geteuid())
-        return error_set(error, ERROR_INPUT,
-                         "process %ld belongs to user %u, and this is user %u: attach as the user "
-                         "who started it",
-                         *pid, (unsigned)about.st_uid, (unsigned)geteuid());
-    return true;
-}
-
 static struct attach_target *target_of(struct attachment *attachment, long pid)
 {
     for (size_t i = 0; i < attachment->count; i++) {
@@ -64,70 +37,10 @@ static struct attach_target *target_of(struct attachment *attachment, long pid)
     return NULL;
 }
 
-/* Keeps a process that can be recorded; the rest is counted by what it lacks. */
-static void consider_process(struct attachment *attachment, struct arena *arena, long pid,
-                             size_t *without_listener)
-{
-    if (target_of(attachment, pid) || !process_maps_file(pid, library))
-        return; /* one that was named may stand below another */
-    if (!process_variable(arena, pid, "KINETO_USE_DAEMON")) {
-        ++*without_listener;
-        return;
-    }
-    if (!attachment->listen_folder)
-        attachment->listen_folder = process_variable(arena, pid, "KINETO_IPC_SOCKET_DIR");
-    attachment->targets[attachment->count++] = (struct attach_target){.pid = pid};
-}
-
-/* A launcher like torchrun loads PyTorch too, and trains nothing: where others have a rank, one
- * without is no rank of the job. */
-static void drop_launchers(struct attachment *attachment, struct arena *arena)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < attachment->count; i++) {
-        if (process_variable(arena, attachment->targets[i].pid, "RANK"))
-            attachment->targets[kept++] = attachment->targets[i];
-    }
-    if (kept)
-        attachment->count = kept;
-}
-
-bool attachment_find(struct attachment *attachment, struct arena *arena, char **words, int count,
-                     struct error *error)
-{
-    long *pids = arena_allocate(arena, PROCESSES_MAX * sizeof *pids);
-    size_t without_listener = 0;
-    size_t found = 0;
-
-    for (int i = 0; i < count && found < PROCESSES_MAX; i++) {
-        if (!parse_process(&pids[found++], words[i], error))
-            return false;
-    }
-    for (size_t i = 0; i < found; i++)
-        found = add_child_processes(pids[i], pids, found, PROCESSES_MAX);
-    attachment->targets = arena_allocate(arena, found * sizeof *attachment->targets);
-    for (size_t i = 0; i < found; i++)
-        consider_process(attachment, arena, pids[i], &without_listener);
-    drop_launchers(attachment, arena);
-    if (attachment->count)
-        return true;
-    if (without_listener)
-        return error_set(error, ERROR_NO_DATA,
-                         "process %s runs PyTorch, but was started without KINETO_USE_DAEMON=1, so "
-                         "its profiler does not listen: start the job with it (export "
-                         "KINETO_USE_DAEMON=1), or record with 'flopledger run'",
-                         words[0]);
-    return error_set(error, ERROR_NO_DATA,
-                     "neither process %s nor one below it has loaded PyTorch (%s.so): name the "
-                     "process that trains, or the launcher that started it",
-                     words[0], library);
-}
-
 /* One that has ended, and was not waited for yet, maps nothing any more. */
 static bool is_target_alive(long pid)
 {
-    return process_maps_file(pid, library);
+    return process_maps_file(pid, attach_library);
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */

@@ -12,15 +12,27 @@
 
 /* What is recorded. */
 struct attach_wish {
-    int64_t milliseconds;
+    int64_t milliseconds; /* by PyTorch's own profiler */
+    int64_t steps;        /* by our recorder */
+    const char *modules;  /* as of `flopledger run`; NULL: all */
+    const char *step_of;  /* as of `flopledger run`; NULL: an optimizer's step */
     int64_t wait_seconds; /* at most, until the first process asks */
     bool records_shapes;
     bool records_stacks;
+    bool records_memory;
+    bool marks_modules;
+};
+
+/* Where things are. */
+struct attach_places {
+    const char *package; /* the folder of the recorder */
+    const char *capture; /* the folder of the run */
 };
 
 /* A process that may be recorded. */
 struct attach_target {
     long pid;
+    bool listens;     /* it was started with KINETO_USE_DAEMON=1 */
     bool is_answered; /* to record */
     bool has_arrived; /* its trace is in the capture */
 };
@@ -28,15 +40,30 @@ struct attach_target {
 struct attachment {
     struct attach_target *targets; /* [count], in the arena */
     size_t count;
+    size_t worker_count;       /* of data loaders, that were left out */
     const char *listen_folder; /* their KINETO_IPC_SOCKET_DIR; NULL: none */
     char *trace_folder;        /* where Kineto writes; of our own, in the arena; NULL: not made */
     int64_t start_ms;          /* of the wall clock; 0: at once */
 };
 
-/* Finds the processes of this user among `words` ([count], numbers of processes) and below them
- * that have loaded PyTorch and were started so that its profiler asks. */
-MUST_USE bool attachment_find(struct attachment *attachment, struct arena *arena, char **words,
-                              int count, struct error *error);
+/* What a process that runs PyTorch has loaded: the begin of the library's name. */
+extern const char attach_library[];
+
+/* What the user named. */
+struct attach_named {
+    char **words; /* [count], numbers of processes */
+    int count;
+    const char *job; /* name or number of a job; NULL: none */
+};
+
+/* Finds the processes of this user among those that were named and below them
+ * that have loaded PyTorch; with a job those of that, too. Launchers and
+ * workers of data loaders are left out. */
+MUST_USE bool attachment_find(struct attachment *attachment, struct arena *arena,
+                              const struct attach_named *named, struct error *error);
+
+/* Whether all of them ask by themselves. */
+bool attachment_listens(const struct attachment *attachment);
 
 /* Waits until they ask, and tells them what to record. ERROR_NO_DATA where none asks. */
 MUST_USE bool attachment_ask(struct attachment *attachment, struct arena *arena,

@@ -1,0 +1,227 @@
+"""The recorder in a program that ran already: `flopledger attach` begins it, and it takes itself away again.
+
+Both sides talk by files in a folder: `settings.json` and `lock` (held by the attaching side as long as it lives) come from there,
+`begin` and `stop` too; `state` is written here, a line of JSON for each thing that happened.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import json
+import linecache
+import os
+import sys
+from typing import Any
+
+from flopledger import messages
+from flopledger.messages import guarded
+
+FIRST_STEP = 2  # the first one that ends began before we came, and readies the profiler
+OPTIMIZER = "torch.optim.optimizer"
+OPTIMIZER_FILE = os.path.join("torch", "optim", "optimizer.py")
+
+
+class Attachment:
+    """One in a process."""
+
+    current: Attachment | None = None
+
+    def __init__(self, folder: str, was_there: bool) -> None:
+        """`was_there`: the program has imported flopledger itself."""
+        self.folder = folder
+        self.was_there = was_there
+        with open(os.path.join(folder, "settings.json"), encoding="utf-8") as file:
+            self.asked: dict[str, Any] = json.load(file)
+        self.recorder: Any = None
+        self.is_over = False
+        self.pid = os.getpid()
+
+    def tell(self, state: str, **more: Any) -> None:
+        """Nobody need be there to hear it."""
+        line = json.dumps({"state": state, **more}).encode() + b"\n"
+        try:
+            path = os.path.join(self.folder, "state")
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(descriptor, line)
+            finally:
+                os.close(descriptor)
+        except OSError:
+            pass
+
+    def is_left(self) -> bool:
+        """The attaching side has ended: its lock is free, or its folder gone."""
+        try:
+            descriptor = os.open(os.path.join(self.folder, "lock"), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Beginning
+
+    def why_not(self) -> str:
+        """Empty where it can be recorded."""
+        from flopledger.native import ExtensionMissing, load
+
+        if OPTIMIZER not in sys.modules:
+            return "it has not imported torch.optim: there is no training yet"
+        data = sys.modules.get("torch.utils.data")
+        if data is not None and data.get_worker_info() is not None:
+            return "it is a data loader's worker"
+        try:
+            load("step_writer")
+            load("module_marks")
+        except ExtensionMissing as error:
+            return str(error)
+        from flopledger.recorder import Recorder
+
+        if Recorder.current is not None and not Recorder.current.is_off:
+            return "it is recorded already, by 'flopledger run' or fl.profile(): 'flopledger trace' asks that for a window"
+        if not hasattr(sys.modules[OPTIMIZER], "register_optimizer_step_post_hook"):
+            return "its torch is older than 2.0"
+        profiler = sys.modules.get("torch.autograd.profiler")
+        if getattr(profiler, "_is_profiler_enabled", False):
+            return "it runs a profiler of its own, and there can be only one"
+        return ""
+
+    def begin(self) -> None:
+        why = self.why_not()
+        if why:
+            self.tell("refused", why=why)
+            self.forget_modules()
+            return
+        Attachment.current = self
+        messages.listener = lambda message: self.tell("said", text=message)
+        atexit.register(self.end_with_program)
+        self.start_recorder()
+        self.tell("attached", pid=self.pid)
+
+    def begins_at(self) -> int:
+        """When all ranks are to begin, on the monotonic clock; 0: not told yet."""
+        try:
+            with open(os.path.join(self.folder, "begin"), encoding="ascii") as file:
+                return int(file.read())
+        except (OSError, ValueError):
+            return 0
+
+    def start_recorder(self) -> None:
+        from flopledger.attached_recorder import AttachedRecorder
+        from flopledger.settings import Settings
+
+        asked = self.asked
+        settings = Settings(
+            capture=asked["capture"],
+            first_step=FIRST_STEP,
+            last_step=FIRST_STEP + int(asked["steps"]) - 1,
+            shapes=bool(asked["shapes"]),
+            stacks=bool(asked["stacks"]),
+            memory=bool(asked["memory"]),
+            markers=bool(asked["markers"]),
+            step_of=asked["step_of"],
+            modules=tuple(filter(None, asked["modules"].split(","))),
+        )
+        self.recorder = AttachedRecorder(settings, sys.modules[OPTIMIZER])
+        self.recorder.begin(self)
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # End
+
+    def leave(self) -> None:
+        """Takes away all that was brought."""
+        if self.is_over:
+            return
+        self.is_over = True
+        recorded = 0
+        if self.recorder is not None:
+            guarded(self.recorder.take_away)()
+            recorded = self.recorder.recorded
+        atexit.unregister(self.end_with_program)
+        messages.listener = None
+        messages.said.clear()
+        Attachment.current = None
+        is_left = self.is_left()
+        self.forget_modules()
+        self.tell("gone", recorded=recorded)
+        if is_left:
+            self.free_room()
+            self.remove_folder()
+
+    def end_with_program(self) -> None:
+        guarded(self.leave)()
+
+    def forget_modules(self) -> None:
+        if self.was_there:
+            return
+        for name in [n for n in sys.modules if n == "flopledger" or n.startswith("flopledger.")]:
+            del sys.modules[name]
+
+    def free_room(self) -> None:
+        """The attaching side does that, as long as it is there."""
+        libraries = sys.modules.get("ctypes")  # torch has it
+        try:
+            with open(os.path.join(self.folder, "room"), encoding="ascii") as file:
+                address, size = (int(word) for word in file.read().split())
+        except (OSError, ValueError):
+            return
+        if libraries is not None:
+            libraries.CDLL(None).munmap(libraries.c_void_p(address), libraries.c_size_t(size))
+
+    def remove_folder(self) -> None:
+        try:
+            for name in os.listdir(self.folder):
+                path = os.path.join(self.folder, name)
+                if os.path.isfile(path):
+                    os.remove(path)
+            os.rmdir(self.folder)
+        except OSError:
+            pass  # it holds a capture, or what the recorder was loaded from
+
+
+def is_being_imported() -> bool:
+    spec = getattr(sys.modules.get("torch"), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))
+
+
+def is_among_hooks() -> bool:
+    """A thread goes through the hooks of optimizers at this moment: none may be added or removed now."""
+    for frame in sys._current_frames().values():
+        at: Any = frame
+        while at is not None:
+            code = at.f_code
+            if code.co_name == "wrapper" and code.co_filename.endswith(OPTIMIZER_FILE):
+                line = linecache.getline(code.co_filename, at.f_lineno or 0)
+                if "func(" not in line:  # else it is within the step itself, which calls a closure
+                    return True
+            at = at.f_back
+    return False
+
+
+def begin_attachment(folder: str, was_there: bool) -> None:
+    attachment = Attachment(folder, was_there)
+    if is_being_imported() or is_among_hooks():
+        attachment.tell("later")
+        return
+    if attachment.is_left():  # it has given up before this was run
+        attachment.forget_modules()
+        return
+    running = Attachment.current
+    if running is not None and os.path.exists(os.path.join(folder, "stop")):
+        running.leave()
+        return
+    if (
+        running is not None and running.is_left()
+    ):  # the one before was killed, and no step has ended since
+        running.leave()
+        running = None
+    if running is not None:
+        attachment.tell("refused", why="another 'flopledger attach' records it now")
+        return
+    guarded(attachment.begin, attachment.leave)()

@@ -1,0 +1,79 @@
+"""A recorder that goes again once its window is over."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from flopledger.messages import guarded
+from flopledger.recorder import Recorder
+
+
+class AttachedRecorder(Recorder):
+    """Looks after each step whether it is to end."""
+
+    attachment: Any = None
+    waits = False
+
+    def begin(self, attachment: Any) -> None:
+        self.attachment = attachment
+        Recorder.current = self
+        self.waits = bool(attachment.asked["awaits_begin"])
+        if not self.waits:
+            self.begin_record()
+        self.running.wakes_at = 0
+
+    def end_step(self, optimizer: Any, now: int) -> None:
+        if os.getpid() != self.attachment.pid:  # a child by fork(): none of its own is recorded
+            self.turn_off_in_child()
+            return
+        if self.waits and not self.begins_now(now):
+            self.attachment.tell("step", at=now)
+        elif not self.is_off:
+            super().end_step(optimizer, now)
+            self.attachment.tell("step", at=now, step=self.step)
+        self.running.wakes_at = 0  # each step is seen here
+        if (self.is_over() or self.attachment.is_left()) and self.hook_is_last():
+            self.attachment.leave()
+
+    def begins_now(self, now: int) -> bool:
+        """Ranks wait until all of them are told when to begin, so that they record the same steps."""
+        begins_at = self.attachment.begins_at()
+        if not 0 < begins_at <= now:
+            return False
+        self.waits = False
+        self.begin_record()
+        return True
+
+    def hook_is_last(self) -> bool:
+        """We are within our own hook: torch goes through all of them, and the last one alone may take itself away."""
+        hooks = getattr(self.ends.optimizer_module, "_global_optimizer_post_hooks", {})
+        return not hooks or next(reversed(hooks)) == self.ends.hook.id
+
+    @property
+    def recorded(self) -> int:
+        """Windows of steps."""
+        return len(self.windows.capture.recorded)
+
+    def is_over(self) -> bool:
+        return self.is_off or (
+            not self.waits and self.windows.window is None and not self.windows.is_recording
+        )
+
+    def turn_off_in_child(self) -> None:
+        self.is_off = True
+        self.record.forget()
+        self.release_program()
+
+    def take_away(self) -> None:
+        """Keeps what was recorded so far."""
+        if not self.is_off:
+            guarded(self.finish, self.turn_off)()
+        self.optimizers_forgotten()
+        if Recorder.current is self:
+            Recorder.current = None
+
+    def optimizers_forgotten(self) -> None:
+        self.windows.models.forget()
+        self.ends.optimizers.clear()
+        self.ends.known.clear()

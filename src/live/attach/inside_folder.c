@@ -1,0 +1,365 @@
+/* Where the recorder inside of a process and `flopledger attach` leave each other messages. */
+#include "live/attach/inside_folder.h"
+
+#include "base/io/folders.h"
+#include "base/io/whole_file.h"
+#include "base/json/json_tree.h"
+#include "base/json/json_writer.h"
+#include "base/text/owned_text.h"
+#include "live/inject/process_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FOLDERS_OPEN = 16 };
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static const char *join_kept(struct arena *arena, const char *folder, const char *name)
+{
+    char *path = path_join(folder, name);
+    const char *kept = arena_copy_text(arena, path, strlen(path));
+
+    free(path);
+    return kept;
+}
+
+/* Whole, by way of a file beside it. */
+static bool write_text_file(const char *folder, const char *name, const char *text)
+{
+    char *path = path_join(folder, name);
+    char *part = text_format("%s.part", path);
+    FILE *file = fopen(part, "we");
+    bool is_written = file && fputs(text, file) >= 0;
+
+    if (file)
+        is_written &= fclose(file) == 0;
+    is_written = is_written && rename(part, path) == 0;
+    free(part);
+    free(path);
+    return is_written;
+}
+
+static bool copy_file(const char *from, const char *to)
+{
+    struct error ignored;
+    bool is_missing;
+    size_t length = 0;
+    char *content = read_whole_file(from, &length, &is_missing, &ignored);
+    FILE *file = content ? fopen(to, "we") : NULL;
+    bool is_copied = file && fwrite(content, 1, length, file) == length;
+
+    if (file)
+        is_copied &= fclose(file) == 0;
+    free(content);
+    return is_copied;
+}
+
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *place)
+{
+    (void)about;
+    (void)kind;
+    (void)place;
+    (void)remove(path);
+    return 0;
+}
+
+static void remove_tree(const char *path)
+{
+    (void)nftw(path, remove_entry, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* The files of `from` that match, into folder `to`, which is made. */
+static bool copy_matching(const char *from, const char *pattern, char *to)
+{
+    bool is_copied = make_folders(to);
+    glob_t found;
+
+    find_paths(&found, from, pattern);
+    for (size_t i = 0; i < found.gl_pathc && is_copied; i++) {
+        const char *name = strrchr(found.gl_pathv[i], '/') + 1;
+        char *target = path_join(to, name);
+
+        is_copied = copy_file(found.gl_pathv[i], target);
+        free(target);
+    }
+    globfree(&found);
+    return is_copied;
+}
+
+/* ---- what both see -------------------------------------------------------------------------- */
+
+static bool is_one_file(const char *path, const char *other)
+{
+    struct stat one;
+    struct stat two;
+
+    return stat(path, &one) == 0 && stat(other, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
+}
+
+/* Whether the process has the same file under this full path. */
+static bool is_seen_inside(struct arena *arena, long pid, const char *path)
+{
+    return path[0] == '/' && is_one_file(path, process_path(arena, pid, path));
+}
+
+static bool make_shared_folder(struct inside_folder *folder, struct arena *arena,
+                               struct error *error)
+{
+    static const char *const places[] = {"/tmp", "/dev/shm", "/var/tmp"};
+    int problem = 0;
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char *made;
+
+        folder->place =
+            open(process_path(arena, folder->pid, places[i]), O_PATH | O_DIRECTORY | O_CLOEXEC);
+        made = text_format("/proc/self/fd/%d/flopledger-attach-XXXXXX", folder->place);
+        if (folder->place >= 0 && mkdtemp(made)) {
+            folder->path = arena_copy_text(arena, made, strlen(made));
+            folder->inside = join_kept(arena, places[i], strrchr(made, '/') + 1);
+            free(made);
+            return true;
+        }
+        problem = errno;
+        free(made);
+        if (folder->place >= 0)
+            close(folder->place);
+        folder->place = -1;
+    }
+    return error_set(error, ERROR_FAILURE,
+                     "no folder can be made that process %ld sees, in its /tmp, /dev/shm or "
+                     "/var/tmp: %s",
+                     folder->pid, strerror(problem));
+}
+
+/* Where the process finds the recorder: a copy where it has other files. */
+static bool share_package(struct inside_folder *folder, struct arena *arena, const char *package,
+                          struct error *error)
+{
+    static const char *const parts[] = {"", "/gnu", "/musl"};
+    const char *seen = package;
+    bool is_shared = true;
+
+    if (!is_seen_inside(arena, folder->pid, join_kept(arena, package, "attached.py"))) {
+        seen = join_kept(arena, folder->inside, "recorder/flopledger");
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+            char *from = text_format("%s%s", package, parts[i]);
+            char *to = text_format("%s/recorder/flopledger%s", folder->path, parts[i]);
+
+            if (access(from, X_OK) == 0)
+                is_shared =
+                    is_shared && copy_matching(from, "*.py", to) && copy_matching(from, "*.so", to);
+            free(from);
+            free(to);
+        }
+    }
+    if (is_shared && write_text_file(folder->path, "package", seen))
+        return true;
+    return error_set(error, ERROR_FAILURE, "cannot write into '%s': %s", folder->path,
+                     strerror(errno));
+}
+
+static const char *capture_inside(struct inside_folder *folder, struct arena *arena,
+                                  const char *capture)
+{
+    folder->is_own_capture = is_seen_inside(arena, folder->pid, capture);
+    folder->capture = folder->is_own_capture ? capture : join_kept(arena, folder->path, "capture");
+    return folder->is_own_capture ? capture : join_kept(arena, folder->inside, "capture");
+}
+
+static bool write_settings_file(const struct inside_folder *folder, const char *capture,
+                                const struct inside_wish *wish, struct error *error)
+{
+    const struct attach_wish *asked = wish->wish;
+    char *path = path_join(folder->path, "settings.json");
+    FILE *file = fopen(path, "we");
+    struct json_writer writer = {.output = file};
+
+    free(path);
+    if (file) {
+        json_begin_object(&writer, NULL, JSON_ON_ONE_LINE);
+        json_text(&writer, "capture", capture);
+        json_integer(&writer, "steps", asked->steps);
+        json_boolean(&writer, "shapes", asked->records_shapes);
+        json_boolean(&writer, "stacks", asked->records_stacks);
+        json_boolean(&writer, "memory", asked->records_memory);
+        json_boolean(&writer, "markers", asked->marks_modules);
+        json_text(&writer, "modules", asked->modules ? asked->modules : "");
+        json_text(&writer, "step_of", asked->step_of ? asked->step_of : "");
+        json_boolean(&writer, "awaits_begin", wish->awaits_begin);
+        json_end_object(&writer);
+        if (fclose(file) == 0)
+            return true;
+    }
+    return error_set(error, ERROR_FAILURE, "cannot write into '%s': %s", folder->path,
+                     strerror(errno));
+}
+
+static bool hold_lock(struct inside_folder *folder, struct error *error)
+{
+    char *path = path_join(folder->path, "lock");
+
+    folder->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    free(path);
+    return (folder->lock >= 0 && flock(folder->lock, LOCK_EX | LOCK_NB) == 0) ||
+           error_set(error, ERROR_FAILURE, "cannot lock a file in '%s': %s", folder->path,
+                     strerror(errno));
+}
+
+static bool fill_folder(struct inside_folder *folder, struct arena *arena,
+                        const struct inside_wish *wish, struct error *error)
+{
+    const char *start = join_kept(arena, folder->path, "start.py");
+
+    if (!hold_lock(folder, error) || !share_package(folder, arena, wish->places->package, error) ||
+        !write_settings_file(folder, capture_inside(folder, arena, wish->places->capture), wish,
+                             error))
+        return false;
+    return copy_file(join_kept(arena, wish->places->package, "attach_start.py"), start) ||
+           error_set(error, ERROR_FAILURE, "cannot write '%s': %s", start, strerror(errno));
+}
+
+bool inside_folder_make(struct inside_folder *folder, struct arena *arena, long pid,
+                        const struct inside_wish *wish, struct error *error)
+{
+    *folder = (struct inside_folder){.pid = pid, .lock = -1, .place = -1};
+    if (!make_shared_folder(folder, arena, error))
+        return false;
+    if (fill_folder(folder, arena, wish, error))
+        return true;
+    inside_folder_clear(folder);
+    return false;
+}
+
+const char *inside_folder_text(struct arena *arena, const struct inside_folder *folder)
+{
+    /* Names of builtins may mean something else in the program's own module; Ctrl-C is the
+     * program's. */
+    char *text =
+        text_format("try:\n"
+                    " __import__('builtins').exec(__import__('builtins').open('%s/start.py'"
+                    ",encoding='utf-8').read(),{'FOLDER':'%s'})\n"
+                    "except KeyboardInterrupt:\n"
+                    " __import__('_thread').interrupt_main()\n"
+                    "except BaseException:\n"
+                    " pass\n",
+                    folder->inside, folder->inside);
+    const char *kept = arena_copy_text(arena, text, strlen(text));
+
+    free(text);
+    return kept;
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+void inside_folder_note_room(const struct inside_folder *folder, uint64_t address, uint64_t bytes)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64, address, bytes);
+    (void)write_text_file(folder->path, "room", text);
+}
+
+const struct json_node *inside_folder_next(struct inside_folder *folder, struct arena *arena)
+{
+    char *path = path_join(folder->path, "state");
+    struct error ignored;
+    bool is_missing;
+    size_t length = 0;
+    char *all = read_whole_file(path, &length, &is_missing, &ignored);
+    const struct json_node *message = NULL;
+
+    free(path);
+    while (all && !message && folder->read_bytes < length) {
+        const char *line = all + folder->read_bytes;
+        const char *end = memchr(line, '\n', length - folder->read_bytes);
+
+        if (!end)
+            break; /* the rest comes */
+        folder->read_bytes = (size_t)(end - all) + 1;
+        message = json_tree_parse(arena, arena_copy_text(arena, line, (size_t)(end - line)),
+                                  (size_t)(end - line), &ignored);
+    }
+    free(all);
+    return message;
+}
+
+void inside_folder_begin(const struct inside_folder *folder, int64_t at_ns)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%" PRId64, at_ns);
+    (void)write_text_file(folder->path, "begin", text);
+}
+
+void inside_folder_withdraw(const struct inside_folder *folder)
+{
+    char *path = path_join(folder->path, "start.py");
+
+    (void)unlink(path);
+    free(path);
+}
+
+void inside_folder_ask_to_stop(const struct inside_folder *folder)
+{
+    (void)write_text_file(folder->path, "stop", "");
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+/* What nftw() is to copy, as it hands nothing on. */
+static struct {
+    const char *from;
+    const char *to;
+    bool has_failed;
+} collecting;
+
+static int copy_captured_entry(const char *path, const struct stat *about, int kind,
+                               struct FTW *place)
+{
+    char *target = text_format("%s%s", collecting.to, path + strlen(collecting.from));
+
+    (void)about;
+    (void)place;
+    if (kind == FTW_D)
+        collecting.has_failed |= !make_folders(target);
+    else if (kind == FTW_F)
+        collecting.has_failed |= !copy_file(path, target);
+    free(target);
+    return collecting.has_failed;
+}
+
+bool inside_folder_collect(const struct inside_folder *folder, const char *capture,
+                           struct error *error)
+{
+    if (folder->is_own_capture || access(folder->capture, R_OK) != 0)
+        return true;
+    collecting.from = folder->capture;
+    collecting.to = capture;
+    collecting.has_failed = false;
+    (void)nftw(folder->capture, copy_captured_entry, FOLDERS_OPEN, FTW_PHYS);
+    return !collecting.has_failed ||
+           error_set(error, ERROR_FAILURE, "cannot copy '%s' into '%s': %s", folder->capture,
+                     capture, strerror(errno));
+}
+
+void inside_folder_clear(struct inside_folder *folder)
+{
+    if (folder->path)
+        remove_tree(folder->path);
+    if (folder->lock >= 0)
+        close(folder->lock);
+    if (folder->place >= 0)
+        close(folder->place);
+    *folder = (struct inside_folder){.lock = -1, .place = -1};
+}

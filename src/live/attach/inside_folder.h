@@ -1,0 +1,64 @@
+/* Where the recorder inside of a process and `flopledger attach` leave each other messages: a
+ * folder that both see. python/flopledger/attached.py is the other side. */
+#ifndef FLOPLEDGER_LIVE_ATTACH_INSIDE_FOLDER_H
+#define FLOPLEDGER_LIVE_ATTACH_INSIDE_FOLDER_H
+
+#include "base/core/arena.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "live/attach/attachment.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zeroed is none, but for the lock and the place, which are then -1. */
+struct inside_folder {
+    long pid;
+    int place;           /* the folder it is in: what a process sees as its root goes with it */
+    const char *path;    /* as this process sees it */
+    const char *inside;  /* as that one does */
+    const char *capture; /* where it records, as this process sees it */
+    bool is_own_capture; /* which is the folder of the run: what is recorded need not be brought
+                            there */
+    int lock;            /* held as long as this process lives */
+    size_t read_bytes;   /* of its messages */
+};
+
+/* What is told to the recorder. */
+struct inside_wish {
+    const struct attach_wish *wish;
+    const struct attach_places *places;
+    bool awaits_begin; /* until inside_folder_begin() */
+};
+
+/* Makes it, with all that the recorder needs where the process has other files (a container).
+ * ERROR_FAILURE where there is no place that both may write to. */
+MUST_USE bool inside_folder_make(struct inside_folder *folder, struct arena *arena, long pid,
+                                 const struct inside_wish *wish, struct error *error);
+
+/* What the process has to run: a text that lets no exception out. */
+const char *inside_folder_text(struct arena *arena, const struct inside_folder *folder);
+
+/* Where the room in the process is, for when nobody else can free it. */
+void inside_folder_note_room(const struct inside_folder *folder, uint64_t address, uint64_t bytes);
+
+/* The next message that has come; NULL: none. */
+const struct json_node *inside_folder_next(struct inside_folder *folder, struct arena *arena);
+
+/* All ranks begin with the step behind this time of the monotonic clock. */
+void inside_folder_begin(const struct inside_folder *folder, int64_t at_ns);
+
+/* From now on what was sent does nothing, if it has not been run yet; and what was begun by it ends
+ * when the text is sent once more. */
+void inside_folder_withdraw(const struct inside_folder *folder);
+void inside_folder_ask_to_stop(const struct inside_folder *folder);
+
+/* Brings what was recorded into the folder of the run. */
+MUST_USE bool inside_folder_collect(const struct inside_folder *folder, const char *capture,
+                                    struct error *error);
+
+/* Removes it. */
+void inside_folder_clear(struct inside_folder *folder);
+
+#endif

@@ -1,0 +1,334 @@
+/* Programs that train already, recorded by our own recorder, which is put into them. */
+#include "live/attach/inside_job.h"
+
+#include "base/io/processes.h"
+#include "base/json/json_tree.h"
+#include "base/text/display_text.h"
+#include "live/attach/inside_folder.h"
+#include "live/inject/injection.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Steps of each rank that are seen before all begin together. */
+enum { STEPS_SEEN_BEFORE = 2, LOOK_EVERY_MS = 20, RETRY_MS = 50, STOP_WITHIN_MS = 5000 };
+
+enum inside_state {
+    INSIDE_SENT,     /* it has not answered yet */
+    INSIDE_ATTACHED, /* the recorder is in it */
+    INSIDE_ASKED_TO_STOP,
+    INSIDE_ENDED, /* and the recorder has gone, or was never there; `why` says why nothing came */
+};
+
+struct inside_process {
+    long pid;
+    struct injection injection;
+    struct inside_folder folder;
+    enum inside_state state;
+    const char *why; /* nothing was recorded; NULL: it was */
+    const char *text;
+    int64_t since_ms; /* the last that was heard */
+    int64_t retry_ms; /* sent again then; 0: not */
+    int64_t step_at;  /* its last step's end, ns of the monotonic clock */
+    int64_t step_ns;  /* how long the last one took; 0: not known */
+    size_t steps_seen;
+};
+
+struct inside_job {
+    struct inside_process *processes; /* [count] */
+    size_t count;
+    struct arena *arena;
+    const struct attach_wish *wish;
+    bool awaits_begin; /* of several ranks */
+};
+
+static int64_t job_clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static int64_t job_clock_ms(void)
+{
+    return job_clock_ns() / 1000000;
+}
+
+/* One that has ended, and was not waited for yet, maps nothing any more. */
+static bool is_process_alive(long pid)
+{
+    return process_maps_file(pid, "lib");
+}
+
+/* ---- sending -------------------------------------------------------------------------------- */
+
+static void end_process(struct inside_process *process, const char *why)
+{
+    process->state = INSIDE_ENDED;
+    process->why = why;
+}
+
+static void end_with_error(struct inside_job *job, struct inside_process *process,
+                           const struct error *error)
+{
+    end_process(process, arena_copy_text(job->arena, error->message, strlen(error->message)));
+}
+
+static bool send_to_process(struct inside_job *job, struct inside_process *process,
+                            const struct inside_wish *wish, struct error *error)
+{
+    if (!injection_prepare(&process->injection, job->arena, process->pid, error) ||
+        !inside_folder_make(&process->folder, job->arena, process->pid, wish, error))
+        return false;
+    process->text = inside_folder_text(job->arena, &process->folder);
+    if (!injection_make_room(&process->injection, job->arena, error))
+        return false;
+    inside_folder_note_room(&process->folder, process->injection.room, INJECTION_ROOM_BYTES);
+    process->since_ms = job_clock_ms();
+    return injection_send(&process->injection, process->text, error);
+}
+
+/* ---- hearing -------------------------------------------------------------------------------- */
+
+static void note_step_end(struct inside_process *process, int64_t at)
+{
+    if (process->step_at)
+        process->step_ns = at - process->step_at;
+    process->step_at = at;
+    process->steps_seen++;
+}
+
+static void hear_message(struct inside_job *job, struct inside_process *process,
+                         const struct json_node *message)
+{
+    const char *state = json_text_of(message, "state", "");
+    const char *why = json_text_of(message, "why", "");
+    const char *text = json_text_of(message, "text", "");
+
+    if (strcmp(state, "later") == 0) { /* it imports torch, or goes through the hooks of a step */
+        process->retry_ms = job_clock_ms() + RETRY_MS;
+        return;
+    }
+    process->since_ms = job_clock_ms();
+    if (strcmp(state, "attached") == 0)
+        process->state = INSIDE_ATTACHED;
+    else if (strcmp(state, "refused") == 0)
+        end_process(process, arena_copy_text(job->arena, why, strlen(why)));
+    else if (strcmp(state, "gone") == 0)
+        end_process(process, json_integer_of(message, "recorded", 0) > 0 ? NULL
+                             : process->why                              ? process->why
+                                            : "no step of it was recorded whole");
+    else if (strcmp(state, "step") == 0)
+        note_step_end(process, json_integer_of(message, "at", 0));
+    else if (strcmp(state, "said") == 0)
+        fprintf(stderr, "flopledger: process %ld: %s\n", process->pid, show_text(text).text);
+}
+
+static void send_again(struct inside_job *job, struct inside_process *process)
+{
+    struct error error;
+
+    process->retry_ms = 0;
+    if (!injection_send(&process->injection, process->text, &error))
+        end_with_error(job, process, &error);
+}
+
+static void stop_process(struct inside_job *job, struct inside_process *process, const char *why)
+{
+    inside_folder_ask_to_stop(&process->folder);
+    send_again(job, process);
+    process->why = why;
+    process->since_ms = job_clock_ms();
+    if (process->state != INSIDE_ENDED)
+        process->state = INSIDE_ASKED_TO_STOP;
+}
+
+/* Nothing was heard of it for longer than was wished. */
+static void give_process_up(struct inside_job *job, struct inside_process *process)
+{
+    switch (process->state) {
+    case INSIDE_SENT:
+        inside_folder_withdraw(&process->folder);
+        end_process(process,
+                    "its main thread has run no Python meanwhile: it is in a long call of C (one "
+                    "that holds the interpreter's lock?), or waits for other threads; the request "
+                    "was withdrawn");
+        process->injection.room = 0; /* it may still be looked at, later: then it does nothing */
+        break;
+    case INSIDE_ATTACHED:
+        stop_process(job, process,
+                     "no step of an optimizer has ended meanwhile: --wait waits longer, --step-of "
+                     "says what else a step is");
+        break;
+    case INSIDE_ASKED_TO_STOP:
+        end_process(process, "its main thread has not come to an end of the recorder, which goes "
+                             "with the next step");
+        process->injection.room = 0;
+        break;
+    case INSIDE_ENDED:
+        break;
+    }
+}
+
+static void look_at_process(struct inside_job *job, struct inside_process *process)
+{
+    const struct json_node *message;
+    bool is_alive = is_process_alive(process->pid); /* asked first: it tells, and then ends */
+    int64_t wait_ms =
+        process->state == INSIDE_ASKED_TO_STOP ? STOP_WITHIN_MS : job->wish->wait_seconds * 1000;
+    int64_t slow_ms = 20 * process->step_ns / 1000000;
+
+    while (process->state != INSIDE_ENDED &&
+           (message = inside_folder_next(&process->folder, job->arena)))
+        hear_message(job, process, message);
+    if (process->state == INSIDE_ENDED)
+        return;
+    if (!is_alive)
+        end_process(process, "it has ended meanwhile");
+    else if (process->retry_ms && job_clock_ms() >= process->retry_ms)
+        send_again(job, process);
+    else if (job_clock_ms() - process->since_ms > (wait_ms > slow_ms ? wait_ms : slow_ms))
+        give_process_up(job, process);
+}
+
+/* ---- beginning together --------------------------------------------------------------------- */
+
+/* A time in the middle of a step: all ranks, which end a step at nearly the same time, have the
+ * same first step behind it. */
+static void let_all_begin(struct inside_job *job)
+{
+    int64_t newest = 0;
+    int64_t step_ns = 1;
+    int64_t ahead;
+
+    for (size_t i = 0; i < job->count; i++) {
+        const struct inside_process *process = &job->processes[i];
+
+        if (process->state != INSIDE_ATTACHED)
+            continue;
+        newest = process->step_at > newest ? process->step_at : newest;
+        step_ns = process->step_ns > step_ns ? process->step_ns : step_ns;
+    }
+    ahead = job_clock_ns() + 5000000 - newest;
+    ahead = ahead > 0 ? (ahead / step_ns + 1) * step_ns : 0;
+    for (size_t i = 0; i < job->count; i++)
+        inside_folder_begin(&job->processes[i].folder, newest + ahead + step_ns / 2);
+    job->awaits_begin = false;
+}
+
+/* Those that make no steps are no ranks: they are waited for no longer than all others have made
+ * some. */
+static bool are_all_ready(const struct inside_job *job)
+{
+    size_t ready = 0;
+
+    for (size_t i = 0; i < job->count; i++) {
+        const struct inside_process *process = &job->processes[i];
+
+        if (process->state == INSIDE_ENDED)
+            continue;
+        if (process->state != INSIDE_ATTACHED || process->steps_seen < STEPS_SEEN_BEFORE)
+            return false;
+        ready++;
+    }
+    return ready > 0;
+}
+
+/* Once one rank has made ten steps, one that made none is a parent that trains nothing. */
+static void stop_those_without_steps(struct inside_job *job)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < job->count; i++)
+        most = job->processes[i].steps_seen > most ? job->processes[i].steps_seen : most;
+    for (size_t i = 0; i < job->count && most >= 10; i++) {
+        struct inside_process *process = &job->processes[i];
+
+        if (process->state == INSIDE_ATTACHED && process->steps_seen == 0)
+            stop_process(job, process, "it makes no steps, as others do: it trains nothing");
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static size_t count_open(const struct inside_job *job)
+{
+    size_t open = 0;
+
+    for (size_t i = 0; i < job->count; i++)
+        open += job->processes[i].state != INSIDE_ENDED;
+    return open;
+}
+
+static void await_all(struct inside_job *job)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_EVERY_MS * 1000000L};
+
+    while (count_open(job)) {
+        for (size_t i = 0; i < job->count; i++)
+            look_at_process(job, &job->processes[i]);
+        if (job->awaits_begin && are_all_ready(job))
+            let_all_begin(job);
+        else if (job->awaits_begin)
+            stop_those_without_steps(job);
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+/* Leaves nothing behind, and says what did not come; how many were recorded. */
+static size_t put_away(struct inside_job *job, const char *capture, struct error *error)
+{
+    size_t recorded = 0;
+
+    for (size_t i = 0; i < job->count; i++) {
+        struct inside_process *process = &job->processes[i];
+
+        if (process->injection.room && is_process_alive(process->pid))
+            injection_free_room(&process->injection);
+        if (process->folder.path && !inside_folder_collect(&process->folder, capture, error))
+            process->why = error->message;
+        inside_folder_clear(&process->folder);
+        recorded += process->why == NULL;
+        if (process->why && job->count > 1)
+            fprintf(stderr, "flopledger: process %ld is not recorded: %s\n", process->pid,
+                    show_text(process->why).text);
+    }
+    return recorded;
+}
+
+static void send_to_all(struct inside_job *job, const struct inside_wish *wish, struct error *error)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        struct inside_process *process = &job->processes[i];
+
+        if (!send_to_process(job, process, wish, error))
+            end_with_error(job, process, error);
+    }
+}
+
+bool inside_job_record(const struct attachment *attachment, struct arena *arena,
+                       const struct attach_wish *wish, const struct attach_places *places,
+                       struct error *error)
+{
+    struct inside_job job = {.count = attachment->count, .arena = arena, .wish = wish};
+    const struct inside_wish inside = {wish, places, attachment->count > 1};
+
+    error->class = ERROR_NONE;
+    job.awaits_begin = inside.awaits_begin;
+    job.processes = arena_allocate(arena, job.count * sizeof *job.processes);
+    for (size_t i = 0; i < job.count; i++)
+        job.processes[i] = (struct inside_process){.pid = attachment->targets[i].pid,
+                                                   .folder = {.lock = -1, .place = -1}};
+    send_to_all(&job, &inside, error);
+    await_all(&job);
+    if (put_away(&job, places->capture, error))
+        return true;
+    if (error->class != ERROR_NONE && job.count == 1)
+        return false; /* it tells more */
+    return error_set(error, ERROR_NO_DATA, "process %ld is not recorded: %s", job.processes[0].pid,
+                     job.processes[0].why);
+}

@@ -1,0 +1,102 @@
+/* What lies where in the memory of another process, as /proc/PID/maps tells. */
+#include "live/inject/process_memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REGIONS_MAX = 1 << 20 };
+
+static bool parse_region(struct memory_region *region, struct arena *arena, char *line)
+{
+    char rights[5];
+    int at = 0;
+
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s%n", &region->start,
+               &region->end, rights, &region->offset, &at) < 4 ||
+        at == 0)
+        return false;
+    line += at;
+    line += strspn(line, " ");
+    region->is_code = rights[2] == 'x';
+    region->is_written = rights[1] == 'w';
+    region->path = arena_copy_text(arena, line, strlen(line));
+    return region->end > region->start;
+}
+
+bool process_memory_read(struct process_memory *memory, struct arena *arena, long pid)
+{
+    char path[64];
+    char *line = NULL;
+    size_t room = 0;
+    FILE *maps;
+
+    *memory = (struct process_memory){.pid = pid};
+    snprintf(path, sizeof path, "/proc/%ld/maps", pid);
+    maps = fopen(path, "re");
+    if (!maps)
+        return false;
+    while (memory->count < REGIONS_MAX && getline(&line, &room, maps) > 0) {
+        struct memory_region region = {0};
+
+        if (parse_region(&region, arena, line))
+            ARENA_LIST_ADD(arena, memory->regions, memory->count, region);
+    }
+    free(line);
+    fclose(maps);
+    return memory->count > 0;
+}
+
+const struct memory_region *memory_region_at(const struct process_memory *memory, uint64_t address)
+{
+    for (size_t i = 0; i < memory->count; i++) {
+        if (address >= memory->regions[i].start && address < memory->regions[i].end)
+            return &memory->regions[i];
+    }
+    return NULL;
+}
+
+uint64_t memory_file_base(const struct process_memory *memory, const char *path)
+{
+    for (size_t i = 0; i < memory->count; i++) {
+        const struct memory_region *region = &memory->regions[i];
+
+        if (strcmp(region->path, path) == 0)
+            return region->start - region->offset;
+    }
+    return 0;
+}
+
+/* Only between libraries and other mappings, which the system puts far above the heap; the middle
+ * of the largest hole is far from stacks as well. */
+uint64_t memory_find_room(const struct process_memory *memory, uint64_t bytes)
+{
+    const uint64_t high = UINT64_C(1) << 46;
+    uint64_t best = 0;
+    uint64_t best_bytes = 0;
+
+    for (size_t i = 1; i < memory->count; i++) {
+        uint64_t from = memory->regions[i - 1].end;
+        uint64_t hole = memory->regions[i].start - from;
+
+        if (from < high || from >= UINT64_C(1) << 47 ||
+            memory->regions[i].start > UINT64_C(1) << 47)
+            continue;
+        if (hole >= 3 * bytes && hole > best_bytes) {
+            best_bytes = hole;
+            best = from + hole / 2;
+        }
+    }
+    return best - best % 65536;
+}
+
+const char *process_path(struct arena *arena, long pid, const char *path)
+{
+    size_t size = strlen(path) + 48;
+    char *joined = arena_allocate(arena, size);
+
+    snprintf(joined, size, "/proc/%ld/root%s", pid, path);
+    return joined;
+}

@@ -1,0 +1,103 @@
+"""Trains the same whatever is done to it, and prints what it has learned: for test_attach_inside.py.
+
+Reads a line of standard input to end. Its last line is JSON: the losses' digest, and what stands in the process.
+"""
+
+import gc
+import hashlib
+import json
+import os
+import select
+import sys
+import time
+
+import torch
+
+
+def make_model() -> torch.nn.Module:
+    model: torch.nn.Module = torch.nn.Sequential(
+        torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 64)
+    )
+    if os.environ.get("COMPILED"):
+        model = torch.compile(model)  # type: ignore[assignment]
+    if "RANK" in os.environ:
+        torch.distributed.init_process_group("gloo")
+        model = torch.nn.parallel.DistributedDataParallel(model)
+    return model
+
+
+def batches() -> "torch.utils.data.DataLoader[tuple[torch.Tensor, ...]]":
+    data = torch.utils.data.TensorDataset(torch.randn(640, 64))
+    workers = int(os.environ.get("WORKERS", "0"))
+    return torch.utils.data.DataLoader(data, batch_size=32, num_workers=workers)
+
+
+def what_stands() -> dict[str, object]:
+    """All that an attached recorder could leave behind."""
+    gc.collect()
+    optimizers = sys.modules["torch.optim.optimizer"]
+    return {
+        "hooks": len(optimizers._global_optimizer_post_hooks)
+        + len(optimizers._global_optimizer_pre_hooks),
+        "modules": [name for name in sys.modules if name.startswith("flopledger")],
+        "objects": sorted(
+            {
+                type(thing).__qualname__
+                for thing in gc.get_objects()
+                if str(getattr(type(thing), "__module__", "")).startswith("flopledger")
+            }
+        ),
+        "files": sorted(
+            os.readlink(f"/proc/self/fd/{number}")
+            for number in os.listdir("/proc/self/fd")
+            if os.path.exists(f"/proc/self/fd/{number}")
+            and "flopledger" in os.readlink(f"/proc/self/fd/{number}")
+        ),
+        "backward": torch.autograd._engine_run_backward.__module__,
+        "call": hash(torch.nn.Module._wrapped_call_impl.__code__.co_consts),
+        "path": sys.path,
+    }
+
+
+def main() -> None:
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    digest = hashlib.sha256()
+    sleep = float(os.environ.get("SLEEP", "0.01"))
+    stop_at = int(os.environ.get("STEPS", "0"))
+    step = 0
+    at_start = None
+    while not stop_at or step < stop_at:
+        for (x,) in batches():
+            loss = (model(x) - x).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            digest.update(loss.detach().numpy().tobytes())
+            step += 1
+            if step == 3:
+                at_start = what_stands()
+                os.write(1, b"begins\n")
+            time.sleep(sleep)
+            if step == stop_at:
+                break
+        if not stop_at and select.select([0], [], [], 0)[0]:
+            break
+    at_end = what_stands()
+    os.write(
+        1,
+        json.dumps(
+            {
+                "step": step,
+                "digest": digest.hexdigest(),
+                "left": {k: v for k, v in at_end.items() if at_start and at_start[k] != v},
+                "stands": at_end,
+            }
+        ).encode()
+        + b"\n",
+    )
+
+
+main()

@@ -1,0 +1,383 @@
+#!/usr/bin/env python3
+"""`flopledger attach` by the recorder that is put into a running process: test_attach_inside.py PROGRAM [--long]"""
+
+import contextlib
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from typing import Any
+
+from count_line import run_and_count
+
+LONG = "--long" in sys.argv
+if LONG:
+    sys.argv.remove("--long")
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+PYTHON = Path(os.environ.get("FLOPLEDGER_TEST_PYTHON", ROOT / "build" / "venv" / "bin" / "python"))
+HAS_TORCH = (
+    PYTHON.exists()
+    and subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode
+    == 0
+)
+CYCLES = 300 if LONG else 4
+KILLS = 90 if LONG else 24
+
+# Looks as if it had loaded PyTorch, and is inside of something.
+LOOKS_LIKE_TORCH = """
+import ctypes, mmap, os, sys, time
+library = open(sys.argv[1], "rb")
+mapped = mmap.mmap(library.fileno(), 0, prot=mmap.PROT_READ)
+os.write(1, b"ready\\n")
+exec(sys.argv[2])
+os.write(1, b"over\\n")
+time.sleep(60)
+"""
+
+
+class Job:
+    """A program that runs in the background; ended at the latest when the test is."""
+
+    def __init__(self, test: unittest.TestCase, words: list[Any], **environment: str) -> None:
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [str(word) for word in words],
+            env={**os.environ, "KINETO_LOG_LEVEL": "99", "OMP_NUM_THREADS": "1", **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
+            start_new_session=True,
+        )
+        test.addCleanup(self.end)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def end(self) -> None:
+        for how in signal.SIGTERM, signal.SIGKILL:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, how)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.communicate(timeout=10)
+        self.errors.close()
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def last_words(self) -> dict[str, Any]:
+        """Of a training that was told to end."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write("end\n")
+            self.process.stdin.flush()
+        line = self.line()
+        self.errors.seek(0)
+        assert line, f"ended by {self.process.wait()}: {self.errors.read()}"
+        words: dict[str, Any] = json.loads(line)
+        return words
+
+    def mappings(self) -> int:
+        """Writable ones without a name and of the size of what is brought."""
+        count = 0
+        for line in Path(f"/proc/{self.pid}/maps").read_text().splitlines():
+            words = line.split()
+            start, end = (int(place, 16) for place in words[0].split("-"))
+            count += len(words) == 5 and end - start == 1 << 18
+        return count
+
+
+class InsideTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="fla-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.library = self.folder / "libtorch_cpu.so"
+        self.library.write_bytes(b"no library" * 1000)
+
+    def command(self, *words: Any) -> list[str]:
+        return [str(w) for w in (PROGRAM, "attach", "--output", self.folder / "captures", *words)]
+
+    def attach(self, *words: Any, **environment: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            self.command(*words),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+            env={**os.environ, **environment},
+        )
+
+    def training(self, *launcher: Any, begins: int = 1, **environment: str) -> Job:
+        words = [*(launcher or [PYTHON]), HERE / "attached_training.py"]
+        job = Job(self, words, **environment)
+        for _ in range(begins):
+            self.assertEqual(job.line(), "begins")
+        return job
+
+    def alone(self, steps: int, **environment: str) -> str:
+        """The digest of as many steps that nobody attached to."""
+        job = self.training(STEPS=str(steps), SLEEP="0", **environment)
+        return str(job.last_words()["digest"])
+
+    def traces(self) -> list[Path]:
+        return sorted(self.folder.glob("captures/*/*/traces/rank*/*.pt.trace.json.gz"))
+
+    def stand_in(self, what: str, python: Any = PYTHON) -> Job:
+        job = Job(self, [python, "-c", LOOKS_LIKE_TORCH, self.library, what])
+        self.assertEqual(job.line(), "ready")
+        return job
+
+    def shim(self) -> Path:
+        path = self.folder / "ending_calls.so"
+        command = ["cc", "-shared", "-fPIC", "-o", path, HERE / "ending_calls.c"]
+        subprocess.run([str(word) for word in command], check=True)
+        return path
+
+
+def left_folders() -> set[str]:
+    return {str(path) for path in Path("/tmp").glob("flopledger-attach-*")}
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not installed: ./dev test installs it")
+class TrainingTest(InsideTest):
+    def check_end(self, job: Job, **environment: str) -> None:
+        """Its losses are those of a run that nobody attached to, and nothing is left in it."""
+        words = job.last_words()
+        self.assertEqual(words["left"], {}, words["stands"])
+        self.assertEqual(words["digest"], self.alone(words["step"], **environment))
+
+    def test_it_is_recorded_as_by_run_and_computes_the_same(self) -> None:
+        before = left_folders()
+        job = self.training()
+        for cycle in range(CYCLES):
+            options = ["--memory"] if cycle % 4 == 1 else []
+            options += ["--no-report"] if cycle else []
+            began = time.monotonic()
+            done = self.attach("--steps", 3, *options, job.pid)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLess(time.monotonic() - began, 15)
+            if cycle == 0:
+                self.assertIn("steps 2 to 4", done.stdout)
+        self.assertEqual(len(self.traces()), CYCLES)
+        text = gzip.decompress(self.traces()[0].read_bytes()).decode()
+        self.assertIn('"nn:', text)
+        self.assertIn('"ProfilerStep#2"', text)
+        self.assertIn('"Input Dims"', text)
+        side = json.loads((self.traces()[0].parent / "capture.json").read_text())
+        self.assertEqual([s["step"] for s in side["recorded"][0]["steps"]], [2, 3, 4])
+        self.assertEqual(left_folders() - before, set())
+        self.assertEqual(job.mappings(), 0)
+        self.check_end(job)
+
+    def test_all_ranks_of_a_launcher_record_the_same_steps(self) -> None:
+        launcher = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        job = self.training(*launcher, begins=2, STEPS="1500", SLEEP="0.005")
+        done = self.attach("--steps", 3, "--no-report", job.pid)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(self.traces()), 2, done.stderr)
+        ends = []
+        for trace in self.traces():
+            events = json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"]
+            steps = [e for e in events if str(e.get("name", "")).startswith("ProfilerStep#")]
+            ends.append([float(e["ts"]) + float(e["dur"]) for e in steps if e.get("ph") == "X"])
+        self.assertEqual(len(ends[0]), 3)
+        duration = (ends[0][-1] - ends[0][0]) / 2
+        for one, other in zip(sorted(ends[0]), sorted(ends[1])):
+            self.assertLess(abs(one - other), duration)  # else they are not the same steps
+        words = [json.loads(job.line()) for _ in range(2)]
+        self.assertEqual([w["left"] for w in words], [{}, {}])
+        alone = self.training(*launcher, begins=2, STEPS="1500", SLEEP="0")
+        self.assertEqual(
+            sorted(w["digest"] for w in words),
+            sorted(json.loads(alone.line())["digest"] for _ in range(2)),
+        )
+
+    def test_workers_of_a_data_loader_are_left_out(self) -> None:
+        job = self.training(WORKERS="2")
+        done = self.attach("--steps", 2, "--no-report", job.pid)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 steps of 1 process", done.stderr)
+        self.assertEqual(len(self.traces()), 1)
+        self.check_end(job, WORKERS="2")
+
+    @unittest.skipUnless(shutil.which("g++"), "torch.compile needs a compiler")
+    def test_a_compiled_model_computes_the_same(self) -> None:
+        job = self.training(COMPILED="1")
+        done = self.attach("--steps", 2, "--no-report", job.pid)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_end(job, COMPILED="1")
+
+    def test_it_may_be_killed_in_each_call(self) -> None:
+        """Of ptrace: before the first, before the second, ..."""
+        shim = self.shim()
+        before = left_folders()
+        job = self.training()
+        for call in range(1, KILLS + 1):
+            done = self.attach(
+                "--steps", 1, job.pid, LD_PRELOAD=str(shim), FLOPLEDGER_TEST_KILL=str(call)
+            )
+            self.assertIsNone(job.process.poll(), f"killed before call {call}")
+            if done.returncode == 0:
+                break  # there are no more calls
+            self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
+        time.sleep(0.5)
+        done = self.attach("--steps", 2, "--no-report", job.pid)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for path in left_folders() - before:  # nobody was there to remove those
+            shutil.rmtree(path)
+        self.check_end(job)
+
+    def test_it_may_be_killed_while_it_records(self) -> None:
+        before = left_folders()
+        job = self.training(SLEEP="0.05")
+        for delay in (0.1, 0.3, 0.6, 1.0):
+            killed = subprocess.Popen(
+                self.command("--steps", 40, job.pid), stderr=subprocess.DEVNULL
+            )
+            time.sleep(delay)
+            killed.kill()
+            killed.wait()
+            end = time.monotonic() + 10
+            while left_folders() - before and time.monotonic() < end:
+                time.sleep(0.1)  # the recorder goes with the next step
+            self.assertEqual(left_folders() - before, set(), delay)
+            self.assertEqual(job.mappings(), 0)
+        done = self.attach("--steps", 1, "--no-report", job.pid)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_end(job)
+
+    def test_the_program_may_be_killed_or_end(self) -> None:
+        before = left_folders()
+        for delay in (0.05, 0.5, 1.0):
+            job = self.training(SLEEP="0.05")
+            attaching = subprocess.Popen(
+                self.command("--steps", 100, "--no-report", job.pid),
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            time.sleep(delay)
+            job.process.kill()
+            job.process.wait()
+            _, errors = attaching.communicate(timeout=60)
+            self.assertEqual(attaching.returncode, 4, errors)
+            self.assertRegex(errors, "has ended")
+        job = self.training(STEPS="40", SLEEP="0.05")
+        done = self.attach("--steps", 100, "--no-report", job.pid)
+        self.assertEqual(done.returncode, 0, done.stderr)  # what came until then is kept
+        self.assertEqual(len(self.traces()), 1)
+        self.assertEqual(left_folders() - before, set())
+
+    def test_one_that_is_recorded_already_is_told_what_to_use(self) -> None:
+        words = [PROGRAM, "run", "--output", self.folder / "run", "--no-report", "--", PYTHON]
+        job = self.training(*words)
+        done = self.attach(job.pid)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("flopledger trace", done.stderr)
+        self.assertIsNone(job.process.poll())
+
+
+class OtherTest(InsideTest):
+    def test_a_long_call_of_c_is_waited_for_and_then_left_alone(self) -> None:
+        """The first holds the interpreter's lock in a call of the system, the second in the interpreter."""
+        for what, message in (
+            ("ctypes.PyDLL(None).sleep(6)", "has run no Python meanwhile"),
+            ("sum(range(400_000_000))", "stays within the interpreter|has run no Python|has not"),
+        ):
+            job = self.stand_in(what, sys.executable)
+            done = self.attach("--wait", 1, job.pid)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertRegex(done.stderr, message)
+            self.assertEqual(job.line(), "over")
+            time.sleep(0.3)
+            self.assertIsNone(job.process.poll())
+            job.errors.seek(0)
+            self.assertEqual(job.errors.read(), "")
+
+    def test_a_call_that_the_stop_interrupts_goes_on(self) -> None:
+        """Waits with a limit of time end as they would have."""
+        what = (
+            "import select, signal, threading; t = time.monotonic();"
+            "assert select.poll().poll(1500) == []; assert select.select([], [], [], 1) == ([], [], []);"
+            "assert not threading.Lock().acquire() or True;"
+            "l = threading.Lock(); l.acquire(); assert not l.acquire(timeout=1);"
+            "assert signal.sigtimedwait([signal.SIGUSR1], 1) is None; libc = ctypes.PyDLL(None);"
+            "assert libc.usleep(700_000) == 0; assert libc.poll(None, 0, 700) == 0;"
+            "assert 5.8 < time.monotonic() - t < 12, time.monotonic() - t"
+        )
+        job = self.stand_in(what, sys.executable)
+        for _ in range(60):
+            self.attach("--wait", 1, job.pid)
+            if job.process.poll() is not None or self.is_over(job):
+                break
+        self.assertEqual(job.line(), "over", job.errors.seek(0) or job.errors.read())
+
+    def is_over(self, job: Job) -> bool:
+        import select
+
+        return bool(select.select([job.process.stdout], [], [], 0)[0])
+
+    def test_each_version_of_python_runs_what_it_is_given(self) -> None:
+        found = 0
+        for minor in range(10, 16):
+            python = shutil.which(f"python3.{minor}")
+            if python and ".pyenv" in python:  # what stands there chooses by itself
+                some = sorted(Path(python).parents[1].glob(f"versions/3.{minor}.*/bin/python"))
+                python = str(some[-1]) if some else None
+            if not python:
+                continue
+            found += 1
+            job = self.stand_in("[time.sleep(0.01) for _ in range(1500)]", python)
+            done = self.attach(job.pid)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertIn("has not imported torch.optim", done.stderr, python)
+            self.assertIsNone(job.process.poll())
+            self.assertEqual(job.mappings(), 0)
+            job.end()
+        self.assertGreater(found, 0)
+
+    def test_what_forbids_it_is_named(self) -> None:
+        job = self.stand_in("time.sleep(60)", sys.executable)
+        done = self.attach(job.pid, LD_PRELOAD=str(self.shim()), FLOPLEDGER_TEST_ERRNO="1")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, "may not be traced|seccomp")
+        os.kill(job.pid, signal.SIGSTOP)
+        done = self.attach(job.pid)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("is stopped", done.stderr)
+        os.kill(job.pid, signal.SIGCONT)
+
+    @unittest.skipUnless(shutil.which("gdb"), "gdb is not installed")
+    def test_one_that_is_traced_already_is_named(self) -> None:
+        job = self.stand_in("time.sleep(60)", sys.executable)
+        words = ["gdb", "-batch", "-nx", "-p", str(job.pid), "-ex", "shell sleep 20"]
+        debugger = subprocess.Popen(
+            words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        try:
+            for _ in range(200):
+                status = Path(f"/proc/{job.pid}/status").read_text()
+                if "TracerPid:\t0" not in status:
+                    break
+                time.sleep(0.1)
+            done = self.attach(job.pid)
+        finally:
+            os.killpg(debugger.pid, signal.SIGTERM)
+            debugger.wait()
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(f"is traced by process {debugger.pid} already", done.stderr)
+
+
+if __name__ == "__main__":
+    run_and_count()
