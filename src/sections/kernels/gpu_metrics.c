@@ -2,6 +2,7 @@
 #include "base/text/prefix.h"
 #include "ledger/step_finder.h"
 #include "sections/analysis.h"
+#include "sections/measured_clock.h"
 #include "sections/tally.h"
 
 #include <stdlib.h>
@@ -13,52 +14,10 @@ static const char *const first_metrics[] = {
 };
 enum { FIRST_METRIC_COUNT = sizeof first_metrics / sizeof *first_metrics };
 
-struct sample_sum {
-    double sum;
-    double min;
-    double max;
-    int64_t count;
-};
-
 struct metric_row {
     const struct series *series;
     size_t place; /* in first_metrics */
 };
-
-static void add_sample(struct sample_sum *sum, double value)
-{
-    if (sum->count == 0 || value < sum->min)
-        sum->min = value;
-    if (sum->count == 0 || value > sum->max)
-        sum->max = value;
-    sum->sum += value;
-    sum->count++;
-}
-
-/* Those inside the steps, and of these those at which the device worked. */
-static void sum_samples(const struct ledger *ledger, const struct series *series,
-                        struct sample_sum *inside, struct sample_sum *busy)
-{
-    struct step_finder finder = {.ledger = ledger};
-    size_t change = 0;
-
-    for (size_t i = 0; i < series->count; i++) {
-        const struct series_sample *sample = &series->samples[i];
-        uint32_t step = step_finder_at(&finder, sample->time_ns);
-        size_t at;
-
-        if (step == NO_STEP || sample->time_ns < ledger->steps[step].window.start_ns ||
-            sample->time_ns >= ledger->steps[step].window.end_ns)
-            continue;
-        add_sample(inside, sample->value);
-        at = class_timeline_at(&ledger->timeline, sample->time_ns, change);
-        if (at == SIZE_MAX)
-            continue;
-        change = at;
-        if (ledger->timeline.changes[at].mask != 0)
-            add_sample(busy, sample->value);
-    }
-}
 
 static struct value gpu_metrics_mean_of(const struct sample_sum *sum, const char *needs)
 {
@@ -104,7 +63,7 @@ static void gpu_metrics_fill_row(struct results *results, struct value *cells,
     static const char needs_samples[] = "needs samples inside the steps";
     struct sample_sum inside = {0}, busy = {0};
 
-    sum_samples(input->ledger, series, &inside, &busy);
+    sum_samples_in_steps(input->ledger, series, &inside, &busy);
     FILL_ROW(cells, BY_METRIC_COLUMNS);
 }
 
@@ -170,6 +129,7 @@ static struct section *list_metrics(struct results *results, const struct analys
                            "What the counters of the device said inside the %ss, as the profiler "
                            "sampled them; they count the work of all processes on it.",
                            step_word(input->ledger)));
+        add_device_clock(results, section, input);
         gpu_metrics_add_table(results, section, input, rows, count);
     }
     free(rows);

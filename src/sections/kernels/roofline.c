@@ -1,6 +1,7 @@
 /* Which work is bound by arithmetic, which by memory, and how near is it to its roof? */
 #include "base/core/apportion.h"
 #include "sections/analysis.h"
+#include "sections/measured_clock.h"
 #include "sections/shape_text.h"
 #include "sections/tally.h"
 
@@ -13,6 +14,7 @@ struct roofs {
     const struct analysis_input *input;
     double bandwidth; /* bytes/s; 0: not known */
     int64_t steps;
+    double clock_share; /* of the clock at which the peaks hold; 0: not known */
 };
 
 static const char needs_device[] = "needs the device: --device NAME";
@@ -28,6 +30,12 @@ static const char *bound_by(double compute_ns, double memory_ns)
     return compute_ns > memory_ns ? "compute" : "memory";
 }
 
+/* Figures of more than 100 % are told with what may be behind them. */
+static const char excess_note[] =
+    "More than 100 % of a roof: bound by memory, the tensors fit in caches, or only a part of them "
+    "is read (a window, a shared prefix). Bound by compute, the device, its number format, the "
+    "FLOPs or the clock are not those taken.";
+
 static void roofline_add_numbers(const struct roofs *roofs)
 {
     section_add_number(
@@ -37,6 +45,7 @@ static void roofline_add_numbers(const struct roofs *roofs)
                                              : value_not_known(needs_device),
                         roofs->bandwidth > 0 ? roofs->input->efficiency->peaks.device->name
                                              : NULL});
+    add_device_clock(roofs->results, roofs->section, roofs->input);
 }
 
 static struct value intensity(double flops, double bytes)
@@ -90,6 +99,8 @@ static void roofline_add_classes(const struct roofs *roofs)
             continue;
         cells = table_add_row(roofs->results, table, 0);
         FILL_ROW(cells, CLASSES_COLUMNS);
+        if (class->roof_ns > (double)class->known_ns)
+            table->note = excess_note;
     }
 }
 
@@ -121,10 +132,16 @@ static struct value if_sized(const struct operator_work *row, struct value value
         if_sized(row, memory_ns < 0 || row->kernel_ns <= 0                                         \
                           ? value_none()                                                           \
                           : value_fraction(fmax(compute_ns, memory_ns) / (double)row->kernel_ns))) \
+    COLUMN("of_roof_at_clock", "at the clock that ran", UNIT_FRACTION, 5, BAR_NONE,                \
+           if_sized(row, memory_ns < 0 || row->kernel_ns <= 0 || roofs->clock_share <= 0           \
+                             ? value_none()                                                        \
+                             : value_fraction(fmax(compute_ns / roofs->clock_share, memory_ns) /   \
+                                              (double)row->kernel_ns)))                            \
     COLUMN("bandwidth", "memory", UNIT_BYTES_PER_SECOND, 4, BAR_NONE,                              \
            if_sized(row, value_bytes_per_second(roofline_per_second(row->bytes, row->kernel_ns))))
 
-static void roofline_fill_operator(const struct roofs *roofs, struct value *cells,
+/* True where the operator was faster than its roof. */
+static bool roofline_fill_operator(const struct roofs *roofs, struct value *cells,
                                    const struct operator_work *row)
 {
     const struct efficiency *efficiency = roofs->input->efficiency;
@@ -137,6 +154,8 @@ static void roofline_fill_operator(const struct roofs *roofs, struct value *cell
         roofs->bandwidth <= 0 || peak <= 0 ? -1 : row->bytes / roofs->bandwidth * 1e9;
 
     FILL_ROW(cells, OPERATORS_COLUMNS);
+    return row->bytes >= 0 && memory_ns >= 0 &&
+           fmax(compute_ns, memory_ns) > (double)row->kernel_ns;
 }
 
 static void roofline_add_operators(const struct roofs *roofs)
@@ -149,7 +168,9 @@ static void roofline_add_operators(const struct roofs *roofs)
 
     table->rows_in_all = work->operator_count;
     for (size_t i = 0; i < shown; i++)
-        roofline_fill_operator(roofs, table_add_row(roofs->results, table, 0), &work->operators[i]);
+        if (roofline_fill_operator(roofs, table_add_row(roofs->results, table, 0),
+                                   &work->operators[i]))
+            table->note = excess_note;
 }
 
 static struct section *measure_roofs(struct results *results, const struct analysis_input *input)
@@ -161,6 +182,7 @@ static struct section *measure_roofs(struct results *results, const struct analy
 
     if (input->ledger->is_cpu_only || input->work->operator_count == 0)
         return NULL;
+    roofs.clock_share = measured_clock_share(input);
     roofs.section = section_new(
         results, "roofline", "Roofline",
         "No work is faster than its FLOPs at the peak and its bytes at full memory bandwidth; the "

@@ -4,6 +4,7 @@
 #include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
+#include "sections/measured_clock.h"
 #include "sections/model/trained_batch.h"
 #include "sections/step/headline.h"
 #include "sections/tally.h"
@@ -191,11 +192,18 @@ static void add_peak(const struct utilization *work)
 {
     const struct peak_choice *peaks = &work->efficiency->peaks;
     enum peak_type most = main_format(work->efficiency);
+    double clock_share = measured_clock_share(work->input);
 
     if (most < PEAK_TYPE_COUNT && peaks->peaks[most] > 0)
         add_number(work, METRIC_KEY(PEAK_FLOPS_PER_SECOND),
                    results_format(work->results, "peak, %s", peak_type_name(most)),
                    value_flops_per_second(peaks->peaks[most]), source_of_peak(work, most));
+    if (most < PEAK_TYPE_COUNT && peaks->peaks[most] > 0 && !peaks->is_by_user[most] &&
+        clock_share > 0)
+        add_number(work, "peak_at_clock", "peak at the clock that ran",
+                   value_flops_per_second(peaks->peaks[most] * clock_share),
+                   results_format(work->results, "%.1f %% of the clock that the peak holds at",
+                                  100 * clock_share));
     if (peaks->name)
         add_number(work, "device", "device",
                    value_text(results_format(work->results, "%s%s: %s",
