@@ -13,6 +13,7 @@ static const struct recorder_words of_flopledger_run = {
     .cut = "record it again, and let the program end by itself: what is missing cannot be told "
            "from the part that is there",
     .warm_up = "usual in a window of a longer run: record later steps, as --steps 10-14",
+    .less_overhead = "record later steps (--steps), without --stacks",
     .marks = "record it again: flopledger run marks steps by the optimizer's, or by --step-of",
     .few_steps = "record at least 5 steps: flopledger run --steps 4-8",
     .device = "flopledger run records every device that torch sees: another profiler (nsys, DCGM) "
@@ -38,6 +39,8 @@ static const struct recorder_words recorders[] = {
                "from the part that is there",
         .warm_up = "usual in a window of a longer run: start recording a step earlier (--delay, "
                    "--capture-range)",
+        .less_overhead =
+            "start recording later (--delay, --capture-range), and trace less (--trace)",
         .marks = "put each iteration into a range: torch.cuda.nvtx.range(f\"iteration {i}\"); or "
                  "name ranges that are there with --step-range",
         .few_steps = "record at least 5 steps (--duration, --capture-range)",
@@ -69,6 +72,7 @@ static const struct recorder_words recorders[] = {
         .cut = "let jax.profiler.stop_trace() return, and copy the file again: what is missing "
                "cannot be told from the part that is there",
         .warm_up = "usual in a window of a longer run: start the trace a step earlier",
+        .less_overhead = "start the trace some steps later, and record fewer Python frames",
         .marks = "put each step into jax.profiler.StepTraceAnnotation(\"train\", step_num=i); or "
                  "name ranges that are there with --step-range",
         .few_steps = "record at least 5 steps between start_trace and stop_trace",
@@ -93,6 +97,7 @@ static const struct recorder_words recorders[] = {
                "the part that is there",
         .warm_up = "usual in a window of a longer run: start recording a step earlier "
                    "(--collection-period)",
+        .less_overhead = "start recording later (--collection-period), and trace less",
         .marks = "put each iteration into a range, torch.cuda.nvtx.range(f\"iteration {i}\"), and "
                  "record with --marker-trace; or name ranges that are there with --step-range",
         .few_steps = "record at least 5 steps (--collection-period)",
@@ -119,6 +124,7 @@ static const struct recorder_words recorders[] = {
                "trace handler) and copy the "
                "file again; how much is missing cannot be told from the part that is there",
         .warm_up = "usual in a window of a longer run: use a warm-up step in the schedule",
+        .less_overhead = "more warm-up steps in the profiler's schedule, no with_stack",
         .marks = "call prof.step() at the end of each iteration, with "
                  "schedule=torch.profiler.schedule(wait=1, warmup=1, active=5)",
         .few_steps = "record at least 5 steps: schedule(wait=1, warmup=1, active=5)",

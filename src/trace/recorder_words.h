@@ -9,6 +9,7 @@ struct recorder_words {
     const char *format; /* read_account.format; NULL: any other */
     const char *cut;
     const char *warm_up;
+    const char *less_overhead;
     const char *marks; /* of steps */
     const char *few_steps;
     const char *device;

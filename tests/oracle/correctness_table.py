@@ -77,6 +77,12 @@ CHECKS = [
         True,
     ),
     Check(
+        "check_regressions.py",
+        "files on which a report was once wrong: times, steps, first findings",
+        "counts by hand, other tools' tests, the authors' own figures",
+        "0.1 %; 1 % where the source rounds",
+    ),
+    Check(
         "check_published_runs.py",
         "published TFLOP/s and MFU",
         "the publications, by each one's convention",

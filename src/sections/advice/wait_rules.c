@@ -11,6 +11,7 @@
 #include "sections/advice/named_code.h"
 #include "sections/advice/recording_end.h"
 #include "sections/advice/waiting_claims.h"
+#include "trace/recorder_words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -487,8 +488,9 @@ bool check_profiler_overhead(struct advice_case *advice, struct advice_claim *cl
     if (!is_recorded)
         return false;
     claim->is_of_recording = true;
-    claim->try_this = "more warm-up steps in the profiler's schedule, no with_stack; a run without "
-                      "profiler does not lose this";
+    claim->try_this =
+        results_format(advice->results, "%s; a run without profiler does not lose this",
+                       recorder_words_for(advice->trace)->less_overhead);
     claim->confidence = CONFIDENCE_HIGH;
     claim->reason = "the profiler recorded its own work; the device idles";
     return true;

@@ -33,6 +33,7 @@ static void no_words_of_another_recorder(void **state)
         set_source(&made, "/nowhere/trace.json", formats[i]);
         words = recorder_words_for(&made.trace);
         assert_null(strstr(words->stacks, "--stacks"));
+        assert_non_null(words->less_overhead);
         assert_null(strstr(words->memory, "--memory"));
         assert_null(strstr(words->needs_shapes, "--no-shapes"));
     }
