@@ -266,6 +266,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "causes",
+        "the benchmark of causes: the first finding is right",
+        script("tests/python/test_causes.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "fleet",
         "many runs in one folder, asked with DuckDB and ClickHouse",
         fleet,

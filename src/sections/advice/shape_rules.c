@@ -168,7 +168,9 @@ static size_t products_before(const struct products *all, const struct product *
 }
 
 /* What the product would take as near to its roof as its aligned peers are to theirs, never less
- * than its roof; its own time where it has none. */
+ * than its roof; its own time where it has none. Where it is larger than all of them, as the head
+ * of a vocabulary is, smaller ones stand in: what is bound by compute comes no less near to its
+ * roof when it is larger. */
 static double peer_time_ns(const struct products *all, const struct product *product)
 {
     const struct matrix_call *call = product->call;
@@ -178,6 +180,11 @@ static double peer_time_ns(const struct products *all, const struct product *pro
     double peer_work = all->work_before[to] - all->work_before[from];
     double peer_ns = all->ns_before[to] - all->ns_before[from];
 
+    if (peer_work <= 0 && product->bound == BOUND_BY_COMPUTE) {
+        from = products_before(all, product, 0);
+        peer_work = all->work_before[to] - all->work_before[from];
+        peer_ns = all->ns_before[to] - all->ns_before[from];
+    }
     if (peer_work <= 0)
         return (double)call->kernel_ns;
     return fmax(product->work * peer_ns / peer_work, product->roof_ns);
