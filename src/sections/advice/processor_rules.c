@@ -36,15 +36,26 @@ static int64_t recorded_waits_ns(const struct step_ledger *step)
            step->account_ns[ACCOUNT_COMMUNICATION];
 }
 
-/* Time without CPU time, in stretches so long that no thread of an operator is waited for in them:
- * it lies where nothing is recorded, as far as that reaches. */
+/* What other threads of the process worked or waited for a core: the launching thread may have
+ * waited for them, in an operator. */
+static int64_t of_other_threads_ns(const struct processor_time *time)
+{
+    int64_t waited = time->process_waited_ns - waited_ns(time);
+    int64_t worked = time->process_cpu_ns - time->thread_cpu_ns;
+
+    return (waited > 0 ? waited : 0) + (worked > 0 ? worked : 0);
+}
+
+/* Time in which no thread of the process had anything to do, in stretches of 1 ms and more: it lies
+ * where nothing is recorded, as far as that reaches. */
 static int64_t long_sleep_ns(const struct advice_case *advice, const struct step_ledger *step,
                              const struct processor_time *time)
 {
-    int64_t blocked_ns =
-        time->wall_ns - time->thread_cpu_ns - waited_ns(time) - recorded_waits_ns(step);
+    int64_t blocked_ns = time->wall_ns - time->thread_cpu_ns - waited_ns(time) -
+                         recorded_waits_ns(step) - of_other_threads_ns(time);
 
     if (!advice->ledger->is_cpu_only || time->voluntary_switches <= 0 ||
+        time->process_waited_ns < 0 || time->process_cpu_ns < 0 ||
         blocked_ns / time->voluntary_switches < ADVICE_LONG_PAUSE_NS)
         return 0;
     return blocked_ns;
@@ -83,7 +94,7 @@ int64_t without_core_ns(const struct advice_case *advice, uint32_t index)
 
 bool check_sleeping(struct advice_case *advice, struct advice_claim *claim)
 {
-    int64_t cpu_ns = 0, wall_ns = 0;
+    int64_t cpu_ns = 0, wall_ns = 0, sure_ns = 0;
 
     for (uint32_t i = 0; i < advice->ledger->step_count; i++) {
         const struct processor_time *time = time_of_step(advice, i);
@@ -91,6 +102,8 @@ bool check_sleeping(struct advice_case *advice, struct advice_claim *claim)
         claim->step_ns[i] = slept_ns(advice, i);
         cpu_ns += time ? time->thread_cpu_ns : 0;
         wall_ns += time ? time->wall_ns : 0;
+        if (time && sure_sleep_ns(&advice->ledger->steps[i], time) > 0)
+            sure_ns += sure_sleep_ns(&advice->ledger->steps[i], time);
     }
     if (claim_total_ns(advice, claim) == 0)
         return false;
@@ -101,8 +114,11 @@ bool check_sleeping(struct advice_case *advice, struct advice_claim *claim)
         per_step_time(advice, cpu_ns), per_step_time(advice, wall_ns));
     claim->try_this = "look for time.sleep, locks, files and network between the operators; "
                       "flopledger run --stacks names the code";
-    claim->confidence = CONFIDENCE_HIGH;
-    claim->reason = "CPU time is measured by the kernel: this time had none";
+    claim->confidence =
+        2 * sure_ns >= claim_total_ns(advice, claim) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    claim->reason = claim->confidence == CONFIDENCE_HIGH
+                        ? "CPU time is measured by the kernel: this time had none"
+                        : "the step has time without CPU time; where in it is not measured";
     return true;
 }
 

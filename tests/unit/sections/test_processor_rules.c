@@ -19,6 +19,7 @@ struct used_time {
     int64_t voluntary;
     int64_t involuntary;
     int64_t wall_ns;
+    int64_t others_ns; /* CPU time of other threads */
 };
 
 static void describe(struct made_trace *made, const struct used_time *used)
@@ -31,11 +32,11 @@ static void describe(struct made_trace *made, const struct used_time *used)
         length += (size_t)snprintf(
             text + length, sizeof text - length,
             "%s{\"step\": %d, \"processor\": {\"wall_ns\": %lld, \"thread_cpu_ns\": %lld, "
-            "\"process_cpu_ns\": %lld, \"thread_waited_ns\": %lld, \"process_waited_ns\": null, "
+            "\"process_cpu_ns\": %lld, \"thread_waited_ns\": %lld, \"process_waited_ns\": %lld, "
             "\"voluntary_switches\": %lld, \"involuntary_switches\": %lld}}",
             number ? ", " : "", number, (long long)used->wall_ns, (long long)used->cpu_ns,
-            (long long)used->cpu_ns, (long long)used->waited_ns, (long long)used->voluntary,
-            (long long)used->involuntary);
+            (long long)(used->cpu_ns + used->others_ns), (long long)used->waited_ns,
+            (long long)used->waited_ns, (long long)used->voluntary, (long long)used->involuntary);
     length += (size_t)snprintf(text + length, sizeof text - length, "]}]}");
     assert_true(model_description_parse(&made->description, "capture.json", text, length, &error));
 }
@@ -75,14 +76,14 @@ static void check(const struct used_time *used, int64_t sleeping_ns, int64_t sha
 static void what_no_cpu_time_covers_is_sleep(void **state)
 {
     (void)state;
-    check(&(struct used_time){PRODUCT_NS, 0, 2, 0, STEP_NS}, STEP_NS - 2 * PRODUCT_NS, 0,
+    check(&(struct used_time){PRODUCT_NS, 0, 2, 0, STEP_NS, 0}, STEP_NS - 2 * PRODUCT_NS, 0,
           PRODUCT_NS);
 }
 
 static void python_uses_the_processor(void **state)
 {
     (void)state;
-    check(&(struct used_time){STEP_NS, 0, 0, 3, STEP_NS}, 0, 0, STEP_NS - PRODUCT_NS);
+    check(&(struct used_time){STEP_NS, 0, 0, 3, STEP_NS, 0}, 0, 0, STEP_NS - PRODUCT_NS);
     check(NULL, 0, 0, STEP_NS - PRODUCT_NS);
 }
 
@@ -91,7 +92,7 @@ static void python_uses_the_processor(void **state)
 static void others_have_the_core(void **state)
 {
     (void)state;
-    check(&(struct used_time){300 * US, 700 * US, 0, 5, STEP_NS}, 0, 700 * US, 300 * US);
+    check(&(struct used_time){300 * US, 700 * US, 0, 5, STEP_NS, 0}, 0, 700 * US, 300 * US);
 }
 
 /* Many short waits may be those for other threads of an operator: only what CPU time cannot cover
@@ -99,7 +100,7 @@ static void others_have_the_core(void **state)
 static void short_blocks_may_be_an_operators(void **state)
 {
     (void)state;
-    check(&(struct used_time){700 * US, 0, 100, 0, STEP_NS}, 100 * US, 0, 700 * US);
+    check(&(struct used_time){700 * US, 0, 100, 0, STEP_NS, 0}, 100 * US, 0, 700 * US);
 }
 
 /* One wait of 1 ms (the recorder's step is a little longer than the trace's): it lies where nothing
@@ -107,14 +108,22 @@ static void short_blocks_may_be_an_operators(void **state)
 static void a_long_block_lies_outside_of_operators(void **state)
 {
     (void)state;
-    check(&(struct used_time){PRODUCT_NS, 0, 1, 0, STEP_NS + PRODUCT_NS}, STEP_NS - PRODUCT_NS, 0,
-          0);
+    check(&(struct used_time){PRODUCT_NS, 0, 1, 0, STEP_NS + PRODUCT_NS, 0}, STEP_NS - PRODUCT_NS,
+          0, 0);
+}
+
+/* 800 µs in which other threads worked: the thread may have waited for them in the product. */
+static void waits_for_other_threads_are_no_sleep(void **state)
+{
+    (void)state;
+    check(&(struct used_time){STEP_NS - PRODUCT_NS, 0, 1, 0, 3 * STEP_NS, 3 * STEP_NS}, 0, 0,
+          STEP_NS - PRODUCT_NS);
 }
 
 static void what_is_not_known_is_not_said(void **state)
 {
     (void)state;
-    check(&(struct used_time){-1, -1, -1, -1, STEP_NS}, 0, 0, STEP_NS - PRODUCT_NS);
+    check(&(struct used_time){-1, -1, -1, -1, STEP_NS, 0}, 0, 0, STEP_NS - PRODUCT_NS);
 }
 
 int main(void)
@@ -125,6 +134,7 @@ int main(void)
         cmocka_unit_test(others_have_the_core),
         cmocka_unit_test(short_blocks_may_be_an_operators),
         cmocka_unit_test(a_long_block_lies_outside_of_operators),
+        cmocka_unit_test(waits_for_other_threads_are_no_sleep),
         cmocka_unit_test(what_is_not_known_is_not_said),
     };
 
