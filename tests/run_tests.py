@@ -142,6 +142,7 @@ GROUPS = [
         "graph-replays",
         "properties: CUDA graphs with known captures",
         script("tests/properties/graph_replays.py", PROGRAM),
+        script("tests/properties/serving_steps.py", PROGRAM),
         "build",
     ),
     Group(
