@@ -135,7 +135,7 @@ GROUPS = [
     Group(
         "formats",
         "properties: files of other recorders with a known ledger",
-        script("tests/properties/recorder_formats.py", PROGRAM),
+        script("tests/properties/recorder_formats.py", PROGRAM, "--real"),
         "build",
     ),
     Group(

@@ -127,8 +127,8 @@ static bool export_files(struct session *session, const struct export_format *fo
            session_check(session, error);
 }
 
-static bool export_traces(const struct session *session, const struct export_settings *settings,
-                          struct error *error)
+static bool export_traces(const struct session *session, const struct export_format *format,
+                          const struct export_settings *settings, struct error *error)
 {
     const struct chrome_plan plan = {
         .attribution = attribution_options_of(&settings->attribution),
@@ -136,7 +136,8 @@ static bool export_traces(const struct session *session, const struct export_set
         .threads = session_threads(session, settings->threads),
     };
 
-    return export_chrome(settings->output, &session->files, &plan, error);
+    return (strcmp(format->name, "perfetto") == 0 ? export_perfetto : export_chrome)(
+        settings->output, &session->files, &plan, error);
 }
 
 static bool export_run_with(struct export_settings *settings, char **operands, int count,
@@ -153,7 +154,7 @@ static bool export_run_with(struct export_settings *settings, char **operands, i
     return attribution_resolve(&settings->attribution, error) &&
            check_export_place(format, &place, &inputs, error) &&
            session_open(&session, operands + 1, count - 1, error) &&
-           (format->place == EXPORT_TRACE ? export_traces(&session, settings, error)
+           (format->place == EXPORT_TRACE ? export_traces(&session, format, settings, error)
                                           : export_files(&session, format, settings, error));
 }
 
@@ -192,7 +193,7 @@ static bool export_run_export(int count, char **arguments, struct error *error)
 
 const struct command export_command = {
     .name = "export",
-    .summary = "export to CSV, SQLite, JSON Lines, Prometheus, TensorBoard, Chrome trace, Parquet",
+    .summary = "export to CSV, SQLite, JSON Lines, Prometheus, TensorBoard, Perfetto, Parquet",
     .usage = "FORMAT TRACE...",
     .description =
         "Reads what 'flopledger report' reads, and writes all of its numbers and rows for another "
@@ -206,6 +207,8 @@ const struct command export_command = {
         "chrome: the traces themselves for Perfetto, several ranks in one file, with tracks for "
         "steps, accounts, idle gaps and their causes, and modules on the device; packed where the "
         "name ends in .gz;\n\n"
+        "perfetto: what was recorded in Perfetto's own format, of every recorder and all ranks, "
+        "with tracks for steps and accounts; packed where the name ends in .gz;\n\n"
         "parquet, arrow: tables of the run for a folder that holds those of many runs, one file "
         "each (needs pyarrow; see 'flopledger help fleet').\n\n"
         "Of a run that 'flopledger run --memory' recorded, what held the memory is exported, too.",
@@ -219,6 +222,8 @@ const struct command export_command = {
                 "    then: tensorboard --logdir runs\n"
                 "flopledger export chrome -o out.json.gz traces/\n"
                 "    all ranks in one trace, for https://ui.perfetto.dev\n"
+                "flopledger export perfetto -o out.pftrace.gz traces/\n"
+                "    the same, smaller, and of every recorder\n"
                 "flopledger export parquet -o fleet/ --label team=nlp traces/\n"
                 "    one run more in a folder of many\n"
                 "flopledger export prometheus -o flopledger.prom trace.json.gz\n"

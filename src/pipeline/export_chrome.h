@@ -24,4 +24,9 @@ struct chrome_plan {
 MUST_USE bool export_chrome(const char *path, const struct input_files *files,
                             const struct chrome_plan *plan, struct error *error);
 
+/* `flopledger export perfetto`: all events of all ranks of the files, whatever recorded them, in
+ * Perfetto's own format. Packed with gzip where `path` ends in ".gz". */
+MUST_USE bool export_perfetto(const char *path, const struct input_files *files,
+                              const struct chrome_plan *plan, struct error *error);
+
 #endif

@@ -90,7 +90,8 @@ static enum file_content content_of_head(const char *head, size_t length)
         return CONTENT_ARCHIVE;
     if (begins_with(head, length, "SQLite format 3", 16))
         return is_own_database(head, length) ? CONTENT_EXPORTED_DATABASE : CONTENT_DATABASE;
-    if (says(head, length, "\"" EXPORT_MARK "\": "))
+    if (says(head, length, "\"" EXPORT_MARK "\": ") ||
+        (begins_with(head, length, "\n", 1) && says(head, length, PERFETTO_OWN_PROCESS)))
         return CONTENT_EXPORTED_TRACE;
     return is_trace_head(head, length) ? CONTENT_TRACE : CONTENT_OTHER;
 }

@@ -53,6 +53,7 @@ struct read_account {
     int64_t overflowing_durations; /* set aside: longer than the whole trace can be */
     int64_t missing_times;         /* timed events without ts or dur, set aside */
     int64_t clamped_durations;     /* cut short by the writer, and mended: the device says longer */
+    int64_t ambiguous_slices;      /* begin when another ends, and no order says which is first */
     int64_t unmatched_begins;      /* B without E */
     int64_t unmatched_ends;        /* E without B */
     int64_t replaced_names; /* names with control characters or bytes that are not UTF-8 (kept as

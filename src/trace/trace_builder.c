@@ -277,6 +277,7 @@ void read_account_add(struct read_account *to, const struct read_account *from,
     to->overflowing_durations += from->overflowing_durations;
     to->missing_times += from->missing_times;
     to->clamped_durations += from->clamped_durations;
+    to->ambiguous_slices += from->ambiguous_slices;
     to->unmatched_begins += from->unmatched_begins;
     to->unmatched_ends += from->unmatched_ends;
     to->replaced_names += from->replaced_names;

@@ -19,6 +19,11 @@
 #define EXPORT_MARK           "flopledgerExport"
 #define EXPORT_APPLICATION_ID UINT32_C(0x464c4447)
 
+/* The category of what an export in Perfetto's format adds; our reader passes over it. */
+#define PERFETTO_OWN_CATEGORY "flopledger"
+/* The process that it adds, named in the first packets. */
+#define PERFETTO_OWN_PROCESS "step ledger (flopledger)"
+
 enum export_place {
     EXPORT_TEXT,   /* a file, or standard output where the user names none */
     EXPORT_FILE,   /* a file that is not for a terminal: the user must name it */

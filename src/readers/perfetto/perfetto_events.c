@@ -3,8 +3,10 @@
 #include "base/core/array.h"
 #include "base/core/large_array.h"
 #include "base/io/input_stream.h"
+#include "base/json/json_walk.h"
 #include "readers/perfetto/perfetto_reading.h"
 #include "readers/torch_profiler/torch_profiler_category.h"
+#include "readers/torch_profiler/torch_profiler_header.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -478,12 +480,27 @@ static void open_slice(struct perfetto_reading *reading, const struct track_even
 {
     struct perfetto_slice slice;
 
-    if (!torch_store_convert(&reading->store, text, &slice.event, &slice.category))
+    if (!torch_store_convert(&reading->store, text, &slice.event, &slice.category)) {
+        uint32_t index = perfetto_track_of(&reading->state, event->track);
+
+        reading->state.tracks[index].is_ours = true;
         return;
+    }
     slice.event.start_ns = time_ns;
     join_by_flow(&slice.event, event);
     LARGE_ARRAY_ADD(reading->slices, reading->slice_count, slice);
     add_half(reading, event->track, (uint32_t)(reading->slice_count - 1), time_ns);
+}
+
+/* What `flopledger export perfetto` says of the run: as torch.profiler does beside its events. */
+static void read_own_header(struct perfetto_reading *reading, const struct torch_event *text)
+{
+    struct json_walk walk = json_walk_begin(&text->args, '{');
+    struct json_slice key, value;
+
+    while (json_walk_next(&walk, &key, &value))
+        if (torch_header_knows(&key))
+            torch_header_member(&reading->store, &key, &value);
 }
 
 void perfetto_read_track_event(struct perfetto_reading *reading,
@@ -495,7 +512,10 @@ void perfetto_read_track_event(struct perfetto_reading *reading,
     struct damage damage = {.byte = reading->byte, .length = (int64_t)message.length};
 
     if (event.type == TYPE_END) {
-        add_half(reading, event.track, NO_SLICE, time_ns);
+        uint32_t index = perfetto_track_of(&reading->state, event.track);
+
+        if (!reading->state.tracks[index].is_ours)
+            add_half(reading, event.track, NO_SLICE, time_ns);
         return;
     }
     if (event.type != TYPE_BEGIN && event.type != TYPE_INSTANT) {
@@ -510,7 +530,10 @@ void perfetto_read_track_event(struct perfetto_reading *reading,
     }
     text.start_ns = time_ns;
     text.has |= HAS_START;
-    if (event.type == TYPE_BEGIN)
+    if (event.type == TYPE_INSTANT && event.category.length == strlen(OWN_CATEGORY) &&
+        memcmp(event.category.at, OWN_CATEGORY, event.category.length) == 0)
+        read_own_header(reading, &text);
+    else if (event.type == TYPE_BEGIN)
         open_slice(reading, &event, &text, time_ns);
     else
         torch_store_event(&reading->store, &text);

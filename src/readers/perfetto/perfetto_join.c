@@ -305,6 +305,9 @@ static void join_halves(struct perfetto_reading *reading, const struct stage_ind
             read->unmatched_begins += (int64_t)open.depth;
             open.depth = 0;
         }
+        if (half->slice != NO_SLICE && before->slice == NO_SLICE && half->track == before->track &&
+            half->time_ns == before->time_ns && !reading->state.tracks[half->track].is_in_order)
+            read->ambiguous_slices++;
         if (half->slice == NO_SLICE && open.depth) {
             end_slice(reading, index, open.slices[--open.depth], half->time_ns);
         } else if (half->slice == NO_SLICE) {

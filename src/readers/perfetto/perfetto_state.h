@@ -58,6 +58,7 @@ struct perfetto_track {
     int64_t last_ns;
     bool is_in_order; /* times never go back in the file */
     bool has_ends;
+    bool is_ours;         /* made by `flopledger export perfetto`: nothing that was recorded */
     bool is_begins_first; /* no begin behind the first end */
 };
 

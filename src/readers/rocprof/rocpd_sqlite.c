@@ -359,7 +359,6 @@ static enum rocprof_content content_of_region(const char *category, const char *
 
 enum { REGION_START, REGION_END, REGION_THREAD, REGION_NAME, REGION_STACK, REGION_CATEGORY };
 
-/* {"message": "forward"} */
 static uint32_t rocpd_message_of(struct rocpd_reading *reading, const char *extra)
 {
     struct json_slice json = json_copy(extra);
@@ -521,8 +520,7 @@ static void rocpd_name_run(struct rocpd_reading *reading, uint32_t part, uint32_
     }
     nsys_rows_clear(&rows);
     facts->trace_name = rocpd_text(reading, text);
-    (void)snprintf(reading->run.builder.read.recorder, sizeof reading->run.builder.read.recorder,
-                   "%s", text);
+    memcpy(reading->run.builder.read.recorder, text, sizeof text);
     if (count <= 1)
         return;
     (void)snprintf(text, sizeof text,

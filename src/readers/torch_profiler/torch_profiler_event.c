@@ -88,7 +88,10 @@ static inline unsigned arg_number(const struct json_slice *key)
         return KEY_IS("Sequence number")   ? ARG_SEQUENCE_NUMBER
                : KEY_IS("Concrete Inputs") ? ARG_CONCRETE_INPUTS
                : KEY_IS("Collective name") ? ARG_COLLECTIVE_NAME
+               : KEY_IS("flopledger work") ? ARG_WORK
                                            : ARG_COUNT;
+    case 16:
+        return KEY_IS("flopledger flops") ? ARG_FLOPS : ARG_COUNT;
     case 18:
         return KEY_IS("Process Group Name") ? ARG_GROUP_NAME : ARG_COUNT;
     case 19:

@@ -36,6 +36,7 @@ enum event_arg {
     ARG_SOURCE_RANK,
     ARG_DESTINATION_RANK,
     ARG_GRAPH_NODE,
+    ARG_FLOPS, /* written by our own export only, as the next */
     /* fractions: torch_event.fractions, from ARG_OCCUPANCY on */
     ARG_OCCUPANCY,
     ARG_BLOCKS_PER_SM,
@@ -53,6 +54,7 @@ enum event_arg {
     ARG_GROUP_NAME,
     ARG_GROUP_RANKS,
     ARG_KERNEL,
+    ARG_WORK,
     ARG_NAME,
 };
 enum { ARG_COUNT = ARG_NAME + 1 };

@@ -280,6 +280,7 @@ static void store_texts(struct torch_store *store, const struct torch_event *eve
     detail->group_name = arg_text(store, event, ARG_GROUP_NAME);
     detail->group_ranks = arg_text(store, event, ARG_GROUP_RANKS);
     detail->kernel_name = arg_text(store, event, ARG_KERNEL);
+    detail->work = arg_text(store, event, ARG_WORK);
 }
 
 static uint32_t store_detail(struct torch_store *store, const struct torch_event *event)
@@ -301,6 +302,7 @@ static uint32_t store_detail(struct torch_store *store, const struct torch_event
     detail.blocks_per_sm = fraction_or_none(event, ARG_BLOCKS_PER_SM);
     detail.warps_per_sm = fraction_or_none(event, ARG_WARPS_PER_SM);
     detail.bytes = number_or(event, ARG_BYTES, -1);
+    detail.flops = number_or(event, ARG_FLOPS, -1);
     detail.in_elements = number_or(event, ARG_IN_ELEMENTS, -1);
     detail.out_elements = number_or(event, ARG_OUT_ELEMENTS, -1);
     detail.group_size = number_or(event, ARG_GROUP_SIZE, -1);

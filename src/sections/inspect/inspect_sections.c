@@ -165,6 +165,8 @@ static void add_oddities(struct results *results, struct section *section,
         {read->overflowing_durations, "events with a duration longer than can be, set aside"},
         {read->missing_times, "timed events without a time or duration, set aside"},
         {read->clamped_durations, "slices cut short by the writer, taken as long as the GPU says"},
+        {read->ambiguous_slices, "slices that begin when another ends, taken as following it: the "
+                                 "file has all begins before all ends"},
         {read->unmatched_begins, "begin events without their end"},
         {read->unmatched_ends, "end events without their begin"},
         {read->replaced_names, "names with control characters or bytes that are not UTF-8"},

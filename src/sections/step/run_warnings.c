@@ -67,6 +67,19 @@ static bool runs_by_itself(const struct trace *trace)
 }
 
 /* Counts that are told in one way each. */
+static void warn_of_ambiguity(struct results *results, struct section *section,
+                              const struct trace *trace)
+{
+    if (trace->read.ambiguous_slices > 0)
+        section_add_warning(
+            results, section,
+            results_format(results, "slices that begin at the very time when another ends: %s",
+                           format_count(trace->read.ambiguous_slices).text),
+            "the file has all begins before all ends, so whether one lies in the other is not "
+            "known; each is taken as following it",
+            "the same recording as JSON, or written in the order of time, tells");
+}
+
 static void warn_of_counts(struct results *results, struct section *section,
                            const struct trace *trace)
 {
@@ -170,6 +183,7 @@ void add_damage_findings(struct results *results, struct section *section,
     warn_of_ending(results, section, &input->trace->read);
     warn_of_damage(results, section, &input->trace->read);
     warn_of_counts(results, section, input->trace);
+    warn_of_ambiguity(results, section, input->trace);
     run_warnings_warn_of_steps(results, section, input->ledger);
 }
 
