@@ -221,11 +221,34 @@ def install_wheel(system: System, python: str | Path, version: str, name: str) -
     first = system.call(place / "bin/flopledger", "report", system.trace)
     seconds = time.monotonic() - began
     check(f"{name}: pip install", said.returncode == 0, said.stderr)
-    is_emulated = system.machine != os.uname().machine
-    is_quick = first.returncode == 0 and (seconds < 60 or is_emulated)
-    check(f"{name}: within a minute", is_quick, seconds)
+    check(f"{name}: within a minute", first.returncode == 0 and seconds < 60, seconds)
     print(f"{name}: {seconds:.1f} s from pip install to the first answer", flush=True)
     return place
+
+
+def check_emulated_wheel(system: System, version: str) -> None:
+    """pip of this machine chooses for the other one, and puts the wheel where that one's Python looks: pip itself takes too long there."""
+    name = f"{system.name}, own Python {version}"
+    place = Path(f"/usr/local/lib/python{version}/dist-packages")
+    shutil.rmtree(system.outside(place), ignore_errors=True)
+    dist = system.outside(system.folder / "dist")
+    only = [f"--platform=manylinux_2_28_{system.machine}", f"--python-version={version}"]
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--only-binary=:all:", *only]
+    made = run(
+        PLACE / "pip.log",
+        *pip,
+        "--target",
+        system.outside(place),
+        "--find-links",
+        dist,
+        "flopledger",
+    )
+    check(f"{name}: pip install", made, PLACE / "pip.log")
+    program = place / "bin/flopledger"
+    check_program(system, [str(program)], name)
+    said = system.call("python3", "-c", EXTENSIONS)
+    check(f"{name}: extensions", said.returncode == 0, said.stderr)
+    check_step_record(system, program, Path("python3"), name)
 
 
 def check_wheel(system: System, python: str | Path, version: str, kind: str = "own") -> None:
@@ -446,6 +469,9 @@ def main() -> None:
             skip(f"{name}: its programs cannot be run here")
             continue
         check_static(release, system)
+        if release.machine != os.uname().machine:
+            check_emulated_wheel(system, release.python)
+            continue
         check_wheel(system, "python3", release.python)
         if "musl" in release.built:
             check_musl(system)
