@@ -41,12 +41,26 @@ static const char *const sync_calls[] = {
     "zeCommandListHostSynchronize", NULL,
 };
 
+/* Beginnings: of the driver's calls each has versions ("cuMemAlloc_v2") and kinds (cuMemAllocHost).
+ */
 static const char *const allocator_calls[] = {
-    "cudaMalloc",     "hipMalloc",        "cudaFree",        "hipFree",         "cudaHostAlloc",
-    "hipHostAlloc",   "cudaHostRegister", "hipHostRegister", "cudaMallocHost",  "hipMallocHost",
-    "cudaHostMalloc", "hipHostMalloc",    "cudaFreeHost",    "hipFreeHost",     "cuMemCreate",
-    "cuMemMap",       "cuMemUnmap",       "cuMemRelease",    "cuMemSetAccess",  "hipMemCreate",
-    "hipMemMap",      "hipMemUnmap",      "hipMemRelease",   "hipMemSetAccess", NULL,
+    "cudaMalloc",         "hipMalloc",
+    "cudaFree",           "hipFree",
+    "cudaHostAlloc",      "hipHostAlloc",
+    "cudaHostRegister",   "hipHostRegister",
+    "cudaMallocHost",     "hipMallocHost",
+    "cudaHostMalloc",     "hipHostMalloc",
+    "cudaFreeHost",       "hipFreeHost",
+    "cudaHostUnregister", "hipHostUnregister",
+    "cuMemCreate",        "cuMemMap",
+    "cuMemUnmap",         "cuMemRelease",
+    "cuMemSetAccess",     "cuMemAlloc",
+    "cuMemFree",          "cuMemHostAlloc",
+    "cuMemHostRegister",  "cuMemHostUnregister",
+    "cuMemAddress",       "hipMemAddress",
+    "hipMemCreate",       "hipMemMap",
+    "hipMemUnmap",        "hipMemRelease",
+    "hipMemSetAccess",    NULL,
 };
 
 /* Copies return when they are done, but for those between devices, or on one. */

@@ -83,7 +83,15 @@ CUDA_CALLS = {
         "cudaEventSynchronize",
         "cudaMemcpy",
     ],
-    "allocator": ["cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaMallocHost", "cudaMallocAsync"],
+    "allocator": [
+        "cudaMalloc",
+        "cudaFree",
+        "cudaHostAlloc",
+        "cudaMallocHost",
+        "cudaMallocAsync",
+        "cuMemAlloc_v2",
+        "cuMemAddressFree",
+    ],
     "runtime": [
         "cudaEventRecord",
         "cudaStreamWaitEvent",

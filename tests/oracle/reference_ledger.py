@@ -33,8 +33,9 @@ SYNC = re.compile(
     r"|(cuda|hip|cu)Memcpy(?!.*(Async|Peer|DtoD)).*)$"
 )
 ALLOCATOR = re.compile(
-    r"^((cuda|hip)(Malloc|Free|HostAlloc|HostRegister|MallocHost|HostMalloc|FreeHost)"
-    r"|(cu|hip)Mem(Create|Map|Unmap|Release|SetAccess))"
+    r"^((cuda|hip)(Malloc|Free|HostAlloc|HostRegister|HostUnregister|MallocHost|HostMalloc|FreeHost)"
+    r"|(cu|hip)Mem(Create|Map|Unmap|Release|SetAccess|Address)"
+    r"|cuMem(Alloc|Free|HostAlloc|HostRegister|HostUnregister))"
 )
 GARBAGE = re.compile(
     r"^Python GC|^gc\.collect|<built-in function collect>|built-in method collect of"

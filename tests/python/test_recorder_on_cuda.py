@@ -2,6 +2,7 @@
 """The parts of the recorder that only a GPU needs, with stand-ins for torch.cuda: test_recorder_on_cuda.py PROGRAM"""
 
 import importlib.util
+import inspect
 import os
 import sys
 import types
@@ -155,6 +156,50 @@ class OnCuda(unittest.TestCase):
         self.assertEqual(tags, ["forward|Net", "forward|lin", "forward|Net", "forward|"])
         self.assertEqual(inner.enter.call_count, 3)
         self.assertEqual(inner.leave.call_count, 3)
+
+
+@unittest.skipIf(ask_program is None, "needs torch")
+class RealTorch(unittest.TestCase):
+    """What is asked of torch.cuda is there in this torch, and takes what it is given: nothing is called."""
+
+    def test_calls_fit(self) -> None:
+        from torch import _C, cuda
+
+        memory = cuda.memory
+        history = getattr(memory, "_record_memory_history_impl", memory._record_memory_history)
+        words = {"context": "alloc", "stacks": "python", "max_entries": 1}
+        for call, given, named in (
+            (history, ("all",), words),
+            (history, (), {"enabled": None}),
+            (memory._dump_snapshot, ("path",), {}),
+            (cuda.memory_stats, (0,), {}),
+            (cuda.mem_get_info, (0,), {}),
+            (cuda.get_device_properties, (0,), {}),
+            (cuda.max_memory_allocated, (), {}),
+            (cuda.is_initialized, (), {}),
+            (cuda.is_current_stream_capturing, (), {}),
+            (cuda.current_device, (), {}),
+            (cuda.device_count, (), {}),
+        ):
+            inspect.signature(call).bind(*given, **named)
+        if hasattr(memory, "_set_memory_metadata"):
+            inspect.signature(memory._set_memory_metadata).bind("text")
+        stub = Path(_C.__file__).with_name("_C") / "__init__.pyi"
+        self.assertIn("_cuda_isHistoryEnabled", stub.read_text())
+
+    def test_figures_have_these_names(self) -> None:
+        from torch import cuda
+
+        told = cuda.memory_stats.__doc__ or ""
+        for name in (
+            "allocated_bytes",
+            "requested_bytes",
+            "reserved_bytes",
+            "inactive_split_bytes",
+        ):
+            self.assertIn(f"{name}.{{all,large_pool,small_pool}}.{{current,peak", told)
+        self.assertIn('"num_alloc_retries"', told)
+        self.assertIn('"num_ooms"', told)
 
 
 if __name__ == "__main__":
