@@ -3,7 +3,6 @@
 #include "base/core/invariant.h"
 #include "live/live_source.h"
 #include "live/nvml_api.h"
-#include "live/nvml_gpm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* Counters of multiprocessors, Tensor Cores, memory and links, by NVML's GPM part. */
-#include "live/nvml_gpm.h"
-
 #include "base/core/invariant.h"
+#include "live/nvml_api.h"
 
 #include <assert.h>
 #include <math.h>
