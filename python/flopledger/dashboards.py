@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from flopledger.energy import EnergyMeter, numbers_of_energy
 from flopledger.messages import guarded, say
 from flopledger.otlp import OtlpSink
 from flopledger.report_numbers import numbers_of, text_of
@@ -160,6 +161,7 @@ class Dashboards:
             self.sinks.append(OtlpSink(otlp))
         self.capture = capture
         self.tail: StepTail | None = None
+        self.energy: EnergyMeter | None = None
         self.step = 0
         self.tells_at = 0
         self.concluded: set[int] = set()
@@ -168,6 +170,7 @@ class Dashboards:
     def begin(self, path: str | None, replace: Replace) -> None:
         if self.sinks and path is not None:
             self.tail = StepTail(path)
+            self.energy = EnergyMeter()
             self.replace = replace
             guarded(self.watch, self.turn_off)()
 
@@ -192,8 +195,13 @@ class Dashboards:
 
     def tell(self) -> None:
         assert self.tail is not None
+        assert self.energy is not None
         steps = self.tail.read()
+        drawn = self.energy.since_last()
+        tokens = [entry[11] for entry in steps]
+        is_known = NOT_KNOWN not in tokens
         numbers = numbers_of_steps(steps)
+        numbers |= numbers_of_energy(drawn, len(steps), sum(tokens) if is_known else None)
         if numbers:
             self.step = steps[-1][4]
             for sink in self.sinks:

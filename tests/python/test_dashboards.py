@@ -26,7 +26,7 @@ if PACKAGES is not None:
     sys.path.append(str(PACKAGES))
 sys.path.insert(0, str(PROGRAM.parent / "python"))
 
-from flopledger import otlp  # noqa: E402
+from flopledger import energy, otlp  # noqa: E402
 
 
 def has(module: str) -> bool:
@@ -226,6 +226,61 @@ class Dashboards(unittest.TestCase):
         )
         said = otlp.name_and_unit("flopledger/tokens_per_second")
         self.assertEqual(said, ("flopledger.tokens_per_second", "{token}/s"))
+
+
+class Energy(unittest.TestCase):
+    """Of counters that stand in for the kernel's and NVIDIA's."""
+
+    def domain(self, folder: Path, number: int, name: str, energy_uj: int) -> Path:
+        there = folder / f"intel-rapl:{number}"
+        there.mkdir(exist_ok=True)
+        (there / "name").write_text(f"{name}\n")
+        (there / "energy_uj").write_text(f"{energy_uj}\n")
+        (there / "max_energy_range_uj").write_text("1000000000\n")
+        return there
+
+    def test_rapl(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            first = self.domain(folder, 0, "package-0", 999_000_000)
+            self.domain(folder, 1, "package-1", 5_000_000)
+            self.domain(folder, 2, "core", 1)
+            rapl = energy.Rapl(folder)
+            self.assertIsNone(rapl.since_last())
+            (first / "energy_uj").write_text("2000000\n")  # it has begun again
+            self.domain(folder, 1, "package-1", 7_000_000)
+            self.domain(folder, 2, "core", 900_000_000)
+            self.assertAlmostEqual(rapl.since_last() or 0, 5.0)
+            (first / "energy_uj").unlink()
+            self.assertIsNone(rapl.since_last())
+            self.assertIsNone(energy.Rapl(folder / "absent").since_last())
+
+    def test_nvml(self) -> None:
+        class Library:
+            drawn, fails = 10_000, 0
+
+            def nvmlDeviceGetTotalEnergyConsumption(self, device: Any, found: Any) -> int:
+                found._obj.value = self.drawn
+                return self.fails
+
+        library = Library()
+        nvml = energy.Nvml(library)
+        self.assertIsNone(nvml.since_last())  # no CUDA here
+        nvml.device, nvml.is_off = object(), False
+        self.assertIsNone(nvml.since_last())
+        library.drawn = 25_500
+        self.assertAlmostEqual(nvml.since_last() or 0, 15.5)
+        library.fails = 3  # not supported
+        self.assertIsNone(nvml.since_last())
+
+    def test_numbers(self) -> None:
+        found = energy.numbers_of_energy({"gpu": 600.0}, 4, 1200)
+        self.assertEqual(found["flopledger/gpu_joules_per_step"], 150)
+        self.assertEqual(found["flopledger/gpu_joules_per_token"], 0.5)
+        self.assertEqual(found["flopledger/tokens_per_gpu_joule"], 2)
+        self.assertEqual(energy.numbers_of_energy({}, 4, 1200), {})
+        without = energy.numbers_of_energy({"cpu": 8.0}, 4, None)
+        self.assertEqual(without, {"flopledger/cpu_joules_per_step": 2})
 
 
 class Grafana(unittest.TestCase):
