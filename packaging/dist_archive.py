@@ -1,7 +1,7 @@
 """Called by `meson dist`: puts the page that Node.js made into the source distribution, in place of the sources that only Node.js can
 use, and leaves out what only the repository needs (tests and their traces, pictures, benchmarks, what builds wheels).
 
-The sources in C, the page and the documentation, which is part of the program, are in one archive, which the build unpacks: gzip, the
+The sources in C and Python, the page and the documentation, which is part of the program, are in one archive, which the build unpacks: gzip, the
 only packing that a source distribution may have, makes a quarter more of them, and everybody who builds from source downloads it.
 """
 
@@ -15,7 +15,8 @@ from pathlib import Path
 
 LEFT_OUT = (
     *("tests", "bench", "examples", "contrib", "debian", "dev", ".ci", ".github", "Dockerfile"),
-    *("src", "docs", "packaging/conda", ".dockerignore", "ARCHITECTURE.md", "CONTRIBUTING.md"),
+    *("src", "python", "docs", "packaging/conda", ".dockerignore", "ARCHITECTURE.md"),
+    *("CONTRIBUTING.md", "README.zh-CN.md"),
     *("web/src", "web/page.html"),
     *("web/package.json", "web/package-lock.json", "web/tsconfig.json", "web/.npmrc"),
     *(".clang-format", ".clang-tidy", ".editorconfig", ".gitignore", ".prettierrc.json"),
@@ -48,7 +49,8 @@ def main() -> None:
     place = Path(os.environ["MESON_DIST_ROOT"])
     subprocess.run(["ninja", "-C", str(build), "web/page.html"], check=True)
     files = {"web/built_page.html": (build / "web" / "page.html").read_bytes()}
-    packed = [*(place / "docs").rglob("*.md"), *(place / "src").rglob("*.*")]
+    packed = [path for name in ("src", "python") for path in (place / name).rglob("*.*")]
+    packed += (place / "docs").rglob("*.md")
     for path in sorted(packed):
         files[path.relative_to(place).as_posix()] = path.read_bytes()
     (place / "sources.tar.xz").write_bytes(archive_of(files))

@@ -181,6 +181,7 @@ def check_sdist(path: Path) -> None:
         packed = packed_sources(archive)
         check(f"{path.name}: has the page", "web/built_page.html" in packed)
         wanted = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.[ch]")]
+        wanted += [*PACKAGE.rglob("*.[ch]"), *PACKAGE.rglob("*.py"), PACKAGE / "py.typed"]
         names = {str(page.relative_to(ROOT)) for page in [*wanted, *(ROOT / "src").rglob("*.def")]}
         check(f"{path.name}: has sources and documentation", names <= packed, names - packed)
         check(
