@@ -126,7 +126,7 @@ class Ledger(Quiet):
         flops = self.sections["model_flops_utilization"]["numbers"]["model_flops_per_step"]["value"]
         own = {row["step"]: row["duration"] / 1e6 for row in rows}
         milliseconds = [own.get(step, 0.0) for step in range(1, 11)]
-        for factor, wrong in ((1.0, []), (1.5, ["step time", "MFU, of 67 TFLOP/s"])):
+        for factor, wrong in ((1.0, []), (1.25, ["step time", "MFU, of 67 TFLOP/s"])):
             self.found = Findings()
             truth = {"flops": flops, "milliseconds": [each * factor for each in milliseconds]}
             done = Recorded(truth, self.trace, "")
