@@ -104,13 +104,14 @@ class Attachment:
         self.start_recorder()
         self.tell("attached", pid=self.pid)
 
-    def begins_at(self) -> int:
-        """When all ranks are to begin, on the monotonic clock; 0: not told yet."""
+    def begins(self, now: int, collectives: int) -> bool:
+        """Whether all ranks begin behind this step: told by how many collectives they have called, or else by the clock."""
         try:
             with open(os.path.join(self.folder, "begin"), encoding="ascii") as file:
-                return int(file.read())
+                what, number = file.read().split()
         except (OSError, ValueError):
-            return 0
+            return False
+        return (collectives if what == "collectives" else now) >= int(number)
 
     def start_recorder(self) -> None:
         from flopledger.attached_recorder import AttachedRecorder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 from flopledger.messages import guarded
@@ -27,9 +28,7 @@ class AttachedRecorder(Recorder):
         if os.getpid() != self.attachment.pid:  # a child by fork(): none of its own is recorded
             self.turn_off_in_child()
             return
-        if self.waits and not self.begins_now(now):
-            self.attachment.tell("step", at=now)
-        elif not self.is_off:
+        if not self.is_off and (not self.waits or self.begins_now(now)):
             super().end_step(optimizer, now)
             self.attachment.tell("step", at=now, step=self.step)
         self.running.wakes_at = 0  # each step is seen here
@@ -38,8 +37,9 @@ class AttachedRecorder(Recorder):
 
     def begins_now(self, now: int) -> bool:
         """Ranks wait until all of them are told when to begin, so that they record the same steps."""
-        begins_at = self.attachment.begins_at()
-        if not 0 < begins_at <= now:
+        collectives = collectives_called()
+        if not self.attachment.begins(now, collectives):
+            self.attachment.tell("step", at=now, collectives=collectives)
             return False
         self.waits = False
         self.begin_record()
@@ -77,3 +77,14 @@ class AttachedRecorder(Recorder):
         self.windows.models.forget()
         self.ends.optimizers.clear()
         self.ends.known.clear()
+
+
+def collectives_called() -> int:
+    """By this rank, of the job's group: the same number in all ranks at the end of the same step. 0: not known."""
+    distributed = sys.modules.get("torch.distributed.distributed_c10d")
+    try:
+        if distributed is None or not distributed.is_initialized():
+            return 0
+        return int(distributed._get_default_group()._get_sequence_number_for_group())
+    except Exception:  # a backend that does not count
+        return 0

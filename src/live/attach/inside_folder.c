@@ -294,11 +294,11 @@ const struct json_node *inside_folder_next(struct inside_folder *folder, struct 
     return message;
 }
 
-void inside_folder_begin(const struct inside_folder *folder, int64_t at_ns)
+void inside_folder_begin(const struct inside_folder *folder, const char *what, int64_t number)
 {
-    char text[32];
+    char text[64];
 
-    snprintf(text, sizeof text, "%" PRId64, at_ns);
+    snprintf(text, sizeof text, "%s %" PRId64, what, number);
     (void)write_text_file(folder->path, "begin", text);
 }
 

@@ -46,8 +46,9 @@ void inside_folder_note_room(const struct inside_folder *folder, uint64_t addres
 /* The next message that has come; NULL: none. */
 const struct json_node *inside_folder_next(struct inside_folder *folder, struct arena *arena);
 
-/* All ranks begin with the step behind this time of the monotonic clock. */
-void inside_folder_begin(const struct inside_folder *folder, int64_t at_ns);
+/* All ranks begin with the step behind this: so many "collectives" that each has called, or a time
+ * "at" in ns of the monotonic clock. */
+void inside_folder_begin(const struct inside_folder *folder, const char *what, int64_t number);
 
 /* From now on what was sent does nothing, if it has not been run yet; and what was begun by it ends
  * when the text is sent once more. */

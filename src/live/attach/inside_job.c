@@ -30,10 +30,12 @@ struct inside_process {
     enum inside_state state;
     const char *why; /* nothing was recorded; NULL: it was */
     const char *text;
-    int64_t since_ms; /* the last that was heard */
-    int64_t retry_ms; /* sent again then; 0: not */
-    int64_t step_at;  /* its last step's end, ns of the monotonic clock */
-    int64_t step_ns;  /* how long the last one took; 0: not known */
+    int64_t since_ms;    /* the last that was heard */
+    int64_t retry_ms;    /* sent again then; 0: not */
+    int64_t step_at;     /* its last step's end, ns of the monotonic clock */
+    int64_t step_ns;     /* how long the last one took; 0: not known */
+    int64_t collectives; /* that it had called by then; 0: not known */
+    int64_t collectives_of_step;
     size_t steps_seen;
 };
 
@@ -94,8 +96,11 @@ static bool send_to_process(struct inside_job *job, struct inside_process *proce
 
 /* ---- hearing -------------------------------------------------------------------------------- */
 
-static void note_step_end(struct inside_process *process, int64_t at)
+static void note_step_end(struct inside_process *process, int64_t at, int64_t collectives)
 {
+    process->collectives_of_step =
+        collectives && process->collectives ? collectives - process->collectives : 0;
+    process->collectives = collectives;
     if (process->step_at)
         process->step_ns = at - process->step_at;
     process->step_at = at;
@@ -123,7 +128,8 @@ static void hear_message(struct inside_job *job, struct inside_process *process,
                              : process->why                              ? process->why
                                             : "no step of it was recorded whole");
     else if (strcmp(state, "step") == 0)
-        note_step_end(process, json_integer_of(message, "at", 0));
+        note_step_end(process, json_integer_of(message, "at", 0),
+                      json_integer_of(message, "collectives", 0));
     else if (strcmp(state, "said") == 0)
         fprintf(stderr, "flopledger: process %ld: %s\n", process->pid, show_text(text).text);
 }
@@ -197,13 +203,32 @@ static void look_at_process(struct inside_job *job, struct inside_process *proce
 
 /* ---- beginning together --------------------------------------------------------------------- */
 
-/* A time in the middle of a step: all ranks, which end a step at nearly the same time, have the
- * same first step behind it. */
+static void tell_all(const struct inside_job *job, const char *what, int64_t number)
+{
+    for (size_t i = 0; i < job->count; i++)
+        inside_folder_begin(&job->processes[i].folder, what, number);
+}
+
+/* A time in the middle of a step: ranks end a step at nearly the same time, so the first step
+ * behind it is the same one in most cases. */
+static int64_t time_within_step(int64_t newest, int64_t step_ns)
+{
+    int64_t ahead = job_clock_ns() + 5000000 - newest;
+
+    ahead = ahead > 0 ? (ahead / step_ns + 1) * step_ns : 0;
+    return newest + ahead + step_ns / 2;
+}
+
+/* Where all ranks call the same number of collectives in each step, the count tells which step of
+ * one is which of another. Far enough ahead that none has been there. */
 static void let_all_begin(struct inside_job *job)
 {
+    const int64_t ahead_ns = 100000000;
     int64_t newest = 0;
     int64_t step_ns = 1;
-    int64_t ahead;
+    int64_t most = 0;
+    int64_t each = 0;
+    bool is_counted = true;
 
     for (size_t i = 0; i < job->count; i++) {
         const struct inside_process *process = &job->processes[i];
@@ -212,11 +237,14 @@ static void let_all_begin(struct inside_job *job)
             continue;
         newest = process->step_at > newest ? process->step_at : newest;
         step_ns = process->step_ns > step_ns ? process->step_ns : step_ns;
+        most = process->collectives > most ? process->collectives : most;
+        each = process->collectives_of_step > each ? process->collectives_of_step : each;
+        is_counted &= process->collectives_of_step > 0;
     }
-    ahead = job_clock_ns() + 5000000 - newest;
-    ahead = ahead > 0 ? (ahead / step_ns + 1) * step_ns : 0;
-    for (size_t i = 0; i < job->count; i++)
-        inside_folder_begin(&job->processes[i].folder, newest + ahead + step_ns / 2);
+    if (is_counted)
+        tell_all(job, "collectives", most + each * (2 + ahead_ns / step_ns));
+    else
+        tell_all(job, "at", time_within_step(newest, step_ns));
     job->awaits_begin = false;
 }
 
