@@ -46,6 +46,30 @@ static void add_utilization(struct screen_builder *builder, const struct section
         screen_add_figure(builder, "HFU ", hfu, "");
 }
 
+/* "decode 2,980 tokens/s, MFU 1.73 %, MBU 24.4 %", of each phase of an inference server. */
+static void add_phases(struct screen_builder *builder)
+{
+    const struct table *phases =
+        find_table(find_section(builder->rank, "serving_phases"), "phases");
+
+    for (size_t row = 0; phases && row < phases->row_count; row++) {
+        struct value phase = find_cell_at(phases, row, "phase");
+        struct value rate = find_cell_at(phases, row, "tokens_per_second");
+        struct value mfu = find_cell_at(phases, row, "mfu");
+        struct value mbu = find_cell_at(phases, row, "mbu");
+
+        if (!value_is_number(&rate))
+            continue;
+        screen_add_figure_text(
+            builder,
+            screen_format(builder, "%s %s tokens/s%s%s%s%s", phase.text,
+                          screen_value(builder, &rate), value_is_number(&mfu) ? ", MFU " : "",
+                          value_is_number(&mfu) ? screen_value(builder, &mfu) : "",
+                          value_is_number(&mbu) ? ", MBU " : "",
+                          value_is_number(&mbu) ? screen_value(builder, &mbu) : ""));
+    }
+}
+
 static void add_figures(struct screen_builder *builder)
 {
     const struct section *ledger = find_section(builder->rank, "step_ledger");
@@ -65,6 +89,7 @@ static void add_figures(struct screen_builder *builder)
     screen_add_figure(builder, "CUDA graphs ",
                       find_number(find_section(builder->rank, "graphs"), "attributed"),
                       " attributed");
+    add_phases(builder);
 }
 
 /* Rows of the ledger: parts of idle time and of compute, each group without its parts a row. */
@@ -107,8 +132,9 @@ static void fill_trace(struct screen_builder *builder)
 }
 
 static const char *const sections[] = {
-    "kernels",  "operators",     "gpu_idle",    "step_ledger", "module_cost", "tensor_core_use",
-    "roofline", "critical_path", "collectives", "launches",    "graphs",      NULL};
+    "kernels",  "operators",      "gpu_idle",      "step_ledger", "module_cost", "tensor_core_use",
+    "roofline", "serving_phases", "critical_path", "collectives", "launches",    "graphs",
+    NULL};
 
 const struct screen_kind trace_screen = {
     .recognizes = is_trace,
