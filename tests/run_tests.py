@@ -231,6 +231,13 @@ GROUPS = [
         "build",
     ),
     Group(
+        "tutorials-from-clone",
+        "the tutorials from a clean clone, installed and timed (only where it is named)",
+        script("tests/python/tutorials_from_clone.py"),
+        alone=True,
+        only_named=True,
+    ),
+    Group(
         "recorded-memory",
         "the memory of a recorded run, to the byte",
         script("tests/python/test_memory.py", PROGRAM),

@@ -27,4 +27,20 @@ const char *column_needs(const struct table *table, size_t column);
 /* Nothing is known of the column: it does not stand on the page. */
 bool column_is_unknown(const struct table *table, size_t column);
 
+/* What a table on a page does not know, and what would tell: a line below it (table_needs.c). */
+struct table_need {
+    const char *what;  /* "type, bytes not known", "time not known of all-reduce, broadcast" */
+    const char *needs; /* "needs record_shapes=True" */
+};
+
+/* Columns that need the same stand in one; first those that are not on the page because nothing is
+ * known of them, then those on it: `widths` has 0 for what the page has no room for. All lives in
+ * `arena`. */
+struct table_need *find_table_needs(struct arena *arena, const struct table *table,
+                                    const struct page_table *shown, const int *widths,
+                                    size_t *count);
+
+/* The hint without the part that says how, which another line has said already. */
+const char *brief_hint(struct arena *arena, const char *needs);
+
 #endif

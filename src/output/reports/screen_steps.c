@@ -315,11 +315,14 @@ static const char *verdict_of_matmuls(struct screen_builder *builder, const stru
                          format_fraction(of_matmuls).text, span);
 }
 
+/* A smaller share of the steps is no headline of its own. */
+static const double small_loss = 0.05;
+
 const char *screen_verdict_of_steps(struct screen_builder *builder)
 {
     const struct table *ledger = find_table(find_section(builder->rank, "step_ledger"), "ledger");
     const struct finding *finding = costliest(builder->rank);
-    const char *words, *amount;
+    const char *words, *amount, *work;
 
     if (!ledger || !builder->rank->headline || builder->rank->is_largest_loss_unknown)
         return NULL;
@@ -327,6 +330,10 @@ const char *screen_verdict_of_steps(struct screen_builder *builder)
         return verdict_of_matmuls(builder, ledger);
     if (finding->estimate->comes_first) /* without it, all else misleads: the headline says it */
         return NULL;
+    work = finding->estimate->share < small_loss ? verdict_of_matmuls(builder, ledger) : NULL;
+    if (work) /* what is lost is little: what the time goes into is said first */
+        return screen_format(builder, "%.*s; the largest loss is %s (%s).", (int)strlen(work) - 1,
+                             work, finding->what, format_fraction(finding->estimate->share).text);
     words = words_of(finding->estimate->id, screen_device(builder) == NULL);
     amount = screen_share_of(builder, finding->estimate->share, finding->cost_ns,
                              finding->estimate->span);

@@ -1,5 +1,5 @@
 /* Finds what a table does not know, and joins columns that need the same. */
-#include "output/reports/table_needs.h"
+#include "output/reports/cells_as_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include "output/reports/first_screen_text.h"
 #include "output/reports/report.h"
 #include "output/reports/section_choice.h"
-#include "output/reports/table_needs.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
