@@ -88,7 +88,7 @@ class EnergyMeter:
     """Both of them."""
 
     def __init__(self, rapl: Rapl | None = None, nvml: Nvml | None = None) -> None:
-        self.sources = {"gpu": nvml or Nvml(), "cpu": rapl or Rapl()}
+        self.sources: dict[str, Nvml | Rapl] = {"gpu": nvml or Nvml(), "cpu": rapl or Rapl()}
         self.since_last()
 
     def since_last(self) -> dict[str, float]:

@@ -16,10 +16,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flopledger import program
-from flopledger.fleet_tables import SCHEMAS, Row, labels_of, tables_of
+from flopledger.fleet_steps import Row
+from flopledger.fleet_tables import SCHEMAS, labels_of, tables_of
 
 FORMATS = {"parquet": "parquet", "arrow": "arrow"}  # the ends of the files' names
-OPTIONS_OF_REPORT = (
+OPTIONS_OF_REPORT: tuple[str, ...] = (
     "steps",
     "window",
     "step-range",
