@@ -280,6 +280,23 @@ class TrainingTest(InsideTest):
         self.assertEqual(len(self.traces()), 1)
         self.assertEqual(left_folders() - before, set())
 
+    @unittest.skipUnless(
+        subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0,
+        "no other mount namespace can be made here",
+    )
+    def test_a_process_that_sees_other_files_is_recorded(self) -> None:
+        """As in a container: neither the recorder nor the folder of the capture is there."""
+        hidden = PROGRAM.parent / "python"
+        mounts = f"mount -t tmpfs none /tmp && mount -t tmpfs none '{hidden}' && exec \"$@\""
+        job = self.training("unshare", "-m", "sh", "-c", mounts, "sh", PYTHON)
+        done = self.attach("--steps", 2, "--no-report", job.pid)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(self.traces()), 1)
+        self.assertIn('"nn:', gzip.decompress(self.traces()[0].read_bytes()).decode())
+        inside = Path(f"/proc/{job.pid}/root/tmp")
+        self.assertEqual(list(inside.glob("flopledger*")), [])
+        self.check_end(job)
+
     def test_one_that_is_recorded_already_is_told_what_to_use(self) -> None:
         words = [PROGRAM, "run", "--output", self.folder / "run", "--no-report", "--", PYTHON]
         job = self.training(*words)
