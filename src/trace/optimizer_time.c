@@ -240,3 +240,23 @@ bool is_optimizer_time(const struct optimizer_time *time, uint32_t track, int64_
 
     return next > 0 && intervals[next - 1].track == track && time_ns < intervals[next - 1].end_ns;
 }
+
+int64_t optimizer_time_between(const struct optimizer_time *time, uint32_t track,
+                               const int64_t range_ns[2])
+{
+    const struct optimizer_interval *intervals = time->intervals;
+    int64_t sum_ns = 0;
+
+    for (size_t at = LOWER_BOUND(i, 0, time->count,
+                                 intervals[i].track != track ? intervals[i].track < track
+                                                             : intervals[i].end_ns <= range_ns[0]);
+         at < time->count && intervals[at].track == track && intervals[at].start_ns < range_ns[1];
+         at++) {
+        int64_t start_ns =
+            intervals[at].start_ns > range_ns[0] ? intervals[at].start_ns : range_ns[0];
+        int64_t end_ns = intervals[at].end_ns < range_ns[1] ? intervals[at].end_ns : range_ns[1];
+
+        sum_ns += end_ns > start_ns ? end_ns - start_ns : 0;
+    }
+    return sum_ns;
+}

@@ -34,6 +34,10 @@ void optimizer_time_clear(struct optimizer_time *time);
  * the engine around it. */
 bool is_autograd_node(const char *name);
 
+/* How much of a stretch of a thread is the optimizer's. */
+int64_t optimizer_time_between(const struct optimizer_time *time, uint32_t track,
+                               const int64_t range_ns[2]);
+
 bool is_optimizer_time(const struct optimizer_time *time, uint32_t track, int64_t time_ns);
 
 #endif

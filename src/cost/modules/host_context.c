@@ -7,7 +7,6 @@
 #include "base/core/large_sort.h"
 #include "base/core/search.h"
 #include "base/text/prefix.h"
-#include "trace/optimizer_time.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -46,7 +45,6 @@ struct context_search {
     uint8_t *roles;         /* by name */
     struct forward_op *ops; /* sorted by sequence number, then start */
     size_t op_count;
-    struct optimizer_time optimizer; /* without closures */
 };
 
 const char *training_phase_key(enum training_phase phase)
@@ -106,7 +104,7 @@ static bool is_in_closure(const struct context_search *search, uint32_t i)
     uint32_t around = search->contexts->parents[i];
 
     if (role_of(search, i) == ROLE_OPTIMIZER ||
-        is_optimizer_time(&search->optimizer, event->track, event->start_ns))
+        is_optimizer_time(&search->contexts->optimizer, event->track, event->start_ns))
         return false;
     while (around != NO_EVENT && role_of(search, around) != ROLE_OPTIMIZER)
         around = search->contexts->parents[around];
@@ -274,14 +272,13 @@ void find_host_contexts(struct host_contexts *contexts, const struct trace *trac
     contexts->backward_node = large_array_new(count * sizeof *contexts->backward_node);
     contexts->phases = large_array_new(count);
     find_roles(&search);
-    find_optimizer_time(&search.optimizer, trace);
+    find_optimizer_time(&contexts->optimizer, trace);
     set_marked_modules(&search);
     sort_large(
         search.ops, search.op_count,
         &(struct large_order){.element_bytes = sizeof *search.ops, .compare = compare_forward_ops});
     set_backward_modules(&search);
     large_array_free(search.ops);
-    optimizer_time_clear(&search.optimizer);
     free(search.roles);
 }
 
@@ -314,5 +311,6 @@ void host_contexts_clear(struct host_contexts *contexts)
     large_array_free(contexts->modules);
     large_array_free(contexts->phases);
     large_array_free(contexts->backward_node);
+    optimizer_time_clear(&contexts->optimizer);
     *contexts = (struct host_contexts){0};
 }

@@ -3,6 +3,7 @@
 #define FLOPLEDGER_COST_MODULES_HOST_CONTEXT_H
 
 #include "cost/modules/module_tree.h"
+#include "trace/optimizer_time.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
@@ -26,6 +27,7 @@ struct host_contexts {
     uint8_t *phases;         /* enum training_phase */
     uint32_t *backward_node; /* the innermost autograd node around (evaluate_function; where the
                                 trace has none, MmBackward and the like), or NO_EVENT */
+    struct optimizer_time optimizer; /* without closures */
 };
 
 /* Forward and recomputed events belong to the innermost module mark around them; those of a

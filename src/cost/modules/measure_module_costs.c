@@ -131,6 +131,36 @@ static bool is_recorded_work(const struct event *event)
            event->kind == EVENT_ANNOTATION || event->kind == EVENT_PYTHON_FUNCTION;
 }
 
+static bool is_optimizer_range(const struct trace *trace, const struct event *event)
+{
+    return event->kind == EVENT_ANNOTATION &&
+           has_prefix(trace_text(trace, event->name), "Optimizer.step#");
+}
+
+/* Its own time, that between what is inside of it: where a closure runs, that is not the
+ * optimizer's. */
+static void add_optimizer_range(struct measurement *work, uint32_t range)
+{
+    const struct host_contexts *contexts = &work->costs->contexts;
+    const struct event *host = work->trace->host;
+    const struct event *event = &host[range];
+    int64_t own_ns = optimizer_time_between(&contexts->optimizer, event->track,
+                                            (int64_t[2]){event->start_ns, event_end_ns(event)});
+
+    for (uint32_t i = range + 1; i < work->trace->host_count && host[i].track == event->track &&
+                                 host[i].start_ns < event_end_ns(event);
+         i++)
+        if (contexts->parents[i] == range &&
+            is_optimizer_time(&contexts->optimizer, host[i].track, host[i].start_ns))
+            own_ns -= host[i].duration_ns;
+    if (own_ns < 0)
+        own_ns = 0;
+    if (own_ns > work->own_ns[range])
+        own_ns = work->own_ns[range];
+    work->costs->outside.own[PHASE_OPTIMIZER].host_ns += own_ns;
+    work->costs->outside.own[PHASE_FORWARD].host_ns += work->own_ns[range] - own_ns;
+}
+
 static void module_costs_add_host_events(struct measurement *work)
 {
     const struct trace *trace = work->trace;
@@ -143,14 +173,15 @@ static void module_costs_add_host_events(struct measurement *work)
             is_in_windows(work->options->windows, work->options->window_count, event->start_ns);
         if (!work->is_chosen[i])
             continue;
-        if (is_recorded_work(event))
+        if (is_optimizer_range(trace, event))
+            add_optimizer_range(work, i);
+        else if (is_recorded_work(event))
             to->host_ns += work->own_ns[i];
         if (work->costs->counted.states[i] == OP_COUNTED)
             module_costs_add_op(to, &work->costs->counted.costs[work->costs->counted.cost_of[i]]);
         if (module_of_mark(&work->costs->tree, trace, event) != NO_MODULE)
             module_costs_add_call(work, i);
-        else if (event->kind == EVENT_ANNOTATION &&
-                 has_prefix(trace_text(trace, event->name), "Optimizer.step#"))
+        else if (is_optimizer_range(trace, event))
             work->costs->optimizer_steps++;
         if (event->detail && trace->details[event->detail].input_shapes)
             work->costs->has_shapes = true;

@@ -492,6 +492,30 @@ static void flops_beside_compiled_code_are_at_least(void **state)
     made_trace_clear(&made);
 }
 
+/* Forward and backward in a closure, with pauses of 100 ns between: those are no optimizer's. */
+static void pauses_of_a_closure_are_no_optimizers(void **state)
+{
+    struct made_trace made;
+    struct module_costs costs = {0};
+    uint32_t thread;
+
+    (void)state;
+    made_trace_init(&made);
+    thread = made_thread(&made, "1");
+    made_host_event(&made, thread, EVENT_ANNOTATION,
+                    (struct made_event){"Optimizer.step#AdamW.step", 0, 1000});
+    add_range(&made, thread, (struct made_event){"nn:Net", 100, 300});
+    add_op(&made, thread, (struct made_event){"aten::mm", 100, 300}, "[[6, 4], [4, 5]]", 1);
+    add_op(&made, thread, (struct made_event){BACKWARD "MmBackward0", 400, 500}, NULL, 1);
+    add_op(&made, thread, (struct made_event){"aten::_fused_adamw_", 800, 900}, NULL, NO_ID);
+    measure(&costs, &made);
+    assert_int_equal(costs.total[PHASE_OPTIMIZER].host_ns, 100 + 500);
+    assert_int_equal(costs.total[PHASE_FORWARD].host_ns, 200 + 100);
+    assert_int_equal(costs.total[PHASE_BACKWARD].host_ns, 100);
+    module_costs_clear(&costs);
+    made_trace_clear(&made);
+}
+
 static void odd_marks(void **state)
 {
     static const struct made_event marks[] = {
@@ -548,6 +572,7 @@ int main(void)
         cmocka_unit_test(products_of_sparse_operands_are_listed),
         cmocka_unit_test(questions_alone_take_nothing_back),
         cmocka_unit_test(flops_beside_compiled_code_are_at_least),
+        cmocka_unit_test(pauses_of_a_closure_are_no_optimizers),
         cmocka_unit_test(odd_marks),
         cmocka_unit_test(an_empty_trace),
     };
