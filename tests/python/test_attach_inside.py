@@ -293,7 +293,7 @@ class TrainingTest(InsideTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(self.traces()), 1)
         self.assertIn('"nn:', gzip.decompress(self.traces()[0].read_bytes()).decode())
-        inside = Path(f"/proc/{job.pid}/root/tmp")
+        inside = Path("/proc", str(job.pid), "root", "tmp")
         self.assertEqual(list(inside.glob("flopledger*")), [])
         self.check_end(job)
 
