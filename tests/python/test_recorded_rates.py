@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -12,20 +14,22 @@ from pathlib import Path
 from unittest import mock
 
 from count_line import run_and_count
+from recorded_runs import find_python
+
+if importlib.util.find_spec("torch") is None and (python := find_python()) is not None:
+    os.execv(python, [python, *sys.argv])
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(ROOT / "python"))
 sys.dont_write_bytecode = True
 
-try:
-    from flopledger import measure_rates
-except ImportError:  # no torch in this Python
-    measure_rates = None
+from flopledger import measure_rates  # noqa: E402
+
 TRACE = ROOT / "examples/traces/train_gpt_cpu.json.gz"
 
 
-@unittest.skipUnless(measure_rates, "needs torch")
+@unittest.skipUnless(importlib.util.find_spec("torch"), "needs torch")
 class MeasuredCase(unittest.TestCase):
     def setUp(self) -> None:
         scratch = tempfile.TemporaryDirectory()
