@@ -83,6 +83,7 @@ def known_part(trace: dict[str, Any]) -> dict[str, Any]:
     for event in events:  # one device
         if event["cat"] in ("kernel", "gpu_memcpy"):
             event["args"]["device"] = event["pid"] = 0
+            event["tid"] = event["args"].get("stream", event["tid"])  # a stream is one row here
     return {"traceEvents": events}
 
 
