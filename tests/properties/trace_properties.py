@@ -388,9 +388,12 @@ ONLY_IN_TRACES = {"occupancy"}  # nsys does not estimate it
 
 
 def without(section: Any, left_out: set[str]) -> Any:
-    """The section without the columns that only one of the forms can fill."""
+    """The section without the columns that only one of the forms can fill. Of what is not known the words are each recorder's."""
     if isinstance(section, dict):
-        return {k: without(v, left_out) for k, v in section.items() if k not in left_out}
+        kept = {k: without(v, left_out) for k, v in section.items() if k not in left_out}
+        if isinstance(kept.get("not_known"), dict):
+            kept["not_known"] = sorted(kept["not_known"])
+        return kept
     if isinstance(section, list):
         return [
             without(item, left_out)

@@ -202,7 +202,8 @@ static struct advice_estimate *straggler_estimate(struct results *results,
 
     estimate->confidence = "high";
     estimate->reason = "the collectives of the ranks are joined";
-    if (replay_without_waiting(facts->simulation, facts->spread->straggler, &replayed)) {
+    if (facts->simulation->run &&
+        replay_without_waiting(facts->simulation, facts->spread->straggler, &replayed)) {
         estimate->change =
             results_format(results, "waiting@%" PRId64 "=0",
                            facts->simulation->run->ranks[facts->spread->straggler].digest->rank);
