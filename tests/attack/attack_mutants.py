@@ -133,6 +133,15 @@ def formats(folder: Path) -> list[Format]:
             False,
         ),
         Format(
+            "databases of Ascend",
+            files("tests/fuzz/corpus/ascend_database/*"),
+            "ascend_pytorch_profiler_{}.db",
+            traces + exports + lines,
+            600,
+            15000,
+            False,
+        ),
+        Format(
             "memory snapshots",
             [made["snapshot"], *files("tests/fuzz/corpus/memory_snapshot/*")],
             "snapshot{}.pickle",

@@ -51,7 +51,7 @@ def writers() -> list[Writer]:
             found.append(Writer((words[0], "--html", "OUT", *words[1:]), "--html", PAGE, reads))
     found += [Writer(("digest", "-o", "OUT", "IN"), "--output", ONE_FILE)]
     found += [Writer(("nsys-stats", "-o", "OUT", "IN"), "--output", ONE_FILE, "database")]
-    for name in ("sqlite", "jsonl", "prometheus", "chrome"):
+    for name in ("sqlite", "jsonl", "prometheus", "chrome", "perfetto"):
         found.append(Writer(("export", name, "-o", "OUT", "IN"), "--output", ONE_FILE))
     for name in ("sqlite", "jsonl", "prometheus"):
         words = ("ettr", "--export", name, "--output", "OUT", "IN")
