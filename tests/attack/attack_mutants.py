@@ -84,11 +84,11 @@ def formats(folder: Path) -> list[Format]:
             ),
             "trace{}.json",
             traces + exports + lines,
-            3500,
+            2500,
             60000,
         ),
         Format(
-            "training logs", files("tests/fuzz/corpus/read_log/*"), "train{}.log", logs, 2500, 40000
+            "training logs", files("tests/fuzz/corpus/read_log/*"), "train{}.log", logs, 1500, 40000
         ),
         Format(
             "nsys databases",
