@@ -309,9 +309,9 @@ GROUPS = [
         in_turn(
             script("tests/gpu/test_proof.py", PROGRAM),
             script("tests/gpu/run_proof.py", PROGRAM, "--stand-in"),
-            alone=True,  # attaches to a job, as the group attach does, and measures
-    ),
+        ),
         "build",
+        alone=True,  # it attaches to a job, as the group attach does, and measures
     ),
     Group(
         "gpu",
