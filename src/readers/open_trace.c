@@ -159,6 +159,8 @@ static bool open_trace_count_parts(struct trace_source *source, const char *path
     source->part_count = 1;
     if (!input_stream_open(&input, path, false, error))
         return false;
+    if (input.file_bytes < 0) /* a pipe is read once: see reader_has_all_parts */
+        return true;
     reader = find_reader(&input, input_stream_peek(&input));
     if (!reader || !reader->count_parts)
         return true;

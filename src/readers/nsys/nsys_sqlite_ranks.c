@@ -3,6 +3,7 @@
 
 #include "base/core/array.h"
 #include "readers/nsys/nsys_ids.h"
+#include "readers/reader.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 static const char *const work_tables[] = {
     "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
-enum { WORK_TABLE_COUNT = sizeof work_tables / sizeof *work_tables, RANKS_MAX = 128 };
+enum { WORK_TABLE_COUNT = sizeof work_tables / sizeof *work_tables };
 
 static void add_process(struct nsys_ranks *ranks, int64_t process, int64_t device)
 {
@@ -23,7 +24,7 @@ static void add_process(struct nsys_ranks *ranks, int64_t process, int64_t devic
             ranks->ranks[i].device = device;
         return;
     }
-    if (ranks->count == RANKS_MAX) {
+    if (ranks->count == READER_PARTS_MAX) {
         ranks->are_too_many = true;
         return;
     }
@@ -153,7 +154,7 @@ bool nsys_ranks_find(struct nsys_ranks *ranks, struct nsys_database *database, s
         return error_set(error, ERROR_INPUT,
                          "more than %d processes used a device in it: expected those of one "
                          "machine; record, or export, fewer of them at once",
-                         RANKS_MAX);
+                         READER_PARTS_MAX);
     if (ranks->count == 0)
         return true;
     for (uint32_t i = 0; i < ranks->count; i++)

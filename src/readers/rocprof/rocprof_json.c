@@ -504,8 +504,6 @@ static bool rocprof_json_count_parts(uint32_t *count, const struct input_stream 
     uint32_t keys = 0;
 
     *count = 1;
-    if (input->file_bytes < 0) /* a pipe is read once */
-        return true;
     if (!input_stream_open(&again, input->name, false, error))
         return false;
     json_window_init(&json.window, &again, 0);

@@ -154,8 +154,6 @@ static bool xplane_count_parts(uint32_t *count, const struct input_stream *input
     char *text;
 
     *count = 1;
-    if (input->file_bytes < 0) /* a pipe is read once */
-        return true;
     if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE) {
         if (!input_stream_open(&own, input->name, false, error))
             return false;
