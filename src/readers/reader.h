@@ -31,8 +31,8 @@ struct reader {
     bool (*recognises)(const char *head, size_t length);
     /* Where the first bytes are those of other formats, too: looks into the file. NULL: no need. */
     bool (*recognises_file)(const struct input_stream *input);
-    /* How many ranks `input` holds, each of which is read on its own; NULL: always one. Not asked of
-     * a pipe. False with `error` set where it cannot be read at all. */
+    /* How many ranks `input` holds, each of which is read on its own; NULL: always one. Not asked
+     * of a pipe. False with `error` set where it cannot be read at all. */
     bool (*count_parts)(uint32_t *count, const struct input_stream *input, struct error *error);
     /* Reads all of `input` into a zeroed `trace`, and finishes it (trace_finish). What is damaged
      * is set aside and counted in trace->read; only an input with nothing readable in it is an
