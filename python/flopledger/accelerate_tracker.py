@@ -8,12 +8,11 @@ from typing import Any
 
 from accelerate.tracking import GeneralTracker
 
-from flopledger.loop_recording import LoopRecording
+from flopledger.loop_recording import LoopRecording, RecordsLoop
 from flopledger.program import Paths
-from flopledger.results import Report
 
 
-class AccelerateTracker(GeneralTracker):  # type: ignore[misc,unused-ignore]
+class AccelerateTracker(RecordsLoop, GeneralTracker):  # type: ignore[misc,unused-ignore]
     """Records steps 2 to 1 + `steps` between `accelerator.init_trackers()` and `accelerator.end_training()`, of all ranks;
     then `tracker.report`.
 
@@ -32,21 +31,11 @@ class AccelerateTracker(GeneralTracker):  # type: ignore[misc,unused-ignore]
         stacks: bool = False,
         folder: Paths = "captures",
     ) -> None:
-        super().__init__()
-        self.loop = LoopRecording(steps, memory=memory, stacks=stacks, folder=folder)
+        super().__init__(steps, memory=memory, stacks=stacks, folder=folder)
 
     @property
     def tracker(self) -> LoopRecording:
         return self.loop
-
-    @property
-    def report(self) -> Report | None:
-        """Of all ranks; None before `end_training()`, and in processes other than the first."""
-        return self.loop.report
-
-    @property
-    def folder(self) -> str | None:
-        return self.loop.folder
 
     def start(self) -> None:
         self.loop.begin(".")

@@ -6,36 +6,15 @@ from typing import Any
 
 from transformers import TrainerCallback as CallbackOfTrainer
 
-from flopledger.loop_recording import LoopRecording
-from flopledger.program import Paths
-from flopledger.results import Report
+from flopledger.loop_recording import RecordsLoop
 
 
-class TrainerCallback(CallbackOfTrainer):  # type: ignore[misc,unused-ignore]
+class TrainerCallback(RecordsLoop, CallbackOfTrainer):  # type: ignore[misc,unused-ignore]
     """Records steps 2 to 1 + `steps` of `trainer.train()`, of all ranks; then `callback.report`.
 
     A step is one of the optimizer: it holds all of `gradient_accumulation_steps`. The losses are the same to the last bit. The recording
     is kept in `folder`, or in `flopledger/` in the trainer's output_dir; what the report says is the last entry of `state.log_history`.
     """
-
-    def __init__(
-        self,
-        steps: int = 3,
-        *,
-        memory: bool = False,
-        stacks: bool = False,
-        folder: Paths | None = None,
-    ) -> None:
-        self.loop = LoopRecording(steps, memory=memory, stacks=stacks, folder=folder)
-
-    @property
-    def report(self) -> Report | None:
-        """Of all ranks; None before the end of training, and in processes other than the first."""
-        return self.loop.report
-
-    @property
-    def folder(self) -> str | None:
-        return self.loop.folder
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **keywords: Any) -> None:
         self.loop.begin(args.output_dir or ".")

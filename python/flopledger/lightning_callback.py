@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from flopledger.loop_recording import LoopRecording
-from flopledger.program import Paths
-from flopledger.results import Report
+from flopledger.loop_recording import RecordsLoop
 
 if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
     from pytorch_lightning.callbacks import Callback  # the same under its older name
@@ -15,32 +13,12 @@ else:
     from lightning.pytorch.callbacks import Callback
 
 
-class LightningCallback(Callback):  # type: ignore[misc,unused-ignore]
+class LightningCallback(RecordsLoop, Callback):  # type: ignore[misc,unused-ignore]
     """Records steps 2 to 1 + `steps` of `trainer.fit()`, of all ranks; then `callback.report`.
 
     The losses are the same to the last bit. The recording is kept in `folder`, or in `flopledger/` in the trainer's
     default_root_dir; the trainer's loggers are given what the report says.
     """
-
-    def __init__(
-        self,
-        steps: int = 3,
-        *,
-        memory: bool = False,
-        stacks: bool = False,
-        folder: Paths | None = None,
-    ) -> None:
-        super().__init__()
-        self.loop = LoopRecording(steps, memory=memory, stacks=stacks, folder=folder)
-
-    @property
-    def report(self) -> Report | None:
-        """Of all ranks; None before the end of training, and in processes other than the first."""
-        return self.loop.report
-
-    @property
-    def folder(self) -> str | None:
-        return self.loop.folder
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self.loop.begin(trainer.default_root_dir)

@@ -101,3 +101,27 @@ class LoopRecording:
     def numbers(self) -> dict[str, float]:
         """Of the report, for a log: the mean step, its accounts as shares of it, MFU where it is known."""
         return {} if self.report is None else numbers_of(self.report)
+
+
+class RecordsLoop:
+    """A callback of a trainer: mixed in before the trainer's own class, whose hooks call `loop`."""
+
+    def __init__(
+        self,
+        steps: int = 3,
+        *,
+        memory: bool = False,
+        stacks: bool = False,
+        folder: Paths | None = None,
+    ) -> None:
+        super().__init__()
+        self.loop = LoopRecording(steps, memory=memory, stacks=stacks, folder=folder)
+
+    @property
+    def report(self) -> Report | None:
+        """Of all ranks; None before the end of training, and in processes other than the first."""
+        return self.loop.report
+
+    @property
+    def folder(self) -> str | None:
+        return self.loop.folder

@@ -423,25 +423,44 @@ static long form_of(const char *table, const char *name)
     return *end ? 0 : number;
 }
 
+struct sqlite3_stmt *nsys_list_tables(struct nsys_database *database)
+{
+    sqlite3_stmt *list = NULL;
+
+    (void)sqlite3_prepare_v2(database->connection,
+                             "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
+                             "ORDER BY name",
+                             -1, &list, NULL);
+    return list;
+}
+
+const char *nsys_next_table(struct sqlite3_stmt **list)
+{
+    while (*list && sqlite3_step(*list) == SQLITE_ROW) {
+        const char *table = (const char *)sqlite3_column_text(*list, 0);
+
+        if (table)
+            return table;
+    }
+    sqlite3_finalize(*list);
+    *list = NULL;
+    return NULL;
+}
+
 static void find_latest_form(struct nsys_database *database, const char *name, char *to)
 {
-    sqlite3_stmt *statement = NULL;
+    sqlite3_stmt *list = nsys_list_tables(database);
+    const char *table;
     long latest = 0;
 
-    if (sqlite3_prepare_v2(database->connection,
-                           "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0",
-                           -1, &statement, NULL) != SQLITE_OK)
-        return;
-    while (sqlite3_step(statement) == SQLITE_ROW) {
-        const char *table = (const char *)sqlite3_column_text(statement, 0);
-        long form = table && strlen(table) < NSYS_TABLE_NAME_MAX ? form_of(table, name) : 0;
+    while ((table = nsys_next_table(&list))) {
+        long form = strlen(table) < NSYS_TABLE_NAME_MAX ? form_of(table, name) : 0;
 
         if (form > latest) {
             latest = form;
             (void)snprintf(to, NSYS_TABLE_NAME_MAX, "%s", table);
         }
     }
-    sqlite3_finalize(statement);
 }
 
 bool nsys_find_table(struct nsys_database *database, const char *name, char *to)
@@ -564,25 +583,19 @@ static int64_t largest_id(struct nsys_database *database, const char *table)
 void nsys_database_tell_unused(struct read_account *read, struct nsys_database *database,
                                const char *lists)
 {
-    sqlite3_stmt *statement = NULL;
+    sqlite3_stmt *list = nsys_list_tables(database);
+    const char *table;
 
-    if (sqlite3_prepare_v2(database->connection,
-                           "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
-                           "ORDER BY name",
-                           -1, &statement, NULL) != SQLITE_OK)
-        return;
-    while (sqlite3_step(statement) == SQLITE_ROW) {
-        const char *table = (const char *)sqlite3_column_text(statement, 0);
+    while ((table = nsys_next_table(&list))) {
         int64_t rows;
 
-        if (!table || has_prefix(table, "sqlite_") || has_prefix(table, lists) ||
+        if (has_prefix(table, "sqlite_") || has_prefix(table, lists) ||
             string_pool_find(&database->opened, table, strlen(table)) != UINT32_MAX)
             continue;
         rows = largest_id(database, table);
         if (rows > 0)
             read_account_leave(read, table, rows);
     }
-    sqlite3_finalize(statement);
 }
 
 bool nsys_rows_next(struct nsys_rows *rows)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct sqlite3;
+struct sqlite3_stmt;
 
 /* A zeroed one is closed. */
 struct nsys_database {
@@ -41,6 +42,11 @@ MUST_USE bool nsys_database_open(struct nsys_database *database, const char *pat
 MUST_USE bool nsys_database_open_any(struct nsys_database *database, const char *path,
                                      struct error *error);
 void nsys_database_clear(struct nsys_database *database);
+
+/* The names of the tables that have rows of their own, in their order, one with each call of
+ * nsys_next_table; at the end it gives NULL, and has freed the list. */
+struct sqlite3_stmt *nsys_list_tables(struct nsys_database *database);
+const char *nsys_next_table(struct sqlite3_stmt **list);
 
 /* Says in `read` what of the file is cut, damaged or not read. */
 void nsys_database_tell_damage(struct read_account *read, const struct nsys_database *database);

@@ -58,18 +58,13 @@ static void add_parts_of(struct rocpd_parts *parts, struct nsys_database *databa
 static void for_each_suffix(struct rocpd_parts *parts, struct nsys_database *database,
                             const char *name, bool as_a_whole)
 {
-    sqlite3_stmt *statement = NULL;
+    sqlite3_stmt *list = nsys_list_tables(database);
+    const char *table;
 
-    if (sqlite3_prepare_v2(database->connection,
-                           "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
-                           "ORDER BY name",
-                           -1, &statement, NULL) != SQLITE_OK)
-        return;
-    while (sqlite3_step(statement) == SQLITE_ROW) {
-        const char *table = (const char *)sqlite3_column_text(statement, 0);
+    while ((table = nsys_next_table(&list))) {
         struct rocpd_part whole = {.process = -1};
 
-        if (!table || !has_prefix(table, name) || strlen(table) >= NSYS_TABLE_NAME_MAX ||
+        if (!has_prefix(table, name) || strlen(table) >= NSYS_TABLE_NAME_MAX ||
             strlen(table) - strlen(name) >= ROCPD_SUFFIX_MAX || strchr(table, '"'))
             continue;
         (void)snprintf(whole.suffix, sizeof whole.suffix, "%s", table + strlen(name));
@@ -78,7 +73,6 @@ static void for_each_suffix(struct rocpd_parts *parts, struct nsys_database *dat
         else
             add_parts_of(parts, database, table, whole.suffix);
     }
-    sqlite3_finalize(statement);
 }
 
 void rocpd_find_parts(struct rocpd_parts *parts, struct nsys_database *database)

@@ -416,7 +416,13 @@ static enum json_progress count_next_process(struct rocprof_json *json,
     return progress;
 }
 
-/* From behind '[' to behind ']'. */
+/* What follows is for those who read other parts. */
+static bool rocprof_choice_is_made(const struct rocprof_choice *choice)
+{
+    return choice->is_found && choice->ends_there;
+}
+
+/* From behind '[' to behind ']', or behind the wanted process. */
 static enum json_progress read_list(struct rocprof_json *json, struct rocprof_choice *choice)
 {
     struct json_window *window = &json->window;
@@ -424,9 +430,8 @@ static enum json_progress read_list(struct rocprof_json *json, struct rocprof_ch
     enum json_progress progress = GOES_ON;
     char c = json_window_peek(window);
 
-    for (; (c == ',' || c == '{') && progress == GOES_ON; c = json_window_peek(window)) {
-        if (choice->is_found && choice->ends_there)
-            break;
+    for (; (c == ',' || c == '{') && progress == GOES_ON && !rocprof_choice_is_made(choice);
+         c = json_window_peek(window)) {
         if (c == ',')
             window->at++;
         else if (!choice->is_found)
@@ -444,7 +449,7 @@ static enum json_progress read_list(struct rocprof_json *json, struct rocprof_ch
     }
     if (c == ']')
         window->at++;
-    else if (progress == GOES_ON && !(choice->is_found && choice->ends_there))
+    else if (progress == GOES_ON && !rocprof_choice_is_made(choice))
         note_cut(json, "the list of processes");
     return c == ']' ? progress : STOPS;
 }
