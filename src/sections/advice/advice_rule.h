@@ -15,7 +15,6 @@
 #include "sections/advice/first_use.h"
 #include "sections/advice/host_calls.h"
 #include "sections/advice/kernel_figures.h"
-#include "trace/optimizer_time.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
@@ -60,9 +59,8 @@ struct advice_case {
     bool has_other_ranks;                        /* their traces are given with this one */
     bool has_single_optimizer;   /* it handles one tensor at a time: a finding of its own */
     struct missing_work missing; /* what the recording lacks */
-    struct optimizer_time optimizer_time; /* without what a closure does in it */
-    struct free_time idle;                /* when nothing runs on the device */
-    int64_t recording_end_ns[2];          /* see recording_end.h; empty where there is none */
+    struct free_time idle;       /* when nothing runs on the device */
+    int64_t recording_end_ns[2]; /* see recording_end.h; empty where there is none */
     struct host_calls calls;
     struct first_uses first_uses; /* of the runtime calls among them */
     struct kernel_figures kernels;

@@ -274,12 +274,10 @@ struct advice_findings give_advice(struct results *results, const struct advice_
     advice.kernels = sum_kernels(advice.trace, ledger);
     find_attention_scores(&advice.scores, efficiency, ADVICE_SCORES_SIZE_MIN);
     find_recording_end(&advice, advice.recording_end_ns);
-    find_optimizer_time(&advice.optimizer_time, advice.trace);
     advice.has_single_optimizer = handles_single_tensors(&advice);
     ask_rules(&advice, &all);
     sort_findings(all.findings, all.count);
     add_replay_costs(&advice, all.findings, all.count);
-    optimizer_time_clear(&advice.optimizer_time);
     free_time_clear(&advice.idle);
     first_uses_clear(&advice.first_uses);
     host_calls_clear(&advice.calls);

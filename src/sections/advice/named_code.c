@@ -10,11 +10,11 @@
 /* The range of an optimizer, where the optimizer works itself: a closure in it is model code. */
 static bool is_optimizers_own(const struct advice_case *advice, const struct idle_gap *gap)
 {
+    const struct optimizer_time *optimizer = &advice->costs->contexts.optimizer;
     const struct event *event = &advice->trace->host[gap->host_event];
 
     return has_prefix(trace_text(advice->trace, event->name), "Optimizer.") &&
-           (advice->optimizer_time.count == 0 ||
-            is_optimizer_time(&advice->optimizer_time, event->track, gap->start_ns));
+           (optimizer->count == 0 || is_optimizer_time(optimizer, event->track, gap->start_ns));
 }
 
 /* An optimizer's range is model code, too, but has a remedy of its own. */

@@ -172,7 +172,7 @@ static void leave_one_pass(const struct advice_case *advice, struct advice_claim
 static bool claim_single_operators(struct advice_case *advice, struct advice_claim *claim,
                                    const char *remedy)
 {
-    const struct optimizer_time *time = &advice->optimizer_time;
+    const struct optimizer_time *time = &advice->costs->contexts.optimizer;
     struct optimizer_work work = {0};
 
     for (size_t i = 0; i < time->count; i++) {
