@@ -14,6 +14,7 @@ sys.path.insert(0, str(GENERATE))
 sys.dont_write_bytecode = True
 
 from ascend_recording import write_trace_view  # noqa: E402
+from flight_dumps import FAULTS  # noqa: E402
 from make_trace import Plan, make_trace  # noqa: E402
 from mlperf_log import make_run  # noqa: E402
 from perfetto_file import Form, protos, write_pftrace  # noqa: E402
@@ -22,18 +23,6 @@ from write_trace import write_trace  # noqa: E402
 from xplane_file import gpu_space, tpu_space, write_space  # noqa: E402
 
 Command = list[str]
-FAULTS = (
-    "none",
-    "stopped",
-    "silent",
-    "skipped",
-    "extra",
-    "size",
-    "type",
-    "exchange",
-    "circle",
-    "stuck",
-)
 # script, its words, and the file that it writes; behind the file its words again where that comes last
 SCRIPTS = {
     "nsys.sqlite": ("nsys_database.py", "--seed", "3", "--ranks", "2", "--metrics", "--output"),
