@@ -15,6 +15,7 @@ import sys
 from typing import Any
 
 from flopledger import messages
+from flopledger.at_exit import at_exit
 from flopledger.messages import guarded
 
 FIRST_STEP = 2  # the first one that ends began before we came, and readies the profiler
@@ -100,7 +101,7 @@ class Attachment:
             return
         Attachment.current = self
         messages.listener = lambda message: self.tell("said", text=message)
-        atexit.register(self.end_with_program)
+        self.at_end = at_exit(self.end_with_program)
         self.start_recorder()
         self.tell("attached", pid=self.pid)
 
@@ -144,7 +145,7 @@ class Attachment:
         if self.recorder is not None:
             guarded(self.recorder.take_away)()
             recorded = self.recorder.recorded
-        atexit.unregister(self.end_with_program)
+        atexit.unregister(self.at_end)
         messages.listener = None
         messages.said.clear()
         Attachment.current = None

@@ -16,6 +16,7 @@ import tempfile
 from typing import Any
 
 from flopledger.allocator_history import AllocatorHistory
+from flopledger.at_exit import at_exit
 from flopledger.memory_marks import MemoryMarks
 from flopledger.messages import guarded, say
 from flopledger.models import Model, modules_to_mark, name_modules
@@ -88,7 +89,7 @@ class SimpleMemoryProfiler:
         if self.markers.reason:
             say(self.markers.reason)
         self.session.begin_step(self.number)
-        atexit.register(self.stop)
+        self.at_end = at_exit(self.stop)
 
     def point(self, with_options: str = "", create: bool = False) -> None:
         options = [option.strip() for option in with_options.split(",") if option.strip()]
@@ -119,7 +120,7 @@ class SimpleMemoryProfiler:
         if self.stopped:
             return
         self.stopped = True
-        atexit.unregister(self.stop)
+        atexit.unregister(self.at_end)
         self.marks.stop()
         self.markers.off()
         self.session.stop()

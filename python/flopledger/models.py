@@ -43,15 +43,33 @@ def class_name(module: Any) -> str:
     return kind.__name__
 
 
+def held_by(module: Any, holder: str) -> Any:
+    """What stands in `_modules` or `_parameters` of a module, which may be half made; {} for none.
+
+    Those of scripted and traced modules are views of what is in C++, and of a traced one they are not among its attributes.
+    """
+    held = module.__dict__.get(holder)
+    if held is None and is_scripted(module):
+        try:
+            held = getattr(module, holder, None)
+        except RuntimeError:  # it is being made
+            held = None
+    return {} if held is None else held
+
+
+def is_scripted(module: Any) -> bool:
+    return issubclass(type(module), getattr(sys.modules.get("torch.jit"), "ScriptModule", ()))
+
+
 def children_of(module: Any) -> Iterator[tuple[str, Any]]:
-    for name, child in (module.__dict__.get("_modules") or {}).items():
+    for name, child in held_by(module, "_modules").items():
         if child is not None:
             yield name, child
 
 
 def parameters_of(module: Any) -> Iterator[tuple[str, Any]]:
     """Its own, not those of modules in it."""
-    for name, parameter in (module.__dict__.get("_parameters") or {}).items():
+    for name, parameter in held_by(module, "_parameters").items():
         if parameter is not None:
             yield name, parameter
 
@@ -67,7 +85,7 @@ def wrapped_by(module: Any) -> Any:
 
 
 def is_compiled(wrapper: Any) -> bool:
-    return "_orig_mod" in (wrapper.__dict__.get("_modules") or {})
+    return "_orig_mod" in dict(children_of(wrapper))
 
 
 def modules_alive() -> list[Any]:

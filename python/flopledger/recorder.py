@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 import threading
@@ -18,6 +17,7 @@ from flopledger.ask_program import (
     end_without_destructors,
     steps_before,
 )
+from flopledger.at_exit import at_exit
 from flopledger.messages import guarded
 from flopledger.parallel_layout import find_layout
 from flopledger.settings import Settings, read_settings
@@ -63,7 +63,7 @@ class Recorder:
     def start(cls, optimizer_module: ModuleType) -> None:
         """Called once torch.optim.optimizer is there."""
         cls.current = cls(read_settings(), optimizer_module)
-        atexit.register(cls.finish_current)
+        at_exit(cls.finish_current)
         os.register_at_fork(after_in_child=cls.begin_again_in_child)
 
     @classmethod

@@ -485,7 +485,9 @@ class OfFlopCounterMode(DefectCase):
         example = (torch.ones(2, 8),)
         for model in (
             torch.jit.script(layer),
+            torch.jit.script(nn.Sequential(layer)),
             nn.Sequential(torch.jit.trace(layer, example)),
+            nn.Sequential(torch.jit.trace(nn.Sequential(nn.Sequential(layer)), example)),
             torch.export.export(layer, example).module(),
         ):
             self.assertEqual(profile(model), (2 * 8 * 16, 8 * 16), type(model))
