@@ -91,6 +91,7 @@ class Findings:
         try:
             yield
         except Exception as error:  # pylint: disable=broad-except
+            print(f"{part}. {case}: {error}", flush=True)  # whole; the line of the check is short
             where = traceback.extract_tb(error.__traceback__)[-1]
             text = f"{type(error).__name__} in {Path(where.filename).name}:{where.lineno}: {error}"
             self.add(Check(part, case, "ran to its end", text, "yes", 0, False))

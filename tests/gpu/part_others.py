@@ -21,10 +21,7 @@ sys.path[:0] = [str(ROOT / "tests" / "generate")]
 from graph_traces import CaptureWriter, ReplayWriter, random_graph  # noqa: E402
 
 PART = "e"
-STEPS = {
-    "cuda": 1500,
-    "cpu": 600,
-}  # long enough that the profiler asks meanwhile, which it does every five seconds
+STEPS = 8  # at least: the job goes on until it has been attached to, for the profiler asks only every five seconds
 WAY = "autocast"  # some 15 ms a step on an H100
 ATTRIBUTED_AT_LEAST = 0.95
 NSYS_WITHIN = 0.02  # of the device's busy time: two profilers, two runs
@@ -36,9 +33,9 @@ def attach(setting: Setting) -> tuple[Path, list[str]]:
     sockets.mkdir(exist_ok=True)
     daemon = {"KINETO_USE_DAEMON": "1", "KINETO_IPC_SOCKET_DIR": str(sockets)}
     daemon |= {"KINETO_ONDEMAND_TRACE_DIR": str(setting.folder), "OMP_NUM_THREADS": "1"}
-    truth = setting.folder / "attached.truth.json"
+    truth, end = setting.folder / "attached.truth.json", setting.folder / "attached.end"
     words = [setting.python, HERE / "train_ways.py", WAY, "--device", setting.device]
-    words += ["--steps", STEPS[setting.device], "--truth", truth, "--say"]
+    words += ["--steps", STEPS, "--until", end, "--truth", truth, "--say"]
     job = subprocess.Popen(
         [str(word) for word in words],
         env={**os.environ, **daemon, "KINETO_LOG_LEVEL": "99"},
@@ -53,6 +50,7 @@ def attach(setting: Setting) -> tuple[Path, list[str]]:
         captures = setting.folder / "captures-attach"
         options = ["--no-report", "--milliseconds", 500, "--output", captures]
         run(setting, [setting.program, "attach", *options, job.pid])
+        end.touch()
         if job.wait(timeout=200) != 0:
             raise Failed("the job that was attached to ended with an error")
     finally:
@@ -73,7 +71,7 @@ def check_attach(setting: Setting, found: Findings) -> None:
     truth = reference_of(trace, "host").totals["all_device_events"]
     found.equal(place, "device events", events, truth)
     found.equal(place, "there are some", bool(events), True)
-    plain = train(setting, WAY, "--steps", STEPS[setting.device], record=None)
+    plain = train(setting, WAY, "--steps", len(losses), record=None)
     found.equal(place, "losses, plain and attached to", losses, plain.truth["losses"])
 
 

@@ -16,6 +16,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,13 @@ def capture_graphs(model: Any, loader: Any, device: str) -> Any:
     return torch.cuda.make_graphed_callables(model, (tokens.to(device),))
 
 
+def steps_to_train(arguments: argparse.Namespace) -> Iterator[int]:
+    for step in itertools.count():
+        if step >= arguments.steps and (arguments.until is None or arguments.until.exists()):
+            return
+        yield step
+
+
 def train(arguments: argparse.Namespace) -> dict[str, Any]:
     way, device = arguments.way, arguments.device
     torch.manual_seed(0)
@@ -157,7 +165,7 @@ def train(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.say:
         print("trains", flush=True)
     batches = (batch for _ in itertools.count() for batch in loader)
-    for _, (tokens, targets) in zip(range(arguments.steps), batches):
+    for _, (tokens, targets) in zip(steps_to_train(arguments), batches):
         tokens, targets = tokens.to(device), targets.to(device)
         with autocast or contextlib.nullcontext():
             logits = called(tokens)
@@ -185,6 +193,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--batch", type=int)
     parser.add_argument("--truth", type=Path, required=True)
+    parser.add_argument("--until", type=Path, help="go on until this file is there")
     parser.add_argument("--say", action="store_true", help="say when the steps begin")
     parser.add_argument(
         "--text", type=Path, default=Path(train_gpt.__file__).parents[1] / "LICENSE"

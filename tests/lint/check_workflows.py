@@ -29,7 +29,8 @@ jobs:
       - use: actions/checkout@v4
 """
 FOUND_IN_IT = ("does not exist", 'property "python" is not defined', 'unexpected key "use"')
-ASK = """const {{ readFileSync }} = require("node:fs");
+ASK = """globalThis.crypto ??= require("node:crypto").webcrypto; // of itself only from Node.js 20 on
+const {{ readFileSync }} = require("node:fs");
 const {{ runLint }} = require("{package}/build/run-lint.js");
 (async () => {{
     const found = [];
