@@ -89,8 +89,11 @@ static bool read_both(struct two_runs *runs, struct results *results, char **ope
                                       .results = results};
     struct files_read second = {0};
 
-    if (!read_run_profile(&runs->a, &runs->outcome, operands[0], &reading, error) ||
-        !read_run_profile(&runs->b, &second, operands[1], &reading, error))
+    reading.name = "A";
+    if (!read_run_profile(&runs->a, &runs->outcome, operands[0], &reading, error))
+        return false;
+    reading.name = "B";
+    if (!read_run_profile(&runs->b, &second, operands[1], &reading, error))
         return false;
     if (runs->outcome.failed_count == 0)
         runs->outcome.first_error = second.first_error;

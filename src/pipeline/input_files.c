@@ -352,17 +352,26 @@ bool find_input_files(struct input_files *files, char **operands, int count, str
     return true;
 }
 
-void note_passed_over(struct results *results, const struct input_files *files)
+/* "2 files"; NULL where there is none. */
+static const char *counted(struct results *results, size_t count, const char *what)
 {
+    return count > 0 ? results_format(results, "%zu %s%s", count, what, count == 1 ? "" : "s")
+                     : NULL;
+}
+
+void note_passed_over(struct results *results, const struct input_files *files, const char *of)
+{
+    const char *file_count = counted(results, files->passed_over, "file");
+    const char *folder_count = counted(results, files->folders_passed_over, "folder");
     struct finding finding = {.cost_ns = -1};
 
-    if (files->passed_over == 0 && files->folders_passed_over == 0)
+    if (!file_count && !folder_count)
         return;
     finding.what =
-        results_format(results, "passed over as no traces: %zu file%s, %zu folder%s",
-                       files->passed_over, files->passed_over == 1 ? "" : "s",
-                       files->folders_passed_over, files->folders_passed_over == 1 ? "" : "s");
-    if (files->passed_over > 0)
+        results_format(results, "passed over as no traces%s%s: %s%s%s", of ? " in " : "",
+                       of ? of : "", file_count ? file_count : "",
+                       file_count && folder_count ? ", " : "", folder_count ? folder_count : "");
+    if (file_count)
         finding.evidence =
             results_format(results, "the first of the files: '%s'", files->first_passed_over);
     results_add_problem(results, finding);

@@ -34,8 +34,9 @@ struct input_files {
 MUST_USE bool find_input_files(struct input_files *files, char **operands, int count,
                                struct error *error);
 
-/* Adds a line to the problems of `results` where files of folders were passed over. */
-void note_passed_over(struct results *results, const struct input_files *files);
+/* Adds a line to the problems of `results` where files of folders were passed over. `of`: NULL, or
+ * which of several inputs that are read one after another these are. */
+void note_passed_over(struct results *results, const struct input_files *files, const char *of);
 
 void input_files_clear(struct input_files *files);
 

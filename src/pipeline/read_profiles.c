@@ -124,7 +124,7 @@ bool read_run_profile(struct run_profile *profile, struct files_read *outcome, c
         *error = outcome->first_error;
         return false;
     }
-    note_passed_over(reading->results, &files);
+    note_passed_over(reading->results, &files, reading->name);
     join_ranks(profile, &profiles);
     return true;
 }

@@ -15,6 +15,7 @@ struct profile_reading {
     struct attribution_options plan;
     unsigned threads;
     bool shows_progress;
+    const char *name;        /* "A": of the run, in what is said of its files */
     struct results *results; /* files of a folder that cannot be used become its problems */
 };
 

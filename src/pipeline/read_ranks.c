@@ -605,7 +605,7 @@ static bool read_and_compare(struct digest_set *set, struct results *results,
         return error_set(error, ERROR_NO_DATA, "no trace of rank %lld among those given",
                          (long long)reading->rank);
     note_problems(results, set);
-    note_passed_over(results, files);
+    note_passed_over(results, files, NULL);
     add_overview(results, set, &alike);
     return true;
 }

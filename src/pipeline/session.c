@@ -30,7 +30,7 @@ bool session_for_each_rank(struct session *session, const struct file_reading *r
         *error = session->outcome.first_error;
         return false;
     }
-    note_passed_over(&session->results, &session->files);
+    note_passed_over(&session->results, &session->files, NULL);
     return true;
 }
 

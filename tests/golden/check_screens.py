@@ -7,6 +7,7 @@ Of each input here, of generated ones of every reader, and of those of FLOPLEDGE
   - no row of a chart is all zeros, and the sentence about the whole does not say what is not known;
   - it has no backtick, writes micro as µ, and no sentence of it is longer than 25 words;
   - the times that it prints have three significant digits;
+  - a finding that is called as a row of the chart has that row's share; no warning stands there twice;
   - every line of --all stands in the sections that --list-sections names, each printed with --section, in the same order.
 """
 
@@ -150,10 +151,29 @@ def problems_of_words(text: str) -> list[str]:
     return problems
 
 
+def problems_of_findings(text: str) -> list[str]:
+    """A reader who finds two shares of one thing on a page believes neither."""
+    row = r"^  (?:[a-z]+ )? +(\S.*?)  +[\d,.]+ +([\d.]+)(?:  .*)?$"
+    shares = {m[1]: m[2] for m in re.finditer(row, text, re.MULTILINE)}
+    found = re.finditer(r"^ [1-3] (.*?): ([\d.]+) % of ", text, re.MULTILINE)
+    problems = [
+        f"{m[1]} is {m[2]} % in a finding, {shares[m[1]]} % in the chart"
+        for m in found
+        if m[1] in shares and abs(float(m[2]) - float(shares[m[1]])) > 0.051
+    ]
+    warnings = [line for line in text.splitlines() if line.startswith("! ")]
+    problems += [f"twice: {line}" for line in set(warnings) if warnings.count(line) > 1]
+    verdict = re.search(r"\n\n((?:[A-Z\d].*[^ ]\n)+)\n", text)
+    end = " ".join(verdict[1].rstrip(".\n").split()[-6:]) if verdict else ""
+    if len(end) > 20 and not re.search(r"\d", end) and end in text.partition("What to try")[2]:
+        problems.append(f"the sentence about the whole is a finding, too: {end}")
+    return problems
+
+
 def problems_of_screen(program: str, command: Command, width: int) -> list[str]:
     code, text = printed(program, command, "--width", str(width))
     lines = text.splitlines()
-    problems = problems_of_sum(lines) + problems_of_words(text)
+    problems = problems_of_sum(lines) + problems_of_words(text) + problems_of_findings(text)
     if not lines and code in (0, 5):
         problems.append("nothing is printed")
     if len(lines) > LINES_OF_WIDTH[width]:

@@ -90,6 +90,7 @@ struct screen_kind {
     const char *findings_title; /* NULL: "What to try" */
     bool costs_only;            /* its findings are those that a rule has put a price on */
     bool warnings_are_findings; /* what is wrong is what the report is about */
+    bool is_of_all_ranks;       /* its chart is: a finding of one rank says whose it is */
     bool is_of_no_rank;         /* what any of the ranks says is not for this screen */
     /* Keys of the sections that the last line names, most important first; NULL-terminated. */
     const char *const *sections;

@@ -81,6 +81,20 @@ static size_t fitting_bytes(const struct printer *printer, const char *text, int
     return end;
 }
 
+/* `length`, or where a number in parentheses begins that would be cut: half of it misleads. */
+static size_t before_open_number(const char *text, size_t length)
+{
+    size_t begin = length;
+
+    for (size_t i = 1; i < length; i++) {
+        if (text[i] == '(' && text[i - 1] == ' ' && text[i + 1] >= '0' && text[i + 1] <= '9')
+            begin = i;
+        else if (text[i] == ')')
+            begin = length;
+    }
+    return begin;
+}
+
 /* The text in at most `columns`, "…" behind it where it is cut. */
 static const char *clipped(const struct printer *printer, const char *text, int columns)
 {
@@ -91,7 +105,7 @@ static const char *clipped(const struct printer *printer, const char *text, int 
 
     if (display_columns(text) <= columns)
         return text;
-    length = fitting_bytes(printer, text, room > 1 ? room : 1);
+    length = before_open_number(text, fitting_bytes(printer, text, room > 1 ? room : 1));
     while (length > 1 && strchr(" ,;:(", text[length - 1]))
         length--;
     size = length + strlen(end) + 1;
@@ -375,8 +389,10 @@ static void put_finding(const struct printer *printer, const struct screen_findi
     fprintf(printer->output, "%2zu ", number);
     if (finding->estimate || finding->confidence)
         put_left(printer, brief(printer, what, ";", room), room);
-    else
+    else if (finding->try_this)
         fputs(brief(printer, what, ";", printer->width - 3), printer->output);
+    else
+        fputs(advice_text(printer, what), printer->output);
     put_code(printer, PLAIN);
     if (finding->estimate || finding->confidence) {
         fputs("  ", printer->output);

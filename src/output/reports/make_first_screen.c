@@ -5,6 +5,7 @@
 #include "output/reports/section_choice.h"
 #include "output/results/find_results.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,22 +131,89 @@ static const char *estimate_of(struct screen_builder *builder,
     return NULL;
 }
 
-static void add_finding(struct screen_builder *builder, const struct finding *finding)
+/* The row of the chart that has this name; NULL where there is none. */
+static const struct screen_row *row_of_name(const struct screen_chart *chart, const char *name)
+{
+    for (size_t i = 0; i < chart->row_count; i++)
+        if (chart->rows[i].is_single && strcmp(chart->rows[i].title, name) == 0)
+            return &chart->rows[i];
+    return NULL;
+}
+
+/* " + launch latency + others": the row of the chart, other than `own`, with most of what the
+ * finding counts, too. */
+static const char *further_rows(struct screen_builder *builder, const struct screen_row *own,
+                                const struct advice_estimate *estimate)
+{
+    const struct screen_chart *chart = &builder->screen->chart;
+    const char *largest = NULL;
+    size_t further = 0;
+
+    for (size_t i = 0; i < estimate->account_count; i++) {
+        if (own->key && strcmp(own->key, estimate->accounts[i]) == 0)
+            continue;
+        further++;
+        for (size_t row = 0; row < chart->row_count && !largest; row++)
+            if (chart->rows[row].is_single && chart->rows[row].key &&
+                strcmp(chart->rows[row].key, estimate->accounts[i]) == 0)
+                largest = chart->rows[row].title;
+    }
+    return largest ? screen_format(builder, " + %s%s", largest, further > 1 ? " + others" : "")
+                   : " + others";
+}
+
+/* A finding that is called as a row of the chart and costs something else says why: it is of more
+ * accounts than the row, or of a part of it. */
+static const char *name_beside_chart(struct screen_builder *builder, const char *name,
+                                     const struct advice_estimate *estimate)
+{
+    const struct screen_row *row = row_of_name(&builder->screen->chart, name);
+    double difference;
+
+    if (!row)
+        return name;
+    difference = estimate->share - row->share;
+    if (fabs(difference) < 0.0005)
+        return name;
+    if (difference < 0)
+        return screen_format(builder, "part of %s", name);
+    return screen_format(builder, "%s%s", name, further_rows(builder, row, estimate));
+}
+
+/* Whether the sentence about the whole says it in the same words, but for a capital letter. */
+static bool is_in_verdict(const struct first_screen *screen, const struct finding *finding)
+{
+    return !finding->estimate && finding->what[0] && screen->verdict &&
+           strstr(screen->verdict, finding->what + 1);
+}
+
+/* `of`: NULL, or whose finding it is where the chart is of all ranks. */
+static void add_finding(struct screen_builder *builder, const struct finding *finding,
+                        const char *of)
 {
     const struct advice_estimate *estimate = finding->estimate;
     struct first_screen *screen = builder->screen;
     const char *what = finding->what;
+    const char *try_this = finding->try_this ? finding->try_this : finding->evidence;
     struct value cost = value_time_ns(finding->cost_ns);
 
+    if (of)
+        what = screen_format(builder, "%s on %s", what, of);
+    else if (estimate && finding->cost_ns > 0)
+        what = name_beside_chart(builder, what, estimate);
     if (estimate && finding->cost_ns > 0)
         what = screen_format(
             builder, "%s: %s", what,
             screen_share_of(builder, estimate->share, finding->cost_ns, estimate->span));
     else if (finding->cost_ns > 0)
         what = screen_format(builder, "%s: %s", what, screen_value(builder, &cost));
+    if (try_this && is_in_verdict(screen, finding)) {
+        what = try_this; /* the rest stands right above */
+        try_this = NULL;
+    }
     screen->findings[screen->finding_count++] = (struct screen_finding){
         .what = what,
-        .try_this = finding->try_this ? finding->try_this : finding->evidence,
+        .try_this = try_this,
         .estimate = estimate ? estimate_of(builder, estimate) : NULL,
         .confidence = estimate ? estimate->confidence : NULL,
         .id = estimate ? estimate->id : NULL,
@@ -155,6 +223,7 @@ static void add_finding(struct screen_builder *builder, const struct finding *fi
 static void add_findings(struct screen_builder *builder, const struct screen_kind *kind)
 {
     struct chosen_findings chosen = {.count = 0};
+    const char *of = kind && kind->is_of_all_ranks && builder->rank ? builder->rank->label : NULL;
     size_t of_all;
 
     if (builder->results->overview)
@@ -163,7 +232,7 @@ static void add_findings(struct screen_builder *builder, const struct screen_kin
     for (size_t i = 0; builder->rank && i < builder->rank->section_count; i++)
         choose_of(&chosen, of_all, builder->rank->sections[i], kind);
     for (size_t i = 0; i < chosen.count; i++)
-        add_finding(builder, chosen.findings[i]);
+        add_finding(builder, chosen.findings[i], i >= of_all ? of : NULL);
 }
 
 /* Numbers that readers ask for, whatever the report: only these are said to be missing here. */
@@ -291,9 +360,9 @@ void make_first_screen(struct first_screen *screen, struct arena *arena,
                                         : NULL;
     screen->subject = builder.rank ? builder.rank->file : "";
     add_warnings(&builder, kind);
-    add_findings(&builder, kind);
     if (kind)
         kind->fill(&builder);
+    add_findings(&builder, kind);
     if (kind && kind->findings_title)
         screen->findings_title = kind->findings_title;
     if (screen->verdict)

@@ -86,6 +86,7 @@ const struct screen_kind all_ranks_screen = {
     .recognizes = is_all_ranks,
     .fill = fill_all_ranks,
     .costs_only = true,
+    .is_of_all_ranks = true,
     .sections = sections,
 };
 

@@ -322,6 +322,20 @@ static double largest_of(const struct screen_amount *amounts, size_t count)
     return largest;
 }
 
+/* The unit of the whole; that of the largest row where many rows would have one digit in it. */
+static struct unit_scale scale_of_parts(const struct screen_amount *amounts, size_t count,
+                                        int64_t whole, enum unit unit)
+{
+    struct unit_scale scale = chart_scale(whole, unit);
+    int64_t largest = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (!amounts[i].is_several && amounts[i].amount > largest)
+            largest = amounts[i].amount;
+    return largest > 0 && (double)largest / scale.factor < 0.0995 ? chart_scale(largest, unit)
+                                                                  : scale;
+}
+
 void screen_fill_chart(struct screen_builder *builder, const struct screen_amounts *given)
 {
     struct screen_chart *chart = &builder->screen->chart;
@@ -336,7 +350,8 @@ void screen_fill_chart(struct screen_builder *builder, const struct screen_amoun
     if (count == 0 || whole <= 0)
         return;
     largest = largest_of(amounts, count);
-    scale = chart_scale(adds_up ? whole : (int64_t)largest, given->unit);
+    scale = adds_up ? scale_of_parts(amounts, count, whole, given->unit)
+                    : chart_scale((int64_t)largest, given->unit);
     adds_up = adds_up && can_apportion(amounts, count);
     scale.decimals = largest / scale.factor >= 9.995 ? 1 : 2;
     per_unit = scale.factor / pow(10, scale.decimals);

@@ -334,8 +334,7 @@ static struct section *list_runs(struct results *results, const struct all_ranks
         (struct number){"traces", "traces", value_count(run->count + run->double_count), NULL});
     add_ranks_table(results, section, run, &none, top);
     section_add_warning(
-        results, section,
-        results_format(results, "these traces are not ranks of one run: %s", run->other_runs),
+        results, section, results_format(results, "not ranks of one run: %s", run->other_runs),
         "so nothing is said of waiting, missing ranks or stragglers",
         "'flopledger compare A B' for two runs, 'flopledger report FILE' for one trace; for one "
         "run, give the traces of its ranks only, named rank0..., rank1... where they do not say it "

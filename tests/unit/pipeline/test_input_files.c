@@ -142,18 +142,22 @@ static void what_cannot_be_is_told(void **state)
 static void what_was_passed_over_is_noted(void **state)
 {
     struct input_files files = {.passed_over = 1, .first_passed_over = "notes.txt"};
+    struct input_files folders = {.folders_passed_over = 2};
     struct input_files none = {0};
     struct results results = {0};
 
     (void)state;
     results_init(&results);
-    note_passed_over(&results, &none);
+    note_passed_over(&results, &none, NULL);
     assert_int_equal(results.problem_count, 0);
-    note_passed_over(&results, &files);
+    note_passed_over(&results, &files, NULL);
     assert_int_equal(results.problem_count, 1);
-    assert_string_equal(results.problems[0].what, "passed over as no traces: 1 file, 0 folders");
+    assert_string_equal(results.problems[0].what, "passed over as no traces: 1 file");
     assert_string_equal(results.problems[0].evidence, "the first of the files: 'notes.txt'");
     assert_false(results.problems[0].is_warning);
+    note_passed_over(&results, &folders, "B");
+    assert_int_equal(results.problem_count, 2);
+    assert_string_equal(results.problems[1].what, "passed over as no traces in B: 2 folders");
     results_clear(&results);
 }
 
