@@ -1,6 +1,7 @@
 """Writes what is known of runs into a folder of Parquet or Arrow files, for questions about many runs: docs/how-to/fleet.md.
 
     python -m flopledger.fleet parquet -o FOLDER TRACE...       what `flopledger export parquet` calls
+    python -m flopledger.fleet parquet -o FOLDER --pack         and `flopledger export parquet --pack`
 
 Needs pyarrow: it is what writes Parquet; nanoarrow is a hundredth of its size, but writes Arrow's own format alone.
 """
@@ -16,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flopledger import program
+from flopledger.fleet_files import FleetError, is_object_store, load_pyarrow, open_place, type_of
+from flopledger.fleet_pack import PACKED, pack
 from flopledger.fleet_steps import Row
 from flopledger.fleet_tables import SCHEMAS, labels_of, tables_of
 
@@ -34,34 +37,9 @@ OPTIONS_OF_REPORT += ("rates", "memory-limit")
 ROWS_A_GROUP = 1 << 20
 
 
-class FleetError(RuntimeError):
-    """What is wrong, in one line."""
-
-
-def load_pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise FleetError(
-            f"{sys.executable} has no pyarrow, which writes Parquet and Arrow files: pip install pyarrow"
-        ) from error
-    return pyarrow
-
-
 def week_of(started: float) -> str:
     """2026-W48, as ISO counts weeks, in UTC."""
     return time.strftime("%G-W%V", time.gmtime(started))
-
-
-def type_of(pyarrow: Any, name: str) -> Any:
-    return {
-        "text": pyarrow.string(),
-        "int": pyarrow.int64(),
-        "float": pyarrow.float64(),
-        "bool": pyarrow.bool_(),
-        "time": pyarrow.timestamp("us", tz="UTC"),
-        "labels": pyarrow.map_(pyarrow.string(), pyarrow.string()),
-    }[name]
 
 
 def value_of(value: Any, kind: str) -> Any:
@@ -83,17 +61,6 @@ def arrow_table(table: str, rows: Sequence[Row]) -> Any:
     return pyarrow.table(arrays, names=list(columns))
 
 
-def open_place(folder: str) -> tuple[Any, str]:
-    """A file system of Arrow's, and the path in it: of a folder here, or of s3://..., gs://..."""
-    load_pyarrow()
-    from pyarrow import fs
-
-    if "://" not in folder:
-        return fs.LocalFileSystem(), os.path.abspath(folder)
-    place, path = fs.FileSystem.from_uri(folder)
-    return place, path
-
-
 def write_tables(
     folder: str, run: str, started: float, tables: Mapping[str, list[Row]], form: str
 ) -> list[str]:
@@ -106,11 +73,7 @@ def write_tables(
         below = f"{above}/{table}/week={week_of(started)}"
         place.create_dir(below, recursive=True)
         path = f"{below}/{run}.{FORMATS[form]}"
-        if folder.partition("://")[0] in (
-            "s3",
-            "gs",
-            "gcs",
-        ):  # there a file appears when it is whole
+        if is_object_store(place):
             write_file(place, path, arrow_table(table, rows), form)
         else:
             half = f"{below}/.{run}.{secrets.token_hex(4)}.part"
@@ -151,10 +114,19 @@ def add_run(
     return write_tables(folder, run, started, tables, form)
 
 
+def say_packed(folder: str, written: Sequence[str], problems: Sequence[str]) -> int:
+    for problem in problems:
+        print(f"flopledger: {problem}", file=sys.stderr)
+    what = f"{len(written)} files were written" if written else "all was packed already"
+    print(f"flopledger: {folder}/{PACKED}: {what}", file=sys.stderr)
+    return 5 if problems else 0
+
+
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="flopledger export", add_help=False, allow_abbrev=False)
     parser.add_argument("form", choices=FORMATS)
-    parser.add_argument("sources", nargs="+")
+    parser.add_argument("sources", nargs="*")
+    parser.add_argument("--pack", action="store_true")
     parser.add_argument("-o", "--output", "--logdir", required=True)
     parser.add_argument("--label", default="")
     parser.add_argument("-j", "--threads")
@@ -165,7 +137,12 @@ def main(words: Sequence[str]) -> int:
     given = vars(parser.parse_intermixed_args(list(words)))
     form, sources, folder = given.pop("form"), given.pop("sources"), given.pop("output")
     del given["unused"]
+    packs = given.pop("pack")
     try:
+        if packs:
+            return say_packed(folder, *pack(folder))
+        if not sources:
+            raise ValueError("no trace given: flopledger export parquet -o FOLDER TRACE...")
         labels = labels_of([given.pop("label")])
         options = {name: value for name, value in given.items() if value is not None}
         paths = add_run(folder, *sources, labels=labels, form=form, **options)

@@ -22,6 +22,7 @@ struct export_settings {
     int64_t threads;
     bool shows_progress;
     const char *labels;
+    bool packs;
 };
 
 #define FIELD(name) .offset = offsetof(struct export_settings, name)
@@ -49,6 +50,11 @@ static const struct option export_options[] = {
      .maximum = INT32_MAX,
      .help = "of several ranks: only this one (default: all)"},
     LABEL_OPTION(struct export_settings, labels),
+    {.name = "pack",
+     .kind = OPTION_FLAG,
+     FIELD(packs),
+     .help = "parquet: pack the runs that lie in the folder into one file a week, which is faster "
+             "to read"},
     READING_OPTIONS(struct export_settings),
     {0},
 };
@@ -158,6 +164,20 @@ static bool export_run_with(struct export_settings *settings, char **operands, i
                                           : export_files(&session, format, settings, error));
 }
 
+/* `operands`: the format, then the traces. */
+static bool check_packing(char **operands, int count, struct error *error)
+{
+    if (count == 0 || strcmp(operands[0], "parquet") != 0)
+        return error_set(error, ERROR_USAGE,
+                         "--pack is of Parquet files: flopledger export parquet --pack -o FOLDER");
+    if (count > 1)
+        return error_set(error, ERROR_USAGE,
+                         "--pack packs what lies in the folder, and takes no trace: export '%s' "
+                         "first, without --pack",
+                         operands[1]);
+    return true;
+}
+
 /* Parquet and Arrow are written by libraries of Python, which are given the line as it was. */
 static bool export_to_fleet(char **line, int count, const struct export_settings *settings,
                             struct error *error)
@@ -183,7 +203,9 @@ static bool export_run_export(int count, char **arguments, struct error *error)
     memcpy(line, arguments, (size_t)count * sizeof *line);
     if (!parse_options(export_options, &settings, arguments, &count, error))
         return false;
-    if (count > 0 && is_fleet_format(arguments[0]))
+    if (settings.packs && !check_packing(arguments, count, error))
+        is_done = false;
+    else if (count > 0 && is_fleet_format(arguments[0]))
         is_done = export_to_fleet(line, line_count, &settings, error);
     else
         is_done = export_run_with(&settings, arguments, count, error);
@@ -226,6 +248,8 @@ const struct command export_command = {
                 "    the same, smaller, and of every recorder\n"
                 "flopledger export parquet -o fleet/ --label team=nlp traces/\n"
                 "    one run more in a folder of many\n"
+                "flopledger export parquet --pack -o fleet/\n"
+                "    all runs of a week in one file, to ask about thousands\n"
                 "flopledger export prometheus -o flopledger.prom trace.json.gz\n"
                 "    for node_exporter's textfile collector",
     .options = export_options,

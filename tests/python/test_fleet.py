@@ -47,7 +47,7 @@ def has(module: str) -> bool:
 
 import fleet_runs  # noqa: E402
 
-from flopledger import fleet, fleet_tables  # noqa: E402
+from flopledger import fleet, fleet_pack, fleet_tables  # noqa: E402
 
 Rows = list[tuple[Any, ...]]
 
@@ -168,6 +168,60 @@ class Exports(unittest.TestCase):
         said = fleet_tables.labels_of(["team=nlp"], {**slurm, "FLOPLEDGER_LABELS": "cluster=a,b=c"})
         self.assertEqual(said, {"team": "nlp", "cluster": "a", "job": "7", "b": "c"})
 
+    def packed(self, table: str) -> list[Any]:
+        return sorted(self.rows(f"packed/{table}"), key=str)
+
+    def test_packed(self) -> None:
+        """All rows of all runs; only weeks that have changed are written again."""
+        fleet_runs.write_runs(str(self.folder / "fleet"), 120, 3)
+        pack = ("export", "parquet", "--pack", "-o", "fleet")
+        self.command(*pack)
+        files = {path: path.stat().st_mtime_ns for path in self.folder.rglob("packed/*/*/*")}
+        self.assertEqual({path.name for path in files}, {"all.parquet"})
+        weeks = {path.name for path in (self.folder / "fleet" / "runs").iterdir()}
+        self.assertEqual(len(files), 5 * len(weeks))
+        for table in fleet_tables.SCHEMAS:
+            self.assertEqual(self.packed(table), sorted(self.rows(table), key=str), table)
+        self.assertIn("all was packed already", self.command(*pack))
+        self.command("export", "parquet", EXAMPLE, "-o", "fleet")  # of another week
+        self.command(*pack)
+        self.assertEqual({path: path.stat().st_mtime_ns for path in files}, files)
+        for table in fleet_tables.SCHEMAS:
+            self.assertEqual(self.packed(table), sorted(self.rows(table), key=str), table)
+        gone = next((self.folder / "fleet" / "steps").glob("*/job00007.parquet"))
+        gone.unlink()
+        self.command(*pack)
+        self.assertEqual(self.packed("steps"), sorted(self.rows("steps"), key=str))
+        self.assertEqual(list(self.folder.rglob("*.part")), [])
+
+    def test_what_cannot_be_packed(self) -> None:
+        from pyarrow import parquet
+
+        fleet_runs.write_runs(str(self.folder / "fleet"), 4, 3)
+        pack = ("export", "parquet", "--pack", "-o", "fleet")
+        runs = sorted((self.folder / "fleet" / "runs").glob("*/*.parquet"))
+        older = parquet.ParquetFile(runs[0]).read().drop_columns(["busy_share"])
+        parquet.write_table(older, runs[0])
+        runs[1].write_bytes(runs[1].read_bytes()[:200])
+        (runs[2].parent / ".job.part").write_text("of a job that is being written")
+        said = self.command(*pack, status=5)
+        self.assertIn(f"{runs[1].name}' is left out", said)
+        rows = {row["run"]: row["busy_share"] for row in self.packed("runs")}
+        self.assertEqual(rows, {"job00000": None, "job00002": 0.9, "job00003": 0.9})
+        self.assertIn("is left out", self.command(*pack, status=5))  # said each time
+        newer = older.append_column("invented", older["run"])
+        parquet.write_table(newer, runs[1])
+        self.assertIn("has the column 'invented'", self.command(*pack, status=1))
+        self.assertEqual(len(self.packed("runs")), 3)  # what was packed before is still there
+        self.assertEqual(list(self.folder.rglob("packed/**/*.part")), [])
+        said = self.command("export", "parquet", "--pack", "-o", "none", status=1)
+        self.assertIn("'none' has no Parquet files of runs", said)
+        said = self.command("export", "parquet", "--pack", "-o", "fleet", EXAMPLE, status=2)
+        self.assertIn("takes no trace", said)
+        for form in ("arrow", "csv"):
+            said = self.command("export", form, "--pack", "-o", "fleet", status=2)
+            self.assertIn("--pack is of Parquet files", said)
+
     @unittest.skipIf(find_python() is None, "needs a Python with PyTorch")
     def test_a_job_at_its_end(self) -> None:
         """The program fails after its steps: the run is there, and the exit code is the program's."""
@@ -240,21 +294,23 @@ class Truth:
         return [(team, count, wait / all_) for team, (count, wait, all_) in self.waits.items()]
 
 
-def in_duckdb(folder: Path) -> Callable[[str], Rows]:
+def in_duckdb(folder: Path, loading: str) -> Callable[[str], Rows]:
     import duckdb
 
     connection = duckdb.connect()
     os.chdir(folder)
-    connection.execute(sql("duckdb"))
+    connection.execute(loading)
     return lambda question: connection.execute(question).fetchall()
 
 
-def in_clickhouse(folder: Path) -> Callable[[str], Rows]:
+def in_clickhouse(folder: Path, loading: str) -> Callable[[str], Rows]:
     from chdb import session
 
     opened = session.Session(str(folder / "clickhouse"))
     os.chdir(folder)
-    for statement in filter(str.strip, sql("clickhouse").split(";")):
+    for table in ("runs", "steps", "findings"):
+        opened.query(f"DROP TABLE IF EXISTS {table}")
+    for statement in filter(str.strip, loading.split(";")):
         opened.query(statement.replace("'fleet/", f"'{folder}/fleet/"))
 
     def ask(question: str) -> Rows:
@@ -264,7 +320,7 @@ def in_clickhouse(folder: Path) -> Callable[[str], Rows]:
     return ask
 
 
-ENGINES = {"duckdb": in_duckdb, "chdb": in_clickhouse}
+ENGINES = {"duckdb": ("duckdb", in_duckdb), "chdb": ("clickhouse", in_clickhouse)}
 
 
 @unittest.skipUnless(has("pyarrow"), "needs pyarrow")
@@ -281,6 +337,11 @@ class Questions(unittest.TestCase):
         fleet_runs.write_runs(str(cls.folder / "fleet"), RUNS, STEPS)
         if IS_LONG:
             print(f"{RUNS} runs made and written: {time.process_time() - began:.1f} s of processor")
+        began, worked = time.monotonic(), time.process_time()
+        fleet_pack.pack(str(cls.folder / "fleet"))
+        if IS_LONG:
+            took = f"{time.monotonic() - began:.1f} s, {time.process_time() - worked:.1f} s of processor"
+            print(f"packed: {took}")
         cls.truth = Truth(RUNS, STEPS)
 
     def tearDown(self) -> None:
@@ -301,22 +362,37 @@ class Questions(unittest.TestCase):
                     self.assertEqual(type(b)(a) if isinstance(b, int) else a, b, (name, mine))
 
     def ask(self, engine: str) -> None:
+        """Of the packed files, as the page says, and of those of each job."""
         if not has(engine):
             self.skipTest(f"needs {engine}")
-        began, worked = time.monotonic(), time.process_time()
-        ask = ENGINES[engine](self.folder)
-        said = [f"{engine}: loaded in {time.monotonic() - began:.1f} s"]
+        name, load = ENGINES[engine]
+        loading = sql(name)
+        self.assertEqual(loading.count("fleet/packed/"), 3)
+        for kind, statements in (
+            ("packed", loading),
+            ("a file a job", loading.replace("fleet/packed/", "fleet/")),
+        ):
+            with self.subTest(files=kind):
+                began, worked = time.monotonic(), time.process_time()
+                ask = load(self.folder, statements)
+                said = f"{engine}, {kind}: loaded in {time.monotonic() - began:.1f} s"
+                said += f" ({time.process_time() - worked:.1f} s of processor)"
+                said += self.ask_all(ask)
+                if IS_LONG:
+                    print(f"{said}; {time.process_time() - worked:.1f} s of processor in all")
+
+    def ask_all(self, ask: Callable[[str], Rows]) -> str:
+        said = ""
         for name in ("by_team", "worst", "image", "waiting"):
             asked = time.monotonic()
             found = ask(sql(name))
-            said.append(f"{name} {time.monotonic() - asked:.2f} s")
+            said += f", {name} {time.monotonic() - asked:.2f} s"
             expected = getattr(self.truth, name)()
             self.assertGreater(len(expected), 0, name)
             self.assert_alike(found, expected, name)
             if name == "worst":
                 self.assertEqual([row[0] for row in found], [row[0] for row in expected])
-        if IS_LONG:
-            print(f"{', '.join(said)}; {time.process_time() - worked:.1f} s of processor in all")
+        return said
 
     def test_duckdb(self) -> None:
         self.ask("duckdb")
