@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Only flopledger run tells what the modules and the batches are. */
+#define NEEDS_DESCRIPTION "needs capture.json beside the trace: flopledger run"
+
 /* Of a trace that `flopledger run` wrote. */
 static const struct recorder_words of_flopledger_run = {
     .cut = "record it again, and let the program end by itself: what is missing cannot be told "
@@ -24,6 +27,8 @@ static const struct recorder_words of_flopledger_run = {
     .needs_shapes = "needs shapes: record without --no-shapes",
     .flops = "record without --no-shapes",
     .modules = "record without --no-markers",
+    .model = "needs the model in capture.json: it lists none with these modules",
+    .batch = "needs the steps in capture.json: it lists none of these",
     .stacks = "record with --stacks: flopledger run --stacks (it slows the steps)",
     .collectives = "record with a newer PyTorch (2.2 and later write the NCCL metadata)",
     .message_size = "needs the NCCL metadata of PyTorch 2.2 or later, or no --no-shapes",
@@ -56,6 +61,8 @@ static const struct recorder_words recorders[] = {
                  "--pytorch=autograd-shapes-nvtx; or record with flopledger run",
         .modules = "put ranges around layers, torch.cuda.nvtx.range(\"layer1\"), beside those of "
                    "emit_nvtx",
+        .model = NEEDS_DESCRIPTION,
+        .batch = NEEDS_DESCRIPTION,
         .stacks = "put NVTX ranges around what the loop does between operators; --trace=osrt tells "
                   "what it waits for in the operating system",
         .collectives = "export with 'nsys export --type sqlite --include-blobs=true': NCCL tells "
@@ -84,6 +91,8 @@ static const struct recorder_words recorders[] = {
         .needs_shapes = "needs shapes, which only traces of TPUs tell",
         .flops = "only traces of TPUs tell the FLOPs of ops",
         .modules = "put parts of the model into jax.named_scope(\"layer1\")",
+        .model = NEEDS_DESCRIPTION,
+        .batch = NEEDS_DESCRIPTION,
         .stacks = "record Python frames: ProfileOptions().python_tracer_level = 1",
         .collectives = "JAX does not record it",
         .message_size = "JAX does not record it",
@@ -110,6 +119,8 @@ static const struct recorder_words recorders[] = {
         .flops = "torch.autograd.profiler.emit_nvtx(record_shapes=True), with --hip-trace "
                  "--marker-trace; or record with flopledger run",
         .modules = "record it with flopledger run, which marks each call of a module",
+        .model = NEEDS_DESCRIPTION,
+        .batch = NEEDS_DESCRIPTION,
         .stacks =
             "record with --hip-trace --marker-trace, and put ranges around what the loop does "
             "between operators",
@@ -138,6 +149,8 @@ static const struct recorder_words recorders[] = {
         .needs_shapes = "needs record_shapes=True",
         .flops = "record it with flopledger run, or with record_shapes=True",
         .modules = "record it with flopledger run, which marks each call of a module",
+        .model = NEEDS_DESCRIPTION,
+        .batch = NEEDS_DESCRIPTION,
         .stacks = "record a few steps with with_stack=True (it slows the run)",
         .collectives = "record with a newer PyTorch (2.2 and later write the NCCL metadata)",
         .message_size = "needs the NCCL metadata of PyTorch 2.2 or later, or record_shapes=True",

@@ -19,6 +19,8 @@ struct recorder_words {
     const char *needs_shapes; /* of a figure: "needs ...", as element_type and the like */
     const char *flops;        /* what tells shapes, as FLOPs need them */
     const char *modules;
+    const char *model; /* its parameters: "needs ...", as the samples and tokens of a batch */
+    const char *batch;
     const char *stacks;
     const char *collectives;
     const char *message_size; /* of a collective: "needs ...", as its group and type */

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char not_known[] = "not known: needs capture.json beside the trace";
-
 static void write_line(FILE *output, const char *title, const char *value)
 {
     (void)fprintf(output, "%-70s  %-8s\n", title, value);
@@ -66,6 +64,8 @@ static struct deepspeed_row sum_of_roots(const struct deepspeed_rows *rows)
             continue;
         if (rows->rows[i].parameters >= 0)
             sum.parameters = (sum.parameters < 0 ? 0 : sum.parameters) + rows->rows[i].parameters;
+        if (rows->rows[i].needs)
+            sum.needs = rows->rows[i].needs;
         sum.macs += rows->rows[i].macs;
         sum.flops += rows->rows[i].flops;
         sum.seconds += rows->rows[i].seconds;
@@ -78,16 +78,23 @@ static double deepspeed_rate(double flops, double seconds)
     return seconds > 0 ? flops / seconds : 0;
 }
 
+static void write_parameters(FILE *output, const char *title, const struct deepspeed_row *all,
+                             double parts)
+{
+    if (all->parameters >= 0)
+        write_line(output, title, deepspeed_parameters(all->parameters * parts).text);
+    else
+        (void)fprintf(output, "%-70s  not known: %s\n", title,
+                      all->needs ? all->needs : "no module has any");
+}
+
 static void write_forward(FILE *output, const struct section *section,
                           const struct deepspeed_row *all)
 {
     double mp_size = model_parallel_size(section);
 
-    write_line(output, "params per GPU: ",
-               all->parameters < 0 ? not_known : deepspeed_parameters(all->parameters).text);
-    write_line(output, "params of model = params per GPU * mp_size: ",
-               all->parameters < 0 ? not_known
-                                   : deepspeed_parameters(all->parameters * mp_size).text);
+    write_parameters(output, "params per GPU: ", all, 1);
+    write_parameters(output, "params of model = params per GPU * mp_size: ", all, mp_size);
     write_line(output, "fwd MACs per GPU: ", deepspeed_number(all->macs, "MACs").text);
     write_line(output, "fwd flops per GPU: ", deepspeed_number(all->flops, "").text);
     write_line(output, "fwd flops of model = fwd flops per GPU * mp_size: ",

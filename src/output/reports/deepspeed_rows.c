@@ -64,12 +64,13 @@ static const char *deepspeed_rows_text_of(const struct value *value, const char 
 
 static struct deepspeed_row read_row(const struct table *table, size_t row, double steps)
 {
+    const struct value *parameters = cell(table, row, "parameters");
     struct deepspeed_row result = {
         .depth = table->depths[row],
         .name = deepspeed_rows_text_of(cell(table, row, "name"), ""),
         .class_name = deepspeed_rows_text_of(cell(table, row, "class"), NULL),
         .extra_repr = deepspeed_rows_text_of(cell(table, row, "extra_repr"), ""),
-        .parameters = deepspeed_rows_real_of(cell(table, row, "parameters"), -1),
+        .parameters = deepspeed_rows_real_of(parameters, -1),
         .macs = deepspeed_rows_real_of(cell(table, row, "forward_macs_in_all"), 0) / steps,
         .seconds =
             deepspeed_rows_real_of(cell(table, row, "forward_latency_in_all"), 0) / steps / 1e9,
@@ -78,6 +79,8 @@ static struct deepspeed_row read_row(const struct table *table, size_t row, doub
     result.flops = (deepspeed_rows_real_of(cell(table, row, "forward_flops_in_all"), 0) +
                     deepspeed_rows_real_of(cell(table, row, "forward_pointwise_flops_in_all"), 0)) /
                    steps;
+    if (parameters && parameters->unit == UNIT_NOT_KNOWN)
+        result.needs = parameters->text;
     if (!result.class_name)
         result.class_name = result.name;
     return result;

@@ -14,6 +14,7 @@ struct deepspeed_row {
     const char *class_name;
     const char *extra_repr;
     double parameters;
+    const char *needs; /* what would tell the parameters; NULL: they are known */
     double macs;
     double flops; /* with elementwise ops and the like, as there */
     double seconds;

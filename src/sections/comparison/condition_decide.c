@@ -118,7 +118,7 @@ static const char *needs_of_work(const struct run_profile *run, const char *name
         case NEEDS_FLOPS:
             return run->needs_flops ? run->needs_flops : "needs matmul time";
         case NEEDS_SIDE_FILE:
-            return "needs capture.json beside the trace: flopledger run";
+            return run->needs_batch;
         case NEEDS_DEVICE:
             return "needs work of a device";
         }

@@ -5,8 +5,10 @@
 #include "cost/modules/counted_ops.h"
 #include "ledger/step_finder.h"
 #include "sections/comparison/profile_trace.h"
+#include "trace/recorder_words.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +183,16 @@ static bool has_compiled_code(const struct trace *trace)
     return false;
 }
 
+/* "needs [memory] events: record with --memory: flopledger run --memory" */
+static const char *needs_memory_of(struct run_profile *profile, const struct trace *trace)
+{
+    char text[160];
+
+    (void)snprintf(text, sizeof text, "needs [memory] events: %s",
+                   recorder_words_for(trace)->memory);
+    return profile_text(profile, text);
+}
+
 static void profile_trace_take_facts(struct run_profile *profile,
                                      const struct profile_source *source)
 {
@@ -202,10 +214,11 @@ static void profile_trace_take_facts(struct run_profile *profile,
     if (efficiency->total.known_flops_ns == 0)
         profile->needs_flops = profile->needs_mfu;
     if (!source->memory)
-        profile->needs_memory = "needs [memory] events: flopledger run --memory, or "
-                                "profile_memory=True";
+        profile->needs_memory = needs_memory_of(profile, trace);
     if (source->costs->tree.count == 0)
         profile->needs_modules = "needs marks of modules: flopledger run";
+    profile->needs_model = recorder_words_for(trace)->model;
+    profile->needs_batch = recorder_words_for(trace)->batch;
     for (uint32_t i = 0; i < trace->device_list_count; i++) {
         const struct device *device = &trace->devices[i];
 

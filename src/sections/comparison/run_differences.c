@@ -61,13 +61,12 @@ static struct value run_differences_mean_of(const struct run_profile *run, const
     return value_not_known(run->needs_flops && strcmp(name, "model_flops") == 0 ? run->needs_flops
                            : run->parameters >= 0
                                ? "needs calls of the model in training with tensors as inputs"
-                               : "needs capture.json beside the trace");
+                               : run->needs_model);
 }
 
 static struct value parameters_of(const struct run_profile *run)
 {
-    return run->parameters >= 0 ? value_count(run->parameters)
-                                : value_not_known("needs capture.json beside the trace");
+    return run->parameters >= 0 ? value_count(run->parameters) : value_not_known(run->needs_model);
 }
 
 static void run_differences_add_rows(const struct runs_table *runs, const struct run_profile *a,

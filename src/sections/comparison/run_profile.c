@@ -187,6 +187,8 @@ static void run_profile_take_facts(struct run_profile *run, struct run_profile *
     run->needs_mfu = text_or_null(run, first->needs_mfu);
     run->needs_memory = text_or_null(run, first->needs_memory);
     run->needs_modules = text_or_null(run, first->needs_modules);
+    run->needs_model = text_or_null(run, first->needs_model);
+    run->needs_batch = text_or_null(run, first->needs_batch);
     run->torch_version = text_or_null(run, first->torch_version);
     run->world_size = first->world_size;
     run->parameters = first->parameters;

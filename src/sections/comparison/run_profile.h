@@ -51,6 +51,8 @@ struct run_profile {
     const char *needs_mfu;    /* likewise */
     const char *needs_memory; /* likewise */
     const char *needs_modules;
+    const char *needs_model;   /* its parameters: never NULL, as the next */
+    const char *needs_batch;   /* samples and tokens */
     const char *torch_version; /* NULL: not told */
     int64_t world_size;        /* -1: not told */
     int64_t parameters;        /* of all models, on this rank; -1: not told */

@@ -42,8 +42,9 @@ static void add_parameter_numbers(struct results *results, struct section *secti
             root = describe_module(view->description, view->description->modules[i].root);
     if (!root) {
         if (view->costs->tree.count > 0)
-            module_cost_sections_add_number(results, section, METRIC_NAMES(MODEL_PARAMETERS),
-                                            value_not_known(needs_description));
+            module_cost_sections_add_number(
+                results, section, METRIC_NAMES(MODEL_PARAMETERS),
+                value_not_known(recorder_words_for(view->trace)->model));
         return;
     }
     module_cost_sections_add_number(results, section, METRIC_NAMES(MODEL_PARAMETERS),

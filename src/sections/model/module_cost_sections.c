@@ -4,8 +4,6 @@
 #include "base/core/apportion.h"
 #include "trace/recorder_words.h"
 
-const char needs_description[] = "needs capture.json beside the trace: flopledger run";
-
 struct value flops_per_step(const struct module_cost_view *view, int64_t flops)
 {
     if (!view->costs->has_shapes)

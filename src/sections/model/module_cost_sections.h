@@ -36,9 +36,6 @@ void add_depth_table(struct results *results, struct section *section,
 void add_op_tables(struct results *results, struct section *section,
                    const struct module_cost_view *view);
 
-/* Texts of values that are not known. */
-extern const char needs_description[];
-
 /* Per step. */
 struct value flops_per_step(const struct module_cost_view *view, int64_t flops);
 struct value time_per_step(const struct module_cost_view *view, int64_t ns);

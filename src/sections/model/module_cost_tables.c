@@ -7,6 +7,7 @@
 #include "output/results/metrics.h"
 #include "sections/model/module_cost_sections.h"
 #include "sections/tally.h"
+#include "trace/recorder_words.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -173,10 +174,10 @@ static void fill_times(struct value *cells, const struct module_cost_view *view,
 }
 
 static void fill_description(struct value *cells, struct results *results,
-                             const struct described_module *described)
+                             const struct described_module *described, const char *needs)
 {
     if (!described) {
-        cells[COLUMN_PARAMETERS] = value_not_known(needs_description);
+        cells[COLUMN_PARAMETERS] = value_not_known(needs);
         return;
     }
     cells[COLUMN_CLASS] = value_text(results_text(results, described->class_name));
@@ -186,7 +187,8 @@ static void fill_description(struct value *cells, struct results *results,
 }
 
 static void module_cost_tables_add_module_row(struct results *results, struct table *table,
-                                              const struct module_cost_view *view, uint32_t index)
+                                              const struct module_cost_view *view, uint32_t index,
+                                              const char *needs_model)
 {
     const struct module *module = &view->costs->tree.modules[index];
     const struct module_cost *cost = &view->costs->modules[index];
@@ -196,7 +198,7 @@ static void module_cost_tables_add_module_row(struct results *results, struct ta
     cells[COLUMN_NAME] =
         value_text(results_text(results, view->pattern ? module->name : module->own_name));
     cells[COLUMN_MODULE] = value_text(results_text(results, module->name));
-    fill_description(cells, results, describe_module(view->description, module->name));
+    fill_description(cells, results, describe_module(view->description, module->name), needs_model);
     fill_flops(cells, view, cost);
     fill_times(cells, view, cost);
     if (module->is_called)
@@ -336,6 +338,7 @@ static bool module_cost_tables_is_shown(const struct module_cost_view *view, uin
 void add_module_table(struct results *results, struct section *section,
                       const struct module_cost_view *view)
 {
+    const char *needs_model = recorder_words_for(view->trace)->model;
     uint32_t *order;
     struct table *table;
 
@@ -347,7 +350,7 @@ void add_module_table(struct results *results, struct section *section,
     order = sorted_modules(view);
     for (uint32_t i = 0; i < view->costs->tree.count; i++)
         if (module_cost_tables_is_shown(view, order[i]))
-            module_cost_tables_add_module_row(results, table, view, order[i]);
+            module_cost_tables_add_module_row(results, table, view, order[i], needs_model);
     if (!view->pattern)
         add_outside_row(results, table, view);
     free(order);
@@ -443,27 +446,27 @@ static void group_modules(struct module_groups *groups, const struct module_cost
               module_cost_tables_compare_groups);
 }
 
-#define DEPTHS_COLUMNS(COLUMN)                                                                   \
-    COLUMN("class", "class", UNIT_TEXT, 0, BAR_NONE,                                             \
-           value_text(results_text(results, group->name)))                                       \
-    COLUMN("model_depth", "depth", UNIT_COUNT, 0, BAR_NONE, value_count(group->depth))           \
-    COLUMN("modules", "modules", UNIT_COUNT, 4, BAR_NONE, value_count(group->modules))           \
-    COLUMN("parameters", "parameters", UNIT_COUNT, 3, BAR_NONE,                                  \
-           group->parameters >= 0 ? value_count(group->parameters)                               \
-                                  : value_not_known(needs_description))                          \
-    COLUMN("forward_flops", "forward FLOPs", UNIT_FLOPS, 1, BAR_NONE,                            \
-           filled[COLUMN_FORWARD_FLOPS])                                                         \
-    COLUMN("forward_macs", "forward MACs", UNIT_COUNT, 5, BAR_NONE, filled[COLUMN_FORWARD_MACS]) \
-    COLUMN("forward_latency", "forward latency", UNIT_TIME_NS, 1, BAR_NONE,                      \
-           filled[COLUMN_FORWARD_LATENCY])                                                       \
-    COLUMN("backward_flops", "backward FLOPs", UNIT_FLOPS, 2, BAR_NONE,                          \
-           filled[COLUMN_BACKWARD_FLOPS])                                                        \
-    COLUMN("backward_latency", "backward latency", UNIT_TIME_NS, 2, BAR_NONE,                    \
-           filled[COLUMN_BACKWARD_LATENCY])                                                      \
+#define DEPTHS_COLUMNS(COLUMN)                                                                     \
+    COLUMN("class", "class", UNIT_TEXT, 0, BAR_NONE,                                               \
+           value_text(results_text(results, group->name)))                                         \
+    COLUMN("model_depth", "depth", UNIT_COUNT, 0, BAR_NONE, value_count(group->depth))             \
+    COLUMN("modules", "modules", UNIT_COUNT, 4, BAR_NONE, value_count(group->modules))             \
+    COLUMN("parameters", "parameters", UNIT_COUNT, 3, BAR_NONE,                                    \
+           group->parameters >= 0 ? value_count(group->parameters) : value_not_known(needs_model)) \
+    COLUMN("forward_flops", "forward FLOPs", UNIT_FLOPS, 1, BAR_NONE,                              \
+           filled[COLUMN_FORWARD_FLOPS])                                                           \
+    COLUMN("forward_macs", "forward MACs", UNIT_COUNT, 5, BAR_NONE, filled[COLUMN_FORWARD_MACS])   \
+    COLUMN("forward_latency", "forward latency", UNIT_TIME_NS, 1, BAR_NONE,                        \
+           filled[COLUMN_FORWARD_LATENCY])                                                         \
+    COLUMN("backward_flops", "backward FLOPs", UNIT_FLOPS, 2, BAR_NONE,                            \
+           filled[COLUMN_BACKWARD_FLOPS])                                                          \
+    COLUMN("backward_latency", "backward latency", UNIT_TIME_NS, 2, BAR_NONE,                      \
+           filled[COLUMN_BACKWARD_LATENCY])                                                        \
     COLUMN("device_time", "device time", UNIT_TIME_NS, 1, BAR_NONE, filled[COLUMN_DEVICE_TIME])
 
 static void add_group_row(struct results *results, struct table *table,
-                          const struct module_cost_view *view, const struct module_group *group)
+                          const struct module_cost_view *view, const struct module_group *group,
+                          const char *needs_model)
 {
     struct value filled[COLUMN_COUNT] = {{0}};
 
@@ -478,6 +481,7 @@ void add_depth_table(struct results *results, struct section *section,
                      const struct module_cost_view *view)
 {
     struct module_groups groups = {0};
+    const char *needs_model = recorder_words_for(view->trace)->model;
     struct table *table;
     uint32_t shown = 0;
 
@@ -493,7 +497,7 @@ void add_depth_table(struct results *results, struct section *section,
 
         shown = i > 0 && group->depth == groups.groups[i - 1].depth ? shown + 1 : 0;
         if (shown < view->top)
-            add_group_row(results, table, view, group);
+            add_group_row(results, table, view, group, needs_model);
     }
     table->rows_in_all = groups.count;
     free(groups.groups);

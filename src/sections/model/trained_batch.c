@@ -2,11 +2,10 @@
 #include "sections/model/trained_batch.h"
 
 #include "sections/tally.h"
+#include "trace/recorder_words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-static const char needs_description[] = "needs capture.json beside the trace: flopledger run";
 
 /* capture.json is there. */
 static bool is_described(const struct analysis_input *input)
@@ -17,13 +16,13 @@ static bool is_described(const struct analysis_input *input)
 const char *tokens_need(const struct analysis_input *input)
 {
     return is_described(input) ? "needs inputs that are token ids: the model's are not"
-                               : needs_description;
+                               : recorder_words_for(input->trace)->batch;
 }
 
 const char *samples_need(const struct analysis_input *input)
 {
     return is_described(input) ? "needs calls of the model in training with tensors as inputs"
-                               : needs_description;
+                               : recorder_words_for(input->trace)->batch;
 }
 
 struct trained_batch trained_batch_of_step(const struct analysis_input *input, uint32_t index)

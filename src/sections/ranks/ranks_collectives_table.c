@@ -257,7 +257,7 @@ static struct kind_rates rates_of(const struct joint_kind *kind, int64_t link)
     double rate = (double)kind->bytes * 1e9 / (double)kind->transfer_ns;
     bool has_bus = kind->kind != COLLECTIVE_BARRIER && kind->kind != COLLECTIVE_OTHER;
     struct value no_size =
-        value_not_known("needs the NCCL metadata of PyTorch 2.2 or later, or record_shapes=True");
+        value_not_known("needs the NCCL metadata of PyTorch 2.2 or later, or recorded shapes");
 
     if (kind->bytes < 0 || kind->transfer_ns <= 0)
         return (struct kind_rates){no_size, has_bus ? no_size : value_none(), value_none()};
@@ -283,7 +283,7 @@ static struct kind_rates rates_of(const struct joint_kind *kind, int64_t link)
     COLUMN("message", "message", UNIT_BYTES, 0, BAR_NONE,                                         \
            kind->bytes < 0                                                                        \
                ? value_not_known("needs the NCCL metadata of PyTorch 2.2 or later, or "           \
-                                 "record_shapes=True")                                            \
+                                 "recorded shapes")                                               \
                : value_bytes(kind->bytes / kind->count))                                          \
     COLUMN("kernel_time", "all ranks", UNIT_TIME_NS, 1, BAR_NONE, value_time_ns(kind->kernel_ns)) \
     COLUMN("waiting_share", "of it waiting", UNIT_FRACTION, 0, BAR_NONE,                          \

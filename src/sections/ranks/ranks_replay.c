@@ -215,7 +215,7 @@ static const struct replay_refusal of_circle = {
     "see the change for each rank alone: --rank 0"};
 static const struct replay_refusal of_error = {
     "the replay without a change is more than 2 % from the recording",
-    "record whole steps on all ranks, with CPU and CUDA activities"};
+    "record whole steps on all ranks, host and device"};
 
 void ranks_replay_begin(struct ranks_replay *simulation, const struct all_ranks *run,
                         const struct rank_replay_inputs *courses)

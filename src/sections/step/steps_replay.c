@@ -57,5 +57,5 @@ void tell_of_refused_replay(struct results *results, struct section *section,
             ? "the clocks of host and device do not fit together"
             : "work started later than its launch, its stream and the work of other streams "
               "explain",
-        "record whole steps with CPU and CUDA activities, so that each kernel has its launch");
+        "record whole steps, host and device, so that each kernel has its launch");
 }

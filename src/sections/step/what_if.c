@@ -5,6 +5,7 @@
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
 #include "sections/step/steps_replay.h"
+#include "trace/recorder_words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -260,7 +261,7 @@ static struct section *replay_changes(struct results *results, const struct anal
                           "waits for has ended; communication is as long as recorded.");
     if (!simulation) {
         section_add_warning(results, section, "no change can be replayed: nothing ran on a device",
-                            NULL, "record with ProfilerActivity.CUDA");
+                            NULL, recorder_words_for(input->trace)->device);
         return section;
     }
     if (!simulation->part.is_too_large)
