@@ -131,6 +131,31 @@ static const struct recorder_words recorders[] = {
         .memory = "traces of torch.profiler with profile_memory=True have allocations",
     },
     {
+        .format = "pipeline-timings",
+        .cut = "let the run finish writing it: what is missing cannot be told from the part that "
+               "is there",
+        .warm_up = "usual in a window of a longer run: leave out the first steps (--steps)",
+        .less_overhead = "these timings cost little: look at later steps (--steps)",
+        .marks = "each step has a key of its own in such a file",
+        .few_steps = "record at least 5 steps",
+        .device = "record the stages with torch.profiler or flopledger run",
+        .no_device = "record the stages with torch.profiler or flopledger run",
+        .operators = "record the stages with torch.profiler or flopledger run: these timings hold "
+                     "forwards and backwards, not what is between them",
+        .shapes = "record the stages with flopledger run",
+        .needs_shapes = "needs a recording by flopledger run",
+        .flops = "record the stages with flopledger run",
+        .modules = "record the stages with flopledger run, which marks each call of a module",
+        .model = NEEDS_DESCRIPTION,
+        .batch = NEEDS_DESCRIPTION,
+        .stacks = "record the stages with torch.profiler or flopledger run",
+        .collectives = "record the stages with torch.profiler or flopledger run",
+        .message_size = "these timings do not tell it: torch.profiler's traces do",
+        .group_size = "these timings do not tell it: torch.profiler's traces do",
+        .element_type = "these timings do not tell it: torch.profiler's traces do",
+        .memory = "traces of torch.profiler with profile_memory=True have allocations",
+    },
+    {
         .cut = "let the profiler finish writing (leave the 'with profile(...)' block, wait for the "
                "trace handler) and copy the "
                "file again; how much is missing cannot be told from the part that is there",

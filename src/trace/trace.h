@@ -50,6 +50,15 @@ struct device {
     uint32_t event_count; /* kernels, copies and memsets on it */
 };
 
+/* Whose software launches the work of the devices. */
+enum platform {
+    PLATFORM_CUDA, /* or ROCm, which has PyTorch's names of CUDA (is_rocm tells); or not told */
+    PLATFORM_MTIA,
+    PLATFORM_XPU,
+    PLATFORM_NPU, /* Ascend */
+    PLATFORM_JAX, /* on a device of any kind */
+};
+
 /* What the file says about the run. Not given: -1, 0 for strings. */
 struct run_facts {
     int64_t rank;
@@ -66,7 +75,8 @@ struct run_facts {
     int8_t with_stack;
     int8_t with_modules;
     int8_t with_flops;
-    int8_t is_rocm; /* 1 where a hip version or hip calls are seen */
+    uint8_t platform; /* enum platform */
+    int8_t is_rocm;   /* 1 where a hip version or hip calls are seen */
 };
 
 struct trace {

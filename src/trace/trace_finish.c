@@ -162,6 +162,8 @@ static void trace_finish_add_facts(struct run_facts *to, const struct run_facts 
     trace_finish_take_flag(&to->with_stack, from->with_stack);
     trace_finish_take_flag(&to->with_modules, from->with_modules);
     trace_finish_take_flag(&to->with_flops, from->with_flops);
+    if (to->platform == PLATFORM_CUDA)
+        to->platform = from->platform;
     to->is_rocm = to->is_rocm || from->is_rocm;
 }
 

@@ -294,10 +294,16 @@ static const char *verdict_of_matmuls(struct screen_builder *builder, const stru
 {
     struct value share = find_cell(ledger, "key", "matrix", "share");
     struct value other = find_cell(ledger, "key", "other_compute", "share");
+    struct value unclassified = find_cell(ledger, "key", "other", "share");
     struct value mfu = metric_number(builder->rank, METRIC_MFU);
     const char *span = screen_span(builder);
     double of_matmuls = share.unit == UNIT_FRACTION ? share.real : 0;
 
+    if (other.unit == UNIT_FRACTION && other.real > of_matmuls &&
+        unclassified.unit == UNIT_FRACTION && 2 * unclassified.real >= other.real)
+        return screen_format(builder,
+                             "Kernels whose names do not tell their work take %s of the %s.",
+                             format_fraction(unclassified.real).text, span);
     if (other.unit == UNIT_FRACTION && other.real > of_matmuls)
         return screen_format(builder, "Kernels other than matmuls take %s of the %s%s.",
                              format_fraction(other.real).text, span,
@@ -334,7 +340,9 @@ const char *screen_verdict_of_steps(struct screen_builder *builder)
     if (work) /* what is lost is little: what the time goes into is said first */
         return screen_format(builder, "%.*s; the largest loss is %s (%s).", (int)strlen(work) - 1,
                              work, finding->what, format_fraction(finding->estimate->share).text);
-    words = words_of(finding->estimate->id, screen_device(builder) == NULL);
+    words = finding->estimate->has_own_title
+                ? NULL
+                : words_of(finding->estimate->id, screen_device(builder) == NULL);
     amount = screen_share_of(builder, finding->estimate->share, finding->cost_ns,
                              finding->estimate->span);
     if (strcmp(finding->estimate->id, "unrecorded_work") == 0)

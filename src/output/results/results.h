@@ -59,6 +59,7 @@ struct advice_estimate {
     const char *const *accounts; /* keys of those that hold the time; [account_count] */
     size_t account_count;
     bool is_reported_for_job; /* the findings of all ranks say it, too */
+    bool has_own_title;       /* `what` is not what its kind is called as a rule */
     bool comes_first;         /* before all that have a price: without it, they mislead */
     double share;             /* of the steps' time; 0 where it is not a matter of time */
     double ceiling_speedup;   /* how many times as fast at most: without it, or with `change`; 0:

@@ -422,5 +422,7 @@ void ascend_rows_finish(struct ascend_rows *rows, struct trace_builder *builders
         rows[b].rows = NULL;
         rows[b].count = 0;
     }
+    if (names.is_ascend && count > 0)
+        builders[0].facts.platform = PLATFORM_NPU;
     names_clear(&names);
 }

@@ -206,6 +206,7 @@ static void ascend_read_run(struct ascend_reading *reading)
     struct run_facts *facts = &reading->builder.facts;
     struct nsys_rows rows;
 
+    facts->platform = PLATFORM_NPU;
     nsys_rows_open(&rows, reading->database, "HOST_INFO", host);
     if (nsys_rows_next(&rows))
         facts->hostname = ascend_text(reading, nsys_text(&rows, 0));

@@ -54,3 +54,17 @@ enum event_kind torch_profiler_category_kind(const char *category, size_t length
     }
     return EVENT_HOST_OTHER;
 }
+
+enum platform torch_profiler_category_platform(const char *category, size_t length)
+{
+    static const struct {
+        const char *start;
+        enum platform platform;
+    } starts[] = {{"mtia_", PLATFORM_MTIA}, {"xpu_", PLATFORM_XPU}, {"async_npu", PLATFORM_NPU}};
+
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (length >= strlen(starts[i].start) &&
+            strncasecmp(starts[i].start, category, strlen(starts[i].start)) == 0)
+            return starts[i].platform;
+    return PLATFORM_CUDA;
+}

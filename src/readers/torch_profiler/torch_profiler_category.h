@@ -2,7 +2,7 @@
 #ifndef FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_CATEGORY_H
 #define FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_CATEGORY_H
 
-#include "trace/event.h"
+#include "trace/trace.h"
 
 #include <stddef.h>
 
@@ -13,5 +13,8 @@
 /* The kind of a timed event with this `cat`; EVENT_HOST_OTHER where it is not known. Letter case
  * does not matter. */
 enum event_kind torch_profiler_category_kind(const char *category, size_t length);
+
+/* Whose software writes this `cat`; PLATFORM_CUDA where others do, too. */
+enum platform torch_profiler_category_platform(const char *category, size_t length);
 
 #endif

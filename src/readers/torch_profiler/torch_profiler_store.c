@@ -156,9 +156,15 @@ static struct category_memo look_up_category(struct torch_store *store,
     struct category_memo memo = {.kind = EVENT_HOST_OTHER, .is_used = true};
 
     memo.string = field_string(store, event, HAS_CATEGORY, &event->category);
-    if (event->has & HAS_CATEGORY)
+    if (event->has & HAS_CATEGORY) {
+        enum platform platform =
+            torch_profiler_category_platform(event->category.text, event->category.length);
+
         memo.kind =
             (uint8_t)torch_profiler_category_kind(event->category.text, event->category.length);
+        if (platform != PLATFORM_CUDA)
+            store->builder->facts.platform = (uint8_t)platform;
+    }
     memo.is_flow = event->has & HAS_CATEGORY && slice_is(&event->category, "async_npu");
     memo.is_ours = event->has & HAS_CATEGORY && slice_is(&event->category, OWN_CATEGORY);
     return memo;

@@ -397,6 +397,7 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
     reading.has_device_steps = device && device->has_steps;
     if (device)
         number_device(&reading, &found, device, options->part);
+    reading.builder.facts.platform = PLATFORM_JAX;
     reading.builder.facts.hostname = xplane_string(&reading, found.host_name);
     read_planes(&reading, &found, device);
     reading.builder.facts.base_time_ns =

@@ -6,6 +6,7 @@
 #include "ledger/step_finder.h"
 #include "sections/advice/advice_rule.h"
 #include "sections/advice/claim.h"
+#include "sections/advice/platform_words.h"
 #include "sections/advice/recording_end.h"
 #include "sections/advice/replay_costs.h"
 #include "sections/advice/single_tensors.h"
@@ -142,8 +143,10 @@ static bool estimate_claim(const struct advice_case *advice, const struct advice
     int64_t cost_ns = claim_total_ns(advice, claim);
     int64_t whole_ns = ledger_total_ns(ledger);
 
-    *estimate = (struct advice_estimate){
-        .id = rule->id, .comes_first = claim->comes_first, .span = step_word(ledger)};
+    *estimate = (struct advice_estimate){.id = rule->id,
+                                         .has_own_title = claim->title != NULL,
+                                         .comes_first = claim->comes_first,
+                                         .span = step_word(ledger)};
     if (rule->accounts && !claim->is_uncosted) {
         estimate->share = whole_ns > 0 ? (double)cost_ns / (double)whole_ns : 0;
         if (cost_ns == 0 || 1000 * estimate->share < (double)rule->least_thousandths)
@@ -161,7 +164,8 @@ static bool estimate_claim(const struct advice_case *advice, const struct advice
     *finding = (struct finding){
         .what = claim->title ? claim->title : rule->title,
         .evidence = claim->evidence,
-        .try_this = claim->try_this,
+        .try_this = platform_words(advice->results, claim->try_this,
+                                   (enum platform)advice->trace->facts.platform),
         .cost_ns =
             rule->accounts && !claim->is_uncosted ? rounded_mean(cost_ns, ledger->step_count) : -1,
         .estimate = estimate,

@@ -244,6 +244,29 @@ static bool tell_of_host_code(struct advice_case *advice, struct advice_claim *c
     return true;
 }
 
+/* Nothing but marks of steps: what the host does is not known to be Python, nor anything else. */
+static bool has_host(const struct advice_case *advice)
+{
+    const struct trace *trace = advice->trace;
+
+    if (advice->calls.operators > 0 || advice->calls.python_frames > 0)
+        return true;
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        if (trace->host[i].kind != EVENT_ANNOTATION)
+            return true;
+    return false;
+}
+
+static bool tell_of_no_host(struct advice_case *advice, struct advice_claim *claim, const char *gap)
+{
+    claim->title = "idle, and no host is recorded";
+    claim->evidence = gap;
+    claim->try_this = recorder_words_for(advice->trace)->operators;
+    claim->confidence = CONFIDENCE_LOW;
+    claim->reason = "the cause is not in the recording";
+    return true;
+}
+
 static void leave_out_recording_end(const struct advice_case *advice, struct advice_claim *claim)
 {
     uint32_t last = advice->ledger->step_count - 1;
@@ -276,6 +299,8 @@ bool check_python_code(struct advice_case *advice, struct advice_claim *claim)
         return false;
     if (forbids_python(advice, &(struct restraint_subject){0}))
         return tell_of_host_code(advice, claim, gap);
+    if (!has_host(advice))
+        return tell_of_no_host(advice, claim, gap);
     claim->evidence = gap;
     claim->try_this = "move Python work out of the step, or let it run ahead of the device";
     claim->confidence = CONFIDENCE_MEDIUM;

@@ -52,6 +52,16 @@ const char *useful_share_text(struct results *results, const struct efficiency *
                           format_fraction(fraction_of(matrix->model_ns, total_ns)).text);
 }
 
+/* Of kernels that are of no known kind: matmuls may be among them. */
+static int64_t unclassified_ns(const struct ledger *ledger)
+{
+    int64_t sum_ns = 0;
+
+    for (uint32_t i = 0; i < ledger->step_count; i++)
+        sum_ns += ledger->steps[i].class_ns[KERNEL_COMPUTE_OTHER];
+    return sum_ns;
+}
+
 /* "How much of the peak does useful work is not known (needs ...); 37.4 % of the step is matrix
  * work" */
 static const char *unknown_share(struct results *results, const struct analysis_input *input)
@@ -60,6 +70,16 @@ static const char *unknown_share(struct results *results, const struct analysis_
     int64_t matrix_ns = ledger_account_ns(input->ledger, ACCOUNT_MATRIX);
     const char *where = input->ledger->is_cpu_only ? "the processor's" : "the device's";
 
+    if (matrix_ns == 0 &&
+        2 * unclassified_ns(input->ledger) >=
+            ledger_account_ns(input->ledger, ACCOUNT_OTHER_COMPUTE) &&
+        unclassified_ns(input->ledger) > 0)
+        return results_format(results,
+                              "%s of the %s is kernels whose names do not tell what they compute",
+                              format_fraction(fraction_of(unclassified_ns(input->ledger),
+                                                          ledger_total_ns(input->ledger)))
+                                  .text,
+                              step_word(input->ledger));
     if (matrix_ns == 0)
         return "No matmul runs";
     return results_format(

@@ -172,7 +172,7 @@ static void ledger_add_classes(struct ledger_lines *lines, enum account account,
             lines->count--;
     }
     assert(total == 0);
-    if (lines->count - first == 1)
+    if (lines->count - first == 1 && lines->lines[first].class != KERNEL_COMPUTE_OTHER)
         lines->count = first; /* a single class says no more than its account */
 }
 
