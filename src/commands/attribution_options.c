@@ -6,19 +6,15 @@ const char *const clock_names[] = {"auto", "host", "device", NULL};
 
 bool attribution_resolve(struct attribution_settings *settings, struct error *error)
 {
-    if (settings->rates_path) {
-        if (!measured_rates_read(&settings->rates, settings->rates_path, error))
-            return false;
-        settings->peaks.rates = &settings->rates;
-    }
-    return step_pattern_compile(&settings->pattern, settings->step_range, error) &&
+    return rates_option_read(&settings->rates, &settings->peaks, error) &&
+           step_pattern_compile(&settings->pattern, settings->step_range, error) &&
            resolve_device(&settings->peaks, &settings->device, settings->device_name, error);
 }
 
 void attribution_settings_clear(struct attribution_settings *settings)
 {
     step_pattern_clear(&settings->pattern);
-    measured_rates_clear(&settings->rates);
+    rates_option_clear(&settings->rates);
 }
 
 struct attribution_options attribution_options_of(const struct attribution_settings *settings)

@@ -19,8 +19,7 @@ struct attribution_settings {
     const char *device_name;
     struct peak_settings peaks;
     const struct architecture *architecture; /* of the model; NULL: not given */
-    const char *rates_path;
-    struct measured_rates rates; /* of rates_path */
+    struct rates_option rates;
 };
 
 /* What each field is where the user named nothing. */
@@ -105,12 +104,9 @@ extern const char *const clock_names[];
          .accepts = peak_accepted,                                                                 \
          .help = "dense peak of the device in TFLOP/s, of one number format or of all; several "   \
                  "with commas (default: the table of 'flopledger device')"},                       \
-        {.name = "rates",                                                                          \
-         .kind = OPTION_TEXT,                                                                      \
-         .metavar = "FILE",                                                                        \
-         .offset = offsetof(type, attribution.rates_path),                                         \
-         .help = "peaks that 'flopledger device --measure FILE' measured on this device; "         \
-                 "--peak goes before them"},                                                       \
+        RATES_OPTION(type, attribution.rates,                                                      \
+                     "peaks that 'flopledger device --measure FILE' measured on this device; "     \
+                     "--peak goes before them"),                                                   \
     {                                                                                              \
         .name = "dtype", .kind = OPTION_PARSED, .metavar = "DTYPE",                                \
         .offset = offsetof(type, attribution.peaks), .parse = parse_precision,                     \

@@ -203,7 +203,9 @@ static bool compare_run_with(struct compare_settings *settings, char **operands,
         if (!condition_parse(&condition, settings->fail_if.texts[i], error))
             return false;
     return attribution_resolve(&settings->attribution, error) &&
-           check_output(&settings->page, &(struct output_inputs){operands, 2, {NULL}}, error) &&
+           check_output(&settings->page,
+                        &(struct output_inputs){operands, 2, {settings->attribution.rates.path}},
+                        error) &&
            compare(operands, settings, error);
 }
 

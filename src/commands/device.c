@@ -141,7 +141,7 @@ const struct command device_command = {
         "Without a name all devices of the table are listed.\n\n"
         "--measure runs matmuls and copies on this machine's GPU or processor for some seconds, "
         "prints what they reached, and writes a file: 'flopledger report --rates FILE' measures a "
-        "run against it in place of the table.",
+        "run against it in place of the table; ettr, flops --model and plan take it, too.",
     .examples = "flopledger device NVIDIA H100 80GB HBM3\n"
                 "    one device\n"
                 "flopledger device --json\n"

@@ -16,6 +16,7 @@
 struct ettr_settings {
     struct page_settings page;
     struct peak_settings peaks;
+    struct rates_option rates;
     const char *device_name;
     const char *pattern;
     int64_t devices;
@@ -69,6 +70,9 @@ static const struct option ettr_options[] = {
      .parse = parse_peak,
      .accepts = peak_accepted,
      .help = "the peak itself, in TFLOP/s"},
+    RATES_OPTION(struct ettr_settings, rates,
+                 "peaks that 'flopledger device --measure FILE' measured on such a device; --peak "
+                 "goes before them"),
     {.name = "flops-per-token",
      .kind = OPTION_PARSED,
      .metavar = "FLOPS",
@@ -153,6 +157,7 @@ static bool run_ettr(int count, char **arguments, struct error *error)
     struct ettr_settings settings = {.top = 50, .export = -1, .shows_progress = true};
     SCOPED(log_pattern) pattern = {0};
     struct output_inputs inputs;
+    bool is_done;
 
     if (!parse_options(ettr_options, &settings, arguments, &count, error))
         return false;
@@ -160,7 +165,7 @@ static bool run_ettr(int count, char **arguments, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "no log given: name the files that the job's output went to, those of all "
                          "its attempts");
-    inputs = (struct output_inputs){arguments, count, {NULL}};
+    inputs = (struct output_inputs){arguments, count, {settings.rates.path}};
     if (!find_exporter(&settings, &inputs, error) ||
         (!settings.exporter && !check_output(&settings.page, &inputs, error)))
         return false;
@@ -170,7 +175,10 @@ static bool run_ettr(int count, char **arguments, struct error *error)
                          "one");
     if (settings.pattern && !log_pattern_compile(&pattern, settings.pattern, error))
         return false;
-    return print_job(arguments, count, &settings, settings.pattern ? &pattern : NULL, error);
+    is_done = rates_option_read(&settings.rates, &settings.peaks, error) &&
+              print_job(arguments, count, &settings, settings.pattern ? &pattern : NULL, error);
+    rates_option_clear(&settings.rates);
+    return is_done;
 }
 
 const struct command ettr_command = {

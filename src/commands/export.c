@@ -152,7 +152,8 @@ static bool export_run_with(struct export_settings *settings, char **operands, i
     SCOPED(session) session = {0};
     const struct export_format *format = find_format(count > 0 ? operands[0] : NULL, error);
     struct output_place place;
-    struct output_inputs inputs = {operands + 1, count > 0 ? count - 1 : 0, {NULL}};
+    struct output_inputs inputs = {
+        operands + 1, count > 0 ? count - 1 : 0, {settings->attribution.rates.path}};
 
     if (!format)
         return false;

@@ -131,10 +131,12 @@ static bool run_flops(int count, char **arguments, struct error *error)
 
     if (!parse_options(flops_options, &settings, arguments, &count, error))
         return false;
-    if (!check_output(
-            &settings.page,
-            &(struct output_inputs){arguments, count, {settings.formulas, settings.model.config}},
-            error))
+    if (!check_output(&settings.page,
+                      &(struct output_inputs){
+                          arguments,
+                          count,
+                          {settings.formulas, settings.model.config, settings.model.rates.path}},
+                      error))
         return false;
     if (!check_model_options(&settings, count, count > 0 ? arguments[0] : "", error))
         return false;

@@ -50,6 +50,7 @@ const char *option_of_model(const struct model_settings *settings)
         {"--batch", settings->batch > 0},
         {"--seq", settings->sequence > 0},
         {"--step-time", settings->step_time_ns > 0},
+        {"--rates", settings->rates.path},
         {"--devices", settings->devices > 0},
         {"--device", settings->device != NULL},
         {"--dtype", settings->peaks.has_precision},
@@ -143,7 +144,13 @@ static bool resolve_peak(struct model_run *run, const struct model_settings *set
     run->peak =
         peaks->peaks[run->precision] > 0.0 ? peaks->peaks[run->precision] : peaks->peak_of_all;
     run->peak_source = "by --peak";
-    if (run->peak > 0.0 || !settings->device)
+    if (run->peak > 0.0)
+        return true;
+    if (peaks->rates) {
+        run->peak_source = results_text(results, peaks->rates->how);
+        return measured_rates_peak(peaks->rates, run->precision, &run->peak, error);
+    }
+    if (!settings->device)
         return true;
     device = find_device_peak(settings->device, NULL, &match);
     if (!device)
@@ -238,12 +245,13 @@ static bool resolve_requests(struct serving_run *run, const struct model_setting
     return true;
 }
 
-/* --peak goes before the table, of one number format or of all. */
+/* --peak goes before --rates, and these before the table, of one number format or of all. */
 static bool resolve_roof(struct serving_run *run, const struct peak_settings *peaks,
                          const char *name, struct error *error)
 {
     struct device_match match;
 
+    run->rates = peaks->rates;
     if (name) {
         run->device = find_device_peak(name, NULL, &match);
         if (!run->device)
@@ -254,6 +262,8 @@ static bool resolve_roof(struct serving_run *run, const struct peak_settings *pe
     for (int i = 0; i < PEAK_TYPE_COUNT; i++) {
         if (run->device && device_peak_state(run->device, (enum peak_type)i) == PEAK_KNOWN)
             run->peaks[i] = run->device->peaks[i];
+        if (peaks->rates && peaks->rates->peaks[i] > 0.0)
+            run->peaks[i] = peaks->rates->peaks[i];
         if (peaks->peak_of_all > 0.0)
             run->peaks[i] = peaks->peak_of_all;
         if (peaks->peaks[i] > 0.0)
@@ -301,9 +311,22 @@ static bool print_serving_step(const struct model_settings *settings,
     return print_page(&results, page, error);
 }
 
-bool print_model_flops(const struct model_settings *settings, const struct page_settings *page,
-                       struct error *error)
+static bool print_model_asked_for(const struct model_settings *settings,
+                                  const struct page_settings *page, struct error *error)
 {
+    if (settings->peaks.rates && settings->device &&
+        !measured_rates_check_device(settings->peaks.rates, settings->device, error))
+        return false;
     return settings->phase > 0 ? print_serving_step(settings, page, error)
                                : print_training_flops(settings, page, error);
+}
+
+bool print_model_flops(struct model_settings *settings, const struct page_settings *page,
+                       struct error *error)
+{
+    bool is_printed = rates_option_read(&settings->rates, &settings->peaks, error) &&
+                      print_model_asked_for(settings, page, error);
+
+    rates_option_clear(&settings->rates);
+    return is_printed;
 }

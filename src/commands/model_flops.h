@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-/* Prints the page. */
-MUST_USE bool print_model_flops(const struct model_settings *settings,
-                                const struct page_settings *page, struct error *error);
+/* Reads what the settings name, and prints the page. */
+MUST_USE bool print_model_flops(struct model_settings *settings, const struct page_settings *page,
+                                struct error *error);
 
 /* The name of an option that is of use with --model only, and was given; NULL: none was. */
 const char *option_of_model(const struct model_settings *settings);

@@ -16,6 +16,7 @@ struct model_settings {
     int64_t devices;
     const char *device;
     struct peak_settings peaks; /* --peak, --dtype */
+    struct rates_option rates;  /* --rates */
     int recompute;              /* an enum recompute */
     int64_t data;
     int64_t tensor;
@@ -112,6 +113,9 @@ extern const char *const cache_type_names[];
          .accepts = peak_accepted,                                                                \
          .help =                                                                                  \
              "with --model: dense peak of the device in TFLOP/s (989.5) or FLOP/s (989.5e12)"},   \
+        RATES_OPTION(type, model.rates,                                                           \
+                     "with --model: peaks that 'flopledger device --measure FILE' measured; "     \
+                     "--peak goes before them"),                                                  \
         {.name = "dtype",                                                                         \
          .kind = OPTION_PARSED,                                                                   \
          .metavar = "DTYPE",                                                                      \

@@ -128,3 +128,19 @@ bool resolve_device(struct peak_settings *peaks, const struct device_option *dev
                      "TFLOPS gives another",
                      name, match.how);
 }
+
+bool rates_option_read(struct rates_option *option, struct peak_settings *peaks,
+                       struct error *error)
+{
+    if (!option->path)
+        return true;
+    if (!measured_rates_read(&option->rates, option->path, error))
+        return false;
+    peaks->rates = &option->rates;
+    return true;
+}
+
+void rates_option_clear(struct rates_option *option)
+{
+    measured_rates_clear(&option->rates);
+}

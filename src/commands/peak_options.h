@@ -28,6 +28,25 @@ extern const char peak_accepted[];
 extern const char precision_accepted[];
 extern const char convention_accepted[];
 
+/* Of --rates FILE. */
+struct rates_option {
+    const char *path; /* NULL: not given */
+    struct measured_rates rates;
+};
+
+/* A line of an option table: `field` of `type` is a struct rates_option. */
+#define RATES_OPTION(type, field, help_)                                                     \
+    {                                                                                        \
+        .name = "rates", .kind = OPTION_TEXT, .metavar = "FILE",                             \
+        .offset = offsetof(type, field) + offsetof(struct rates_option, path), .help = help_ \
+    }
+
+/* Reads the file of the option, where it is given, and lets `peaks` have it. To be cleared in any
+ * case. */
+MUST_USE bool rates_option_read(struct rates_option *option, struct peak_settings *peaks,
+                                struct error *error);
+void rates_option_clear(struct rates_option *option);
+
 /* Puts the name of the device into the settings; an error where it is none of the table and no peak
  * stands in its place. */
 MUST_USE bool resolve_device(struct peak_settings *peaks, const struct device_option *device,

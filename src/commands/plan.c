@@ -55,6 +55,9 @@ static const struct option plan_options[] = {
      .metavar = "NAME",
      FIELD(model.device),
      .help = "what the devices are (\"H100 SXM\"; see 'flopledger device')"},
+    RATES_OPTION(struct plan_settings, model.rates,
+                 "what matmuls and memory of such a device reached, as 'flopledger device "
+                 "--measure FILE' measured it (default: what its generation reaches)"),
     PLAN_NUMBER("devices", model.devices, 1 << 20,
                 "devices of the run (default: --tp times --pp times --cp times --dp)"),
     PLAN_NUMBER("seq", model.sequence, INT32_MAX, "tokens of a sample"),
@@ -190,6 +193,15 @@ static bool plan_find_device(struct plan_setting *setting, const struct plan_set
     if (device_peak_state(setting->device, setting->precision) != PEAK_KNOWN)
         return error_set(error, ERROR_USAGE, "no peak of %s for %s is known; see --dtype",
                          setting->device->name, peak_type_name(setting->precision));
+    if (settings->model.peaks.rates) {
+        double measured;
+
+        if (!measured_rates_check_device(settings->model.peaks.rates, settings->model.device,
+                                         error) ||
+            !measured_rates_peak(settings->model.peaks.rates, setting->precision, &measured, error))
+            return false;
+        setting->measured = settings->model.peaks.rates;
+    }
     if (setting->device->memory_bytes_per_second <= 0.0)
         return error_set(error, ERROR_USAGE,
                          "'%s' may be several boards, of which memory and links differ: name one "
@@ -362,6 +374,7 @@ static bool run_plan(int count, char **arguments, struct error *error)
                                      .hides_gradients = true};
     struct architecture model = {0};
     struct plan_setting setting;
+    bool is_done;
 
     if (!parse_options(plan_options, &settings, arguments, &count, error))
         return false;
@@ -371,10 +384,16 @@ static bool run_plan(int count, char **arguments, struct error *error)
     if (settings.bill.of_device_hour > 0.0 && settings.bill.tokens <= 0.0)
         return error_set(error, ERROR_USAGE,
                          "--cost-per-hour is of use with --tokens: how many shall be trained on?");
-    return plan_needs(&settings, error) &&
-           check_output(&settings.page,
-                        &(struct output_inputs){arguments, 0, {settings.model.config}}, error) &&
-           plan_read(&setting, &model, &settings, error) && print_plan(&settings, &setting, error);
+    is_done = plan_needs(&settings, error) &&
+              check_output(&settings.page,
+                           &(struct output_inputs){
+                               arguments, 0, {settings.model.config, settings.model.rates.path}},
+                           error) &&
+              rates_option_read(&settings.model.rates, &settings.model.peaks, error) &&
+              plan_read(&setting, &model, &settings, error) &&
+              print_plan(&settings, &setting, error);
+    rates_option_clear(&settings.model.rates);
+    return is_done;
 }
 
 const struct command plan_command = {
@@ -387,8 +406,9 @@ const struct command plan_command = {
         "ledger: where the time will go, account by account.\n\n"
         "Without a layout all of them are tried: those that take the least time, what "
         "limits each, and those that lack memory.\n\n"
-        "Nothing is measured. Each operator takes what its FLOPs or its bytes take at the rates "
-        "that such devices reach; docs/plan.md says how far published runs lie from that.",
+        "No run is needed. Each operator takes what its FLOPs or its bytes take at the rates "
+        "that such devices reach, or at those of --rates; docs/plan.md says how far published "
+        "runs lie from that.",
     .examples =
         "flopledger plan --model config.json --device \"H100 SXM\" --devices 512 --seq 8192 "
         "--global-batch 1024 --tp 8 --pp 4\n"

@@ -196,7 +196,9 @@ static bool report_run_with(struct report_settings *settings, char **operands, i
     for (size_t i = 0; i < settings->what_if.count; i++)
         if (!scenario_parse(&settings->scenarios[i], settings->what_if.texts[i], error))
             return false;
-    if (!check_output(&settings->page, &(struct output_inputs){operands, count, {settings->model}},
+    if (!check_output(&settings->page,
+                      &(struct output_inputs){
+                          operands, count, {settings->model, settings->attribution.rates.path}},
                       error))
         return false;
     if (settings->model && !architecture_read(&settings->architecture, settings->model, error))

@@ -10,6 +10,18 @@
 #include "sections/job/ettr_page.h"
 #include "trace/job/job.h"
 
+/* The peak that --rates gives. */
+static bool choose_measured_peak(struct ettr_page *page, const struct job_report *wanted,
+                                 enum peak_type type, struct error *error)
+{
+    const struct measured_rates *rates = wanted->peaks.rates;
+
+    page->peak_source = results_format(page->results, "%s, %s", peak_type_name(type), rates->how);
+    return (!wanted->device_name ||
+            measured_rates_check_device(rates, wanted->device_name, error)) &&
+           measured_rates_peak(rates, type, &page->peak, error);
+}
+
 /* The peak that counts, and who says so. */
 static bool choose_peak(struct ettr_page *page, const struct job_report *wanted,
                         struct error *error)
@@ -24,6 +36,8 @@ static bool choose_peak(struct ettr_page *page, const struct job_report *wanted,
         page->peak_source = "the peak that --peak gives";
         return true;
     }
+    if (wanted->peaks.rates)
+        return choose_measured_peak(page, wanted, type, error);
     if (!wanted->device_name)
         return true;
     device = find_device_peak(wanted->device_name, NULL, &match);
@@ -155,7 +169,8 @@ bool make_job_report(struct results *results, struct job_reading *reading,
                          wanted->paths[0], reading->formats);
     job_accounts_fill(&accounts, &job, wanted->devices);
     job_check_rates(&rates, &job,
-                    &(struct job_rate_limits){.peak = page.peak, .highest_peak = highest_peak()});
+                    &(struct job_rate_limits){.peak = peaks.rates ? 0 : page.peak,
+                                              .highest_peak = highest_peak()});
     job_rates_fill(&rates, &job, &accounts);
     job_step_times_fill(&times, &job, &accounts);
     job_failures_fill(&failures, &job, &accounts);

@@ -54,7 +54,10 @@ static bool is_read(const char *path, const struct stat *status, const struct ou
             output_place_is_in_folder(path, inputs->operands[i]) && !is_own_report_file(path))
             return true;
     }
-    return is_same_file(status, inputs->others[0]) || is_same_file(status, inputs->others[1]);
+    for (size_t i = 0; i < sizeof inputs->others / sizeof inputs->others[0]; i++)
+        if (is_same_file(status, inputs->others[i]))
+            return true;
+    return false;
 }
 
 /* ---- the checks ------------------------------------------------------------------------------ */

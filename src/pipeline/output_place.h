@@ -20,7 +20,7 @@ struct output_place {
 struct output_inputs {
     char *const *operands; /* [count]: files, and folders of them */
     int count;
-    const char *others[2]; /* values of options; NULL: none */
+    const char *others[3]; /* values of options; NULL: none */
 };
 
 /* Fails (ERROR_USAGE) where the file of the output is one of the inputs, whatever its name, or

@@ -3,12 +3,14 @@
 
 #include "base/io/whole_file.h"
 #include "base/json/json_tree.h"
+#include "cost/devices/find_device_peak.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* No device does more. */
 static const double RATE_MAX = 1e18;
@@ -139,4 +141,47 @@ void measured_rates_clear(struct measured_rates *rates)
 {
     arena_clear(&rates->arena);
     *rates = (struct measured_rates){0};
+}
+
+/* "bf16, fp32": the types that were measured. */
+static void measured_rates_name_types(const struct measured_rates *rates, char *text, size_t room)
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (int type = 0; type < PEAK_TYPE_COUNT && length < room; type++)
+        if (rates->peaks[type] > 0)
+            length += (size_t)snprintf(text + length, room - length, "%s%s", length ? ", " : "",
+                                       peak_type_name((enum peak_type)type));
+}
+
+bool measured_rates_peak(const struct measured_rates *rates, enum peak_type type, double *peak,
+                         struct error *error)
+{
+    char types[128];
+
+    *peak = rates->peaks[type];
+    if (*peak > 0)
+        return true;
+    measured_rates_name_types(rates, types, sizeof types);
+    return error_set(error, ERROR_USAGE,
+                     "'%s' has no matmul of %s, but of %s: name one of these with --dtype, or "
+                     "measure again",
+                     rates->path, peak_type_name(type), types[0] ? types : "no type known here");
+}
+
+bool measured_rates_check_device(const struct measured_rates *rates, const char *device,
+                                 struct error *error)
+{
+    struct device_match match;
+    const struct device_peak *named = find_device_peak(device, NULL, &match);
+
+    if (!rates->is_processor && (strcasecmp(rates->device, device) == 0 ||
+                                 (named && named == find_device_peak(rates->device, NULL, &match))))
+        return true;
+    return error_set(error, ERROR_USAGE,
+                     "'%s' was measured on %s%s, and --device is '%s': name the device that was "
+                     "measured, or leave --rates out",
+                     rates->path, rates->is_processor ? "the processor " : "", rates->device,
+                     device);
 }

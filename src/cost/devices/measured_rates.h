@@ -41,4 +41,12 @@ MUST_USE bool measured_rates_read(struct measured_rates *rates, const char *path
                                   struct error *error);
 void measured_rates_clear(struct measured_rates *rates);
 
+/* The fastest matmul of the type, in FLOP/s. Errors (ERROR_USAGE): none of it was measured. */
+MUST_USE bool measured_rates_peak(const struct measured_rates *rates, enum peak_type type,
+                                  double *peak, struct error *error);
+
+/* Whether they are of the GPU that the user names, as the table of devices knows it by. */
+MUST_USE bool measured_rates_check_device(const struct measured_rates *rates, const char *device,
+                                          struct error *error);
+
 #endif

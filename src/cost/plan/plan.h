@@ -12,6 +12,7 @@
 #include "cost/architectures/architecture.h"
 #include "cost/architectures/convention.h"
 #include "cost/devices/device_peak.h"
+#include "cost/devices/measured_rates.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,6 +47,7 @@ enum plan_attention {
 struct plan_setting {
     const struct architecture *model;
     const struct device_peak *device;
+    const struct measured_rates *measured; /* what such a device reached; NULL: not measured */
     enum peak_type precision; /* of the matrix products of layers; 8 and 4 bits leave attention and
                                  logits in 16 */
     int64_t sequence;

@@ -67,6 +67,16 @@ static const struct {
 } tiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.96},
              {128, 64, 0.80}, {64, 128, 0.80}, {64, 64, 0.60}};
 
+/* Share of the peak that a matmul of the type was measured to reach; `otherwise` where none was. */
+static double plan_reached(const struct plan_setting *setting, enum peak_type type,
+                           double otherwise)
+{
+    double peak = setting->device->peaks[type];
+    double measured = setting->measured ? setting->measured->peaks[type] : 0.0;
+
+    return measured > 0.0 && peak > 0.0 ? fmin(measured / peak, 1.0) : otherwise;
+}
+
 struct plan_context plan_context_of(const struct plan_setting *setting,
                                     const struct plan_layout *layout)
 {
@@ -77,12 +87,17 @@ struct plan_context plan_context_of(const struct plan_setting *setting,
     double peak = device->peaks[setting->precision];
     double memory_rate = device->memory_bytes_per_second * rates->memory;
 
+    if (setting->measured && setting->measured->memory_bytes_per_second > 0.0)
+        memory_rate = setting->measured->memory_bytes_per_second;
+
     return (struct plan_context){
         .setting = setting,
         .layout = layout,
         .rates = rates,
         .peak = peak,
         .peak_16 = is_narrow ? device->peaks[PEAK_BF16] : peak,
+        .matrix = plan_reached(setting, is_narrow ? PEAK_BF16 : setting->precision, rates->matrix),
+        .matrix_8 = plan_reached(setting, setting->precision, rates->matrix_8),
         .memory_rate = memory_rate,
         .tokens = (double)layout->micro * (double)setting->sequence / (double)layout->context,
     };
@@ -132,8 +147,8 @@ double plan_product_seconds(const struct plan_context *context, struct plan_prod
                             double *tile_seconds)
 {
     double peak = product.is_low ? context->peak : context->peak_16;
-    double reached = product.is_low && context->peak > context->peak_16 ? context->rates->matrix_8
-                                                                        : context->rates->matrix;
+    double reached =
+        product.is_low && context->peak > context->peak_16 ? context->matrix_8 : context->matrix;
     double flops = 2.0 * product.m * product.n * product.k * product.batch;
     double at_best = flops / (peak * reached);
     double units = (double)context->setting->device->multiprocessors;

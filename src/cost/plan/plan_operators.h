@@ -28,8 +28,10 @@ struct plan_context {
     const struct plan_setting *setting;
     const struct plan_layout *layout;
     const struct plan_rates *rates;
-    double peak;    /* FLOP/s of the setting's precision: what "useful" is measured by */
-    double peak_16; /* of 16 bits, or of the precision where that is wider */
+    double peak;     /* FLOP/s of the setting's precision: what "useful" is measured by */
+    double peak_16;  /* of 16 bits, or of the precision where that is wider */
+    double matrix;   /* share of `peak_16` that a large matmul reaches, as measured or by `rates` */
+    double matrix_8; /* share of `peak`, where that is of fewer bits */
     double memory_rate;
     double tokens; /* of a micro-batch on one device */
 };

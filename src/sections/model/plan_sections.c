@@ -40,11 +40,20 @@ struct section *describe_plan(struct results *results, const struct plan_setting
 {
     struct section *section =
         section_new(results, "plan", "Plan",
-                    "What a step will take, from the operators' shapes and what such devices "
-                    "reach; nothing was measured.");
+                    setting->measured
+                        ? "What a step will take, from the operators' shapes and what matmuls and "
+                          "memory of such a device were measured to reach."
+                        : "What a step will take, from the operators' shapes and what such devices "
+                          "reach; nothing was measured.");
     double all = outcome->peak * outcome->devices * outcome->step;
 
     plan_add_number(results, section, "device", "device", value_text(setting->device->name));
+    if (setting->measured)
+        section_add_number(results, section,
+                           (struct number){.key = "measured_on",
+                                           .title = "rates of",
+                                           .value = value_text(setting->measured->device),
+                                           .note = setting->measured->how});
     plan_add_number(results, section, "devices", "devices", value_count((int64_t)outcome->devices));
     plan_add_number(results, section, "layout", "layout",
                     value_text(plan_layout_text(results, layout)));

@@ -108,6 +108,14 @@ static void serving_add_memory(const struct serving_page *page)
             NULL, "more devices (--tp), fewer requests, or weights of fewer bits");
 }
 
+/* Bytes a second of the device's memory: as measured, else by the table; 0: not known. */
+static double serving_memory_rate(const struct serving_run *run)
+{
+    if (run->rates && run->rates->memory_bytes_per_second > 0)
+        return run->rates->memory_bytes_per_second;
+    return run->device ? run->device->memory_bytes_per_second : 0;
+}
+
 /* NULL where one of the two is not known. */
 static const char *limit_of(struct serving_bound bound, double flops)
 {
@@ -131,15 +139,18 @@ static void serving_add_roof(const struct serving_page *page)
 
     if (device)
         serving_add(page, "device", "device", value_text(device->name), device->source);
+    if (run->rates)
+        serving_add(page, "measured_on", "rates of", value_text(run->rates->device),
+                    run->rates->how);
     serving_add(page, "compute_time", "at the peak",
                 seconds_value(page->bound.compute_seconds, needs_peak),
                 "all FLOPs, each at the dense peak of its number format");
-    serving_add(page, "memory_time", "at the memory bandwidth",
-                seconds_value(page->bound.memory_seconds, needs_device),
-                device && device->memory_bytes_per_second > 0
-                    ? results_text(page->results,
-                                   format_bytes_per_second(device->memory_bytes_per_second).text)
-                    : NULL);
+    serving_add(
+        page, "memory_time", "at the memory bandwidth",
+        seconds_value(page->bound.memory_seconds, needs_device),
+        serving_memory_rate(run) > 0
+            ? results_text(page->results, format_bytes_per_second(serving_memory_rate(run)).text)
+            : NULL);
     serving_add(page, "best_step_time", "step, at best", seconds_value(best, needs_device),
                 limit ? results_format(page->results, "limited by %s", limit) : NULL);
     serving_add(page, "best_tokens_per_second", "tokens/s, at best",
@@ -196,7 +207,7 @@ static void serving_add_measured(const struct serving_page *page)
 static void serving_add_parts(const struct serving_page *page)
 {
     const struct serving_run *run = page->run;
-    double rate = run->device ? run->device->memory_bytes_per_second : 0;
+    double rate = serving_memory_rate(run);
     struct table *table =
         section_add_table(page->results, page->section, "serving_parts", "By part of the model",
                           COLUMNS_OF(SERVING_PART_COLUMNS));
@@ -219,8 +230,7 @@ struct section *describe_serving_step(struct results *results, const struct serv
     struct serving_batch batch =
         serving_batch_even(run->requests, run->queries, run->context, run->is_decode);
     struct serving_cost cost = serving_cost(run->architecture, &batch, 1, run->tensor);
-    struct serving_bound bound = serving_cost_bound(
-        &cost, run->peaks, run->device ? run->device->memory_bytes_per_second : 0);
+    struct serving_bound bound = serving_cost_bound(&cost, run->peaks, serving_memory_rate(run));
     struct serving_page page = {.results = results,
                                 .run = run,
                                 .cost = &cost,

@@ -5,6 +5,7 @@
 #include "cost/architectures/architecture.h"
 #include "cost/architectures/serving_cost.h"
 #include "cost/devices/device_peak.h"
+#include "cost/devices/measured_rates.h"
 #include "output/results/results.h"
 
 #include <stdbool.h>
@@ -19,9 +20,9 @@ struct serving_run {
     int64_t context; /* tokens that they see, themselves included */
     int64_t tensor;  /* devices that share the model; at least 1 */
     const struct device_peak *device;
-    double peaks[PEAK_TYPE_COUNT]; /* FLOP/s */
-    bool is_peak_by_user;
-    int64_t step_time_ns; /* how long it took */
+    double peaks[PEAK_TYPE_COUNT];      /* FLOP/s */
+    const struct measured_rates *rates; /* that stand before the device's; NULL: none */
+    int64_t step_time_ns;               /* how long it took */
 };
 
 /* why_no_serving_cost must have said nothing. */
