@@ -170,6 +170,12 @@ GROUPS = [
         "build",
     ),
     Group(
+        "digests",
+        "properties: digests of very many ranks, with a known truth",
+        script("tests/properties/known_digests.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "replays-of-ranks",
         "properties: several ranks with a known length of each step with any change",
         script("tests/properties/known_replays.py", PROGRAM),

@@ -8,6 +8,7 @@
 #include "commands/page_options.h"
 #include "pipeline/output_place.h"
 #include "pipeline/session.h"
+#include "ranks/digest_file.h"
 
 #include <stddef.h>
 #include <string.h>

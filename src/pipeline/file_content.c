@@ -4,7 +4,7 @@
 #include "base/core/attributes.h"
 #include "base/io/input_stream.h"
 #include "output/exports/export_format.h"
-#include "ranks/digest_set.h"
+#include "ranks/digest_file.h"
 #include "readers/logs/read_log.h"
 #include "readers/memory_snapshot/cuda_memory_snapshot.h"
 #include "readers/nsys/nsys_report_export.h"

@@ -9,7 +9,7 @@
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
 #include "pipeline/file_content.h"
-#include "ranks/digest_set.h"
+#include "ranks/digest_file.h"
 #include "readers/logs/read_log.h"
 #include "trace/step_record/step_record.h"
 

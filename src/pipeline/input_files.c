@@ -8,7 +8,7 @@
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
 #include "pipeline/file_content.h"
-#include "ranks/digest_set.h"
+#include "ranks/digest_file.h"
 #include "ranks/numbered_paths.h"
 #include "ranks/rank_layout.h"
 

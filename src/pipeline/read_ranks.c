@@ -4,11 +4,11 @@
 #include "base/core/bytes.h"
 #include "base/core/invariant.h"
 #include "base/io/input_stream.h"
-#include "base/io/whole_file.h"
 #include "critical_path/call_chains.h"
 #include "pipeline/analyzed_rank.h"
 #include "pipeline/read_files.h"
 #include "ranks/all_ranks.h"
+#include "ranks/digest_file.h"
 #include "ranks/make_digest.h"
 #include "replay/replay_model.h"
 #include "sections/ranks/ranks_overview.h"
@@ -248,9 +248,7 @@ static void read_digests(struct digest_set *set, const struct input_file *file)
     size_t count_before = set->count;
     SCOPED(input_stream) input = {0};
     bool is_open = input_stream_open(&input, file->path, false, &error);
-    size_t length = 0;
-    char *bytes = is_open ? read_whole_stream(&input, &length, &error) : NULL;
-    bool is_read = bytes && digest_set_decode(set, bytes, length, file->path, &error);
+    bool is_read = is_open && digest_set_read(set, &input, file->path, &error);
 
     if (is_read && (input.is_broken || input.is_followed))
         is_read = error_set(&error, ERROR_INPUT, "'%s': %s", file->path, input.breakage);
@@ -262,7 +260,6 @@ static void read_digests(struct digest_set *set, const struct input_file *file)
     for (size_t i = count_before; i < set->count; i++)
         if (set->records[i].kind == RECORD_PROBLEM)
             set->records[i].rank = (int64_t)file->place;
-    free(bytes);
 }
 
 /* ---- which files this process reads --------------------------------------------------------- */

@@ -19,13 +19,14 @@ static void collect_digests(struct all_ranks *run, struct digest_set *set)
     uint32_t decoded = 0;
 
     run->digests = all;
+    run->texts = shared_texts_keep(digest_set_texts(set));
     run->digest_list = require_memory(calloc(set->count + 1, sizeof(struct rank_digest *)));
     run->doubles = require_memory(calloc(set->count + 1, sizeof(struct rank_digest *)));
     for (size_t i = 0; i < set->count; i++) {
         const struct rank_digest *last = run->count ? run->digest_list[run->count - 1] : NULL;
         struct rank_digest *digest = &all[decoded];
 
-        if (!digest_record_take(digest, &set->records[i]))
+        if (!digest_set_take(digest, set, &set->records[i]))
             continue;
         decoded++;
         if (last && last->rank >= 0 && last->rank == digest->rank)
@@ -273,10 +274,10 @@ static void all_ranks_add_call(struct all_ranks *run, uint32_t index, uint32_t c
         run->ranks[run->joins.joins[join].late].communication.caused_ns += waiting_ns;
 }
 
-static void split_rank(struct all_ranks *run, uint32_t index)
+/* `waits_for_ns`, by rank: what all have waited for each. */
+static void split_rank(struct all_ranks *run, int64_t *waits_for_ns, uint32_t index)
 {
     struct rank_in_run *rank = &run->ranks[index];
-    int64_t *waits_for_ns = require_memory(calloc((size_t)run->count + 1, sizeof *waits_for_ns));
 
     for (uint32_t i = 0; i < rank->digest->call_count; i++)
         all_ranks_add_call(run, index, i);
@@ -289,8 +290,16 @@ static void split_rank(struct all_ranks *run, uint32_t index)
         sum->transfer_ns += rank->steps[i].transfer_ns;
         sum->unknown_ns += rank->steps[i].unknown_ns;
     }
-    for (uint32_t late = 0; late < run->count; late++)
-        run->ranks[late].communication.caused_exposed_ns += waits_for_ns[late];
+}
+
+static void split_ranks(struct all_ranks *run)
+{
+    int64_t *waits_for_ns = require_memory(calloc((size_t)run->count + 1, sizeof *waits_for_ns));
+
+    for (uint32_t i = 0; i < run->count; i++)
+        split_rank(run, waits_for_ns, i);
+    for (uint32_t i = 0; i < run->count; i++)
+        run->ranks[i].communication.caused_exposed_ns = waits_for_ns[i];
     free(waits_for_ns);
 }
 
@@ -308,8 +317,7 @@ void all_ranks_init(struct all_ranks *run, struct digest_set *set, const struct 
     if (run->other_runs)
         run->missing_in_all = run->missing_count = 0;
     align_clocks(&run->clocks, run->digest_list, &run->joins);
-    for (uint32_t i = 0; i < run->count; i++)
-        split_rank(run, i);
+    split_ranks(run);
 }
 
 void all_ranks_clear(struct all_ranks *run)
@@ -326,6 +334,7 @@ void all_ranks_clear(struct all_ranks *run)
     free(run->digest_list);
     free(run->doubles);
     free(run->missing);
+    shared_texts_release(run->texts);
     *run = (struct all_ranks){0};
 }
 

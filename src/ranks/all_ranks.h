@@ -37,6 +37,7 @@ struct all_ranks {
     const struct rank_digest **digest_list;
     struct rank_in_run *ranks; /* [count]: by rank; those without a number behind */
     uint32_t count;
+    struct shared_texts *texts; /* which the digests point into */
     struct rank_layout layout;
     int64_t world_size; /* of the layout or as the traces say; -1: not known */
     int64_t *missing; /* [missing_count]: ranks of the world without a digest, the first of them */

@@ -44,6 +44,7 @@ struct joiner {
     struct join_entry *entries; /* by group, rank and call */
     size_t entry_count;
     struct string_pool texts;
+    struct hash_map number_of;     /* by where a text lies: its number in `texts` */
     struct hash_map pair_of_texts; /* name and ranks: a number */
     struct hash_map pair_of_peers; /* source and destination: a number from 1 on */
     struct hash_map group_of;
@@ -58,9 +59,16 @@ bool ends_together(enum collective_kind kind)
 
 /* ---- groups --------------------------------------------------------------------------------- */
 
+/* Ranks of a group have its texts in common: each is looked at once, not for every call. */
 static uint32_t text_number(struct joiner *joiner, const char *text)
 {
-    return string_pool_add(&joiner->texts, text, strlen(text));
+    uint32_t number = hash_map_find(&joiner->number_of, (uintptr_t)text);
+
+    if (number == NO_VALUE) {
+        number = string_pool_add(&joiner->texts, text, strlen(text));
+        (void)hash_map_set(&joiner->number_of, (uintptr_t)text, number);
+    }
+    return number;
 }
 
 static uint32_t call_join_find_group(struct joiner *joiner, const struct digest_group *group,
@@ -395,6 +403,7 @@ void join_calls(struct call_joins *joins, const struct rank_digest *const *diges
     }
     free(joiner.entries);
     string_pool_clear(&joiner.texts);
+    hash_map_clear(&joiner.number_of);
     hash_map_clear(&joiner.pair_of_texts);
     hash_map_clear(&joiner.pair_of_peers);
     hash_map_clear(&joiner.group_of);

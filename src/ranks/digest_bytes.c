@@ -14,6 +14,22 @@ void digest_put_text(struct bytes *writer, const char *text)
     bytes_add(writer, text, length);
 }
 
+/* The hash takes 9 bytes. */
+enum { SHARED_LENGTH_MIN = 17 };
+
+void digest_put_shared(struct bytes *writer, struct shared_texts *texts, const void *bytes,
+                       size_t length)
+{
+    const struct shared_text *text =
+        texts && length >= SHARED_LENGTH_MIN ? shared_texts_add(texts, bytes, length) : NULL;
+
+    bytes_add_varint(writer, text ? 0 : (uint64_t)length + 1);
+    if (text)
+        bytes_add_fixed(writer, text->hash, sizeof text->hash);
+    else
+        bytes_add(writer, bytes, length);
+}
+
 static uint64_t digest_bytes_fail(struct digest_reader *reader)
 {
     reader->has_failed = true;
@@ -56,6 +72,15 @@ uint32_t digest_take_length(struct digest_reader *reader)
     return (uint32_t)length;
 }
 
+uint32_t digest_take_items(struct digest_reader *reader, size_t least_bytes)
+{
+    uint32_t count = digest_take_length(reader);
+
+    if (count > (size_t)(reader->end - reader->at) / least_bytes)
+        return (uint32_t)digest_bytes_fail(reader);
+    return count;
+}
+
 int32_t digest_take_small(struct digest_reader *reader)
 {
     int64_t number = digest_take_integer(reader);
@@ -70,5 +95,48 @@ const char *digest_take_text(struct digest_reader *reader, struct arena *arena)
     const char *text = arena_copy_text(arena, (const char *)reader->at, length);
 
     reader->at += length;
+    return text;
+}
+
+static uint64_t read_hash(struct digest_reader *reader)
+{
+    uint64_t hash = 0;
+
+    if ((size_t)(reader->end - reader->at) < sizeof hash)
+        return digest_bytes_fail(reader);
+    for (unsigned i = 0; i < sizeof hash; i++)
+        hash |= (uint64_t)*reader->at++ << (8 * i);
+    return hash;
+}
+
+static const char *find_shared(struct digest_reader *reader, const struct shared_texts *texts,
+                               size_t *length)
+{
+    const struct shared_text *text = shared_texts_find(texts, read_hash(reader));
+
+    if (!text)
+        (void)digest_bytes_fail(reader);
+    *length = reader->has_failed ? 0 : text->length;
+    return reader->has_failed ? "" : text->bytes;
+}
+
+const char *digest_take_shared(struct digest_reader *reader, const struct shared_texts *texts,
+                               struct arena *arena, size_t *length)
+{
+    uint64_t count = digest_take_count(reader);
+    size_t found;
+    const char *text;
+
+    if (!length)
+        length = &found;
+    if (count == 0 && !reader->has_failed)
+        return find_shared(reader, texts, length);
+    if (reader->has_failed || count - 1 > (size_t)(reader->end - reader->at)) {
+        (void)digest_bytes_fail(reader);
+        count = 1;
+    }
+    *length = (size_t)count - 1;
+    text = arena_copy_text(arena, (const char *)reader->at, *length);
+    reader->at += *length;
     return text;
 }

@@ -5,10 +5,10 @@
 #define FLOPLEDGER_RANKS_DIGEST_SET_H
 
 #include "base/core/attributes.h"
-#include "base/core/bytes.h"
 #include "base/core/error.h"
-#include "ranks/digest_bytes.h"
+#include "ranks/digest_record.h"
 #include "ranks/rank_digest.h"
+#include "ranks/shared_texts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ struct digest_record {
     unsigned char *bytes;
     size_t length;
     bool is_damaged;             /* RECORD_RANK: its trace was cut, or some of its events damaged */
-    struct rank_digest *decoded; /* NULL: not yet, or taken by digest_record_take */
+    struct rank_digest *decoded; /* NULL: not yet, or taken by digest_set_take */
 };
 
 /* What a file said that gave no digest. */
@@ -41,6 +41,7 @@ struct digest_problem {
 struct digest_set {
     struct digest_record *records; /* [count]; in order from digest_set_sort on */
     size_t count;
+    struct shared_texts *texts; /* that records tell by their hash; NULL: none yet */
     bool keeps_decoded; /* records that are read stay decoded: their digests are asked for next */
 };
 
@@ -53,15 +54,22 @@ void digest_set_add_source(struct digest_set *set, int64_t rank, size_t place);
 /* False where the record is no source. */
 MUST_USE bool digest_source_decode(size_t *place, const struct digest_record *record);
 
-/* Moves the digest of a record of RECORD_RANK into a zeroed `digest`; it is decoded once at most
- * while it is not taken. False where the record is of another kind. */
-MUST_USE bool digest_record_take(struct rank_digest *digest, struct digest_record *record);
+/* The set's texts, which are there from now on. */
+struct shared_texts *digest_set_texts(struct digest_set *set);
+
+/* Adds a record as it was written, a copy of whose bytes is taken: kind, rank and length are those
+ * of `head`. False where they are no digest of its rank. */
+MUST_USE bool digest_set_keep(struct digest_set *set, const struct digest_record *head,
+                              const void *bytes, struct digest_context *context);
+
+/* Moves the digest of a record of RECORD_RANK of the set into a zeroed `digest`; it is decoded once
+ * at most while it is not taken. Its texts live as long as set->texts. False where the record is of
+ * another kind. */
+MUST_USE bool digest_set_take(struct rank_digest *digest, const struct digest_set *set,
+                              struct digest_record *record);
 
 /* Takes all records of one kind out. */
 void digest_set_drop(struct digest_set *set, enum digest_record_kind kind);
-
-/* Moves what `from` holds into `set`; `from` is then empty. */
-void digest_set_merge(struct digest_set *set, struct digest_set *from);
 
 /* By kind, rank and bytes; equal ones once. */
 void digest_set_sort(struct digest_set *set);
@@ -71,19 +79,5 @@ void digest_set_clear(struct digest_set *set);
 /* Reads the record of a problem; false where it is none. Texts live in `arena`. */
 MUST_USE bool digest_problem_decode(struct digest_problem *problem,
                                     const struct digest_record *record, struct arena *arena);
-
-/* ---- as bytes: a file of digests, or a message ---------------------------------------------- */
-
-/* Sorts the set and adds its bytes to `writer`. */
-void digest_set_encode(struct bytes *writer, struct digest_set *set);
-
-/* Whether a file that begins with these bytes is one of digests. */
-bool digest_set_recognises(const void *bytes, size_t length);
-
-/* Adds the records in the bytes to `set`. A damaged record, and a cut end, become problems of
- * `file`, and the rest goes on; an error (ERROR_INPUT) is only what is no file of digests, or one
- * of a later version. */
-MUST_USE bool digest_set_decode(struct digest_set *set, const void *bytes, size_t length,
-                                const char *file, struct error *error);
 
 #endif

@@ -1,8 +1,8 @@
 /* A file of digests may say anything: what is taken from it can be joined, aligned and written. */
 #include "base/core/bytes.h"
 #include "ranks/all_ranks.h"
+#include "ranks/digest_file.h"
 #include "ranks/digest_record.h"
-#include "ranks/digest_set.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,12 +45,13 @@ static void check_parts(const struct all_ranks *run)
     }
 }
 
-/* The content of one record, which no checksum guards here. */
+/* The content of one record, which no checksum guards here, behind a byte for its version. */
 static bool add_record(struct digest_set *set, const uint8_t *data, size_t size)
 {
+    struct digest_context context = {.version = 1 + (size > 0 && data[0] & 1)};
     struct rank_digest digest = {0};
 
-    if (!digest_decode(&digest, data, size))
+    if (size == 0 || !digest_decode(&digest, data + 1, size - 1, &context))
         return false;
     digest_set_add(set, &digest);
     rank_digest_clear(&digest);

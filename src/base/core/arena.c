@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 64 * 1024 };
+/* Each block is twice the one before: many small arenas take little, a large one has few blocks. */
+enum { BLOCK_BYTES_FIRST = 1024, BLOCK_BYTES_MAX = 64 * 1024 };
 
 struct arena_block {
     struct arena_block *next;
@@ -17,9 +18,17 @@ struct arena_block {
     alignas(max_align_t) unsigned char bytes[];
 };
 
-static struct arena_block *block_new(size_t bytes)
+static size_t block_size(const struct arena_block *last)
 {
-    size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+    if (!last)
+        return BLOCK_BYTES_FIRST;
+    return last->size < BLOCK_BYTES_MAX / 2 ? 2 * last->size : BLOCK_BYTES_MAX;
+}
+
+static struct arena_block *block_new(const struct arena_block *last, size_t bytes)
+{
+    size_t usual = block_size(last);
+    size_t size = bytes > usual ? bytes : usual;
     struct arena_block *block = NULL;
 
     if (size <= SIZE_MAX - sizeof *block)
@@ -40,7 +49,7 @@ void *arena_allocate(struct arena *arena, size_t bytes)
         end_out_of_memory();
     bytes = (bytes + alignment - 1) / alignment * alignment;
     if (!block || block->size - block->used < bytes) {
-        block = block_new(bytes);
+        block = block_new(arena->blocks, bytes);
         block->next = arena->blocks;
         arena->blocks = block;
     }

@@ -1,7 +1,8 @@
-/* Digests as bytes: merged in any order, damaged, cut. */
+/* Digests as bytes: merged in any order, damaged, cut, of the first version. */
 #include "base/core/bytes.h"
+#include "base/io/input_stream.h"
+#include "ranks/digest_file.h"
 #include "ranks/digest_record.h"
-#include "ranks/digest_set.h"
 #include "support_ranks.h"
 
 #include <setjmp.h>
@@ -80,6 +81,17 @@ static void fill(struct digest_set sets[RANKS], uint32_t seed)
     }
 }
 
+/* As processes and files do: by their bytes. `from` is then empty. */
+static void merge(struct digest_set *set, struct digest_set *from)
+{
+    struct bytes writer = {0};
+
+    digest_set_encode(&writer, from);
+    assert_true(digest_set_decode(set, writer.bytes, writer.length, "a message", NULL));
+    bytes_clear(&writer);
+    digest_set_clear(from);
+}
+
 /* Merges the sets `from` ... `to` - 1 in the order of a random tree. */
 static void merge_all(struct digest_set *result, struct digest_set *sets, int count, uint32_t *seed)
 {
@@ -89,7 +101,7 @@ static void merge_all(struct digest_set *result, struct digest_set *sets, int co
         struct digest_set last;
 
         b += b >= a;
-        digest_set_merge(&sets[a], &sets[b]);
+        merge(&sets[a], &sets[b]);
         if (draw(seed, 2))
             digest_set_sort(&sets[a]);
         last = sets[count - 1];
@@ -116,6 +128,7 @@ static void merging_is_associative_and_commutative(void **state)
         fill(sets, 11);
         merge_all(&merged, sets, RANKS, &seed);
         digest_set_encode(&writer, &merged);
+        digest_set_sort(&merged);
         assert_int_equal(merged.count, RANKS);
         if (order == 0) {
             expected = writer;
@@ -136,12 +149,13 @@ static void bytes_come_back(void **state)
     for (uint32_t seed = 0; seed < 50; seed++) {
         struct rank_digest digest, again = {0};
         struct bytes first = {0}, second = {0};
+        struct digest_context context = {.version = DIGEST_VERSION};
         uint32_t drawn = seed;
 
         make_random(&digest, 3, &drawn);
-        digest_encode(&first, &digest);
-        assert_true(digest_decode(&again, first.bytes, first.length));
-        digest_encode(&second, &again);
+        digest_encode(&first, &digest, NULL);
+        assert_true(digest_decode(&again, first.bytes, first.length, &context));
+        digest_encode(&second, &again, NULL);
         assert_int_equal(first.length, second.length);
         assert_memory_equal(first.bytes, second.bytes, first.length);
         assert_int_equal(again.call_count, digest.call_count);
@@ -170,7 +184,31 @@ static void encode_two(struct bytes *writer)
     digest_set_clear(&set);
 }
 
-/* Which record is which: rank 0's begins behind the file's head of 13 bytes. */
+/* The ranks of a group that the two have in common. */
+static void make_group_of_two(struct bytes *writer)
+{
+    struct digest_set set = {0};
+
+    for (int rank = 0; rank < 2; rank++) {
+        struct rank_digest digest;
+
+        made_digest_init(&digest, rank, 1000);
+        made_call_add(&digest, made_group(&digest, "data", "[0, 1, 2, 3, 4, 5, 6, 7]", 8), 1, 2, 1);
+        digest_set_add(&set, &digest);
+        rank_digest_clear(&digest);
+    }
+    digest_set_encode(writer, &set);
+    digest_set_clear(&set);
+}
+
+static size_t place_of_text(const struct bytes *file, const char *text)
+{
+    const unsigned char *found = memmem(file->bytes, file->length, text, strlen(text));
+
+    assert_non_null(found);
+    return (size_t)(found - file->bytes);
+}
+
 static void a_damaged_record_is_named_and_the_rest_goes_on(void **state)
 {
     struct bytes writer = {0};
@@ -181,7 +219,7 @@ static void a_damaged_record_is_named_and_the_rest_goes_on(void **state)
 
     (void)state;
     encode_two(&writer);
-    writer.bytes[13 + 17 + 40] ^= 1;
+    writer.bytes[place_of_text(&writer, "rank0.json")] ^= 1;
     assert_true(digest_set_decode(&set, writer.bytes, writer.length, "two.fld", &error));
     assert_int_equal(set.count, 2);
     digest_set_sort(&set);
@@ -192,6 +230,117 @@ static void a_damaged_record_is_named_and_the_rest_goes_on(void **state)
     arena_clear(&arena);
     digest_set_clear(&set);
     bytes_clear(&writer);
+}
+
+static void a_damaged_text_costs_those_that_use_it(void **state)
+{
+    struct bytes writer = {0};
+    struct digest_set set = {0};
+    struct digest_problem problem;
+    struct arena arena = {0};
+    struct error error = {0};
+
+    (void)state;
+    make_group_of_two(&writer);
+    writer.bytes[place_of_text(&writer, "[0, 1, 2") + 3] ^= 1;
+    assert_true(digest_set_decode(&set, writer.bytes, writer.length, "two.fld", &error));
+    assert_int_equal(set.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const said[] = {"a digest is damaged in a text that it shares",
+                                           "the digest of rank 0 is damaged",
+                                           "the digest of rank 1 is damaged"};
+
+        assert_true(digest_problem_decode(&problem, &set.records[i], &arena));
+        assert_non_null(strstr(problem.message, said[i]));
+    }
+    arena_clear(&arena);
+    digest_set_clear(&set);
+    bytes_clear(&writer);
+}
+
+/* They are those of this version. */
+static void damaged_names_are_told_and_cost_nothing(void **state)
+{
+    struct bytes writer = {0};
+    struct digest_set set = {0};
+    struct error error = {0};
+    size_t ranks = 0;
+
+    (void)state;
+    make_group_of_two(&writer);
+    writer.bytes[place_of_text(&writer, "idle_nothing") + 3] ^= 1;
+    assert_true(digest_set_decode(&set, writer.bytes, writer.length, "two.fld", &error));
+    assert_int_equal(set.count, 3);
+    for (size_t i = 0; i < 3; i++)
+        ranks += set.records[i].kind == RECORD_RANK;
+    assert_int_equal(ranks, 2);
+    digest_set_clear(&set);
+    bytes_clear(&writer);
+}
+
+/* However few bytes come at a time. */
+static void a_stream_gives_what_the_bytes_give(void **state)
+{
+    struct bytes writer = {0};
+
+    (void)state;
+    encode_two(&writer);
+    for (size_t piece = 1; piece < 300; piece += 7)
+        for (size_t cut = 0; cut < 3; cut++) {
+            size_t length = writer.length - cut * writer.length / 4;
+            struct digest_set whole = {0}, read = {0};
+            struct bytes expected = {0}, found = {0};
+            struct input_stream stream = {0};
+            struct error error = {0};
+
+            input_stream_open_memory(&stream, writer.bytes, length);
+            input_stream_set_piece(&stream, piece);
+            assert_true(digest_set_read(&read, &stream, "two.fld", &error));
+            assert_true(digest_set_decode(&whole, writer.bytes, length, "two.fld", &error));
+            digest_set_encode(&expected, &whole);
+            digest_set_encode(&found, &read);
+            assert_int_equal(found.length, expected.length);
+            assert_memory_equal(found.bytes, expected.bytes, expected.length);
+            input_stream_clear(&stream);
+            digest_set_clear(&whole);
+            digest_set_clear(&read);
+            bytes_clear(&expected);
+            bytes_clear(&found);
+        }
+    bytes_clear(&writer);
+}
+
+/* Bytes of a file of so many ranks, all in one group of that size. */
+static size_t bytes_of_ranks(int64_t count)
+{
+    struct digest_set set = {0};
+    struct bytes writer = {0}, ranks = {0};
+    size_t length;
+
+    for (int64_t rank = 0; rank < count; rank++)
+        bytes_add(&ranks, "123456, ", 8);
+    bytes_add(&ranks, "", 1);
+    for (int64_t rank = 0; rank < count; rank++) {
+        struct rank_digest digest;
+
+        made_digest_init(&digest, rank, 1000);
+        made_call_add(&digest, made_group(&digest, "default", (char *)ranks.bytes, count), 10, 20,
+                      1);
+        digest_set_add(&set, &digest);
+        rank_digest_clear(&digest);
+    }
+    digest_set_encode(&writer, &set);
+    length = writer.length;
+    digest_set_clear(&set);
+    bytes_clear(&writer);
+    bytes_clear(&ranks);
+    return length;
+}
+
+static void a_group_is_kept_once_however_large(void **state)
+{
+    (void)state;
+    assert_true(bytes_of_ranks(4096) / 4096 <= bytes_of_ranks(512) / 512);
 }
 
 static void a_cut_file_keeps_what_is_whole(void **state)
@@ -240,14 +389,15 @@ static void other_files_are_refused(void **state)
 /* Accounts that do not sum to the step are no ledger. */
 static void a_step_that_does_not_add_up_is_refused(void **state)
 {
+    struct digest_context context = {.version = DIGEST_VERSION};
     struct rank_digest digest, again = {0};
     struct bytes writer = {0};
 
     (void)state;
     made_digest_init(&digest, 0, 1000);
     digest.steps[0].account_ns[ACCOUNT_MATRIX] = 1;
-    digest_encode(&writer, &digest);
-    assert_false(digest_decode(&again, writer.bytes, writer.length));
+    digest_encode(&writer, &digest, NULL);
+    assert_false(digest_decode(&again, writer.bytes, writer.length, &context));
     rank_digest_clear(&digest);
     bytes_clear(&writer);
 }
@@ -256,14 +406,15 @@ static void a_step_that_does_not_add_up_is_refused(void **state)
 static void unknown_parts_are_passed_over(void **state)
 {
     static const unsigned char part[] = {99, 3, 1, 2, 3};
+    struct digest_context context = {.version = DIGEST_VERSION};
     struct rank_digest digest, again = {0};
     struct bytes writer = {0};
 
     (void)state;
     made_digest_init(&digest, 4, 1000);
-    digest_encode(&writer, &digest);
+    digest_encode(&writer, &digest, NULL);
     bytes_add(&writer, part, sizeof part);
-    assert_true(digest_decode(&again, writer.bytes, writer.length));
+    assert_true(digest_decode(&again, writer.bytes, writer.length, &context));
     assert_int_equal(again.rank, 4);
     rank_digest_clear(&digest);
     rank_digest_clear(&again);
@@ -276,6 +427,10 @@ int main(void)
         cmocka_unit_test(merging_is_associative_and_commutative),
         cmocka_unit_test(bytes_come_back),
         cmocka_unit_test(a_damaged_record_is_named_and_the_rest_goes_on),
+        cmocka_unit_test(a_damaged_text_costs_those_that_use_it),
+        cmocka_unit_test(damaged_names_are_told_and_cost_nothing),
+        cmocka_unit_test(a_stream_gives_what_the_bytes_give),
+        cmocka_unit_test(a_group_is_kept_once_however_large),
         cmocka_unit_test(a_cut_file_keeps_what_is_whole),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(a_step_that_does_not_add_up_is_refused),

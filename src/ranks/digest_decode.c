@@ -1,0 +1,373 @@
+/* The digest of one rank from its bytes: nothing in them is taken for true that no trace can give.
+ */
+#include "ledger/collective_call.h"
+#include "ranks/digest_parts.h"
+#include "ranks/digest_record.h"
+
+#include <string.h>
+
+/* No time is further from zero, and no size larger: sums of many fit into 64 bits. */
+static const int64_t time_limit_ns = (int64_t)1 << 61;
+static const int64_t length_limit_ns = (int64_t)1 << 50;
+static const int64_t sum_limit_ns = (int64_t)1 << 53; /* of all calls, steps or stretches */
+static const int64_t size_limit = (int64_t)1 << 62;
+
+/* A digest on its way out of its bytes. */
+struct decoding {
+    struct rank_digest *digest;
+    struct digest_context *context;
+    struct digest_names names;
+};
+
+static const char *read_shared_text(struct decoding *decoding, struct digest_reader *reader)
+{
+    struct arena *arena = &decoding->digest->arena;
+
+    return decoding->context->version == 1
+               ? digest_take_text(reader, arena)
+               : digest_take_shared(reader, decoding->context->texts, arena, NULL);
+}
+
+static void fail_unless(struct digest_reader *reader, bool holds)
+{
+    if (!holds)
+        reader->has_failed = true;
+}
+
+static int64_t read_within(struct digest_reader *reader, int64_t lowest, int64_t highest)
+{
+    int64_t number = digest_take_integer(reader);
+
+    fail_unless(reader, number >= lowest && number <= highest);
+    return reader->has_failed ? lowest : number;
+}
+
+/* A length that fits into the sum of those before it. */
+static int64_t collect_length_ns(struct digest_reader *reader, int64_t *sum_ns)
+{
+    int64_t length_ns = read_within(reader, 0, length_limit_ns);
+
+    *sum_ns += length_ns;
+    fail_unless(reader, *sum_ns <= sum_limit_ns);
+    return reader->has_failed ? 0 : length_ns;
+}
+
+static void collect_facts(struct decoding *decoding, struct digest_reader *reader)
+{
+    struct rank_digest *digest = decoding->digest;
+    uint32_t axes;
+
+    digest->rank = read_within(reader, -1, INT32_MAX);
+    digest->world_size = read_within(reader, -1, INT32_MAX);
+    axes = digest_take_length(reader);
+    for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
+        digest->coordinates[axis] = -1;
+    for (uint32_t axis = 0; axis < axes; axis++) {
+        int32_t coordinate = (int32_t)read_within(reader, -1, (int64_t)1 << 20);
+
+        if (axis < AXIS_COUNT)
+            digest->coordinates[axis] = coordinate;
+    }
+    digest->device = digest_take_small(reader);
+    digest->source = (enum window_source)digest_take_length(reader);
+    fail_unless(reader, digest->source <= WINDOW_WHOLE);
+    digest->file = digest_take_text(reader, &digest->arena);
+    digest->hostname = read_shared_text(decoding, reader);
+    digest->device_name = read_shared_text(decoding, reader);
+    digest->link_bytes_per_second = read_within(reader, 0, size_limit);
+    digest->memory_bytes = read_within(reader, -1, size_limit);
+    digest->peak_allocated_bytes = read_within(reader, -1, size_limit);
+    digest->peak_reserved_bytes = read_within(reader, -1, size_limit);
+    digest->between_steps_ns = read_within(reader, 0, time_limit_ns);
+    digest->damaged_events = read_within(reader, 0, size_limit);
+    digest->is_truncated = digest_take_count(reader) != 0;
+}
+
+/* A name of a later version's stands behind the last of this one's. */
+static void collect_name_list(struct digest_names *names, enum digest_name_list which,
+                              struct digest_reader *reader)
+{
+    uint32_t count = digest_take_length(reader);
+    struct arena arena = {0};
+
+    fail_unless(reader, count <= sizeof names->places[which]);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+        const char *name = digest_take_text(reader, &arena);
+        unsigned place = 0;
+
+        while (place < digest_name_count(which) && strcmp(digest_name(which, place), name) != 0)
+            place++;
+        names->places[which][i] = (uint8_t)place;
+    }
+    names->counts[which] = count;
+    arena_clear(&arena);
+}
+
+/* The first version has the names here, and those of chains with the chains. */
+static void collect_names(struct decoding *decoding, struct digest_reader *reader)
+{
+    struct digest_context *context = decoding->context;
+    bool is_first = context->version == 1;
+    struct digest_reader names = *reader;
+    bool is_shared = reader->at < reader->end && *reader->at == 0;
+    const char *text = NULL;
+    size_t length;
+
+    if (!is_first) {
+        text = digest_take_shared(reader, context->texts, &decoding->digest->arena, &length);
+        names = (struct digest_reader){.at = (const unsigned char *)text,
+                                       .end = (const unsigned char *)text + length,
+                                       .has_failed = reader->has_failed};
+    }
+    if (is_shared && text == context->names_text) {
+        decoding->names = context->names;
+        return;
+    }
+    for (int which = 0; which < (is_first ? CHAIN_NAMES : NAME_LIST_COUNT); which++)
+        collect_name_list(&decoding->names, (enum digest_name_list)which, &names);
+    reader->has_failed = names.has_failed;
+    if (names.has_failed || !is_shared)
+        return;
+    context->names = decoding->names;
+    context->names_text = text;
+}
+
+/* Time of an account that this version does not know counts as nothing recorded. */
+static void collect_step(struct digest_step *step, const struct digest_names *names,
+                         struct digest_reader *reader)
+{
+    int64_t sum_ns = 0;
+
+    step->number = digest_take_integer(reader);
+    step->start_ns = read_within(reader, -time_limit_ns, time_limit_ns);
+    step->end_ns = read_within(reader, step->start_ns, step->start_ns + length_limit_ns);
+    step->communication_ns = read_within(reader, 0, length_limit_ns);
+    step->hidden_communication_ns = read_within(reader, 0, length_limit_ns);
+    step->flops = read_within(reader, -1, INT64_MAX);
+    step->tokens = -1;
+    step->is_cut = digest_take_count(reader) != 0;
+    for (uint32_t i = 0; i < names->counts[ACCOUNT_NAMES]; i++) {
+        int64_t ns = read_within(reader, 0, length_limit_ns);
+        unsigned account = names->places[ACCOUNT_NAMES][i];
+
+        step->account_ns[account < ACCOUNT_COUNT ? account : ACCOUNT_IDLE_NOTHING] += ns;
+        sum_ns += ns;
+    }
+    fail_unless(reader, sum_ns == step->end_ns - step->start_ns);
+}
+
+static void collect_steps(struct decoding *decoding, struct digest_reader *reader)
+{
+    enum { BYTES_LEAST = 7 }; /* of a step without accounts */
+    struct rank_digest *digest = decoding->digest;
+    uint32_t count = digest_take_items(reader, BYTES_LEAST + decoding->names.counts[ACCOUNT_NAMES]);
+    int64_t sum_ns = 0;
+
+    digest->steps = arena_allocate(&digest->arena, count * sizeof *digest->steps);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+        collect_step(&digest->steps[i], &decoding->names, reader);
+        sum_ns += digest->steps[i].end_ns - digest->steps[i].start_ns;
+        fail_unless(reader, sum_ns <= sum_limit_ns);
+    }
+    digest->step_count = count;
+}
+
+static void collect_groups(struct decoding *decoding, struct digest_reader *reader)
+{
+    enum { BYTES_LEAST = 4 };
+    struct rank_digest *digest = decoding->digest;
+    uint32_t count = digest_take_items(reader, BYTES_LEAST);
+
+    digest->groups = arena_allocate(&digest->arena, count * sizeof *digest->groups);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+        struct digest_group *group = &digest->groups[i];
+
+        group->name = read_shared_text(decoding, reader);
+        group->ranks = read_shared_text(decoding, reader);
+        group->size = read_within(reader, -1, INT32_MAX);
+        group->stream = read_within(reader, -1, INT32_MAX);
+    }
+    digest->group_count = count;
+}
+
+static void collect_call(struct rank_digest *digest, struct digest_call *call,
+                         const struct digest_names *names, struct digest_reader *reader)
+{
+    int64_t type;
+    uint64_t kind;
+    uint64_t group;
+
+    call->bytes = read_within(reader, -1, INT64_MAX);
+    call->sequence = read_within(reader, -1, INT64_MAX);
+    call->source = digest_take_small(reader);
+    call->destination = digest_take_small(reader);
+    group = digest_take_count(reader);
+    fail_unless(reader, group < digest->group_count);
+    call->group = (uint32_t)group;
+    call->step = (int32_t)read_within(reader, -1, (int64_t)digest->step_count - 1);
+    kind = digest_take_count(reader);
+    type = read_within(reader, -1, (int64_t)names->counts[TYPE_NAMES] - 1);
+    fail_unless(reader, kind < names->counts[KIND_NAMES]);
+    if (reader->has_failed)
+        return;
+    call->kind = names->places[KIND_NAMES][kind] < COLLECTIVE_KIND_COUNT
+                     ? names->places[KIND_NAMES][kind]
+                     : COLLECTIVE_OTHER;
+    call->element_type = -1;
+    if (type >= 0 && names->places[TYPE_NAMES][type] < element_type_count())
+        call->element_type = (int8_t)names->places[TYPE_NAMES][type];
+}
+
+/* A time that lies `gap_ns` behind `time_ns`. */
+static int64_t collect_time(struct digest_reader *reader, int64_t time_ns)
+{
+    int64_t gap_ns = digest_take_integer(reader);
+    int64_t result_ns;
+
+    if (__builtin_add_overflow(time_ns, gap_ns, &result_ns) || result_ns < -time_limit_ns ||
+        result_ns > time_limit_ns)
+        reader->has_failed = true;
+    return reader->has_failed ? 0 : result_ns;
+}
+
+static void collect_calls(struct decoding *decoding, struct digest_reader *reader)
+{
+    enum { BYTES_LEAST = 10 };
+    struct rank_digest *digest = decoding->digest;
+    uint32_t count = digest_take_items(reader, BYTES_LEAST);
+    int64_t time_ns = 0, sum_ns = 0;
+
+    digest->calls = arena_allocate(&digest->arena, count * sizeof *digest->calls);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+        digest->calls[i].start_ns = collect_time(reader, time_ns);
+        fail_unless(reader, i == 0 || digest->calls[i].start_ns >= digest->calls[i - 1].start_ns);
+        digest->calls[i].duration_ns = collect_length_ns(reader, &sum_ns);
+        collect_call(digest, &digest->calls[i], &decoding->names, reader);
+        time_ns = digest->calls[i].start_ns + digest->calls[i].duration_ns;
+    }
+    digest->call_count = count;
+}
+
+static void collect_exposed(struct decoding *decoding, struct digest_reader *reader)
+{
+    enum { BYTES_LEAST = 3 };
+    struct rank_digest *digest = decoding->digest;
+    uint32_t count = digest_take_items(reader, BYTES_LEAST);
+    int64_t time_ns = 0, sum_ns = 0;
+
+    digest->exposed = arena_allocate(&digest->arena, count * sizeof *digest->exposed);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+        struct digest_interval *interval = &digest->exposed[i];
+        uint64_t step;
+
+        interval->start_ns = collect_time(reader, time_ns);
+        fail_unless(reader, i == 0 || interval->start_ns >= time_ns);
+        interval->end_ns = interval->start_ns + collect_length_ns(reader, &sum_ns);
+        step = digest_take_count(reader);
+        fail_unless(reader, step < digest->step_count);
+        interval->step = (uint32_t)step;
+        time_ns = interval->end_ns;
+    }
+    digest->exposed_count = count;
+}
+
+static void collect_tokens(struct decoding *decoding, struct digest_reader *reader)
+{
+    struct rank_digest *digest = decoding->digest;
+
+    for (uint32_t i = 0; i < digest->step_count && !reader->has_failed; i++)
+        digest->steps[i].tokens = read_within(reader, -1, STEP_TOKENS_MAX);
+}
+
+static void collect_exchanges(struct decoding *decoding, struct digest_reader *reader)
+{
+    enum { BYTES_LEAST = 3 };
+    struct rank_digest *digest = decoding->digest;
+    uint32_t count = digest_take_items(reader, BYTES_LEAST);
+    uint64_t next = 0;
+
+    digest->exchanges = arena_allocate(&digest->arena, count * sizeof *digest->exchanges);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
+        struct digest_exchange *exchange = &digest->exchanges[i];
+        uint64_t gap = digest_take_count(reader);
+
+        fail_unless(reader, gap < digest->call_count && next + gap < digest->call_count);
+        exchange->call = (uint32_t)(next + gap);
+        exchange->sent_bytes = read_within(reader, 0, EXCHANGE_BYTES_MAX);
+        exchange->received_bytes = read_within(reader, 0, EXCHANGE_BYTES_MAX);
+        next = (uint64_t)exchange->call + 1;
+    }
+    digest->exchange_count = reader->has_failed ? 0 : count;
+}
+
+/* A part that this version does not know counts as waiting. */
+static void collect_chain(struct digest_chain *chain, uint32_t call_count,
+                          const struct digest_names *names, struct digest_reader *reader)
+{
+    chain->call = (int32_t)read_within(reader, CHAIN_NOT_KNOWN, (int64_t)call_count - 1);
+    for (uint32_t i = 0; i < names->counts[CHAIN_NAMES] && !reader->has_failed; i++) {
+        unsigned part = names->places[CHAIN_NAMES][i];
+
+        chain->parts_ns[part < CHAIN_PART_COUNT ? part : CHAIN_WAITS] +=
+            read_within(reader, -length_limit_ns, length_limit_ns);
+    }
+}
+
+/* Of each call, and of the end; or none. */
+static void collect_chains(struct decoding *decoding, struct digest_reader *reader)
+{
+    struct rank_digest *digest = decoding->digest;
+    uint32_t count = digest_take_length(reader);
+
+    fail_unless(reader, count == digest->call_count + 1);
+    digest->path_start_ns = read_within(reader, -time_limit_ns, time_limit_ns);
+    digest->path_end_ns = digest->path_start_ns + read_within(reader, 0, length_limit_ns);
+    if (decoding->context->version == 1)
+        collect_name_list(&decoding->names, CHAIN_NAMES, reader);
+    if (reader->has_failed)
+        return;
+    digest->chains = arena_allocate(&digest->arena, count * sizeof *digest->chains);
+    for (uint32_t i = 0; i < count && !reader->has_failed; i++)
+        collect_chain(&digest->chains[i], digest->call_count, &decoding->names, reader);
+    digest->chain_count = count;
+}
+
+static void collect_part(struct decoding *decoding, uint64_t part, struct digest_reader *reader)
+{
+    static void (*const collect[])(struct decoding * decoding, struct digest_reader * reader) = {
+        [PART_FACTS] = collect_facts,   [PART_NAMES] = collect_names,
+        [PART_STEPS] = collect_steps,   [PART_GROUPS] = collect_groups,
+        [PART_CALLS] = collect_calls,   [PART_EXPOSED] = collect_exposed,
+        [PART_TOKENS] = collect_tokens, [PART_EXCHANGES] = collect_exchanges,
+        [PART_CHAINS] = collect_chains,
+    };
+
+    if (part > 0 && part < sizeof collect / sizeof *collect)
+        collect[part](decoding, reader);
+}
+
+bool digest_decode(struct rank_digest *digest, const void *bytes, size_t length,
+                   struct digest_context *context)
+{
+    struct digest_reader reader = {.at = bytes, .end = (const unsigned char *)bytes + length};
+    struct decoding decoding = {.digest = digest, .context = context};
+    uint64_t last_part = 0;
+    unsigned seen = 0;
+
+    while (reader.at < reader.end && !reader.has_failed) {
+        uint64_t part = digest_take_count(&reader);
+        uint32_t part_length = digest_take_length(&reader);
+        struct digest_reader content = {.at = reader.at, .end = reader.at + part_length};
+
+        if (!reader.has_failed && part > last_part)
+            collect_part(&decoding, part, &content);
+        reader.has_failed = reader.has_failed || content.has_failed || part <= last_part;
+        reader.at += part_length;
+        last_part = part;
+        seen += part <= PART_EXPOSED;
+    }
+    if (!reader.has_failed && seen == PART_EXPOSED)
+        return true;
+    rank_digest_clear(digest);
+    return false;
+}

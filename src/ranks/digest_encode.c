@@ -1,0 +1,200 @@
+/* The digest of one rank as bytes: parts, each with a number and a length. */
+#include "base/core/bytes.h"
+#include "ranks/digest_parts.h"
+#include "ranks/digest_record.h"
+
+#include <string.h>
+
+static void put_shared_text(struct bytes *writer, struct shared_texts *texts, const char *text)
+{
+    digest_put_shared(writer, texts, text, strlen(text));
+}
+
+static void put_facts(struct bytes *writer, const struct rank_digest *digest,
+                      struct shared_texts *texts)
+{
+    bytes_add_zigzag(writer, digest->rank);
+    bytes_add_zigzag(writer, digest->world_size);
+    bytes_add_varint(writer, AXIS_COUNT);
+    for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
+        bytes_add_zigzag(writer, digest->coordinates[axis]);
+    bytes_add_zigzag(writer, digest->device);
+    bytes_add_varint(writer, digest->source);
+    digest_put_text(writer, digest->file);
+    put_shared_text(writer, texts, digest->hostname);
+    put_shared_text(writer, texts, digest->device_name);
+    bytes_add_zigzag(writer, digest->link_bytes_per_second);
+    bytes_add_zigzag(writer, digest->memory_bytes);
+    bytes_add_zigzag(writer, digest->peak_allocated_bytes);
+    bytes_add_zigzag(writer, digest->peak_reserved_bytes);
+    bytes_add_zigzag(writer, digest->between_steps_ns);
+    bytes_add_zigzag(writer, digest->damaged_events);
+    bytes_add_varint(writer, digest->is_truncated);
+}
+
+void digest_names_encode(struct bytes *names)
+{
+    for (int which = 0; which < NAME_LIST_COUNT; which++) {
+        enum digest_name_list list = (enum digest_name_list)which;
+
+        bytes_add_varint(names, digest_name_count(list));
+        for (unsigned i = 0; i < digest_name_count(list); i++)
+            digest_put_text(names, digest_name(list, i));
+    }
+}
+
+static void put_names(struct bytes *writer, const struct rank_digest *digest,
+                      struct shared_texts *texts)
+{
+    struct bytes names = {0};
+
+    (void)digest;
+    digest_names_encode(&names);
+    digest_put_shared(writer, texts, names.bytes, names.length);
+    bytes_clear(&names);
+}
+
+static void put_steps(struct bytes *writer, const struct rank_digest *digest,
+                      struct shared_texts *texts)
+{
+    (void)texts;
+    bytes_add_varint(writer, digest->step_count);
+    for (uint32_t i = 0; i < digest->step_count; i++) {
+        const struct digest_step *step = &digest->steps[i];
+
+        bytes_add_zigzag(writer, step->number);
+        bytes_add_zigzag(writer, step->start_ns);
+        bytes_add_zigzag(writer, step->end_ns);
+        bytes_add_zigzag(writer, step->communication_ns);
+        bytes_add_zigzag(writer, step->hidden_communication_ns);
+        bytes_add_zigzag(writer, step->flops);
+        bytes_add_varint(writer, step->is_cut);
+        for (unsigned account = 0; account < ACCOUNT_COUNT; account++)
+            bytes_add_zigzag(writer, step->account_ns[account]);
+    }
+}
+
+static void put_groups(struct bytes *writer, const struct rank_digest *digest,
+                       struct shared_texts *texts)
+{
+    bytes_add_varint(writer, digest->group_count);
+    for (uint32_t i = 0; i < digest->group_count; i++) {
+        put_shared_text(writer, texts, digest->groups[i].name);
+        put_shared_text(writer, texts, digest->groups[i].ranks);
+        bytes_add_zigzag(writer, digest->groups[i].size);
+        bytes_add_zigzag(writer, digest->groups[i].stream);
+    }
+}
+
+/* Times from the end of the call before, so that they are small. */
+static void put_calls(struct bytes *writer, const struct rank_digest *digest,
+                      struct shared_texts *texts)
+{
+    (void)texts;
+    int64_t time_ns = 0;
+
+    bytes_add_varint(writer, digest->call_count);
+    for (uint32_t i = 0; i < digest->call_count; i++) {
+        const struct digest_call *call = &digest->calls[i];
+
+        bytes_add_zigzag(writer, call->start_ns - time_ns);
+        bytes_add_zigzag(writer, call->duration_ns);
+        time_ns = call->start_ns + call->duration_ns;
+        bytes_add_zigzag(writer, call->bytes);
+        bytes_add_zigzag(writer, call->sequence);
+        bytes_add_zigzag(writer, call->source);
+        bytes_add_zigzag(writer, call->destination);
+        bytes_add_varint(writer, call->group);
+        bytes_add_zigzag(writer, call->step);
+        bytes_add_varint(writer, call->kind);
+        bytes_add_zigzag(writer, call->element_type);
+    }
+}
+
+static void put_exposed(struct bytes *writer, const struct rank_digest *digest,
+                        struct shared_texts *texts)
+{
+    (void)texts;
+    int64_t time_ns = 0;
+
+    bytes_add_varint(writer, digest->exposed_count);
+    for (uint32_t i = 0; i < digest->exposed_count; i++) {
+        const struct digest_interval *interval = &digest->exposed[i];
+
+        bytes_add_zigzag(writer, interval->start_ns - time_ns);
+        bytes_add_zigzag(writer, interval->end_ns - interval->start_ns);
+        time_ns = interval->end_ns;
+        bytes_add_varint(writer, interval->step);
+    }
+}
+
+/* Nothing where no step tells: most traces do not. */
+static void put_tokens(struct bytes *writer, const struct rank_digest *digest,
+                       struct shared_texts *texts)
+{
+    (void)texts;
+    bool is_known = false;
+
+    for (uint32_t i = 0; i < digest->step_count; i++)
+        is_known = is_known || digest->steps[i].tokens >= 0;
+    for (uint32_t i = 0; is_known && i < digest->step_count; i++)
+        bytes_add_zigzag(writer, digest->steps[i].tokens);
+}
+
+static void put_exchanges(struct bytes *writer, const struct rank_digest *digest,
+                          struct shared_texts *texts)
+{
+    (void)texts;
+    uint32_t next = 0;
+
+    if (digest->exchange_count)
+        bytes_add_varint(writer, digest->exchange_count);
+    for (uint32_t i = 0; i < digest->exchange_count; i++) {
+        bytes_add_varint(writer, digest->exchanges[i].call - next);
+        next = digest->exchanges[i].call + 1;
+        bytes_add_zigzag(writer, digest->exchanges[i].sent_bytes);
+        bytes_add_zigzag(writer, digest->exchanges[i].received_bytes);
+    }
+}
+
+static void put_chains(struct bytes *writer, const struct rank_digest *digest,
+                       struct shared_texts *texts)
+{
+    (void)texts;
+    if (digest->chain_count == 0)
+        return;
+    bytes_add_varint(writer, digest->chain_count);
+    bytes_add_zigzag(writer, digest->path_start_ns);
+    bytes_add_zigzag(writer, digest->path_end_ns - digest->path_start_ns);
+    for (uint32_t i = 0; i < digest->chain_count; i++) {
+        bytes_add_zigzag(writer, digest->chains[i].call);
+        for (int part = 0; part < CHAIN_PART_COUNT; part++)
+            bytes_add_zigzag(writer, digest->chains[i].parts_ns[part]);
+    }
+}
+
+void digest_encode(struct bytes *writer, const struct rank_digest *digest,
+                   struct shared_texts *texts)
+{
+    static const struct {
+        enum digest_part part;
+        void (*put)(struct bytes *writer, const struct rank_digest *digest,
+                    struct shared_texts *texts);
+    } parts[] = {
+        {PART_FACTS, put_facts},   {PART_NAMES, put_names},         {PART_STEPS, put_steps},
+        {PART_GROUPS, put_groups}, {PART_CALLS, put_calls},         {PART_EXPOSED, put_exposed},
+        {PART_TOKENS, put_tokens}, {PART_EXCHANGES, put_exchanges}, {PART_CHAINS, put_chains},
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct bytes content = {0};
+
+        parts[i].put(&content, digest, texts);
+        if (content.length || parts[i].part <= PART_EXPOSED) {
+            bytes_add_varint(writer, parts[i].part);
+            bytes_add_varint(writer, content.length);
+            bytes_add(writer, content.bytes, content.length);
+        }
+        bytes_clear(&content);
+    }
+}
