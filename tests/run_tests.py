@@ -62,6 +62,11 @@ def attach(log: Path) -> Counts:
     return counts.plus(script("tests/python/test_attach_inside.py", PROGRAM, *flags)(log))
 
 
+def dashboards(log: Path) -> Counts:
+    counts = script("tests/python/test_dashboards.py", PROGRAM)(log)
+    return counts.plus(script("tests/python/test_recorded_energy.py", PROGRAM)(log))
+
+
 def fleet(log: Path) -> Counts:
     """With --long: 10,000 runs of 1,000 steps."""
     flags = [word for word in ("--long",) if word in sys.argv]
@@ -275,8 +280,8 @@ GROUPS = [
     ),
     Group(
         "dashboards",
-        "what is logged to W&B, MLflow and OpenTelemetry, read back",
-        script("tests/python/test_dashboards.py", PROGRAM),
+        "what is logged to W&B, MLflow and OpenTelemetry, read back; energy",
+        dashboards,
         "build",
     ),
     Group(

@@ -6,22 +6,28 @@ What cannot be read is not known, and left out: RAPL is often readable by root a
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
+import time
 from pathlib import Path
 from typing import Any
+
+from flopledger import step_record
+from flopledger.step_record import StepRecord
 
 POWERCAP = Path("/sys/class/powercap")
 PACKAGE = "package"  # of the domains, those that hold a whole processor; others are parts of one
 MILLI, MICRO = 1e-3, 1e-6
+LOOK_NS = 5_000_000_000  # between two looks at the energy of a whole run
 
 
 class Rapl:
     """Counters in microjoules, that begin again at 0 behind their range. Of all programs on the machine."""
 
-    def __init__(self, folder: Path = POWERCAP) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self.domains = [
             path.parent
-            for path in sorted(folder.glob("*/name"))
+            for path in sorted((folder or POWERCAP).glob("*/name"))
             if text_of(path).startswith(PACKAGE)
         ]
         self.before: dict[Path, int] = {}
@@ -95,6 +101,56 @@ class EnergyMeter:
         """Joules by "gpu" and "cpu"; what is not known is left out."""
         drawn = {name: source.since_last() for name, source in self.sources.items()}
         return {name: joules for name, joules in drawn.items() if joules is not None}
+
+
+class StepEnergy:
+    """Of one recorded step after the other, from end to end, as capture.json has it: whole microjoules."""
+
+    def __init__(self) -> None:
+        self.meter: EnergyMeter | None = None
+        self.at = 0
+
+    def begin(self) -> None:
+        """The program computes by now: NVML may be asked for its device."""
+        if self.meter is None:
+            self.meter = EnergyMeter()
+        self.meter.since_last()
+        self.at = time.monotonic_ns()
+
+    def take(self) -> dict[str, int | None]:
+        """Since the look before."""
+        assert self.meter is not None
+        drawn, before = self.meter.since_last(), self.at
+        self.at = time.monotonic_ns()
+        found: dict[str, int | None] = {"time_ns": self.at - before}
+        for name in self.meter.sources:
+            found[f"{name}_uj"] = round(drawn[name] / MICRO) if name in drawn else None
+        return found
+
+
+class RunEnergy:
+    """Of a whole run: an entry of its step record from time to time, and none where nothing is told."""
+
+    def __init__(self, record: StepRecord) -> None:
+        self.record = record
+        self.meter: EnergyMeter | None = None
+        self.at = 0
+        self.tries = 3  # in which nothing may be told: CUDA begins some time after the first step
+
+    def look(self, now: int, step: int) -> None:
+        """Right behind the end of `step`. The first entry only says from where on the next one counts."""
+        if self.tries == 0 or (self.meter is not None and now - self.at < LOOK_NS):
+            return
+        drawn: dict[str, float] = {}
+        if self.meter is None:
+            self.meter, self.at = EnergyMeter(), now
+        else:
+            drawn = self.meter.since_last()
+            self.tries = 3 if drawn else self.tries - 1
+        before, self.at = self.at, now
+        gpu = round(drawn["gpu"] / MILLI) if "gpu" in drawn else step_record.NOT_KNOWN
+        cpu = drawn.get("cpu", math.nan)
+        self.record.append(step_record.ENERGY, 0, step, before, now, count=gpu, number=cpu)
 
 
 def numbers_of_energy(drawn: dict[str, float], steps: int, tokens: int | None) -> dict[str, float]:

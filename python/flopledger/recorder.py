@@ -18,6 +18,7 @@ from flopledger.ask_program import (
     steps_before,
 )
 from flopledger.at_exit import at_exit
+from flopledger.energy import RunEnergy
 from flopledger.messages import guarded
 from flopledger.parallel_layout import find_layout
 from flopledger.settings import Settings, read_settings
@@ -47,6 +48,7 @@ class Recorder:
         self.note_step_fenced = guarded(self.note_step, self.turn_off)
         self.ends = StepEnds(optimizer_module, self.running, self, settings.step_of)
         self.windows = WindowRecorder(settings, self.running, self.ends)
+        self.energy = RunEnergy(self.record)
         self.dashboards = make_dashboards(settings)
         if settings.step_of:
             guarded(self.ends.calls.install, self.turn_off)()
@@ -155,13 +157,16 @@ class Recorder:
             return
         if not self.record.is_open and not self.hooks.is_on:
             self.begin_record()
-        if now >= self.running.poll_at:
+        is_time_to_look = now >= self.running.poll_at
+        if is_time_to_look:
             self.poll(now)
         flags = step_record.PROFILED if self.windows.is_recording else 0
         if self.running.skips_update:
             flags |= step_record.SKIPPED
             self.running.skips_update = False
         self.running.end_step(now, flags)
+        if is_time_to_look:
+            self.energy.look(now, self.step)
         if self.step == 1:
             self.running.thread = threading.get_ident()  # it need not be the one that made it
             if optimizer is not None:

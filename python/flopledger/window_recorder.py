@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flopledger.capture_writer import CaptureWriter
+from flopledger.energy import StepEnergy
 from flopledger.messages import guarded, say_once_of_all_ranks
 from flopledger.model_watch import ModelWatch
 from flopledger.processor_time import ProcessorTime
@@ -31,6 +32,7 @@ class WindowRecorder:
         self.session: ProfilerSession | None = None
         self.steps: list[dict[str, Any]] = []  # of the window, that have ended
         self.processor = ProcessorTime()
+        self.energy = StepEnergy()
         self.is_over = False  # no more of them
         self.watch: OwnProfilerWatch | None = None
         self.requests = TraceRequests(settings.capture)
@@ -134,7 +136,8 @@ class WindowRecorder:
             used = self.processor.take()
             session.end_step()
             self.models.end_step()
-            self.steps.append({"step": self.step, **self.models.batch.take(), "processor": used})
+            told = {"processor": used, "energy": self.energy.take()}
+            self.steps.append({"step": self.step, **self.models.batch.take(), **told})
             if self.window is None or self.step >= self.window[1]:
                 self.end_window()
             else:
@@ -200,6 +203,7 @@ class WindowRecorder:
         with self.watch:
             self.session.start()
         self.models.begin(self.step + 1)
+        self.energy.begin()
         self.session.begin_step(self.step + 1)
         self.processor.begin()
 

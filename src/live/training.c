@@ -51,6 +51,18 @@ static const struct live_family mfu = {
     "flopledger_mfu_ratio",
     "Model FLOPs of a recorded step at the device's peak, over the time of the newest steps.",
     LIVE_GAUGE};
+static const struct live_family energy = {
+    "flopledger_energy_joules",
+    "Energy drawn while the rank trained: of its GPU, and of all processors of its machine.",
+    LIVE_COUNTER};
+static const struct live_family energy_steps = {
+    "flopledger_energy_steps", "Steps that flopledger_energy_joules is of.", LIVE_COUNTER};
+static const struct live_family joules_per_step = {
+    "flopledger_joules_per_step", "Energy a step, of the newest look at the counters.", LIVE_GAUGE};
+static const struct live_family joules_per_token = {
+    "flopledger_joules_per_token", "Energy a token of the rank, of the newest look.", LIVE_GAUGE};
+static const struct live_family tokens_per_joule = {
+    "flopledger_tokens_per_joule", "Tokens of the rank a joule, of the newest look.", LIVE_GAUGE};
 static const struct live_family lost = {
     "flopledger_lost_entries", "Entries of the step record that found no room.", LIVE_COUNTER};
 
@@ -188,6 +200,32 @@ static void sample_totals(struct live_samples *samples, const struct rank_progre
         training_add(samples, &process_memory, rank, (double)progress->host_bytes);
 }
 
+/* What the newest look at the counters of energy told, and the sums of all. */
+static void sample_energy(struct live_samples *samples, const struct rank_progress *progress,
+                          const char *rank)
+{
+    static const char *const names[ENERGY_SOURCES] = {"gpu", "cpu"};
+
+    for (int i = 0; i < ENERGY_SOURCES; i++) {
+        const struct rank_energy *all = &progress->energy[i];
+        const struct rank_energy *newest = &progress->recent_energy[i];
+        struct live_label of_rank = {"rank", rank}, source = {"source", names[i]};
+
+        if (newest->steps == 0)
+            continue;
+        live_add(samples, &energy, all->joules, of_rank, source);
+        live_add(samples, &energy_steps, (double)all->steps, of_rank, source);
+        live_add(samples, &joules_per_step, newest->joules / (double)newest->steps, of_rank,
+                 source);
+        if (newest->tokens > 0)
+            live_add(samples, &joules_per_token, newest->joules / (double)newest->tokens, of_rank,
+                     source);
+        if (newest->tokens > 0 && newest->joules > 0)
+            live_add(samples, &tokens_per_joule, (double)newest->tokens / newest->joules, of_rank,
+                     source);
+    }
+}
+
 static void sample_rank(struct live_samples *samples, const struct job_record *record,
                         int64_t ideal_step_ns)
 {
@@ -208,6 +246,7 @@ static void sample_rank(struct live_samples *samples, const struct job_record *r
         training_add(samples, &mfu, label.text, (double)ideal_step_ns / (double)median);
     sample_parts(samples, progress, label.text);
     sample_totals(samples, progress, label.text);
+    sample_energy(samples, progress, label.text);
 }
 
 void sample_training(struct live_samples *samples, const struct job_records *records,

@@ -42,6 +42,7 @@ OTHERS = [
     ["memory", f"{SNAPSHOTS}/oom.pickle"],
     ["memory", f"{SNAPSHOTS}/two_devices.pickle"],
     ["report", "tests/traces/golden/products/made.json"],
+    ["report", "tests/traces/golden/energy"],
     f"compare --fail-if step_time>+50% {COMPARED}/before.json.gz {COMPARED}/after.json.gz".split(),
     ["compare", *["tests/traces/golden/memory_run"] * 2],
     ["report", "--layout", "dp=2", "tests/traces/golden/two_ranks"],

@@ -53,6 +53,22 @@ KERNEL_FILES = {
     "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data": "500\n",
     "sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error": "3\n",
 }
+UNKNOWN = float("nan")
+# Behind which steps energy is looked at: mJ of the GPU and J of the processors since the look before. Of those from 2 to 10 only the
+# GPU tells, of those from 10 to 20 both; a look without a step between is none.
+DRAWN = {2: (-1, UNKNOWN), 10: (160_000, UNKNOWN), 20: (250_000, 40.0)}
+ENERGY = {
+    'flopledger_energy_joules_total{rank="0",source="gpu"}': 160 + 250,
+    'flopledger_energy_steps_total{rank="0",source="gpu"}': 18,
+    'flopledger_joules_per_step{rank="0",source="gpu"}': 25,
+    'flopledger_joules_per_token{rank="0",source="gpu"}': 0.025,
+    'flopledger_tokens_per_joule{rank="0",source="gpu"}': 40,
+    'flopledger_energy_joules_total{rank="0",source="cpu"}': 40,
+    'flopledger_energy_steps_total{rank="0",source="cpu"}': 10,
+    'flopledger_joules_per_step{rank="0",source="cpu"}': 4,
+    'flopledger_joules_per_token{rank="0",source="cpu"}': 0.004,
+    'flopledger_tokens_per_joule{rank="0",source="cpu"}': 250,
+}
 EXPECTED = {
     'flopledger_host_cpu_seconds_total{mode="user"}': 10,
     'flopledger_host_cpu_seconds_total{mode="idle"}': 80,
@@ -96,7 +112,7 @@ class Job(unittest.TestCase):
         first.writer.close()
         self.running = self.record(0)
         self.running.append(step_record.RESUMED, 0, 0, now, now, count=10)
-        self.steps(self.running, now - 3_000 * MS, 20, 50 * MS)
+        self.steps(self.running, now - 3_000 * MS, 20, 50 * MS, DRAWN)
         self.running.append(step_record.LOSS, 0, 20, now, now, number=2.5)
         self.addCleanup(self.running.writer.close)
         other = self.record(1)
@@ -108,7 +124,14 @@ class Job(unittest.TestCase):
         record.open(rank, 2, rank)
         return record
 
-    def steps(self, record: StepRecord, start: int, count: int, length: int) -> None:
+    def steps(
+        self,
+        record: StepRecord,
+        start: int,
+        count: int,
+        length: int,
+        drawn: dict[int, tuple[int, float]] | None = None,
+    ) -> None:
         """A checkpoint of 400 ms lies in step 5, an evaluation of 300 ms around 200 ms of it."""
         for step in range(1, count + 1):
             end = start + length
@@ -120,6 +143,10 @@ class Job(unittest.TestCase):
                 step_record.STEP, 0, step, start, end, 5 * MS, 10 * MS, 20 * MS, 10 * MS, 1000, 2
             )
             start = end
+            for joules in filter(None, [(drawn or {}).get(step)]):
+                record.append(
+                    step_record.ENERGY, 0, step, end, end, count=joules[0], number=joules[1]
+                )
 
     def words(self, command: str, *options: str) -> list[str]:
         return [str(PROGRAM), command, "--root", str(self.root), *options]
@@ -228,8 +255,10 @@ class Metrics(Job):
                 'flopledger_between_steps_total{rank="0",kind="evaluation"}': 1,
                 'flopledger_tokens_total{rank="0"}': 19_000,
                 'flopledger_loss{rank="0"}': 2.5,
+                **ENERGY,
             },
         )
+        self.assertFalse([key for key in found if "joule" in key and 'rank="1"' in key])
         kept = 12 * 0.1 + 20 * 0.05 - 2 * 0.1
         elapsed = (time.monotonic_ns() - step_record.process_start_ns()) / 1e9
         self.assertLess(abs(found["flopledger_ettr_ratio"] * elapsed / kept - 1), 0.3)
@@ -311,6 +340,11 @@ class Page(Job):
                 " ".join(page.split()),
             )
             self.assertIn("1 checkpoints in 400.000 ms, 1 evaluations in 100.000 ms", text)
+            self.assertIn(
+                "energy: GPU 25 J a step, 0.0250 J a token, 40 tokens/J; "
+                "processors of the machine 4 J a step, 0.00400 J a token, 250 tokens/J",
+                text,
+            )
             self.assertIn("2 attempts, lost work: 200.000 ms", text)
             self.assertIn("loss 2.5 at step 20", text)
             self.assertIn("MFU: not known: needs a recorded window", text)

@@ -205,6 +205,8 @@ struct short_text format_number(double number)
     bool is_whole = size < 1e15 && number == floor(number);
     int decimals = is_whole ? 0 : size >= 1000 ? 1 : size >= 1 ? 2 : 3;
 
+    for (; size > 0 && size < 0.0995 && decimals < 9; size *= 10)
+        decimals++; /* "0.000" would be nothing */
     return format_scaled(number, (struct unit_scale){"", 1, decimals});
 }
 

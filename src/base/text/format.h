@@ -36,7 +36,7 @@ struct short_text format_bytes(int64_t bytes);   /* "1.5 MiB" */
 struct short_text format_count(int64_t count);   /* "1,234,567" */
 /* 0.1234: "12.3 %"; 0.000034: "0.0034 %", for "0.0 %" would be nothing */
 struct short_text format_fraction(double fraction);
-struct short_text format_number(double number);         /* "1,234.57" */
+struct short_text format_number(double number);         /* "1,234.57", "0.000123" */
 struct short_text format_bytes_per_second(double rate); /* "12.3 GB/s" */
 struct short_text format_flops(double flops);           /* "3.12 TFLOP" */
 struct short_text format_flops_per_second(double rate); /* "312 TFLOP/s" */

@@ -209,6 +209,14 @@ static struct processor_time processor_time_of(const struct json_node *used)
                                    .involuntary_switches = count_of(used, "involuntary_switches")};
 }
 
+static struct step_energy energy_of(const struct json_node *drawn)
+{
+    return (struct step_energy){.gpu_uj = count_of(drawn, "gpu_uj"),
+                                .cpu_uj = count_of(drawn, "cpu_uj"),
+                                .time_ns = count_of(drawn, "time_ns"),
+                                .is_asked = drawn && drawn->kind == JSON_OBJECT};
+}
+
 static void add_steps(struct model_description *description, const struct json_node *windows)
 {
     description->steps = arena_allocate(&description->arena, (count_recorded(windows) + (size_t)1) *
@@ -221,7 +229,8 @@ static void add_steps(struct model_description *description, const struct json_n
                 .micro_batches = count_of(entry, "micro_batches"),
                 .samples = count_of(entry, "samples"),
                 .tokens = count_of(entry, "tokens"),
-                .processor = processor_time_of(json_member(entry, "processor"))};
+                .processor = processor_time_of(json_member(entry, "processor")),
+                .energy = energy_of(json_member(entry, "energy"))};
     for (uint32_t i = 0; i < description->step_count; i++)
         (void)hash_map_add(&description->step_places, (uint64_t)description->steps[i].number, i);
 }

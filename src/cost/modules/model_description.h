@@ -35,6 +35,14 @@ struct processor_time {
     int64_t involuntary_switches;
 };
 
+/* What was drawn from one step's end to the next; -1: not known. */
+struct step_energy {
+    int64_t gpu_uj;  /* of the GPU that the rank uses, in microjoules */
+    int64_t cpu_uj;  /* of all processors of the machine */
+    int64_t time_ns; /* in which it was drawn */
+    bool is_asked;   /* the recorder has looked */
+};
+
 /* What a recorded step trained on, on this rank; -1: not known. */
 struct described_step {
     int64_t number;
@@ -42,6 +50,7 @@ struct described_step {
     int64_t samples;       /* of all of these */
     int64_t tokens;
     struct processor_time processor;
+    struct step_energy energy;
 };
 
 /* Zeroed is empty. Sizes: -1 where the file does not say. */

@@ -273,6 +273,29 @@ static void write_parts(FILE *output, const struct rank_progress *progress)
     }
 }
 
+/* Of the first rank, since the newest look at the counters. */
+static void write_energy(FILE *output, const struct rank_progress *progress)
+{
+    static const char *const names[ENERGY_SOURCES] = {"GPU", "processors of the machine"};
+    const char *separator = "energy: ";
+
+    for (int i = 0; i < ENERGY_SOURCES; i++) {
+        const struct rank_energy *newest = &progress->recent_energy[i];
+
+        if (newest->steps == 0)
+            continue;
+        fprintf(output, "%s%s %s J a step", separator, names[i],
+                format_number(newest->joules / (double)newest->steps).text);
+        if (newest->tokens > 0 && newest->joules > 0)
+            fprintf(output, ", %s J a token, %s tokens/J",
+                    format_number(newest->joules / (double)newest->tokens).text,
+                    format_number((double)newest->tokens / newest->joules).text);
+        separator = "; ";
+    }
+    if (strcmp(separator, "; ") == 0)
+        fputc('\n', output);
+}
+
 static void write_between(FILE *output, const struct rank_progress *progress)
 {
     static const char *const names[SPAN_KINDS] = {"checkpoints", "restores", "evaluations",
@@ -332,6 +355,7 @@ static void top_page_write_job(FILE *output, const struct top_view *view)
     write_so_far(output, &so_far, first);
     write_parts(output, &first->progress);
     write_between(output, &first->progress);
+    write_energy(output, &first->progress);
     if (view->mfu_needs)
         fprintf(output, "MFU: not known: %s\n", view->mfu_needs);
 }

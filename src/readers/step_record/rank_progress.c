@@ -114,12 +114,42 @@ static void note_loss(struct rank_progress *progress, const struct step_entry *e
     progress->loss_step = entry->step - ((entry->flags & STEP_FLAG_LOSS_BEFORE) != 0);
 }
 
+static void rank_energy_count(struct rank_energy *energy, int64_t steps, int64_t tokens)
+{
+    rank_progress_add_to(&energy->steps, steps);
+    if (tokens < 0 || energy->tokens < 0)
+        energy->tokens = -1;
+    else
+        rank_progress_add_to(&energy->tokens, tokens);
+}
+
+/* Looks without a step between them are no measure of steps, and nonsense is none either. */
+static void rank_progress_add_energy(struct rank_progress *progress, const struct step_entry *entry)
+{
+    double drawn[ENERGY_SOURCES] = {[ENERGY_GPU] =
+                                        entry->count < 0 ? (double)NAN : (double)entry->count / 1e3,
+                                    [ENERGY_CPU] = entry->number};
+
+    for (int source = 0; source < ENERGY_SOURCES && progress->since_look.steps > 0; source++) {
+        struct rank_energy *all = &progress->energy[source];
+
+        if (!(drawn[source] >= 0 && drawn[source] < 1e15))
+            continue;
+        progress->recent_energy[source] = progress->since_look;
+        progress->recent_energy[source].joules = drawn[source];
+        all->joules += drawn[source];
+        rank_energy_count(all, progress->since_look.steps, progress->since_look.tokens);
+    }
+    progress->since_look = (struct rank_energy){0};
+}
+
 static void rank_progress_add_step(struct rank_progress *progress, const struct step_entry *entry)
 {
     int64_t gross = entry->end_ns > entry->start_ns ? entry->end_ns - entry->start_ns : 0;
     int64_t net = gross - rank_progress_close_spans(progress, entry->start_ns, entry->end_ns);
 
     note_loss(progress, entry);
+    rank_energy_count(&progress->since_look, 1, entry->tokens);
     progress->step = entry->step;
     progress->last_end_ns = entry->end_ns;
     progress->memory_bytes = entry->memory_bytes;
@@ -168,6 +198,9 @@ static void rank_progress_add_entry(struct rank_progress *progress, const struct
         break;
     case STEP_ENTRY_RESUMED:
         progress->resumed_after = entry->count;
+        break;
+    case STEP_ENTRY_ENERGY:
+        rank_progress_add_energy(progress, entry);
         break;
     case STEP_ENTRY_END:
         progress->has_ended = true;

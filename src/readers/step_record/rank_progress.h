@@ -22,6 +22,17 @@ struct recent_step {
     bool is_profiled;
 };
 
+/* Who drew energy: the GPU that the rank uses; all processors of its machine, whoever runs there.
+ */
+enum energy_source { ENERGY_GPU, ENERGY_CPU, ENERGY_SOURCES };
+
+/* What was drawn in some time, and the steps that ended in it. Zeroed: not known. */
+struct rank_energy {
+    double joules;
+    int64_t steps;
+    int64_t tokens; /* of these steps; -1: not known of one of them */
+};
+
 struct rank_span {
     enum span_kind kind;
     int64_t start_ns;
@@ -56,6 +67,9 @@ struct rank_progress {
     int64_t host_bytes;
     double loss; /* NaN: not known */
     int64_t loss_step;
+    struct rank_energy energy[ENERGY_SOURCES];        /* of all looks together */
+    struct rank_energy recent_energy[ENERGY_SOURCES]; /* of the newest look */
+    struct rank_energy since_look;                    /* steps and tokens only */
     bool has_ended;
     bool ended_by_exception;
     struct recent_step recent[RECENT_STEPS]; /* a ring: the newest at (recent_count - 1) %

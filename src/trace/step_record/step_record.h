@@ -57,6 +57,8 @@ enum step_entry_kind {
     STEP_ENTRY_LOST = 8,      /* `count` entries could not be written before this one */
     STEP_ENTRY_RESUMED = 9,   /* `count`: steps that the optimizer had made before step 1 */
     STEP_ENTRY_END = 10,      /* the process ends in good order; `count`: 1 if by an exception */
+    STEP_ENTRY_ENERGY = 11,   /* drawn since the entry of this kind before: `count` mJ of the GPU,
+                               * `number` J of the machine's processors; of the first: not known */
 };
 
 enum step_entry_flag {
