@@ -70,6 +70,12 @@ CHECKS = [
         "0",
     ),
     Check(
+        "check_forward_flops.py",
+        "FLOPs of a forward by `config.json`, of small models of random sizes",
+        "torch's FlopCounterMode in the models that transformers makes of them",
+        "0; scans are counted as the recurrence",
+    ),
+    Check(
         "check_peaks.py",
         "peak rates of devices",
         "a table that others collected",

@@ -64,6 +64,9 @@ def check_beginnings(program: Path, folder: Path, traces: Path, sleeper: int) ->
         raise AssertionError(f"the text does not begin with the job: {text[:400]!r}")
     if not whole.startswith(headline):
         raise AssertionError(f"--all does not begin with the job: {whole[:200]!r}")
+    told = f"which waits for rank {sleeper}" if sleeper else "The one that the others wait for"
+    if told not in whole:
+        raise AssertionError(f"the rank in full does not say: {told}")
 
 
 def check_advice(rank: dict[str, Any], truth: dict[str, Any], sleeper: int) -> None:

@@ -497,6 +497,25 @@ static void write_rank_title(const struct page *page, const struct rank_results 
     emphasise(page, PLAIN);
 }
 
+/* One that waits shows its own waiting: the cause is in the one it waits for. */
+static void write_why_this_one(struct page *page, const struct results *results,
+                               const struct rank_results *rank)
+{
+    const char *awaited = results->awaited_rank;
+    char text[128];
+
+    if (awaited && strcmp(awaited, rank->label) == 0)
+        (void)snprintf(text, sizeof text,
+                       "The one that the others wait for: --rank N chooses "
+                       "another.");
+    else if (awaited)
+        (void)snprintf(text, sizeof text,
+                       "This one in full, which waits for %s: --rank N shows that one.", awaited);
+    else
+        (void)snprintf(text, sizeof text, "This one in full: --rank N chooses another.");
+    write_prose(page, "", 0, text, QUIET);
+}
+
 static void text_write_ranks(struct page *page, const struct results *results)
 {
     bool prints_all = results->detailed_rank == ALL_RANKS;
@@ -507,7 +526,7 @@ static void text_write_ranks(struct page *page, const struct results *results)
         part(page);
         write_rank_title(page, &results->ranks[i]);
         if (!prints_all && (results->rank_count > 1 || results->overview))
-            write_prose(page, "", 0, "This one in full: --rank N chooses another.", QUIET);
+            write_why_this_one(page, results, &results->ranks[i]);
         if (results->ranks[i].headline)
             write_prose(page, "", 0, results->ranks[i].headline, STRONG);
         if (!prints_all && !page->sections)

@@ -125,6 +125,7 @@ struct results {
     struct rank_results *ranks;
     size_t rank_count;
     size_t detailed_rank;     /* index of the rank whose sections a text report prints in full */
+    const char *awaited_rank; /* "rank 7": the one the others wait for; NULL: none is known */
     bool is_rank_chosen;      /* the user asked for that rank: the first screen is its own */
     struct finding *problems; /* files that could not be read, ... */
     size_t problem_count;

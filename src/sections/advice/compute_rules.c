@@ -115,7 +115,7 @@ bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *cl
         forbids_halved_bytes(advice, &widths)
             ? "torch.compile: a fused chain reads and writes memory once, not once a kernel"
             : "torch.compile: a fused chain reads and writes memory once, not once a kernel; "
-              "bf16 halves the bytes";
+              "16-bit numbers halve the bytes";
     if (forbids_python(advice, &(struct restraint_subject){0}))
         claim->try_this = "fuse them: a fused kernel reads and writes memory once";
     if (advice->kernels.classes[KERNEL_TRITON].count > count)

@@ -368,6 +368,8 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     spread = measure_ranks_spread(run);
     culprit = find_ranks_culprit(run, &spread);
     results->headline = job_headline(results, run, &spread, &culprit);
+    if (culprit.rank != SIZE_MAX && culprit.rank == spread.straggler)
+        results->awaited_rank = rank_text(results, run, culprit.rank);
     if (changes->courses && run->count > 1)
         ranks_replay_begin(&simulation, run, changes->courses);
     add_ranks_number(results, section, run);
