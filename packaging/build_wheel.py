@@ -17,6 +17,8 @@ from pathlib import Path
 import static_libraries
 from finish_sdist import rewrite_sdist
 from finish_wheel import finish
+from make_release import said_versions
+from parts_list import all_licenses, parts_list
 from targets import ROOT, STATIC, TARGETS, WORK, Target, zig
 
 # A program that reads other people's files is built so that a mistake in it is hard to use.
@@ -171,8 +173,9 @@ def unpack_recorder(machine: str) -> Path:
     return place
 
 
-def build_static(machine: str) -> Path:
-    """dist/flopledger-linux-MACHINE: the program alone, which loads nothing at all and has the recorder inside.
+def build_static(machine: str) -> list[Path]:
+    """dist/flopledger-linux-MACHINE: the program alone, which loads nothing at all and has the recorder inside; beside it the list of
+    its parts, and their licences.
 
     It is the one of the musllinux wheel, linked once more with the recorder of both wheels.
     """
@@ -188,7 +191,12 @@ def build_static(machine: str) -> Path:
     output = ROOT / "dist" / f"flopledger-linux-{names[machine]}"
     output.parent.mkdir(exist_ok=True)
     shutil.copy(Path(folder) / "flopledger", output)
-    return output
+    listing = output.with_name(f"{output.name}.cdx.json")
+    modified = int(environment()["SOURCE_DATE_EPOCH"])
+    listing.write_bytes(parts_list(said_versions()["meson.build"], target, modified))
+    licenses = output.with_name("flopledger-linux-licenses.txt")
+    licenses.write_bytes(all_licenses(target))
+    return [output, listing, licenses]
 
 
 def build_sdist() -> Path:
@@ -221,7 +229,7 @@ def main() -> None:
         if name == "sdist":
             paths = [build_sdist()]
         else:
-            paths = [build_static(STATIC[name])] if name in STATIC else build(TARGETS[name])
+            paths = build_static(STATIC[name]) if name in STATIC else build(TARGETS[name])
         for path in paths:
             print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e6:.2f} MB", flush=True)
 

@@ -75,13 +75,13 @@ def finish(raw: Path, target: Target, folder: Path, modified: int) -> list[Path]
         files |= {name: with_name_of_musl(files[name], target) for name in extensions}
     (info,) = {name.split("/")[0] for name in files if name.split("/")[0].endswith(".dist-info")}
     project, version = info.removesuffix(".dist-info").split("-")
-    texts = license_texts()
+    texts = license_texts(target)
     for name, text in texts.items():
         files[f"{info}/licenses/{name}"] = text
     metadata = files[f"{info}/METADATA"]
     missing = [name for name in texts if f"License-File: {name}\n".encode() not in metadata]
     files[f"{info}/METADATA"] = with_license_files(metadata, missing)
-    files[f"{info}/sboms/{project}.cdx.json"] = parts_list(version, target.platform, modified)
+    files[f"{info}/sboms/{project}.cdx.json"] = parts_list(version, target, modified)
     del files[f"{info}/RECORD"]
     without = {name: content for name, content in files.items() if not name.endswith(".so")}
     made = []

@@ -2,13 +2,17 @@
 
 import hashlib
 import json
+import re
 import time
 import uuid
 from pathlib import Path
 
 import static_libraries
-from targets import CACHE, ROOT
+from targets import CACHE, ROOT, Target, zig
 
+MUSL = (
+    Path(zig()).parent / "lib" / "libc" / "musl"
+)  # zig compiles it into programs that load nothing
 NODE_MODULES = ROOT / "web" / "node_modules"
 NODE_PARTS = ("echarts", "zrender", "tslib")  # what the page's script is made of, beside our own
 NODE_LICENSES = ("LICENSE", "LICENSE.txt", "NOTICE", "licenses/LICENSE-d3")
@@ -22,9 +26,11 @@ def node_parts() -> list[dict[str, str]]:
     return found
 
 
-def license_texts() -> dict[str, bytes]:
+def license_texts(target: Target) -> dict[str, bytes]:
     """Names of files below .dist-info/licenses, and what they hold. flopledger's own is put there by the build."""
     texts = {}
+    if target.is_musl:
+        texts["LICENSES/musl-COPYRIGHT"] = (MUSL / "COPYRIGHT").read_bytes()
     for library in static_libraries.read_list():
         for name in library.license_files:
             path = CACHE / "sources" / library.folder / name
@@ -35,6 +41,17 @@ def license_texts() -> dict[str, bytes]:
             if path.exists():
                 texts[f"LICENSES/{part}-{Path(name).name}"] = path.read_bytes()
     return texts
+
+
+def all_licenses(target: Target) -> bytes:
+    """For a program that comes without a folder: one text, each licence below its file's name."""
+    texts = {"LICENSES/flopledger-LICENSE": (ROOT / "LICENSE").read_bytes()}
+    texts |= license_texts(target)
+    parts = [
+        f"{'=' * 80}\n{Path(name).name}\n{'=' * 80}\n".encode() + text
+        for name, text in texts.items()
+    ]
+    return b"\n".join(parts)
 
 
 def license_entry(expression: str) -> list[dict]:
@@ -59,6 +76,25 @@ def library_components() -> list[dict]:
     ]
 
 
+def libc_components(target: Target) -> list[dict]:
+    """Of the wheel for glibc, the library of C is the system's."""
+    if not target.is_musl:
+        return []
+    header = (MUSL / "src" / "internal" / "version.h").read_text()
+    (version,) = re.findall(r'"([\d.]+)"', header)
+    return [
+        {
+            "type": "library",
+            "bom-ref": f"pkg:generic/musl@{version}",
+            "name": "musl",
+            "version": version,
+            "description": "the library of C, as zig brings it along",
+            "licenses": license_entry("MIT"),
+            "purl": f"pkg:generic/musl@{version}",
+        }
+    ]
+
+
 def node_components() -> list[dict]:
     return [
         {
@@ -74,9 +110,10 @@ def node_components() -> list[dict]:
     ]
 
 
-def parts_list(version: str, platform: str, modified: int) -> bytes:
+def parts_list(version: str, target: Target, modified: int) -> bytes:
     own = f"pkg:pypi/flopledger@{version}"
-    components = sorted(library_components() + node_components(), key=lambda part: part["name"])
+    components = library_components() + libc_components(target) + node_components()
+    components.sort(key=lambda part: part["name"])
     listed = {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
@@ -89,7 +126,7 @@ def parts_list(version: str, platform: str, modified: int) -> bytes:
                 "bom-ref": own,
                 "name": "flopledger",
                 "version": version,
-                "description": f"built for {platform}",
+                "description": f"built for {target.platform}",
                 "licenses": license_entry("Apache-2.0"),
                 "purl": own,
             },
