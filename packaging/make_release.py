@@ -50,6 +50,8 @@ def problems_of(version: str, is_released: bool) -> list[str]:
         found.append(f"CHANGELOG.md has no heading '## {version}, DATE'")
     elif is_released and not re.search(r"\d{4}-\d{2}-\d{2}", heading[1]):
         found.append(f"CHANGELOG.md: the heading of {version} has no date (2026-12-31)")
+    if is_released and "UNRELEASED" in (ROOT / "debian/changelog").read_text().split("\n", 1)[0]:
+        found.append("debian/changelog: its first line says UNRELEASED, not unstable")
     return found
 
 

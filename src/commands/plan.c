@@ -407,8 +407,8 @@ const struct command plan_command = {
         "Without a layout all of them are tried: those that take the least time, what "
         "limits each, and those that lack memory.\n\n"
         "No run is needed. Each operator takes what its FLOPs or its bytes take at the rates "
-        "that such devices reach, or at those of --rates; docs/plan.md says how far published "
-        "runs lie from that.",
+        "that such devices reach, or at those of --rates; how far published runs lie from that: "
+        "flopledger help docs/plan",
     .examples =
         "flopledger plan --model config.json --device \"H100 SXM\" --devices 512 --seq 8192 "
         "--global-batch 1024 --tp 8 --pp 4\n"

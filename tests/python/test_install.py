@@ -159,8 +159,12 @@ class Release(unittest.TestCase):
         heading = re.compile(rf"^## {re.escape(self.version)}.*$", re.MULTILINE)
         changes.write_text(heading.sub(f"## {self.version}, not released yet", changes.read_text()))
         self.git("init", "-q")
-        self.assertIn("has no date", self.release(self.version).stderr)
+        said = self.release(self.version).stderr
+        self.assertIn("has no date", said)
+        self.assertIn("debian/changelog: its first line says UNRELEASED", said)
         changes.write_text(heading.sub(f"## {self.version}, 2026-12-31", changes.read_text()))
+        package = self.folder / "debian/changelog"
+        package.write_text(package.read_text().replace("UNRELEASED", "unstable", 1))
         self.assertIn("not committed", self.release(self.version).stderr)
         self.git("add", "-A")
         self.git("commit", "-q", "-m", "all")
@@ -210,6 +214,15 @@ class Documentation(unittest.TestCase):
                 self.assertEqual(call(PROGRAM, "help", other).returncode, 0, f"{name}: {other}")
             prose = re.sub(r"(?ms)^ *```.*?^ *```", "", page.stdout)
             self.assertEqual(re.findall(r"\]\((?!https?:)[^)]*\.md[^)]*\)", prose), [], name)
+
+    def test_no_message_names_a_file_of_the_clone(self) -> None:
+        """Who installed the program has none: `flopledger help PAGE` prints it."""
+        for path in sorted((ROOT / "src").rglob("*.[chd]*")):
+            code = re.sub(
+                r"/\*.*?\*/|^ *//.*$", "", path.read_text(), flags=re.DOTALL | re.MULTILINE
+            )
+            for text in re.findall(r'"(?:[^"\\\n]|\\.)*"', code):
+                self.assertNotRegex(text, r"docs/[a-z/-]+\.md", path)
 
     def test_a_page_that_is_not_there(self) -> None:
         said = call(PROGRAM, "help", "etr")
