@@ -37,6 +37,7 @@ def train(slow: int, steps: int) -> None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+    dist.barrier()  # a thread of Gloo's that is still busy when Python ends aborts the process
     dist.destroy_process_group()
 
 

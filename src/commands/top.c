@@ -23,6 +23,7 @@ struct top_settings {
     int64_t interval_s;
     int64_t width;
     const char *root;
+    int64_t planned_steps;
     struct peak_settings peaks;
 };
 
@@ -39,6 +40,13 @@ static const struct option top_options[] = {
      .minimum = 1,
      .maximum = 3600,
      .help = "time between two looks (default: 1)"},
+    {.name = "steps",
+     .kind = OPTION_INTEGER,
+     .metavar = "N",
+     .offset = offsetof(struct top_settings, planned_steps),
+     .minimum = 1,
+     .maximum = INT64_MAX,
+     .help = "steps that the job is to make, for the time that is left"},
     WATCHED_PEAK_OPTION(struct top_settings),
     {.name = "width",
      .kind = OPTION_INTEGER,
@@ -144,6 +152,7 @@ static char *make_page(const struct watched_job *job, const struct live_samples 
         .records = job->capture ? &job->records : NULL,
         .before = before->count > 0 ? before : NULL,
         .now = now,
+        .planned_steps = settings->planned_steps,
         .mfu_needs = job->mfu_needs,
         .screen_lines = screen_lines,
         .style = {.width = settings->width > 0 ? (int)settings->width : terminal_width(stdout),

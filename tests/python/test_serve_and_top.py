@@ -351,6 +351,18 @@ class Page(Job):
             self.assertIn("no NVML: libnvidia-ml.so.1 is not on this machine", text)
             self.assertLessEqual(max(map(len, page.splitlines())), int(width))
 
+    def test_time_left(self) -> None:
+        """Of the planned steps at the median of the newest: 50 ms each, of which 20 are made."""
+        for planned, told in (
+            (20, "all 20 planned steps are done"),
+            (21, "time left 50.0 ms: 1 of 21 steps, of 50.000 ms each"),
+            (2_420, "time left 2 min 0 s: 2,400 of 2,420 steps, of 50.000 ms each"),
+            (1_000_000, "time left 13 h 53 min: 999,980 of 1,000,000 steps"),
+            (2**63 - 1, "time left: not known: needs steps that have ended"),
+        ):
+            self.assertIn(told, " ".join(self.page("--steps", str(planned)).split()))
+        self.assertNotIn("time left", self.page())
+
     def test_the_machine_alone(self) -> None:
         shutil.rmtree(self.folder / "captures")
         page = self.page()

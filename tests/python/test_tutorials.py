@@ -2,7 +2,9 @@
 """The tutorials, walked: test_tutorials.py PROGRAM [--write]
 
 Commands of a page's ```console tutorial blocks run in their order, in an empty folder that has the examples. Comments `holds:`
-behind a block are patterns of what its commands must print: here, and in the page. --write puts what was printed into the pages.
+behind a block are patterns of what its commands must print: here, and in the page. Those of comments `holds on a quiet machine:` are
+about times, and must hold here only where other programs used less than a fifth of the machine. --write puts what was printed into
+the pages.
 """
 
 import os
@@ -11,12 +13,12 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from dataclasses import dataclass
 from pathlib import Path
 
 from count_line import run_and_count
+from machine_use import MachineUse
 from recorded_runs import ROOT, find_python
 
 WRITES = "--write" in sys.argv
@@ -25,10 +27,11 @@ if WRITES:
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 PAGES = ROOT / "docs" / "tutorials"
 BLOCK = re.compile(
-    r"^```console tutorial\n(?P<body>.*?)^```\n(?P<holds>(?:<!-- holds: [^\n]* -->\n)*)",
+    r"^```console tutorial\n(?P<body>.*?)^```\n(?P<holds>(?:<!-- holds[^\n]*: [^\n]* -->\n)*)",
     re.M | re.S,
 )
-HOLDS = re.compile(r"<!-- holds: (.*) -->")
+HOLDS = re.compile(r"<!-- holds( on a quiet machine)?: (.*) -->")
+MOST_OF_OTHERS = 0.2  # of the processors' time, on a machine that is called quiet
 OF_THE_INDEX = ("test_every_page_is_walked_and_listed", "test_index_names_the_machine")
 MOST_SECONDS = 600  # of a walk, on a machine that has nothing else to do
 
@@ -37,11 +40,11 @@ MOST_SECONDS = 600  # of a walk, on a machine that has nothing else to do
 class Walk:
     """A page's blocks: the patterns that hold, what the page has, and what was printed."""
 
-    patterns: list[list[str]]
+    patterns: list[list[tuple[str, str]]]  # what only a quiet machine must hold, and the pattern
     shown: list[str]
     printed: list[str]
     text: str  # of the page, with what was printed
-    seconds: float
+    use: MachineUse
 
 
 def environment(python: str) -> dict[str, str]:
@@ -51,10 +54,14 @@ def environment(python: str) -> dict[str, str]:
     return {**kept, "PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
 
 
-def run_block(body: str, folder: Path, variables: dict[str, str]) -> str:
-    """The block, with what its commands print now."""
-    said = ""
-    for command in re.findall(r"^\$ (.*)$", body, re.MULTILINE):
+# PyTorch's, seen in plain torchrun too: a thread of Gloo's lets go of the last all-reduce while Python ends, is refused Python's
+# lock and aborts. Nothing of the recorder can say this: its extensions are in C.
+ABORTED_BY_GLOO = "terminate called without an active exception"
+
+
+def run_command(command: str, folder: Path, variables: dict[str, str]) -> str:
+    """What it prints. Once more where Gloo aborted a rank: only that, and only once."""
+    for is_last in (False, True):
         done = subprocess.run(
             command,
             shell=True,
@@ -66,17 +73,27 @@ def run_block(body: str, folder: Path, variables: dict[str, str]) -> str:
             timeout=MOST_SECONDS,
             check=False,
         )
-        if done.returncode != 0:
-            raise AssertionError(f"$ {command}\n{done.stdout}{done.stderr}")
-        lines = [line.rstrip() for line in done.stdout.splitlines()]
+        if done.returncode == 0:
+            return done.stdout
+        is_gloo = "torchrun" in command and "SIGABRT" in done.stderr
+        if is_last or not is_gloo or ABORTED_BY_GLOO not in done.stderr:
+            break
+        print(f"once more, as Gloo aborted a rank: {command}")
+    raise AssertionError(f"$ {command}\n{done.stdout}{done.stderr}")
+
+
+def run_block(body: str, folder: Path, variables: dict[str, str]) -> str:
+    """The block, with what its commands print now."""
+    said = ""
+    for command in re.findall(r"^\$ (.*)$", body, re.MULTILINE):
+        lines = [line.rstrip() for line in run_command(command, folder, variables).splitlines()]
         said += "\n".join([f"$ {command}", *lines]) + "\n"
     return said
 
 
 def walk(page: Path, python: str) -> Walk:
     text = page.read_text()
-    result = Walk([], [], [], text, 0.0)
-    began = time.monotonic()
+    result = Walk([], [], [], text, MachineUse())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "examples").symlink_to(ROOT / "examples")
@@ -86,7 +103,6 @@ def walk(page: Path, python: str) -> Walk:
             result.shown.append(block["body"])
             result.printed.append(said)
             result.text = result.text.replace(block["body"], said, 1)
-    result.seconds = time.monotonic() - began
     return result
 
 
@@ -109,15 +125,20 @@ class Tutorials(unittest.TestCase):
     def check(self, name: str) -> None:
         page = PAGES / f"{name}.md"
         result = walk(page, self.python or "")
-        print(f"{name}: {result.seconds:.0f} s")
+        others = result.use.share_of_others()
+        print(
+            f"{name}: {result.use.seconds():.0f} s, {result.use.processor_seconds():.0f} s of processors, "
+            f"others {100 * others:.0f} %"
+        )
         if WRITES:
             page.write_text(result.text)
             result.shown = result.printed
         self.assertGreaterEqual(len(result.patterns), 3)
         for patterns, shown, printed in zip(result.patterns, result.shown, result.printed):
             self.assertTrue(patterns, f"nothing must hold of\n{shown}")
-            for pattern in patterns:
-                self.assertRegex(printed, pattern, "printed now")
+            for needs_quiet, pattern in patterns:
+                if not needs_quiet or others < MOST_OF_OTHERS:
+                    self.assertRegex(printed, pattern, "printed now")
                 self.assertRegex(shown, pattern, f"in {page.name}")
 
     def test_slow_data_loader(self) -> None:

@@ -3,6 +3,9 @@
 
 tutorials_from_clone.py [--minutes 10]     fails where a walk together with installing takes longer
 
+On a machine that others use meanwhile the time on the clock is only printed: there, what must be below the limit is the time of
+all processors together, for which one processor alone would have been busy.
+
 Needs what `./dev demo` needs: a network for the packages, and minutes. `./dev test tutorials-from-clone` runs it.
 """
 
@@ -14,22 +17,24 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+from machine_use import MachineUse
+
 ROOT = Path(__file__).resolve().parents[2]
-WALKED = re.compile(r"^([a-z-]+): (\d+) s$", re.MULTILINE)
+WALKED = re.compile(r"^([a-z-]+): (\d+) s, (\d+) s of processors, others (\d+) %$", re.MULTILINE)
+MOST_OF_OTHERS = 20  # % of the processors' time, where the time on the clock counts
 TUTORIALS = 4
 
 
-def timed(command: list[str], folder: Path, log: Path) -> tuple[float, str]:
+def timed(command: list[str], folder: Path, log: Path) -> tuple[MachineUse, str]:
     """In an environment that knows nothing of this checkout."""
     kept = {
         k: v
         for k, v in os.environ.items()
         if not k.startswith(("FLOPLEDGER", "PYTHON", "VIRTUAL_ENV"))
     }
-    began = time.monotonic()
+    use = MachineUse()
     with log.open("w") as output:
         done = subprocess.run(
             command,
@@ -42,7 +47,12 @@ def timed(command: list[str], folder: Path, log: Path) -> tuple[float, str]:
         )
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit {done.returncode}\n{log.read_text()[-4000:]}")
-    return time.monotonic() - began, log.read_text()
+    print(
+        f"{' '.join(command[:3])}: {use.seconds():.0f} s, {use.processor_seconds():.0f} s of processors, "
+        f"others {100 * use.share_of_others():.0f} %",
+        flush=True,
+    )
+    return use, log.read_text()
 
 
 def main() -> int:
@@ -53,19 +63,24 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="flopledger-clone-") as name:
         clone = Path(name) / "flopledger"
         log = Path(name) / "log"
-        cloning, _ = timed(["git", "clone", "-q", str(ROOT), str(clone)], Path(name), log)
+        timed(["git", "clone", "-q", str(ROOT), str(clone)], Path(name), log)
         installing, _ = timed(["./dev", "demo"], clone, log)
-        print(f"clone {cloning:.0f} s, ./dev demo {installing:.0f} s")
+        seconds, of_processors = installing.seconds(), installing.processor_seconds()
+        is_quiet = 100 * installing.share_of_others() < MOST_OF_OTHERS
         _, said = timed(
             [sys.executable, "tests/python/test_tutorials.py", "build/release/flopledger"],
             clone,
             log,
         )
         walks = WALKED.findall(said)
-        for walk, seconds in walks:
-            total = cloning + installing + int(seconds)
-            print(f"{walk}: {seconds} s, with installing {total:.0f} s of {limit:.0f} s")
-            failed += total > limit
+        for walk, own, own_of_processors, others in walks:
+            total = seconds + int(own)
+            used = of_processors + int(own_of_processors)
+            print(
+                f"{walk}: with installing {total:.0f} s, {used:.0f} s of processors, of {limit:.0f} s"
+            )
+            counts = total if is_quiet and int(others) < MOST_OF_OTHERS else used
+            failed += counts > limit
     failed += len(walks) != TUTORIALS
     print(f"{len(walks)} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0

@@ -1,6 +1,7 @@
 /* Numbers as text for people: times, bytes, counts, shares and rates. */
 #include "base/text/format.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -151,6 +152,25 @@ struct short_text format_short_time(int64_t ns)
 
     scale.decimals = ns == 0 ? 0 : three_digit_decimals((double)ns / scale.factor);
     return with_unit(format_scaled((double)ns, scale), scale.unit);
+}
+
+struct short_text format_duration(int64_t ns)
+{
+    int64_t seconds = ns / 1000000000 + (ns % 1000000000 >= 500000000);
+    struct short_text result;
+
+    if (seconds < 120)
+        return format_short_time(ns);
+    if (seconds < 7200)
+        (void)snprintf(result.text, sizeof result.text, "%" PRId64 " min %" PRId64 " s",
+                       seconds / 60, seconds % 60);
+    else if (seconds < INT64_C(48) * 3600)
+        (void)snprintf(result.text, sizeof result.text, "%" PRId64 " h %" PRId64 " min",
+                       seconds / 3600, seconds % 3600 / 60);
+    else
+        (void)snprintf(result.text, sizeof result.text, "%" PRId64 " days %" PRId64 " h",
+                       seconds / 86400, seconds % 86400 / 3600);
+    return result;
 }
 
 struct short_text format_time(int64_t ns)

@@ -32,6 +32,7 @@ struct short_text format_scaled(double number, struct unit_scale scale);
 
 struct short_text format_time(int64_t ns);       /* "1.235 ms" */
 struct short_text format_short_time(int64_t ns); /* "1.23 ms", "175 µs": of three digits */
+struct short_text format_duration(int64_t ns);   /* "12 min 45 s"; below two minutes as above */
 struct short_text format_bytes(int64_t bytes);   /* "1.5 MiB" */
 struct short_text format_count(int64_t count);   /* "1,234,567" */
 /* 0.1234: "12.3 %"; 0.000034: "0.0034 %", for "0.0 %" would be nothing */

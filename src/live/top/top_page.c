@@ -339,6 +339,25 @@ static void write_so_far(FILE *output, const struct job_so_far *so_far,
         fputc('\n', output);
 }
 
+/* What is left of the planned steps, each of which takes as long as the median of the newest. */
+static void write_time_left(FILE *output, int64_t planned, const struct rank_progress *progress)
+{
+    int64_t step_ns = rank_recent_step_ns(progress, STEP_MEDIAN_OF);
+    int64_t left = planned - progress->step;
+    double left_ns = (double)left * (double)step_ns;
+
+    if (planned <= 0)
+        return;
+    if (left <= 0)
+        fprintf(output, "all %s planned steps are done\n", format_count(planned).text);
+    else if (step_ns <= 0 || left_ns > 9e18)
+        fprintf(output, "time left: not known: needs steps that have ended\n");
+    else
+        fprintf(output, "time left %s: %s of %s steps, of %s each (median of the newest)\n",
+                format_duration((int64_t)left_ns).text, format_count(left).text,
+                format_count(planned).text, shown_time(step_ns).text);
+}
+
 static void top_page_write_job(FILE *output, const struct top_view *view)
 {
     struct job_so_far so_far = sum_up_job(view->records);
@@ -353,6 +372,7 @@ static void top_page_write_job(FILE *output, const struct top_view *view)
         fprintf(output, ", job %s", show_text(first->progress.reader.header.job).text);
     fprintf(output, "\n");
     write_so_far(output, &so_far, first);
+    write_time_left(output, view->planned_steps, &first->progress);
     write_parts(output, &first->progress);
     write_between(output, &first->progress);
     write_energy(output, &first->progress);

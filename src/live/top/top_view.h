@@ -14,6 +14,7 @@ struct top_view {
     const struct job_records *records; /* NULL: no capture, the machine alone */
     const struct live_samples *before; /* rates are counted from these; NULL: the first look */
     const struct live_samples *now;
+    int64_t planned_steps; /* of the job, as the user says; 0: not said */
     const char *mfu_needs; /* why the MFU is not known; NULL where it is */
     int screen_lines;      /* that there is room for; 0: as many as it takes */
     struct text_style style;

@@ -42,21 +42,11 @@ const char *screen_capitalized(struct screen_builder *builder, const char *sente
                          sentence + 1, is_whole ? "" : ".");
 }
 
-/* "12 min 45 s", "3 h 46 min": for what takes minutes. */
 const char *screen_duration(struct screen_builder *builder, const struct value *time)
 {
-    const int64_t second_ns = 1000000000;
-    int64_t seconds = (time->integer + second_ns / 2) / second_ns;
-
-    if (time->unit != UNIT_TIME_NS || seconds < 120)
+    if (time->unit != UNIT_TIME_NS)
         return screen_value(builder, time);
-    if (seconds < 7200)
-        return screen_format(builder, "%" PRId64 " min %" PRId64 " s", seconds / 60, seconds % 60);
-    if (seconds < INT64_C(48) * 3600)
-        return screen_format(builder, "%" PRId64 " h %" PRId64 " min", seconds / 3600,
-                             seconds % 3600 / 60);
-    return screen_format(builder, "%" PRId64 " days %" PRId64 " h", seconds / 86400,
-                         seconds % 86400 / 3600);
+    return screen_format(builder, "%s", format_duration(time->integer).text);
 }
 
 static const char *scaled(struct screen_builder *builder, double number, struct unit_scale scale)

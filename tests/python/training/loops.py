@@ -333,6 +333,7 @@ def checkpointed() -> None:
 
 def distributed(model: nn.Module) -> None:
     train(model)
+    torch.distributed.barrier()  # as in examples/tutorials/straggler.py
     torch.distributed.destroy_process_group()
 
 
@@ -361,6 +362,7 @@ def accelerator() -> None:
         work.backward(loss)
         optimizer.step()
         say(loss)
+    work.wait_for_everyone()  # as in examples/tutorials/straggler.py
     work.end_training()
 
 

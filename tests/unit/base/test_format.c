@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -23,6 +24,21 @@ static void times_choose_their_unit(void **state)
     assert_string_equal(format_time(-1234567).text, "-1.235 ms");
     assert_string_equal(format_time(INT64_MAX).text, "2,562,047.788 h");
     assert_string_equal(format_time(INT64_MIN).text, "-2,562,047.788 h");
+}
+
+static void durations_are_read_by_the_clock(void **state)
+{
+    const int64_t second = 1000000000;
+
+    (void)state;
+    assert_string_equal(format_duration(50000000).text, "50.0 ms");
+    assert_string_equal(format_duration(119 * second).text, "119 s");
+    assert_string_equal(format_duration(120 * second - 1).text, "2 min 0 s");
+    assert_string_equal(format_duration(765 * second).text, "12 min 45 s");
+    assert_string_equal(format_duration(7199 * second).text, "119 min 59 s");
+    assert_string_equal(format_duration(13560 * second).text, "3 h 46 min");
+    assert_string_equal(format_duration(172800 * second).text, "2 days 0 h");
+    assert_true(strlen(format_duration(INT64_MAX).text) > 0);
 }
 
 static void a_column_of_times_shares_a_unit(void **state)
@@ -96,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_choose_their_unit),
+        cmocka_unit_test(durations_are_read_by_the_clock),
         cmocka_unit_test(a_column_of_times_shares_a_unit),
         cmocka_unit_test(counts_have_groups),
         cmocka_unit_test(bytes_are_binary_and_rates_decimal),
