@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import sysconfig
 from types import ModuleType
 
 
@@ -15,16 +14,24 @@ class ExtensionMissing(ImportError):
 
 def load(name: str) -> ModuleType:
     """`name`: step_writer, module_marks or flop_counts. Raises ExtensionMissing."""
+    if (
+        is_free_threaded()
+    ):  # it may find the file, and its objects have another shape: that ends the process
+        raise ExtensionMissing(what_to_do(name, ImportError()))
     try:
         return importlib.import_module(f"flopledger.{name}")
     except ImportError as error:
         raise ExtensionMissing(what_to_do(name, error)) from error
 
 
+def is_free_threaded() -> bool:
+    return "t" in sys.abiflags
+
+
 def what_to_do(name: str, error: ImportError) -> str:
     python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
     file = f"{name}.abi3.so"
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if is_free_threaded():
         return (
             f"flopledger's C extension '{file}' does not load in free-threaded {python}: it needs the interpreter's lock; "
             f"run the program with a {python} that has one (python{python[7:]}, not python{python[7:]}t)"

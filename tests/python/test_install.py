@@ -180,7 +180,7 @@ class OtherPythons(unittest.TestCase):
     """Those that cannot load the extensions are told why, and what can."""
 
     def told(self, pretend: str) -> str:
-        code = f"import sys, sysconfig; {pretend}; from flopledger.native import what_to_do"
+        code = f"import sys; {pretend}; from flopledger.native import what_to_do"
         code += "; print(what_to_do('step_writer', ImportError()))"
         path = {**os.environ, "PYTHONPATH": str(PROGRAM.parent / "python")}
         done = call(sys.executable, "-c", code, env=path)
@@ -188,10 +188,18 @@ class OtherPythons(unittest.TestCase):
         return done.stdout
 
     def test_without_the_lock(self) -> None:
-        said = self.told("sysconfig.get_config_var = lambda name: 1")
+        said = self.told("sys.abiflags = 't'")
         minor = sys.version_info.minor
         self.assertIn(f"does not load in free-threaded Python 3.{minor}", said)
         self.assertIn(f"(python3.{minor}, not python3.{minor}t)", said)
+
+    def test_without_the_lock_nothing_is_loaded(self) -> None:
+        """Such a Python may find the file, which is of another ABI: to load it would end the process."""
+        code = "import sys; sys.abiflags = 't'; from flopledger import native\n"
+        code += "try: native.load('step_writer')\n"
+        code += "except native.ExtensionMissing: print('flopledger.step_writer' in sys.modules)"
+        path = {**os.environ, "PYTHONPATH": str(PROGRAM.parent / "python")}
+        self.assertEqual(call(sys.executable, "-c", code, env=path).stdout, "False\n")
 
     def test_not_cpython(self) -> None:
         said = self.told("sys.implementation.name = 'pypy'")

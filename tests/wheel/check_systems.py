@@ -266,7 +266,11 @@ def check_wheel(system: System, python: str | Path, version: str, kind: str = "o
     said = system.call(python, "-c", EXTENSIONS)
     if version.endswith("t"):
         check(f"{name}: has no extensions", said.returncode != 0)
-        check_refusal(system, program, python)
+        check_refusal(system, program, python, name)
+        static = (
+            system.folder / "dist" / system.static_program
+        )  # has extensions, which this Python would find
+        check_refusal(system, static, python, f"{name}, static program")
         return
     check(f"{name}: extensions", said.returncode == 0, said.stderr)
     check_step_record(system, program, python, name)
@@ -295,10 +299,10 @@ def check_step_record(system: System, program: Path, python: Path, name: str) ->
     shutil.rmtree(system.outside(capture), ignore_errors=True)
 
 
-def check_refusal(system: System, program: Path, python: Path) -> None:
+def check_refusal(system: System, program: Path, python: Path, name: str) -> None:
     """A program that imports what it takes for torch is not recorded, is told why in one line, and ends as it would have."""
     stand_in = system.outside(system.folder) / "stand-in" / "torch" / "optim"
-    stand_in.mkdir(parents=True)
+    stand_in.mkdir(parents=True, exist_ok=True)
     for path in (stand_in.parent / "__init__.py", stand_in / "__init__.py"):
         path.touch()
     (stand_in / "optimizer.py").touch()
@@ -306,9 +310,9 @@ def check_refusal(system: System, program: Path, python: Path) -> None:
     command = [program, "run", "-o", system.folder / "none", "--", python, "-c", script]
     said = system.call(*command, PYTHONPATH=str(system.folder / "stand-in"))
     told = [line for line in said.stderr.splitlines() if "cannot record" in line]
-    check(f"{system.name}: one line says why", len(told) == 1 and "-threaded" in told[0], told)
+    check(f"{name}: one line says why", len(told) == 1 and "-threaded" in told[0], told)
     is_right = said.returncode == 0 and "the program ends" in said.stdout
-    check(f"{system.name}: the program runs on", is_right, said.stderr)
+    check(f"{name}: the program runs on", is_right, said.stderr)
 
 
 def check_static(release: Release, system: System) -> None:
