@@ -2,6 +2,7 @@
 #include "ranks/all_ranks.h"
 
 #include "base/core/invariant.h"
+#include "ranks/wait_root.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -256,7 +257,7 @@ static void all_ranks_add_call(struct all_ranks *run, uint32_t index, uint32_t c
     const struct rank_digest *digest = run->ranks[index].digest;
     const struct digest_call *call = &digest->calls[call_index];
     int64_t waiting_ns = waiting_of_call(digest, index, call_index, &run->joins);
-    uint32_t join = run->joins.join_of[index][call_index];
+    uint32_t join = run->joins.join_of[index][call_index], root;
 
     if (call->step < 0)
         return;
@@ -268,10 +269,14 @@ static void all_ranks_add_call(struct all_ranks *run, uint32_t index, uint32_t c
     communication->waiting_ns += waiting_ns;
     communication->transfer_ns += call->duration_ns - waiting_ns;
     communication->joined_count++;
-    if (run->joins.joins[join].late == index)
+    if (run->joins.joins[join].late == index) {
         communication->late_count++;
-    else
-        run->ranks[run->joins.joins[join].late].communication.caused_ns += waiting_ns;
+        return;
+    }
+    run->ranks[run->joins.joins[join].late].communication.caused_ns += waiting_ns;
+    root = find_wait_root(run->digest_list, &run->joins,
+                          (struct join_member){.rank = index, .call = call_index});
+    run->ranks[root].communication.root_ns += waiting_ns;
 }
 
 /* `waits_for_ns`, by rank: what all have waited for each. */
@@ -281,7 +286,7 @@ static void split_rank(struct all_ranks *run, int64_t *waits_for_ns, uint32_t in
 
     for (uint32_t i = 0; i < rank->digest->call_count; i++)
         all_ranks_add_call(run, index, i);
-    split_exposed(rank->steps, waits_for_ns, rank->digest, index, &run->joins);
+    split_exposed(rank->steps, waits_for_ns, run->digest_list, index, &run->joins);
     for (uint32_t i = 0; i < rank->digest->step_count; i++) {
         struct exposed_parts *sum = &rank->communication.exposed;
 
@@ -299,7 +304,7 @@ static void split_ranks(struct all_ranks *run)
     for (uint32_t i = 0; i < run->count; i++)
         split_rank(run, waits_for_ns, i);
     for (uint32_t i = 0; i < run->count; i++)
-        run->ranks[i].communication.caused_exposed_ns = waits_for_ns[i];
+        run->ranks[i].communication.root_exposed_ns = waits_for_ns[i];
     free(waits_for_ns);
 }
 

@@ -19,10 +19,11 @@ struct rank_communication {
     int64_t transfer_ns; /* of that: after it */
     int64_t unknown_ns;  /* of that: not known */
     struct exposed_parts exposed;
-    uint32_t late_count;       /* collectives in the steps that it came to last */
-    uint32_t joined_count;     /* collectives in the steps that joined */
-    int64_t caused_ns;         /* kernel time of others that waited for it */
-    int64_t caused_exposed_ns; /* exposed time of others that waited for it */
+    uint32_t late_count;     /* collectives in the steps that it came to last */
+    uint32_t joined_count;   /* collectives in the steps that joined */
+    int64_t caused_ns;       /* kernel time of others that waited for it, as the last to come */
+    int64_t root_ns;         /* ... whose waiting began with it: see wait_root.h */
+    int64_t root_exposed_ns; /* of that: exposed */
 };
 
 struct rank_in_run {

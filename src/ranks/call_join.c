@@ -419,3 +419,13 @@ void call_joins_clear(struct call_joins *joins)
     free(joins->joins);
     *joins = (struct call_joins){0};
 }
+
+int64_t waiting_of_call(const struct rank_digest *digest, uint32_t rank, uint32_t call,
+                        const struct call_joins *joins)
+{
+    uint32_t join = joins->join_of[rank][call];
+
+    if (join == NO_JOIN || joins->joins[join].transfer_ns < 0)
+        return -1;
+    return digest->calls[call].duration_ns - joins->joins[join].transfer_ns;
+}

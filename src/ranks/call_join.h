@@ -62,4 +62,8 @@ void call_joins_clear(struct call_joins *joins);
 /* The call's kind ends at about the same moment on all ranks: what clocks can be compared by. */
 bool ends_together(enum collective_kind kind);
 
+/* How long the call waited before the last rank came; -1: not known. */
+int64_t waiting_of_call(const struct rank_digest *digest, uint32_t rank, uint32_t call,
+                        const struct call_joins *joins);
+
 #endif

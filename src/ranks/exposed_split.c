@@ -3,6 +3,7 @@
 #include "ranks/exposed_split.h"
 
 #include "base/core/invariant.h"
+#include "ranks/wait_root.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,13 +13,14 @@ struct open_call {
     int64_t start_ns;
     int64_t ready_ns; /* when the last rank came, by this rank's clock; INT64_MAX: not known */
     int64_t end_ns;
-    uint32_t late;
+    uint32_t root; /* with whom its waiting began */
     bool is_known;
     bool is_send_or_receive;
 };
 
 struct splitter {
-    const struct rank_digest *digest;
+    const struct rank_digest *const *digests;
+    const struct rank_digest *digest; /* of the rank */
     const struct call_joins *joins;
     uint32_t rank;
     struct open_call *open; /* [open_count], by start */
@@ -26,27 +28,17 @@ struct splitter {
     uint32_t next_call;
 };
 
-int64_t waiting_of_call(const struct rank_digest *digest, uint32_t rank, uint32_t call,
-                        const struct call_joins *joins)
-{
-    uint32_t join = joins->join_of[rank][call];
-
-    if (join == NO_JOIN || joins->joins[join].transfer_ns < 0)
-        return -1;
-    return digest->calls[call].duration_ns - joins->joins[join].transfer_ns;
-}
-
 static void open_call(struct splitter *splitter, uint32_t index)
 {
     const struct digest_call *call = &splitter->digest->calls[index];
     int64_t waiting_ns = waiting_of_call(splitter->digest, splitter->rank, index, splitter->joins);
-    uint32_t join = splitter->joins->join_of[splitter->rank][index];
 
     splitter->open[splitter->open_count++] = (struct open_call){
         .start_ns = call->start_ns,
         .ready_ns = waiting_ns < 0 ? INT64_MAX : call->start_ns + waiting_ns,
         .end_ns = call->start_ns + call->duration_ns,
-        .late = join == NO_JOIN ? 0 : splitter->joins->joins[join].late,
+        .root = find_wait_root(splitter->digests, splitter->joins,
+                               (struct join_member){.rank = splitter->rank, .call = index}),
         .is_known = waiting_ns >= 0,
         .is_send_or_receive = call->kind == COLLECTIVE_SEND_RECEIVE,
     };
@@ -113,16 +105,18 @@ static void exposed_split_attribute(struct exposed_parts *parts, int64_t *waits_
         parts->unknown_ns += ns;
     } else {
         parts->waiting_ns += ns;
-        waits_for_ns[moment->waits->late] += ns;
+        waits_for_ns[moment->waits->root] += ns;
         if (moment->waits->is_send_or_receive)
             parts->bubble_ns += ns;
     }
 }
 
 void split_exposed(struct exposed_parts *steps, int64_t *waits_for_ns,
-                   const struct rank_digest *digest, uint32_t rank, const struct call_joins *joins)
+                   const struct rank_digest *const *digests, uint32_t rank,
+                   const struct call_joins *joins)
 {
-    struct splitter splitter = {.digest = digest, .joins = joins, .rank = rank};
+    const struct rank_digest *digest = digests[rank];
+    struct splitter splitter = {.digests = digests, .digest = digest, .joins = joins, .rank = rank};
 
     splitter.open = require_memory(calloc((size_t)digest->call_count + 1, sizeof *splitter.open));
     for (uint32_t i = 0; i < digest->exposed_count; i++) {

@@ -16,12 +16,9 @@ struct exposed_parts {
 };
 
 /* Splits the exposed communication of digests[rank], adding to steps[step_count]. `waits_for_ns`
- * [digest_count]: waiting by the rank that came last is added there. */
+ * [digest_count]: waiting by the rank with which it began is added there. */
 void split_exposed(struct exposed_parts *steps, int64_t *waits_for_ns,
-                   const struct rank_digest *digest, uint32_t rank, const struct call_joins *joins);
-
-/* How long the call waited before the last rank came; -1: not known. */
-int64_t waiting_of_call(const struct rank_digest *digest, uint32_t rank, uint32_t call,
-                        const struct call_joins *joins);
+                   const struct rank_digest *const *digests, uint32_t rank,
+                   const struct call_joins *joins);
 
 #endif

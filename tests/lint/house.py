@@ -42,7 +42,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "function names defined more than once": (20, 20),
     "headers with one user beside their own .c": (158, 20),
     "comment lines in .c, %": (2.5, 8),
-    ".c files in src": (655, 400),
+    ".c files in src": (656, 400),
     "lines of .c in src": (125000, 82000),
     "lines of .c and .h in src": (145500, 96000),
     "places that decode a summary of a rank": (1, 1),

@@ -26,6 +26,7 @@ from many_ranks import Run, settings_of, write_run  # noqa: E402
 from rank_digests import ManyRanks, layout_of  # noqa: E402
 
 OLD_FILES = ROOT / "tests" / "fuzz" / "corpus" / "digest_set"
+STRAGGLER = 5
 BYTES_OF_A_RANK = 4000
 GROWTH_AT_MOST = 1.12  # in groups of eight times as many
 FEW, MANY = "tp=8,dp=16,pp=8", "tp=8,dp=64,pp=8"
@@ -43,21 +44,22 @@ def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def make(path: Path, layout: str, layers: int = 3) -> ManyRanks:
-    made = ManyRanks(layout_of(layout), 2, 21, 7, layers)
+    made = ManyRanks(layout_of(layout), 2, STRAGGLER, 7, layers)
     made.write(path)
     return made
 
 
-def overview_of(program: str, *words: str | Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run(program, "report", "--json", *words).stdout)["overview"]
+def report_of(program: str, *words: str | Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(program, "report", "--json", *words).stdout)
     return found
 
 
 def check_truth(program: str, folder: Path) -> None:
-    for layout in ("dp=3", "tp=2,dp=4", "tp=4,dp=8,pp=2", "tp=8,dp=16,pp=2"):
+    for layout in ("dp=8", "tp=2,dp=4", "tp=4,dp=8,pp=2", "tp=8,dp=16,pp=2"):
         path = folder / "truth.fld"
         made = make(path, layout)
-        rows = overview_of(program, "--top", "0", path)["tables"]["ranks"]["rows"]
+        overview = report_of(program, "--top", "0", path)["overview"]
+        rows = overview["tables"]["ranks"]["rows"]
         found = {row["rank"]: (row["waiting"], row["came_last"]) for row in rows}
         truth = {f"rank {r.number}": (r.waiting_ns, r.came_last) for r in made.ranks}
         if found != truth:
@@ -65,6 +67,22 @@ def check_truth(program: str, folder: Path) -> None:
             raise AssertionError(
                 f"{layout}: {wrong[:3]}: {found.get(wrong[0])}, not {truth[wrong[0]]}"
             )
+
+
+def check_straggler(program: str, folder: Path) -> None:
+    """It holds up its tensor ranks, these their data ranks, and these all: the waiting began with it alone."""
+    for layout, layers in (("tp=4,dp=4", 1), ("tp=8,dp=16,pp=2", 20), ("tp=2,dp=32,pp=4", 5)):
+        path = folder / "straggler.fld"
+        made = make(path, layout, layers)
+        report = report_of(program, "--top", "0", path)
+        rows = report["overview"]["tables"]["ranks"]["rows"]
+        began = {row["rank"]: row["waiting_began"] for row in rows}
+        waiting = sum(rank.waiting_ns for rank in made.ranks)
+        own = f"rank {made.straggler}"
+        if sum(began.values()) != waiting or began[own] < 0.95 * waiting:
+            raise AssertionError(f"{layout}: {began[own]} of {waiting} began with {own}")
+        if f"waits for {own} " not in report["headline"]:
+            raise AssertionError(f"{layout}: {report['headline']}")
 
 
 def check_same_bytes(program: str, folder: Path) -> None:
@@ -141,8 +159,8 @@ def check_memory(program: str, folder: Path) -> None:
 
 def main() -> None:
     program = str(Path(sys.argv[1]).resolve())
-    checks: list[Callable[[str, Path], None]] = [check_truth, check_same_bytes, check_first_version]
-    checks += [check_bytes, check_instructions, check_memory]
+    checks: list[Callable[[str, Path], None]] = [check_truth, check_straggler, check_same_bytes]
+    checks += [check_first_version, check_bytes, check_instructions, check_memory]
     failed = 0
     for check in checks:
         with tempfile.TemporaryDirectory(prefix="flopledger-digests-") as name:

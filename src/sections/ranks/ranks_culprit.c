@@ -98,7 +98,7 @@ int64_t caused_exposed_ns_per_step(const struct all_ranks *run, size_t straggler
     const struct rank_in_run *rank = &run->ranks[straggler];
     int64_t others = run->count > 1 ? (int64_t)run->count - 1 : 1;
 
-    return rank_mean_ns(rank, rank->communication.caused_exposed_ns) / others;
+    return rank_mean_ns(rank, rank->communication.root_exposed_ns) / others;
 }
 
 /* " (22.8 ms of each step)"; "" where it is not known. */

@@ -230,10 +230,11 @@ static void ranks_overview_find_straggler(struct results *results, struct sectio
                                    run->count == 2 ? "the other rank waits" : "the others wait",
                                    rank_text(results, run, spread->straggler)),
             .evidence = results_format(
-                results, "%slast to come in %u of %u collectives; %s of all %s of waiting",
+                results, "%slast to come in %u of %u collectives; %s of all %s of waiting%s",
                 own_cause(results, run, facts, spread->straggler), communication->late_count,
-                communication->joined_count, format_time(communication->caused_ns).text,
-                format_time(spread->waiting_ns).text),
+                communication->joined_count, format_time(communication->root_ns).text,
+                format_time(spread->waiting_ns).text,
+                communication->root_ns == communication->caused_ns ? "" : " began with it"),
             .try_this = culprit_advice(facts->culprit, spread->straggler),
             .cost_ns = cost_ns,
             .estimate = straggler_estimate(results, facts, cost_ns, spread->median_step_ns)});

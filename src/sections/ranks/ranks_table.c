@@ -39,8 +39,8 @@ static void ranks_table_find_straggler(struct ranks_spread *spread, const struct
         const struct rank_communication *communication = &run->ranks[i].communication;
 
         spread->waiting_ns = saturated_sum(spread->waiting_ns, communication->waiting_ns);
-        if (communication->caused_ns > most_ns) {
-            most_ns = communication->caused_ns;
+        if (communication->root_ns > most_ns) {
+            most_ns = communication->root_ns;
             spread->straggler = i;
         }
     }
@@ -175,6 +175,8 @@ static struct value place_in(const struct all_ranks *run, const struct rank_in_r
            if_joined(rank, value_count(communication->late_count)))                                \
     COLUMN("waited_for", "others waited", UNIT_TIME_NS, 1, BAR_NONE,                               \
            if_joined(rank, value_time_ns(communication->caused_ns)))                               \
+    COLUMN("waiting_began", "waiting began here", UNIT_TIME_NS, 5, BAR_NONE,                       \
+           if_joined(rank, value_time_ns(communication->root_ns)))                                 \
     COLUMN("communication", "comm kernels", UNIT_TIME_NS, 5, BAR_NONE,                             \
            value_time_ns(communication->kernel_ns))                                                \
     COLUMN("waiting", "waiting", UNIT_TIME_NS, 5, BAR_NONE,                                        \
@@ -235,7 +237,7 @@ static struct notable_rank *choose_ranks(const struct all_ranks *run, size_t *co
         int64_t off_ns = rank_mean_step_ns(&run->ranks[i]);
 
         notable[i] =
-            (struct notable_rank){i, saturated_sum(run->ranks[i].communication.caused_ns, off_ns)};
+            (struct notable_rank){i, saturated_sum(run->ranks[i].communication.root_ns, off_ns)};
     }
     if (run->count > RANKS_SHOWN && top < run->count) {
         qsort(notable, run->count, sizeof *notable, compare_notable);

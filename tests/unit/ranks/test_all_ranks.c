@@ -44,7 +44,7 @@ static void waiting_is_split_from_transfer(void **state)
     assert_int_equal(run.ranks[2].communication.waiting_ns, 0);
     assert_int_equal(run.ranks[2].communication.late_count, 1);
     assert_int_equal(run.ranks[2].communication.caused_ns, 6000);
-    assert_int_equal(run.ranks[2].communication.caused_exposed_ns, 6000);
+    assert_int_equal(run.ranks[2].communication.root_exposed_ns, 6000);
     assert_int_equal(run.ranks[0].steps[0].bubble_ns, 0);
     all_ranks_clear(&run);
 }
