@@ -14,9 +14,8 @@ class ExtensionMissing(ImportError):
 
 def load(name: str) -> ModuleType:
     """`name`: step_writer, module_marks or flop_counts. Raises ExtensionMissing."""
-    if (
-        is_free_threaded()
-    ):  # it may find the file, and its objects have another shape: that ends the process
+    if is_free_threaded():
+        # It may find the file, and its objects have another shape: that ends the process.
         raise ExtensionMissing(what_to_do(name, ImportError()))
     try:
         return importlib.import_module(f"flopledger.{name}")

@@ -267,9 +267,8 @@ def check_wheel(system: System, python: str | Path, version: str, kind: str = "o
     if version.endswith("t"):
         check(f"{name}: has no extensions", said.returncode != 0)
         check_refusal(system, program, python, name)
-        static = (
-            system.folder / "dist" / system.static_program
-        )  # has extensions, which this Python would find
+        # This one has extensions with it, which such a Python would find and load.
+        static = system.folder / "dist" / system.static_program
         check_refusal(system, static, python, f"{name}, static program")
         return
     check(f"{name}: extensions", said.returncode == 0, said.stderr)
