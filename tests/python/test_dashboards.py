@@ -2,6 +2,8 @@
 """Numbers in the runs of wandb, MLflow and OpenTelemetry, read back by their own packages: test_dashboards.py PROGRAM"""
 
 import json
+import logging
+import socket
 import subprocess
 import sys
 import tempfile
@@ -49,8 +51,48 @@ def chunks(data: bytes) -> Iterator[bytes]:
             yield held
 
 
-class Collector:
-    """An OTLP/HTTP server that parses each body as OpenTelemetry's own message."""
+class Received:
+    """What came to a collector: the path, the headers' kind of content, and OpenTelemetry's own message."""
+
+    received: list[Any]
+    address: str
+
+    def values(self) -> dict[str, tuple[float, str]]:
+        found = {}
+        for _, _, message in self.received:
+            for metric in message.resource_metrics[0].scope_metrics[0].metrics:
+                found[metric.name] = (metric.gauge.data_points[0].as_double, metric.unit)
+        return found
+
+
+class TestServer(Received):
+    """The sink of oteltest, the test server of OpenTelemetry's Python: it reads JSON and Protocol Buffers by their content type."""
+
+    def __init__(self) -> None:
+        from oteltest.sink import HttpSink
+        from oteltest.sink.handler import AccumulatingHandler
+
+        received: list[Any] = []
+
+        class Handler(AccumulatingHandler):
+            def handle_metrics(self, request: Any, headers: Any) -> None:
+                received.append(("/v1/metrics", headers["Content-Type"], request))
+                super().handle_metrics(request, headers)
+
+        self.received = received
+        with socket.socket() as free:
+            free.bind(("", 0))
+            port = free.getsockname()[1]
+        self.address = f"http://127.0.0.1:{port}"
+        self.sink = HttpSink(Handler(), logging.getLogger("oteltest"), port)
+        self.sink.start()
+
+    def close(self) -> None:
+        self.sink.stop()
+
+
+class Collector(Received):
+    """An OTLP/HTTP server that parses each body as OpenTelemetry's own message, and refuses fields that it does not have."""
 
     def __init__(self) -> None:
         from google.protobuf import json_format
@@ -79,13 +121,6 @@ class Collector:
     def close(self) -> None:
         self.server.shutdown()
         self.server.server_close()
-
-    def values(self) -> dict[str, tuple[float, str]]:
-        found = {}
-        for _, _, message in self.received:
-            for metric in message.resource_metrics[0].scope_metrics[0].metrics:
-                found[metric.name] = (metric.gauge.data_points[0].as_double, metric.unit)
-        return found
 
 
 @unittest.skipIf(PYTHON is None, "needs a Python with PyTorch")
@@ -195,10 +230,19 @@ class Dashboards(unittest.TestCase):
     def test_otlp(self) -> None:
         if not has("opentelemetry"):
             self.skipTest("needs opentelemetry-proto")
-        collector = Collector()
+        self.check_collected(Collector())
+
+    def test_otlp_to_the_test_server(self) -> None:
+        if not has("oteltest"):
+            self.skipTest("needs oteltest")
+        self.check_collected(TestServer())
+
+    def check_collected(self, collector: Collector | TestServer) -> None:
         self.addCleanup(collector.close)
         self.train("none", "--otlp", collector.address)
-        self.assertTrue(all(path == "/v1/metrics" for path, _, _ in collector.received))
+        self.assertGreater(len(collector.received), 0)
+        for path, kind, _ in collector.received:
+            self.assertEqual((path, kind), ("/v1/metrics", "application/json"))
         values = collector.values()
         self.assertEqual(values["flopledger.recorded.step_time"][1], "ms")
         found = {name: value for name, (value, _) in values.items()}
