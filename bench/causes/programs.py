@@ -36,6 +36,14 @@ class Traits:
     reduced: int = 0  # that the gradients' all-reduce takes
     overlaps: bool = False  # it with backward
     mallocs: int = 0  # cudaMalloc and cudaFree a step
+    leaked: int = (
+        0  # times that the allocator finds no room, more in each step than in the one before
+    )
+    fragmented: int = (
+        0  # cached blocks that are given back where no free one is large enough, a step
+    )
+    regions: bool = False  # layers are compiled, and calls of a layer are one launch of it
+    breaks: int = 0  # Python between two compiled regions, at a graph break in each layer
     collected: int = 0  # garbage, a step
     outlier: int = 0  # one step takes so much longer
     calls: int = 0  # cudaDeviceSynchronize, by this many layers of a step
@@ -73,6 +81,8 @@ class Program:
                 s.now += t.collected
         for layer in range(t.layers):
             self.run_layer(1)
+            if layer == t.layers // 2:  # where no room is left for what the layers keep
+                self.run_out_of_memory(number)
             if layer < t.calls:
                 s.wait("cudaDeviceSynchronize", (COMPUTE, COLLECTIVES))
         if t.vocabulary:
@@ -102,6 +112,23 @@ class Program:
                 s.enqueue(name, length, COMPUTE, "gpu_memcpy", bytes=t.evaluates)
                 s.wait("cudaStreamSynchronize")
 
+    def run_out_of_memory(self, step: int) -> None:
+        if self.traits.fragmented:
+            self.flush_cache(self.traits.fragmented)
+        for _ in range(self.traits.leaked * step):
+            self.flush_cache(1)
+
+    def flush_cache(self, blocks: int) -> None:
+        """As PyTorch's allocator does where the device has no memory left: cudaMalloc fails, all that is free is given back, and it
+        is tried again. The first cudaFree waits for the device."""
+        s = self.simulation
+        s.call("cudaMalloc", 50 * US)
+        for block in range(blocks):
+            if block == 0:
+                s.wait("cudaFree")
+            s.call("cudaFree", 200 * US)
+        s.call("cudaMalloc", 400 * US)
+
     def copy_batch(self) -> None:
         t, s = self.traits, self.simulation
         for size, kind, rate in ((t.pageable, "Pageable", 4e9), (t.pinned, "Pinned", 24e9)):
@@ -117,6 +144,15 @@ class Program:
 
     def run_layer(self, times: int) -> None:
         """Forward; with `times` 2, backward: twice the matmuls."""
+        t, s = self.traits, self.simulation
+        if t.regions and times == 1:
+            with s.inside("cpu_op", "Torch-Compiled Region: 0/0"):
+                self.run_operators(times)
+            s.now += t.breaks
+        else:
+            self.run_operators(times)
+
+    def run_operators(self, times: int) -> None:
         t, s = self.traits, self.simulation
         self.matmul(t.rows, t.width, 3 * t.width, times)
         self.attend(times)
@@ -299,6 +335,13 @@ def cases() -> list[Case]:
         )
         add(f"copies_back_{size}", "exposed_copies", "copies left out", base, evaluates=200_000_000)
         add(f"malloc_{size}", "allocator", "a cache that is not emptied", base, mallocs=30)
+        fix = "references to old losses dropped"
+        add(f"leak_{size}", "allocator", fix, base, leaked=4 if is_large else 2)
+        fix = "expandable segments"
+        add(f"fragmented_{size}", "allocator", fix, base, fragmented=60 if is_large else 40)
+        breaks, compiled = (5 * MS if is_large else 700 * US), replace(base, regions=True)
+        fix = "no graph breaks"
+        add(f"graph_breaks_{size}", "python_code", fix, compiled, breaks=breaks)
         add(f"collect_{size}", "garbage_collection", "gc.freeze()", base, collected=20 * MS)
         fix = "scaled_dot_product_attention"
         add(f"attention_{size}", "unfused_attention", fix, base, attention="unfused")

@@ -126,7 +126,37 @@ bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *cl
     return true;
 }
 
-bool check_recomputation(struct advice_case *advice, struct advice_claim *claim)
+/* On a CPU: what the operators take that repeat the forward, those within others once. */
+static struct work_sum claim_repeated_operators(const struct advice_case *advice,
+                                                struct advice_claim *claim)
+{
+    const struct host_contexts *contexts = &advice->costs->contexts;
+    struct step_finder finder = {.ledger = advice->ledger};
+    struct work_sum sum = {0};
+    int64_t reached_ns = INT64_MIN;
+
+    for (uint32_t i = 0; i < advice->trace->host_count; i++) {
+        const struct event *event = &advice->trace->host[i];
+        uint32_t step;
+        int64_t from_ns = event->start_ns > reached_ns ? event->start_ns : reached_ns;
+
+        if (event->kind != EVENT_OPERATOR || contexts->phases[i] != PHASE_RECOMPUTE ||
+            event_end_ns(event) <= from_ns)
+            continue;
+        step = step_finder_of_host(&finder, event->start_ns);
+        reached_ns = event_end_ns(event);
+        if (step == NO_STEP)
+            continue;
+        claim->step_ns[step] += reached_ns - from_ns;
+        sum.count++;
+        sum.duration_ns += reached_ns - from_ns;
+    }
+    return sum;
+}
+
+/* On a device: its kernels of operators that do. */
+static struct work_sum claim_repeated_kernels(const struct advice_case *advice,
+                                              struct advice_claim *claim)
 {
     const struct host_contexts *contexts = &advice->costs->contexts;
     struct step_finder finder = {.ledger = advice->ledger};
@@ -144,14 +174,25 @@ bool check_recomputation(struct advice_case *advice, struct advice_claim *claim)
         sum.count++;
         sum.duration_ns += event->duration_ns;
     }
+    return sum;
+}
+
+bool check_recomputation(struct advice_case *advice, struct advice_claim *claim)
+{
+    bool is_on_cpu = advice->ledger->is_cpu_only;
+    struct work_sum sum =
+        is_on_cpu ? claim_repeated_operators(advice, claim) : claim_repeated_kernels(advice, claim);
+
     if (sum.count == 0)
         return false;
-    claim->evidence = results_format(
-        advice->results, "%s kernels%s repeat the forward inside the backward, %s",
-        per_step_count(advice, sum.count), a_step(advice), per_step_time(advice, sum.duration_ns));
+    claim->evidence =
+        results_format(advice->results, "%s %s%s repeat the forward inside the backward, %s",
+                       per_step_count(advice, sum.count), is_on_cpu ? "operators" : "kernels",
+                       a_step(advice), per_step_time(advice, sum.duration_ns));
     claim->try_this = "checkpoint fewer layers, or only what is cheap to repeat (selective "
                       "checkpointing), as far as memory allows";
     claim->confidence = CONFIDENCE_MEDIUM;
-    claim->reason = "the kernels are counted; whether memory allows less is not known";
+    claim->reason = is_on_cpu ? "the operators are counted; whether memory allows less is not known"
+                              : "the kernels are counted; whether memory allows less is not known";
     return true;
 }
