@@ -151,6 +151,13 @@ GROUPS = [
         "build",
     ),
     Group(
+        "compiled",
+        "what torch.compile made of small models, and made-up traces of compiled code",
+        script("tests/properties/compiled_code.py", PROGRAM),
+        script("tests/python/test_compiled.py", PROGRAM),
+        "build",
+    ),
+    Group(
         "mlperf-runs",
         "properties: MLPerf's logs of runs with known accounts",
         script("tests/properties/mlperf_runs.py", PROGRAM),

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from flopledger.capture_folder import CaptureFolder, remove
+from flopledger.compiled_graphs import describe_compiled_graphs
 from flopledger.messages import say_once_of_all_ranks
 from flopledger.model_watch import ModelWatch
 from flopledger.parallel_layout import ParallelLayout
@@ -60,6 +61,8 @@ class CaptureWriter:
             raise OSError(
                 error.errno, f"cannot write the trace: {error.strerror or error}", error.filename
             ) from error
+        if self.settings.compiled:
+            self.save_compiled()
         self.recorded.append({"trace": name, **self.save_memory(stem, name, watch), "steps": steps})
         return os.path.join(self.folder.path, name)
 
@@ -74,6 +77,19 @@ class CaptureWriter:
         if watch.history.save(os.path.join(self.folder.path, snapshot)):
             files["memory_snapshot"] = snapshot
         return files
+
+    def save_compiled(self) -> None:
+        """compiled.json, of all that torch.compile has made so far."""
+        assert self.folder is not None
+        content = describe_compiled_graphs()
+        if not content:
+            return
+        if any(graph["calls"] is None for graph in content["graphs"]):
+            self.tell(
+                "of some compiled code the modules are not known: it was cached without --compiled, or this version of torch "
+                "does not tell (TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 compiles it anew)"
+            )
+        self.folder.write_json("compiled.json", content, is_compact=True)
 
     # ------------------------------------------------------------------------------------------------------------------
     # What is told beside the traces

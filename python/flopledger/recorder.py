@@ -18,6 +18,7 @@ from flopledger.ask_program import (
     steps_before,
 )
 from flopledger.at_exit import at_exit
+from flopledger.compiled_graphs import watch_compiler
 from flopledger.energy import RunEnergy
 from flopledger.messages import guarded
 from flopledger.parallel_layout import find_layout
@@ -50,6 +51,8 @@ class Recorder:
         self.windows = WindowRecorder(settings, self.running, self.ends)
         self.energy = RunEnergy(self.record)
         self.dashboards = make_dashboards(settings)
+        if settings.compiled:
+            guarded(watch_compiler)()
         if settings.step_of:
             guarded(self.ends.calls.install, self.turn_off)()
 

@@ -23,6 +23,7 @@ class Settings:
     stacks: bool = False
     memory: bool = False
     markers: bool = True
+    compiled: bool = False
     step_of: str = ""  # what a step is: "module", the name of a range, or "": an optimizer's step
     modules: tuple[str, ...] = ()  # name patterns; none: all
     dashboards: tuple[str, ...] = ()  # "wandb", "mlflow"
@@ -56,6 +57,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         stacks="stacks" in kinds,
         memory="memory" in kinds,
         markers="markers" in kinds,
+        compiled="compiled" in kinds,
         step_of=environment.get("FLOPLEDGER_STEP_OF", ""),
         modules=tuple(filter(None, modules.split(","))),
         dashboards=tuple(environment.get("FLOPLEDGER_DASHBOARDS", "").split(",")),

@@ -60,6 +60,10 @@ static const struct option run_options[] = {
      .kind = OPTION_FLAG,
      FIELD(records_memory),
      .help = "record what is allocated and freed and what for, and print it at the end, too"},
+    {.name = "compiled",
+     .kind = OPTION_FLAG,
+     FIELD(records_compiled),
+     .help = "note what torch.compile fuses: its kernels get operators, lines and modules"},
     SHAPES_OPTION(struct run_settings, records_shapes),
     {.name = "no-markers",
      .kind = OPTION_NEGATED,
@@ -212,9 +216,10 @@ static void set_environment(struct arena *arena, const struct run_settings *sett
     }
     snprintf(text, sizeof text, "%" PRId64, settings->every);
     set_variable("FLOPLEDGER_EVERY", text);
-    snprintf(text, sizeof text, "%s,%s,%s,%s", settings->records_shapes ? "shapes" : "",
+    snprintf(text, sizeof text, "%s,%s,%s,%s,%s", settings->records_shapes ? "shapes" : "",
              settings->records_stacks ? "stacks" : "", settings->records_memory ? "memory" : "",
-             settings->marks_modules ? "markers" : "");
+             settings->marks_modules ? "markers" : "",
+             settings->records_compiled ? "compiled" : "");
     set_variable("FLOPLEDGER_RECORD", text);
     set_variable("FLOPLEDGER_MODULES", settings->modules ? settings->modules : "");
     set_variable("FLOPLEDGER_STEP_OF", settings->step_of ? settings->step_of : "");
@@ -223,6 +228,10 @@ static void set_environment(struct arena *arena, const struct run_settings *sett
     set_variable("FLOPLEDGER_DASHBOARDS", text);
     set_variable("FLOPLEDGER_OTLP", settings->otlp ? settings->otlp : "");
     setenv("KINETO_LOG_LEVEL", "99", 0); /* messages of the profiler's own */
+    if (settings->records_compiled) {    /* where kernels come from; those in C++ as operators */
+        setenv("INDUCTOR_PROVENANCE", "1", 0);
+        setenv("TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", "1", 0);
+    }
 }
 
 /* Options win over the file, the file over defaults: so the options are read twice. */

@@ -84,7 +84,8 @@ static void add_from_folder(struct input_files *files, const char *folder, const
                input_files_is_wanted(path, name)) {
         input_files_add_file(files, path, status.st_size);
         return;
-    } else if (strcmp(name, "capture.json") != 0 && !input_files_ends_with(name, ".memory.json") &&
+    } else if (strcmp(name, "capture.json") != 0 && strcmp(name, "compiled.json") != 0 &&
+               !input_files_ends_with(name, ".memory.json") &&
                !input_files_ends_with(name, ".memory.pickle")) { /* which belong to the traces
                                                                     beside them */
         pass_over(files, name);

@@ -152,7 +152,7 @@ def take_own(checker: Checker) -> None:
     for path in sorted(
         path
         for path in paths
-        if path.name != "capture.json"
+        if path.name not in ("capture.json", "compiled.json")
         and path.parent.name != "job"
         and not path.name.endswith(".memory.json")
     ):

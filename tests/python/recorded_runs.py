@@ -87,7 +87,8 @@ def collect(status: int, output: str, errors: str, captures: Path) -> Run:
 class Runner:
     """Starts runs ahead of the tests that look at them: two at a time."""
 
-    def __init__(self, program: Path, python: str, folder: Path) -> None:
+    def __init__(self, program: Path, python: str, folder: Path, seconds: int = SECONDS) -> None:
+        self.seconds = seconds  # for each of them
         self.program = program
         self.python = python
         self.folder = folder
@@ -158,7 +159,7 @@ class Runner:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=SECONDS,
+            timeout=self.seconds,
             check=False,
         )
         return collect(done.returncode, done.stdout, done.stderr, captures)

@@ -78,6 +78,13 @@ static void add_cost(struct counted_ops *ops, const char *name, struct op_cost c
     ops->name_kinds[ops->cost_count++] = name_kind(name);
 }
 
+void counted_ops_set(struct counted_ops *ops, uint32_t event, struct op_cost cost)
+{
+    ops->cost_of[event] = ops->cost_count;
+    add_cost(ops, "", cost);
+    ops->states[event] = OP_COUNTED;
+}
+
 static const char *detail_text(const struct trace *trace, uint32_t string)
 {
     return string ? trace_text(trace, string) : NULL;

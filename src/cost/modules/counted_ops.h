@@ -41,6 +41,9 @@ struct counting_options {
 void count_ops(struct counted_ops *ops, const struct trace *trace,
                const struct host_contexts *contexts, const struct counting_options *options);
 
+/* What is known of an op otherwise: it counts with `cost`, which becomes the cost of it alone. */
+void counted_ops_set(struct counted_ops *ops, uint32_t event, struct op_cost cost);
+
 /* Takes back the count of each op that asks inside for what only a sparse tensor has: the outermost
  * one becomes OP_NOT_COUNTED, all in it OP_INSIDE. What a formula of the user's counts stays. In
  * sparse_operands.c. */

@@ -275,16 +275,20 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     struct measurement work = {.costs = costs, .trace = trace, .options = options};
     uint32_t *parents = find_host_parents(trace);
     size_t count = trace->host_count ? trace->host_count : 1;
+    static const struct compiled_code nothing_compiled;
     struct op_surroundings around = {0};
     bool *is_undecided;
 
     module_tree_build(&costs->tree, trace, parents, options->description);
     find_host_contexts(&costs->contexts, trace, &costs->tree, parents);
+    find_compiled_calls(&costs->compiled, &costs->contexts, trace, &costs->tree,
+                        options->description ? &options->description->compiled : &nothing_compiled);
     find_op_surroundings(&around, trace, parents,
                          options->description ? options->description->architecture : NULL);
     count_ops(&costs->counted, trace, &costs->contexts,
               &(struct counting_options){options->user, &around});
     op_surroundings_clear(&around);
+    count_compiled_calls(&costs->compiled, &costs->counted);
     leave_out_sparse(&costs->counted, trace, parents, options->user);
     is_undecided = find_compiled_recompute(&costs->contexts, trace, &costs->counted);
     costs->modules = require_memory(calloc(costs->tree.count + (size_t)1, sizeof *costs->modules));
@@ -315,6 +319,7 @@ void module_costs_clear(struct module_costs *costs)
     module_tree_clear(&costs->tree);
     host_contexts_clear(&costs->contexts);
     counted_ops_clear(&costs->counted);
+    compiled_calls_clear(&costs->compiled);
     free(costs->modules);
     free(costs->ops);
     free(costs->uncounted);

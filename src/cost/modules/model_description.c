@@ -13,6 +13,7 @@
 #include <string.h>
 
 static const char side_file[] = "capture.json";
+static const char compiled_file[] = "compiled.json";
 /* A name is looked up once for each dot in it: a longer one is as none. */
 enum { NAME_BYTES_MAX = 4096 };
 
@@ -299,24 +300,47 @@ bool model_description_parse(struct model_description *description, const char *
     return true;
 }
 
+/* The file `name` in the folder of the trace; free() it. */
+static char *path_beside_trace(const char *trace_path, const char *name)
+{
+    const char *slash = strrchr(trace_path, '/');
+    size_t folder = slash ? (size_t)(slash - trace_path) + 1 : 0;
+    char *path = require_memory(malloc(folder + strlen(name) + 1));
+
+    memcpy(path, trace_path, folder);
+    memcpy(path + folder, name, strlen(name) + 1);
+    return path;
+}
+
+static bool find_compiled_code(struct model_description *description, const char *path,
+                               struct error *error)
+{
+    bool is_missing = false;
+    size_t length = 0;
+    char *text = read_whole_file(path, &length, &is_missing, error);
+    bool is_read = text ? compiled_code_parse(&description->compiled, &description->arena, path,
+                                              text, length, error)
+                        : is_missing;
+
+    free(text);
+    return is_read;
+}
+
 bool model_description_find(struct model_description *description, const char *trace_path,
                             struct error *error)
 {
-    const char *slash = strrchr(trace_path, '/');
-    bool is_pipe = strcmp(trace_path, "-") == 0;
-    size_t folder = slash ? (size_t)(slash - trace_path) + 1 : 0;
-    char *path = require_memory(malloc(folder + sizeof side_file));
-    bool is_missing = false;
-    bool is_read;
+    char *path = path_beside_trace(trace_path, side_file);
+    char *compiled = path_beside_trace(trace_path, compiled_file);
+    bool is_missing = strcmp(trace_path, "-") == 0;
     size_t length = 0;
-    char *text;
+    char *text = is_missing ? NULL : read_whole_file(path, &length, &is_missing, error);
+    bool is_read =
+        text ? model_description_parse(description, path, text, length, error) : is_missing;
 
-    memcpy(path, trace_path, folder);
-    memcpy(path + folder, side_file, sizeof side_file);
-    text = is_pipe ? NULL : read_whole_file(path, &length, &is_missing, error);
-    is_missing |= is_pipe;
-    is_read = text ? model_description_parse(description, path, text, length, error) : is_missing;
+    if (is_read && strcmp(trace_path, "-") != 0)
+        is_read = find_compiled_code(description, compiled, error);
     free(text);
+    free(compiled);
     free(path);
     return is_read;
 }

@@ -9,6 +9,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/string_pool.h"
 #include "cost/architectures/architecture.h"
+#include "cost/modules/compiled_code.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,6 +73,7 @@ struct model_description {
     struct described_step *steps;            /* [step_count], of all traces in the folder */
     uint32_t step_count;
     struct described_processor processor; /* of the host */
+    struct compiled_code compiled;        /* of compiled.json */
     struct string_pool names;
     struct hash_map module_places; /* name of a module, in `names` -> its first index */
     struct hash_map step_places;   /* number of a step -> its first index */
@@ -82,8 +84,8 @@ struct model_description {
 MUST_USE bool model_description_parse(struct model_description *description, const char *name,
                                       const char *text, size_t length, struct error *error);
 
-/* Reads capture.json in the folder of `trace_path`; leaves the description empty where there is
- * none, and for standard input ("-"). */
+/* Reads capture.json and compiled.json in the folder of `trace_path`; leaves out what is not there,
+ * and all of it for standard input ("-"). */
 MUST_USE bool model_description_find(struct model_description *description, const char *trace_path,
                                      struct error *error);
 

@@ -4,6 +4,7 @@
 #define FLOPLEDGER_COST_MODULES_MODULE_COSTS_H
 
 #include "cost/flops/user_formula.h"
+#include "cost/modules/compiled_calls.h"
 #include "cost/modules/counted_ops.h"
 #include "cost/modules/host_context.h"
 #include "cost/modules/module_tree.h"
@@ -98,9 +99,10 @@ struct module_costs {
     uint32_t doubtful_count;
     int64_t undecided_calls; /* products of compiled backwards: gradients, or computed again */
     int64_t undecided_flops;
-    bool has_shapes;         /* some op has recorded shapes */
-    bool has_device;         /* the trace has device work */
-    int64_t optimizer_steps; /* Optimizer.step ranges in the windows */
+    struct compiled_calls compiled; /* what runs in compiled code, in and outside of the windows */
+    bool has_shapes;                /* some op has recorded shapes */
+    bool has_device;                /* the trace has device work */
+    int64_t optimizer_steps;        /* Optimizer.step ranges in the windows */
 };
 
 /* `costs` must be zeroed. Texts live as long as the trace. */

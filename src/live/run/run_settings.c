@@ -43,6 +43,7 @@ static const struct config_key own_keys[] = {
     {"shapes", VALUE_FLAG, FIELD(records_shapes), .accepts = "true or false"},
     {"stacks", VALUE_FLAG, FIELD(records_stacks), .accepts = "true or false"},
     {"memory", VALUE_FLAG, FIELD(records_memory), .accepts = "true or false"},
+    {"compiled", VALUE_FLAG, FIELD(records_compiled), .accepts = "true or false"},
     {"markers", VALUE_FLAG, FIELD(marks_modules), .accepts = "true or false"},
     {"report", VALUE_FLAG, FIELD(shows_report), .accepts = "true or false"},
     {"step_of", VALUE_TEXT, FIELD(step_of), .accepts = "a text: module, or the name of a range"},

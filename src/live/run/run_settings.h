@@ -31,6 +31,7 @@ struct run_settings {
     bool records_shapes;
     bool records_stacks;
     bool records_memory;
+    bool records_compiled; /* what torch.compile fused */
     bool marks_modules;
     bool shows_report;
     bool logs_to_wandb;

@@ -1,0 +1,200 @@
+/* Matches the operators in a range of compiled code with the calls that its code makes.
+ *
+ * The code runs straight on, so its calls come in their order, each as often as it stands there.
+ * Between them other operators run (what allocates, what checks), whose names the code does not
+ * call; where one of a called name is too many or missing, nothing in the range is known. */
+#include "cost/modules/compiled_calls.h"
+
+#include "base/core/array.h"
+#include "base/core/hash_map.h"
+#include "base/text/prefix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Modules lie in each other no deeper, and a name is no longer. */
+enum { DEPTH_MAX = 256, NAME_BYTES_MAX = 1024 };
+
+struct call_search {
+    struct compiled_calls *calls;
+    struct host_contexts *contexts;
+    const struct trace *trace;
+    const struct module_tree *tree;
+    const struct compiled_code *code;
+    struct hash_map is_called; /* (graph, name of an event) -> 1 or 0 */
+};
+
+/* "cpp_fused_add_0" of "graph_3_cpp_fused_add_0", as profiled C++ kernels are named. */
+static const char *kernel_name_in(const char *name)
+{
+    const char *rest = name;
+
+    if (!has_prefix(name, "graph_"))
+        return name;
+    rest += sizeof "graph_" - 1;
+    while (*rest >= '0' && *rest <= '9')
+        rest++;
+    return has_prefix(rest, "_cpp_") ? rest + 1 : name;
+}
+
+static const struct compiled_graph *graph_of_range(const struct call_search *search,
+                                                   const char *name)
+{
+    static const char before[] = "## Call CompiledFxGraph ";
+    static const char after[] = " ##";
+    size_t length = strlen(name);
+
+    if (length < sizeof before + sizeof after || !has_prefix(name, before) ||
+        strcmp(name + length - (sizeof after - 1), after) != 0)
+        return NULL;
+    return compiled_code_find(search->code, name + sizeof before - 1,
+                              length - (sizeof before - 1) - (sizeof after - 1));
+}
+
+static bool is_compiled_call(struct call_search *search, const struct compiled_graph *graph,
+                             uint32_t name)
+{
+    uint64_t key = pair_key((uint32_t)(graph - search->code->graphs), name);
+    uint32_t known = hash_map_find(&search->is_called, key);
+    const char *text = kernel_name_in(trace_text(search->trace, name));
+
+    if (known != NO_VALUE)
+        return known != 0;
+    known = 0;
+    for (uint32_t i = 0; i < graph->count && !known; i++)
+        known = strcmp(graph->calls[i].op, text) == 0;
+    hash_map_set(&search->is_called, key, known);
+    return known != 0;
+}
+
+/* Collects the operators right in the range, with their calls; says whether all fit. */
+static bool match_calls(struct call_search *search, uint32_t range_index)
+{
+    struct compiled_calls *calls = search->calls;
+    const struct compiled_range *range = &calls->ranges[range_index];
+    const struct event *host = search->trace->host;
+    const struct track *track = &search->trace->tracks[host[range->event].track];
+    int64_t end_ns = event_end_ns(&host[range->event]);
+    int64_t inside_until_ns = INT64_MIN;
+    uint32_t next = 0;
+    bool fits = range->graph && range->graph->count > 0;
+
+    for (uint32_t i = range->event + 1;
+         i < track->first_event + track->event_count && host[i].start_ns < end_ns; i++) {
+        const struct compiled_call *call = NULL;
+
+        if (host[i].kind != EVENT_OPERATOR || host[i].start_ns < inside_until_ns)
+            continue;
+        inside_until_ns = event_end_ns(&host[i]);
+        if (fits && is_compiled_call(search, range->graph, host[i].name)) {
+            fits = next < range->graph->count &&
+                   strcmp(range->graph->calls[next].op,
+                          kernel_name_in(trace_text(search->trace, host[i].name))) == 0;
+            call = fits ? &range->graph->calls[next++] : NULL;
+        }
+        ARRAY_ADD(calls->events, calls->event_count, (struct compiled_event){i, range_index, call});
+    }
+    return fits && next == range->graph->count;
+}
+
+static bool lies_in(const struct module_tree *tree, uint32_t module, uint32_t around)
+{
+    for (int depth = 0; module != NO_MODULE && depth < DEPTH_MAX; depth++) {
+        if (module == around)
+            return true;
+        module = tree->modules[module].parent;
+    }
+    return false;
+}
+
+/* The module of a path seen from `base`; `base` itself where there is none. */
+static uint32_t module_at(const struct module_tree *tree, uint32_t base, const char *path)
+{
+    char name[NAME_BYTES_MAX];
+    uint32_t module = NO_MODULE;
+
+    if (*path == '\0')
+        return base;
+    if (base == NO_MODULE)
+        return module_tree_find(tree, path);
+    if ((size_t)snprintf(name, sizeof name, "%s.%s", tree->modules[base].name, path) < sizeof name)
+        module = module_tree_find(tree, name);
+    if (module == NO_MODULE && tree->modules[base].parent == NO_MODULE)
+        module = module_tree_find(tree, path); /* names do not begin with the model's */
+    return module != NO_MODULE && lies_in(tree, module, base) ? module : base;
+}
+
+static void move_to_module(struct call_search *search, uint32_t event, uint32_t module)
+{
+    const struct event *host = search->trace->host;
+    const struct track *track = &search->trace->tracks[host[event].track];
+    int64_t end_ns = event_end_ns(&host[event]);
+
+    for (uint32_t i = event;
+         i < track->first_event + track->event_count && (i == event || host[i].start_ns < end_ns);
+         i++)
+        search->contexts->modules[i] = module;
+}
+
+static void add_compiled_range(struct call_search *search, uint32_t event)
+{
+    struct compiled_calls *calls = search->calls;
+    const char *name = trace_text(search->trace, search->trace->host[event].name);
+    uint32_t base = search->contexts->modules[event];
+    uint32_t range = (uint32_t)calls->range_count;
+    size_t first = calls->event_count;
+
+    ARRAY_ADD(calls->ranges, calls->range_count,
+              (struct compiled_range){.event = event, .graph = graph_of_range(search, name)});
+    calls->ranges[range].is_known = match_calls(search, range);
+    for (size_t i = first; i < calls->event_count; i++) {
+        struct compiled_event *found = &calls->events[i];
+
+        if (!calls->ranges[range].is_known)
+            found->call = NULL;
+        else if (found->call)
+            move_to_module(search, found->event,
+                           module_at(search->tree, base, found->call->module));
+    }
+}
+
+void find_compiled_calls(struct compiled_calls *calls, struct host_contexts *contexts,
+                         const struct trace *trace, const struct module_tree *tree,
+                         const struct compiled_code *code)
+{
+    struct call_search search = {
+        .calls = calls, .contexts = contexts, .trace = trace, .tree = tree, .code = code};
+
+    for (uint32_t i = 0; i < trace->host_count && code->count > 0; i++)
+        if (trace->host[i].kind == EVENT_ANNOTATION &&
+            is_compiled_code(trace_text(trace, trace->host[i].name)))
+            add_compiled_range(&search, i);
+    hash_map_clear(&search.is_called);
+}
+
+void count_compiled_calls(const struct compiled_calls *calls, struct counted_ops *ops)
+{
+    for (size_t i = 0; i < calls->event_count; i++) {
+        const struct compiled_call *call = calls->events[i].call;
+        struct op_cost cost = {0};
+
+        if (!call || strstr(call->op, "::") || call->flops < 0)
+            continue;
+        if (call->flops > 0)
+            (void)matrix_cost(&cost, call->flops / 2, -1);
+        else
+            (void)plain_cost(&cost, COST_MOVEMENT, 0, -1);
+        counted_ops_set(ops, calls->events[i].event, cost);
+    }
+    for (size_t i = 0; i < calls->range_count; i++)
+        if (calls->ranges[i].is_known && ops->states[calls->ranges[i].event] == OP_NOT_COUNTED)
+            ops->states[calls->ranges[i].event] = OP_NO_OP;
+}
+
+void compiled_calls_clear(struct compiled_calls *calls)
+{
+    free(calls->ranges);
+    free(calls->events);
+    *calls = (struct compiled_calls){0};
+}

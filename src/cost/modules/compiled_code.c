@@ -1,0 +1,87 @@
+/* Reads compiled.json. */
+#include "cost/modules/compiled_code.h"
+
+#include "base/json/json_tree.h"
+
+#include <string.h>
+
+static uint32_t count_compiled_items(const struct json_node *items)
+{
+    uint32_t count = 0;
+
+    for (; items; items = items->next)
+        count++;
+    return count;
+}
+
+static const char *copied_compiled_member(struct arena *arena, const struct json_node *entry,
+                                          const char *key)
+{
+    const char *text = json_text_of(entry, key, "");
+
+    return arena_copy_text(arena, text, strlen(text));
+}
+
+/* "a, b" of ["a", "b"]. */
+static const char *joined_compiled_texts(struct arena *arena, const struct json_node *items)
+{
+    size_t length = 1;
+    char *joined, *at;
+
+    for (const struct json_node *item = items; item; item = item->next)
+        length += item->kind == JSON_STRING ? strlen(item->text) + 2 : 0;
+    joined = at = arena_allocate(arena, length);
+    for (; items; items = items->next) {
+        if (items->kind != JSON_STRING)
+            continue;
+        if (at != joined)
+            at = (char *)mempcpy(at, ", ", 2);
+        at = (char *)mempcpy(at, items->text, strlen(items->text));
+    }
+    *at = '\0';
+    return joined;
+}
+
+static void compiled_code_add_graph(struct compiled_code *code, struct arena *arena,
+                                    const struct json_node *entry)
+{
+    struct compiled_graph *graph = &code->graphs[code->count++];
+    const struct json_node *call = json_items_of(entry, "calls");
+
+    *graph = (struct compiled_graph){.key = copied_compiled_member(arena, entry, "key")};
+    graph->calls =
+        arena_allocate(arena, (count_compiled_items(call) + (size_t)1) * sizeof *graph->calls);
+    for (; call; call = call->next)
+        graph->calls[graph->count++] = (struct compiled_call){
+            .op = copied_compiled_member(arena, call, "op"),
+            .module = copied_compiled_member(arena, call, "module"),
+            .aten = joined_compiled_texts(arena, json_items_of(call, "aten")),
+            .lines = joined_compiled_texts(arena, json_items_of(call, "lines")),
+            .flops = json_integer_of(call, "flops", -1)};
+}
+
+bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const char *name,
+                         const char *text, size_t length, struct error *error)
+{
+    SCOPED(arena) scratch = {0};
+    const struct json_node *root = json_tree_parse(&scratch, text, length, error);
+    const struct json_node *graphs;
+
+    if (!root)
+        return error_in(error, "cannot read '%s'", name);
+    graphs = json_items_of(root, "graphs");
+    code->graphs =
+        arena_allocate(arena, (count_compiled_items(graphs) + (size_t)1) * sizeof *code->graphs);
+    for (; graphs; graphs = graphs->next)
+        compiled_code_add_graph(code, arena, graphs);
+    return true;
+}
+
+const struct compiled_graph *compiled_code_find(const struct compiled_code *code, const char *key,
+                                                size_t length)
+{
+    for (uint32_t i = 0; i < code->count; i++)
+        if (strlen(code->graphs[i].key) == length && memcmp(code->graphs[i].key, key, length) == 0)
+            return &code->graphs[i];
+    return NULL;
+}

@@ -1,0 +1,40 @@
+/* What the recorder's compiled.json says of the code that torch.compile made: the calls that each
+ * graph's code makes, in their order, and what of the program each of them stands for. */
+#ifndef FLOPLEDGER_COST_MODULES_COMPILED_CODE_H
+#define FLOPLEDGER_COST_MODULES_COMPILED_CODE_H
+
+#include "base/core/arena.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+
+#include <stdint.h>
+
+struct compiled_call {
+    const char *op;     /* as a profiler names it: "aten::addmm", "cpp_fused_gelu_view_2" */
+    const char *module; /* seen from the module whose code was compiled; "": that itself */
+    const char *aten;   /* the operators fused, with commas between */
+    const char *lines;  /* of the program, likewise */
+    int64_t flops;      /* of products that a generated kernel computes itself; -1: not known */
+};
+
+struct compiled_graph {
+    const char *key; /* "## Call CompiledFxGraph KEY ##" */
+    struct compiled_call *calls;
+    uint32_t count; /* 0: not known */
+};
+
+/* Zeroed is empty. */
+struct compiled_code {
+    struct compiled_graph *graphs;
+    uint32_t count;
+};
+
+/* Reads the text of a compiled.json; all lives in `arena`. `name` is the file's, for messages. */
+MUST_USE bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const char *name,
+                                  const char *text, size_t length, struct error *error);
+
+/* NULL where it is not known. `key` is `length` bytes. */
+const struct compiled_graph *compiled_code_find(const struct compiled_code *code, const char *key,
+                                                size_t length);
+
+#endif

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""Traces of compiled code with known calls: is each given its module, or the whole call nothing? compiled_code.py PROGRAM
+
+Ends with a line of counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SIZE = 8
+FLOPS = 2 * SIZE**3  # of each product
+
+
+@dataclass
+class Call:
+    op: str
+    module: str
+
+
+@dataclass
+class Program:
+    """A model whose forward is compiled: products in modules, kernels between them."""
+
+    random: random.Random
+    calls: list[Call] = field(default_factory=list)
+
+    def make(self) -> None:
+        for number in range(self.random.randrange(2, 9)):
+            op = self.random.choice(["aten::mm", "aten::addmm"])
+            self.calls.append(Call(op, f"layers.{number}.{self.random.choice(['up', 'down'])}"))
+            if self.random.random() < 0.5:
+                self.calls.append(Call(f"cpp_fused_add_{number % 3}", f"layers.{number}"))
+
+
+def shapes_of(op: str) -> list[list[int]]:
+    return [[SIZE, SIZE]] * (2 if op == "aten::mm" else 3)
+
+
+class Trace:
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.now = 1000
+
+    def add(self, category: str, name: str, start: int, end: int, **args: Any) -> None:
+        self.events.append(
+            {
+                "ph": "X",
+                "cat": category,
+                "name": name,
+                "pid": 1,
+                "tid": 1,
+                "ts": start,
+                "dur": end - start,
+                "args": args,
+            }
+        )
+
+    def operator(self, op: str) -> None:
+        """With an operator inside that the code calls, too, but not here; and one beside that it does not call."""
+        start = self.now
+        shapes = shapes_of(op) if "::" in op else []
+        if shapes:
+            inner = {"Input Dims": shapes_of("aten::mm"), "Input type": ["float"] * 2}
+            self.add("cpu_op", "aten::mm", start + 2, start + 5, **inner)
+        self.add(
+            "cpu_op",
+            op,
+            start,
+            start + 10,
+            **{"Input Dims": shapes, "Input type": ["float"] * len(shapes)},
+        )
+        self.add("cpu_op", "aten::empty", start + 11, start + 12)
+        self.now += 20
+
+    def step(self, key: str, ops: list[str]) -> None:
+        start = self.now
+        self.now += 10
+        for op in ops:
+            self.operator(op)
+        self.add("user_annotation", f"## Call CompiledFxGraph {key} ##", start + 5, self.now + 5)
+        self.add("cpu_op", "nn:Model", start + 2, self.now + 8)
+        self.now += 20
+        self.add("user_annotation", "Optimizer.step#SGD.step", self.now, self.now + 5)
+        self.now += 10
+
+
+class Case:
+    def __init__(self, program: Path, folder: Path, seed: int) -> None:
+        self.path = program
+        self.folder = folder
+        self.program = Program(random.Random(seed))
+        self.program.make()
+        self.ran = [
+            f"graph_7_{call.op}" if "cpp_" in call.op else call.op for call in self.program.calls
+        ]
+        self.key = "fabc"
+        self.code: Any = None
+
+    def write(self) -> Path:
+        trace = Trace()
+        for _ in range(3):
+            trace.step(self.key, self.ran)
+        path = self.folder / "trace.json"
+        path.write_text(
+            json.dumps({"schemaVersion": 1, "record_shapes": 1, "traceEvents": trace.events})
+        )
+        modules = [{"name": ""}, *({"name": call.module} for call in self.program.calls)]
+        for module in modules:
+            module["mark"] = module["name"] or "Model"
+        model = {"class": "Model", "modules": modules}
+        (self.folder / "capture.json").write_text(
+            json.dumps({"schema": "flopledger.capture", "models": [model]})
+        )
+        calls = [
+            {
+                "op": call.op,
+                "module": call.module,
+                "aten": ["aten.x"],
+                "lines": ["m.py:1"],
+                "flops": None if "::" in call.op else 0,
+            }
+            for call in self.program.calls
+        ]
+        text = json.dumps(
+            {"schema": "flopledger.compiled", "graphs": [{"key": "fabc", "calls": calls}]}
+        )
+        (self.folder / "compiled.json").write_text(text if self.code is None else self.code)
+        return path
+
+    def read(self, status: int = 0) -> tuple[dict[str, int], dict[str, Any], str]:
+        """FLOPs of each module in the three steps, the numbers of the section, and what was said."""
+        path = self.write()
+        done = subprocess.run(
+            [self.path, "flops", "--json", "--top", "0", path],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == status, f"exit {done.returncode}: {done.stderr}"
+        if status:
+            return {}, {}, done.stderr
+        sections = json.loads(done.stdout)["ranks"][0]["sections"]
+        rows = sections["module_cost"]["tables"]["modules"]["rows"]
+        report = subprocess.run(
+            [self.path, "report", "--json", path],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        section = json.loads(report.stdout)["ranks"][0]["sections"].get("compiled", {"numbers": {}})
+        numbers = {key: each["value"] for key, each in section["numbers"].items()}
+        return sums_by_path(rows), numbers, done.stderr
+
+    def wanted(self) -> dict[str, int]:
+        sums: dict[str, int] = {}
+        for call in self.program.calls:
+            if "::" in call.op:
+                sums[call.module] = sums.get(call.module, 0) + 3 * FLOPS
+        return sums
+
+
+def sums_by_path(rows: list[dict[str, Any]]) -> dict[str, int]:
+    """Rows stand below each other by depth; names are those of the last part."""
+    sums: dict[str, int] = {}
+    path: list[str] = []
+    for row in rows:
+        del path[row["depth"] :]
+        path.append(row["name"])
+        flops = row["own_forward_flops_in_all"]
+        if flops:
+            sums[".".join(path[1:])] = flops
+    return sums
+
+
+def all_fit(case: Case) -> None:
+    sums, numbers, _ = case.read()
+    assert sums == case.wanted(), f"{sums}, not {case.wanted()}"
+    assert (numbers["known"], numbers["calls"]) == (3, 3), f"{numbers}"
+
+
+def nothing_fits(case: Case) -> None:
+    """The FLOPs are those of the model, in no module inside it."""
+    sums, numbers, _ = case.read()
+    products = sum("::" in op for op in case.ran)
+    assert sums == ({"": 3 * FLOPS * products} if products else {}), f"{sums}"
+    assert (numbers["known"], numbers["attributed"]) == (0, 0), f"{numbers}"
+
+
+def one_is_missing(case: Case) -> None:
+    del case.ran[case.program.random.randrange(len(case.ran))]
+    nothing_fits(case)
+
+
+def one_is_too_many(case: Case) -> None:
+    case.ran.insert(
+        case.program.random.randrange(len(case.ran) + 1), case.program.random.choice(case.ran)
+    )
+    nothing_fits(case)
+
+
+def another_order(case: Case) -> None:
+    first = case.ran[0]
+    other = next((i for i, op in enumerate(case.ran) if op != first), None)
+    if other is None:
+        return
+    case.ran[0], case.ran[other] = case.ran[other], first
+    nothing_fits(case)
+
+
+def another_graph(case: Case) -> None:
+    case.key = "fabcd"
+    nothing_fits(case)
+
+
+def calls_not_known(case: Case) -> None:
+    case.code = json.dumps({"graphs": [{"key": "fabc", "calls": None}, {"key": 7}, 5]})
+    nothing_fits(case)
+
+
+def damaged_file(case: Case) -> None:
+    case.code = '{"graphs": [{"key": "fa'
+    _, _, said = case.read(status=3)
+    assert "compiled.json" in said, said
+
+
+def random_damage(case: Case) -> None:
+    """Bytes changed, left out or put in: read or refused, never a crash."""
+    path = case.write()
+    whole = (case.folder / "compiled.json").read_bytes()
+    chance = case.program.random
+    for _ in range(12):
+        at = chance.randrange(len(whole))
+        put = bytes(chance.randrange(256) for _ in range(chance.randrange(4)))
+        changed = whole[:at] + put + whole[at + chance.randrange(40) :]
+        (case.folder / "compiled.json").write_bytes(changed)
+        done = subprocess.run(
+            [case.path, "flops", path], capture_output=True, timeout=60, check=False
+        )
+        assert done.returncode in (0, 3), f"exit {done.returncode}: {changed!r}"
+
+
+def module_that_is_not_there(case: Case) -> None:
+    """Where a path leads to no module, the one whose code was compiled has it."""
+    for call in case.program.calls:
+        call.module = "x" * 2000 if case.program.random.random() < 0.5 else "..."
+    case_modules = case.program.calls
+    sums_wanted = {"": 3 * FLOPS * sum("::" in call.op for call in case_modules)}
+    path = case.write()
+    capture = {
+        "schema": "flopledger.capture",
+        "models": [{"class": "Model", "modules": [{"name": "", "mark": "Model"}]}],
+    }
+    (path.parent / "capture.json").write_text(json.dumps(capture))
+    done = subprocess.run(
+        [case.path, "flops", "--json", "--top", "0", path],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    rows = json.loads(done.stdout)["ranks"][0]["sections"]["module_cost"]["tables"]["modules"][
+        "rows"
+    ]
+    assert sums_by_path(rows) == sums_wanted, f"{sums_by_path(rows)}"
+
+
+KINDS: list[Callable[[Case], None]] = [
+    all_fit,
+    one_is_missing,
+    one_is_too_many,
+    another_order,
+    another_graph,
+    calls_not_known,
+    damaged_file,
+    random_damage,
+    module_that_is_not_there,
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("--count", type=int, default=8, help="of each kind")
+    settings = parser.parse_args()
+    passed = failed = 0
+    for kind in KINDS:
+        for seed in range(settings.count):
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    kind(Case(settings.program.resolve(), Path(folder), seed))
+                    passed += 1
+                except AssertionError as failure:
+                    failed += 1
+                    print(f"FAILED: {kind.__name__}, seed {seed}: {str(failure)[:600]}")
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
