@@ -138,13 +138,17 @@ class CaptureWriter:
         self.now += 2 * MICROSECOND
         return self.now
 
-    def operator(self, launches: list[Launch], thread: int) -> None:
+    def operator(self, launches: list[Launch], thread: int, runs: bool = False) -> None:
+        """`runs`: outside of a capture, so that its kernels run at once."""
         start = self.step()
         for launch in launches:
             args: dict[str, Any] = {"tid": thread}
             if self.has_names:
                 args["kernel"] = launch.kernel
-            self.trace.call("LaunchKernel", self.step(), **args)
+            correlation = self.trace.call("LaunchKernel", self.step(), **args)
+            if runs:
+                on_device = {"device": 0, "stream": 0, "correlation": correlation}
+                self.trace.add("kernel", launch.kernel, self.now, 900, **on_device)
         first = launches[0]
         self.trace.add(
             "cpu_op",
@@ -172,6 +176,11 @@ class CaptureWriter:
             )
         if has_end:
             self.trace.call("StreamEndCapture", self.step())
+
+    def warm_up(self, launches: list[Launch]) -> None:
+        """The operators of a graph, run before it is captured."""
+        for operator in runs_of(launches, "call"):
+            self.operator(operator, 7, runs=True)
 
     def eager(self, launches: list[Launch]) -> None:
         """Launches that run at once: the warm-up before a capture."""

@@ -221,6 +221,81 @@ def without_names(case: Case) -> None:
     check_refused(case.read("--capture", capture), "capture without names")
 
 
+def warmed_up(case: Case, graphs: list[Graph], *warm_ups: list[Launch]) -> Path:
+    """A capture without names, behind operators that ran."""
+    writer = CaptureWriter(case.prefix, has_names=False)
+    for launches in warm_ups:
+        writer.warm_up(launches)
+    for graph in graphs:
+        writer.graph(graph)
+    path = case.folder / "capture.json"
+    writer.trace.write(path)
+    return path
+
+
+def consistent(graph: Graph) -> list[Launch]:
+    """Equal operators with equal shapes launch equal kernels, as a library does."""
+    known: dict[tuple[str, str, int], str] = {}
+    launches: list[Launch] = []
+    for launch in graph.launches:
+        number = sum(other.call == launch.call for other in launches)
+        key = (launch.operator, launch.dims, number)
+        launches.append(replace(launch, kernel=known.setdefault(key, launch.kernel)))
+    return launches
+
+
+def names_of_a_warm_up(case: Case) -> None:
+    """What ran before the capture tells what the same operators launch in it."""
+    graphs = [Graph(consistent(random_graph(case.random, 4, 10 * i))) for i in range(2)]
+    graphs = graphs[: 1 + (names(graphs[0]) != names(graphs[1]))]
+    shared = consistent(Graph([launch for graph in graphs for launch in graph.launches]))
+    graphs = [Graph(shared[: len(graphs[0].launches)])] + (
+        [Graph(shared[len(graphs[0].launches) :])] if len(graphs) > 1 else []
+    )
+    if len(graphs) > 1 and names(graphs[0]) == names(graphs[1]):
+        graphs = graphs[:1]
+    capture = warmed_up(case, graphs, *[graph.launches for graph in graphs] * 2)
+    for graph in case.random.choices(graphs, k=4):
+        case.writer.launch(graph)
+    check_all_known(case, case.read("--capture", capture))
+
+
+def warm_up_of_a_part(case: Case) -> None:
+    """One operator did not run before, or ran with other shapes."""
+    graph = Graph(consistent(random_graph(case.random, 4)))
+    calls = sorted({launch.call for launch in graph.launches})
+    left_out = case.random.choice(calls)
+    gone = next(launch for launch in graph.launches if launch.call == left_out)
+    alike = (gone.operator, gone.dims)
+    ran = [
+        replace(launch, shapes=((1, 2), (2, 1)))
+        for launch in graph.launches
+        if (launch.operator, launch.dims) == alike
+    ]
+    ran = [launch for launch in graph.launches if (launch.operator, launch.dims) != alike] + (
+        ran if case.random.random() < 0.5 else []
+    )
+    case.writer.launch(graph)
+    check_refused(case.read("--capture", warmed_up(case, [graph], ran)), "capture without names")
+
+
+def warm_up_that_changes(case: Case) -> None:
+    """The same operator launched one kernel first, and another later: while a library tries some."""
+    graph = Graph(consistent(random_graph(case.random, 4)))
+    tried = [replace(launch, kernel=f"tried_{launch.kernel}") for launch in graph.launches]
+    case.writer.launch(graph)
+    capture = warmed_up(case, [graph], tried, graph.launches)
+    check_refused(case.read("--capture", capture), "capture without names")
+
+
+def warm_up_of_other_kernels(case: Case) -> None:
+    """It tells names, and they are not those of the replay."""
+    graph = Graph(consistent(random_graph(case.random, 4)))
+    tried = [replace(launch, kernel=f"tried_{launch.kernel}") for launch in graph.launches]
+    case.writer.launch(graph)
+    check_refused(case.read("--capture", warmed_up(case, [graph], tried)), "in no capture")
+
+
 def without_capture(case: Case) -> None:
     case.writer.launch(random_graph(case.random, 4))
     check_refused(case.read(), "no capture found")
@@ -310,6 +385,10 @@ KINDS: list[Callable[[Case], None]] = [
     cut_capture,
     other_program,
     without_names,
+    names_of_a_warm_up,
+    warm_up_of_a_part,
+    warm_up_that_changes,
+    warm_up_of_other_kernels,
     without_capture,
     branches_with_nodes,
     branches,

@@ -2,7 +2,10 @@
  *
  * A capture is what runs between cudaStreamBeginCapture and cudaStreamEndCapture (HIP alike): calls
  * of the thread that began it, and of others while no second capture runs (autograd's thread
- * launches a captured backward). A launch that ran a kernel at once belongs to none. */
+ * launches a captured backward). A launch that ran a kernel at once belongs to none.
+ *
+ * CUPTI's calls do not name their kernels. What ran at once does, by its kernel: so the warm-up
+ * before a capture tells what the same operators, with the same shapes and values, launch in it. */
 #include "trace/graphs/captured_graphs.h"
 
 #include "base/core/array.h"
@@ -30,15 +33,19 @@ struct capture_window {
 
 struct open_event {
     uint32_t host;
-    uint32_t event; /* of captured_graphs.events, or NO_EVENT until it is needed */
+    uint32_t event;    /* of captured_graphs.events, or NO_EVENT until it is needed */
+    uint32_t launches; /* right in it, so far */
 };
 
 struct capture_search {
     struct captured_graphs *graphs;
     struct trace *trace;
     const struct trace *capture;
-    uint8_t *roles; /* by name of the capture: enum call_role */
-    uint8_t *ran;   /* by host event: it launched work at once */
+    uint8_t *roles;   /* by name of the capture: enum call_role */
+    uint32_t *ran;    /* by host event: the name of the work that it launched at once; 0: none */
+    bool is_learning; /* names, from what ran */
+    struct hash_map launched; /* by operators and number in them: the name of the kernel in the
+                                 replaying trace, or SYMBOL_UNKNOWN where they differ */
     uint32_t *details;
     struct capture_window *windows;
     size_t window_count;
@@ -70,12 +77,12 @@ static void find_call_roles(struct capture_search *search)
     size_t names = string_pool_count(&capture->strings);
 
     search->roles = require_memory(calloc(names + 1, 1));
-    search->ran = require_memory(calloc(capture->host_count + (size_t)1, 1));
+    search->ran = require_memory(calloc(capture->host_count + (size_t)1, sizeof *search->ran));
     for (size_t i = 0; i < names; i++)
         search->roles[i] = (uint8_t)role_of_name(trace_text(capture, (uint32_t)i));
     for (uint32_t i = 0; i < capture->device_count; i++)
         if (capture->launch[i] != NO_EVENT)
-            search->ran[capture->launch[i]] = 1;
+            search->ran[capture->launch[i]] = capture->device[i].name;
 }
 
 static void add_window(struct capture_search *search, struct capture_window window)
@@ -228,6 +235,11 @@ static bool is_kept(const struct trace *capture, const struct event *event)
     return event->kind == EVENT_OPERATOR && !has_prefix(name, "ProfilerStep");
 }
 
+static uint64_t own_hash(uint32_t name, uint32_t detail)
+{
+    return hash_mix(pair_key(name, detail), HASH_MULTIPLIER) + 1;
+}
+
 static uint32_t collect_captured_event(struct capture_search *search, uint32_t host,
                                        uint32_t parent)
 {
@@ -239,7 +251,7 @@ static uint32_t collect_captured_event(struct capture_search *search, uint32_t h
                                    .top_operator = NO_EVENT,
                                    .sequence_number = NO_ID,
                                    .kind = event->kind};
-    uint64_t own = hash_mix(pair_key(taken.name, taken.detail), HASH_MULTIPLIER) + 1;
+    uint64_t own = own_hash(taken.name, taken.detail);
 
     if (parent != NO_EVENT) {
         taken.operators = graphs->events[parent].operators;
@@ -270,15 +282,62 @@ static uint32_t collect_open(struct capture_search *search)
     return parent;
 }
 
+/* What tells a launch: the operators around it, and which of the innermost one's it is. 0 where it
+ * lies in none. */
+static uint64_t key_of_launch(struct capture_search *search)
+{
+    struct open_event *innermost = NULL;
+    uint64_t key = 0;
+
+    for (size_t i = 0; i < search->depth; i++) {
+        const struct event *event = &search->capture->host[search->open[i].host];
+
+        if (event->kind != EVENT_OPERATOR)
+            continue;
+        innermost = &search->open[i];
+        key = hash_mix(key ^ own_hash(copied_string(search, event->name),
+                                      copied_detail(search, event->detail)),
+                       HASH_MULTIPLIER) +
+              1;
+    }
+    return innermost ? hash_mix(key ^ ++innermost->launches, HASH_MULTIPLIER) + 1 : 0;
+}
+
+/* Of a launch that ran at once. */
+static void learn_launch(struct capture_search *search, uint32_t host)
+{
+    uint32_t symbol = copied_string(search, search->ran[host]);
+    uint64_t key = key_of_launch(search);
+
+    if (key && hash_map_add(&search->launched, key, symbol) != symbol)
+        hash_map_set(&search->launched, key, SYMBOL_UNKNOWN);
+}
+
+static uint32_t symbol_of_launch(struct capture_search *search, uint32_t name)
+{
+    uint32_t learned;
+    uint64_t key;
+
+    if (name)
+        return copied_string(search, name);
+    if (search->launched.count == 0)
+        return SYMBOL_UNKNOWN;
+    key = key_of_launch(search);
+    learned = key ? hash_map_find(&search->launched, key) : NO_VALUE;
+    return learned == NO_VALUE ? SYMBOL_UNKNOWN : learned;
+}
+
 static void collect_captured_call(struct capture_search *search, uint32_t host, uint32_t track)
 {
     struct captured_graphs *graphs = search->graphs;
     const struct event *call = &search->capture->host[host];
     uint8_t role = search->roles[call->name];
     uint32_t name = search->capture->details[call->detail].kernel_name;
-    uint32_t graph;
+    uint32_t graph, symbol;
 
-    if (role < CALL_KERNEL || search->ran[host])
+    if (search->is_learning && role == CALL_KERNEL && search->ran[host])
+        learn_launch(search, host);
+    if (search->is_learning || role < CALL_KERNEL || search->ran[host])
         return;
     graph = graph_at(search, track, call->start_ns);
     if (graph == NO_EVENT)
@@ -287,13 +346,13 @@ static void collect_captured_call(struct capture_search *search, uint32_t host, 
         graphs->graphs[graph].is_branched = true;
         return;
     }
-    graphs->graphs[graph].has_unknown |= role == CALL_KERNEL && name == 0;
+    symbol = role == CALL_COPY ? SYMBOL_COPY : symbol_of_launch(search, name);
+    graphs->graphs[graph].has_unknown |= symbol == SYMBOL_UNKNOWN;
     ARRAY_ADD(graphs->launches, graphs->launch_count,
               (struct captured_launch){.start_ns = call->start_ns,
                                        .graph = graph,
                                        .track = track,
-                                       .symbol = role == CALL_COPY ? SYMBOL_COPY
-                                                                   : copied_string(search, name),
+                                       .symbol = symbol,
                                        .event = collect_open(search)});
 }
 
@@ -313,7 +372,7 @@ static void collect_calls_of(struct capture_search *search, uint32_t track_index
         if (event->kind == EVENT_RUNTIME_CALL)
             collect_captured_call(search, i, track_index);
         else if (search->depth < DEPTH_MAX && is_kept(capture, event))
-            search->open[search->depth++] = (struct open_event){i, NO_EVENT};
+            search->open[search->depth++] = (struct open_event){i, NO_EVENT, 0};
     }
 }
 
@@ -358,16 +417,19 @@ void captured_graphs_add(struct captured_graphs *graphs, struct trace *trace,
     search->details = require_memory(calloc(capture->detail_count + (size_t)1, sizeof(uint32_t)));
     find_call_roles(search);
     find_capture_windows(search);
-    if (search->window_count > 0)
+    for (int learns = 1; learns >= 0 && search->window_count > 0; learns--) {
+        search->is_learning = learns;
         for (uint32_t i = 0; i < capture->track_count; i++)
             if (!capture->tracks[i].is_device)
                 collect_calls_of(search, i);
+    }
     order_launches(search);
     ARRAY_ADD(graphs->captures, graphs->capture_count, copied_string(search, capture->path));
     free(search->details);
     free(search->windows);
     free(search->roles);
     free(search->ran);
+    hash_map_clear(&search->launched);
     free(search);
 }
 
