@@ -216,10 +216,10 @@ static void set_environment(struct arena *arena, const struct run_settings *sett
     }
     snprintf(text, sizeof text, "%" PRId64, settings->every);
     set_variable("FLOPLEDGER_EVERY", text);
-    snprintf(text, sizeof text, "%s,%s,%s,%s,%s", settings->records_shapes ? "shapes" : "",
+    snprintf(text, sizeof text, "%s,%s,%s,%s%s", settings->records_shapes ? "shapes" : "",
              settings->records_stacks ? "stacks" : "", settings->records_memory ? "memory" : "",
              settings->marks_modules ? "markers" : "",
-             settings->records_compiled ? "compiled" : "");
+             settings->records_compiled ? ",compiled" : "");
     set_variable("FLOPLEDGER_RECORD", text);
     set_variable("FLOPLEDGER_MODULES", settings->modules ? settings->modules : "");
     set_variable("FLOPLEDGER_STEP_OF", settings->step_of ? settings->step_of : "");

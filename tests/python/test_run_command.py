@@ -105,6 +105,16 @@ class Command(CommandCase):
             said["FLOPLEDGER_CAPTURE"].startswith(str(self.folder / "captures" / "n_m"))
         )
 
+    def test_compiled_code_is_asked_for(self) -> None:
+        """What inductor must tell is asked for by its own variables, which the user's win over."""
+        done = self.run_it("--compiled", "--", "env")
+        said = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+        self.assertEqual(said["FLOPLEDGER_RECORD"], "shapes,,,markers,compiled")
+        self.assertEqual(said["INDUCTOR_PROVENANCE"], "1")
+        self.assertEqual(said["TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE"], "1")
+        plain = self.run_it("--", "env").stdout
+        self.assertNotIn("INDUCTOR", plain)
+
     def test_nothing_recorded_says_why(self) -> None:
         """None of these needs torch."""
         (self.folder / "empty.py").write_text("")

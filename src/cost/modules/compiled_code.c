@@ -60,15 +60,15 @@ static void compiled_code_add_graph(struct compiled_code *code, struct arena *ar
             .flops = json_integer_of(call, "flops", -1)};
 }
 
-bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const char *name,
-                         const char *text, size_t length, struct error *error)
+bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const char *text,
+                         size_t length, struct error *error)
 {
     SCOPED(arena) scratch = {0};
     const struct json_node *root = json_tree_parse(&scratch, text, length, error);
     const struct json_node *graphs;
 
     if (!root)
-        return error_in(error, "cannot read '%s'", name);
+        return false;
     graphs = json_items_of(root, "graphs");
     code->graphs =
         arena_allocate(arena, (count_compiled_items(graphs) + (size_t)1) * sizeof *code->graphs);

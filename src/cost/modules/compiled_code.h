@@ -29,9 +29,9 @@ struct compiled_code {
     uint32_t count;
 };
 
-/* Reads the text of a compiled.json; all lives in `arena`. `name` is the file's, for messages. */
-MUST_USE bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const char *name,
-                                  const char *text, size_t length, struct error *error);
+/* Reads the text of a compiled.json; all lives in `arena`. */
+MUST_USE bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const char *text,
+                                  size_t length, struct error *error);
 
 /* NULL where it is not known. `key` is `length` bytes. */
 const struct compiled_graph *compiled_code_find(const struct compiled_code *code, const char *key,

@@ -318,8 +318,9 @@ static bool find_compiled_code(struct model_description *description, const char
     bool is_missing = false;
     size_t length = 0;
     char *text = read_whole_file(path, &length, &is_missing, error);
-    bool is_read = text ? compiled_code_parse(&description->compiled, &description->arena, path,
-                                              text, length, error)
+    bool is_read = text ? compiled_code_parse(&description->compiled, &description->arena, text,
+                                              length, error) ||
+                              error_in(error, "cannot read '%s'", path)
                         : is_missing;
 
     free(text);
