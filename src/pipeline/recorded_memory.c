@@ -3,6 +3,7 @@
 
 #include "base/core/invariant.h"
 #include "ledger/step_window.h"
+#include "trace/recorder_words.h"
 
 #include <stdlib.h>
 
@@ -34,9 +35,8 @@ bool recorded_memory_read(struct recorded_memory *memory, const struct trace *tr
     memory->batch = memory_batch_none();
     if (trace->memory.count == 0)
         return error_set(error, ERROR_NO_DATA,
-                         "no memory to tell of in '%s': it has no [memory] events (record with "
-                         "'flopledger run --memory', or torch.profiler's profile_memory=True)",
-                         path);
+                         "no memory to tell of in '%s': it has no [memory] events: %s", path,
+                         recorder_words_for(trace)->memory);
     if (!model_description_find(&memory->description, path, error) ||
         !memory_side_file_find(&memory->side, path, error) ||
         !memory_batch_find(&memory->batch, path, error))

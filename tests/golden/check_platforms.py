@@ -3,7 +3,7 @@
 
 The project's traces are written anew as other devices' recorders write them (categories of MTIA and XPU), so that most rules
 fire: what to try then never speaks of CUDA. As recordings of CUDA they do. Kernels are given names that tell nothing: then nobody
-says that no matmul runs. Of timings of a pipeline's stages, or of a device alone, nobody says that Python takes the time between.
+says that no matmul runs. What is lost in many places is one finding of its kind. Of timings of a pipeline's stages, or of a device alone, nobody says that Python takes the time between.
 """
 
 from __future__ import annotations
@@ -106,6 +106,9 @@ def complaints_of(program: str, folder: Path) -> list[str]:
             for text in tries_of(ranks_of(program, on_platform(trace, platform), folder)[0]):
                 if "cuda" in text.lower():
                     complaints.append(f"{path.name} on {platform}: {text}")
+        keys = [finding["id"] for finding in findings_of(ranks_of(program, trace, folder)[0])]
+        if len(keys) != len(set(keys)):
+            complaints.append(f"{path.name}: a kind of finding twice: {keys}")
         said_of_cuda |= {t for t in tries_of(ranks_of(program, trace, folder)[0]) if "CUDA" in t}
         nameless = ranks_of(program, without_names(trace), folder)[0]["headline"]
         if "No matmul runs" in nameless:

@@ -160,6 +160,8 @@ def compare_with_golden(
         told = in_golden_words(step.accounts, reference_facts(step))
         for key in wanted.keys() | told.keys():
             if abs(wanted[key] - told[key]) <= TOLERANCE_NS:
+                apart = abs(wanted[key] - told[key])
+                outcome.furthest["ns"] = max(outcome.furthest.get("ns", 0), apart)
                 outcome.passed += 1
                 continue
             why = proof(events, step)

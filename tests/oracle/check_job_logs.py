@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from shared_traces import SHARED, Outcome, program_of, skip_without
+from shared_traces import SHARED, Outcome, note_apart, program_of, skip_without
 
 LOGS = SHARED / "logs"
 REGRESSIONS = SHARED / "regressions"
@@ -197,7 +197,10 @@ EXPECTED: dict[str, dict[str, Any]] = {
 def same(name: str, told: Any, expected: Any) -> bool:
     if isinstance(expected, float) and told is not None:
         allowed = abs(expected) / 1000 if name.startswith("~") else 1e-9 * abs(expected) + 1e-12
-        return abs(told - expected) <= allowed
+        if abs(told - expected) > allowed:
+            return False
+        note_apart(100 * (told / expected - 1) if expected else 0.0, "%")
+        return True
     return told == expected
 
 

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 
-from shared_traces import ROOT, SHARED, Outcome, program_of, skip_without
+from shared_traces import ROOT, SHARED, Outcome, note_apart, program_of, skip_without
 
 TABLE = SHARED / "reference" / "published_runs.tsv"
 TOLERANCE = 0.01
@@ -285,6 +285,7 @@ def main() -> None:
         assert rule
         group = groups.setdefault(row["source"].split("@")[0].split(":")[0], Group(rule[0]))
         group.ratios.append(ratio)
+        note_apart(100 * (ratio - 1), "%")
         outcome.check(is_near, f"{row['id']}: ours by theirs {ratio:.4f}")
     for _, _, why in EXPLAINED:
         outcome.check(why in explained, f"'{why}' explains no row any more")

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from shared_traces import SHARED, Outcome, program_of, report_of, skip_without
+from shared_traces import SHARED, Outcome, note_apart, program_of, report_of, skip_without
 
 FOLDER = SHARED / "traces"
 ERROR_MAX = 0.02
@@ -63,6 +63,8 @@ def check_errors(outcome: Outcome, program: Path, name: str, is_refused: bool) -
     step = sections["step_ledger"]["numbers"]["step_time_mean"]["value"]
     error, starts = numbers["replay_error"], numbers["start_error"] / step
     speedup = sections["what_if"]["tables"]["changes"]["rows"][0]["speedup"]
+    if not is_refused:
+        note_apart(100 * max(error, starts), "% of a recording")
     outcome.note(f"{error:8.3%} of the length, starts {starts:8.3%} of a step: {name}")
     outcome.check(
         (max(error, starts) > ERROR_MAX) == is_refused, f"{name}: {error:.3%} and {starts:.3%}"
@@ -90,6 +92,7 @@ def check_workers(outcome: Outcome, program: Path, before_name: str, after_name:
         f"num_workers 0 to 4: by removal {row['removal_speedup']:.3f}, data=0 {row['speedup']:.3f} (at least; at most "
         f"{row['most_speedup']:.3f}), measured {measured:.3f}, without the first step {without_first:.3f}"
     )
+    note_apart(100 * (row["speedup"] / measured - 1), "% of a change")
     outcome.check(abs(row["speedup"] - measured) <= WORKERS_ERROR_MAX, f"{measured}: {row}")
     for seen in (measured, without_first):
         outcome.check(row["least_speedup"] <= seen <= row["most_speedup"], f"{seen}: {row}")

@@ -7,14 +7,13 @@ stragglers, and because of those of one rank, stage or kind of operation alone. 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-SHARED = Path(os.environ.get("FLOPLEDGER_SHARED", ROOT.parent / "shared"))
+from shared_traces import SHARED, note_apart, print_furthest
+
 TOLERANCE = 0.01
 KINDS = {
     "forward-compute": "forward compute",
@@ -66,6 +65,7 @@ def check(program: str, timeline: Path, result: Path) -> tuple[int, int]:
     pairs = comparisons(sections, json.loads(result.read_text()))
     wrong = [pair for pair in pairs if abs(pair[1] / pair[2] - 1) > TOLERANCE]
     worst = max(pairs, key=lambda pair: abs(pair[1] / pair[2] - 1))
+    note_apart(100 * (worst[1] / worst[2] - 1), "%")
     print(
         f"{timeline.name}: slowdown {pairs[0][1]:.4f}, published {pairs[0][2]:.4f}; furthest off of {len(pairs)}: "
         f"{worst[0]} {worst[1]:.4f}, {worst[2]:.4f}"
@@ -84,6 +84,7 @@ def main() -> None:
         result = folder / timeline.name.replace("timeline-", "result-").replace(".json.gz", ".json")
         good, bad = check(program, timeline, result)
         passed, failed = passed + good, failed + bad
+    print_furthest()
     print(f"{passed} passed, {failed} failed, {0 if timelines else 1} skipped")
     sys.exit(1 if failed else 0)
 

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any, Iterator
 
-from shared_traces import SHARED, Outcome, program_of, run_program, skip_without
+from shared_traces import SHARED, Outcome, note_apart, program_of, run_program, skip_without
 
 try:
     from jax.profiler import ProfileData
@@ -104,6 +104,7 @@ def check(program: Path, path: Path) -> Outcome:
     for key, (events, length) in wanted.items():
         outcome.check(found.get(key, (0, 0))[0] == events, f"{key}: {found.get(key)} {events}")
         apart = abs(found.get(key, (0, 0))[1] - length / 1000)
+        note_apart(apart / max(events, 1), "ns an event")
         outcome.check(apart <= events, f"{key}: {apart} ns apart in {events} events")
     return outcome
 

@@ -16,6 +16,19 @@ SHARED = Path(os.environ.get("FLOPLEDGER_SHARED", ROOT.parent / "shared"))
 SECONDS_MAX = 20
 
 
+# By unit, how far apart two numbers were at most that counted as equal: the page docs/correctness.md tells it.
+FURTHEST: dict[str, float] = {}
+
+
+def note_apart(amount: float, unit: str) -> None:
+    FURTHEST[unit] = max(FURTHEST.get(unit, 0.0), abs(amount))
+
+
+def print_furthest() -> None:
+    if FURTHEST:
+        print("furthest apart: " + ", ".join(f"{far:.3g} {unit}" for unit, far in FURTHEST.items()))
+
+
 @dataclass
 class Outcome:
     """What the checks of one file found."""
@@ -25,6 +38,7 @@ class Outcome:
     failed: int = 0
     skipped: int = 0
     lines: list[str] = field(default_factory=list)
+    furthest: dict[str, float] = field(default_factory=dict)  # as FURTHEST, of a process of its own
 
     def check(self, holds: bool, text: str) -> None:
         if holds:
@@ -40,10 +54,13 @@ class Outcome:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        for unit, amount in other.furthest.items():
+            note_apart(amount, unit)
         if other.lines:
             print(f"{other.name}:\n    " + "\n    ".join(other.lines), flush=True)
 
     def finish(self) -> None:
+        print_furthest()
         print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
         sys.exit(1 if self.failed else 0)
 
