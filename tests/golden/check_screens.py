@@ -137,7 +137,9 @@ def problems_of_words(text: str) -> list[str]:
         if len(re.sub(r"\D", "", found.split()[0]).lstrip("0")) > 3
     ]
     problems += [
-        f"a row of zeros: {line}" for line in text.splitlines() if re.search(r" 0\.0+ +0\.0$", line)
+        f"a row of zeros: {line}"
+        for line in text.splitlines()
+        if re.search(r"^  \S.* 0\.0+ +0\.0(?:  |$)", line)
     ]
     verdict = re.search(r"\n\n((?:[A-Z].*[^ ]\n)+)\n", text)
     if verdict and "not known" in verdict[1]:

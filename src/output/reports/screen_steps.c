@@ -112,11 +112,10 @@ static bool is_part_of_other_compute(const struct table *table, size_t row)
 }
 
 /* Words of the ledger's parts for a line that stands alone. */
-static const char *short_title(const char *key, const char *title)
+static const char *short_title(const char *key, const char *title, bool is_cpu)
 {
     static const char *const words[][2] = {
         {"matrix", "matmul, convolution, attention"},
-        {"other_compute", "other kernels"},
         {"below_peak", "matmul below the peak"},
         {"model", "useful matmul FLOPs"},
         {"recomputed", "recomputed FLOPs"},
@@ -128,6 +127,8 @@ static const char *short_title(const char *key, const char *title)
         {"compute", "kernels"},
     };
 
+    if (strcmp(key, "other_compute") == 0)
+        return is_cpu ? "other operators" : "other kernels";
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], key) == 0)
             return words[i][1];
@@ -167,7 +168,8 @@ void screen_fill_ledger(struct screen_builder *builder, const struct screen_ledg
             continue;
         amounts[count++] = (struct screen_amount){
             .group = group,
-            .title = short_title(key.text, find_cell_at(table, row, "account").text),
+            .title = short_title(key.text, find_cell_at(table, row, "account").text,
+                                 screen_device(builder) == NULL),
             .remark = remark.unit == UNIT_TEXT ? remark.text : NULL,
             .key = key.text,
             .amount = find_cell_at(table, row, ledger->amounts).integer,
@@ -305,7 +307,8 @@ static const char *verdict_of_matmuls(struct screen_builder *builder, const stru
                              "Kernels whose names do not tell their work take %s of the %s.",
                              format_fraction(unclassified.real).text, span);
     if (other.unit == UNIT_FRACTION && other.real > of_matmuls)
-        return screen_format(builder, "Kernels other than matmuls take %s of the %s%s.",
+        return screen_format(builder, "%s other than matmuls take %s of the %s%s.",
+                             screen_device(builder) ? "Kernels" : "Operators",
                              format_fraction(other.real).text, span,
                              of_matmuls > 0 ? screen_format(builder, ", matmuls %s",
                                                             format_fraction(of_matmuls).text)

@@ -157,8 +157,9 @@ static size_t smallest_in_company(const struct screen_amount *amounts, size_t co
     size_t smallest = count;
 
     for (size_t i = 0; i < count; i++) {
-        if (amounts[i].is_gathered || group_size(amounts, count, &amounts[i]) < 2)
-            continue;
+        if (amounts[i].is_gathered || group_size(amounts, count, &amounts[i]) < 2 ||
+            (amounts[i].key && strcmp(amounts[i].key, "model") == 0 && amounts[i].amount > 0))
+            continue; /* what is of use is said, however little it is */
         if (smallest == count || amounts[i].amount < amounts[smallest].amount)
             smallest = i;
     }
@@ -326,6 +327,12 @@ static struct unit_scale scale_of_parts(const struct screen_amount *amounts, siz
                                                                   : scale;
 }
 
+/* In the last digit of amounts and of shares. */
+static bool is_printed_as_zero(int64_t amount, double share, double per_unit)
+{
+    return fabs((double)amount) < per_unit / 2 && fabs(share) < 0.0005;
+}
+
 void screen_fill_chart(struct screen_builder *builder, const struct screen_amounts *given)
 {
     struct screen_chart *chart = &builder->screen->chart;
@@ -359,9 +366,11 @@ void screen_fill_chart(struct screen_builder *builder, const struct screen_amoun
     }
     for (size_t i = 0; i < count; i++) {
         double share = (double)amounts[i].amount / (double)whole;
+        bool is_zero = adds_up ? units[i] == 0 && tenths[i] == 0
+                               : is_printed_as_zero(amounts[i].amount, share, per_unit);
 
-        if (adds_up && units[i] == 0 && tenths[i] == 0)
-            continue; /* it would be a line of zeros */
+        if (is_zero)
+            continue;
         chart->rows[chart->row_count++] = (struct screen_row){
             .group = amounts[i].group,
             .title = amounts[i].title,
