@@ -34,6 +34,7 @@ def timed(command: list[str], folder: Path, log: Path) -> tuple[MachineUse, str]
         for k, v in os.environ.items()
         if not k.startswith(("FLOPLEDGER", "PYTHON", "VIRTUAL_ENV"))
     }
+    kept["CCACHE_DISABLE"] = "1"  # a newcomer has compiled nothing of it yet
     use = MachineUse()
     with log.open("w") as output:
         done = subprocess.run(
