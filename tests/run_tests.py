@@ -145,9 +145,10 @@ GROUPS = [
     ),
     Group(
         "graph-replays",
-        "properties: CUDA graphs with known captures",
+        "properties: CUDA graphs with known captures, servers and clocks",
         script("tests/properties/graph_replays.py", PROGRAM),
         script("tests/properties/serving_steps.py", PROGRAM),
+        script("tests/properties/recorded_clock.py", PROGRAM),
         "build",
     ),
     Group(

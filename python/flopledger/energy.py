@@ -18,6 +18,7 @@ from flopledger.step_record import StepRecord
 POWERCAP = Path("/sys/class/powercap")
 PACKAGE = "package"  # of the domains, those that hold a whole processor; others are parts of one
 MILLI, MICRO = 1e-3, 1e-6
+CLOCK_OF_MULTIPROCESSORS = 1  # NVML_CLOCK_SM
 LOOK_NS = 5_000_000_000  # between two looks at the energy of a whole run
 
 
@@ -89,6 +90,14 @@ class Nvml:
         before, self.before = self.before, now.value
         return None if before is None or now.value < before else (now.value - before) * MILLI
 
+    def clock_mhz(self) -> int | None:
+        """Of the multiprocessors, now; the device is known once energy was asked for."""
+        ask = getattr(self.library, "nvmlDeviceGetClockInfo", None) if self.device else None
+        clock = ctypes.c_uint()
+        if ask is None or ask(self.device, CLOCK_OF_MULTIPROCESSORS, ctypes.byref(clock)) != 0:
+            return None
+        return clock.value
+
 
 class EnergyMeter:
     """Both of them."""
@@ -125,6 +134,8 @@ class StepEnergy:
         found: dict[str, int | None] = {"time_ns": self.at - before}
         for name in self.meter.sources:
             found[f"{name}_uj"] = round(drawn[name] / MICRO) if name in drawn else None
+        clock = getattr(self.meter.sources["gpu"], "clock_mhz", None)
+        found["sm_clock_mhz"] = clock() if clock else None
         return found
 
 

@@ -57,6 +57,25 @@ static bool is_clock_of_multiprocessors(const char *name)
            has_prefix(name, "SM clock");
 }
 
+/* What the recorder read at the end of each step, as a mean; 0 where it did not. */
+static double recorded_clock_hz(const struct analysis_input *input)
+{
+    const struct ledger *ledger = input->ledger;
+    double sum_mhz = 0;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < ledger->step_count && ledger->source == WINDOW_PROFILER_STEP; i++) {
+        const struct described_step *step =
+            describe_step(input->description, ledger->steps[i].window.number);
+
+        if (step && step->energy.sm_clock_mhz > 0) {
+            sum_mhz += (double)step->energy.sm_clock_mhz;
+            count++;
+        }
+    }
+    return count > 0 ? sum_mhz / count * 1e6 : 0;
+}
+
 /* 0: not sampled. */
 static double measured_clock_hz(const struct analysis_input *input)
 {
@@ -73,7 +92,7 @@ static double measured_clock_hz(const struct analysis_input *input)
         if (busy.count > 0)
             return busy.sum / (double)busy.count * hertz_of_unit(trace_text(trace, series->unit));
     }
-    return 0;
+    return recorded_clock_hz(input);
 }
 
 double measured_clock_share(const struct analysis_input *input)

@@ -212,7 +212,8 @@ static struct processor_time processor_time_of(const struct json_node *used)
 
 static struct step_energy energy_of(const struct json_node *drawn)
 {
-    return (struct step_energy){.gpu_uj = count_of(drawn, "gpu_uj"),
+    return (struct step_energy){.sm_clock_mhz = count_of(drawn, "sm_clock_mhz"),
+                                .gpu_uj = count_of(drawn, "gpu_uj"),
                                 .cpu_uj = count_of(drawn, "cpu_uj"),
                                 .time_ns = count_of(drawn, "time_ns"),
                                 .is_asked = drawn && drawn->kind == JSON_OBJECT};

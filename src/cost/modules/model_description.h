@@ -38,10 +38,11 @@ struct processor_time {
 
 /* What was drawn from one step's end to the next; -1: not known. */
 struct step_energy {
-    int64_t gpu_uj;  /* of the GPU that the rank uses, in microjoules */
-    int64_t cpu_uj;  /* of all processors of the machine */
-    int64_t time_ns; /* in which it was drawn */
-    bool is_asked;   /* the recorder has looked */
+    int64_t sm_clock_mhz; /* of the GPU's multiprocessors, at the end of the step */
+    int64_t gpu_uj;       /* of the GPU that the rank uses, in microjoules */
+    int64_t cpu_uj;       /* of all processors of the machine */
+    int64_t time_ns;      /* in which it was drawn */
+    bool is_asked;        /* the recorder has looked */
 };
 
 /* What a recorded step trained on, on this rank; -1: not known. */
