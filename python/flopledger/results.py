@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -45,6 +45,29 @@ class Finding:
             confidence=finding.get("confidence"),
             steps=tuple(finding.get("steps") or ()),
             is_warning=bool(finding.get("is_warning")),
+        )
+
+
+class Findings(tuple[Finding, ...]):
+    """Findings in their order, as a tuple or as a data frame with a row each and their fields as columns."""
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """`steps` as lists; `cost_ns_per_step` in ns, `share_of_step` from 0 to 1."""
+        return [{**vars(each), "steps": list(each.steps)} for each in self]
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame. Needs pandas."""
+        import pandas
+
+        return pandas.DataFrame(self.to_dicts(), columns=[each.name for each in fields(Finding)])
+
+    def to_polars(self) -> Any:
+        """A polars.DataFrame. Needs polars."""
+        import polars
+
+        rows = self.to_dicts()
+        return polars.DataFrame(
+            {each.name: [row[each.name] for row in rows] for each in fields(Finding)}, strict=False
         )
 
 
@@ -95,11 +118,11 @@ class Document:
         return found["value"]
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> Findings:
         """Losses, largest first; then remarks."""
         sections = self._rank["sections"].values()
         found = [Finding.of_json(each) for one in sections for each in one["findings"]]
-        return tuple(sorted(found, key=lambda each: -(each.cost_ns_per_step or 0)))
+        return Findings(sorted(found, key=lambda each: -(each.cost_ns_per_step or 0)))
 
     @cached_property
     def problems(self) -> tuple[Finding, ...]:

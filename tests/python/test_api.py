@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The Python API, beside what the program's JSON says: test_api.py PROGRAM"""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -154,6 +155,22 @@ class Others(unittest.TestCase):
         frame = operators.to_pandas()
         self.assertEqual(list(frame["self_cpu"]), [row["self_cpu"] for row in operators])
         self.assertEqual(frame.attrs["units"]["self_cpu"], "ns")
+
+    def test_frames_of_findings(self) -> None:
+        findings = fl.report(GOLDEN / "compare" / "before.json.gz").findings
+        rows = findings.to_dicts()
+        self.assertEqual([row["what"] for row in rows], [each.what for each in findings])
+        self.assertGreater(len(rows), 0)
+        self.assertEqual(list(rows[0]), [each.name for each in dataclasses.fields(fl.Finding)])
+        for module in ("pandas", "polars"):
+            with self.subTest(module=module):
+                if not has(module):
+                    self.skipTest(f"needs {module}")
+                for given, count in ((findings, len(rows)), (type(findings)(), 0)):
+                    frame = getattr(given, f"to_{module}")()
+                    self.assertEqual((len(frame), list(frame.columns)), (count, list(rows[0])))
+                frame = getattr(findings, f"to_{module}")()
+                self.assertEqual(list(frame["what"]), [row["what"] for row in rows])
 
     def test_a_program_that_is_not_there(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

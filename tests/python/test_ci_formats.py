@@ -39,6 +39,35 @@ def report(form: str, trace: Path) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
+class GitNote(unittest.TestCase):
+    def test_a_baseline_in_a_git_note(self) -> None:
+        """The lines of the page, in a repository of one commit: the trace comes back byte for byte."""
+        page = (ROOT / "docs" / "how-to" / "compare-two-runs.md").read_text()
+        found = re.search(r"^```sh\n(git notes .*?)^```", page, re.MULTILINE | re.DOTALL)
+        assert found is not None
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            shutil.copy(BEFORE, folder / "trace.json.gz")
+            (folder / "captures").mkdir()
+            shutil.copy(AFTER, folder / "captures" / "mine")
+            begin = "git init -q . && git commit -q --allow-empty -m one && git update-ref refs/remotes/origin/main HEAD"
+            person = {"NAME": "Test", "EMAIL": "test@localhost"}
+            names = {
+                f"GIT_{who}_{k}": v for who in ("AUTHOR", "COMMITTER") for k, v in person.items()
+            }
+            done = subprocess.run(
+                ["sh", "-ec", f"{begin}\n{found[1]}"],
+                cwd=folder,
+                env={**os.environ, **names, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((folder / "baseline.json.gz").read_bytes(), BEFORE.read_bytes())
+            self.assertIn("B is 1.12x as fast as A", done.stdout)
+
+
 class Formats(unittest.TestCase):
     def test_junit_has_a_test_for_each_condition(self) -> None:
         text, code = compare("junit", MET, NOT_MET, UNDECIDED)
