@@ -78,7 +78,7 @@ RELEASES = {
         Release("noble", "Ubuntu", "3.12"),
         Release("trixie", "Debian", "3.13", "python3-torch", True, ("3.13t",)),
         Release("forky", "Debian", "3.14", "python3-torch"),
-        Release("resolute", "Ubuntu", "3.14", built=("3.14t",)),
+        Release("resolute", "Ubuntu", "3.14", "python3-torch", built=("3.14t",)),
         *(
             Release(f"trixie-{machine}", "Debian", "3.13", machine=machine)
             for machine in MACHINES
