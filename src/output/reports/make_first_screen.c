@@ -70,12 +70,21 @@ static bool is_wanted(const struct screen_kind *kind, const struct finding *find
     return finding->try_this || finding->cost_ns > 0;
 }
 
+/* What misleads about all the rest, then what costs more. */
+static bool goes_before(const struct finding *finding, const struct finding *other)
+{
+    bool is_first = finding->estimate && finding->estimate->comes_first;
+    bool is_other_first = other->estimate && other->estimate->comes_first;
+
+    return is_first != is_other_first ? is_first : finding->cost_ns > other->cost_ns;
+}
+
 /* Puts the finding in its place among those from `first` on. */
 static void choose(struct chosen_findings *chosen, size_t first, const struct finding *finding)
 {
     size_t at = chosen->count;
 
-    while (at > first && chosen->findings[at - 1]->cost_ns < finding->cost_ns)
+    while (at > first && goes_before(finding, chosen->findings[at - 1]))
         at--;
     if (at == SCREEN_FINDINGS_MAX)
         return;
