@@ -15,6 +15,7 @@ import sys
 CELL_WIDTH = 8.43
 LINE_HEIGHT = 18
 MARGIN = 18
+NO_BREAK = "&#160;"  # browsers make one of several spaces, and some whatever xml:space says
 COLORS = {
     31: "#d1242f",
     32: "#1a7f37",
@@ -68,7 +69,7 @@ def draw(lines):
         f' height="{height}" role="img" aria-label="A report of flopledger in a terminal">',
         f'<rect width="{width}" height="{height}" rx="8" fill="#ffffff" stroke="#d0d7de"/>',
         '<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14"'
-        ' fill="#1f2328" xml:space="preserve">',
+        ' fill="#1f2328">',
     ]
     look = Look()
     for number, line in enumerate(lines):
@@ -80,7 +81,7 @@ def draw(lines):
                 x = round(MARGIN + column * CELL_WIDTH, 1)
                 length = round(len(text) * CELL_WIDTH, 1)
                 out.append(
-                    f'<text x="{x}" y="{y}" textLength="{length}"{style}>{html.escape(text)}</text>'
+                    f'<text x="{x}" y="{y}" textLength="{length}"{style}>{html.escape(text).replace(" ", NO_BREAK)}</text>'
                 )
             column += len(text)
     out.append("</g></svg>")
