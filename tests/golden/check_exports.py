@@ -482,8 +482,9 @@ def check_chrome(
                 and sum(sums.values()) == row["duration"],
                 f"{name}: accounts of step {row['step']} in the Chrome trace",
             )
-    if (trace.parent / "capture.json").exists():
-        shutil.copy(trace.parent / "capture.json", folder)
+    for name_beside in ("capture.json", "compiled.json"):
+        if (trace.parent / name_beside).exists():
+            shutil.copy(trace.parent / name_beside, folder)
     if (trace.parent / "capture_traces").exists():
         shutil.copytree(trace.parent / "capture_traces", folder / "capture_traces")
     again = json.loads(checker.run("report", "--json", "--top", "0", out))["ranks"][0]["sections"]
