@@ -62,9 +62,19 @@ def attach(log: Path) -> Counts:
     return counts.plus(script("tests/python/test_attach_inside.py", PROGRAM, *flags)(log))
 
 
-def dashboards(log: Path) -> Counts:
-    counts = script("tests/python/test_dashboards.py", PROGRAM)(log)
-    return counts.plus(script("tests/python/test_recorded_energy.py", PROGRAM)(log))
+def compiled(log: Path) -> Counts:
+    """With --long three models in place of one."""
+    flags = [word for word in ("--long",) if word in sys.argv]
+    counts = script("tests/properties/compiled_code.py", PROGRAM)(log)
+    return counts.plus(script("tests/python/test_compiled.py", PROGRAM, *flags)(log))
+
+
+def model_profile(log: Path) -> Counts:
+    """With --long all models are recorded, too, and not a third of them."""
+    counts = scripts("tests/python/test_model_*.py", PROGRAM)(log)
+    if "--long" not in sys.argv:
+        return counts
+    return counts.plus(script("tests/python/test_model_goldens.py", PROGRAM, "--all-recorded")(log))
 
 
 def fleet(log: Path) -> Counts:
@@ -154,8 +164,7 @@ GROUPS = [
     Group(
         "compiled",
         "what torch.compile made of small models, and made-up traces of compiled code",
-        script("tests/properties/compiled_code.py", PROGRAM),
-        script("tests/python/test_compiled.py", PROGRAM),
+        compiled,
         "build",
     ),
     Group(
@@ -265,7 +274,7 @@ GROUPS = [
     Group(
         "model-profile",
         "what models cost, in Python and from their traces",
-        scripts("tests/python/test_model_*.py", PROGRAM),
+        model_profile,
         "build",
     ),
     Group(
@@ -288,8 +297,8 @@ GROUPS = [
     ),
     Group(
         "dashboards",
-        "what is logged to W&B, MLflow and OpenTelemetry, read back; energy",
-        dashboards,
+        "what is logged to W&B, MLflow and OpenTelemetry, read back",
+        script("tests/python/test_dashboards.py", PROGRAM),
         "build",
     ),
     Group(
@@ -330,7 +339,6 @@ GROUPS = [
             script("tests/gpu/run_proof.py", PROGRAM, "--stand-in"),
         ),
         "build",
-        alone=True,  # it attaches to a job, as the group attach does, and measures
     ),
     Group(
         "gpu",
