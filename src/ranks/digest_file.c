@@ -189,13 +189,13 @@ static bool read_file_head(struct file_reader *reader, const unsigned char *at, 
 {
     if (length < FILE_HEAD_BYTES || !digest_set_recognises(at, length) || at[sizeof magic] == 0)
         return error_set(error, ERROR_INPUT, "'%s' is no file of digests", reader->file);
-    reader->context = (struct digest_context){.version = at[sizeof magic],
-                                              .texts = digest_set_texts(reader->set)};
-    if (reader->context.version > DIGEST_VERSION)
+    if (at[sizeof magic] > DIGEST_VERSION)
         return error_set(error, ERROR_INPUT,
                          "'%s' is a file of digests of version %d, this program knows up to %d: "
                          "use the program that made it, or a later one",
-                         reader->file, reader->context.version, DIGEST_VERSION);
+                         reader->file, at[sizeof magic], DIGEST_VERSION);
+    reader->context = (struct digest_context){.version = at[sizeof magic],
+                                              .texts = digest_set_texts(reader->set)};
     reader->left = collect_number(at + 9, 4);
     reader->has_begun = true;
     return true;
