@@ -102,9 +102,7 @@ static int64_t described_tokens(const struct model_description *description,
                                 const struct ledger *ledger, uint32_t step)
 {
     const struct described_step *described =
-        description && ledger->source == WINDOW_PROFILER_STEP
-            ? describe_step(description, ledger->steps[step].window.number)
-            : NULL;
+        describe_ledger_step(description, ledger, &ledger->steps[step]);
 
     return described && described->tokens > 0 && described->tokens < STEP_TOKENS_MAX
                ? described->tokens

@@ -64,9 +64,9 @@ static double recorded_clock_hz(const struct analysis_input *input)
     double sum_mhz = 0;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < ledger->step_count && ledger->source == WINDOW_PROFILER_STEP; i++) {
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
         const struct described_step *step =
-            describe_step(input->description, ledger->steps[i].window.number);
+            describe_ledger_step(input->description, ledger, &ledger->steps[i]);
 
         if (step && step->energy.sm_clock_mhz > 0) {
             sum_mhz += (double)step->energy.sm_clock_mhz;

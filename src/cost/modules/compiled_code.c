@@ -45,10 +45,12 @@ static const char *joined_compiled_texts(struct arena *arena, const struct json_
 static void compiled_code_add_graph(struct compiled_code *code, struct arena *arena,
                                     const struct json_node *entry)
 {
-    struct compiled_graph *graph = &code->graphs[code->count++];
+    struct compiled_graph *graph = &code->graphs[code->count];
     const struct json_node *call = json_items_of(entry, "calls");
 
     *graph = (struct compiled_graph){.key = copied_compiled_member(arena, entry, "key")};
+    (void)hash_map_add(&code->graph_of,
+                       string_pool_add(&code->keys, graph->key, strlen(graph->key)), code->count++);
     graph->calls =
         arena_allocate(arena, (count_compiled_items(call) + (size_t)1) * sizeof *graph->calls);
     for (; call; call = call->next)
@@ -80,8 +82,15 @@ bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const 
 const struct compiled_graph *compiled_code_find(const struct compiled_code *code, const char *key,
                                                 size_t length)
 {
-    for (uint32_t i = 0; i < code->count; i++)
-        if (strlen(code->graphs[i].key) == length && memcmp(code->graphs[i].key, key, length) == 0)
-            return &code->graphs[i];
-    return NULL;
+    uint32_t known = string_pool_find(&code->keys, key, length);
+    uint32_t place = known == UINT32_MAX ? NO_VALUE : hash_map_find(&code->graph_of, known);
+
+    return place == NO_VALUE ? NULL : &code->graphs[place];
+}
+
+void compiled_code_clear(struct compiled_code *code)
+{
+    string_pool_clear(&code->keys);
+    hash_map_clear(&code->graph_of);
+    *code = (struct compiled_code){0};
 }

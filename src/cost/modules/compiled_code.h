@@ -6,6 +6,8 @@
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/core/error.h"
+#include "base/core/hash_map.h"
+#include "base/core/string_pool.h"
 
 #include <stdint.h>
 
@@ -25,16 +27,20 @@ struct compiled_graph {
 
 /* Zeroed is empty. */
 struct compiled_code {
-    struct compiled_graph *graphs;
+    struct compiled_graph *graphs; /* [count]; they live in an arena */
     uint32_t count;
+    struct string_pool keys;
+    struct hash_map graph_of; /* key of a graph, in `keys` -> the first of it */
 };
 
-/* Reads the text of a compiled.json; all lives in `arena`. */
+/* Reads the text of a compiled.json; texts and graphs live in `arena`. */
 MUST_USE bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const char *text,
                                   size_t length, struct error *error);
 
 /* NULL where it is not known. `key` is `length` bytes. */
 const struct compiled_graph *compiled_code_find(const struct compiled_code *code, const char *key,
                                                 size_t length);
+
+void compiled_code_clear(struct compiled_code *code);
 
 #endif

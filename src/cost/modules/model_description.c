@@ -364,10 +364,20 @@ const struct described_step *describe_step(const struct model_description *descr
     return place == NO_VALUE ? NULL : &description->steps[place];
 }
 
+const struct described_step *describe_ledger_step(const struct model_description *description,
+                                                  const struct ledger *ledger,
+                                                  const struct step_ledger *step)
+{
+    return description && ledger->source == WINDOW_PROFILER_STEP
+               ? describe_step(description, step->window.number)
+               : NULL;
+}
+
 void model_description_clear(struct model_description *description)
 {
     hash_map_clear(&description->module_places);
     hash_map_clear(&description->step_places);
+    compiled_code_clear(&description->compiled);
     string_pool_clear(&description->names);
     arena_clear(&description->arena);
     *description = (struct model_description){0};

@@ -10,6 +10,7 @@
 #include "base/core/string_pool.h"
 #include "cost/architectures/architecture.h"
 #include "cost/modules/compiled_code.h"
+#include "ledger/step_ledger.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,6 +98,12 @@ const struct described_module *describe_module(const struct model_description *d
 /* NULL where it is not described. */
 const struct described_step *describe_step(const struct model_description *description,
                                            int64_t number);
+
+/* A step of the ledger, which has the recorder's numbers only where the profiler marked it. NULL
+ * where it is not described, as without a description. */
+const struct described_step *describe_ledger_step(const struct model_description *description,
+                                                  const struct ledger *ledger,
+                                                  const struct step_ledger *step);
 
 void model_description_clear(struct model_description *description);
 

@@ -137,9 +137,7 @@ static void profile_trace_add_batch(struct run_profile *profile,
                                     const struct step_ledger *step, uint32_t row)
 {
     const struct described_step *described =
-        source->ledger->source == WINDOW_PROFILER_STEP
-            ? describe_step(source->description, step->window.number)
-            : NULL;
+        describe_ledger_step(source->description, source->ledger, step);
 
     if (described && described->samples >= 0)
         titled(profile, MEASURE_WORK, "samples", "samples", UNIT_COUNT)->values[row] =

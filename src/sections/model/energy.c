@@ -53,9 +53,7 @@ static struct drawn_energy energy_drawn(const struct analysis_input *input)
 
     for (uint32_t i = 0; i < ledger->step_count; i++) {
         const struct described_step *step =
-            ledger->source == WINDOW_PROFILER_STEP
-                ? describe_step(input->description, ledger->steps[i].window.number)
-                : NULL;
+            describe_ledger_step(input->description, ledger, &ledger->steps[i]);
 
         drawn.is_asked = drawn.is_asked || (step && step->energy.is_asked);
         energy_add(&drawn.gpu_uj, step ? step->energy.gpu_uj : -1);

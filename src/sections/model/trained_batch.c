@@ -27,11 +27,8 @@ const char *samples_need(const struct analysis_input *input)
 
 struct trained_batch trained_batch_of_step(const struct analysis_input *input, uint32_t index)
 {
-    const struct ledger *ledger = input->ledger;
     const struct described_step *step =
-        ledger->source == WINDOW_PROFILER_STEP
-            ? describe_step(input->description, ledger->steps[index].window.number)
-            : NULL;
+        describe_ledger_step(input->description, input->ledger, &input->ledger->steps[index]);
 
     return step ? (struct trained_batch){step->samples, step->tokens}
                 : (struct trained_batch){-1, -1};
