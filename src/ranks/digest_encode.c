@@ -5,14 +5,21 @@
 
 #include <string.h>
 
-static void put_shared_text(struct bytes *writer, struct shared_texts *texts, const char *text)
+/* A digest on its way into bytes. */
+struct encoding {
+    const struct rank_digest *digest;
+    struct shared_texts *texts; /* may be NULL */
+};
+
+static void put_shared_text(struct bytes *writer, const struct encoding *encoding, const char *text)
 {
-    digest_put_shared(writer, texts, text, strlen(text));
+    digest_put_shared(writer, encoding->texts, text, strlen(text));
 }
 
-static void put_facts(struct bytes *writer, const struct rank_digest *digest,
-                      struct shared_texts *texts)
+static void put_facts(struct bytes *writer, const struct encoding *encoding)
 {
+    const struct rank_digest *digest = encoding->digest;
+
     bytes_add_zigzag(writer, digest->rank);
     bytes_add_zigzag(writer, digest->world_size);
     bytes_add_varint(writer, AXIS_COUNT);
@@ -21,8 +28,8 @@ static void put_facts(struct bytes *writer, const struct rank_digest *digest,
     bytes_add_zigzag(writer, digest->device);
     bytes_add_varint(writer, digest->source);
     digest_put_text(writer, digest->file);
-    put_shared_text(writer, texts, digest->hostname);
-    put_shared_text(writer, texts, digest->device_name);
+    put_shared_text(writer, encoding, digest->hostname);
+    put_shared_text(writer, encoding, digest->device_name);
     bytes_add_zigzag(writer, digest->link_bytes_per_second);
     bytes_add_zigzag(writer, digest->memory_bytes);
     bytes_add_zigzag(writer, digest->peak_allocated_bytes);
@@ -43,21 +50,20 @@ void digest_names_encode(struct bytes *names)
     }
 }
 
-static void put_names(struct bytes *writer, const struct rank_digest *digest,
-                      struct shared_texts *texts)
+/* The same of all digests that this version writes. */
+static void put_names(struct bytes *writer, const struct encoding *encoding)
 {
     struct bytes names = {0};
 
-    (void)digest;
     digest_names_encode(&names);
-    digest_put_shared(writer, texts, names.bytes, names.length);
+    digest_put_shared(writer, encoding->texts, names.bytes, names.length);
     bytes_clear(&names);
 }
 
-static void put_steps(struct bytes *writer, const struct rank_digest *digest,
-                      struct shared_texts *texts)
+static void put_steps(struct bytes *writer, const struct encoding *encoding)
 {
-    (void)texts;
+    const struct rank_digest *digest = encoding->digest;
+
     bytes_add_varint(writer, digest->step_count);
     for (uint32_t i = 0; i < digest->step_count; i++) {
         const struct digest_step *step = &digest->steps[i];
@@ -74,23 +80,23 @@ static void put_steps(struct bytes *writer, const struct rank_digest *digest,
     }
 }
 
-static void put_groups(struct bytes *writer, const struct rank_digest *digest,
-                       struct shared_texts *texts)
+static void put_groups(struct bytes *writer, const struct encoding *encoding)
 {
+    const struct rank_digest *digest = encoding->digest;
+
     bytes_add_varint(writer, digest->group_count);
     for (uint32_t i = 0; i < digest->group_count; i++) {
-        put_shared_text(writer, texts, digest->groups[i].name);
-        put_shared_text(writer, texts, digest->groups[i].ranks);
+        put_shared_text(writer, encoding, digest->groups[i].name);
+        put_shared_text(writer, encoding, digest->groups[i].ranks);
         bytes_add_zigzag(writer, digest->groups[i].size);
         bytes_add_zigzag(writer, digest->groups[i].stream);
     }
 }
 
 /* Times from the end of the call before, so that they are small. */
-static void put_calls(struct bytes *writer, const struct rank_digest *digest,
-                      struct shared_texts *texts)
+static void put_calls(struct bytes *writer, const struct encoding *encoding)
 {
-    (void)texts;
+    const struct rank_digest *digest = encoding->digest;
     int64_t time_ns = 0;
 
     bytes_add_varint(writer, digest->call_count);
@@ -111,10 +117,9 @@ static void put_calls(struct bytes *writer, const struct rank_digest *digest,
     }
 }
 
-static void put_exposed(struct bytes *writer, const struct rank_digest *digest,
-                        struct shared_texts *texts)
+static void put_exposed(struct bytes *writer, const struct encoding *encoding)
 {
-    (void)texts;
+    const struct rank_digest *digest = encoding->digest;
     int64_t time_ns = 0;
 
     bytes_add_varint(writer, digest->exposed_count);
@@ -129,10 +134,9 @@ static void put_exposed(struct bytes *writer, const struct rank_digest *digest,
 }
 
 /* Nothing where no step tells: most traces do not. */
-static void put_tokens(struct bytes *writer, const struct rank_digest *digest,
-                       struct shared_texts *texts)
+static void put_tokens(struct bytes *writer, const struct encoding *encoding)
 {
-    (void)texts;
+    const struct rank_digest *digest = encoding->digest;
     bool is_known = false;
 
     for (uint32_t i = 0; i < digest->step_count; i++)
@@ -141,10 +145,9 @@ static void put_tokens(struct bytes *writer, const struct rank_digest *digest,
         bytes_add_zigzag(writer, digest->steps[i].tokens);
 }
 
-static void put_exchanges(struct bytes *writer, const struct rank_digest *digest,
-                          struct shared_texts *texts)
+static void put_exchanges(struct bytes *writer, const struct encoding *encoding)
 {
-    (void)texts;
+    const struct rank_digest *digest = encoding->digest;
     uint32_t next = 0;
 
     if (digest->exchange_count)
@@ -157,10 +160,10 @@ static void put_exchanges(struct bytes *writer, const struct rank_digest *digest
     }
 }
 
-static void put_chains(struct bytes *writer, const struct rank_digest *digest,
-                       struct shared_texts *texts)
+static void put_chains(struct bytes *writer, const struct encoding *encoding)
 {
-    (void)texts;
+    const struct rank_digest *digest = encoding->digest;
+
     if (digest->chain_count == 0)
         return;
     bytes_add_varint(writer, digest->chain_count);
@@ -178,18 +181,18 @@ void digest_encode(struct bytes *writer, const struct rank_digest *digest,
 {
     static const struct {
         enum digest_part part;
-        void (*put)(struct bytes *writer, const struct rank_digest *digest,
-                    struct shared_texts *texts);
+        void (*put)(struct bytes *writer, const struct encoding *encoding);
     } parts[] = {
         {PART_FACTS, put_facts},   {PART_NAMES, put_names},         {PART_STEPS, put_steps},
         {PART_GROUPS, put_groups}, {PART_CALLS, put_calls},         {PART_EXPOSED, put_exposed},
         {PART_TOKENS, put_tokens}, {PART_EXCHANGES, put_exchanges}, {PART_CHAINS, put_chains},
     };
+    const struct encoding encoding = {.digest = digest, .texts = texts};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct bytes content = {0};
 
-        parts[i].put(&content, digest, texts);
+        parts[i].put(&content, &encoding);
         if (content.length || parts[i].part <= PART_EXPOSED) {
             bytes_add_varint(writer, parts[i].part);
             bytes_add_varint(writer, content.length);
