@@ -31,14 +31,16 @@ def pack(folder: str) -> tuple[list[str], list[str]]:
     place, above = open_place(folder)
     written: list[str] = []
     problems: list[str] = []
+    is_fleet = False
     for table in SCHEMAS:
         for week, files in weeks_of(place, f"{above}/{table}"):
+            is_fleet = True
             path = f"{above}/{PACKED}/{table}/{week}/all.parquet"
             content = content_of(files)
             if content_packed(place, path) != content:
                 problems += pack_files(place, path, [each.path for each in files], table, content)
                 written.append(path)
-    if not any(True for table in SCHEMAS for _ in weeks_of(place, f"{above}/{table}")):
+    if not is_fleet:
         raise FleetError(
             f"'{folder}' has no Parquet files of runs: name the folder that 'flopledger run --fleet' "
             "or 'flopledger export parquet' writes to"

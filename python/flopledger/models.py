@@ -85,7 +85,7 @@ def wrapped_by(module: Any) -> Any:
 
 
 def is_compiled(wrapper: Any) -> bool:
-    return "_orig_mod" in dict(children_of(wrapper))
+    return "_orig_mod" in held_by(wrapper, "_modules")
 
 
 def modules_alive() -> list[Any]:
