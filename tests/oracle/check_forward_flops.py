@@ -18,8 +18,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from check_models import PYTHON
 from shared_traces import Outcome, program_of
+from transformers_models import answers, has_transformers
 
 SEEDS = 5
 BATCH = 2
@@ -200,20 +200,13 @@ def check_case(program: Path, counted: list[Any], outcome: Outcome) -> None:
 
 def main() -> None:
     program = program_of(sys.argv)
-    question = [PYTHON, "-c", "import torch, transformers"]
-    if subprocess.run(question, capture_output=True, check=False).returncode != 0:
-        print("skipped: there is no transformers (TRANSFORMERS_PYTHON names a Python that has it)")
-        print("0 passed, 0 failed, 1 skipped")
+    if not has_transformers():
         return
     outcome = Outcome("FLOPs of a forward")
     with tempfile.TemporaryDirectory() as name:
         paths = write_cases(Path(name))
-        command = [PYTHON, "-c", COUNT, name, *paths]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
-        outcome.check(len(lines) == len(paths), done.stderr[-600:])
-        for line in lines:
-            check_case(program, json.loads(line), outcome)
+        for answer in answers(COUNT, name, paths, outcome):
+            check_case(program, answer, outcome)
     total = Outcome("all")
     total.add(outcome)
     total.finish()

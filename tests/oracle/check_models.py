@@ -9,19 +9,15 @@ $TRANSFORMERS_PYTHON, else the one that ./dev makes, else the one in use; skips 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from shared_traces import ROOT, Outcome, program_of
+from transformers_models import answers, has_transformers
 
 MODELS = ROOT / "tests" / "models"
-FRAMEWORKS = ROOT / "build" / "venv-frameworks" / "bin" / "python"  # made by ./dev
-PYTHON = os.environ.get(
-    "TRANSFORMERS_PYTHON", str(FRAMEWORKS) if FRAMEWORKS.exists() else sys.executable
-)
 
 COUNT = """
 import json, sys
@@ -64,20 +60,12 @@ def counted_by(program: Path, path: str) -> int | str:
 
 def main() -> None:
     program = program_of(sys.argv)
-    question = [PYTHON, "-c", "import torch, transformers"]
-    if subprocess.run(question, capture_output=True, check=False).returncode != 0:
-        print("skipped: there is no transformers (TRANSFORMERS_PYTHON names a Python that has it)")
-        print("0 passed, 0 failed, 1 skipped")
+    if not has_transformers():
         return
     outcome = Outcome("parameters")
     paths = sorted(map(str, MODELS.glob("*.json")))
     with tempfile.TemporaryDirectory() as folder:
-        command = [PYTHON, "-c", COUNT, folder, *paths]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
-        outcome.check(len(lines) == len(paths), done.stderr[-400:])
-        for line in lines:
-            path, written, expected = json.loads(line)
+        for path, written, expected in answers(COUNT, folder, paths, outcome):
             for read in (path, written):
                 mine = counted_by(program, read)
                 outcome.check(mine == expected, f"{read}: {mine}, but {expected} in the model")

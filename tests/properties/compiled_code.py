@@ -6,16 +6,15 @@ Ends with a line of counts.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from random_cases import run_kinds
 
 SIZE = 8
 FLOPS = 2 * SIZE**3  # of each product
@@ -137,31 +136,27 @@ class Case:
         (self.folder / "compiled.json").write_text(text if self.code is None else self.code)
         return path
 
-    def read(self, status: int = 0) -> tuple[dict[str, int], dict[str, Any], str]:
-        """FLOPs of each module in the three steps, the numbers of the section, and what was said."""
-        path = self.write()
-        done = subprocess.run(
-            [self.path, "flops", "--json", "--top", "0", path],
+    def ask(self, command: str, *words: str | Path) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [self.path, command, "--json", *words],
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
         )
+
+    def read(self, status: int = 0) -> tuple[dict[str, int], dict[str, Any], str]:
+        """FLOPs of each module in the three steps, the numbers of the section, and what was said."""
+        path = self.write()
+        done = self.ask("flops", "--top", "0", path)
         assert done.returncode == status, f"exit {done.returncode}: {done.stderr}"
         if status:
             return {}, {}, done.stderr
-        sections = json.loads(done.stdout)["ranks"][0]["sections"]
-        rows = sections["module_cost"]["tables"]["modules"]["rows"]
-        report = subprocess.run(
-            [self.path, "report", "--json", path],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
+        report = self.ask("report", path)
+        assert report.returncode == 0, report.stderr
         section = json.loads(report.stdout)["ranks"][0]["sections"].get("compiled", {"numbers": {}})
         numbers = {key: each["value"] for key, each in section["numbers"].items()}
-        return sums_by_path(rows), numbers, done.stderr
+        return sums_by_path(rows_of_modules(done.stdout)), numbers, done.stderr
 
     def wanted(self) -> dict[str, int]:
         sums: dict[str, int] = {}
@@ -169,6 +164,12 @@ class Case:
             if "::" in call.op:
                 sums[call.module] = sums.get(call.module, 0) + 3 * FLOPS
         return sums
+
+
+def rows_of_modules(flops: str) -> list[dict[str, Any]]:
+    sections = json.loads(flops)["ranks"][0]["sections"]
+    rows: list[dict[str, Any]] = sections["module_cost"]["tables"]["modules"]["rows"]
+    return rows
 
 
 def sums_by_path(rows: list[dict[str, Any]]) -> dict[str, int]:
@@ -263,17 +264,10 @@ def module_that_is_not_there(case: Case) -> None:
         "models": [{"class": "Model", "modules": [{"name": "", "mark": "Model"}]}],
     }
     (path.parent / "capture.json").write_text(json.dumps(capture))
-    done = subprocess.run(
-        [case.path, "flops", "--json", "--top", "0", path],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    rows = json.loads(done.stdout)["ranks"][0]["sections"]["module_cost"]["tables"]["modules"][
-        "rows"
-    ]
-    assert sums_by_path(rows) == sums_wanted, f"{sums_by_path(rows)}"
+    done = case.ask("flops", "--top", "0", path)
+    assert done.returncode == 0, done.stderr
+    sums = sums_by_path(rows_of_modules(done.stdout))
+    assert sums == sums_wanted, f"{sums}"
 
 
 KINDS: list[Callable[[Case], None]] = [
@@ -289,24 +283,5 @@ KINDS: list[Callable[[Case], None]] = [
 ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", type=Path)
-    parser.add_argument("--count", type=int, default=8, help="of each kind")
-    settings = parser.parse_args()
-    passed = failed = 0
-    for kind in KINDS:
-        for seed in range(settings.count):
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    kind(Case(settings.program.resolve(), Path(folder), seed))
-                    passed += 1
-                except AssertionError as failure:
-                    failed += 1
-                    print(f"FAILED: {kind.__name__}, seed {seed}: {str(failure)[:600]}")
-    print(f"{passed} passed, {failed} failed, 0 skipped")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_kinds(KINDS, Case, count=8, first_seed=0)

@@ -8,13 +8,11 @@ Ends with a line of counts.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import random
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +31,7 @@ from graph_traces import (  # noqa: E402
     ReplayWriter,
     random_graph,
 )
+from random_cases import run_kinds  # noqa: E402
 
 
 @dataclass
@@ -396,28 +395,5 @@ KINDS: list[Callable[[Case], None]] = [
 ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", type=Path)
-    parser.add_argument("--count", type=int, default=10, help="of each kind")
-    parser.add_argument("--seed", type=int, default=1)
-    settings = parser.parse_args()
-    passed = failed = 0
-    for kind in KINDS:
-        for number in range(settings.count):
-            seed = settings.seed + number
-            with tempfile.TemporaryDirectory() as folder:
-                case = Case(settings.program.resolve(), Path(folder), seed)
-                try:
-                    kind(case)
-                    passed += 1
-                except AssertionError as failure:
-                    failed += 1
-                    text: Any = str(failure)
-                    print(f"FAILED: {kind.__name__}, --seed {seed}: {text[:600]}")
-    print(f"{passed} passed, {failed} failed, 0 skipped")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_kinds(KINDS, Case, count=10, first_seed=1)

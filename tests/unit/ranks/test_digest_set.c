@@ -209,12 +209,21 @@ static size_t place_of_text(const struct bytes *file, const char *text)
     return (size_t)(found - file->bytes);
 }
 
+/* Whether what is said of the set's record, a problem, has these words in it. */
+static void assert_said(const struct digest_record *record, const char *words)
+{
+    struct digest_problem problem;
+    struct arena arena = {0};
+
+    assert_true(digest_problem_decode(&problem, record, &arena));
+    assert_non_null(strstr(problem.message, words));
+    arena_clear(&arena);
+}
+
 static void a_damaged_record_is_named_and_the_rest_goes_on(void **state)
 {
     struct bytes writer = {0};
     struct digest_set set = {0};
-    struct digest_problem problem;
-    struct arena arena = {0};
     struct error error = {0};
 
     (void)state;
@@ -225,9 +234,7 @@ static void a_damaged_record_is_named_and_the_rest_goes_on(void **state)
     digest_set_sort(&set);
     assert_int_equal(set.records[0].kind, RECORD_RANK);
     assert_int_equal(set.records[0].rank, 1);
-    assert_true(digest_problem_decode(&problem, &set.records[1], &arena));
-    assert_non_null(strstr(problem.message, "'two.fld': the digest of rank 0 is damaged"));
-    arena_clear(&arena);
+    assert_said(&set.records[1], "'two.fld': the digest of rank 0 is damaged");
     digest_set_clear(&set);
     bytes_clear(&writer);
 }
@@ -236,8 +243,6 @@ static void a_damaged_text_costs_those_that_use_it(void **state)
 {
     struct bytes writer = {0};
     struct digest_set set = {0};
-    struct digest_problem problem;
-    struct arena arena = {0};
     struct error error = {0};
 
     (void)state;
@@ -250,10 +255,8 @@ static void a_damaged_text_costs_those_that_use_it(void **state)
                                            "the digest of rank 0 is damaged",
                                            "the digest of rank 1 is damaged"};
 
-        assert_true(digest_problem_decode(&problem, &set.records[i], &arena));
-        assert_non_null(strstr(problem.message, said[i]));
+        assert_said(&set.records[i], said[i]);
     }
-    arena_clear(&arena);
     digest_set_clear(&set);
     bytes_clear(&writer);
 }
