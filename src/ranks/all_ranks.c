@@ -257,7 +257,7 @@ static void all_ranks_add_call(struct all_ranks *run, uint32_t index, uint32_t c
     const struct rank_digest *digest = run->ranks[index].digest;
     const struct digest_call *call = &digest->calls[call_index];
     int64_t waiting_ns = waiting_of_call(digest, index, call_index, &run->joins);
-    uint32_t join = run->joins.join_of[index][call_index], root;
+    uint32_t join = run->joins.join_of[index][call_index];
 
     if (call->step < 0)
         return;
@@ -269,24 +269,39 @@ static void all_ranks_add_call(struct all_ranks *run, uint32_t index, uint32_t c
     communication->waiting_ns += waiting_ns;
     communication->transfer_ns += call->duration_ns - waiting_ns;
     communication->joined_count++;
-    if (run->joins.joins[join].late == index) {
+    if (run->joins.joins[join].late == index)
         communication->late_count++;
-        return;
-    }
-    run->ranks[run->joins.joins[join].late].communication.caused_ns += waiting_ns;
-    root = find_wait_root(run->digest_list, &run->joins,
-                          (struct join_member){.rank = index, .call = call_index});
-    run->ranks[root].communication.root_ns += waiting_ns;
+    else
+        run->ranks[run->joins.joins[join].late].communication.caused_ns += waiting_ns;
 }
 
-/* `waits_for_ns`, by rank: what all have waited for each. */
-static void split_rank(struct all_ranks *run, int64_t *waits_for_ns, uint32_t index)
+/* Hands a call's waiting, of which `exposed_ns` is exposed, to the rank with which it began. */
+static void add_to_root(struct all_ranks *run, struct join_member call, int64_t exposed_ns)
+{
+    const struct rank_digest *digest = run->ranks[call.rank].digest;
+    int64_t waiting_ns = waiting_of_call(digest, call.rank, call.call, &run->joins);
+    struct rank_communication *root;
+
+    if (waiting_ns <= 0)
+        return;
+    root = &run->ranks[find_wait_root(run->digest_list, &run->joins, call)].communication;
+    root->root_exposed_ns += exposed_ns;
+    if (digest->calls[call.call].step >= 0)
+        root->root_ns += waiting_ns;
+}
+
+static void split_rank(struct all_ranks *run, uint32_t index)
 {
     struct rank_in_run *rank = &run->ranks[index];
+    uint32_t call_count = rank->digest->call_count;
+    int64_t *waits_ns = require_memory(calloc((size_t)call_count + 1, sizeof *waits_ns));
 
-    for (uint32_t i = 0; i < rank->digest->call_count; i++)
+    split_exposed(rank->steps, waits_ns, rank->digest, index, &run->joins);
+    for (uint32_t i = 0; i < call_count; i++) {
         all_ranks_add_call(run, index, i);
-    split_exposed(rank->steps, waits_for_ns, run->digest_list, index, &run->joins);
+        add_to_root(run, (struct join_member){.rank = index, .call = i}, waits_ns[i]);
+    }
+    free(waits_ns);
     for (uint32_t i = 0; i < rank->digest->step_count; i++) {
         struct exposed_parts *sum = &rank->communication.exposed;
 
@@ -295,17 +310,6 @@ static void split_rank(struct all_ranks *run, int64_t *waits_for_ns, uint32_t in
         sum->transfer_ns += rank->steps[i].transfer_ns;
         sum->unknown_ns += rank->steps[i].unknown_ns;
     }
-}
-
-static void split_ranks(struct all_ranks *run)
-{
-    int64_t *waits_for_ns = require_memory(calloc((size_t)run->count + 1, sizeof *waits_for_ns));
-
-    for (uint32_t i = 0; i < run->count; i++)
-        split_rank(run, waits_for_ns, i);
-    for (uint32_t i = 0; i < run->count; i++)
-        run->ranks[i].communication.root_exposed_ns = waits_for_ns[i];
-    free(waits_for_ns);
 }
 
 void all_ranks_init(struct all_ranks *run, struct digest_set *set, const struct rank_layout *layout)
@@ -322,7 +326,8 @@ void all_ranks_init(struct all_ranks *run, struct digest_set *set, const struct 
     if (run->other_runs)
         run->missing_in_all = run->missing_count = 0;
     align_clocks(&run->clocks, run->digest_list, &run->joins);
-    split_ranks(run);
+    for (uint32_t i = 0; i < run->count; i++)
+        split_rank(run, i);
 }
 
 void all_ranks_clear(struct all_ranks *run)

@@ -3,7 +3,6 @@
 #include "ranks/exposed_split.h"
 
 #include "base/core/invariant.h"
-#include "ranks/wait_root.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,14 +12,13 @@ struct open_call {
     int64_t start_ns;
     int64_t ready_ns; /* when the last rank came, by this rank's clock; INT64_MAX: not known */
     int64_t end_ns;
-    uint32_t root; /* with whom its waiting began */
+    uint32_t index; /* in the calls of the rank */
     bool is_known;
     bool is_send_or_receive;
 };
 
 struct splitter {
-    const struct rank_digest *const *digests;
-    const struct rank_digest *digest; /* of the rank */
+    const struct rank_digest *digest;
     const struct call_joins *joins;
     uint32_t rank;
     struct open_call *open; /* [open_count], by start */
@@ -37,8 +35,7 @@ static void open_call(struct splitter *splitter, uint32_t index)
         .start_ns = call->start_ns,
         .ready_ns = waiting_ns < 0 ? INT64_MAX : call->start_ns + waiting_ns,
         .end_ns = call->start_ns + call->duration_ns,
-        .root = find_wait_root(splitter->digests, splitter->joins,
-                               (struct join_member){.rank = splitter->rank, .call = index}),
+        .index = index,
         .is_known = waiting_ns >= 0,
         .is_send_or_receive = call->kind == COLLECTIVE_SEND_RECEIVE,
     };
@@ -96,7 +93,7 @@ static struct moment exposed_split_look_at(const struct splitter *splitter, int6
     return moment;
 }
 
-static void exposed_split_attribute(struct exposed_parts *parts, int64_t *waits_for_ns,
+static void exposed_split_attribute(struct exposed_parts *parts, int64_t *waits_ns,
                                     const struct moment *moment, int64_t ns)
 {
     if (moment->is_transfer) {
@@ -105,18 +102,16 @@ static void exposed_split_attribute(struct exposed_parts *parts, int64_t *waits_
         parts->unknown_ns += ns;
     } else {
         parts->waiting_ns += ns;
-        waits_for_ns[moment->waits->root] += ns;
+        waits_ns[moment->waits->index] += ns;
         if (moment->waits->is_send_or_receive)
             parts->bubble_ns += ns;
     }
 }
 
-void split_exposed(struct exposed_parts *steps, int64_t *waits_for_ns,
-                   const struct rank_digest *const *digests, uint32_t rank,
-                   const struct call_joins *joins)
+void split_exposed(struct exposed_parts *steps, int64_t *waits_ns, const struct rank_digest *digest,
+                   uint32_t rank, const struct call_joins *joins)
 {
-    const struct rank_digest *digest = digests[rank];
-    struct splitter splitter = {.digests = digests, .digest = digest, .joins = joins, .rank = rank};
+    struct splitter splitter = {.digest = digest, .joins = joins, .rank = rank};
 
     splitter.open = require_memory(calloc((size_t)digest->call_count + 1, sizeof *splitter.open));
     for (uint32_t i = 0; i < digest->exposed_count; i++) {
@@ -127,7 +122,7 @@ void split_exposed(struct exposed_parts *steps, int64_t *waits_for_ns,
         while (time_ns < interval->end_ns) {
             struct moment moment = exposed_split_look_at(&splitter, time_ns, interval->end_ns);
 
-            exposed_split_attribute(&steps[interval->step], waits_for_ns, &moment,
+            exposed_split_attribute(&steps[interval->step], waits_ns, &moment,
                                     moment.until_ns - time_ns);
             time_ns = moment.until_ns;
         }

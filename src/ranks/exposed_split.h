@@ -15,10 +15,9 @@ struct exposed_parts {
     int64_t unknown_ns;  /* calls that no other rank's trace shows */
 };
 
-/* Splits the exposed communication of digests[rank], adding to steps[step_count]. `waits_for_ns`
- * [digest_count]: waiting by the rank with which it began is added there. */
-void split_exposed(struct exposed_parts *steps, int64_t *waits_for_ns,
-                   const struct rank_digest *const *digests, uint32_t rank,
-                   const struct call_joins *joins);
+/* Splits the exposed communication of a rank, adding to steps[step_count]. What of its waiting is
+ * for which of its calls is added to waits_ns[call_count]. */
+void split_exposed(struct exposed_parts *steps, int64_t *waits_ns, const struct rank_digest *digest,
+                   uint32_t rank, const struct call_joins *joins);
 
 #endif
