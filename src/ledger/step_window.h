@@ -63,4 +63,11 @@ const char *window_source_text(enum window_source source);
 
 void step_windows_clear(struct step_windows *windows);
 
+/* The place of the word that the name consists of, but for numbers and what follows them: of
+ * "Iteration 12 of 90" that of "iteration". -1: it is no name of a step. Case does not matter. */
+int step_word_of(const char *name);
+
+/* The first number in a name, or -1. */
+int64_t step_number_in(const char *name);
+
 #endif

@@ -4,11 +4,233 @@
 #include "base/core/search.h"
 #include "base/text/prefix.h"
 #include "cost/modules/host_nesting.h"
-#include "memory/memory_attribution.h"
 #include "memory/memory_run.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- attribution ----------------------------------------------------------------------------- */
+
+/* Finds what each block of memory was for, from the marks and from the op that allocated it. */
+
+/* The innermost host event of each thread as time goes on. */
+struct thread_cursor {
+    uint32_t next; /* in trace->host */
+    uint32_t open; /* the latest that has begun, or NO_EVENT */
+};
+
+struct attribution {
+    struct memory_run *run;
+    struct thread_cursor *cursors; /* [track_count] */
+    uint32_t *modules;             /* [tensor_count]: of the side file's tensors, or NO_MODULE */
+    uint32_t moment;               /* how many moments are before the block at hand */
+    bool has_forward_starts;
+};
+
+/* ---- the event around ------------------------------------------------------------------------ */
+
+static uint32_t event_around(struct attribution *attribution, uint32_t track_index, int64_t time_ns)
+{
+    const struct trace *trace = attribution->run->trace;
+    const struct track *track = &trace->tracks[track_index];
+    struct thread_cursor *cursor = &attribution->cursors[track_index];
+    uint32_t last = track->first_event + track->event_count;
+    uint32_t event;
+
+    while (cursor->next < last && trace->host[cursor->next].start_ns <= time_ns)
+        cursor->open = cursor->next++;
+    event = cursor->open;
+    while (event != NO_EVENT && event_end_ns(&trace->host[event]) < time_ns)
+        event = attribution->run->contexts.parents[event];
+    return event;
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+static enum memory_point point_of(const struct memory_run *run, uint32_t moment)
+{
+    return run->side->marks[run->blocks.moments[moment].mark].point;
+}
+
+/* By the marks alone, where `moment` of them are before. */
+static enum memory_phase marked_phase(const struct memory_run *run, uint32_t moment,
+                                      bool has_forward_starts)
+{
+    bool is_next_forward;
+
+    while (moment > 0 && point_of(run, moment - 1) == POINT_ASKED)
+        moment--;
+    is_next_forward =
+        moment < run->blocks.moment_count && point_of(run, moment) == POINT_FORWARD_START;
+
+    if (moment == 0)
+        return run->blocks.moment_count ? MEMORY_OUTSIDE : MEMORY_FORWARD;
+    switch (point_of(run, moment - 1)) {
+    case POINT_START:
+    case POINT_STEP_END:
+        return has_forward_starts ? MEMORY_OUTSIDE : MEMORY_FORWARD;
+    case POINT_FORWARD_START:
+        return MEMORY_FORWARD;
+    case POINT_FORWARD_END:
+        return MEMORY_BACKWARD;
+    case POINT_BACKWARD_END:
+    case POINT_OPTIMIZER_END:
+    case POINT_ASKED:
+        break;
+    }
+    return is_next_forward ? MEMORY_OUTSIDE : MEMORY_OPTIMIZER;
+}
+
+static enum memory_phase phase_of(const struct attribution *attribution, uint32_t event)
+{
+    const struct memory_run *run = attribution->run;
+    uint8_t phase = event == NO_EVENT ? PHASE_FORWARD : run->contexts.phases[event];
+    enum memory_phase marked =
+        marked_phase(run, attribution->moment, attribution->has_forward_starts);
+
+    if (phase == PHASE_RECOMPUTE)
+        return MEMORY_RECOMPUTE;
+    if (phase == PHASE_BACKWARD)
+        return MEMORY_BACKWARD;
+    if (phase == PHASE_OPTIMIZER)
+        return MEMORY_OPTIMIZER;
+    if (marked == MEMORY_OUTSIDE && event != NO_EVENT && run->contexts.modules[event] != NO_MODULE)
+        return MEMORY_FORWARD; /* a forward that no mark tells of: of evaluation */
+    return marked;
+}
+
+enum memory_phase memory_phase_at(const struct memory_run *run, uint32_t change)
+{
+    while (change > 0 && run->blocks.changes[change].is_free)
+        change--;
+    return change < run->blocks.change_count
+               ? (enum memory_phase)run->blocks.blocks[run->blocks.changes[change].block].phase
+               : MEMORY_OUTSIDE;
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+/* Alive at the next mark of this point, if no mark before it begins something else. */
+static bool is_alive_at_next(const struct attribution *attribution,
+                             const struct memory_block *block, enum memory_point point)
+{
+    const struct memory_blocks *blocks = &attribution->run->blocks;
+
+    for (uint32_t i = attribution->moment; i < blocks->moment_count; i++) {
+        enum memory_point met = point_of(attribution->run, i);
+
+        if (met == point)
+            return memory_block_is_alive(block, blocks->moments[i].change_count);
+        if (met != POINT_FORWARD_START && met != POINT_START && met != POINT_ASKED)
+            return false;
+    }
+    return false;
+}
+
+/* Of a recomputation: alive where the outermost module that is computed again ends. */
+static bool survives_recomputation(const struct memory_run *run, const struct memory_block *block)
+{
+    const struct host_contexts *contexts = &run->contexts;
+    uint32_t event = block->event;
+
+    while (contexts->parents[event] != NO_EVENT &&
+           contexts->phases[contexts->parents[event]] == PHASE_RECOMPUTE)
+        event = contexts->parents[event];
+    return block->end_ns > event_end_ns(&run->trace->host[event]);
+}
+
+/* Kept for good: alive at the ends of two steps after its allocation. */
+static bool outlives_steps(const struct attribution *attribution, const struct memory_block *block)
+{
+    const struct memory_blocks *blocks = &attribution->run->blocks;
+    int ends = 0;
+
+    for (uint32_t i = attribution->moment; i < blocks->moment_count && ends < 2; i++) {
+        if (!memory_block_is_alive(block, blocks->moments[i].change_count))
+            return false;
+        ends += point_of(attribution->run, i) == POINT_STEP_END;
+    }
+    return ends == 2;
+}
+
+static enum memory_kind memory_attribution_kind_of(const struct attribution *attribution,
+                                                   const struct memory_block *block)
+{
+    const struct memory_run *run = attribution->run;
+
+    if (block->tensor != NO_TENSOR)
+        return run->side->tensors[block->tensor].kind;
+    if (block->start_ns == INT64_MIN)
+        return MEMORY_OTHER;
+    if (block->phase == MEMORY_FORWARD && is_alive_at_next(attribution, block, POINT_FORWARD_END))
+        return MEMORY_ACTIVATION;
+    if (block->phase == MEMORY_RECOMPUTE && survives_recomputation(run, block))
+        return MEMORY_ACTIVATION;
+    if (block->phase == MEMORY_OUTSIDE && is_alive_at_next(attribution, block, POINT_FORWARD_START))
+        return outlives_steps(attribution, block) ? MEMORY_OTHER : MEMORY_INPUT;
+    return MEMORY_TEMPORARY;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void find_tensor_modules(struct attribution *attribution)
+{
+    const struct memory_run *run = attribution->run;
+
+    for (uint32_t i = 0; i < run->side->tensor_count; i++) {
+        const char *name = run->side->tensors[i].module;
+
+        attribution->modules[i] = *name ? module_tree_find(&run->tree, name) : NO_MODULE;
+    }
+}
+
+static void attribute_block(struct attribution *attribution, struct memory_block *block)
+{
+    const struct memory_run *run = attribution->run;
+    const struct memory_blocks *blocks = &run->blocks;
+
+    while (attribution->moment < blocks->moment_count &&
+           blocks->moments[attribution->moment].change_count <= block->start &&
+           blocks->moments[attribution->moment].time_ns <= block->start_ns)
+        attribution->moment++;
+    block->event = block->track == NO_EVENT
+                       ? NO_EVENT
+                       : event_around(attribution, block->track, block->start_ns);
+    block->module = block->event == NO_EVENT ? NO_MODULE : run->contexts.modules[block->event];
+    if (block->tensor != NO_TENSOR && *run->side->tensors[block->tensor].module)
+        block->module = attribution->modules[block->tensor];
+    block->phase = (uint8_t)(block->start_ns == INT64_MIN ? MEMORY_OUTSIDE
+                                                          : phase_of(attribution, block->event));
+    block->kind = (uint8_t)memory_attribution_kind_of(attribution, block);
+}
+
+/* Fills event, module, kind and phase of all blocks of `run`, whose other fields are filled.
+ *
+ * A block that a mark names has that tensor's kind and module. Of the others, what the forward
+ * allocates and is alive where its backward begins is an activation, as is what a recomputation
+ * allocates and leaves behind; what is prepared before a forward and alive at its beginning is an
+ * input, unless it is kept for good; all else is temporary. */
+static void memory_attribute(struct memory_run *run)
+{
+    struct attribution attribution = {.run = run};
+
+    attribution.cursors =
+        require_memory(calloc(run->trace->track_count + (size_t)1, sizeof *attribution.cursors));
+    attribution.modules =
+        require_memory(malloc((run->side->tensor_count + (size_t)1) * sizeof *attribution.modules));
+    for (uint32_t i = 0; i < run->trace->track_count; i++)
+        attribution.cursors[i] =
+            (struct thread_cursor){.next = run->trace->tracks[i].first_event, .open = NO_EVENT};
+    for (uint32_t i = 0; i < run->blocks.moment_count; i++)
+        attribution.has_forward_starts |= point_of(run, i) == POINT_FORWARD_START;
+    find_tensor_modules(&attribution);
+    for (uint32_t i = 0; i < run->blocks.count; i++)
+        attribute_block(&attribution, &run->blocks.blocks[i]);
+    free(attribution.cursors);
+    free(attribution.modules);
+}
+
+/* ---- memory recording ------------------------------------------------------------------------ */
 
 static const char *const kind_titles[MEMORY_KIND_COUNT] = {
     "parameters", "buffers",     "gradients",   "optimizer state",

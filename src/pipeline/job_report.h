@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct log_pattern;
-
 /* Which files, and what the user says of the job. */
 struct job_report {
     char **paths; /* [count] */

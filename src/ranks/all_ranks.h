@@ -22,7 +22,7 @@ struct rank_communication {
     uint32_t late_count;     /* collectives in the steps that it came to last */
     uint32_t joined_count;   /* collectives in the steps that joined */
     int64_t caused_ns;       /* kernel time of others that waited for it, as the last to come */
-    int64_t root_ns;         /* ... whose waiting began with it: see wait_root.h */
+    int64_t root_ns;         /* ... whose waiting began with it: see all_ranks.c */
     int64_t root_exposed_ns; /* of that: exposed */
 };
 
@@ -60,5 +60,10 @@ void all_ranks_clear(struct all_ranks *run);
 enum { RANK_LABEL_BYTES = 128 };
 const char *all_ranks_label(const struct all_ranks *run, uint32_t index,
                             char label[RANK_LABEL_BYTES]);
+
+/* The rank (index in `digests`) with which the waiting of a joined call began: the one that came
+ * last, or whom that one had waited for before. See all_ranks.c. */
+uint32_t find_wait_root(const struct rank_digest *const *digests, const struct call_joins *joins,
+                        struct join_member call);
 
 #endif

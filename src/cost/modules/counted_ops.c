@@ -5,12 +5,102 @@
 #include "base/core/hash_map.h"
 #include "base/core/large_array.h"
 #include "base/text/prefix.h"
-#include "cost/modules/known_result.h"
+#include "cost/modules/host_context.h"
 #include "ledger/kernel_class.h"
 #include "trace/optimizer_time.h"
+#include "trace/trace.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- results that are known ------------------------------------------------------------------ */
+
+/* Follows convolutions to the ops that are given something of the size of their results. */
+
+/* The shape of a result is that of an argument of another op. */
+struct known_result {
+    uint32_t shapes;   /* in the trace's strings; 0: the result is not known */
+    uint32_t argument; /* which of them */
+};
+
+struct known_results {
+    const struct trace *trace;
+    const uint32_t *parents;
+    struct hash_map nodes; /* sequence number -> shapes that an autograd node of a convolution was
+                              given, or 0 where two nodes of the number disagree */
+};
+
+enum { WEIGHT_ARGUMENT = 2 }; /* cudnn_convolution_backward(input, grad_output, weight, ...) */
+
+/* "CudnnConvolutionBackward", "ConvolutionBackward0" */
+static bool is_convolution_node(const char *name)
+{
+    return strstr(name, "ConvolutionBackward") && !strstr(name, "::");
+}
+
+static bool is_weight_gradient(const char *name)
+{
+    return strstr(name, "convolution_backward_weight") != NULL;
+}
+
+static void known_result_add_node(struct known_results *results, const struct event *event)
+{
+    uint32_t shapes = results->trace->details[event->detail].input_shapes;
+    uint64_t key = (uint64_t)event->sequence_number;
+
+    if (shapes && hash_map_add(&results->nodes, key, shapes) != shapes)
+        hash_map_set(&results->nodes, key, 0);
+}
+
+/* `results` must be zeroed; trace and contexts must outlive it. */
+static void find_known_results(struct known_results *results, const struct trace *trace,
+                               const struct host_contexts *contexts)
+{
+    results->trace = trace;
+    results->parents = contexts->parents;
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+
+        if (event->kind == EVENT_OPERATOR && event->sequence_number != NO_ID &&
+            contexts->phases[i] == PHASE_BACKWARD &&
+            is_convolution_node(trace_text(trace, event->name)))
+            known_result_add_node(results, event);
+    }
+}
+
+/* Of a convolution whose values (stride, padding, ...) the trace does not have: the gradient that
+ * its autograd node is given is as large as its result. Of a gradient of a convolution's weight: as
+ * large as the weight, an argument of the op around it. */
+static struct known_result known_result_of(const struct known_results *results, uint32_t op)
+{
+    const struct trace *trace = results->trace;
+    const struct event *event = &trace->host[op];
+    const char *name = trace_text(trace, event->name);
+    uint32_t parent = results->parents[op];
+    struct known_result result = {0};
+
+    if (trace->details[event->detail].concrete_inputs || !strstr(name, "conv"))
+        return result;
+    if (is_weight_gradient(name)) {
+        if (parent != NO_EVENT)
+            result.shapes = trace->details[trace->host[parent].detail].input_shapes;
+        result.argument = WEIGHT_ARGUMENT;
+    } else if (event->sequence_number != NO_ID) {
+        uint32_t shapes = hash_map_find(&results->nodes, (uint64_t)event->sequence_number);
+
+        result.shapes = shapes == NO_VALUE ? 0 : shapes;
+    }
+    return result;
+}
+
+static void known_results_clear(struct known_results *results)
+{
+    hash_map_clear(&results->nodes);
+}
+
+/* ---- counted ops ----------------------------------------------------------------------------- */
 
 static bool has_any_prefix(const char *name, const char *const *prefixes)
 {

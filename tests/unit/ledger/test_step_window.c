@@ -1,5 +1,4 @@
 /* Where steps begin and end. */
-#include "ledger/step_names.h"
 #include "ledger/step_window.h"
 #include "support_trace.h"
 

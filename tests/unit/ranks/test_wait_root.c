@@ -1,6 +1,6 @@
 /* With which rank a wait began: four ranks, of which 0 and 1, 2 and 3 are tensor pairs, and 0 and
  * 2, 1 and 3 data pairs. */
-#include "ranks/wait_root.h"
+#include "ranks/all_ranks.h"
 #include "support_ranks.h"
 
 #include <setjmp.h>
