@@ -212,6 +212,109 @@ def other_program(case: Case) -> None:
     check_refused(case.read("--capture", capture), "in no capture")
 
 
+def long_graph(case: Case, modules: int = 90) -> Graph:
+    graph = random_graph(case.random, modules)
+    while len(graph.launches) < 200:
+        graph = Graph(graph.launches + random_graph(case.random, 20, len(graph.launches)).launches)
+    return graph
+
+
+def check_nothing_is_wrong(case: Case, found: Found) -> None:
+    """No operator and no module has time that is not its own, and what is attributed is all of what they have."""
+    truth, modules = case.replay.by_operator(), case.replay.by_module()
+    for key, time in found.operators.items():
+        assert time <= truth.get(key, 0), f"{key}: {time} of {truth.get(key, 0)}"
+    for name, time in found.modules.items():
+        if name.startswith("Layer_"):
+            assert time <= modules.get(name, 0), f"{name}: {time} of {modules.get(name, 0)}"
+    share = sum(found.operators.values()) / case.replay.total_ns
+    assert abs(share - found.attributed) < 1e-9, f"{share} in operators, {found.attributed} said"
+
+
+def loses_some(case: Case, launches: list[Launch]) -> list[Launch]:
+    lost = case.random.choice(["first", "last", "any"])
+    places = {"first": [0], "last": [len(launches) - 1]}.get(lost) or case.random.sample(
+        range(len(launches)), case.random.randrange(1, 4)
+    )
+    return [launch for i, launch in enumerate(launches) if i not in places]
+
+
+def replay_lost_some(case: Case) -> None:
+    """A profiler lost a kernel or three of each replay."""
+    graph = long_graph(case)
+    capture = case.capture("capture.json", [graph])
+    for _ in range(case.random.randrange(1, 4)):
+        case.writer.launch(Graph(loses_some(case, graph.launches)))
+    found = case.read("--capture", capture)
+    check_nothing_is_wrong(case, found)
+    assert found.attributed > 0.8, f"{found.attributed}: {found.reasons}"
+
+
+def capture_lost_some(case: Case) -> None:
+    """A profiler lost a call or three of the capture: of what they launched nothing is known."""
+    graph = long_graph(case)
+    capture = case.capture("capture.json", [Graph(loses_some(case, graph.launches))])
+    for _ in range(case.random.randrange(1, 4)):
+        case.writer.launch(graph)
+    found = case.read("--capture", capture)
+    check_nothing_is_wrong(case, found)
+    assert 0.8 < found.attributed < 1, f"{found.attributed}: {found.reasons}"
+
+
+def both_lost_some(case: Case) -> None:
+    """Then either can be another graph's."""
+    graph = long_graph(case)
+    named = [replace(launch, kernel=f"{i}") for i, launch in enumerate(graph.launches)]
+    capture = case.capture("capture.json", [Graph(named[1:])])
+    case.writer.launch(Graph(named[:-1]))
+    check_refused(case.read("--capture", capture), "in no capture")
+
+
+def one_kernel_is_another(case: Case) -> None:
+    """As in the graph of another size of a batch."""
+    graph = long_graph(case)
+    place = case.random.randrange(len(graph.launches))
+    other = [*graph.launches]
+    other[place] = replace(other[place], kernel="another")
+    capture = case.capture("capture.json", [graph])
+    case.writer.launch(Graph(other))
+    check_refused(case.read("--capture", capture), "in no capture")
+
+
+def lost_too_many(case: Case) -> None:
+    graph = long_graph(case)
+    kept = len(graph.launches) - len(graph.launches) // 30
+    capture = case.capture("capture.json", [graph])
+    case.writer.launch(Graph(graph.launches[:kept]))
+    check_refused(case.read("--capture", capture), "in no capture")
+
+
+def lost_of_several_sizes(case: Case) -> None:
+    """The same kernels with other shapes in two captures, and neither fits whole."""
+    graph = long_graph(case)
+    other = [replace(launch, shapes=((3, 5), (5, 7))) for launch in graph.launches]
+    capture = case.capture("capture.json", [graph, Graph(other)])
+    case.writer.launch(Graph(loses_some(case, graph.launches)))
+    check_refused(case.read("--capture", capture), "")
+
+
+def runs_of_equals_lost_some(case: Case) -> None:
+    """Nothing tells which of several equal kernels is gone."""
+    graph = long_graph(case)
+    place = case.random.randrange(len(graph.launches))
+    run = [
+        Launch("same", "aten::mm", ((4, 5), (5, 6)), f"Layer_{900 + i}", -1 - i) for i in range(9)
+    ]
+    captured = graph.launches[:place] + run + graph.launches[place:]
+    capture = case.capture("capture.json", [Graph(captured)])
+    lost = place + case.random.randrange(9)
+    case.writer.launch(Graph(captured[:lost] + captured[lost + 1 :]))
+    found = case.read("--capture", capture)
+    check_nothing_is_wrong(case, found)
+    assert not [name for name in found.modules if name.startswith("Layer_90")], f"{found.modules}"
+    assert found.attributed > 0.7, f"{found.attributed}: {found.reasons}"
+
+
 def without_names(case: Case) -> None:
     """CUPTI does not say what a launch call launches."""
     graph = random_graph(case.random, 4)
@@ -383,6 +486,13 @@ KINDS: list[Callable[[Case], None]] = [
     sizes_of_batches,
     cut_capture,
     other_program,
+    replay_lost_some,
+    capture_lost_some,
+    both_lost_some,
+    one_kernel_is_another,
+    lost_too_many,
+    lost_of_several_sizes,
+    runs_of_equals_lost_some,
     without_names,
     names_of_a_warm_up,
     warm_up_of_a_part,

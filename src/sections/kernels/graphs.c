@@ -109,6 +109,10 @@ static const char *captured_graph_text(struct results *results, const struct tra
         return "none fits";
     if (kind->number == 0)
         return results_format(results, "one of %u that fit", kind->candidates);
+    if (kind->missing != 0)
+        return results_format(results, "%s, number %u, which has %lld %s", path_name(path),
+                              kind->number, llabs((long long)kind->missing),
+                              kind->missing > 0 ? "more" : "less");
     return results_format(results, "%s, number %u", path_name(path), kind->number);
 }
 

@@ -237,8 +237,10 @@ static void name_kinds(struct copying *copying)
         if (kind->candidate_count == 0)
             continue;
         named->capture = graphs->captures[graphs->graphs[kind->candidates[0]].capture];
-        if (kind->candidate_count == 1)
+        if (kind->candidate_count == 1) {
             named->number = graphs->graphs[kind->candidates[0]].number;
+            named->missing = kind->missing;
+        }
     }
 }
 

@@ -27,6 +27,8 @@ struct launch_kind {
     bool is_parallel;   /* no, and its kernels run on several streams */
     bool leaves_copies; /* fits without copies and memsets */
     bool is_reordered;  /* the same kernels, in another order: branches */
+    bool is_near;       /* the candidates have a few kernels more, or a few less */
+    int64_t missing;    /* then: how many more the last of them has */
 };
 
 struct graph_launches {

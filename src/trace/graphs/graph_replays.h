@@ -28,6 +28,8 @@ struct graph_kind {
     uint32_t capture;    /* the file of the captured graph, in trace.strings; 0: none */
     uint32_t number;     /* which of that file's graphs, from 1; 0: several fit */
     uint32_t candidates; /* captured graphs that fit */
+    int64_t missing;     /* kernels that the captured graph has and the launches have not; negative:
+                            the other way round */
 };
 
 /* The host events that stand for one launch of a graph: copies of what its capture recorded. */

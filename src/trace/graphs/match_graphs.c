@@ -5,7 +5,8 @@
  * Copies and memsets are part of the order; where a profiler leaves them out, they are left out of
  * the capture too. Where the kernels run on several streams, their order is not that of the
  * capture: then the same kernels, each as often, are enough, and equal ones are told apart only if
- * it makes no difference.
+ * it makes no difference. A launch that has a few kernels less than a capture, or a few more, is
+ * matched by what can lie where.
  *
  * What holds: nothing is guessed. Where several captured graphs fit, or several places in one, a
  * kernel is given what is the same in all of them, and no more. */
@@ -174,6 +175,98 @@ static void find_candidates(struct launch_kind *kind, const struct sequence *wan
     kind->is_reordered = form >= FORM_BAG;
 }
 
+/* ---- a few kernels less or more -------------------------------------------------------------- */
+
+/* Kernels that must agree for each one that is in one of the two only. Graphs of other sizes of a
+ * batch differ in kernels, too (a sum after a product that is split): so few may, and in a small
+ * graph none. */
+enum { KERNELS_FOR_EACH_MISSING = 64 };
+
+/* Where each symbol of a part can lie in the whole: at `first`, at `last`, or between. */
+struct symbol_room {
+    uint32_t *first; /* [count of the part] */
+    uint32_t *last;
+};
+
+static struct symbol_room symbol_room_new(uint32_t count)
+{
+    return (struct symbol_room){
+        .first = require_memory(calloc(count + (size_t)1, sizeof(uint32_t))),
+        .last = require_memory(calloc(count + (size_t)1, sizeof(uint32_t))),
+    };
+}
+
+static void symbol_room_clear(struct symbol_room *room)
+{
+    free(room->first);
+    free(room->last);
+}
+
+/* False where `part` does not lie in `whole` in its order. In linear time. */
+static bool find_room(const struct sequence *part, const struct sequence *whole,
+                      struct symbol_room *room)
+{
+    uint32_t found = 0, left = part->count;
+
+    for (uint32_t i = 0; i < whole->count && found < part->count; i++)
+        if (whole->symbols[i] == part->symbols[found])
+            room->first[found++] = i;
+    if (found < part->count)
+        return false;
+    for (uint32_t i = whole->count; i-- > 0 && left > 0;)
+        if (whole->symbols[i] == part->symbols[left - 1])
+            room->last[--left] = i;
+    return true;
+}
+
+static bool sequences_are_near(const struct sequence *a, const struct sequence *b)
+{
+    const struct sequence *part = a->count < b->count ? a : b;
+    const struct sequence *whole = part == a ? b : a;
+    struct symbol_room room;
+    bool is_near;
+
+    if ((uint64_t)(whole->count - part->count) * KERNELS_FOR_EACH_MISSING > part->count)
+        return false;
+    room = symbol_room_new(part->count);
+    is_near = find_room(part, whole, &room);
+    symbol_room_clear(&room);
+    return is_near;
+}
+
+/* Only where one order is known on both sides: that of a stream, or of the nodes' numbers. */
+static void find_near_candidates(struct launch_kind *kind, const struct sequence *wanted,
+                                 const struct captured_graphs *graphs, enum sequence_form form)
+{
+    for (uint32_t i = 0; i < graphs->graph_count; i++) {
+        const struct captured_graph *graph = &graphs->graphs[i];
+        struct sequence captured;
+
+        if (graph->is_cut || graph->has_unknown || (graph->is_branched && !kind->has_nodes))
+            continue;
+        captured = sequence_of_graph(graphs, i, form);
+        if (sequences_are_near(wanted, &captured)) {
+            ARRAY_ADD(kind->candidates, kind->candidate_count, i);
+            kind->missing = (int64_t)captured.count - wanted->count;
+        }
+        sequence_clear(&captured);
+    }
+    kind->leaves_copies = leaves_copies_out(form);
+    kind->is_near = kind->candidate_count > 0;
+}
+
+static void match_nearly(struct graph_launches *launches, struct launch_kind *kind,
+                         const struct trace *trace, const struct captured_graphs *graphs)
+{
+    for (int form = FORM_ALL; form <= FORM_NO_COPIES && kind->candidate_count == 0; form++) {
+        struct sequence wanted = sequence_of_launch(launches, &launches->launches[kind->example],
+                                                    trace, (enum sequence_form)form);
+
+        find_near_candidates(kind, &wanted, graphs, (enum sequence_form)form);
+        sequence_clear(&wanted);
+    }
+}
+
 static void match_kinds(struct graph_launches *launches, const struct trace *trace,
                         const struct captured_graphs *graphs)
 {
@@ -194,6 +287,8 @@ static void match_kinds(struct graph_launches *launches, const struct trace *tra
             find_candidates(kind, &wanted, &indexes[form], graphs, (enum sequence_form)form);
             sequence_clear(&wanted);
         }
+        if (kind->candidate_count == 0 && !kind->is_parallel)
+            match_nearly(launches, kind, trace, graphs);
     }
     for (int form = 0; form < FORM_COUNT; form++) {
         hash_map_clear(&indexes[form].first);
@@ -209,7 +304,7 @@ static bool launch_fits(const struct graph_launches *launches, size_t launch, ui
     const uint32_t *candidates = kind->candidates;
     uint32_t place = LOWER_BOUND(i, 0, kind->candidate_count, candidates[i] < graph);
 
-    return place < kind->candidate_count && candidates[place] == graph;
+    return !kind->is_near && place < kind->candidate_count && candidates[place] == graph;
 }
 
 /* Pieces of a model are captured in the order in which they are replayed. Between two launches that
@@ -235,7 +330,9 @@ static void resolve_by_order(struct graph_launches *launches, const struct captu
     size_t known = SIZE_MAX;
 
     for (size_t i = 0; i < launches->count; i++) {
-        if (launches->kinds[launches->launches[i].kind].candidate_count != 1)
+        const struct launch_kind *kind = &launches->kinds[launches->launches[i].kind];
+
+        if (kind->candidate_count != 1 || kind->is_near)
             continue;
         if (known != SIZE_MAX && i - known > 1)
             resolve_between(launches, graphs, known, i);
@@ -382,6 +479,82 @@ static void collect_origins(struct origin_search *search, const struct sequence 
     sequence_clear(&captured);
 }
 
+static uint32_t call_of(const struct captured_graphs *graphs, uint32_t launch)
+{
+    uint32_t event = graphs->launches[launch].event;
+
+    return event == NO_EVENT ? NO_EVENT : graphs->events[event].top_operator;
+}
+
+/* A kernel that can be several launches of the capture is known only where these belong to one call
+ * of an operator: else it would not be known how many calls there were. */
+static struct kernel_origin origin_in_room(const struct captured_graphs *graphs,
+                                           const struct sequence *captured, uint32_t first,
+                                           uint32_t last)
+{
+    uint32_t launch = captured->places[first];
+    struct kernel_origin origin = {launch, GRAPH_ATTRIBUTED};
+
+    for (uint32_t i = first + 1; i <= last; i++) {
+        if (captured->symbols[i] != captured->symbols[first])
+            continue;
+        keep_common(graphs, &origin, captured->places[i]);
+        if (call_of(graphs, launch) != call_of(graphs, captured->places[i]))
+            lower_to(&origin, GRAPH_AMBIGUOUS);
+    }
+    return origin;
+}
+
+/* Of each symbol of `wanted` what it is in a capture that has a few more of them, or a few less:
+ * then only those are known that can lie in one place alone. */
+static struct kernel_origin *find_near_origins(const struct captured_graphs *graphs,
+                                               const struct sequence *wanted,
+                                               const struct sequence *captured)
+{
+    bool is_part = wanted->count < captured->count;
+    const struct sequence *part = is_part ? wanted : captured;
+    struct symbol_room room = symbol_room_new(part->count);
+    struct kernel_origin *origins =
+        require_memory(calloc(wanted->count + (size_t)1, sizeof *origins));
+    bool is_found = find_room(part, is_part ? captured : wanted, &room);
+
+    for (uint32_t i = 0; i < wanted->count; i++)
+        origins[i] = (struct kernel_origin){NO_EVENT, GRAPH_NO_MATCH};
+    for (uint32_t i = 0; i < part->count && is_found; i++) {
+        uint32_t first = room.first[i], last = room.last[i];
+
+        if (is_part)
+            origins[i] = origin_in_room(graphs, captured, first, last);
+        else if (first == last)
+            origins[first] = (struct kernel_origin){captured->places[i], GRAPH_ATTRIBUTED};
+    }
+    symbol_room_clear(&room);
+    return origins;
+}
+
+/* As collect_origins, for a capture that nearly fits. */
+static void collect_near_origins(struct origin_search *search, const struct sequence *wanted,
+                                 uint32_t graph, bool is_first)
+{
+    struct sequence captured = sequence_of_graph(search->graphs, graph, form_of_kind(search->kind));
+    struct kernel_origin *found = find_near_origins(search->graphs, wanted, &captured);
+
+    for (uint32_t i = 0; i < wanted->count; i++) {
+        struct kernel_origin *origin = &search->origins[wanted->places[i]];
+
+        if (is_first) {
+            *origin = found[i];
+        } else if (found[i].launch == NO_EVENT || origin->launch == NO_EVENT) {
+            *origin = (struct kernel_origin){NO_EVENT, GRAPH_AMBIGUOUS};
+        } else {
+            keep_common(search->graphs, origin, found[i].launch);
+            lower_to(origin, (enum graph_fate)found[i].fate);
+        }
+    }
+    free(found);
+    sequence_clear(&captured);
+}
+
 static enum graph_fate fate_without_candidates(const struct captured_graphs *graphs)
 {
     bool has_names = false;
@@ -409,8 +582,12 @@ struct kernel_origin *find_kernel_origins(const struct graph_launches *launches,
         search.origins[i] = (struct kernel_origin){NO_EVENT, (uint8_t)missing};
     if (launch->resolved != NO_EVENT)
         collect_origins(&search, &wanted, launch->resolved, true);
-    for (uint32_t i = 0; i < kind->candidate_count && launch->resolved == NO_EVENT; i++)
-        collect_origins(&search, &wanted, kind->candidates[i], i == 0);
+    for (uint32_t i = 0; i < kind->candidate_count && launch->resolved == NO_EVENT; i++) {
+        if (kind->is_near)
+            collect_near_origins(&search, &wanted, kind->candidates[i], i == 0);
+        else
+            collect_origins(&search, &wanted, kind->candidates[i], i == 0);
+    }
     agree_by_operator(&search);
     note_missing_operators(&search);
     sequence_clear(&wanted);
