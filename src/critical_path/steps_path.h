@@ -7,12 +7,50 @@
 #define FLOPLEDGER_CRITICAL_PATH_STEPS_PATH_H
 
 #include "base/core/hash_map.h"
-#include "critical_path/path_kind.h"
 #include "critical_path/pinned_steps.h"
+#include "critical_path/task_path.h"
+#include "ledger/account.h"
+#include "ledger/host_activity.h"
+#include "ledger/kernel_class.h"
 #include "replay/trace_graph.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum path_group {
+#define PATH_GROUP(id, key, words) PATH_GROUP_##id,
+#include "critical_path/path_kind_list.def"
+#undef PATH_GROUP
+    PATH_GROUP_COUNT,
+};
+
+enum path_kind {
+#define PATH_KIND(id, group, key, title, account) PATH_##id,
+#include "critical_path/path_kind_list.def"
+#undef PATH_KIND
+    PATH_KIND_COUNT,
+};
+
+struct path_kind_description {
+    const char *key;   /* in JSON */
+    const char *title; /* on the screen */
+    enum path_group group;
+    enum account account; /* the nearest one of the ledger */
+};
+
+struct path_group_description {
+    const char *key;
+    const char *words;
+};
+
+extern const struct path_kind_description path_kinds[PATH_KIND_COUNT];
+
+extern const struct path_group_description path_groups[PATH_GROUP_COUNT];
+
+enum path_kind path_kind_of_device(enum kernel_class class);
+
+enum path_kind path_kind_of_host(enum host_class class);
 
 /* A piece of the path, on the trace's own clock. */
 struct path_link {
@@ -60,5 +98,35 @@ uint32_t steps_path_sum_of_event(const struct steps_path *path, uint32_t event);
 int64_t time_in_steps_ns(const struct ledger *ledger, const int64_t range_ns[2], uint32_t *last);
 
 void steps_path_clear(struct steps_path *path);
+
+/* Stretches of one thread, in order of time; they do not overlap. */
+struct host_intervals {
+    const struct path_piece *pieces;
+    const uint32_t *chosen; /* [count]: indices in `pieces` */
+    size_t count;
+    int64_t base_ns; /* what times of pieces count from */
+    uint32_t track;
+};
+
+/* A part of pieces[piece]. Its class is the first of those open (enum host_class is in that order);
+ * `event` is the innermost open event of that class, in trace->host, NO_EVENT where none is. */
+struct host_part {
+    int64_t start_ns;
+    int64_t end_ns;
+    uint32_t piece;
+    uint32_t event;
+    enum host_class class;
+    bool is_first; /* of that event, or of where none is */
+};
+
+struct host_part_visitor {
+    void (*visit)(void *context, const struct host_part *part);
+    void *context;
+};
+
+/* Visits the parts of all stretches, those of one after the other; together they cover them. One
+ * pass over the events of the thread. */
+void split_host_intervals(struct host_activity *activity, const struct host_intervals *intervals,
+                          const struct host_part_visitor *visitor);
 
 #endif

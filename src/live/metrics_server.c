@@ -2,13 +2,202 @@
 #include "live/metrics_server.h"
 
 #include "base/core/invariant.h"
+#include "base/text/metric_label.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+/* Live numbers in the text formats of Prometheus. */
+
+enum metrics_format {
+    METRICS_OPENMETRICS, /* application/openmetrics-text, version 1.0.0 */
+    METRICS_PROMETHEUS,  /* text/plain, version 0.0.4 */
+};
+
+static const char openmetrics_content_type[] =
+    "application/openmetrics-text; version=1.0.0; charset=utf-8";
+static const char prometheus_content_type[] = "text/plain; version=0.0.4; charset=utf-8";
+
+static void metrics_text_write_value(FILE *output, double value)
+{
+    if (isnan(value))
+        fputs("NaN", output);
+    else if (isinf(value))
+        fputs(value > 0 ? "+Inf" : "-Inf", output);
+    else
+        fprintf(output, "%.15g", value);
+}
+
+static void metrics_text_write_sample(FILE *output, const struct live_sample *sample)
+{
+    fputs(sample->family->name, output);
+    if (sample->family->kind == LIVE_COUNTER)
+        fputs("_total", output);
+    for (int i = 0; i < LIVE_LABELS_MAX && sample->labels[i].name; i++) {
+        fprintf(output, "%s%s=\"", i == 0 ? "{" : ",", sample->labels[i].name);
+        metric_write_text(output, sample->labels[i].value);
+        fputc('"', output);
+    }
+    fputs(sample->labels[0].name ? "} " : " ", output);
+    metrics_text_write_value(output, sample->value);
+    fputc('\n', output);
+}
+
+static void write_family(FILE *output, const struct live_samples *samples, size_t first,
+                         enum metrics_format format)
+{
+    const struct live_family *family = samples->samples[first].family;
+    bool is_counter = family->kind == LIVE_COUNTER;
+    const char *ending = is_counter && format == METRICS_PROMETHEUS ? "_total" : "";
+
+    fprintf(output, "# TYPE %s%s %s\n", family->name, ending, is_counter ? "counter" : "gauge");
+    fprintf(output, "# HELP %s%s ", family->name, ending);
+    metric_write_text(output, family->help);
+    fputc('\n', output);
+    for (size_t i = first; i < samples->count; i++) {
+        if (samples->samples[i].family == family)
+            metrics_text_write_sample(output, &samples->samples[i]);
+    }
+}
+
+static bool is_first_of_family(const struct live_samples *samples, size_t i)
+{
+    for (size_t before = 0; before < i; before++) {
+        if (samples->samples[before].family == samples->samples[i].family)
+            return false;
+    }
+    return true;
+}
+
+/* All samples of a family stand together, whatever order they are in. Write errors show in
+ * ferror(output). */
+static void write_metrics(FILE *output, const struct live_samples *samples,
+                          enum metrics_format format)
+{
+    for (size_t i = 0; i < samples->count; i++) {
+        if (is_first_of_family(samples, i))
+            write_family(output, samples, i, format);
+    }
+    if (format == METRICS_OPENMETRICS)
+        fputs("# EOF\n", output);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+/* Deadlines of requests. The timeout of the HTTP library counts from the last byte, so a byte now
+ * and then holds a connection for ever; this one counts from the beginning. A connection is ended
+ * by shutdown(): its server then sees its end and closes it. */
+
+static const int64_t request_ns = 10LL * 1000000000; /* from connecting to the answer's last byte */
+static const int64_t next_request_ns = 30LL * 1000000000; /* from one answer to the end of the next
+                                                           */
+
+/* IPv6 hands out networks, so an address there is no client. */
+static uint64_t client_of(const struct sockaddr *address)
+{
+    uint64_t client = 0;
+
+    if (address->sa_family == AF_INET6)
+        memcpy(&client, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
+               sizeof client);
+    else if (address->sa_family == AF_INET)
+        client = ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr;
+    return client;
+}
+
+static void end(struct held_connection *connection)
+{
+    if (!connection)
+        return;
+    connection->is_ended = true;
+    (void)shutdown(connection->socket, SHUT_RDWR);
+}
+
+/* Ends the oldest of `client`, or of all where that is NULL, if there are more than `count_max`. */
+static void end_one_too_many(struct held_connections *held, const uint64_t *client, int count_max)
+{
+    struct held_connection *oldest = NULL;
+    int count = 0;
+
+    for (int i = 0; i < CONNECTIONS_MAX; i++) {
+        struct held_connection *one = &held->connections[i];
+
+        if (!one->is_used || one->is_ended || (client && one->client != *client))
+            continue;
+        count++;
+        if (!oldest || one->since_ns < oldest->since_ns)
+            oldest = one;
+    }
+    if (count > count_max)
+        end(oldest);
+}
+
+/* Takes up a connection that was just opened, and ends the oldest where that is one too many. NULL:
+ * there is no room. */
+static struct held_connection *held_connections_add(struct held_connections *held, int socket,
+                                                    const struct sockaddr *client, int64_t now_ns)
+{
+    struct held_connection *added = NULL;
+
+    pthread_mutex_lock(&held->lock);
+    for (int i = 0; i < CONNECTIONS_MAX && !added; i++)
+        if (!held->connections[i].is_used)
+            added = &held->connections[i];
+    if (added) {
+        *added = (struct held_connection){.since_ns = now_ns,
+                                          .deadline_ns = now_ns + request_ns,
+                                          .client = client_of(client),
+                                          .socket = socket,
+                                          .is_used = true};
+        end_one_too_many(held, &added->client, CONNECTIONS_OF_CLIENT_MAX);
+        end_one_too_many(held, NULL, CONNECTIONS_HELD_MAX);
+    }
+    pthread_mutex_unlock(&held->lock);
+    return added;
+}
+
+/* A request was answered to its last byte: time for the next begins. */
+static void held_connections_answered(struct held_connections *held,
+                                      struct held_connection *connection, int64_t now_ns)
+{
+    pthread_mutex_lock(&held->lock);
+    connection->since_ns = now_ns;
+    connection->deadline_ns = now_ns + next_request_ns;
+    pthread_mutex_unlock(&held->lock);
+}
+
+/* To be called before its socket is closed. */
+static void held_connections_remove(struct held_connections *held,
+                                    struct held_connection *connection)
+{
+    pthread_mutex_lock(&held->lock);
+    *connection = (struct held_connection){0};
+    pthread_mutex_unlock(&held->lock);
+}
+
+/* Ends those whose deadline is over. */
+static void held_connections_end_late(struct held_connections *held, int64_t now_ns)
+{
+    pthread_mutex_lock(&held->lock);
+    for (int i = 0; i < CONNECTIONS_MAX; i++) {
+        struct held_connection *one = &held->connections[i];
+
+        if (one->is_used && !one->is_ended && one->deadline_ns <= now_ns)
+            end(one);
+    }
+    pthread_mutex_unlock(&held->lock);
+}
+
+/* ---- metrics server -------------------------------------------------------------------------- */
 
 #ifdef FLOPLEDGER_HAS_MICROHTTPD
 

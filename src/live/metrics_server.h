@@ -4,13 +4,35 @@
 
 #include "base/core/attributes.h"
 #include "base/core/error.h"
-#include "live/held_connections.h"
-#include "live/metrics_text.h"
+#include "live/live_sample.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
+
+enum {
+    CONNECTIONS_MAX = 512,      /* that the server takes */
+    CONNECTIONS_HELD_MAX = 256, /* those above it are ended at once: the rest is room for new ones
+                                 */
+    CONNECTIONS_OF_CLIENT_MAX = 64 /* of one address, or of one /64 network of IPv6 */
+};
+
+struct held_connection {
+    int64_t since_ns;    /* it was opened, or answered last */
+    int64_t deadline_ns; /* it is ended where the next answer has not gone out */
+    uint64_t client;
+    int socket;
+    bool is_used;
+    bool is_ended; /* the server has not closed it yet */
+};
+
+/* Zeroed but for `lock`: none. */
+struct held_connections {
+    pthread_mutex_t lock;
+    struct held_connection connections[CONNECTIONS_MAX];
+};
 
 /* Zeroed: stopped. */
 struct metrics_server {

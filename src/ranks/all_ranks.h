@@ -4,13 +4,20 @@
 
 #include "ranks/call_join.h"
 #include "ranks/digest_set.h"
-#include "ranks/exposed_split.h"
 #include "ranks/rank_clocks.h"
 #include "ranks/rank_digest.h"
 #include "ranks/rank_layout.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* They sum to the account of exposed communication. */
+struct exposed_parts {
+    int64_t waiting_ns;  /* no open call is past the moment at which the last rank came */
+    int64_t bubble_ns;   /* of it: in a send or receive */
+    int64_t transfer_ns; /* at least one is */
+    int64_t unknown_ns;  /* calls that no other rank's trace shows */
+};
 
 /* What communication cost a rank, in its steps. */
 struct rank_communication {

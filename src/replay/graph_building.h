@@ -4,12 +4,66 @@
 #define FLOPLEDGER_REPLAY_GRAPH_BUILDING_H
 
 #include "ledger/host_activity.h"
-#include "replay/host_cuts.h"
-#include "replay/marked_time.h"
+#include "ledger/step_ledger.h"
 #include "replay/trace_graph.h"
+#include "trace/trace.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct marked_interval {
+    uint32_t track;
+    int64_t start_ns;
+    int64_t end_ns;
+};
+
+/* Sorted by track, then start; those of a track do not overlap. */
+struct marked_time {
+    struct marked_interval *intervals; /* [count] */
+    size_t count;
+};
+
+/* `is_marked`: of trace->host; NULL: none. `time` must be zeroed. */
+void find_marked_time(struct marked_time *time, const struct trace *trace,
+                      const uint8_t *is_marked);
+
+/* How much of range_ns[0] to range_ns[1] the thread was inside. */
+int64_t marked_ns(const struct marked_time *time, uint32_t track, const int64_t range_ns[2]);
+
+void marked_time_clear(struct marked_time *time);
+
+enum cut_kind {
+    CUT_LAUNCH,     /* a call that put work on the device */
+    CUT_SYNC,       /* a call that waits for the device */
+    CUT_HANDS_OVER, /* a moment: from here on another thread goes on */
+    CUT_TAKES_OVER, /* a moment: goes on after `partner` */
+    CUT_END,        /* a moment: the end of the last step */
+};
+
+struct host_cut {
+    int64_t start_ns;
+    int64_t end_ns;
+    int64_t idle_since_ns; /* TAKES_OVER: when the thread fell silent */
+    uint32_t track;
+    uint32_t host_event; /* index in trace->host, NO_EVENT for moments */
+    uint32_t partner;    /* TAKES_OVER: index of the HANDS_OVER */
+    uint8_t kind;        /* enum cut_kind */
+};
+
+/* Sorted by track, then start. */
+struct host_cuts {
+    struct host_cut *cuts; /* [count] */
+    size_t count;
+};
+
+/* The cuts from range_ns[0] to range_ns[1]. `is_chosen`: of the trace's device events, whose
+ * launches count. `cuts` must be zeroed. */
+void find_host_cuts(struct host_cuts *cuts, const struct ledger *ledger,
+                    struct host_activity *activity, const int64_t range_ns[2],
+                    const uint8_t *is_chosen);
+
+void host_cuts_clear(struct host_cuts *cuts);
 
 /* Clocks of host and device, and of traces in whole microseconds, are this far apart at most. */
 #define CLOCK_TOLERANCE_NS 2000

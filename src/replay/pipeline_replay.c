@@ -1,11 +1,462 @@
 /* What stragglers cost a job of pipelines. */
 #include "replay/pipeline_replay.h"
 
+#include "base/core/array.h"
 #include "base/core/invariant.h"
-#include "replay/pipeline_graph.h"
+#include "replay/pipeline_job.h"
+#include "replay/task_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- the graph ------------------------------------------------------------------------------- */
+
+/* Which operation of a pipelined step waits for which. */
+
+/* Clocks and rounding: what starts so little later still counts as before. */
+enum { TOLERANCE_NS = 50000 };
+
+#define NO_PAIR UINT32_MAX
+
+/* Tasks have the numbers of their operations, which are ordered by worker (step, data rank, stage)
+ * and kind: so those of a worker and kind lie side by side. */
+struct pipeline_builder {
+    struct task_graph *graph;
+    const struct pipeline_job *job;
+    uint32_t *first;        /* [workers * kinds + 1]: the first operation of each */
+    uint32_t *pair_numbers; /* [ops]: of sends and receives that cross to another worker, the how
+                               manieth of its kind; NO_PAIR */
+};
+
+/* Operations of one kind of a worker. */
+struct op_run {
+    uint32_t first;
+    uint32_t count;
+};
+
+static size_t worker_index(const struct pipeline_job *job, size_t step, uint32_t data_rank,
+                           uint32_t stage)
+{
+    return (step * job->data_rank_count + data_rank) * job->stage_count + stage;
+}
+
+static struct op_run pipeline_graph_run_of(const struct pipeline_builder *builder, size_t worker,
+                                           enum pipeline_kind kind)
+{
+    size_t at = worker * PIPELINE_KIND_COUNT + (size_t)kind;
+
+    return (struct op_run){builder->first[at], builder->first[at + 1] - builder->first[at]};
+}
+
+static void pipeline_graph_find_runs(struct pipeline_builder *builder)
+{
+    const struct pipeline_job *job = builder->job;
+    size_t runs = job->step_count * job->data_rank_count * job->stage_count * PIPELINE_KIND_COUNT;
+    size_t at = 0;
+
+    builder->first = require_memory(calloc(runs + 1, sizeof *builder->first));
+    for (size_t i = 0; i < job->op_count; i++) {
+        const struct pipeline_op *op = &job->ops[i];
+        size_t run =
+            worker_index(job, op->step, op->data_rank, op->stage) * PIPELINE_KIND_COUNT + op->kind;
+
+        while (at < run)
+            builder->first[++at] = (uint32_t)i;
+    }
+    while (at < runs)
+        builder->first[++at] = (uint32_t)job->op_count;
+}
+
+static int64_t pipeline_graph_start_of(const struct pipeline_builder *builder, uint32_t op)
+{
+    return builder->job->ops[op].start_ns;
+}
+
+static int64_t pipeline_graph_end_of(const struct pipeline_builder *builder, uint32_t op)
+{
+    return builder->job->ops[op].start_ns + builder->job->ops[op].duration_ns;
+}
+
+static void need(const struct pipeline_builder *builder, uint32_t op, uint32_t needed)
+{
+    task_graph_need(builder->graph, op, needed);
+}
+
+/* ---- what runs one after the other ---- */
+
+/* The operations of two kinds by their start, each after the one before. */
+static void chain(const struct pipeline_builder *builder, struct op_run a, struct op_run b)
+{
+    uint32_t before = UINT32_MAX;
+
+    while (a.count + b.count > 0) {
+        bool takes_a =
+            b.count == 0 || (a.count > 0 && pipeline_graph_start_of(builder, a.first) <=
+                                                pipeline_graph_start_of(builder, b.first));
+        struct op_run *from = takes_a ? &a : &b;
+
+        if (before != UINT32_MAX)
+            need(builder, from->first, before);
+        before = from->first++;
+        from->count--;
+    }
+}
+
+/* ---- sends and receives of a worker ---- */
+
+struct direction {
+    enum pipeline_kind compute;
+    enum pipeline_kind send;
+    enum pipeline_kind receive;
+    int step; /* to the stage that it sends to */
+};
+
+static const struct direction directions[] = {
+    {PIPELINE_FORWARD_COMPUTE, PIPELINE_FORWARD_SEND, PIPELINE_FORWARD_RECV, 1},
+    {PIPELINE_BACKWARD_COMPUTE, PIPELINE_BACKWARD_SEND, PIPELINE_BACKWARD_RECV, -1},
+};
+
+/* Whether the chunk of the model that the compute belongs to has a neighbour so far on. */
+static bool has_neighbour(const struct pipeline_builder *builder, uint32_t compute, int step)
+{
+    const struct pipeline_op *op = &builder->job->ops[compute];
+    int64_t chunk = (int64_t)op->chunk * builder->job->stage_count + op->stage + step;
+
+    return chunk >= 0 && chunk < (int64_t)builder->job->chunk_count * builder->job->stage_count;
+}
+
+static void tie_receives(const struct pipeline_builder *builder, size_t worker,
+                         const struct direction *direction)
+{
+    struct op_run computes = pipeline_graph_run_of(builder, worker, direction->compute);
+    struct op_run receives = pipeline_graph_run_of(builder, worker, direction->receive);
+    int64_t last_start = INT64_MIN;
+    uint32_t valid = 0;
+    uint32_t pairs = 0;
+    uint32_t offset;
+
+    if (computes.count > 0)
+        last_start = pipeline_graph_start_of(builder, computes.first + computes.count - 1);
+    while (valid < receives.count &&
+           pipeline_graph_start_of(builder, receives.first + valid) <= last_start + TOLERANCE_NS)
+        valid++;
+    offset = valid + 1 == computes.count; /* the first chunk of the first stage receives nothing */
+    for (uint32_t i = 0; i < valid && i + offset < computes.count; i++) {
+        uint32_t receive = receives.first + i;
+        uint32_t compute = computes.first + i + offset;
+
+        need(builder, compute, receive);
+        if (i + offset > 0)
+            need(builder, receive, compute - 1);
+        if (has_neighbour(builder, compute, -direction->step))
+            builder->pair_numbers[receive] = pairs++;
+    }
+}
+
+static void tie_sends(const struct pipeline_builder *builder, size_t worker,
+                      const struct direction *direction)
+{
+    struct op_run computes = pipeline_graph_run_of(builder, worker, direction->compute);
+    struct op_run sends = pipeline_graph_run_of(builder, worker, direction->send);
+    int64_t first_end = INT64_MAX;
+    uint32_t compute = 0;
+    uint32_t pairs = 0;
+
+    for (uint32_t i = 0; i < computes.count; i++)
+        if (pipeline_graph_end_of(builder, computes.first + i) < first_end)
+            first_end = pipeline_graph_end_of(builder, computes.first + i);
+    for (uint32_t i = 0; i < sends.count && compute < computes.count; i++) {
+        uint32_t send = sends.first + i;
+
+        if (pipeline_graph_end_of(builder, send) < first_end - TOLERANCE_NS)
+            continue; /* recorded, and not launched */
+        need(builder, send, computes.first + compute);
+        if (has_neighbour(builder, computes.first + compute, direction->step))
+            builder->pair_numbers[send] = pairs++;
+        compute++;
+    }
+}
+
+/* The first backward send and receive are called before the last forward of the warm-up. */
+static void tie_first_backward(const struct pipeline_builder *builder, size_t worker)
+{
+    static const enum pipeline_kind kinds[] = {PIPELINE_BACKWARD_RECV, PIPELINE_BACKWARD_SEND};
+    struct op_run forward = pipeline_graph_run_of(builder, worker, PIPELINE_FORWARD_COMPUTE);
+    struct op_run backward = pipeline_graph_run_of(builder, worker, PIPELINE_BACKWARD_COMPUTE);
+    uint32_t before = 0;
+
+    while (backward.count > 0 && before < forward.count &&
+           pipeline_graph_start_of(builder, forward.first + before) <=
+               pipeline_graph_start_of(builder, backward.first))
+        before++;
+    if (before < 2)
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        struct op_run run = pipeline_graph_run_of(builder, worker, kinds[i]);
+
+        if (run.count > 0)
+            need(builder, run.first, forward.first + before - 2);
+    }
+}
+
+/* ---- before the first compute and after the last ---- */
+
+/* The first forward of each chunk waits for the last all-gather of its parameters. */
+static void tie_parameters(const struct pipeline_builder *builder, size_t worker)
+{
+    struct op_run gathers = pipeline_graph_run_of(builder, worker, PIPELINE_PARAMS_ALL_GATHER);
+    struct op_run forward = pipeline_graph_run_of(builder, worker, PIPELINE_FORWARD_COMPUTE);
+
+    for (uint32_t i = 0; i < gathers.count; i++) {
+        int32_t chunk = builder->job->ops[gathers.first + i].chunk;
+        bool is_last = true;
+
+        for (uint32_t k = i + 1; k < gathers.count; k++)
+            is_last &= builder->job->ops[gathers.first + k].chunk != chunk;
+        for (uint32_t k = 0; is_last && k < forward.count; k++)
+            if (builder->job->ops[forward.first + k].chunk == chunk) {
+                need(builder, forward.first + k, gathers.first + i);
+                break;
+            }
+    }
+}
+
+/* Where it overlaps: the first reduce-scatter of a chunk waits for its last backward. */
+static void tie_gradients(const struct pipeline_builder *builder, size_t worker)
+{
+    struct op_run scatters = pipeline_graph_run_of(builder, worker, PIPELINE_GRADS_REDUCE_SCATTER);
+    struct op_run backward = pipeline_graph_run_of(builder, worker, PIPELINE_BACKWARD_COMPUTE);
+
+    for (uint32_t i = 0; i < scatters.count; i++) {
+        int32_t chunk = builder->job->ops[scatters.first + i].chunk;
+        bool is_first = true;
+
+        for (uint32_t k = 0; k < i; k++)
+            is_first &= builder->job->ops[scatters.first + k].chunk != chunk;
+        for (uint32_t k = backward.count; is_first && k-- > 0;)
+            if (builder->job->ops[backward.first + k].chunk == chunk) {
+                need(builder, scatters.first + i, backward.first + k);
+                break;
+            }
+    }
+}
+
+/* The compute that ends last; UINT32_MAX: there is none. */
+static uint32_t last_compute(const struct pipeline_builder *builder, size_t worker)
+{
+    uint32_t last = UINT32_MAX;
+
+    for (size_t d = 0; d < 2; d++) {
+        struct op_run run = pipeline_graph_run_of(builder, worker, directions[d].compute);
+
+        for (uint32_t i = run.first; i < run.first + run.count; i++)
+            if (last == UINT32_MAX ||
+                pipeline_graph_end_of(builder, i) > pipeline_graph_end_of(builder, last))
+                last = i;
+    }
+    return last;
+}
+
+/* Each operation of the kind after *last, which becomes the last of them. */
+static void follow(const struct pipeline_builder *builder, size_t worker, enum pipeline_kind kind,
+                   uint32_t *last)
+{
+    struct op_run run = pipeline_graph_run_of(builder, worker, kind);
+
+    for (uint32_t i = 0; i < run.count; i++) {
+        if (*last != UINT32_MAX)
+            need(builder, run.first + i, *last);
+        *last = run.first + i;
+    }
+}
+
+static void tie_end(const struct pipeline_builder *builder, size_t worker, bool overlaps)
+{
+    struct op_run scatters = pipeline_graph_run_of(builder, worker, PIPELINE_GRADS_REDUCE_SCATTER);
+    struct op_run norms =
+        pipeline_graph_run_of(builder, worker, PIPELINE_LAYERNORM_GRADS_ALL_REDUCE);
+    uint32_t last = last_compute(builder, worker);
+
+    follow(builder, worker, PIPELINE_GARBAGE_COLLECTION, &last);
+    if (overlaps && scatters.count > 0 && norms.count > 0)
+        need(builder, norms.first, scatters.first + scatters.count - 1);
+    follow(builder, worker, PIPELINE_LAYERNORM_GRADS_ALL_REDUCE, &last);
+    follow(builder, worker, PIPELINE_EMBEDDING_GRADS_ALL_REDUCE, &last);
+    if (overlaps)
+        follow(builder, worker, PIPELINE_SEPARATE_GRADS_ALL_REDUCE, &last);
+    else
+        follow(builder, worker, PIPELINE_GRADS_REDUCE_SCATTER, &last);
+    follow(builder, worker, PIPELINE_CLIP_GRADS, &last);
+    follow(builder, worker, PIPELINE_OPTIMIZER, &last);
+}
+
+static void tie_worker(const struct pipeline_builder *builder, size_t worker, bool overlaps)
+{
+    static const struct op_run none = {0, 0};
+
+    chain(builder, pipeline_graph_run_of(builder, worker, PIPELINE_FORWARD_COMPUTE),
+          pipeline_graph_run_of(builder, worker, PIPELINE_BACKWARD_COMPUTE));
+    chain(builder, pipeline_graph_run_of(builder, worker, PIPELINE_PARAMS_ALL_GATHER),
+          pipeline_graph_run_of(builder, worker, PIPELINE_GRADS_REDUCE_SCATTER));
+    for (size_t d = 0; d < 2; d++) {
+        chain(builder, pipeline_graph_run_of(builder, worker, directions[d].send), none);
+        chain(builder, pipeline_graph_run_of(builder, worker, directions[d].receive), none);
+        tie_receives(builder, worker, &directions[d]);
+        tie_sends(builder, worker, &directions[d]);
+    }
+    tie_first_backward(builder, worker);
+    tie_parameters(builder, worker);
+    if (overlaps)
+        tie_gradients(builder, worker);
+    tie_end(builder, worker, overlaps);
+}
+
+/* ---- what begins together ---- */
+
+/* The next one that crosses to another worker; the end where there is none. */
+static uint32_t next_pair(const struct pipeline_builder *builder, struct op_run run, uint32_t from)
+{
+    while (from < run.first + run.count && builder->pair_numbers[from] == NO_PAIR)
+        from++;
+    return from;
+}
+
+/* The sends of one worker with the receives of its neighbour, in their order. */
+static void pipeline_graph_pair_up(const struct pipeline_builder *builder, struct op_run sends,
+                                   struct op_run receives)
+{
+    uint32_t send = next_pair(builder, sends, sends.first);
+    uint32_t receive = next_pair(builder, receives, receives.first);
+
+    while (send < sends.first + sends.count && receive < receives.first + receives.count) {
+        uint32_t group = task_graph_add_group(builder->graph);
+
+        task_graph_join(builder->graph, send, group);
+        task_graph_join(builder->graph, receive, group);
+        send = next_pair(builder, sends, send + 1);
+        receive = next_pair(builder, receives, receive + 1);
+    }
+}
+
+static void pair_stages(const struct pipeline_builder *builder, size_t step, uint32_t data_rank)
+{
+    const struct pipeline_job *job = builder->job;
+
+    for (uint32_t stage = 0; stage < job->stage_count; stage++)
+        for (size_t d = 0; d < 2; d++) {
+            uint32_t neighbour =
+                (stage + job->stage_count + (uint32_t)directions[d].step) % job->stage_count;
+
+            pipeline_graph_pair_up(
+                builder,
+                pipeline_graph_run_of(builder, worker_index(job, step, data_rank, stage),
+                                      directions[d].send),
+                pipeline_graph_run_of(builder, worker_index(job, step, data_rank, neighbour),
+                                      directions[d].receive));
+        }
+}
+
+/* The operations of one kind of several workers, the first of all together, and so on. `groups`
+ * grows as needed. */
+struct joint {
+    uint32_t *groups;
+    uint32_t count;
+};
+
+static void join_run(const struct pipeline_builder *builder, struct joint *joint, struct op_run run)
+{
+    for (uint32_t i = 0; i < run.count; i++) {
+        if (i == joint->count)
+            ARRAY_ADD(joint->groups, joint->count, task_graph_add_group(builder->graph));
+        task_graph_join(builder->graph, run.first + i, joint->groups[i]);
+    }
+}
+
+static void join_data_ranks(const struct pipeline_builder *builder, size_t step, uint32_t stage,
+                            enum pipeline_kind kind)
+{
+    const struct pipeline_job *job = builder->job;
+    struct joint joint = {0};
+
+    for (uint32_t rank = 0; rank < job->data_rank_count; rank++)
+        join_run(builder, &joint,
+                 pipeline_graph_run_of(builder, worker_index(job, step, rank, stage), kind));
+    free(joint.groups);
+}
+
+static void join_stages(const struct pipeline_builder *builder, size_t step, uint32_t data_rank,
+                        enum pipeline_kind kind)
+{
+    const struct pipeline_job *job = builder->job;
+    struct joint joint = {0};
+
+    for (uint32_t stage = 0; stage < job->stage_count; stage++)
+        join_run(builder, &joint,
+                 pipeline_graph_run_of(builder, worker_index(job, step, data_rank, stage), kind));
+    free(joint.groups);
+}
+
+static void join_all(const struct pipeline_builder *builder, size_t step, enum pipeline_kind kind)
+{
+    const struct pipeline_job *job = builder->job;
+    struct joint joint = {0};
+    size_t first = worker_index(job, step, 0, 0);
+
+    for (size_t i = 0; i < (size_t)job->data_rank_count * job->stage_count; i++)
+        join_run(builder, &joint, pipeline_graph_run_of(builder, first + i, kind));
+    free(joint.groups);
+}
+
+static void join_step(const struct pipeline_builder *builder, size_t step)
+{
+    for (uint32_t stage = 0; stage < builder->job->stage_count; stage++) {
+        join_data_ranks(builder, step, stage, PIPELINE_PARAMS_ALL_GATHER);
+        join_data_ranks(builder, step, stage, PIPELINE_GRADS_REDUCE_SCATTER);
+        join_data_ranks(builder, step, stage, PIPELINE_SEPARATE_GRADS_ALL_REDUCE);
+    }
+    for (uint32_t rank = 0; rank < builder->job->data_rank_count; rank++) {
+        pair_stages(builder, step, rank);
+        join_stages(builder, step, rank, PIPELINE_EMBEDDING_GRADS_ALL_REDUCE);
+    }
+    join_all(builder, step, PIPELINE_CLIP_GRADS);
+}
+
+/* Adds a task for each operation of the job, in its order, and what they wait for:
+ *
+ * - on one stage forward and backward compute run one after the other, sends and receives of one
+ *   kind likewise, and so do the collectives of the data-parallel group;
+ * - a receive comes before its compute and after the one before it; a send after its compute; a
+ * send and the receive of the neighbour begin together;
+ * - the first forward of a chunk of the model waits for its parameters;
+ * - after the last compute: garbage collection, all-reduce of norms' gradients, of embeddings'
+ *   gradients (first and last stage together), reduce-scatter of gradients (or before it, where it
+ *   overlaps), clipping (all stages together), optimizer;
+ * - collectives of the data-parallel group begin together on all its ranks.
+ *
+ * After "Understanding Stragglers in Large Model Training Using What-if Analysis",
+ * OSDI 2025, section 3. `graph` must be zeroed; finish it. */
+static void build_pipeline_graph(struct task_graph *graph, const struct pipeline_job *job)
+{
+    struct pipeline_builder builder = {.graph = graph, .job = job};
+    size_t workers = job->step_count * job->data_rank_count * job->stage_count;
+    bool overlaps = false;
+
+    builder.pair_numbers = require_memory(calloc(job->op_count + 1, sizeof *builder.pair_numbers));
+    for (size_t i = 0; i < job->op_count; i++) {
+        (void)task_graph_add(graph);
+        builder.pair_numbers[i] = NO_PAIR;
+        overlaps |= job->ops[i].kind == PIPELINE_SEPARATE_GRADS_ALL_REDUCE;
+    }
+    pipeline_graph_find_runs(&builder);
+    for (size_t worker = 0; worker < workers; worker++)
+        tie_worker(&builder, worker, overlaps);
+    for (size_t step = 0; step < job->step_count; step++)
+        join_step(&builder, step);
+    free(builder.first);
+    free(builder.pair_numbers);
+}
+
+/* ---- pipeline replay ------------------------------------------------------------------------- */
 
 static int64_t *zeroed_times(size_t count)
 {

@@ -4,12 +4,31 @@
 #define FLOPLEDGER_REPLAY_REPLAY_MODEL_H
 
 #include "base/core/attributes.h"
-#include "replay/replayed_part.h"
+#include "ledger/step_ledger.h"
 #include "replay/scenario.h"
 #include "replay/trace_graph.h"
+#include "trace/trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+enum {
+    REPLAYED_WORK_MAX = 100000,  /* kernels, copies and memsets; the graph has about 600 bytes each
+                                  */
+    REPLAYED_STEP_MAX = 1000000, /* a single step with more than that is not replayed */
+};
+
+struct replayed_part {
+    struct ledger ledger; /* of these steps: borrows the whole ledger's arrays, not to be cleared */
+    uint32_t first;       /* the first of them, in the whole ledger */
+    bool is_all;          /* and may be replayed */
+    bool is_too_large;    /* one step alone is more than REPLAYED_STEP_MAX */
+};
+
+/* Consecutive steps around the typical one that hold about `work_max` pieces of work on average, at
+ * least one step; all of them where that is enough. The ledger must have a step. */
+struct replayed_part choose_replayed_part(const struct trace *trace, const struct ledger *ledger,
+                                          uint32_t work_max);
 
 /* A replay that is further from the recording tells nothing. */
 #define REPLAY_ERROR_MAX 0.02

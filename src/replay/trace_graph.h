@@ -50,7 +50,7 @@ struct recorded_steps {
     const struct trace *trace;
     const struct ledger *ledger;
     const uint8_t *is_recomputed; /* of trace->host: a forward inside a backward; NULL: not known */
-    uint32_t work_max; /* for replay_model_begin: see replayed_part.h; 0: REPLAYED_WORK_MAX */
+    uint32_t work_max; /* for replay_model_begin: see replay_model.h; 0: REPLAYED_WORK_MAX */
 };
 
 struct trace_graph {

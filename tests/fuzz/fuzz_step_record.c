@@ -1,7 +1,7 @@
 /* A step record may hold anything behind its header: entries cut, damaged, or whole and nonsense
  * (an odd first byte: each gets the checksum that it should have). */
 #include "base/core/attributes.h"
-#include "readers/step_record/rank_progress.h"
+#include "readers/step_record/job_records.h"
 #include "trace/step_record/write_step_record.h"
 
 #include <stddef.h>

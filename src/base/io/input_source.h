@@ -3,12 +3,58 @@
 #ifndef FLOPLEDGER_BASE_IO_INPUT_SOURCE_H
 #define FLOPLEDGER_BASE_IO_INPUT_SOURCE_H
 
-#include "base/io/input_pipe.h"
-#include "base/io/unpacker.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+struct unpacker; /* opaque */
+
+enum unpacker_kind {
+    UNPACKER_GZIP, /* by ISA-L where the machine has it and FLOPLEDGER_INFLATE is not "zlib", else
+                      by zlib */
+    UNPACKER_ZSTD,
+};
+
+/* Where the packed bytes are and where the unpacked ones go; unpacker_run moves all four on. */
+struct unpacker_buffers {
+    const unsigned char *input;
+    size_t input_left;
+    unsigned char *output;
+    size_t output_left;
+};
+
+enum unpacker_result {
+    UNPACKER_MORE,     /* all input was taken, or the output is full */
+    UNPACKER_BETWEEN,  /* as MORE, and a member (gzip) or frame (zstd) has just ended: the input may
+                          end here */
+    UNPACKER_TRAILING, /* what follows the last member is no member */
+    UNPACKER_DAMAGED,  /* see unpacker_problem; what was unpacked before it is good */
+};
+
+/* Ends the program when memory is out. */
+struct unpacker *unpacker_new(enum unpacker_kind kind);
+
+/* Unpacks until the input or the room for output ends. Members and frames that follow each other
+ * are one text. */
+enum unpacker_result unpacker_run(struct unpacker *unpacker, struct unpacker_buffers *buffers);
+
+/* What was read from a pipe, kept while that is little: so much is enough to know a file by. */
+enum { INPUT_PIPE_BYTES_MAX = 1 << 20 };
+
+struct input_pipe {
+    dev_t device;
+    ino_t inode;
+    int file; /* open */
+    bool is_file_owned;
+    bool is_lost; /* more was read than is kept: it cannot be read again */
+    char *bytes;  /* [length] of its beginning, owned; NULL: none */
+    size_t length;
+    size_t capacity;
+};
+
+/* True where this pipe was put; it is taken out, but for one that is lost. */
+bool input_pipe_take(struct input_pipe *pipe, dev_t device, ino_t inode);
 
 struct progress;
 

@@ -4,11 +4,19 @@
 #ifndef FLOPLEDGER_COST_DEVICES_FIND_DEVICE_PEAK_H
 #define FLOPLEDGER_COST_DEVICES_FIND_DEVICE_PEAK_H
 
-#include "cost/devices/device_hints.h"
 #include "cost/devices/device_peak.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* 0 or less where it is not known. */
+struct device_hints {
+    int64_t memory_bytes; /* as the driver reports it: up to a tenth less than on the box */
+    int32_t multiprocessors;
+    int32_t compute_major;
+    int32_t compute_minor;
+};
 
 enum device_match_kind {
     DEVICE_UNKNOWN,      /* no rule takes the whole name */

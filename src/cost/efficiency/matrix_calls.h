@@ -3,6 +3,7 @@
 #ifndef FLOPLEDGER_COST_EFFICIENCY_MATRIX_CALLS_H
 #define FLOPLEDGER_COST_EFFICIENCY_MATRIX_CALLS_H
 
+#include "cost/devices/device_peak.h"
 #include "cost/efficiency/matrix_unit.h"
 #include "cost/efficiency/peak_choice.h"
 #include "cost/modules/module_costs.h"
@@ -88,5 +89,11 @@ void matrix_calls_clear(struct matrix_calls *calls);
 /* Why the piece, matrix work without a call, has no FLOPs. */
 enum cost_obstacle obstacle_of_piece(const struct trace *trace, const struct module_costs *costs,
                                      uint32_t device_event);
+
+/* From the recorded types of an op's inputs, the JSON text: ["c10::BFloat16", "c10::BFloat16", ""].
+ * The first that numbers are multiplied in decides, from argument `first` on; PEAK_TYPE_COUNT where
+ * none is recorded, or it has no peak of its own (complex numbers). float gives PEAK_FP32: whether
+ * TF32 was used is told by the kernels. */
+enum peak_type precision_of_types(const char *types, int first);
 
 #endif

@@ -6,10 +6,38 @@
 #include "base/core/attributes.h"
 #include "base/core/error.h"
 #include "cost/flops/flop_formula.h"
-#include "cost/flops/formula_expression.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+enum { EXPRESSION_STEPS_MAX = 128 };
+
+enum step_kind {
+    STEP_NUMBER,
+    STEP_SIZE,     /* in2[-1] */
+    STEP_ELEMENTS, /* elements(in2) */
+    STEP_RANK,     /* rank(in2) */
+    STEP_VALUE,    /* value(2): the number given; 1 and 0 for True and False */
+    STEP_ADD,
+    STEP_SUBTRACT,
+    STEP_MULTIPLY,
+    STEP_DIVIDE, /* rounded down */
+    STEP_SMALLER,
+    STEP_LARGER,
+};
+
+struct expression_step {
+    enum step_kind kind;
+    uint32_t argument;
+    int64_t number; /* or the dimension */
+};
+
+/* In reverse Polish order. */
+struct formula_expression {
+    struct expression_step steps[EXPRESSION_STEPS_MAX];
+    uint32_t count;
+};
 
 struct user_formula {
     const char *op;

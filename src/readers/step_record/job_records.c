@@ -3,12 +3,258 @@
 
 #include "base/core/array.h"
 #include "base/core/invariant.h"
+#include "base/core/percentile.h"
 #include "base/text/owned_text.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- progress of a rank ---------------------------------------------------------------------- */
+
+/* How far a recorded process has come: its step record summed up, as far as it is written. */
+
+bool rank_progress_open(struct rank_progress *progress, const char *path, struct error *error)
+{
+    *progress = (struct rank_progress){
+        .resumed_after = -1, .memory_bytes = -1, .host_bytes = -1, .loss = (double)NAN};
+    return step_reader_open(&progress->reader, path, error);
+}
+
+/* Stays at its largest where a record holds nonsense. */
+static void rank_progress_add_to(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = INT64_MAX;
+}
+
+static int rank_progress_by_start(const void *a, const void *b)
+{
+    const struct rank_span *first = a;
+    const struct rank_span *second = b;
+
+    return (first->start_ns > second->start_ns) - (first->start_ns < second->start_ns);
+}
+
+/* How long at least one of the open spans of kinds up to `last` ran in [start, end); `spans` are
+ * sorted by start. */
+static int64_t covered_ns(const struct rank_progress *progress, enum span_kind last, int64_t start,
+                          int64_t end)
+{
+    int64_t covered = 0;
+    int64_t reached = start;
+
+    for (int i = 0; i < progress->span_open_count; i++) {
+        const struct rank_span *span = &progress->spans[i];
+        int64_t from = span->start_ns > reached ? span->start_ns : reached;
+        int64_t to = span->end_ns < end ? span->end_ns : end;
+
+        if (span->kind <= last && to > from) {
+            covered += to - from;
+            reached = to;
+        }
+    }
+    return covered;
+}
+
+/* Books the spans within [start, end), and returns what they cover. */
+static int64_t rank_progress_close_spans(struct rank_progress *progress, int64_t start, int64_t end)
+{
+    int64_t before = 0;
+
+    qsort(progress->spans, (size_t)progress->span_open_count, sizeof *progress->spans,
+          rank_progress_by_start);
+    for (enum span_kind kind = 0; kind < SPAN_KINDS; kind++) {
+        int64_t covered = covered_ns(progress, kind, start, end);
+
+        rank_progress_add_to(&progress->span_ns[kind], covered - before);
+        before = covered;
+    }
+    progress->span_open_count = 0;
+    return before;
+}
+
+static void rank_progress_add_span(struct rank_progress *progress, enum span_kind kind,
+                                   const struct step_entry *entry)
+{
+    progress->span_count[kind]++;
+    if (entry->end_ns <= entry->start_ns)
+        return;
+    if (progress->span_open_count == OPEN_SPANS)
+        rank_progress_add_to(&progress->span_ns[kind], entry->end_ns - entry->start_ns);
+    else
+        progress->spans[progress->span_open_count++] =
+            (struct rank_span){kind, entry->start_ns, entry->end_ns};
+}
+
+static int64_t rank_progress_or_zero(int64_t value)
+{
+    return value < 0 ? 0 : value;
+}
+
+/* Where the time of a step went, as far as it knows. */
+static void rank_progress_add_parts(struct rank_progress *progress, const struct step_entry *entry,
+                                    int64_t net)
+{
+    if (entry->data_wait_ns >= 0) {
+        rank_progress_add_to(&progress->data_wait_ns, entry->data_wait_ns);
+        rank_progress_add_to(&progress->data_wait_of_ns, net);
+    }
+    if (entry->backward_ns >= 0 && entry->optimizer_ns >= 0) {
+        rank_progress_add_to(&progress->forward_ns, rank_progress_or_zero(entry->forward_ns));
+        rank_progress_add_to(&progress->backward_ns, entry->backward_ns);
+        rank_progress_add_to(&progress->optimizer_ns, entry->optimizer_ns);
+        rank_progress_add_to(&progress->split_of_ns, net);
+    }
+    if (entry->tokens >= 0) {
+        rank_progress_add_to(&progress->tokens, entry->tokens);
+        rank_progress_add_to(&progress->tokens_of_ns, net);
+    }
+    rank_progress_add_to(&progress->samples, rank_progress_or_zero(entry->samples));
+}
+
+static void note_loss(struct rank_progress *progress, const struct step_entry *entry)
+{
+    if (isnan(entry->number))
+        return;
+    progress->loss = entry->number;
+    progress->loss_step = entry->step - ((entry->flags & STEP_FLAG_LOSS_BEFORE) != 0);
+}
+
+static void rank_energy_count(struct rank_energy *energy, int64_t steps, int64_t tokens)
+{
+    rank_progress_add_to(&energy->steps, steps);
+    if (tokens < 0 || energy->tokens < 0)
+        energy->tokens = -1;
+    else
+        rank_progress_add_to(&energy->tokens, tokens);
+}
+
+/* Looks without a step between them are no measure of steps, and nonsense is none either. */
+static void rank_progress_add_energy(struct rank_progress *progress, const struct step_entry *entry)
+{
+    double drawn[ENERGY_SOURCES] = {[ENERGY_GPU] =
+                                        entry->count < 0 ? (double)NAN : (double)entry->count / 1e3,
+                                    [ENERGY_CPU] = entry->number};
+
+    for (int source = 0; source < ENERGY_SOURCES && progress->since_look.steps > 0; source++) {
+        struct rank_energy *all = &progress->energy[source];
+
+        if (!(drawn[source] >= 0 && drawn[source] < 1e15))
+            continue;
+        progress->recent_energy[source] = progress->since_look;
+        progress->recent_energy[source].joules = drawn[source];
+        all->joules += drawn[source];
+        rank_energy_count(all, progress->since_look.steps, progress->since_look.tokens);
+    }
+    progress->since_look = (struct rank_energy){0};
+}
+
+static void rank_progress_add_step(struct rank_progress *progress, const struct step_entry *entry)
+{
+    int64_t gross = entry->end_ns > entry->start_ns ? entry->end_ns - entry->start_ns : 0;
+    int64_t net = gross - rank_progress_close_spans(progress, entry->start_ns, entry->end_ns);
+
+    note_loss(progress, entry);
+    rank_energy_count(&progress->since_look, 1, entry->tokens);
+    progress->step = entry->step;
+    progress->last_end_ns = entry->end_ns;
+    progress->memory_bytes = entry->memory_bytes;
+    progress->host_bytes = entry->host_bytes;
+    progress->skipped_count += (entry->flags & STEP_FLAG_SKIPPED) != 0;
+    progress->recent[progress->recent_count++ % RECENT_STEPS] =
+        (struct recent_step){.step = entry->step,
+                             .end_ns = entry->end_ns,
+                             .net_ns = net,
+                             .data_wait_ns = entry->data_wait_ns,
+                             .tokens = entry->tokens,
+                             .is_profiled = (entry->flags & STEP_FLAG_PROFILED) != 0};
+    if (progress->first_end_ns == 0) {
+        progress->first_end_ns = entry->end_ns;
+        progress->first_net_ns = entry->flags & STEP_FLAG_START_UNKNOWN ? 0 : net;
+        return;
+    }
+    progress->step_count++;
+    rank_progress_add_to(&progress->net_ns, net);
+    rank_progress_add_parts(progress, entry, net);
+}
+
+static void rank_progress_add_entry(struct rank_progress *progress, const struct step_entry *entry)
+{
+    switch (entry->kind) {
+    case STEP_ENTRY_STEP:
+        rank_progress_add_step(progress, entry);
+        break;
+    case STEP_ENTRY_CHECKPOINT:
+        rank_progress_add_span(progress, SPAN_CHECKPOINT, entry);
+        break;
+    case STEP_ENTRY_RESTORE:
+        rank_progress_add_span(progress, SPAN_RESTORE, entry);
+        break;
+    case STEP_ENTRY_EVALUATION:
+        rank_progress_add_span(progress, SPAN_EVALUATION, entry);
+        break;
+    case STEP_ENTRY_RECORDING:
+        rank_progress_add_span(progress, SPAN_RECORDING, entry);
+        break;
+    case STEP_ENTRY_LOSS:
+        note_loss(progress, entry);
+        break;
+    case STEP_ENTRY_LOST:
+        rank_progress_add_to(&progress->lost_count, rank_progress_or_zero(entry->count));
+        break;
+    case STEP_ENTRY_RESUMED:
+        progress->resumed_after = entry->count;
+        break;
+    case STEP_ENTRY_ENERGY:
+        rank_progress_add_energy(progress, entry);
+        break;
+    case STEP_ENTRY_END:
+        progress->has_ended = true;
+        progress->ended_by_exception = entry->count == 1;
+        break;
+    default: /* of a later version, or the reader's own */
+        break;
+    }
+}
+
+void rank_progress_update(struct rank_progress *progress)
+{
+    struct step_entry entry;
+
+    while (step_reader_next(&progress->reader, &entry))
+        rank_progress_add_entry(progress, &entry);
+}
+
+const struct recent_step *rank_recent_step(const struct rank_progress *progress, int i)
+{
+    int64_t at = progress->recent_count - 1 - i;
+
+    return i < RECENT_STEPS && at >= 0 ? &progress->recent[at % RECENT_STEPS] : NULL;
+}
+
+int64_t rank_recent_step_ns(const struct rank_progress *progress, int count)
+{
+    int64_t times[RECENT_STEPS];
+    size_t found = 0;
+    const struct recent_step *step;
+
+    for (int i = 0; i < count && (step = rank_recent_step(progress, i)); i++) {
+        if (!step->is_profiled && step->step > 1)
+            times[found++] = step->net_ns;
+    }
+    return percentile_of(times, found, 50);
+}
+
+void rank_progress_clear(struct rank_progress *progress)
+{
+    step_reader_clear(&progress->reader);
+    *progress = (struct rank_progress){0};
+}
+
+/* ---- job records ----------------------------------------------------------------------------- */
 
 static bool is_record_name(const char *name)
 {

@@ -1,9 +1,289 @@
 /* How long would a step of the job take if ...? All ranks replayed together. */
 #include "sections/ranks/ranks_what_if.h"
 
+#include "base/core/attributes.h"
+#include "base/core/invariant.h"
 #include "base/text/format.h"
+#include "replay/replay_model.h"
+#include "replay/scenario.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the replay ------------------------------------------------------------------------------ */
+
+/* All ranks of a run, replayed together: how well that explains the run, and what changes bring. */
+
+/* A member that had ended so long before the last one began did not wait for it. */
+static const int64_t clock_tolerance_ns = 100000;
+
+/* ---- whose course is whose ---- */
+
+static bool is_course_of(const struct rank_replay_input *course, const struct rank_digest *digest)
+{
+    return course->rank == digest->rank && course->call_count == digest->call_count &&
+           course->step_count == digest->step_count &&
+           course->span_ns ==
+               digest->steps[digest->step_count - 1].end_ns - digest->steps[0].start_ns &&
+           strcmp(course->file, digest->file) == 0;
+}
+
+/* Of several that fit, as of ranks that the traces do not number, each is taken once. */
+static const struct rank_replay_input *collect_course(const struct rank_replay_inputs *courses,
+                                                      uint8_t *is_taken,
+                                                      const struct rank_digest *digest)
+{
+    for (size_t i = 0; i < courses->count; i++)
+        if (!is_taken[i] && is_course_of(&courses->courses[i], digest)) {
+            is_taken[i] = 1;
+            return &courses->courses[i];
+        }
+    return NULL;
+}
+
+/* False where the trace of a rank is not there: only its digest. */
+static bool find_courses(struct ranks_replay *simulation, const struct rank_replay_inputs *courses)
+{
+    uint8_t *is_taken = require_memory(calloc(courses->count + 1, 1));
+    bool has_all = true;
+
+    for (uint32_t i = 0; i < simulation->run->count && has_all; i++) {
+        simulation->courses[i] =
+            collect_course(courses, is_taken, simulation->run->ranks[i].digest);
+        has_all = simulation->courses[i] != NULL;
+    }
+    free(is_taken);
+    return has_all;
+}
+
+/* ---- by one clock ---- */
+
+static int64_t end_of_member(const struct all_ranks *run, const struct join_member *member)
+{
+    const struct digest_call *call = &run->ranks[member->rank].digest->calls[member->call];
+
+    return call->start_ns + call->duration_ns;
+}
+
+/* Ties the members of a joined call to the first of them that is tied. False where none is, or all
+ * are. */
+static bool tie_members(struct ranks_replay *simulation, const struct joined_call *join,
+                        uint8_t *is_tied)
+{
+    const struct join_member *members = &simulation->run->joins.members[join->first];
+    uint32_t first = 0;
+    bool ties_any = false;
+
+    while (first < join->count && !is_tied[members[first].rank])
+        first++;
+    if (first == join->count || join->is_mismatched)
+        return false;
+    for (uint32_t i = 0; i < join->count; i++) {
+        uint32_t rank = members[i].rank;
+
+        if (is_tied[rank])
+            continue;
+        simulation->offsets_ns[rank] = simulation->offsets_ns[members[first].rank] +
+                                       end_of_member(simulation->run, &members[i]) -
+                                       end_of_member(simulation->run, &members[first]);
+        is_tied[rank] = 1;
+        ties_any = true;
+    }
+    return ties_any;
+}
+
+/* Clocks that no collective ties to the first rank's may be tied to each other: as ends of joined
+ * calls tell. How far such ranks are from the first does not matter, for they never meet. */
+static void find_offsets(struct ranks_replay *simulation)
+{
+    const struct all_ranks *run = simulation->run;
+    uint8_t *is_tied = require_memory(calloc(run->count + (size_t)1, 1));
+
+    for (uint32_t i = 0; i < run->count; i++) {
+        is_tied[i] = run->clocks.clocks[i].is_known;
+        simulation->offsets_ns[i] = is_tied[i] ? run->clocks.clocks[i].offset_ns : 0;
+    }
+    for (uint32_t i = 0; i < run->count; i++) {
+        bool ties_any = !is_tied[i];
+
+        is_tied[i] = 1;
+        while (ties_any) {
+            ties_any = false;
+            for (uint32_t k = 0; k < run->joins.join_count; k++)
+                ties_any |= tie_members(simulation, &run->joins.joins[k], is_tied);
+        }
+    }
+    free(is_tied);
+}
+
+static void find_starts(struct ranks_replay *simulation)
+{
+    int64_t first_ns = INT64_MAX;
+
+    for (uint32_t i = 0; i < simulation->run->count; i++) {
+        simulation->starts_ns[i] = simulation->run->ranks[i].digest->steps[0].start_ns +
+                                   simulation->courses[i]->lead_ns - simulation->offsets_ns[i];
+        if (simulation->starts_ns[i] < first_ns)
+            first_ns = simulation->starts_ns[i];
+    }
+    for (uint32_t i = 0; i < simulation->run->count; i++)
+        simulation->starts_ns[i] -= first_ns;
+}
+
+/* ---- what they do together ---- */
+
+static const struct digest_call *ranks_replay_call_of(const struct all_ranks *run,
+                                                      const struct join_member *member)
+{
+    return &run->ranks[member->rank].digest->calls[member->call];
+}
+
+/* Whether all members wait for the last: a small message may be sent before anyone takes it. */
+static bool is_meeting(const struct ranks_replay *simulation, const struct joined_call *join)
+{
+    const struct all_ranks *run = simulation->run;
+    const struct join_member *members = &run->joins.members[join->first];
+    int64_t first_end_ns = INT64_MAX, last_start_ns = INT64_MIN;
+
+    if (join->count < 2 || join->is_mismatched || join->transfer_ns < 0)
+        return false;
+    for (uint32_t i = 0; i < join->count; i++) {
+        const struct digest_call *call = ranks_replay_call_of(run, &members[i]);
+        int64_t start_ns = call->start_ns - simulation->offsets_ns[members[i].rank];
+
+        if (simulation->courses[members[i].rank]->calls[members[i].call] == NO_EVENT)
+            return false;
+        last_start_ns = start_ns > last_start_ns ? start_ns : last_start_ns;
+        if (start_ns + call->duration_ns < first_end_ns)
+            first_end_ns = start_ns + call->duration_ns;
+    }
+    return first_end_ns >= last_start_ns - clock_tolerance_ns;
+}
+
+static void add_meeting(struct ranks_replay *simulation, const struct joined_call *join)
+{
+    for (uint32_t i = 0; i < join->count; i++) {
+        const struct join_member *member = &simulation->run->joins.members[join->first + i];
+
+        simulation->calls[simulation->joint.call_count++] =
+            (struct meeting_call){.course = member->rank,
+                                  .task = simulation->courses[member->rank]->calls[member->call],
+                                  .meeting = simulation->joint.meeting_count,
+                                  .transfer_ns = join->transfer_ns};
+    }
+    simulation->joint.meeting_count++;
+}
+
+static void find_meetings(struct ranks_replay *simulation)
+{
+    const struct call_joins *joins = &simulation->run->joins;
+
+    simulation->calls =
+        require_memory(calloc(joins->member_count + (size_t)1, sizeof *simulation->calls));
+    for (uint32_t i = 0; i < joins->join_count; i++)
+        if (is_meeting(simulation, &joins->joins[i]))
+            add_meeting(simulation, &joins->joins[i]);
+    simulation->joint.calls = simulation->calls;
+}
+
+/* ---- how well that explains the run ---- */
+
+static void measure_unchanged(struct ranks_replay *simulation)
+{
+    double recorded_ns, steps;
+
+    for (uint32_t i = 0; i < simulation->run->count; i++) {
+        const struct rank_replay_input *course = simulation->courses[i];
+
+        if (course->recorded_ns > simulation->recorded_ns)
+            simulation->recorded_ns = course->recorded_ns;
+        if (course->step_ns > simulation->step_ns)
+            simulation->step_ns = course->step_ns;
+    }
+    if (simulation->recorded_ns <= 0 || simulation->step_ns <= 0)
+        return;
+    simulation->is_measured = true;
+    simulation->unchanged = joint_replay_run(&simulation->replay, NULL, 0);
+    recorded_ns = (double)simulation->recorded_ns;
+    steps = recorded_ns / (double)simulation->step_ns;
+    simulation->length_error =
+        fabs((double)simulation->unchanged.length_ns - recorded_ns) / recorded_ns;
+    simulation->start_error = (double)simulation->unchanged.start_error_ns * steps / recorded_ns;
+}
+
+/* ---- all of it ---- */
+
+static const struct replay_refusal of_courses = {
+    "of some ranks there are digests only, no work of a device, or more of it than is replayed",
+    "give the traces of all ranks, and of long ones some steps: --steps 10-20"};
+static const struct replay_refusal of_circle = {
+    "pieces of work seem to wait for each other in a circle",
+    "see the change for each rank alone: --rank 0"};
+static const struct replay_refusal of_error = {
+    "the replay without a change is more than 2 % from the recording",
+    "record whole steps on all ranks, host and device"};
+
+void ranks_replay_begin(struct ranks_replay *simulation, const struct all_ranks *run,
+                        const struct rank_replay_inputs *courses)
+{
+    simulation->run = run;
+    simulation->courses =
+        require_memory(calloc(run->count + (size_t)1, sizeof *simulation->courses));
+    simulation->starts_ns =
+        require_memory(calloc(run->count + (size_t)1, sizeof *simulation->starts_ns));
+    simulation->offsets_ns =
+        require_memory(calloc(run->count + (size_t)1, sizeof *simulation->offsets_ns));
+    simulation->joint = (struct joint_run){
+        .courses = simulation->courses, .starts_ns = simulation->starts_ns, .count = run->count};
+    if (!find_courses(simulation, courses)) {
+        simulation->refusal = &of_courses;
+        return;
+    }
+    find_offsets(simulation);
+    find_starts(simulation);
+    find_meetings(simulation);
+    joint_replay_begin(&simulation->replay, &simulation->joint);
+    if (simulation->replay.is_circular) {
+        simulation->refusal = &of_circle;
+        return;
+    }
+    measure_unchanged(simulation);
+    if (!simulation->is_measured || simulation->length_error > REPLAY_ERROR_MAX ||
+        simulation->start_error > REPLAY_ERROR_MAX)
+        simulation->refusal = &of_error;
+}
+
+/* False where there is nothing to replay, or the study is refused. `durations`: as for
+ * joint_replay_run. */
+static bool ranks_replay_try(const struct ranks_replay *simulation, const struct scenario *scenario,
+                             size_t durations, struct ranks_estimate *estimate)
+{
+    struct joint_outcome outcome;
+    double share;
+
+    if (!simulation->run || simulation->refusal)
+        return false;
+    outcome = joint_replay_run(&simulation->replay, scenario, durations);
+    share = (double)outcome.length_ns / (double)simulation->unchanged.length_ns;
+    estimate->step_ns = llround((double)simulation->step_ns * share);
+    estimate->speedup = share > 0 ? 1 / share : 0;
+    estimate->slowest = outcome.slowest;
+    return true;
+}
+
+void ranks_replay_clear(struct ranks_replay *simulation)
+{
+    joint_replay_clear(&simulation->replay);
+    free(simulation->calls);
+    free(simulation->courses);
+    free(simulation->starts_ns);
+    free(simulation->offsets_ns);
+    *simulation = (struct ranks_replay){0};
+}
+
+/* ---- ranks what if --------------------------------------------------------------------------- */
 
 /* What is written, and where. */
 struct what_if_page {

@@ -1,14 +1,357 @@
 /* What run is this, and how good is the recording? */
+#include "base/text/format.h"
 #include "base/text/prefix.h"
 #include "cost/efficiency/peak_choice.h"
 #include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
-#include "sections/step/run_warnings.h"
+#include "sections/step/clock_numbers.h"
+#include "trace/recorder_words.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
+
+/* ---- warnings -------------------------------------------------------------------------------- */
+
+/* What a trace lacks and what is damaged in it, each with what to do. */
+
+static void warn_of_truncation(struct results *results, struct section *section,
+                               const struct trace *trace)
+{
+    const struct read_account *read = &trace->read;
+
+    if (!read->is_truncated)
+        return;
+    section_add_warning(results, section,
+                        results_format(results,
+                                       "the file is cut off: %" PRId64 " complete events were read",
+                                       read->events),
+                        results_format(results, "%s (after %" PRId64 " bytes of text)",
+                                       read->truncation, read->text_bytes),
+                        recorder_words_for(trace)->cut);
+}
+
+static void warn_of_ending(struct results *results, struct section *section,
+                           const struct read_account *read)
+{
+    if (read->ending == ENDING_DAMAGED)
+        section_add_warning(results, section,
+                            results_format(results, "%s: numbers read before it may be wrong, too",
+                                           read->ending_message),
+                            NULL, "copy the file once more from where it was written");
+    else if (read->ending == ENDING_FOLLOWED)
+        section_add_warning(results, section,
+                            results_format(results, "behind the end of the trace stands more: %s",
+                                           read->ending_message),
+                            NULL, "were two files put together? Give them one by one");
+}
+
+static void warn_of_damage(struct results *results, struct section *section,
+                           const struct read_account *read)
+{
+    if (read->damaged_events == 0)
+        return;
+    section_add_warning(
+        results, section,
+        results_format(results,
+                       "%" PRId64 " pieces of the file are no readable event and were skipped",
+                       read->damaged_events),
+        read->damage_count ? results_format(results, "the first at byte %" PRId64 ": %s",
+                                            read->damages[0].byte, read->damages[0].message)
+                           : NULL,
+        "all other events are counted; 'flopledger inspect' lists the places");
+}
+
+/* A core that no call of the host launches anything on: a TPU, by JAX. */
+static bool runs_by_itself(const struct trace *trace)
+{
+    if (strcmp(trace->read.format, "xplane") != 0)
+        return false;
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        if (trace->host[i].kind == EVENT_RUNTIME_CALL)
+            return false;
+    return true;
+}
+
+/* Counts that are told in one way each. */
+static void warn_of_ambiguity(struct results *results, struct section *section,
+                              const struct trace *trace)
+{
+    if (trace->read.ambiguous_slices > 0)
+        section_add_warning(
+            results, section,
+            results_format(results, "slices that begin at the very time when another ends: %s",
+                           format_count(trace->read.ambiguous_slices).text),
+            "the file has all begins before all ends, so whether one lies in the other is not "
+            "known; each is taken as following it",
+            "the same recording as JSON, or written in the order of time, tells");
+}
+
+static void warn_of_counts(struct results *results, struct section *section,
+                           const struct trace *trace)
+{
+    const struct read_account *read = &trace->read;
+    const struct {
+        int64_t count;
+        const char *what;
+        const char *try_this;
+    } rules[] = {
+        {read->negative_durations, "events with a negative duration, set aside",
+         "a fault of the profiler; a newer PyTorch may not have it"},
+        {read->overflowing_durations, "events with an impossibly long duration, set aside",
+         "a fault of the profiler; a newer PyTorch may not have it"},
+        {read->missing_times, "timed events without a start or a duration, set aside",
+         "a fault of the profiler or of the tool that changed the file"},
+        {read->clamped_durations,
+         "slices of the device were clamped by the writer; each is taken as long as its GPU stage",
+         "nothing: the durations here are those of the GPU"},
+        {read->unmatched_begins, "begin events without their end, left out",
+         "they were still open when the recording stopped"},
+        {read->unmatched_ends, "end events without their begin, left out",
+         "they were open before the recording began"},
+        {runs_by_itself(trace) ? 0 : read->unlinked_device_events,
+         "kernels, copies or memsets without the call that launched them; their time is counted, "
+         "idle time before them is "
+         "explained by the step's own thread",
+         "the recording lacks their calls: record the host, too, and all processes that launch"},
+        {read->earlier_device_events,
+         "kernels, copies or memsets launched before the recording began; their time is counted, "
+         "idle time before them is explained by the step's own thread",
+         recorder_words_for(trace)->warm_up},
+        {read->early_device_events, "kernels or copies that start before their own launch call",
+         "the clocks of host and device are not aligned: launch delays of this trace are too "
+         "short"},
+    };
+
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].count > 0)
+            section_add_warning(
+                results, section,
+                results_format(results, "%" PRId64 " %s", rules[i].count, rules[i].what), NULL,
+                rules[i].try_this);
+    if (read->page_moves > 0)
+        section_add_note(
+            results, section,
+            results_format(results,
+                           "%" PRId64 " copies are pages of unified memory that were moved where "
+                           "they were touched: no call launched them; idle time before them is "
+                           "explained by the step's own thread",
+                           read->page_moves),
+            NULL, "cudaMemPrefetchAsync before the kernels moves them at once");
+    if (read->device_step_copies > 0)
+        section_add_note(
+            results, section,
+            results_format(
+                results,
+                "%" PRId64
+                " ProfilerStep ranges on the device are copies of host ranges: not counted "
+                "as steps",
+                read->device_step_copies),
+            NULL, NULL);
+}
+
+static void warn_of_clock(struct results *results, struct section *section,
+                          const struct ledger *ledger)
+{
+    bool is_device = ledger->clocks.clock == STEP_CLOCK_DEVICE;
+    const char *why = why_windows_mislead(results, ledger);
+
+    if (why)
+        section_add_warning(
+            results, section, "the steps' windows do not hold their work: no advice", why,
+            is_device ? "try --clock host, or mark whole steps and synchronize at "
+                        "their ends while recording"
+                      : "try --clock device, or mark whole steps and synchronize at "
+                        "their ends while recording");
+}
+
+static void run_warnings_warn_of_steps(struct results *results, struct section *section,
+                                       const struct ledger *ledger)
+{
+    if (ledger->step_count == 0)
+        return;
+    warn_of_clock(results, section, ledger);
+    if (ledger->steps[ledger->step_count - 1].window.is_cut)
+        section_add_warning(
+            results, section,
+            "the last step is cut off by the end of the file: its numbers are too small", NULL,
+            "leave it out with --steps");
+    if (ledger->source == WINDOW_OPTIMIZER_STEP)
+        section_add_note(
+            results, section,
+            "no ProfilerStep marks: a step is taken from one optimizer step to the next", NULL,
+            "call prof.step() at the end of each iteration");
+}
+
+/* What is damaged or odd in the file: warnings. */
+static void add_damage_findings(struct results *results, struct section *section,
+                                const struct analysis_input *input)
+{
+    warn_of_truncation(results, section, input->trace);
+    warn_of_ending(results, section, &input->trace->read);
+    warn_of_damage(results, section, &input->trace->read);
+    warn_of_counts(results, section, input->trace);
+    warn_of_ambiguity(results, section, input->trace);
+    run_warnings_warn_of_steps(results, section, input->ledger);
+}
+
+/* What the events of a trace show of how it was recorded. */
+struct recorded {
+    int64_t kinds[EVENT_KIND_COUNT];
+    int64_t launches; /* runtime calls that put work on a device */
+    bool has_shapes;
+    bool has_stacks;
+    bool has_communication;
+    bool has_collective_names;
+    bool has_memory;
+};
+
+/* Allocations are instants; older versions of the profiler gave them no category. */
+static bool may_be_memory(const struct trace *trace, const struct category_count *category)
+{
+    const char *name = trace_text(trace, category->category);
+
+    return category->phase == 'i' && (!*name || strcmp(name, "cpu_instant_event") == 0);
+}
+
+/* Calls that ask, wait or allocate are made without any work of a device, too. */
+static bool puts_work_on_device(const char *call)
+{
+    static const char *const words[] = {"Launch", "Memcpy",  "Memset",
+                                        "memcpy", "Enqueue", "Append"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(call, words[i]))
+            return true;
+    return false;
+}
+
+static struct recorded look_at_events(const struct trace *trace, const struct ledger *ledger)
+{
+    struct recorded recorded = {.has_memory = trace->facts.profile_memory == 1};
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+
+        recorded.kinds[event->kind]++;
+        recorded.launches += event->kind == EVENT_RUNTIME_CALL &&
+                             puts_work_on_device(trace_text(trace, event->name));
+    }
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        recorded.kinds[trace->device[i].kind]++;
+        recorded.has_communication =
+            recorded.has_communication || ledger->classes[i] == KERNEL_COMMUNICATION;
+    }
+    for (uint32_t i = 0; i < trace->detail_count; i++) {
+        recorded.has_shapes = recorded.has_shapes || trace->details[i].input_shapes;
+        recorded.has_stacks = recorded.has_stacks || trace->details[i].call_stack;
+        recorded.has_collective_names =
+            recorded.has_collective_names || trace->details[i].collective_name;
+    }
+    recorded.has_stacks = recorded.has_stacks || recorded.kinds[EVENT_PYTHON_FUNCTION] > 0;
+    for (uint32_t i = 0; i < trace->read.category_count; i++)
+        recorded.has_memory =
+            recorded.has_memory || may_be_memory(trace, &trace->read.categories[i]);
+    return recorded;
+}
+
+/* Profilers write kernels behind the events of the host: a file that is cut often has none left. */
+static bool is_cut_before_kernels(const struct trace *trace, const struct recorded *recorded)
+{
+    if (!trace->read.is_truncated)
+        return false;
+    for (uint32_t i = 0; i < trace->device_list_count; i++) {
+        if (trace->devices[i].entry == DEVICE_ENTRY_OWN)
+            return true;
+    }
+    return recorded->kinds[EVENT_RUNTIME_CALL] > 0;
+}
+
+static void note_missing_device(struct results *results, struct section *section,
+                                const struct trace *trace, const struct recorded *recorded)
+{
+    int64_t launches = recorded->launches;
+
+    if (is_cut_before_kernels(trace, recorded))
+        section_add_warning(
+            results, section,
+            "no kernel is in the part of the file that is there: all below is of the host's "
+            "threads, the device's time is not known",
+            "the run has a device, and profilers write its kernels behind the host's events",
+            "copy the whole file");
+    else if (launches > 0)
+        section_add_warning(
+            results, section,
+            results_format(results,
+                           "%" PRId64
+                           " calls put work on the device, but no kernel: device activity was not "
+                           "recorded",
+                           launches),
+            NULL, recorder_words_for(trace)->device);
+    else
+        section_add_note(
+            results, section,
+            recorded->kinds[EVENT_RUNTIME_CALL] > 0
+                ? "CPU only: no work of a device in this trace, and no call that would launch any"
+                : "CPU only: no device and no runtime calls in this trace",
+            NULL, recorder_words_for(trace)->no_device);
+}
+
+/* Counters of hardware (PM sampling) and of whoever else wrote some: named, for nothing reads them.
+ */
+static void note_counters(struct results *results, struct section *section,
+                          const struct trace *trace)
+{
+    int64_t counters = 0;
+
+    for (uint32_t i = 0; i < trace->read.category_count; i++)
+        if (trace->read.categories[i].phase == 'C')
+            counters += trace->read.categories[i].events;
+    if (counters > 0)
+        section_add_note(
+            results, section,
+            results_format(results, "%s counter events are not read", format_count(counters).text),
+            "samples of counters (PM sampling of the GPU, of memory or of a program)",
+            "'flopledger inspect' lists all events by category and phase");
+}
+
+/* What was not recorded, and how to record it next time. */
+static void add_missing_findings(struct results *results, struct section *section,
+                                 const struct analysis_input *input)
+{
+    struct recorded recorded = look_at_events(input->trace, input->ledger);
+    const struct recorder_words *words = recorder_words_for(input->trace);
+
+    if (input->trace->device_count == 0)
+        note_missing_device(results, section, input->trace, &recorded);
+    if (input->trace->device_count > 0 && recorded.kinds[EVENT_OPERATOR] == 0)
+        section_add_note(results, section, "no operators: what launched the kernels is not known",
+                         NULL, words->operators);
+    if (recorded.kinds[EVENT_OPERATOR] > 0 && !recorded.has_shapes)
+        section_add_note(
+            results, section,
+            "no input shapes: operators cannot be told apart by size, sizes of old collectives "
+            "are not "
+            "known",
+            NULL, words->shapes);
+    if (!recorded.has_stacks)
+        section_add_note(results, section,
+                         "no Python frames: time between operators shows as \"nothing recorded\"",
+                         NULL, words->stacks);
+    if (recorded.has_communication && !recorded.has_collective_names)
+        section_add_note(
+            results, section,
+            "collectives without sizes and groups: bandwidth is known only where an operator "
+            "tells the "
+            "shapes",
+            NULL, words->collectives);
+    if (!recorded.has_memory)
+        section_add_note(results, section, "no memory events", NULL, words->memory);
+    note_counters(results, section, input->trace);
+}
+
+/* ---- run description ------------------------------------------------------------------------- */
 
 struct time_range {
     int64_t start_ns;

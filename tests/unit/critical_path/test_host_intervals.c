@@ -1,5 +1,5 @@
 /* What a host thread was in, event by event. */
-#include "critical_path/host_intervals.h"
+#include "critical_path/steps_path.h"
 #include "support_trace.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Modules on a stream: from the first kernel of one to the last before another's. */
-#include "output/exports/chrome_modules.h"
+#include "output/exports/chrome_tracks.h"
 #include "support_trace.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Numbers of groups, and how nsys-stats rounds them. */
+#include "readers/nsys_stats/stats_groups.h"
 #include "readers/nsys_stats/stats_table.h"
-#include "readers/nsys_stats/stats_values.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

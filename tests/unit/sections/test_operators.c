@@ -1,5 +1,4 @@
 /* Operators: nesting, self and total times, as torch.profiler has them. */
-#include "sections/kernels/operator_calls.h"
 #include "support_trace.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* What chance explains: against tables of Student's t and known tests, and over many equal runs. */
-#include "sections/comparison/step_noise.h"
+#include "sections/comparison/run_comparison.h"
 
 #include <math.h>
 #include <setjmp.h>
