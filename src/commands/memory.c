@@ -4,9 +4,7 @@
 #include "commands/command.h"
 #include "commands/page_options.h"
 #include "output/reports/write_report.h"
-#include "pipeline/memory_internevo.h"
-#include "pipeline/memory_of_capture.h"
-#include "pipeline/memory_of_snapshot.h"
+#include "pipeline/memory_report.h"
 #include "pipeline/memory_settings.h"
 
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* By whose clock the steps are booked. */
-#include "ledger/step_clock.h"
-
 #include "base/core/invariant.h"
 #include "base/core/search.h"
+#include "ledger/step_ledger.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@ enum window_source {
 
 struct step_window {
     int64_t start_ns; /* what is booked to the step: by the host's clock its mark; else see
-                         step_clock.h */
+                         step_ledger.h */
     int64_t end_ns;
     int64_t mark_start_ns; /* the host's mark: what the host does in it, it does for this step */
     int64_t mark_end_ns;

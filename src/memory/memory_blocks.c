@@ -1,12 +1,11 @@
 /* Pairs allocations with releases, and blocks with the tensors that the recorder's marks name. */
-#include "memory/memory_blocks.h"
-
 #include "base/core/array.h"
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/io/whole_file.h"
 #include "base/json/json_tree.h"
 #include "base/text/prefix.h"
+#include "memory/memory_run.h"
 #include "trace/memory_event.h"
 
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 /* Replays a recorded step with another batch or length. */
-#include "memory/memory_forecast.h"
-
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/core/search.h"
 #include "base/text/prefix.h"
+#include "memory/memory_what_if.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Who owns an allocation of a snapshot, as far as the program said so itself: the phase and module
- * of its tag, and the annotation that was open when it was made. */
+ * of its tag, and the annotation that was open when it was made; and how much is whose. */
 #ifndef FLOPLEDGER_MEMORY_SNAPSHOT_OWNERS_H
 #define FLOPLEDGER_MEMORY_SNAPSHOT_OWNERS_H
 
@@ -9,6 +9,35 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct memory_share {
+    uint32_t key;
+    uint32_t blocks;
+    int64_t bytes;
+    int64_t largest_bytes; /* one of the blocks */
+};
+
+struct memory_shares {
+    struct memory_share *shares; /* [count], the most bytes first; equal ones by key */
+    uint32_t count;
+    int64_t bytes; /* of all */
+};
+
+/* What allocations are added up by: a number below `limit`. */
+struct share_key {
+    uint32_t (*of_life)(const struct memory_life *life, const void *context);
+    const void *context;
+    uint32_t limit;
+};
+
+/* `shares` must be zeroed. */
+void share_memory(struct memory_shares *shares, const struct snapshot_replay *replay,
+                  uint32_t moment, struct share_key key);
+
+/* Bytes of the key; 0 where nothing of it lives. */
+int64_t share_of_key(const struct memory_shares *shares, uint32_t key);
+
+void memory_shares_clear(struct memory_shares *shares);
 
 /* A tag is "phase|module", as `flopledger run --memory` sets it, or any text: then it is a module
  * without a phase. All ids are of `names`; 0, the empty text: not told. */

@@ -1,7 +1,6 @@
 /* The bytes of a digest. */
-#include "ranks/digest_bytes.h"
-
 #include "base/core/bytes.h"
+#include "ranks/digest_record.h"
 
 #include <stdlib.h>
 #include <string.h>

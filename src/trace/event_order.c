@@ -1,10 +1,9 @@
 /* The order of events in a trace: by time, and where times are equal by what the events say. */
-#include "trace/event_order.h"
-
 #include "base/core/invariant.h"
 #include "base/core/large_sort.h"
 #include "base/core/radix_sort.h"
 #include "trace/trace_builder.h"
+#include "trace/trace_finish_parts.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* Phases B and E become timed events. */
-#include "trace/half_events.h"
-
 #include "base/core/invariant.h"
+#include "trace/trace_finish_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

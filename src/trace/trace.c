@@ -5,6 +5,36 @@
 
 #include <stdlib.h>
 
+/* ---- replays of graphs ----------------------------------------------------------------------- */
+
+/* What is known of the CUDA or HIP graphs that a trace replays: which kernels of theirs were given
+ * the operators of a capture, and why the others were not. */
+
+const char *graph_fate_text(enum graph_fate fate)
+{
+    static const char *const texts[GRAPH_FATE_COUNT] = {
+        [GRAPH_WITHOUT_PLACE] = "module not known", [GRAPH_NO_CAPTURE] = "no capture found",
+        [GRAPH_NO_NAMES] = "capture without names", [GRAPH_NO_MATCH] = "in no capture",
+        [GRAPH_AMBIGUOUS] = "several fit",          [GRAPH_NO_OPERATOR] = "no operator around",
+    };
+
+    return texts[fate];
+}
+
+/* free()s it too; NULL is left alone. */
+static void graph_replays_free(struct graph_replays *replays)
+{
+    if (!replays)
+        return;
+    free(replays->captures);
+    free(replays->kinds);
+    free(replays->copies);
+    large_array_free(replays->host_of);
+    free(replays);
+}
+
+/* ---- trace ----------------------------------------------------------------------------------- */
+
 uint32_t trace_operator_of(const struct trace *trace, uint32_t device_event)
 {
     return trace->launch_operator ? trace->launch_operator[device_event] : NO_EVENT;

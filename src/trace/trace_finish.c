@@ -4,10 +4,8 @@
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"
 #include "base/core/worker_threads.h"
-#include "trace/event_order.h"
-#include "trace/half_events.h"
 #include "trace/trace_builder.h"
-#include "trace/trace_link.h"
+#include "trace/trace_finish_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

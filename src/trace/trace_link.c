@@ -10,12 +10,11 @@
  * What holds: the result does not depend on the order of the file, since of several calls with one
  * id the earliest, longest, first one counts; work without a call is counted by its reason, never
  * dropped. O(events), two threads at most. */
-#include "trace/trace_link.h"
-
 #include "base/core/array.h"
 #include "base/core/hash_map.h"
 #include "base/core/large_array.h"
 #include "base/core/worker_threads.h"
+#include "trace/trace_finish_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

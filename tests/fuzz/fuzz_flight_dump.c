@@ -5,7 +5,6 @@
 #include "base/io/input_stream.h"
 #include "base/pickle/pickle_from_json.h"
 #include "ranks/hang/flight_causes.h"
-#include "ranks/hang/flight_mismatch.h"
 #include "readers/flight_recorder/read_flight_dump.h"
 
 #include <stddef.h>

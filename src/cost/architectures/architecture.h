@@ -6,11 +6,112 @@
 #ifndef FLOPLEDGER_COST_ARCHITECTURES_ARCHITECTURE_H
 #define FLOPLEDGER_COST_ARCHITECTURES_ARCHITECTURE_H
 
-#include "cost/architectures/config_keys.h"
-#include "cost/architectures/weight_storage.h"
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "base/json/json_tree.h"
+#include "cost/devices/device_peak.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* How a server keeps a model's weights and its cache of keys and values, by its config.json: bytes
+ * of a number, and the number format that matmuls run in. From `torch_dtype` (or `dtype`) and
+ * `quantization_config`, as Hugging Face, compressed-tensors and ModelOpt write them. */
+
+/* Matrices that a quantization may take or leave. All others are stored plain. */
+enum stored_part {
+    STORED_MIXER, /* projections of attention, or of a state space */
+    STORED_FEED,
+    STORED_EXPERTS,
+    STORED_SHARED, /* experts that every token meets */
+    STORED_OUTPUT, /* logits */
+    STORED_PART_COUNT
+};
+
+struct stored_weight {
+    double bytes;          /* of one weight, with its share of the scales */
+    enum peak_type format; /* of its matmuls */
+};
+
+struct weight_storage {
+    bool is_known;           /* no: the quantization is none that is known */
+    bool has_type;           /* the file says the type of plain weights; no: bf16 is taken */
+    enum peak_type type;     /* of what is not quantized: fp32, fp16 or bf16 */
+    double plain_bytes;      /* of a weight that is not quantized */
+    double cache_bytes;      /* of a number in the cache of keys and values */
+    enum peak_type cache_as; /* its type */
+    char method[48];         /* quant_method, with its algorithm; "": not quantized */
+    struct stored_weight parts[STORED_PART_COUNT];
+};
+
+/* `whole`: the file; `model`: the part of it with the model's sizes, which may be the same.
+ * Never fails: what is not known is said in the fields above. */
+struct weight_storage weight_storage_read(const struct json_node *whole,
+                                          const struct json_node *model, int64_t layers);
+
+/* All matrices of the layers in `type`, without scales: what --dtype says. */
+void weight_storage_force(struct weight_storage *storage, enum peak_type type);
+
+/* The keys of a config.json, with their limits. The first problem is kept, and later reads are
+ * harmless: a family reads all it needs and the caller asks once. */
+
+struct config_keys {
+    const struct json_node *root;  /* an object: what the keys are read from */
+    const struct json_node *whole; /* the whole file, which has the class */
+    bool is_nested;                /* root is text_config, which may leave anything out */
+    bool has_defaults;             /* a value came from default_list.def */
+    const char *path;              /* for messages: the file */
+    const char *model_type;
+    struct error *error;
+    bool has_failed;
+};
+
+/* Limits with which no count of parameters overflows 64 bits. */
+enum {
+    SIZE_MAX_HIDDEN = 1 << 17,
+    SIZE_MAX_FEED = 1 << 20,
+    SIZE_MAX_LAYERS = 1 << 12,
+    SIZE_MAX_HEADS = 1 << 11,
+    SIZE_MAX_HEAD = 1 << 12,
+    SIZE_MAX_EXPERTS = 1 << 11,
+    SIZE_MAX_VOCABULARY = 1 << 24,
+};
+
+/* A whole number from 1 to `maximum`, which must be there. 1 after a problem. */
+int64_t config_size(struct config_keys *config, const char *key, int64_t maximum);
+
+/* Likewise; `otherwise` where the key is missing or null. */
+int64_t config_size_or(struct config_keys *config, const char *key, int64_t otherwise,
+                       int64_t maximum);
+
+/* Likewise, and 0 is taken too. */
+int64_t config_count_or(struct config_keys *config, const char *key, int64_t otherwise,
+                        int64_t maximum);
+
+/* A sliding window: 0 where the key is null, `if_missing` where there is none. */
+int64_t config_window(struct config_keys *config, const char *key, int64_t if_missing);
+
+bool config_flag_or(struct config_keys *config, const char *key, bool otherwise);
+
+/* The first of "architectures": "LlamaForCausalLM"; NULL where the file has none. */
+const char *config_class(const struct config_keys *config);
+
+/* How many labels a classifier has: num_labels, the members of id2label, or 2. */
+int64_t config_labels(struct config_keys *config);
+
+/* What the class of this model_type in transformers takes where `key` is left out: its default, or
+ * `otherwise`. */
+int64_t config_default_or(struct config_keys *config, const char *key, int64_t otherwise);
+
+/* Is layer `index` of this type by layer_types? `otherwise` without that list, whose types must be
+ * two of those known: "full_attention", and `type`. */
+bool config_layer_is(struct config_keys *config, int64_t index, const char *type, bool otherwise);
+
+/* How many of `layers` have "sliding_attention" in layer_types; `otherwise` without that list. */
+int64_t config_sliding_layers(struct config_keys *config, int64_t layers, int64_t otherwise);
+
+/* Keeps this problem, put behind the file's name, unless there is one. PRINTF_LIKE. */
+void config_fail(struct config_keys *config, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Which keys a query of a layer sees. */
 enum attention_mask {

@@ -1,5 +1,5 @@
 /* The keys of a config.json, with their limits. */
-#include "cost/architectures/config_keys.h"
+#include "cost/architectures/architecture.h"
 
 #include <stdarg.h>
 #include <stdio.h>

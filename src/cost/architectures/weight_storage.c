@@ -1,7 +1,6 @@
 /* How a server keeps a model's weights and its cache of keys and values. */
-#include "cost/architectures/weight_storage.h"
-
 #include "base/core/invariant.h"
+#include "cost/architectures/architecture.h"
 
 #include <fnmatch.h>
 #include <regex.h>

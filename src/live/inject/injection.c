@@ -3,13 +3,383 @@
 
 #include "live/inject/traced_thread.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- the target ------------------------------------------------------------------------------ */
+
+/* The interpreter in a process of Python, and where its functions are. */
+
+/* ---- symbols of an ELF file ------------------------------------------------------------------ */
+
+/* Where a library or program keeps its functions, by the file on disk. */
+
+#if defined(__x86_64__)
+enum { OWN_MACHINE = EM_X86_64 };
+#else
+enum { OWN_MACHINE = EM_AARCH64 };
+#endif
+
+/* `count` things of `size` bytes at `offset`; NULL where they don't lie within the file. */
+static const void *elf_part(const struct elf_file *file, uint64_t offset, uint64_t count,
+                            uint64_t size)
+{
+    if (offset > file->size || (size && count > (file->size - offset) / size))
+        return NULL;
+    return file->bytes + offset;
+}
+
+static bool elf_is_ours(const Elf64_Ehdr *head)
+{
+    return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64 &&
+           head->e_ident[EI_DATA] == ELFDATA2LSB && head->e_machine == OWN_MACHINE &&
+           head->e_phentsize == sizeof(Elf64_Phdr);
+}
+
+/* Segment number `at`; false where there is none. */
+static bool elf_segment(const struct elf_file *file, size_t at, Elf64_Phdr *segment)
+{
+    Elf64_Ehdr head;
+    const unsigned char *all;
+
+    memcpy(&head, file->bytes, sizeof head);
+    all = elf_part(file, head.e_phoff, head.e_phnum, sizeof *segment);
+    if (!all || at >= head.e_phnum)
+        return false;
+    memcpy(segment, all + at * sizeof *segment, sizeof *segment);
+    return true;
+}
+
+static bool elf_check(struct elf_file *file)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr segment;
+
+    if (file->size < sizeof head)
+        return false;
+    memcpy(&head, file->bytes, sizeof head);
+    if (!elf_is_ours(&head))
+        return false;
+    for (size_t i = 0; elf_segment(file, i, &segment); i++) {
+        if (segment.p_type == PT_LOAD) {
+            file->first_address = segment.p_vaddr - segment.p_vaddr % 4096;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool elf_file_open(struct elf_file *file, const char *path)
+{
+    struct stat about;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    void *bytes = MAP_FAILED;
+
+    *file = (struct elf_file){0};
+    if (descriptor < 0)
+        return false;
+    if (fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0)
+        bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    close(descriptor);
+    if (bytes == MAP_FAILED)
+        return false;
+    file->bytes = bytes;
+    file->size = (size_t)about.st_size;
+    if (elf_check(file))
+        return true;
+    elf_file_clear(file);
+    return false;
+}
+
+void elf_file_clear(struct elf_file *file)
+{
+    union {
+        const unsigned char *bytes;
+        void *mapped;
+    } place = {.bytes = file->bytes};
+
+    if (place.mapped)
+        munmap(place.mapped, file->size);
+    *file = (struct elf_file){0};
+}
+
+/* ---- symbols -------------------------------------------------------------------------------- */
+
+struct symbol_table {
+    const unsigned char *symbols;
+    uint64_t count;
+    const char *names;
+    uint64_t names_bytes;
+};
+
+/* A section of symbols with its section of names. */
+static bool elf_symbol_table(const struct elf_file *file, const unsigned char *sections,
+                             size_t section_count, const Elf64_Shdr *section,
+                             struct symbol_table *table)
+{
+    Elf64_Shdr names;
+
+    if (section->sh_link >= section_count)
+        return false;
+    memcpy(&names, sections + section->sh_link * sizeof names, sizeof names);
+    table->count = section->sh_size / sizeof(Elf64_Sym);
+    table->symbols = elf_part(file, section->sh_offset, table->count, sizeof(Elf64_Sym));
+    table->names = elf_part(file, names.sh_offset, names.sh_size, 1);
+    table->names_bytes = names.sh_size;
+    return table->symbols && table->names;
+}
+
+static uint64_t symbol_table_find(const struct symbol_table *table, const char *name)
+{
+    size_t length = strlen(name) + 1; /* with its NUL */
+    Elf64_Sym symbol;
+
+    for (uint64_t i = 0; i < table->count; i++) {
+        memcpy(&symbol, table->symbols + i * sizeof symbol, sizeof symbol);
+        if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0 ||
+            symbol.st_name >= table->names_bytes || table->names_bytes - symbol.st_name < length)
+            continue;
+        if (memcmp(table->names + symbol.st_name, name, length) == 0)
+            return symbol.st_value;
+    }
+    return 0;
+}
+
+/* The address of a symbol that the file defines and shows to others (or, where it was not stripped,
+ * of any it defines), as far behind the first loaded page; 0: it has none of that name. */
+static uint64_t elf_symbol(const struct elf_file *file, const char *name)
+{
+    Elf64_Ehdr head;
+    const unsigned char *sections;
+
+    memcpy(&head, file->bytes, sizeof head);
+    sections = elf_part(file, head.e_shoff, head.e_shnum, sizeof(Elf64_Shdr));
+    if (!sections || head.e_shentsize != sizeof(Elf64_Shdr))
+        return 0;
+    for (size_t i = 0; i < head.e_shnum; i++) {
+        struct symbol_table table;
+        Elf64_Shdr section;
+        uint64_t value;
+
+        memcpy(&section, sections + i * sizeof section, sizeof section);
+        if ((section.sh_type != SHT_DYNSYM && section.sh_type != SHT_SYMTAB) ||
+            !elf_symbol_table(file, sections, head.e_shnum, &section, &table))
+            continue;
+        value = symbol_table_find(&table, name);
+        if (value >= file->first_address && value)
+            return value - file->first_address;
+    }
+    return 0;
+}
+
+uint64_t elf_find_code(const struct elf_file *file, const void *pattern, size_t length)
+{
+    Elf64_Phdr segment;
+
+    for (size_t i = 0; elf_segment(file, i, &segment); i++) {
+        const unsigned char *code = elf_part(file, segment.p_offset, segment.p_filesz, 1);
+        const unsigned char *found;
+
+        if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) || !code)
+            continue;
+        found = memmem(code, segment.p_filesz, pattern, length);
+        if (found)
+            return segment.p_vaddr + (uint64_t)(found - code) - file->first_address;
+    }
+    return 0;
+}
+
+/* ---- python target --------------------------------------------------------------------------- */
+
+/* Older ones have other functions, and the recorder does not run in them. */
+enum { OLDEST_MINOR = 10 };
+
+static const char *target_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* "3.11" of "libpython3.11.so.1.0" or "python3.11"; 0: the name does not tell. */
+static int minor_of_name(const char *name)
+{
+    const char *at = strstr(name, "python3.");
+    long minor = at ? strtol(at + strlen("python3."), NULL, 10) : 0;
+
+    return minor > 0 && minor < 100 ? (int)minor : 0;
+}
+
+/* By what each version was the first to have. */
+static int minor_of_symbols(const struct elf_file *file)
+{
+    static const struct {
+        const char *name;
+        int minor;
+    } first[] = {{"PyUnstable_IsImmortal", 14},
+                 {"PyMonitoring_EnterScope", 13},
+                 {"PyUnstable_Long_IsCompact", 12},
+                 {"Py_Version", 11},
+                 {"PyModule_AddObjectRef", 10}};
+
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        if (elf_symbol(file, first[i].name))
+            return first[i].minor;
+    }
+    return OLDEST_MINOR - 1;
+}
+
+/* The path of a mapped file without the note that it is gone. */
+static bool is_gone(const char *path)
+{
+    static const char note[] = " (deleted)";
+    size_t length = strlen(path);
+
+    return length > sizeof note - 1 && strcmp(path + length - (sizeof note - 1), note) == 0;
+}
+
+static bool may_hold_python(const char *path)
+{
+    return path[0] == '/' && strstr(target_file_name(path), "python") != NULL &&
+           !strstr(target_file_name(path), ".cpython-") && strncmp(path, "/dev/", 5) != 0;
+}
+
+/* Whether this file is the interpreter, and then where its functions are. */
+static bool read_interpreter(struct python_target *target, struct arena *arena,
+                             const struct process_memory *memory, const char *path)
+{
+    uint64_t base = memory_file_base(memory, path);
+    struct elf_file file;
+    uint64_t pending;
+    uint64_t run;
+
+    if (!elf_file_open(&file, process_path(arena, memory->pid, path)))
+        return false;
+    pending = elf_symbol(&file, "Py_AddPendingCall");
+    run = elf_symbol(&file, "PyRun_SimpleString");
+    if (pending && run) {
+        target->library = path;
+        target->add_pending_call = base + pending;
+        target->run_string = base + run;
+        target->runtime = elf_symbol(&file, "_PyRuntime");
+        target->runtime += target->runtime ? base : 0;
+        target->minor = minor_of_name(target_file_name(path));
+        if (!target->minor)
+            target->minor = minor_of_symbols(&file);
+    }
+    elf_file_clear(&file);
+    return target->library != NULL;
+}
+
+/* The library of C, by what begins its name: glibc's or musl's, which is the loader as well. */
+static bool is_libc(const char *path)
+{
+    const char *name = target_file_name(path);
+
+    return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
+           strncmp(name, "ld-musl-", 8) == 0 || strncmp(name, "libc.musl-", 10) == 0;
+}
+
+static bool read_libc(struct python_target *target, struct arena *arena,
+                      const struct process_memory *memory, const char *path)
+{
+    /* mov $15, %rax (or %eax); syscall: debuggers know it by these bytes, so they stay. */
+    static const unsigned char long_return[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    static const unsigned char short_return[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    uint64_t base = memory_file_base(memory, path);
+    struct elf_file file;
+
+    if (!elf_file_open(&file, process_path(arena, memory->pid, path)))
+        return false;
+    target->map_memory = elf_symbol(&file, "mmap");
+    target->unmap_memory = elf_symbol(&file, "munmap");
+    target->signal_return = elf_find_code(&file, long_return, sizeof long_return);
+    if (!target->signal_return)
+        target->signal_return = elf_find_code(&file, short_return, sizeof short_return);
+    elf_file_clear(&file);
+    if (!target->map_memory || !target->unmap_memory || !target->signal_return)
+        return false;
+    target->map_memory += base;
+    target->unmap_memory += base;
+    target->signal_return += base;
+    target->libc = path;
+    return true;
+}
+
+static bool not_found(const struct python_target *target, const char *gone, bool is_pypy,
+                      struct error *error)
+{
+    if (gone)
+        return error_set(error, ERROR_NO_DATA,
+                         "process %ld runs '%s', which has been replaced or removed since (an "
+                         "update?): restart the job, or record it with 'flopledger run'",
+                         target->pid, gone);
+    if (is_pypy)
+        return error_set(error, ERROR_NO_DATA,
+                         "process %ld runs PyPy, and only CPython can be attached to", target->pid);
+    return error_set(error, ERROR_NO_DATA,
+                     "process %ld shows no function Py_AddPendingCall: it is no Python, or one "
+                     "that was linked statically and stripped; record it with 'flopledger run'",
+                     target->pid);
+}
+
+static bool find_interpreter(struct python_target *target, struct arena *arena,
+                             const struct process_memory *memory, struct error *error)
+{
+    const char *before = "";
+    const char *gone = NULL;
+    bool is_pypy = false;
+
+    for (size_t i = 0; i < memory->count && !target->library; i++) {
+        const char *path = memory->regions[i].path;
+
+        if (strcmp(path, before) == 0)
+            continue;
+        before = path;
+        is_pypy |= strstr(target_file_name(path), "libpypy") != NULL;
+        if (!may_hold_python(path))
+            continue;
+        if (is_gone(path))
+            gone = path;
+        else
+            (void)read_interpreter(target, arena, memory, path);
+    }
+    return target->library || not_found(target, gone, is_pypy, error);
+}
+
+/* ERROR_NO_DATA with a reason where the interpreter is not found, or is none that is known. */
+static bool python_target_find(struct python_target *target, struct arena *arena,
+                               const struct process_memory *memory, struct error *error)
+{
+    *target = (struct python_target){.pid = memory->pid};
+    if (!find_interpreter(target, arena, memory, error))
+        return false;
+    if (target->minor < OLDEST_MINOR)
+        return error_set(error, ERROR_NO_DATA,
+                         "process %ld runs Python 3.%d, and the recorder needs 3.%d or later",
+                         target->pid, target->minor, OLDEST_MINOR);
+    for (size_t i = 0; i < memory->count && !target->libc; i++) {
+        if (is_libc(memory->regions[i].path) && !is_gone(memory->regions[i].path))
+            (void)read_libc(target, arena, memory, memory->regions[i].path);
+    }
+    if (!target->libc)
+        return error_set(error, ERROR_NO_DATA,
+                         "process %ld has no library of C that is known (glibc, musl): it cannot "
+                         "be attached to; record it with 'flopledger run'",
+                         target->pid);
+    return true;
+}
+
+/* ---- injection ------------------------------------------------------------------------------- */
 
 /* A place without harm is awaited for so long, and a call then takes microseconds. */
 enum { STOP_MS = 3000, CALL_MS = 3000, TRIES = 5 };

@@ -6,9 +6,39 @@
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/core/error.h"
-#include "live/inject/python_target.h"
+#include "live/inject/process_memory.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct python_target {
+    long pid;
+    const char *library; /* that holds the interpreter, as the process sees it */
+    const char *libc;
+    int minor; /* of 3.MINOR; 0: the file does not tell */
+    uint64_t add_pending_call;
+    uint64_t run_string;
+    uint64_t runtime;       /* _PyRuntime; 0: not shown */
+    uint64_t map_memory;    /* mmap of the library of C */
+    uint64_t unmap_memory;  /* its munmap */
+    uint64_t signal_return; /* its code that ends a signal's handler */
+};
+
+/* A 64-bit ELF file of this machine's kind, whole in memory. */
+struct elf_file {
+    const unsigned char *bytes; /* mapped */
+    size_t size;
+    uint64_t first_address; /* of its first loaded page, as the file has it */
+};
+
+/* False where the file cannot be read, or is no ELF file of this machine's kind. */
+bool elf_file_open(struct elf_file *file, const char *path);
+
+void elf_file_clear(struct elf_file *file);
+
+/* The first place in the code of the file where `pattern` stands, counted likewise; 0: none. */
+uint64_t elf_find_code(const struct elf_file *file, const void *pattern, size_t length);
 
 enum { INJECTION_TEXT_MAX = 4000 };
 

@@ -1,7 +1,6 @@
 /* What packets of a Perfetto trace refer to: interned names, clocks and tracks. */
-#include "readers/perfetto/perfetto_state.h"
-
 #include "base/core/array.h"
+#include "readers/perfetto/perfetto_reading.h"
 
 #include <stdlib.h>
 

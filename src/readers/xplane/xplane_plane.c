@@ -1,8 +1,7 @@
 /* A plane of an XSpace: what its events and their stats are called. */
-#include "readers/xplane/xplane_plane.h"
-
 #include "base/core/array.h"
 #include "base/core/invariant.h"
+#include "readers/xplane/xplane_reading.h"
 
 #include <math.h>
 #include <stdlib.h>

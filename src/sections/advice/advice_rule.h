@@ -12,13 +12,50 @@
 #include "output/results/results.h"
 #include "replay/replay_model.h"
 #include "sections/advice/attention_scores.h"
-#include "sections/advice/first_use.h"
 #include "sections/advice/host_calls.h"
-#include "sections/advice/kernel_figures.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Sums over the kernels and copies of the steps that several rules ask for. */
+
+struct work_sum {
+    int64_t count;
+    int64_t duration_ns; /* summed */
+};
+
+struct kernel_figures {
+    struct work_sum kernels; /* all of them */
+    struct work_sum classes[KERNEL_CLASS_COUNT];
+    struct work_sum launches;    /* launch calls of kernels, each once */
+    int64_t graph_launches;      /* of those, launches of a CUDA graph */
+    int64_t graph_kernels;       /* kernels that such a call launched */
+    int64_t shorter_than_launch; /* kernels with a launch call of their own that took longer */
+    int64_t launched_singly;     /* kernels with a launch call of their own */
+};
+
+/* Of the ledger's device: what starts inside a step. */
+struct kernel_figures sum_kernels(const struct trace *trace, const struct ledger *ledger);
+
+/* Runtime calls that take long because something of the device is used for the first time: its
+ * context, a library's handle, the module that holds a kernel. They are paid once, not each step.
+ */
+
+struct host_calls;
+
+/* Zeroed is empty. */
+struct first_uses {
+    uint32_t *events; /* [count]: indices in trace->host, ascending */
+    uint32_t count;
+};
+
+/* Of the calls in `calls` that take `slow_ns` or more: see first_use.c for which of them. */
+void find_first_uses(struct first_uses *uses, const struct trace *trace,
+                     const struct ledger *ledger, const struct host_calls *calls, int64_t slow_ns);
+void first_uses_clear(struct first_uses *uses);
+
+bool is_first_use(const struct first_uses *uses, uint32_t event);
 
 /* ---- work of the device that the recording lacks: idle time next to it is not the program's
  * ---- */

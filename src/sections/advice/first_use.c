@@ -4,9 +4,8 @@
  * paid by the usual one, too. Copies and memsets are left out: they wait for their turn. Where
  * steps are marked, only the first one can hold first uses: what comes again in a later step is no
  * start. */
-#include "sections/advice/first_use.h"
-
 #include "base/core/invariant.h"
+#include "sections/advice/advice_rule.h"
 #include "sections/advice/host_calls.h"
 
 #include <stdlib.h>

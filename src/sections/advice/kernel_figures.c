@@ -1,9 +1,8 @@
 /* One pass over the device's events. */
-#include "sections/advice/kernel_figures.h"
-
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"
 #include "ledger/step_finder.h"
+#include "sections/advice/advice_rule.h"
 
 #include <stdlib.h>
 #include <string.h>

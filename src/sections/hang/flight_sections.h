@@ -5,7 +5,6 @@
 #include "output/results/results.h"
 #include "ranks/hang/flight_causes.h"
 #include "ranks/hang/flight_join.h"
-#include "ranks/hang/flight_mismatch.h"
 #include "ranks/hang/flight_stalls.h"
 
 #include <stdint.h>

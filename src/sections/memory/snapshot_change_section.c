@@ -1,5 +1,5 @@
 /* What grew and what shrank from one snapshot to another, at their peaks. */
-#include "memory/snapshot_change.h"
+#include "memory/snapshot_growth.h"
 #include "memory/snapshot_layout.h"
 #include "sections/memory/snapshot_sections.h"
 

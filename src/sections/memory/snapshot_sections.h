@@ -5,7 +5,6 @@
 #include "memory/snapshot_owners.h"
 #include "memory/snapshot_places.h"
 #include "memory/snapshot_replay.h"
-#include "memory/snapshot_shares.h"
 #include "output/results/results.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* A thread that is made to call something is as it was before. */
-#include "live/inject/elf_symbols.h"
+#include "live/inject/injection.h"
 #include "live/inject/process_memory.h"
 #include "live/inject/traced_thread.h"
 

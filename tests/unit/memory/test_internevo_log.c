@@ -1,6 +1,5 @@
 /* memory.log and the pages, as InternEvo's SimpleMemoryProfiler has them. */
 #include "base/core/attributes.h"
-#include "memory/internevo_log.h"
 #include "memory/internevo_page.h"
 #include "memory/internevo_tree.h"
 #include "support_memory.h"

@@ -1,6 +1,6 @@
 /* What the recorder writes beside a trace about memory. */
 #include "base/core/attributes.h"
-#include "memory/memory_blocks.h"
+#include "memory/memory_run.h"
 #include "support_memory.h"
 
 #include <setjmp.h>

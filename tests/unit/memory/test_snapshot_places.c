@@ -1,10 +1,8 @@
 /* Stacks folded to places, owners by tag and annotation, growth, and what changed. */
 #include "base/core/attributes.h"
-#include "memory/snapshot_change.h"
 #include "memory/snapshot_growth.h"
 #include "memory/snapshot_owners.h"
 #include "memory/snapshot_places.h"
-#include "memory/snapshot_shares.h"
 #include "memory/snapshot_tree.h"
 #include "support_snapshot.h"
 

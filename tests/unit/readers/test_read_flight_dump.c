@@ -1,7 +1,6 @@
 #include "base/core/attributes.h"
 #include "base/pickle/pickle_from_json.h"
 #include "ranks/hang/flight_causes.h"
-#include "ranks/hang/flight_mismatch.h"
 #include "readers/flight_recorder/read_flight_dump.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* half_events: phases B and E are matched by time and name, whatever their order in the file. */
-#include "trace/half_events.h"
+#include "trace/trace_finish_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

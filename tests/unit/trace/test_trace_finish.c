@@ -1,7 +1,7 @@
 /* trace_finish: builders become one trace, sorted, with kernels linked to calls and operators. */
 #include "support_read.h"
-#include "trace/event_order.h"
 #include "trace/trace_builder.h"
+#include "trace/trace_finish_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
