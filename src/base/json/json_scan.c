@@ -265,7 +265,9 @@ static const char *scan_tolerant_element(struct json_scan *scan, const char *at)
     return scan_fail(scan, scan->limit, "the end of a string");
 }
 
-static const char *scan_nested(struct json_scan *scan, const char *at, struct json_slice *slice)
+/* One value after the other, whatever is in it. */
+static const char *scan_nested_slowly(struct json_scan *scan, const char *at,
+                                      struct json_slice *slice)
 {
     const char *start = at;
     size_t depth = 0;
@@ -291,6 +293,90 @@ static const char *scan_nested(struct json_scan *scan, const char *at, struct js
     } while (depth);
     *slice = (struct json_slice){.text = start, .length = (uint32_t)(at - start)};
     return at;
+}
+
+#ifdef __SSE2__
+/* What stands where in 64 bytes: a bit for each of them. */
+struct json_marks {
+    uint64_t quotes;
+    uint64_t backslashes;
+    uint64_t openings; /* of arrays and objects */
+    uint64_t closings;
+};
+
+static inline void json_marks_add(struct json_marks *marks, const char *at, unsigned offset)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + offset));
+    __m128i braces = _mm_or_si128(bytes, _mm_set1_epi8(0x20)); /* of brackets, too */
+    __m128i quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+    __m128i backslashes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+    __m128i openings = _mm_cmpeq_epi8(braces, _mm_set1_epi8('{'));
+    __m128i closings = _mm_cmpeq_epi8(braces, _mm_set1_epi8('}'));
+
+    marks->quotes |= (uint64_t)(uint32_t)_mm_movemask_epi8(quotes) << offset;
+    marks->backslashes |= (uint64_t)(uint32_t)_mm_movemask_epi8(backslashes) << offset;
+    marks->openings |= (uint64_t)(uint32_t)_mm_movemask_epi8(openings) << offset;
+    marks->closings |= (uint64_t)(uint32_t)_mm_movemask_epi8(closings) << offset;
+}
+
+static inline struct json_marks json_marks_of(const char *at)
+{
+    struct json_marks marks = {0};
+
+    json_marks_add(&marks, at, 0);
+    json_marks_add(&marks, at, 16);
+    json_marks_add(&marks, at, 32);
+    json_marks_add(&marks, at, 48);
+    return marks;
+}
+
+/* Each bit is the parity of those up to it. */
+static inline uint64_t parity_up_to(uint64_t bits)
+{
+    bits ^= bits << 1;
+    bits ^= bits << 2;
+    bits ^= bits << 4;
+    bits ^= bits << 8;
+    bits ^= bits << 16;
+    return bits ^ bits << 32;
+}
+
+/* Behind the bracket that closes what the one at `at` opens, by 64 bytes at once; NULL where the
+ * text has a backslash before it, or ends. */
+static const char *find_closing(const char *at, const char *limit)
+{
+    uint64_t in_string = 0; /* all bits or none: whether the text before ends in a string */
+    size_t depth = 0;
+
+    for (; at < limit; at += 64) {
+        struct json_marks marks = json_marks_of(at);
+        uint64_t strings = parity_up_to(marks.quotes) ^ in_string;
+
+        if (marks.backslashes)
+            return NULL;
+        for (uint64_t brackets = (marks.openings | marks.closings) & ~strings; brackets;
+             brackets &= brackets - 1) {
+            depth += marks.openings & brackets & -brackets ? 1 : SIZE_MAX;
+            if (depth == 0)
+                return at + __builtin_ctzll(brackets) + 1;
+        }
+        in_string = (uint64_t)((int64_t)strings >> 63);
+    }
+    return NULL;
+}
+#endif
+
+static const char *scan_nested(struct json_scan *scan, const char *at, struct json_slice *slice)
+{
+#ifdef __SSE2__
+    const char *end = scan->is_tolerant ? NULL : find_closing(at, scan->limit);
+
+    if (end) {
+        *slice = (struct json_slice){.text = at, .length = (uint32_t)(end - at)};
+        return end;
+    }
+#endif
+    return scan_nested_slowly(scan, at, slice);
 }
 
 const char *scan_value(struct json_scan *scan, const char *at, struct json_slice *slice)

@@ -43,7 +43,7 @@ bool json_window_grow(struct json_window *window)
     return next.length > 0 && !(window->is_last && next.length * 2 == wanted);
 }
 
-char json_window_peek(struct json_window *window)
+char json_window_peek_behind(struct json_window *window)
 {
     for (;;) {
         window->at = scan_space(window->at);

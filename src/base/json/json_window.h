@@ -24,8 +24,15 @@ void json_window_init(struct json_window *window, struct input_stream *input, in
  * and where what begins at the place is too long. */
 bool json_window_grow(struct json_window *window);
 
+/* json_window_peek where the white space may go on behind the window. */
+char json_window_peek_behind(struct json_window *window);
+
 /* Skips white space; the character at the place, 0 at the end of the input. */
-char json_window_peek(struct json_window *window);
+static inline char json_window_peek(struct json_window *window)
+{
+    window->at = scan_space(window->at);
+    return window->at < window->scan.limit ? *window->at : json_window_peek_behind(window);
+}
 
 static inline int64_t json_window_byte(const struct json_window *window, const char *at)
 {

@@ -3,6 +3,11 @@
  * that JSON allows by a long one. */
 #include "readers/torch_profiler/torch_profiler_event.h"
 
+#include "readers/torch_profiler/torch_profiler_layout.h"
+
+/* What runs for each value is part of the loop over them. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 /* ---- keys ----------------------------------------------------------------------------------- */
 
 enum field {
@@ -108,7 +113,7 @@ static inline unsigned arg_number(const struct json_slice *key)
 /* ---- values --------------------------------------------------------------------------------- */
 
 /* The long way for a value of which only the end is wanted, or for one that is not as usual. */
-static inline const char *skip_value(struct json_scan *scan, const char *at)
+ALWAYS_INLINE const char *skip_value(struct json_scan *scan, const char *at)
 {
     struct json_slice ignored;
     uint64_t value;
@@ -120,7 +125,7 @@ static inline const char *skip_value(struct json_scan *scan, const char *at)
 }
 
 /* An integer; `is_one` tells whether the value is one that fits. */
-static inline const char *scan_integer(struct json_scan *scan, const char *at, int64_t *number,
+ALWAYS_INLINE const char *scan_integer(struct json_scan *scan, const char *at, int64_t *number,
                                        bool *is_one)
 {
     struct json_slice slice;
@@ -139,7 +144,7 @@ static inline const char *scan_integer(struct json_scan *scan, const char *at, i
 }
 
 /* A time in microseconds; the long way takes signs, exponents and more decimals. */
-static inline const char *scan_time(struct json_scan *scan, const char *at, int64_t *nanoseconds,
+ALWAYS_INLINE const char *scan_time(struct json_scan *scan, const char *at, int64_t *nanoseconds,
                                     uint32_t *has, uint32_t bit)
 {
     const uint64_t latest = INT64_MAX / 1000 - 1;
@@ -237,28 +242,41 @@ static const char *scan_triple(struct json_scan *scan, const char *at, struct to
     return skip_value(scan, start);
 }
 
-static inline const char *scan_arg(struct json_scan *scan, const char *at,
-                                   struct torch_event *event, unsigned arg)
+ALWAYS_INLINE const char *scan_number_arg(struct json_scan *scan, const char *at,
+                                          struct torch_event *event, unsigned arg)
 {
-    bool is_one = true;
+    bool is_one;
 
-    if (arg == ARG_COUNT)
-        return skip_value(scan, at);
     event->has_args &= ~((uint32_t)1 << arg);
-    if (arg < ARG_OCCUPANCY)
-        at = scan_integer(scan, at, &event->numbers[arg], &is_one);
-    else if (arg >= ARG_INPUT_DIMS) {
-        struct json_slice *text = &event->texts[arg - ARG_INPUT_DIMS];
+    at = scan_integer(scan, at, &event->numbers[arg], &is_one);
+    event->has_args |= (uint32_t)is_one << arg;
+    return at;
+}
 
-        at = scan_value(scan, at, text);
-        is_one = at && !slice_is_missing(text);
-    } else if (arg >= ARG_GRID)
-        return scan_triple(scan, at, event, arg);
-    else
-        return scan_fraction(scan, at, event, arg);
-    if (is_one)
+static const char *scan_text_arg(struct json_scan *scan, const char *at, struct torch_event *event,
+                                 unsigned arg)
+{
+    struct json_slice *text = &event->texts[arg - ARG_INPUT_DIMS];
+
+    at = scan_value(scan, at, text);
+    if (at && !slice_is_missing(text))
         event->has_args |= (uint32_t)1 << arg;
     return at;
+}
+
+static const char *scan_arg(struct json_scan *scan, const char *at, struct torch_event *event,
+                            unsigned arg)
+{
+    if (arg == ARG_COUNT)
+        return skip_value(scan, at);
+    if (arg < ARG_OCCUPANCY)
+        return scan_number_arg(scan, at, event, arg);
+    event->has_args &= ~((uint32_t)1 << arg);
+    if (arg >= ARG_INPUT_DIMS)
+        return scan_text_arg(scan, at, event, arg);
+    if (arg >= ARG_GRID)
+        return scan_triple(scan, at, event, arg);
+    return scan_fraction(scan, at, event, arg);
 }
 
 /* True where an event of this phase has args that matter. */
@@ -268,51 +286,62 @@ static inline bool is_with_args(const struct torch_event *event)
            event->phase == 'E' || event->phase == 'M';
 }
 
-static inline const char *scan_args(struct json_scan *scan, const char *at,
-                                    struct torch_event *event)
+/* Args whose members matter; the '{' is at `at`. */
+static const char *scan_args(struct json_scan *scan, const char *at, struct torch_event *event,
+                             struct layout_trail *trail)
 {
-    event->has_args = 0;
-    if (*at != '{' || !is_with_args(event))
-        return skip_value(scan, at);
-    at = scan_space(at + 1);
-    if (*at == '}')
-        return at + 1;
-    for (;;) {
-        struct json_slice key;
+    struct layout_value *value = &trail->values[trail->count];
 
-        at = scan_key(scan, at, &key);
-        if (at)
-            at = scan_arg(scan, at, event, arg_number(&key));
+    trail->is_unusual |= value->args_start || value->args_end;
+    value->args_start = at + 1;
+    event->has_args = 0;
+    at = scan_space(at + 1);
+    for (bool is_end = *at == '}'; !is_end;) {
+        struct json_slice key;
+        const char *start = scan_key(scan, at, &key);
+        unsigned arg = start ? arg_number(&key) : ARG_COUNT;
+
+        at = start ? scan_arg(scan, start, event, arg) : NULL;
         if (!at)
             return NULL;
+        value = &trail->values[trail->count];
+        value->action = arg == ARG_COUNT      ? JOINT_SKIP
+                        : arg < ARG_OCCUPANCY ? JOINT_NUMBER
+                                              : JOINT_ARG;
+        value->arg = (uint8_t)arg;
+        layout_trail_add(trail, start, at);
         at = scan_space(at);
-        if (*at == '}')
-            return at + 1;
-        if (*at != ',')
+        is_end = *at == '}';
+        if (!is_end && *at != ',')
             return scan_fail(scan, at, "',' or '}' after a value of args");
-        at = scan_space(at + 1);
+        if (!is_end)
+            at = scan_space(at + 1);
     }
+    trail->values[trail->count].args_end = at + 1;
+    return at + 1;
 }
 
 /* "X", with quotes. */
 static inline const char *scan_phase(struct json_scan *scan, const char *at,
-                                     struct torch_event *event)
+                                     struct torch_event *event, struct layout_trail *trail)
 {
     struct json_slice slice;
 
     if (*at == '"' && at[2] == '"' && at[1] != '\\') {
         event->phase = at[1];
         event->has |= HAS_PHASE;
+        trail->values[trail->count].phase = at[1];
         return at + 3;
     }
     at = scan_value(scan, at, &slice);
     event->phase = at && slice.length ? *slice.text : '?';
     event->has |= HAS_PHASE;
+    trail->is_unusual = true;
     return at;
 }
 
 /* A number or text, kept as written; `bit` of the event says that there is one. */
-static inline const char *scan_text(struct json_scan *scan, const char *at,
+ALWAYS_INLINE const char *scan_text(struct json_scan *scan, const char *at,
                                     struct torch_event *event, struct json_slice *slice,
                                     uint32_t bit)
 {
@@ -332,62 +361,202 @@ static inline const char *scan_text(struct json_scan *scan, const char *at,
     return at;
 }
 
-static inline const char *scan_field(struct json_scan *scan, const char *at,
-                                     const struct json_slice *key, struct torch_event *event)
+/* Args that are not looked into. */
+static const char *scan_whole_args(struct json_scan *scan, const char *at,
+                                   struct torch_event *event)
 {
-    switch (field_of(key)) {
-    case FIELD_PHASE:
-        return scan_phase(scan, at, event);
-    case FIELD_CATEGORY:
-        return scan_text(scan, at, event, &event->category, HAS_CATEGORY);
-    case FIELD_NAME:
-        return scan_text(scan, at, event, &event->name, HAS_NAME);
-    case FIELD_ID:
-        return scan_text(scan, at, event, &event->id, HAS_ID);
-    case FIELD_PID:
-        return scan_text(scan, at, event, &event->pid, HAS_PID);
-    case FIELD_TID:
-        return scan_text(scan, at, event, &event->tid, HAS_TID);
-    case FIELD_TS:
-        event->has &= ~(uint32_t)HAS_START_OVERFLOW;
-        return scan_time(scan, at, &event->start_ns, &event->has, HAS_START);
-    case FIELD_DUR:
-        event->has &= ~(uint32_t)HAS_DURATION_OVERFLOW;
-        return scan_time(scan, at, &event->duration_ns, &event->has, HAS_DURATION);
-    case FIELD_ARGS:
-        event->args = (struct json_slice){.text = at};
-        at = scan_args(scan, at, event);
-        event->args.length = at ? (uint32_t)(at - event->args.text) : 0;
-        return at;
-    case FIELD_OTHER:
-        break;
-    }
-    return skip_value(scan, at);
+    event->has_args = 0;
+    event->args.text = at;
+    at = skip_value(scan, at);
+    event->args.length = at ? (uint32_t)(at - event->args.text) : 0;
+    return at;
 }
 
-const char *torch_event_scan(struct json_scan *scan, const char *at, struct torch_event *event)
+/* A value that is neither the phase nor args that matter, by `action` and `arg` of the joint. */
+ALWAYS_INLINE const char *scan_by_action(struct json_scan *scan, const char *at,
+                                         struct torch_event *event,
+                                         const struct layout_joint *joint)
+{
+    switch ((enum joint_action)joint->action) {
+    case JOINT_CATEGORY:
+        event->category_memo = NULL;
+        return scan_text(scan, at, event, &event->category, HAS_CATEGORY);
+    case JOINT_NAME:
+        return scan_text(scan, at, event, &event->name, HAS_NAME);
+    case JOINT_ID:
+        return scan_text(scan, at, event, &event->id, HAS_ID);
+    case JOINT_PID:
+        event->track_memo = NULL;
+        return scan_text(scan, at, event, &event->pid, HAS_PID);
+    case JOINT_TID:
+        event->track_memo = NULL;
+        return scan_text(scan, at, event, &event->tid, HAS_TID);
+    case JOINT_TS:
+        event->has &= ~(uint32_t)HAS_START_OVERFLOW;
+        return scan_time(scan, at, &event->start_ns, &event->has, HAS_START);
+    case JOINT_DUR:
+        event->has &= ~(uint32_t)HAS_DURATION_OVERFLOW;
+        return scan_time(scan, at, &event->duration_ns, &event->has, HAS_DURATION);
+    case JOINT_ARGS:
+        return scan_whole_args(scan, at, event);
+    case JOINT_NUMBER:
+        return scan_number_arg(scan, at, event, joint->arg);
+    case JOINT_ARG:
+        return scan_arg(scan, at, event, joint->arg);
+    case JOINT_SKIP:
+        return skip_value(scan, at);
+    case JOINT_END:
+        return at;
+    }
+    __builtin_unreachable();
+}
+
+static const char *scan_field(struct json_scan *scan, const char *at, enum field field,
+                              struct torch_event *event, struct layout_trail *trail)
+{
+    static const uint8_t actions[] = {
+        [FIELD_OTHER] = JOINT_SKIP, [FIELD_CATEGORY] = JOINT_CATEGORY, [FIELD_NAME] = JOINT_NAME,
+        [FIELD_ID] = JOINT_ID,      [FIELD_PID] = JOINT_PID,           [FIELD_TID] = JOINT_TID,
+        [FIELD_TS] = JOINT_TS,      [FIELD_DUR] = JOINT_DUR,           [FIELD_ARGS] = JOINT_ARGS};
+    const char *start = at;
+
+    if (field == FIELD_PHASE)
+        return scan_phase(scan, at, event, trail);
+    if (field == FIELD_ARGS && *at == '{' && is_with_args(event)) {
+        event->args = (struct json_slice){.text = at};
+        at = scan_args(scan, at, event, trail);
+        event->args.length = at ? (uint32_t)(at - event->args.text) : 0;
+        return at;
+    }
+    at = scan_by_action(scan, at, event, &(struct layout_joint){.action = actions[field]});
+    trail->values[trail->count].action = actions[field];
+    if (at)
+        layout_trail_add(trail, start, at);
+    return at;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void torch_event_clear(struct torch_event *event)
 {
     event->has = 0;
     event->has_args = 0;
     event->args.length = 0;
+    event->category_memo = NULL;
+    event->track_memo = NULL;
+}
+
+/* Letter by letter. */
+static const char *scan_event(struct json_scan *scan, const char *at, struct torch_event *event,
+                              struct layout_trail *trail)
+{
+    torch_event_clear(event);
+    layout_trail_begin(trail);
     if (*at != '{')
         return scan_fail(scan, at, "'{', the beginning of an event");
     at = scan_space(at + 1);
-    if (*at == '}')
-        return at + 1;
-    for (;;) {
+    for (bool is_end = *at == '}'; !is_end;) {
         struct json_slice key;
 
         at = scan_key(scan, at, &key);
         if (at)
-            at = scan_field(scan, at, &key, event);
+            at = scan_field(scan, at, field_of(&key), event, trail);
         if (!at)
             return NULL;
         at = scan_space(at);
-        if (*at == '}')
-            return at + 1;
-        if (*at != ',')
+        is_end = *at == '}';
+        if (!is_end && *at != ',')
             return scan_fail(scan, at, "',' or '}' after a value");
-        at = scan_space(at + 1);
+        if (!is_end)
+            at = scan_space(at + 1);
     }
+    trail->values[trail->count].action = JOINT_END;
+    layout_trail_add(trail, at + 1, at + 1);
+    return at + 1;
+}
+
+const char *torch_event_scan(struct json_scan *scan, const char *at, struct torch_event *event)
+{
+    struct layout_trail trail;
+
+    return scan_event(scan, at, event, &trail);
+}
+
+static inline void read_constants(struct layout_joint *joint, struct torch_event *event)
+{
+    unsigned constants = joint->constant_of;
+
+    if (constants & 1 << CONSTANT_CATEGORY) {
+        event->category = joint->constants[CONSTANT_CATEGORY];
+        event->category_memo = &joint->category;
+        event->has |= HAS_CATEGORY;
+    }
+    if (!(constants & (1 << CONSTANT_PID | 1 << CONSTANT_TID)))
+        return;
+    event->track_memo = NULL;
+    if (constants & 1 << CONSTANT_PID) {
+        event->pid = joint->constants[CONSTANT_PID];
+        event->has |= HAS_PID;
+    }
+    if (constants & 1 << CONSTANT_TID) {
+        event->tid = joint->constants[CONSTANT_TID];
+        event->has |= HAS_TID;
+        if (constants & 1 << CONSTANT_PID)
+            event->track_memo = &joint->track;
+    }
+}
+
+/* What stands in the text of a joint: the phase, constants, where args begin and end. */
+static inline void read_marks(struct layout_joint *joint, const char *at, struct torch_event *event)
+{
+    if (joint->phase) {
+        event->phase = joint->phase;
+        event->has |= HAS_PHASE;
+    }
+    if (joint->constant_of)
+        read_constants(joint, event);
+    if (joint->args_start) {
+        event->args.text = at + joint->args_start - 1;
+        event->has_args = 0;
+    }
+    if (joint->args_end)
+        event->args.length = (uint32_t)(at + joint->args_end - event->args.text);
+}
+
+/* By joints that are known; NULL where one is not, or a value is not as it should be. */
+static const char *scan_known_event(struct json_scan *scan, const char *at,
+                                    struct torch_event *event, struct layout_joint *joint)
+{
+    torch_event_clear(event);
+    for (;;) {
+        joint = layout_follow(joint, at);
+        if (!joint)
+            return NULL;
+        if (joint->has_marks)
+            read_marks(joint, at, event);
+        at += joint->length;
+        if (joint->action >= JOINT_ARGS) {
+            if (joint->action == JOINT_END)
+                return at;
+            if (*at == '{' && is_with_args(event))
+                return NULL; /* an object where there was none: it is looked into */
+        }
+        at = scan_by_action(scan, at, event, joint);
+        if (!at)
+            return NULL;
+    }
+}
+
+const char *torch_event_scan_alike(struct json_scan *scan, const char *at,
+                                   struct torch_event *event, struct event_layouts *layouts)
+{
+    struct layout_trail trail;
+    const char *end = layouts->count ? scan_known_event(scan, at, event, layouts->joints) : NULL;
+
+    if (end)
+        return end;
+    end = scan_event(scan, at, event, &trail);
+    if (end)
+        layout_learn(layouts, at, &trail);
+    return end;
 }

@@ -59,6 +59,9 @@ enum event_arg {
 };
 enum { ARG_COUNT = ARG_NAME + 1 };
 
+struct category_memo;
+struct track_memo;
+
 /* What a bit stands for is valid where the bit is set. */
 struct torch_event {
     uint32_t has;
@@ -70,6 +73,10 @@ struct torch_event {
     struct json_slice tid;
     struct json_slice id;   /* of a flow */
     struct json_slice args; /* the text as written; length 0: none */
+    /* What is known of events with the same category, and of those with the same pid and tid (or
+     * NULL): whoever looks these up may leave it there. */
+    struct category_memo *category_memo;
+    struct track_memo *track_memo;
     int64_t start_ns;
     int64_t duration_ns;
     int64_t numbers[ARG_OCCUPANCY];
@@ -85,5 +92,11 @@ static inline bool event_has_arg(const struct torch_event *event, enum event_arg
 
 /* Reads the event that begins with the '{' at `at`; see json_scan.h for what comes back. */
 const char *torch_event_scan(struct json_scan *scan, const char *at, struct torch_event *event);
+
+struct event_layouts;
+
+/* The same for one of many events that a profiler laid out alike. Not for a tolerant scan. */
+const char *torch_event_scan_alike(struct json_scan *scan, const char *at,
+                                   struct torch_event *event, struct event_layouts *layouts);
 
 #endif

@@ -238,7 +238,7 @@ static enum event_result torch_profiler_events_read_event(struct json_window *wi
                                                           struct torch_store *store)
 {
     struct torch_event event;
-    const char *behind = torch_event_scan(&window->scan, window->at, &event);
+    const char *behind = torch_event_scan_alike(&window->scan, window->at, &event, &store->layouts);
 
     if (!behind)
         return scan_is_incomplete(&window->scan) ? check_incomplete(window)

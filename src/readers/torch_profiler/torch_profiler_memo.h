@@ -44,13 +44,31 @@ static inline bool text_key_is(const struct text_key *a, const struct text_key *
            a->middle == b->middle;
 }
 
+/* The first and last bytes and the length of any text without escapes; false for one with some. */
+static inline bool text_ends_of(const struct json_slice *slice, struct text_key *key)
+{
+    uint32_t length = slice->length;
+
+    key->length = length;
+    key->first = load_8_bytes(slice->text);
+    if (length < 8) {
+        key->first &= ((uint64_t)1 << length * 8) - 1;
+        key->last = 0;
+    } else {
+        key->last = load_8_bytes(slice->text + length - 8);
+    }
+    return !slice->has_escapes;
+}
+
 /* A `cat` of events before. */
 struct category_memo {
     struct text_key key;
-    uint32_t string; /* in the builder's pool */
-    uint8_t kind;    /* enum event_kind */
-    bool is_ours;    /* what `flopledger export chrome` added: nothing that was recorded */
-    bool is_flow;    /* of Ascend: an arrow from an operator to a task */
+    uint32_t string;      /* in the builder's pool */
+    uint32_t count_place; /* where the last of its events was counted: trace_builder.last_category
+                           */
+    uint8_t kind;         /* enum event_kind */
+    bool is_ours;         /* what `flopledger export chrome` added: nothing that was recorded */
+    bool is_flow;         /* of Ascend: an arrow from an operator to a task */
     bool is_used;
 };
 
@@ -65,7 +83,29 @@ struct track_memo {
     uint32_t track; /* in the builder */
 };
 
-enum { CATEGORY_MEMOS = 32, TRACK_MEMOS = 64 };
+/* A name of events before. */
+struct name_memo {
+    struct text_key key; /* its ends */
+    const char *text;    /* in the builder's pool; NULL: not used */
+    uint32_t string;
+    uint8_t facts; /* see torch_profiler_store.c */
+};
+
+enum { CATEGORY_MEMOS = 32, TRACK_MEMOS = 64, NAME_MEMOS = 256 };
+
+static inline size_t name_memo_place(const struct text_key *key)
+{
+    return ((key->first ^ key->last * 3 ^ key->length) * 0x9e3779b97f4a7c15u >> 56) % NAME_MEMOS;
+}
+
+static inline bool name_memo_is(const struct name_memo *memo, const struct text_key *key,
+                                const char *text)
+{
+    if (!memo->text || memo->key.first != key->first || memo->key.last != key->last ||
+        memo->key.length != key->length)
+        return false;
+    return key->length <= 16 || memcmp(memo->text + 8, text + 8, key->length - 16) == 0;
+}
 
 static inline size_t category_memo_place(const struct text_key *key)
 {
@@ -80,10 +120,16 @@ static inline size_t track_memo_place(const struct track_memo *memo)
     return (mixed * 0x9e3779b97f4a7c15u >> 58) % TRACK_MEMOS;
 }
 
-static inline bool track_memo_is(const struct track_memo *a, const struct track_memo *b)
+/* Whether the known one `b` is of the same kind and stream; its texts are not looked at. */
+static inline bool track_memo_is_on(const struct track_memo *a, const struct track_memo *b)
 {
     return b->is_used && a->stream == b->stream && a->device == b->device &&
-           a->is_device == b->is_device && text_key_is(&a->process, &b->process) &&
+           a->is_device == b->is_device;
+}
+
+static inline bool track_memo_is(const struct track_memo *a, const struct track_memo *b)
+{
+    return track_memo_is_on(a, b) && text_key_is(&a->process, &b->process) &&
            text_key_is(&a->thread, &b->thread);
 }
 

@@ -147,6 +147,33 @@ static inline uint8_t name_facts(struct torch_store *store, uint32_t name)
     return torch_profiler_store_look_at_name(store, name);
 }
 
+/* The string of the event's name, and what is known of it. */
+static uint32_t name_of(struct torch_store *store, const struct torch_event *event, uint8_t *facts)
+{
+    const struct json_slice *name = &event->name;
+    struct text_key key = {0};
+    struct name_memo *memo;
+    uint32_t string;
+
+    if (!(event->has & HAS_NAME) || !text_ends_of(name, &key)) {
+        string = field_string(store, event, HAS_NAME, name);
+        *facts = name_facts(store, string);
+        return string;
+    }
+    memo = &store->names[name_memo_place(&key)];
+    if (!name_memo_is(memo, &key, name->text)) {
+        string = torch_store_string(store, name);
+        *memo = (struct name_memo){
+            .key = key,
+            .text = string_pool_text(&store->builder->strings, string),
+            .string = string,
+            .facts = name_facts(store, string),
+        };
+    }
+    *facts = memo->facts;
+    return memo->string;
+}
+
 /* ---- categories and tracks
  * ----------------------------------------------------------------------------------- */
 
@@ -170,20 +197,28 @@ static struct category_memo look_up_category(struct torch_store *store,
     return memo;
 }
 
-static inline struct category_memo category_of(struct torch_store *store,
-                                               const struct torch_event *event)
+/* `own` is for a category that nothing remembers. */
+static inline struct category_memo *category_of(struct torch_store *store,
+                                                const struct torch_event *event,
+                                                struct category_memo *own)
 {
     struct text_key key;
-    struct category_memo *memo;
+    struct category_memo *memo = event->category_memo;
 
-    if (!(event->has & HAS_CATEGORY) || !text_key_of(&event->category, &key))
-        return look_up_category(store, event);
-    memo = &store->categories[category_memo_place(&key)];
-    if (!memo->is_used || !text_key_is(&memo->key, &key)) {
-        *memo = look_up_category(store, event);
-        memo->key = key;
+    if (memo && memo->is_used)
+        return memo;
+    if (!memo) {
+        if (!(event->has & HAS_CATEGORY) || !text_key_of(&event->category, &key)) {
+            *own = look_up_category(store, event);
+            return own;
+        }
+        memo = &store->categories[category_memo_place(&key)];
+        if (memo->is_used && text_key_is(&memo->key, &key))
+            return memo;
     }
-    return *memo;
+    *memo = look_up_category(store, event);
+    (void)text_key_of(&event->category, &memo->key);
+    return memo;
 }
 
 static int32_t torch_profiler_store_small(int64_t value)
@@ -229,15 +264,20 @@ static uint32_t look_up_track(struct torch_store *store, const struct torch_even
 static inline uint32_t track_of(struct torch_store *store, const struct torch_event *event,
                                 uint8_t kind)
 {
-    struct track_memo memo = {.is_device = kind > EVENT_HOST_OTHER, .device = -1, .stream = -1};
-    struct track_memo *known;
+    struct track_memo memo;
+    struct track_memo *known = event->track_memo;
 
+    memo.is_device = kind > EVENT_HOST_OTHER;
+    memo.device = -1;
+    memo.stream = -1;
     if (memo.is_device) {
         if (event_has_arg(event, ARG_DEVICE))
             memo.device = torch_profiler_store_small(event->numbers[ARG_DEVICE]);
         if (event_has_arg(event, ARG_STREAM))
             memo.stream = event->numbers[ARG_STREAM];
     }
+    if (known && track_memo_is_on(&memo, known))
+        return known->track;
     if ((event->has & (HAS_PID | HAS_TID)) != (HAS_PID | HAS_TID) ||
         !text_key_of(&event->pid, &memo.process) || !text_key_of(&event->tid, &memo.thread))
         return look_up_track(store, event, &memo);
@@ -247,6 +287,8 @@ static inline uint32_t track_of(struct torch_store *store, const struct torch_ev
         memo.is_used = true;
         *known = memo;
     }
+    if (event->track_memo)
+        *event->track_memo = *known;
     return known->track;
 }
 
@@ -331,8 +373,7 @@ static struct event event_without_track(struct torch_store *store, const struct 
     enum event_arg id = kind == EVENT_OPERATOR ? ARG_SEQUENCE_NUMBER : ARG_CORRELATION;
     uint8_t facts;
 
-    event.name = field_string(store, text, HAS_NAME, &text->name);
-    facts = name_facts(store, event.name);
+    event.name = name_of(store, text, &facts);
     if (facts & NAME_IS_STEP && kind == EVENT_DEVICE_ANNOTATION)
         store->builder->read.device_step_copies++;
     if (facts & NAME_IS_HIP && kind == EVENT_RUNTIME_CALL)
@@ -363,12 +404,13 @@ static struct event torch_profiler_store_event_of(struct torch_store *store,
 bool torch_store_convert(struct torch_store *store, const struct torch_event *text,
                          struct event *event, uint32_t *category)
 {
-    struct category_memo memo = category_of(store, text);
+    struct category_memo own;
+    const struct category_memo *memo = category_of(store, text, &own);
 
-    if (memo.is_ours)
+    if (memo->is_ours)
         return false;
-    *event = torch_profiler_store_event_of(store, text, memo.kind);
-    *category = memo.string;
+    *event = torch_profiler_store_event_of(store, text, memo->kind);
+    *category = memo->string;
     return true;
 }
 
@@ -399,9 +441,18 @@ static void store_flow(struct torch_store *store, const struct torch_event *text
     ascend_rows_add_flow(&store->rows, &flow);
 }
 
+/* Events of one category and mostly of one phase are counted where the one before was. */
+static void store_count(struct torch_store *store, struct category_memo *category, char phase,
+                        int64_t start_ns, int64_t end_ns)
+{
+    store->builder->last_category = category->count_place;
+    trace_builder_count(store->builder, category->string, phase, start_ns, end_ns);
+    category->count_place = store->builder->last_category;
+}
+
 /* A timed event with both its times, which are not yet known to be possible. */
 static void store_timed(struct torch_store *store, const struct torch_event *text,
-                        const struct category_memo *category)
+                        struct category_memo *category)
 {
     struct trace_builder *builder = store->builder;
     int64_t end_ns;
@@ -420,10 +471,10 @@ static void store_timed(struct torch_store *store, const struct torch_event *tex
         event.start_ns = text->start_ns;
         event.duration_ns = text->duration_ns;
         trace_builder_add(builder, &event);
-        trace_builder_count(builder, category->string, 'X', text->start_ns, end_ns);
+        store_count(store, category, 'X', text->start_ns, end_ns);
         return;
     }
-    trace_builder_count(builder, category->string, 'X', 1, 0);
+    store_count(store, category, 'X', 1, 0);
 }
 
 /* Half a timed event, with its time. */
@@ -475,15 +526,16 @@ void torch_store_event(struct torch_store *store, const struct torch_event *text
 {
     struct trace_builder *builder = store->builder;
     char phase = text->has & HAS_PHASE ? text->phase : '?';
-    struct category_memo category = category_of(store, text);
+    struct category_memo own;
+    struct category_memo *category = category_of(store, text, &own);
     bool has_start = text->has & HAS_START;
     bool is_timed = phase == 'X' || phase == 'B' || phase == 'E';
 
-    if (category.is_ours)
+    if (category->is_ours)
         return;
     builder->read.events++;
     if (phase == 'X' && has_start && text->has & HAS_DURATION) {
-        store_timed(store, text, &category);
+        store_timed(store, text, category);
         return;
     }
     if (phase == 'M')
@@ -493,15 +545,15 @@ void torch_store_event(struct torch_store *store, const struct torch_event *text
     else if (is_timed && (!has_start || phase == 'X'))
         builder->read.missing_times++;
     else if (is_timed)
-        store_half(store, text, &category);
-    else if (category.is_flow && has_start && text->has & HAS_ID)
+        store_half(store, text, category);
+    else if (category->is_flow && has_start && text->has & HAS_ID)
         store_flow(store, text);
     else if (store->keeps_memory && is_torch_memory_event(text))
         store_memory(store, text);
     if (has_start && phase != 'M' && phase != 'X')
-        trace_builder_count(builder, category.string, phase, text->start_ns, text->start_ns);
+        store_count(store, category, phase, text->start_ns, text->start_ns);
     else
-        trace_builder_count(builder, category.string, phase, 1, 0);
+        store_count(store, category, phase, 1, 0);
 }
 
 void torch_store_clear(struct torch_store *store)
@@ -511,5 +563,6 @@ void torch_store_clear(struct torch_store *store)
     free(store->name_facts);
     string_pool_clear(&store->arrays);
     ascend_rows_clear(&store->rows);
+    event_layouts_clear(&store->layouts);
     *store = (struct torch_store){0};
 }

@@ -4,6 +4,7 @@
 
 #include "readers/ascend/ascend_rows.h"
 #include "readers/torch_profiler/torch_profiler_event.h"
+#include "readers/torch_profiler/torch_profiler_layout.h"
 #include "readers/torch_profiler/torch_profiler_memo.h"
 #include "trace/trace_builder.h"
 
@@ -29,8 +30,10 @@ struct torch_store {
     uint8_t *name_facts; /* for each string of the builder's pool: bits, see torch_profiler_store.c
                           */
     size_t name_fact_count;
+    struct event_layouts layouts;
     struct category_memo categories[CATEGORY_MEMOS];
     struct track_memo tracks[TRACK_MEMOS];
+    struct name_memo names[NAME_MEMOS];
 };
 
 void torch_store_event(struct torch_store *store, const struct torch_event *event);

@@ -146,19 +146,25 @@ static void inspect_tracks_add_interval(struct interval_list *list, int64_t star
     ARRAY_ADD(list->intervals, list->count, (struct interval){start_ns, end_ns});
 }
 
-/* The profiler's own span over the whole recording: it would hide every gap. */
-static bool is_span_of_profiler(const struct trace *trace, const struct event *event)
+/* For each track, whether it is the profiler's own span over the whole recording: it would hide
+ * every gap. free() it. */
+static bool *spans_of_profiler(const struct trace *trace)
 {
-    const char *process = trace_text(trace, trace->tracks[event->track].process);
+    bool *is_span = require_memory(calloc((size_t)trace->track_count + 1, sizeof *is_span));
 
-    return strcmp(process, "Spans") == 0 || strcmp(process, "Traces") == 0;
+    for (uint32_t i = 0; i < trace->track_count; i++) {
+        const char *process = trace_text(trace, trace->tracks[i].process);
+
+        is_span[i] = strcmp(process, "Spans") == 0 || strcmp(process, "Traces") == 0;
+    }
+    return is_span;
 }
 
-static void add_events(struct interval_list *list, const struct trace *trace,
+static void add_events(struct interval_list *list, const bool *is_left_out,
                        const struct event *events, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_span_of_profiler(trace, &events[i]))
+        if (!is_left_out[events[i].track])
             inspect_tracks_add_interval(list, events[i].start_ns, event_end_ns(&events[i]), i > 0);
     }
 }
@@ -232,11 +238,13 @@ struct section *describe_gaps(struct results *results, const struct trace *trace
         results, "gaps", "Gaps", "Stretches in which no thread and no stream recorded anything.");
     struct interval_list recorded = {0};
     struct interval_list gaps;
+    bool *is_span = spans_of_profiler(trace);
     int64_t total_ns = 0;
 
-    add_events(&recorded, trace, trace->host, trace->host_count);
-    add_events(&recorded, trace, trace->device, trace->device_count);
-    add_events(&recorded, trace, trace->device_notes, trace->device_note_count);
+    add_events(&recorded, is_span, trace->host, trace->host_count);
+    add_events(&recorded, is_span, trace->device, trace->device_count);
+    add_events(&recorded, is_span, trace->device_notes, trace->device_note_count);
+    free(is_span);
     gaps = gaps_between(&recorded);
     for (size_t i = 0; i < gaps.count; i++)
         total_ns += gaps.intervals[i].end_ns - gaps.intervals[i].start_ns;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -194,6 +195,62 @@ static const char *tolerant_string(const char *text)
     return found;
 }
 
+/* Where the array at `at` ends, letter by letter; NULL where it does not. */
+static const char *array_end(const char *at, const char *limit)
+{
+    int depth = 0;
+    bool is_in_string = false;
+
+    for (; at < limit; at++) {
+        if (is_in_string && *at == '\\')
+            at++;
+        else if (*at == '"')
+            is_in_string = !is_in_string;
+        else if (!is_in_string && (*at == '[' || *at == '{'))
+            depth++;
+        else if (!is_in_string && (*at == ']' || *at == '}') && --depth == 0)
+            return at + 1;
+    }
+    return NULL;
+}
+
+/* Quotes, escapes and brackets in every place of the 64 bytes that are looked at together, and over
+ * their borders. */
+static void nested_values_end_where_their_brackets_do(void **state)
+{
+    static const char *const pieces[] = {"[",        "{",
+                                         "]",        "}",
+                                         "\"]}\"",   "\"\"",
+                                         "\\\\",     "\"\\\"\"",
+                                         "\"\\\\\"", ",",
+                                         "1234567",  "\"",
+                                         " ",        "\"abcdefghijklmnopqrstuvwxyz[{\""};
+    uint32_t seed = 1;
+    unsigned ended = 0;
+
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        char text[512] = "[";
+        struct json_scan scan;
+        struct json_slice slice;
+        const char *end;
+
+        for (int piece = 0; piece < 30; piece++) {
+            seed = seed * 1664525 + 1013904223;
+            strcat(text, pieces[(seed >> 8) % (i % 2 ? 5 : sizeof pieces / sizeof *pieces)]);
+        }
+        scan = scan_of(text);
+        end = scan_value(&scan, padded, &slice);
+        assert_ptr_equal(end, array_end(padded, scan.limit));
+        if (end)
+            assert_int_equal(slice.length, end - padded);
+        else
+            assert_true(scan_is_incomplete(&scan));
+        ended += end != NULL;
+    }
+    assert_in_range(ended, 20000, 180000);
+}
+
 static void a_tolerant_string_ends_before_the_next_key(void **state)
 {
     (void)state;
@@ -232,6 +289,7 @@ int main(void)
         cmocka_unit_test(integers_keep_all_bits),
         cmocka_unit_test(escapes_become_what_they_stand_for),
         cmocka_unit_test(white_space_of_any_length_is_skipped),
+        cmocka_unit_test(nested_values_end_where_their_brackets_do),
         cmocka_unit_test(a_tolerant_string_ends_before_the_next_key),
         cmocka_unit_test(the_beginning_of_an_event_is_seen),
     };

@@ -1,0 +1,195 @@
+/* How a profiler lays its events out. */
+#include "readers/torch_profiler/torch_profiler_layout.h"
+
+#include "base/core/array.h"
+
+#include <stdlib.h>
+
+enum {
+    /* Of so many joints below one it is tried whether they follow. */
+    TRIES_MAX = 16,
+    /* So many events are read letter by letter again before all is forgotten: a file may go on in
+     * another way, or have more threads than can be tried. */
+    MISSES_MAX = 1024,
+};
+
+struct layout_joint *layout_find_other(struct layout_joint *joint, const char *at)
+{
+    struct layout_joint *last = joint->last;
+    struct layout_joint *found = last->then; /* kinds of events often take turns */
+    unsigned tries = 0;
+
+    if (!found || !layout_joint_is_at(found, at)) {
+        found = joint->first;
+        while (found && tries < TRIES_MAX && !layout_joint_is_at(found, at)) {
+            found = found->behind;
+            tries++;
+        }
+        if (!found || tries == TRIES_MAX)
+            return NULL;
+        last->then = found;
+    }
+    joint->last = found;
+    return found;
+}
+
+/* Which constant the value is, as part of a joint; CONSTANT_COUNT: none. */
+static enum joint_constant constant_of(const struct layout_value *value)
+{
+    size_t length = (size_t)(value->end - value->start);
+
+    if (length > TEXT_KEY_MAX || memchr(value->start, '\\', length) ||
+        (*value->start != '"' && (*value->start < '0' || *value->start > '9')))
+        return CONSTANT_COUNT;
+    return value->action == JOINT_CATEGORY ? CONSTANT_CATEGORY
+           : value->action == JOINT_PID    ? CONSTANT_PID
+           : value->action == JOINT_TID    ? CONSTANT_TID
+                                           : CONSTANT_COUNT;
+}
+
+/* The constant becomes part of the joint that is made, whose text begins at `from`. */
+static void joint_add_constant(struct layout_joint *joint, const struct layout_value *value,
+                               const char *from)
+{
+    enum joint_constant constant = constant_of(value);
+    bool is_string = *value->start == '"';
+
+    joint->constant_of |= (uint8_t)(1 << constant);
+    joint->constants[constant] = (struct json_slice){
+        .text = joint->text + (value->start - from) + is_string,
+        .length = (uint32_t)(value->end - value->start - (is_string ? 2 : 0)),
+        .is_string = is_string,
+    };
+}
+
+/* What stands in the text before a value is marked in the joint; false where it is there twice. */
+static bool joint_add_marks(struct layout_joint *joint, const struct layout_value *value,
+                            const char *from)
+{
+    if (((value->args_start || value->args_end) && (joint->args_start || joint->args_end)) ||
+        (value->phase && joint->phase))
+        return false;
+    if (value->phase)
+        joint->phase = value->phase;
+    if (value->args_start)
+        joint->args_start = (uint8_t)(value->args_start - from);
+    if (value->args_end)
+        joint->args_end = (uint8_t)(value->args_end - from);
+    return true;
+}
+
+/* True where the value before the next one can be part of the joint that begins at `from`. */
+static bool is_part_of_joint(const struct layout_joint *joint, const struct layout_value *value,
+                             const char *from)
+{
+    enum joint_constant constant = constant_of(value);
+
+    return constant != CONSTANT_COUNT && !(joint->constant_of >> constant & 1) &&
+           value[1].start - from <= JOINT_BYTES_MAX;
+}
+
+/* The joint before the values from `value` on, of which those that are constant become part of it;
+ * `from` is where it begins. The value behind it; NULL where there can be no such joint: its text
+ * is too long, or has a zero (no joint reaches behind a window). */
+static const struct layout_value *make_joint(struct layout_joint *joint, const char *from,
+                                             const struct layout_value *value, bool is_plain)
+{
+    size_t length;
+
+    *joint = (struct layout_joint){0};
+    if (value->start - from > JOINT_BYTES_MAX || !joint_add_marks(joint, value, from))
+        return NULL;
+    while (!is_plain && is_part_of_joint(joint, value, from)) {
+        joint_add_constant(joint, value++, from);
+        if (!joint_add_marks(joint, value, from))
+            return NULL;
+    }
+    length = (size_t)(value->start - from);
+    if (length == 0 || memchr(from, '\0', length))
+        return NULL;
+    memcpy(joint->text, from, length);
+    joint->length = (uint8_t)length;
+    joint->bytes = ~(uint64_t)0 >> (64 - length);
+    joint->action = value->action;
+    joint->arg = value->arg;
+    joint->has_marks = joint->phase || joint->args_start || joint->args_end || joint->constant_of;
+    return value;
+}
+
+static bool is_same_joint(const struct layout_joint *a, const struct layout_joint *b)
+{
+    return a->length == b->length && memcmp(a->text, b->text, a->length) == 0 &&
+           a->action == b->action && a->arg == b->arg && a->phase == b->phase &&
+           a->args_start == b->args_start && a->args_end == b->args_end &&
+           a->constant_of == b->constant_of;
+}
+
+/* The joint below `parent`, added where it is new. */
+static struct layout_joint *add_joint(struct event_layouts *layouts, struct layout_joint *parent,
+                                      const struct layout_joint *joint)
+{
+    struct layout_joint *added = parent->first;
+
+    while (added && !is_same_joint(added, joint))
+        added = added->behind;
+    if (added)
+        return added;
+    added = &layouts->joints[layouts->count++];
+    *added = *joint;
+    for (unsigned i = 0; i < CONSTANT_COUNT; i++)
+        if (joint->constant_of >> i & 1)
+            added->constants[i].text = added->text + (joint->constants[i].text - joint->text);
+    added->behind = parent->first;
+    parent->first = added;
+    parent->last = added;
+    return added;
+}
+
+/* Room for the joints of one more event. */
+static bool layouts_make_room(struct event_layouts *layouts, unsigned count)
+{
+    if (!layouts->joints)
+        layouts->joints = require_memory(calloc(LAYOUT_JOINTS_MAX, sizeof *layouts->joints));
+    if (layouts->count && layouts->misses < MISSES_MAX) {
+        layouts->misses += layouts->count + count > LAYOUT_JOINTS_MAX;
+        return layouts->count + count <= LAYOUT_JOINTS_MAX;
+    }
+    layouts->is_plain = layouts->count > 0;
+    layouts->joints[0] = (struct layout_joint){0};
+    layouts->count = 1;
+    layouts->misses = 0;
+    return true;
+}
+
+void layout_learn(struct event_layouts *layouts, const char *start,
+                  const struct layout_trail *trail)
+{
+    struct layout_joint joints[LAYOUT_VALUES_MAX];
+    const struct layout_value *value = trail->values;
+    const struct layout_value *end = value + trail->count;
+    struct layout_joint *parent;
+    unsigned count = 0;
+    uint32_t known;
+
+    if (trail->is_unusual)
+        return;
+    while (value < end) {
+        value = make_joint(&joints[count++], start, value, layouts->is_plain);
+        if (!value)
+            return;
+        start = value++->end;
+    }
+    if (!layouts_make_room(layouts, count))
+        return;
+    known = layouts->count;
+    parent = layouts->joints;
+    for (unsigned i = 0; i < count; i++)
+        parent = add_joint(layouts, parent, &joints[i]);
+    layouts->misses += layouts->count == known;
+}
+
+void event_layouts_clear(struct event_layouts *layouts)
+{
+    free(layouts->joints);
+    *layouts = (struct event_layouts){0};
+}
