@@ -69,6 +69,12 @@ def compiled(log: Path) -> Counts:
     return counts.plus(script("tests/python/test_compiled.py", PROGRAM, *flags)(log))
 
 
+def plans(log: Path) -> Counts:
+    """With --long a model is trained with four other batches and sequences than were recorded."""
+    flags = [word for word in ("--long",) if word in sys.argv]
+    return script("tests/python/test_plan_from.py", PROGRAM, *flags)(log)
+
+
 def model_profile(log: Path) -> Counts:
     """With --long all models are recorded, too, and not a third of them."""
     counts = scripts("tests/python/test_model_*.py", PROGRAM)(log)
@@ -167,6 +173,7 @@ GROUPS = [
         compiled,
         "build",
     ),
+    Group("plans", "plans from recorded runs", plans, "build"),
     Group(
         "mlperf-runs",
         "properties: MLPerf's logs of runs with known accounts",

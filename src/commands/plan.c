@@ -7,14 +7,26 @@
 #include "cost/plan/plan_search.h"
 #include "output/reports/write_report.h"
 #include "output/results/metrics.h"
+#include "pipeline/analyzed_rank.h"
+#include "pipeline/session.h"
 #include "sections/model/plan_sections.h"
+#include "sections/model/scaled_steps.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+
+struct plan_from {
+    char *path; /* a trace or a capture */
+    struct scaled_request request;
+    const struct page_settings *page;
+};
 
 struct plan_settings {
     struct page_settings page;
     struct model_settings model;
+    struct plan_from from;
     int64_t chunks;
     int64_t context;
     int64_t micro;
@@ -36,6 +48,27 @@ static const char *const attention_names[] = {"flash", "flash1", "unfused", NULL
 
 static const char positive_accepted[] = "a number of more than 0 (12.5)";
 
+static const char batch_change_accepted[] =
+    "a factor (2x, 0.5x) or the samples that a device has in a pass (8)";
+
+static bool parse_batch_change(const char *text, void *field)
+{
+    struct scaled_request *request = field;
+    char *end;
+    double number = strtod(text, &end);
+
+    if (end == text || !isfinite(number) || number <= 0.0 || number > 1e9)
+        return false;
+    if (strcmp(end, "x") == 0) {
+        request->batch_factor = number;
+        return true;
+    }
+    if (*end != '\0' || floor(number) < number)
+        return false;
+    request->batch = llround(number);
+    return true;
+}
+
 #define FIELD(name) .offset = offsetof(struct plan_settings, name)
 #define PLAN_NUMBER(name_, field, most, help_)                                             \
     {                                                                                      \
@@ -49,6 +82,20 @@ static const struct option plan_options[] = {
      .metavar = "FILE",
      FIELD(model.config),
      .help = "the model's config.json, as Hugging Face writes it"},
+    {.name = "from",
+     .kind = OPTION_TEXT,
+     .metavar = "TRACE",
+     FIELD(from.path),
+     .help = "plan from a recorded run (a trace or a capture): with --batch, --seq, --device, "
+             "--devices, --tp or --pp as what shall be another"},
+    {.name = "batch",
+     .kind = OPTION_PARSED,
+     .metavar = "N|FACTORx",
+     FIELD(from.request),
+     .parse = parse_batch_change,
+     .accepts = batch_change_accepted,
+     .help = "with --from: samples of a device in a pass of the model, or how many times as many "
+             "(2x)"},
     {.name = "device",
      .letter = 'd',
      .kind = OPTION_TEXT,
@@ -365,6 +412,113 @@ static bool print_plan(const struct plan_settings *settings, const struct plan_s
     return print_page(&results, &settings->page, error);
 }
 
+/* ---- from a recording ---- */
+
+static bool plan_from_one(struct results *results, const struct trace *trace, const void *context,
+                          struct error *error)
+{
+    const struct scaled_request *request = context;
+    struct attribution_options options = {
+        .ledger = {.first_step = INT64_MIN, .last_step = INT64_MAX, .device = -1}};
+    struct analysis_options no_options = {.top = 10};
+    SCOPED(analyzed_rank) analyzed = {0};
+    struct scaled_steps steps;
+    const char *path;
+
+    if (!analyze_rank(&analyzed, trace, &options, error))
+        return false;
+    if (!scale_steps(&steps,
+                     &(struct analysis_input){.trace = trace,
+                                              .ledger = &analyzed.ledger,
+                                              .costs = &analyzed.costs,
+                                              .efficiency = &analyzed.efficiency,
+                                              .work = &analyzed.work,
+                                              .simulation = analyzed_rank_replay(&analyzed),
+                                              .description = &analyzed.description,
+                                              .options = &no_options},
+                     request, error))
+        return false;
+    path = results_text(results, trace_text(trace, trace->path));
+    describe_scaled_steps(results, results_add_rank(results, path, path, trace->facts.rank), &steps,
+                          request);
+    return true;
+}
+
+static bool print_plan_from(const struct plan_from *from, struct error *error)
+{
+    SCOPED(session) session = {0};
+    char *operands[] = {from->path};
+    struct file_reading reading = {.threads = default_thread_count(),
+                                   .use = plan_from_one,
+                                   .context = &from->request,
+                                   .captures = &(struct capture_choice){.count = 0}};
+
+    return session_open(&session, operands, 1, error) &&
+           session_for_each_rank(&session, &reading, error) &&
+           print_session(&session, -1, from->page, error);
+}
+
+/* What says how a model is laid out; a recording has its own. */
+static const char *plan_option_of_layout(const struct plan_settings *settings)
+{
+    const struct {
+        bool is_given;
+        const char *name;
+    } options[] = {
+        {settings->model.batch > 0, "--global-batch"},
+        {settings->model.data > 0, "--dp"},
+        {settings->model.expert > 0, "--ep"},
+        {settings->model.zero >= 0, "--zero"},
+        {settings->model.recompute >= 0, "--recompute"},
+        {settings->context > 0, "--cp"},
+        {settings->chunks > 0, "--vp"},
+        {settings->micro > 0, "--micro-batch"},
+        {settings->searches, "--search"},
+        {settings->bill.tokens > 0.0, "--tokens"},
+        {settings->model.rates.path, "--rates"},
+    };
+
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (options[i].is_given)
+            return options[i].name;
+    return NULL;
+}
+
+static bool plan_a_recording(struct plan_settings *settings, struct error *error)
+{
+    struct scaled_request *request = &settings->from.request;
+    const char *of_layout = plan_option_of_layout(settings);
+    struct device_match match;
+    struct architecture model = {0};
+
+    if (of_layout)
+        return error_set(error, ERROR_USAGE,
+                         "%s plans a model by its config.json, not a recording: leave --from out, "
+                         "or change --batch, --seq, --device, --devices, --tp or --pp",
+                         of_layout);
+    request->sequence = settings->model.sequence;
+    request->devices = settings->model.devices;
+    request->tensor = settings->model.tensor;
+    request->pipeline = settings->model.pipeline;
+    if (settings->model.device) {
+        request->device = find_device_peak(settings->model.device, NULL, &match);
+        if (!request->device)
+            return error_set(error, ERROR_USAGE,
+                             "'%s' is no device of the table: %s; 'flopledger device' lists them",
+                             settings->model.device, match.how);
+    }
+    settings->from.page = &settings->page;
+    if (settings->model.config) {
+        if (!architecture_read(&model, settings->model.config, error))
+            return false;
+        request->model = &model;
+    }
+    return check_output(&settings->page,
+                        &(struct output_inputs){&settings->from.path, 1, {settings->model.config}},
+                        error) &&
+           print_plan_from(&settings->from, error);
+}
+
 static bool run_plan(int count, char **arguments, struct error *error)
 {
     struct plan_settings settings = {.page.is_whole = true,
@@ -379,11 +533,18 @@ static bool run_plan(int count, char **arguments, struct error *error)
     if (!parse_options(plan_options, &settings, arguments, &count, error))
         return false;
     if (count > 0)
-        return error_set(error, ERROR_USAGE, "a plan reads no traces, but '%s' was given",
+        return error_set(error, ERROR_USAGE,
+                         "a plan reads no traces but that of --from, and '%s' was given",
                          arguments[0]);
     if (settings.bill.of_device_hour > 0.0 && settings.bill.tokens <= 0.0)
         return error_set(error, ERROR_USAGE,
                          "--cost-per-hour is of use with --tokens: how many shall be trained on?");
+    if (settings.from.path)
+        return plan_a_recording(&settings, error);
+    if (settings.from.request.batch > 0 || settings.from.request.batch_factor > 0.0)
+        return error_set(error, ERROR_USAGE,
+                         "--batch changes a recorded pass: give --from TRACE, or --global-batch "
+                         "and --micro-batch of a model");
     is_done = plan_needs(&settings, error) &&
               check_output(&settings.page,
                            &(struct output_inputs){

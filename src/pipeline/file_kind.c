@@ -27,7 +27,8 @@ enum {
 };
 
 /* The commands that read a trace, each with a space before and behind it. */
-static const char trace_commands[] = " report inspect compare memory flops digest export trace ";
+static const char trace_commands[] =
+    " report inspect compare memory flops digest export trace plan ";
 
 struct file_kind {
     const char *what;
@@ -44,8 +45,8 @@ static const struct file_kind record_kind = {
 static const struct file_kind digest_kind = {"a digest of ranks", " report digest export ", NULL,
                                              NULL, NULL};
 static const struct file_kind database_kind = {
-    "an SQLite database", " report inspect compare memory flops digest export trace nsys-stats ",
-    NULL, NULL, NULL};
+    "an SQLite database",
+    " report inspect compare memory flops digest export trace plan nsys-stats ", NULL, NULL, NULL};
 static const struct file_kind script_kind = {
     "a program in Python", " run ", "'flopledger run FILE' runs and records it", NULL, NULL};
 static const struct file_kind protobuf_kind = {"a profiler trace", trace_commands, NULL, NULL,

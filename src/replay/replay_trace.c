@@ -105,8 +105,14 @@ int64_t *trace_graph_durations(const struct trace_graph *graph, const struct rep
     struct factors factors = find_factors(graph, terms);
     int64_t *durations_ns = replay_trace_array_of_tasks(graph);
 
-    for (size_t i = 0; i < graph->graph.task_count; i++)
-        durations_ns[i] = changed_duration(graph, terms->scenario, &factors, &graph->tasks[i]);
+    for (size_t i = 0; i < graph->graph.task_count; i++) {
+        const struct trace_task *task = &graph->tasks[i];
+
+        durations_ns[i] = changed_duration(graph, terms->scenario, &factors, task);
+        if (terms->event_factors && (task->kind == TASK_DEVICE || task->kind == TASK_ROOM))
+            durations_ns[i] =
+                replay_trace_scaled(durations_ns[i], terms->event_factors[task->event]);
+    }
     free(factors.of_name);
     return durations_ns;
 }

@@ -81,6 +81,8 @@ struct trace_replay {
 struct replay_terms {
     const struct scenario *scenario; /* NULL: no changes */
     double host_slowdown;            /* all times of host threads are multiplied by it, besides */
+    const double *event_factors;     /* [trace->device_count]: what becomes of each event's time,
+                                        besides; NULL: nothing else */
 };
 
 struct trace_replay trace_graph_replay(const struct trace_graph *graph,

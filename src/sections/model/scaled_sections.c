@@ -1,0 +1,140 @@
+/* What `flopledger plan --from` says: the planned step, and its parts beside the recorded ones. */
+#include "output/results/metrics.h"
+#include "sections/model/scaled_steps.h"
+
+#include <math.h>
+
+static const struct {
+    const char *key;
+    const char *title;
+} scaled_parts[] = {
+    [SCALED_MATRIX] = {"matrix", "matmuls and attention"},
+    [SCALED_OTHER] = {"other_compute", "other operators"},
+    [SCALED_OPTIMIZER] = {"optimizer", "optimizer"},
+    [SCALED_COMMUNICATION] = {"communication", "communication"},
+    [SCALED_COPIES] = {"copies", "copies"},
+    [SCALED_REST] = {"rest", "rest of the step"},
+};
+
+static void scaled_add(struct results *results, struct section *section, const char *key,
+                       const char *title, struct value value)
+{
+    section_add_number(results, section, (struct number){key, title, value, NULL});
+}
+
+static const char *scaled_pass_text(struct results *results, const struct pass_size *pass)
+{
+    if (pass->samples <= 0)
+        return "not told";
+    if (pass->sequence <= 0)
+        return results_format(results, "%lld samples", (long long)pass->samples);
+    return results_format(results, "%lld samples of %lld tokens", (long long)pass->samples,
+                          (long long)pass->sequence);
+}
+
+static void scaled_add_changes(struct results *results, struct section *section,
+                               const struct scaled_steps *steps,
+                               const struct scaled_request *request)
+{
+    const char *device = steps->is_of_processor   ? "the processor"
+                         : steps->recorded_device ? steps->recorded_device->name
+                                                  : "not in the table";
+
+    scaled_add(results, section, "device", "device",
+               value_text(request->device ? request->device->name : device));
+    if (request->device)
+        scaled_add(results, section, "recorded_device", "recorded on", value_text(device));
+    if (steps->recorded_devices > 0)
+        scaled_add(results, section, "devices", "devices",
+                   value_count(request->devices > 0 ? request->devices : steps->recorded_devices));
+    scaled_add(results, section, "pass", "a pass of a device",
+               value_text(scaled_pass_text(results, &steps->change.to)));
+    scaled_add(results, section, "recorded_pass", "as recorded",
+               value_text(scaled_pass_text(results, &steps->change.from)));
+}
+
+static struct value scaled_bound(const struct scaled_steps *steps, double share)
+{
+    return share > 0.0 ? value_time_ns(llround(steps->planned_ns * share))
+                       : value_not_known("needs two recorded steps or more");
+}
+
+/* A tenth of a percent changes nothing. */
+static const double UNSHAPED_SHARE = 0.001;
+
+static void scaled_warn(struct results *results, struct section *section,
+                        const struct scaled_steps *steps)
+{
+    if (steps->is_ambiguous)
+        section_add_warning(
+            results, section, "a size of the weights is that of samples or tokens, too",
+            "what belongs to weights may be scaled as if it were activations",
+            "record with a batch and a sequence whose sizes are those of no weight");
+    if (steps->unshaped_ns > UNSHAPED_SHARE * steps->recorded_ns)
+        section_add_warning(
+            results, section, "kernels without shapes are planned as recorded",
+            results_format(results, "%.1f %% of the step: no operator tells what they work on",
+                           100.0 * steps->unshaped_ns / steps->recorded_ns),
+            "record with shapes, and from before the first step");
+}
+
+static struct section *describe_scaled_plan(struct results *results,
+                                            const struct scaled_steps *steps,
+                                            const struct scaled_request *request)
+{
+    struct section *section = section_new(
+        results, "plan", "Plan from a recording",
+        "What is unchanged keeps its measured time; what changes is scaled by its shapes.");
+
+    scaled_add_changes(results, section, steps, request);
+    scaled_add(results, section, "step_time", "step time",
+               value_time_ns(llround(steps->planned_ns)));
+    section_add_number(results, section,
+                       (struct number){"step_time_low", "at least",
+                                       scaled_bound(steps, steps->shortest),
+                                       "as recorded steps differ; the plan may be off by more"});
+    scaled_add(results, section, "step_time_high", "at most", scaled_bound(steps, steps->longest));
+    scaled_add(results, section, "recorded_step_time", "recorded step",
+               value_time_ns(llround(steps->recorded_ns)));
+    if (steps->tokens > 0.0 && steps->planned_ns > 0.0)
+        scaled_add(results, section, "tokens_per_second_per_device", "tokens a second, of a device",
+                   value_number(steps->tokens / steps->planned_ns * 1e9));
+    scaled_warn(results, section, steps);
+    return section;
+}
+
+#define SCALED_COLUMNS(COLUMN)                                                                \
+    COLUMN("account", "part", UNIT_TEXT, 0, BAR_NONE, value_text(scaled_parts[i].title))      \
+    COLUMN("account_key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                  \
+           value_text(scaled_parts[i].key))                                                   \
+    COLUMN("recorded", "recorded", UNIT_TIME_NS, 0, BAR_NONE,                                 \
+           value_time_ns(llround(steps->before_ns[i])))                                       \
+    COLUMN("time", "planned", UNIT_TIME_NS, 0, BAR_NONE,                                      \
+           value_time_ns(llround(steps->after_ns[i])))                                        \
+    COLUMN("factor", "factor", UNIT_NUMBER, 1, BAR_NONE,                                      \
+           steps->before_ns[i] > 0.0 ? value_number(steps->after_ns[i] / steps->before_ns[i]) \
+                                     : value_none())
+
+void describe_scaled_steps(struct results *results, struct rank_results *rank,
+                           const struct scaled_steps *steps, const struct scaled_request *request)
+{
+    struct section *section = section_new(
+        results, "plan_ledger", "Planned ledger",
+        steps->is_of_processor
+            ? "Own times of operators in a step; the rest is what lies outside of operators."
+            : "Kernel times of a step, summed; the rest is idle time less what runs side by side.");
+    struct table *table;
+
+    rank_add_section(results, rank, describe_scaled_plan(results, steps, request));
+    table = section_add_table(results, section, "accounts", "Parts of a step",
+                              COLUMNS_OF(SCALED_COLUMNS));
+    for (int i = 0; i < SCALED_PART_COUNT; i++) {
+        struct value *cells;
+
+        if (steps->before_ns[i] == 0.0)
+            continue;
+        cells = table_add_row(results, table, 0);
+        FILL_ROW(cells, SCALED_COLUMNS);
+    }
+    rank_add_section(results, rank, section);
+}

@@ -1,0 +1,599 @@
+/* Recorded steps, planned with another batch, sequence or device. */
+#include "sections/model/scaled_steps.h"
+
+#include "base/core/array.h"
+#include "base/core/large_array.h"
+#include "cost/flops/count_flops.h"
+#include "cost/flops/product_sizes.h"
+#include "cost/plan/plan_operators.h"
+#include "ledger/collective_call.h"
+#include "ledger/step_finder.h"
+#include "trace/recorder_words.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- another layout ---- */
+
+struct scaled_layout {
+    double factors[SCALED_PART_COUNT]; /* 1: as before */
+    double added_ns;                   /* exposed collectives and bubble that are new */
+};
+
+/* Accounts of a plan that a part of a recorded step stands for. */
+static const enum plan_account layout_matrix[] = {PLAN_USEFUL, PLAN_RATE, PLAN_TILES,
+                                                  PLAN_ATTENTION, PLAN_RECOMPUTE};
+static const enum plan_account layout_other[] = {PLAN_MEMORY};
+static const enum plan_account layout_optimizer[] = {PLAN_OPTIMIZER};
+static const enum plan_account layout_gradients[] = {PLAN_GRADIENTS, PLAN_SHARDS};
+/* What comes with a layout: its time is added, or taken away. */
+static const enum plan_account layout_added[] = {PLAN_TENSOR, PLAN_CONTEXT, PLAN_EXPERT,
+                                                 PLAN_STAGES, PLAN_BUBBLE};
+
+static const struct {
+    enum scaled_part part;
+    const enum plan_account *accounts;
+    size_t count;
+} layout_parts[] = {
+#define LAYOUT_PART(part, accounts)                            \
+    {                                                          \
+        part, accounts, sizeof(accounts) / sizeof(accounts)[0] \
+    }
+    LAYOUT_PART(SCALED_MATRIX, layout_matrix),
+    LAYOUT_PART(SCALED_OTHER, layout_other),
+    LAYOUT_PART(SCALED_OPTIMIZER, layout_optimizer),
+    LAYOUT_PART(SCALED_COMMUNICATION, layout_gradients),
+#undef LAYOUT_PART
+};
+
+static double layout_sum(const struct plan_outcome *outcome, const enum plan_account *accounts,
+                         size_t count)
+{
+    double seconds = 0.0;
+
+    for (size_t i = 0; i < count; i++)
+        seconds += outcome->accounts[accounts[i]];
+    return seconds;
+}
+
+static int64_t layout_at_least_one(int64_t number)
+{
+    return number > 0 ? number : 1;
+}
+
+static struct plan_layout layout_recorded(const struct analysis_input *input,
+                                          const struct scaled_steps *steps)
+{
+    int64_t devices = layout_at_least_one(steps->recorded_devices);
+    int64_t tensor = layout_at_least_one(input->description->tensor_size);
+
+    return (struct plan_layout){.tensor = tensor,
+                                .pipeline = 1,
+                                .chunks = 1,
+                                .context = 1,
+                                .expert = 1,
+                                .data = layout_at_least_one(devices / tensor),
+                                .micro = steps->change.to.samples,
+                                .recompute = RECOMPUTE_NONE};
+}
+
+/* Passes of a device in a step stay as they are: the batch follows the replicas. */
+static struct plan_outcome layout_plan(struct plan_setting setting,
+                                       const struct plan_layout *layout, int64_t passes)
+{
+    setting.batch = layout->data * layout->micro * passes;
+    return plan_step(&setting, layout);
+}
+
+static int64_t layout_passes(const struct analysis_input *input)
+{
+    const struct described_step *step =
+        describe_ledger_step(input->description, input->ledger, &input->ledger->steps[0]);
+
+    return step ? layout_at_least_one(step->micro_batches) : 1;
+}
+
+static bool layout_set(struct plan_setting *setting, struct plan_layout *to,
+                       const struct scaled_request *request, const struct scaled_steps *steps,
+                       struct error *error)
+{
+    int64_t devices = request->devices > 0 ? request->devices : steps->recorded_devices;
+    int64_t of_replica;
+
+    if (request->tensor > 0)
+        to->tensor = request->tensor;
+    if (request->pipeline > 0)
+        to->pipeline = request->pipeline;
+    of_replica = to->tensor * to->pipeline;
+    devices = devices > 0 ? devices : of_replica;
+    if (devices % of_replica != 0)
+        return error_set(error, ERROR_USAGE,
+                         "--tp times --pp is %lld, which does not divide the %lld devices; the "
+                         "nearest number of devices that fits is %lld",
+                         (long long)of_replica, (long long)devices,
+                         (long long)((devices / of_replica + 1) * of_replica));
+    to->data = devices / of_replica;
+    setting->batch = to->data * to->micro;
+    return plan_check(setting, to, error);
+}
+
+static bool layout_needs(const struct analysis_input *input, const struct scaled_request *request,
+                         const struct scaled_steps *steps, struct error *error)
+{
+    if (!request->model && !input->description->architecture)
+        return error_set(error, ERROR_USAGE,
+                         "%s needs the model's sizes, which this recording does not tell: give "
+                         "--model config.json, too",
+                         request->tensor > 0 ? "--tp" : "--pp");
+    if (!steps->recorded_device)
+        return error_set(error, ERROR_USAGE,
+                         "%s needs a recording of a device that the table knows, for the rates of "
+                         "its links: leave it out",
+                         request->tensor > 0 ? "--tp" : "--pp");
+    return true;
+}
+
+static bool find_scaled_layout(struct scaled_layout *layout, const struct analysis_input *input,
+                               const struct scaled_request *request,
+                               const struct scaled_steps *steps, struct error *error)
+{
+    struct plan_setting setting = {.splits_sequence = true, .hides_gradients = true};
+    struct plan_layout from;
+    struct plan_layout to;
+    struct plan_outcome before;
+    struct plan_outcome after;
+    size_t added = sizeof layout_added / sizeof layout_added[0];
+
+    for (int i = 0; i < SCALED_PART_COUNT; i++)
+        layout->factors[i] = 1.0;
+    layout->added_ns = 0.0;
+    if (request->tensor == 0 && request->pipeline == 0)
+        return true;
+    if (!layout_needs(input, request, steps, error))
+        return false;
+    setting.model = request->model ? request->model : input->description->architecture;
+    setting.device = request->device ? request->device : steps->recorded_device;
+    setting.precision = PEAK_BF16;
+    setting.sequence = steps->change.to.sequence;
+    plan_defaults(&setting);
+    from = layout_recorded(input, steps);
+    to = from;
+    if (!layout_set(&setting, &to, request, steps, error))
+        return false;
+    before = layout_plan(setting, &from, layout_passes(input));
+    after = layout_plan(setting, &to, layout_passes(input));
+    for (size_t i = 0; i < sizeof layout_parts / sizeof layout_parts[0]; i++) {
+        double was = layout_sum(&before, layout_parts[i].accounts, layout_parts[i].count);
+
+        if (was > 0.0)
+            layout->factors[layout_parts[i].part] =
+                layout_sum(&after, layout_parts[i].accounts, layout_parts[i].count) / was;
+    }
+    layout->added_ns = fmax(
+        1e9 * (layout_sum(&after, layout_added, added) - layout_sum(&before, layout_added, added)),
+        0.0);
+    return true;
+}
+
+/* ---- times by shapes ---- */
+
+enum { SHAPES_ROOM = 1 << 16 };
+
+/* While factors are looked for; one of equal names and arguments. */
+struct scaling {
+    const struct analysis_input *input;
+    const struct scaled_request *request;
+    struct scaled_steps *steps;
+    struct plan_setting from; /* of the two devices, for rates by shape */
+    struct plan_setting to;
+    double *of_cost; /* [cost_count]; 0: not asked yet */
+    struct op_call call;
+    struct scaled_layout layout;
+    char *scaled; /* [SHAPES_ROOM] */
+};
+
+static const struct plan_layout one_device = {1, 1, 1, 1, 1, 1, 1, 0, RECOMPUTE_NONE};
+
+/* The recording's number format is seldom another: it only shapes what tiles cost. */
+static enum peak_type scaling_precision(const struct device_peak *device)
+{
+    return device_peak_state(device, PEAK_BF16) == PEAK_KNOWN   ? PEAK_BF16
+           : device_peak_state(device, PEAK_FP16) == PEAK_KNOWN ? PEAK_FP16
+                                                                : PEAK_FP32;
+}
+
+static void scaling_set_device(struct plan_setting *setting, const struct device_peak *device)
+{
+    *setting = (struct plan_setting){.device = device};
+    if (!device)
+        return;
+    setting->precision = scaling_precision(device);
+    plan_defaults(setting);
+}
+
+static double scaling_product(const struct plan_setting *setting, const struct product_sizes *sizes)
+{
+    struct plan_context context = plan_context_of(setting, &one_device);
+    double in_tiles;
+
+    return plan_product_seconds(&context,
+                                (struct plan_product){.m = (double)sizes->smaller,
+                                                      .n = (double)sizes->larger,
+                                                      .k = (double)sizes->shared,
+                                                      .batch = (double)sizes->count,
+                                                      .is_low = true},
+                                &in_tiles);
+}
+
+/* Of a product of matrices on devices of the table: tiles and waves count. 0: it is none. */
+static double scaling_by_tiles(struct scaling *scaling, const char *name, const char *shapes)
+{
+    struct product_sizes before;
+    struct product_sizes after;
+    double seconds;
+
+    if (!scaling->from.device || scaling->from.device->multiprocessors == 0 ||
+        !product_sizes_of(&before, &scaling->call, name, shapes) ||
+        !product_sizes_of(&after, &scaling->call, name, scaling->scaled))
+        return 0.0;
+    seconds = scaling_product(&scaling->from, &before);
+    return seconds > 0.0 ? scaling_product(&scaling->to, &after) / seconds : 0.0;
+}
+
+/* What another device makes of a time, whose shapes are as before. */
+static double scaling_by_device(const struct scaling *scaling, bool is_matrix, bool is_attention)
+{
+    struct plan_context from;
+    struct plan_context to;
+
+    if (!scaling->to.device || scaling->to.device == scaling->from.device)
+        return 1.0;
+    from = plan_context_of(&scaling->from, &one_device);
+    to = plan_context_of(&scaling->to, &one_device);
+    if (is_attention)
+        return from.peak_16 * from.rates->flash_2 / (to.peak_16 * to.rates->flash_2);
+    return is_matrix ? from.peak * from.matrix / (to.peak * to.matrix)
+                     : from.memory_rate / to.memory_rate;
+}
+
+static double scaling_ratio(double after, double before)
+{
+    return before > 0.0 && after >= 0.0 ? after / before : 1.0;
+}
+
+/* What becomes of the time of the operator's own work. */
+static double scaling_of_shapes(struct scaling *scaling, uint32_t op)
+{
+    const struct trace *trace = scaling->input->trace;
+    const struct event_detail *detail = &trace->details[trace->host[op].detail];
+    const char *name = trace_text(trace, trace->host[op].name);
+    const char *shapes = detail->input_shapes ? trace_text(trace, detail->input_shapes) : NULL;
+    enum kernel_class class = operator_class(name);
+    struct op_call_text text = {.name = name,
+                                .shapes = shapes,
+                                .types = trace_text(trace, detail->input_types),
+                                .values = trace_text(trace, detail->concrete_inputs)};
+    double of_device =
+        scaling_by_device(scaling, kernel_class_is_matrix(class), class == KERNEL_ATTENTION);
+    struct scaled_elements elements;
+    struct op_cost before;
+    struct op_cost after;
+    double by_tiles;
+
+    if (!scale_shapes(shapes, &scaling->steps->change, scaling->scaled, SHAPES_ROOM, &elements))
+        return of_device;
+    by_tiles = scaling_by_tiles(scaling, name, shapes);
+    if (by_tiles > 0.0)
+        return by_tiles;
+    before = count_flops_of_text(&scaling->call, &text, NULL);
+    text.shapes = scaling->scaled;
+    after = count_flops_of_text(&scaling->call, &text, NULL);
+    if (before.kind == COST_MATRIX && after.kind == COST_MATRIX)
+        return of_device * scaling_ratio((double)after.flops, (double)before.flops);
+    if (before.kind == COST_FREE)
+        return of_device;
+    if (before.kind != COST_NOT_COUNTED && before.bytes > 0 && after.bytes > 0)
+        return of_device * scaling_ratio((double)after.bytes, (double)before.bytes);
+    return of_device * scaling_ratio(elements.after, elements.before);
+}
+
+static bool scaling_is_optimizer(const struct scaling *scaling, uint32_t op)
+{
+    return scaling->input->costs->contexts.phases[op] == PHASE_OPTIMIZER;
+}
+
+static double scaling_of_op(struct scaling *scaling, uint32_t op)
+{
+    uint32_t cost;
+
+    if (op == NO_EVENT || scaling_is_optimizer(scaling, op))
+        return scaling_by_device(scaling, false, false);
+    cost = scaling->input->costs->counted.cost_of[op];
+    if (cost == NO_EVENT)
+        return scaling_by_device(scaling, false, false);
+    if (scaling->of_cost[cost] == 0.0)
+        scaling->of_cost[cost] = scaling_of_shapes(scaling, op);
+    return scaling->of_cost[cost];
+}
+
+/* ---- on the processor ---- */
+
+static enum scaled_part scaled_part_of_op(const struct scaling *scaling, uint32_t op)
+{
+    const struct trace *trace = scaling->input->trace;
+    const char *name = trace_text(trace, trace->host[op].name);
+
+    if (scaling_is_optimizer(scaling, op))
+        return SCALED_OPTIMIZER;
+    if (is_communication_op(name))
+        return SCALED_COMMUNICATION;
+    return kernel_class_is_matrix(operator_class(name)) ? SCALED_MATRIX : SCALED_OTHER;
+}
+
+/* Of each operator, the time of those right inside it. */
+static int64_t *scaling_inner_ns(const struct analysis_input *input)
+{
+    const struct trace *trace = input->trace;
+    const uint32_t *parents = input->costs->contexts.parents;
+    int64_t *inner_ns = large_array_new((trace->host_count + 1) * sizeof *inner_ns);
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        uint32_t above = parents[i];
+
+        if (trace->host[i].kind != EVENT_OPERATOR)
+            continue;
+        while (above != NO_EVENT && trace->host[above].kind != EVENT_OPERATOR)
+            above = parents[above];
+        if (above != NO_EVENT)
+            inner_ns[above] += trace->host[i].duration_ns;
+    }
+    return inner_ns;
+}
+
+/* What an operator takes that has no work to do: the mean of those that only make a view. */
+static double scaling_fixed_ns(const struct scaling *scaling, const int64_t *inner_ns)
+{
+    const struct trace *trace = scaling->input->trace;
+    const struct counted_ops *counted = &scaling->input->costs->counted;
+    double sum_ns = 0.0;
+    double count = 0.0;
+
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        if (trace->host[i].kind == EVENT_OPERATOR && counted->cost_of[i] != NO_EVENT &&
+            counted->costs[counted->cost_of[i]].kind == COST_FREE) {
+            sum_ns += (double)(trace->host[i].duration_ns - inner_ns[i]);
+            count += 1.0;
+        }
+    return count > 0.0 ? sum_ns / count : 0.0;
+}
+
+static void scale_on_processor(struct scaling *scaling)
+{
+    const struct trace *trace = scaling->input->trace;
+    struct scaled_steps *steps = scaling->steps;
+    struct step_finder finder = {.ledger = scaling->input->ledger};
+    int64_t *inner_ns = scaling_inner_ns(scaling->input);
+    double fixed_ns = scaling_fixed_ns(scaling, inner_ns);
+
+    steps->fixed_ns = fixed_ns;
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        double own_ns = (double)(trace->host[i].duration_ns - inner_ns[i]);
+        enum scaled_part part;
+        double fixed;
+
+        if (trace->host[i].kind != EVENT_OPERATOR || own_ns <= 0.0 ||
+            step_finder_of_host(&finder, trace->host[i].start_ns) == NO_STEP)
+            continue;
+        part = scaled_part_of_op(scaling, i);
+        fixed = fmin(own_ns, fixed_ns);
+        steps->before_ns[part] += own_ns;
+        steps->after_ns[part] += fixed + (own_ns - fixed) * scaling_of_op(scaling, i);
+    }
+    large_array_free(inner_ns);
+}
+
+/* ---- on a device ---- */
+
+/* A collective of all devices, of which there are more or fewer; and one of activations. */
+static double scaling_of_collective(struct scaling *scaling, uint32_t event)
+{
+    const struct scaled_request *request = scaling->request;
+    struct collective_call call = describe_collective(scaling->input->trace, event);
+    uint32_t op = trace_operator_of(scaling->input->trace, event);
+    bool is_of_all = call.group_size == scaling->steps->recorded_devices;
+    enum plan_collective kind = call.kind == COLLECTIVE_ALL_REDUCE     ? PLAN_ALL_REDUCE
+                                : call.kind == COLLECTIVE_ALL_TO_ALL   ? PLAN_ALL_TO_ALL
+                                : call.kind == COLLECTIVE_SEND_RECEIVE ? PLAN_SEND
+                                                                       : PLAN_ALL_GATHER;
+    double bytes = (double)collective_bytes(&call);
+    double by_shape = 1.0;
+    struct plan_context from = plan_context_of(&scaling->from, &one_device);
+    struct plan_context to = plan_context_of(&scaling->to, &one_device);
+    double before;
+    double after;
+
+    if (op != NO_EVENT) {
+        const struct event_detail *detail =
+            &scaling->input->trace->details[scaling->input->trace->host[op].detail];
+        struct scaled_elements elements;
+
+        if (detail->input_shapes &&
+            scale_shapes(trace_text(scaling->input->trace, detail->input_shapes),
+                         &scaling->steps->change, scaling->scaled, SHAPES_ROOM, &elements))
+            by_shape = scaling_ratio(elements.after, elements.before);
+    }
+    if (bytes <= 0.0 || call.group_size <= 0)
+        return by_shape;
+    before = plan_collective_seconds(&from, kind, bytes, (struct plan_group){call.group_size, 1});
+    after = plan_collective_seconds(
+        &to, kind, bytes,
+        (struct plan_group){is_of_all && request->devices > 0 ? request->devices : call.group_size,
+                            1});
+    return by_shape * scaling_ratio(after, before);
+}
+
+static double scaling_of_event(struct scaling *scaling, uint32_t event, enum scaled_part *part)
+{
+    enum kernel_class class = (enum kernel_class)scaling->input->ledger->classes[event];
+    uint32_t op = trace_operator_of(scaling->input->trace, event);
+    bool is_updating = op != NO_EVENT && scaling_is_optimizer(scaling, op);
+
+    *part = class == KERNEL_COMMUNICATION                    ? SCALED_COMMUNICATION
+            : class == KERNEL_COPY || class == KERNEL_MEMSET ? SCALED_COPIES
+            : is_updating || class == KERNEL_OPTIMIZER       ? SCALED_OPTIMIZER
+            : kernel_class_is_matrix(class)                  ? SCALED_MATRIX
+                                                             : SCALED_OTHER;
+    if (*part == SCALED_COMMUNICATION)
+        return scaling->from.device ? scaling_of_collective(scaling, event) : 1.0;
+    return scaling_of_op(scaling, op);
+}
+
+static bool scaling_has_shapes(const struct scaling *scaling, uint32_t event)
+{
+    const struct trace *trace = scaling->input->trace;
+    uint32_t op = trace_operator_of(trace, event);
+
+    return op != NO_EVENT && trace->details[trace->host[op].detail].input_shapes != 0;
+}
+
+static bool scale_on_device(struct scaling *scaling, struct error *error)
+{
+    const struct analysis_input *input = scaling->input;
+    const struct replay_model *replay = input->simulation;
+    struct scaled_steps *steps = scaling->steps;
+    struct step_finder finder = {.ledger = input->ledger};
+    double *factors;
+    struct replay_terms terms = {.host_slowdown = 1.0};
+
+    if (!replay || replay->is_refused)
+        return error_set(error, ERROR_NO_DATA,
+                         "a replay of these steps is too far from the recording to plan with: "
+                         "record whole steps of one rank, or choose some with --steps");
+    factors = large_array_new((input->trace->device_count + 1) * sizeof *factors);
+    for (uint32_t i = 0; i < input->trace->device_count; i++) {
+        enum scaled_part part;
+        double ns = (double)input->trace->device[i].duration_ns;
+
+        factors[i] = scaling_of_event(scaling, i, &part);
+        factors[i] *= scaling->layout.factors[part];
+        if (!is_chosen_device_event(&finder, input->trace, i))
+            continue;
+        steps->before_ns[part] += ns;
+        steps->after_ns[part] += ns * factors[i];
+        if ((part == SCALED_MATRIX || part == SCALED_OTHER) && !scaling_has_shapes(scaling, i))
+            steps->unshaped_ns += ns;
+    }
+    terms.event_factors = factors;
+    steps->planned_ns = steps->recorded_ns *
+                            (double)trace_graph_replay(&replay->graph, &terms).length_ns /
+                            (double)replay->unchanged.length_ns +
+                        steps->added_ns;
+    large_array_free(factors);
+    return true;
+}
+
+/* ---- together ---- */
+
+static void scale_measure_steps(struct scaled_steps *steps, const struct ledger *ledger)
+{
+    double count = (double)ledger->step_count;
+    double shortest = INFINITY;
+    double longest = 0.0;
+
+    steps->recorded_ns = (double)ledger_total_ns(ledger) / count;
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        const struct step_window *window = &ledger->steps[i].window;
+        double ns = (double)(window->end_ns - window->start_ns);
+
+        shortest = fmin(shortest, ns);
+        longest = fmax(longest, ns);
+    }
+    if (ledger->step_count < 2)
+        return;
+    steps->shortest = shortest / steps->recorded_ns;
+    steps->longest = longest / steps->recorded_ns;
+}
+
+/* Sums over all steps become those of the mean one; what the parts leave is the rest. */
+static void scale_finish(struct scaled_steps *steps, double step_count)
+{
+    double before_ns = 0.0;
+    double after_ns = 0.0;
+
+    for (int i = 0; i < SCALED_REST; i++) {
+        steps->before_ns[i] /= step_count;
+        steps->after_ns[i] /= step_count;
+        before_ns += steps->before_ns[i];
+        after_ns += steps->after_ns[i];
+    }
+    steps->unshaped_ns /= step_count;
+    steps->before_ns[SCALED_REST] = steps->recorded_ns - before_ns;
+    if (steps->is_of_processor)
+        steps->planned_ns = after_ns + steps->before_ns[SCALED_REST];
+    steps->after_ns[SCALED_COMMUNICATION] += steps->added_ns;
+    steps->after_ns[SCALED_REST] = steps->planned_ns - after_ns - steps->added_ns;
+}
+
+static bool scaling_find_devices(struct scaling *scaling, struct error *error)
+{
+    const struct scaled_request *request = scaling->request;
+    struct scaled_steps *steps = scaling->steps;
+    const struct device_peak *device =
+        steps->is_of_processor ? NULL : scaling->input->efficiency->peaks.device;
+
+    steps->recorded_device = device;
+    steps->recorded_devices = scaling->input->trace->facts.world_size;
+    if (scaling->input->description && scaling->input->description->world_size > 0)
+        steps->recorded_devices = scaling->input->description->world_size;
+    if ((request->device || request->devices > 0) && !device)
+        return error_set(error, ERROR_USAGE,
+                         "%s needs a recording of a device that the table knows, and this one is "
+                         "of %s: leave it out",
+                         request->device ? "--device" : "--devices",
+                         steps->is_of_processor ? "a processor" : "another");
+    if (request->devices > 0 && request->tensor == 0 && request->pipeline == 0 &&
+        steps->recorded_devices <= 1)
+        return error_set(error, ERROR_USAGE,
+                         "--devices needs a recording of several: this one has %s, and so no "
+                         "collective whose time could be scaled",
+                         steps->recorded_devices == 1 ? "one rank" : "no word of how many");
+    scaling_set_device(&scaling->from, device);
+    scaling_set_device(&scaling->to, request->device ? request->device : device);
+    return true;
+}
+
+bool scale_steps(struct scaled_steps *steps, const struct analysis_input *input,
+                 const struct scaled_request *request, struct error *error)
+{
+    struct scaling scaling = {.input = input, .request = request, .steps = steps};
+    const struct ledger *ledger = input->ledger;
+    bool is_done = true;
+
+    *steps = (struct scaled_steps){.is_of_processor = ledger->is_cpu_only};
+    if (!input->costs->has_shapes)
+        return error_set(error, ERROR_NO_DATA,
+                         "the recording tells no shapes, by which times could be scaled: %s",
+                         recorder_words_for(input->trace)->needs_shapes);
+    if (!find_pass_change(&steps->change, input, request, error) ||
+        !scaling_find_devices(&scaling, error) ||
+        !find_scaled_layout(&scaling.layout, input, request, steps, error))
+        return false;
+    steps->added_ns = scaling.layout.added_ns;
+    steps->is_ambiguous = pass_is_ambiguous(input, &steps->change);
+    scale_measure_steps(steps, ledger);
+    scaling.scaled = array_resize(NULL, SHAPES_ROOM, 1);
+    scaling.of_cost =
+        large_array_new((input->costs->counted.cost_count + 1) * sizeof *scaling.of_cost);
+    if (steps->is_of_processor)
+        scale_on_processor(&scaling);
+    else
+        is_done = scale_on_device(&scaling, error);
+    if (is_done)
+        scale_finish(steps, (double)ledger->step_count);
+    steps->samples = pass_samples_of_step(input, &steps->change);
+    steps->tokens = steps->samples * (double)steps->change.to.sequence;
+    large_array_free(scaling.of_cost);
+    free(scaling.scaled);
+    op_call_clear(&scaling.call);
+    return is_done;
+}

@@ -1,0 +1,50 @@
+/* Recorded steps with another batch, sequence, device or number of devices: what is unchanged keeps
+ * its measured time, what changes is scaled by its shapes. docs/plan.md says how. */
+#ifndef FLOPLEDGER_SECTIONS_MODEL_SCALED_STEPS_H
+#define FLOPLEDGER_SECTIONS_MODEL_SCALED_STEPS_H
+
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "sections/model/scaled_pass.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum scaled_part {
+    SCALED_MATRIX,
+    SCALED_OTHER,
+    SCALED_OPTIMIZER,
+    SCALED_COMMUNICATION,
+    SCALED_COPIES,
+    SCALED_REST, /* of the step: idle, Python; less what runs at the same time */
+    SCALED_PART_COUNT,
+};
+
+struct scaled_steps {
+    struct pass_change change;
+    const struct device_peak *recorded_device; /* NULL: not known, or the processor */
+    int64_t recorded_devices;
+    double recorded_ns; /* of a step, mean, as all below */
+    double planned_ns;
+    double shortest; /* recorded step by the mean; 0: there is one only */
+    double longest;
+    double tokens;  /* of a planned step, this rank; 0: not known */
+    double samples; /* likewise */
+    double before_ns[SCALED_PART_COUNT];
+    double after_ns[SCALED_PART_COUNT];
+    double unshaped_ns;   /* kernels of which no shapes are known: taken as not scaled */
+    double fixed_ns;      /* CPU: of each operator, taken as not scaled */
+    double added_ns;      /* exposed collectives and bubble that the recorded layout has not */
+    bool is_of_processor; /* nothing ran on a device */
+    bool is_ambiguous;    /* weights have sizes that are those of samples or tokens, too */
+};
+
+/* ERROR_USAGE, ERROR_NO_DATA: what the recording does not tell, and what would. */
+MUST_USE bool scale_steps(struct scaled_steps *steps, const struct analysis_input *input,
+                          const struct scaled_request *request, struct error *error);
+
+/* The plan, and its ledger beside the recorded one. */
+void describe_scaled_steps(struct results *results, struct rank_results *rank,
+                           const struct scaled_steps *steps, const struct scaled_request *request);
+
+#endif

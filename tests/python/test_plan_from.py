@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""`flopledger plan --from`: one recording tells the steps of other batches and sequences: test_plan_from.py PROGRAM [--long]
+
+Measured in seconds of the processor, the least of some steps: what else runs on the machine makes them no longer. With
+--long: four other sizes, each within 10 %. Without: what needs no training.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from count_line import run_and_count
+from recorded_runs import environment_of, find_python
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+IS_LONG = "--long" in sys.argv
+sys.argv = [word for word in sys.argv if word != "--long"]
+TRACE = ROOT / "examples/traces/train_gpt_cpu.json.gz"
+TRAINING = ROOT / "tests/python/training/gpt_of_size.py"
+RECORDED = (4, 128)
+OTHERS = ((2, 128), (8, 128), (4, 256), (8, 256))
+WITHIN = 0.10
+
+
+def planned(trace: Path, *options: str) -> dict:
+    done = subprocess.run(
+        [str(PROGRAM), "plan", "--json", "--from", str(trace), *options],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)["ranks"][0]["sections"]
+
+
+def factor_of(sections: dict) -> float:
+    numbers = sections["plan"]["numbers"]
+    return numbers["step_time"]["value"] / numbers["recorded_step_time"]["value"]
+
+
+class PlannedCase(unittest.TestCase):
+    def test_nothing_changed_is_the_recording(self) -> None:
+        self.assertAlmostEqual(factor_of(planned(TRACE)), 1.0, places=9)
+        self.assertAlmostEqual(factor_of(planned(TRACE, "--batch", "1x")), 1.0, places=9)
+
+    def test_the_parts_add_up_to_the_step(self) -> None:
+        for options in ((), ("--batch", "2x"), ("--batch", "4", "--seq", "64")):
+            sections = planned(TRACE, *options)
+            numbers = sections["plan"]["numbers"]
+            rows = sections["plan_ledger"]["tables"]["accounts"]["rows"]
+            for column, key in (("time", "step_time"), ("recorded", "recorded_step_time")):
+                total = sum(row[column] for row in rows)
+                self.assertLess(abs(total - numbers[key]["value"]), 10, (options, column))
+
+    def test_matmuls_follow_the_batch_and_the_optimizer_does_not(self) -> None:
+        rows = {
+            row["account_key"]: row
+            for row in planned(TRACE, "--batch", "2x")["plan_ledger"]["tables"]["accounts"]["rows"]
+        }
+        self.assertAlmostEqual(rows["matrix"]["factor"], 2.0, delta=0.01)
+        self.assertAlmostEqual(rows["optimizer"]["factor"], 1.0, places=9)
+
+    @unittest.skipUnless(IS_LONG and find_python(), "needs --long and torch")
+    def test_other_batches_and_sequences_within_ten_percent(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            trace = self.record(Path(folder))
+            base = self.measure(*RECORDED)
+            for samples, tokens in OTHERS:
+                measured = self.measure(samples, tokens) / base
+                told = factor_of(planned(trace, "--batch", str(samples), "--seq", str(tokens)))
+                error = told / measured - 1
+                print(
+                    f"{samples} x {tokens}: planned {told:.3f}, measured {measured:.3f} of the "
+                    f"recorded step, error {100 * error:+.1f} %",
+                    file=sys.stderr,
+                )
+                self.assertLessEqual(abs(error), WITHIN, (samples, tokens))
+
+    def record(self, folder: Path) -> Path:
+        words = [find_python(), TRAINING, *RECORDED, 14]
+        subprocess.run(
+            [
+                *(str(PROGRAM), "run", "--no-report", "--steps", "4-13", "-o", str(folder), "--"),
+                *(str(word) for word in words),
+            ],
+            env=environment_of(PROGRAM),
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        return next(folder.rglob("*.json.gz"))
+
+    def measure(self, samples: int, tokens: int) -> float:
+        words = [find_python(), TRAINING, samples, tokens, 8]
+        done = subprocess.run(
+            [str(word) for word in words],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return float(done.stdout.split()[1])
+
+
+if __name__ == "__main__":
+    run_and_count()
