@@ -1,11 +1,10 @@
 /* What a recorded step trained on. */
-#include "memory/memory_batch.h"
-
 #include "base/core/arena.h"
 #include "base/core/invariant.h"
 #include "base/io/whole_file.h"
 #include "base/json/json_tree.h"
 #include "base/text/owned_text.h"
+#include "memory/memory_run.h"
 
 #include <stdlib.h>
 #include <string.h>

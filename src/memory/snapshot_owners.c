@@ -1,10 +1,211 @@
 /* Who owns an allocation of a snapshot, as far as the program said so itself. */
 #include "memory/snapshot_owners.h"
 
+#include "base/core/array.h"
+#include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- a tree of calls ------------------------------------------------------------------------- */
+
+/* What held a device's memory at a moment, as a tree of calls: from the program's outermost line
+ * inwards to the lines that allocated. */
+
+enum { DEPTH_MAX = 200 };
+
+/* The tree while it grows. */
+struct tree_growth {
+    struct call_tree *tree;
+    const struct snapshot_places *places;
+    struct hash_map children; /* of (parent + 1, frame), and of (0, place) without a frame */
+    struct hash_map others;
+    bool *is_user;           /* [frames] */
+    uint32_t *leaf_of_stack; /* [stacks]: 1 + its node; 0: not yet known */
+};
+
+static uint32_t snapshot_tree_add_node(struct tree_growth *growth, struct call_node node)
+{
+    struct call_tree *tree = growth->tree;
+
+    ARRAY_ROOM(tree->nodes, tree->count);
+    if (node.parent != SNAPSHOT_NONE)
+        tree->nodes[node.parent].child_count++;
+    tree->nodes[tree->count] = node;
+    return tree->count++;
+}
+
+static uint32_t child_of(struct tree_growth *growth, uint32_t parent, uint32_t frame)
+{
+    uint32_t next = growth->tree->count;
+    uint32_t known = hash_map_add(&growth->children, pair_key(parent + 1, frame), next);
+
+    if (known < next)
+        return known;
+    return snapshot_tree_add_node(growth, (struct call_node){.frame = frame, .parent = parent});
+}
+
+/* Of what has no line of the user's. */
+static uint32_t node_of_place(struct tree_growth *growth, uint32_t place)
+{
+    uint32_t next = growth->tree->count;
+    uint32_t known = hash_map_add(&growth->others, place, next);
+
+    if (known < next)
+        return known;
+    return snapshot_tree_add_node(
+        growth,
+        (struct call_node){.frame = SNAPSHOT_NONE, .place = place, .parent = SNAPSHOT_NONE});
+}
+
+/* The innermost node of a stack, which is put into the tree. */
+static uint32_t leaf_of(struct tree_growth *growth, uint32_t stack)
+{
+    const struct memory_snapshot *snapshot = growth->places->snapshot;
+    const struct snapshot_stack *frames = &snapshot->stacks[stack];
+    uint32_t node = SNAPSHOT_NONE;
+    int depth = 0;
+
+    for (uint32_t i = frames->count; i > 0 && depth < DEPTH_MAX; i--) {
+        uint32_t frame = snapshot->stack_frames[frames->first + i - 1];
+
+        if (!growth->is_user[frame])
+            continue;
+        node = child_of(growth, node, frame);
+        depth++;
+    }
+    return node == SNAPSHOT_NONE ? node_of_place(growth, growth->places->of_stack[stack]) : node;
+}
+
+static uint32_t leaf_of_life(struct tree_growth *growth, const struct memory_life *life)
+{
+    uint32_t *known;
+
+    if (life->stack == SNAPSHOT_NONE)
+        return node_of_place(growth, place_of_life(growth->places, life));
+    known = &growth->leaf_of_stack[life->stack];
+    if (*known == 0)
+        *known = leaf_of(growth, life->stack) + 1;
+    return *known - 1;
+}
+
+void build_call_tree(struct call_tree *tree, const struct snapshot_replay *replay,
+                     const struct snapshot_places *places, uint32_t moment)
+{
+    const struct memory_snapshot *snapshot = places->snapshot;
+    struct tree_growth growth = {.tree = tree, .places = places};
+
+    growth.is_user =
+        require_memory(calloc((size_t)snapshot->frame_count + 1, sizeof *growth.is_user));
+    growth.leaf_of_stack =
+        require_memory(calloc((size_t)snapshot->stack_count + 1, sizeof *growth.leaf_of_stack));
+    for (uint32_t i = 0; i < snapshot->frame_count; i++)
+        growth.is_user[i] = is_user_frame(snapshot, &snapshot->frames[i]);
+    for (uint32_t i = 0; i < replay->life_count; i++) {
+        const struct memory_life *life = &replay->lives[i];
+        uint32_t node;
+
+        if (!is_alive(life, moment))
+            continue;
+        node = leaf_of_life(&growth, life);
+        tree->nodes[node].bytes += life->bytes;
+        tree->nodes[node].blocks++;
+        tree->bytes += life->bytes;
+    }
+    for (uint32_t i = tree->count; i > 0; i--) { /* children stand behind their parents */
+        const struct call_node *node = &tree->nodes[i - 1];
+
+        if (node->parent != SNAPSHOT_NONE) {
+            tree->nodes[node->parent].bytes += node->bytes;
+            tree->nodes[node->parent].blocks += node->blocks;
+        }
+    }
+    hash_map_clear(&growth.children);
+    hash_map_clear(&growth.others);
+    free(growth.is_user);
+    free(growth.leaf_of_stack);
+}
+
+/* ---- rows ---- */
+
+static int by_parent_and_bytes(const void *a, const void *b, void *tree)
+{
+    const struct call_node *nodes = ((const struct call_tree *)tree)->nodes;
+    uint32_t one = *(const uint32_t *)a;
+    uint32_t other = *(const uint32_t *)b;
+
+    if (nodes[one].parent != nodes[other].parent) /* the outermost lines come last */
+        return nodes[one].parent < nodes[other].parent ? -1 : 1;
+    if (nodes[one].bytes != nodes[other].bytes)
+        return nodes[one].bytes < nodes[other].bytes ? 1 : -1;
+    return (one > other) - (one < other);
+}
+
+/* All of it was allocated inside one call: that one says more. */
+static bool is_passage(const struct call_tree *tree, const uint32_t *sorted, const uint32_t *first,
+                       uint32_t node)
+{
+    return tree->nodes[node].child_count > 0 &&
+           tree->nodes[sorted[first[node]]].bytes == tree->nodes[node].bytes;
+}
+
+/* Rows in the order of a walk; the nodes to visit wait on a stack, the next one on top. */
+static uint32_t walk(const struct call_tree *tree, const uint32_t *sorted, const uint32_t *first,
+                     int64_t least_bytes, struct call_row *rows)
+{
+    struct call_row *waiting = require_memory(calloc((size_t)tree->count + 1, sizeof *waiting));
+    uint32_t outermost = first[tree->count];
+    uint32_t waiting_count = 0;
+    uint32_t count = 0;
+
+    for (uint32_t i = tree->count; i > outermost; i--)
+        waiting[waiting_count++] = (struct call_row){.node = sorted[i - 1]};
+    while (waiting_count > 0) {
+        struct call_row row = waiting[--waiting_count];
+        const struct call_node *node = &tree->nodes[row.node];
+        bool is_shown = !is_passage(tree, sorted, first, row.node);
+
+        if (node->bytes < least_bytes)
+            continue;
+        if (is_shown)
+            rows[count++] = row;
+        for (uint32_t i = node->child_count; i > 0; i--)
+            waiting[waiting_count++] = (struct call_row){.node = sorted[first[row.node] + i - 1],
+                                                         .depth = row.depth + (is_shown ? 1 : 0)};
+    }
+    free(waiting);
+    return count;
+}
+
+struct call_row *call_tree_rows(const struct call_tree *tree, int64_t least_bytes, uint32_t *count)
+{
+    struct call_row *rows = require_memory(calloc((size_t)tree->count + 1, sizeof *rows));
+    uint32_t *sorted = require_memory(calloc((size_t)tree->count + 1, sizeof *sorted));
+    uint32_t *first = require_memory(calloc((size_t)tree->count + 1, sizeof *first));
+    struct call_tree copy = *tree;
+
+    for (uint32_t i = 0; i < tree->count; i++)
+        sorted[i] = i;
+    qsort_r(sorted, tree->count, sizeof *sorted, by_parent_and_bytes, &copy);
+    for (uint32_t i = tree->count; i > 0; i--) { /* where the children of each begin */
+        uint32_t parent = tree->nodes[sorted[i - 1]].parent;
+
+        first[parent == SNAPSHOT_NONE ? tree->count : parent] = i - 1;
+    }
+    *count = walk(tree, sorted, first, least_bytes, rows);
+    free(sorted);
+    free(first);
+    return rows;
+}
+
+void call_tree_clear(struct call_tree *tree)
+{
+    if (!tree)
+        return;
+    free(tree->nodes);
+    *tree = (struct call_tree){0};
+}
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 

@@ -7,7 +7,6 @@
 #include "base/core/out_of_memory.h"
 #include "base/io/folders.h"
 #include "base/io/packed_folder.h"
-#include "base/io/program_path.h"
 #include "base/text/owned_text.h"
 
 #include <errno.h>
@@ -15,12 +14,38 @@
 #include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- where this program is ------------------------------------------------------------------- */
+
+/* Asks the kernel where this program was loaded from: /proc, or where that is not mounted (chroots,
+ * some containers) what it was started as. */
+
+/* The folder of this program, without links and without a slash at the end. False where the system
+ * does not tell. */
+static bool find_program_folder(char folder[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+    const char *started_as = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+    char *slash;
+
+    if (length > 0)
+        folder[length] = '\0';
+    else if (!started_as || !realpath(started_as, folder))
+        return false;
+    slash = strrchr(folder, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    return true;
+}
 
 /* ---- the recorder, unpacked ------------------------------------------------------------------ */
 

@@ -6,6 +6,7 @@
 #include "base/core/error.h"
 #include "output/results/results.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,5 +40,11 @@ MUST_USE bool find_input_files(struct input_files *files, char **operands, int c
 void note_passed_over(struct results *results, const struct input_files *files, const char *of);
 
 void input_files_clear(struct input_files *files);
+
+/* Where the paths are alike but for numbers, and exactly one of these numbers is 0 to count - 1,
+ * each once: fills ranks[count] with it. A number behind a word for something else (step, epoch and
+ * the like) is none. False, and nothing is filled, where there is no such number, or there are
+ * several. */
+bool ranks_in_numbered_paths(int64_t *ranks, const char *const *paths, size_t count);
 
 #endif

@@ -18,7 +18,6 @@
 #include "pipeline/session.h"
 #include "readers/memory_snapshot/cuda_memory_snapshot.h"
 #include "sections/memory/memory_sections.h"
-#include "sections/memory/snapshot_map.h"
 #include "sections/memory/snapshot_sections.h"
 #include "sections/memory/snapshot_timeline.h"
 #include "sections/ranks/ranks_overview.h"

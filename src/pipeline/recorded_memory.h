@@ -4,7 +4,6 @@
 
 #include "base/core/attributes.h"
 #include "base/core/error.h"
-#include "memory/memory_batch.h"
 #include "memory/memory_run.h"
 
 #include <stdbool.h>

@@ -8,7 +8,6 @@
 #include "memory/snapshot_owners.h"
 #include "memory/snapshot_places.h"
 #include "memory/snapshot_replay.h"
-#include "memory/snapshot_tree.h"
 #include "readers/memory_snapshot/cuda_memory_snapshot.h"
 
 #include <stddef.h>

@@ -2,7 +2,6 @@
  * whole, and the whole is their sum. */
 #include "base/core/invariant.h"
 #include "job/job_accounts.h"
-#include "job/job_failures.h"
 #include "job/job_rates.h"
 #include "job/job_step_times.h"
 #include "readers/logs/read_log.h"

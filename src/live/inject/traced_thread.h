@@ -52,4 +52,21 @@ MUST_USE bool traced_thread_write(const struct traced_thread *thread, uint64_t a
 /* Lets it go on. */
 void traced_thread_clear(struct traced_thread *thread);
 
+/* What decides it. */
+struct ptrace_facts {
+    long pid;
+    int problem;       /* errno */
+    int scope;         /* of yama: 0 to 3; -1: this system has none */
+    long tracer;       /* who traces it already; 0: nobody */
+    bool has_ended;    /* or waits to be waited for */
+    bool is_capable;   /* this process has CAP_SYS_PTRACE */
+    bool is_other;     /* the process is another user's */
+    bool has_more;     /* the process has capabilities that this one lacks */
+    bool has_seccomp;  /* this process runs under a filter of system calls, as in a container */
+    bool is_elsewhere; /* the process is in another user namespace: a container's */
+};
+
+/* Sets ERROR_FAILURE with one reason and what to do. Always false. */
+bool tell_ptrace_facts(const struct ptrace_facts *facts, struct error *error);
+
 #endif

@@ -3,7 +3,6 @@
 #define FLOPLEDGER_SECTIONS_JOB_ETTR_PAGE_H
 
 #include "job/job_accounts.h"
-#include "job/job_failures.h"
 #include "job/job_rates.h"
 #include "job/job_step_times.h"
 #include "job/kept_parts.h"

@@ -2,7 +2,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/text/format.h"
-#include "memory/snapshot_tree.h"
+#include "memory/snapshot_owners.h"
 #include "sections/memory/snapshot_sections.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"
 #include "base/core/sort.h"
-#include "trace/graphs/match_graphs.h"
+#include "trace/graphs/graph_matching.h"
 
 #include <stdlib.h>
 #include <string.h>

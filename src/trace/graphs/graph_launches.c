@@ -1,6 +1,4 @@
 /* Finds the launches of graphs in a trace, and which of them are of one kind. */
-#include "trace/graphs/graph_launches.h"
-
 #include "base/core/array.h"
 #include "base/core/hash_mix.h"
 #include "base/core/invariant.h"
@@ -8,6 +6,7 @@
 #include "base/core/sort.h"
 #include "base/text/prefix.h"
 #include "trace/graphs/captured_graphs.h"
+#include "trace/graphs/graph_matching.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,13 +10,12 @@
  *
  * What holds: nothing is guessed. Where several captured graphs fit, or several places in one, a
  * kernel is given what is the same in all of them, and no more. */
-#include "trace/graphs/match_graphs.h"
-
 #include "base/core/array.h"
 #include "base/core/hash_mix.h"
 #include "base/core/invariant.h"
 #include "base/core/search.h"
 #include "base/core/sort.h"
+#include "trace/graphs/graph_matching.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * Whoever reads a log or a record calls job_begin_source once for each file and then job_add for
  * each thing the file tells, in the order of the file; job_finish puts the files into one order.
  * Then the other headers of this folder answer questions: job_accounts.h, job_step_times.h,
- * job_rates.h, job_failures.h.
+ * job_rates.h.
  *
  * A step record feeds it so, per rank file: job_begin_source(path); JOB_START with the time the
  * process began and `devices`; JOB_RESTORE_END with the step that was loaded, where one was;

@@ -1,6 +1,5 @@
 /* The attempts of a job, and which account each of their seconds is booked to. */
 #include "job/job_accounts.h"
-#include "job/job_failures.h"
 #include "job/job_rates.h"
 #include "job/job_step_times.h"
 #include "trace/job/job.h"

@@ -1,5 +1,5 @@
 /* E[ETTR]: the published case, and an exact simulation of failures beside the formula. */
-#include "job/job_failures.h"
+#include "job/job_rates.h"
 
 #include <math.h>
 #include <setjmp.h>

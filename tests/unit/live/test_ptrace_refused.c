@@ -1,5 +1,5 @@
 /* Why the system forbids to trace a process. */
-#include "live/inject/ptrace_refused.h"
+#include "live/inject/traced_thread.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* What a recorded step trained on. */
-#include "memory/memory_batch.h"
+#include "memory/memory_run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

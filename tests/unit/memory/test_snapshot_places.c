@@ -3,7 +3,6 @@
 #include "memory/snapshot_growth.h"
 #include "memory/snapshot_owners.h"
 #include "memory/snapshot_places.h"
-#include "memory/snapshot_tree.h"
 #include "support_snapshot.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* How the ranks of a run divide the work. */
-#include "ranks/numbered_paths.h"
+#include "pipeline/input_files.h"
 #include "ranks/rank_layout.h"
 
 #include <setjmp.h>

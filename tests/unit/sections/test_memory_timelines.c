@@ -2,7 +2,6 @@
 #include "base/core/attributes.h"
 #include "memory/snapshot_owners.h"
 #include "memory/snapshot_places.h"
-#include "sections/memory/snapshot_map.h"
 #include "sections/memory/snapshot_timeline.h"
 #include "sections/timeline/timeline_memory.h"
 #include "support_memory.h"

@@ -1,12 +1,15 @@
-/* The launches of graphs in a trace, and which of them have the same kernels in the same order. */
-#ifndef FLOPLEDGER_TRACE_GRAPHS_GRAPH_LAUNCHES_H
-#define FLOPLEDGER_TRACE_GRAPHS_GRAPH_LAUNCHES_H
+/* How launches of graphs are matched with the graphs that were captured. */
+#ifndef FLOPLEDGER_TRACE_GRAPHS_GRAPH_MATCHING_H
+#define FLOPLEDGER_TRACE_GRAPHS_GRAPH_MATCHING_H
 
+#include "trace/graphs/captured_graphs.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The launches of graphs in a trace, and which of them have the same kernels in the same order. */
 
 /* One launch of a graph. */
 struct graph_launch {
@@ -47,5 +50,23 @@ uint32_t graph_symbol_of(const struct trace *trace, uint32_t device_event);
 void find_graph_launches(struct graph_launches *launches, const struct trace *trace);
 
 void graph_launches_clear(struct graph_launches *launches);
+
+/* Which captured graph each launch of a graph replays, told by the names of its kernels. */
+
+/* What a kernel of a launch is given. */
+struct kernel_origin {
+    uint32_t launch; /* of captured_graphs.launches, or NO_EVENT */
+    uint8_t fate;    /* enum graph_fate */
+};
+
+/* Finds the candidates of each kind, and what the order of launches tells. */
+void match_graph_launches(struct graph_launches *launches, const struct trace *trace,
+                          const struct captured_graphs *graphs);
+
+/* Where the kernels of a launch come from: [launch->count]; free() it. */
+struct kernel_origin *find_kernel_origins(const struct graph_launches *launches,
+                                          const struct graph_launch *launch,
+                                          const struct trace *trace,
+                                          const struct captured_graphs *graphs);
 
 #endif
