@@ -59,6 +59,7 @@ def attach(log: Path) -> Counts:
     """With --long some hundred cycles in place of a few."""
     flags = [word for word in ("--long",) if word in sys.argv]
     counts = script("tests/python/test_attach.py", PROGRAM)(log)
+    counts = counts.plus(script("tests/python/test_triggers.py", PROGRAM, *flags)(log))
     return counts.plus(script("tests/python/test_attach_inside.py", PROGRAM, *flags)(log))
 
 
@@ -328,7 +329,7 @@ GROUPS = [
     ),
     Group(
         "attach",
-        "jobs that run already, recorded",
+        "jobs that run already, recorded, and windows by rules",
         attach,
         "build",
     ),

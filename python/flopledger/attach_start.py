@@ -7,16 +7,17 @@ import sys
 
 
 def load_package(place: str) -> bool:
-    """As start/sitecustomize.py does; whether it was there before."""
+    """As start/sitecustomize.py does; whether the program has it by itself, and not from us, a moment ago."""
     import importlib.util
 
     if "flopledger" in sys.modules:
-        return True
+        return not hasattr(sys.modules["flopledger"], "was_brought")
     spec = importlib.util.spec_from_file_location(
         "flopledger", place + "/__init__.py", submodule_search_locations=[place]
     )
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    setattr(module, "was_brought", True)
     sys.modules["flopledger"] = module
     spec.loader.exec_module(module)
     return False

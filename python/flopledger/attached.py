@@ -119,10 +119,14 @@ class Attachment:
         from flopledger.settings import Settings
 
         asked = self.asked
+        first = 0 if asked["watch"] or asked["on"] else FIRST_STEP  # 0: a rule says when
         settings = Settings(
             capture=asked["capture"],
-            first_step=FIRST_STEP,
-            last_step=FIRST_STEP + int(asked["steps"]) - 1,
+            first_step=first,
+            last_step=first + int(asked["steps"]) - 1,
+            on=asked["on"],
+            on_windows=int(asked["on_windows"]),
+            on_bytes=int(asked["on_bytes"]),
             shapes=bool(asked["shapes"]),
             stacks=bool(asked["stacks"]),
             memory=bool(asked["memory"]),
@@ -136,8 +140,8 @@ class Attachment:
     # ------------------------------------------------------------------------------------------------------------------
     # End
 
-    def leave(self) -> None:
-        """Takes away all that was brought."""
+    def leave(self, keeps_modules: bool = False) -> None:
+        """Takes away all that was brought, but for the modules where they are needed once more."""
         if self.is_over:
             return
         self.is_over = True
@@ -150,7 +154,8 @@ class Attachment:
         messages.said.clear()
         Attachment.current = None
         is_left = self.is_left()
-        self.forget_modules()
+        if not keeps_modules:
+            self.forget_modules()
         self.tell("gone", recorded=recorded)
         if is_left:
             self.free_room()
@@ -210,18 +215,19 @@ def begin_attachment(folder: str, was_there: bool) -> None:
     attachment = Attachment(folder, was_there)
     if is_being_imported() or is_among_hooks():
         attachment.tell("later")
+        if Attachment.current is None:
+            attachment.forget_modules()
         return
     if attachment.is_left():  # it has given up before this was run
-        attachment.forget_modules()
+        if Attachment.current is None:
+            attachment.forget_modules()
         return
     running = Attachment.current
     if running is not None and os.path.exists(os.path.join(folder, "stop")):
         running.leave()
         return
-    if (
-        running is not None and running.is_left()
-    ):  # the one before was killed, and no step has ended since
-        running.leave()
+    if running is not None and running.is_left():  # it was killed, and no step has ended since
+        running.leave(keeps_modules=True)
         running = None
     if running is not None:
         attachment.tell("refused", why="another 'flopledger attach' records it now")

@@ -10,11 +10,15 @@ from flopledger.messages import guarded
 from flopledger.recorder import Recorder
 
 
+TELL_NS = 1_000_000_000
+
+
 class AttachedRecorder(Recorder):
     """Looks after each step whether it is to end."""
 
     attachment: Any = None
     waits = False
+    told_at = 0  # that a step has ended
 
     def begin(self, attachment: Any) -> None:
         self.attachment = attachment
@@ -30,10 +34,17 @@ class AttachedRecorder(Recorder):
             return
         if not self.is_off and (not self.waits or self.begins_now(now)):
             super().end_step(optimizer, now)
-            self.attachment.tell("step", at=now, step=self.step)
+            self.tell_step(now)
         self.running.wakes_at = 0  # each step is seen here
         if (self.is_over() or self.attachment.is_left()) and self.hook_is_last():
             self.attachment.leave()
+
+    def tell_step(self, now: int) -> None:
+        """Each that is recorded; of those that are watched, for hours maybe, one a second."""
+        if self.settings.first_step == 0 and now - self.told_at < TELL_NS and self.step > 3:
+            return
+        self.told_at = now
+        self.attachment.tell("step", at=now, step=self.step)
 
     def begins_now(self, now: int) -> bool:
         """Ranks wait until all of them are told when to begin, so that they record the same steps."""
@@ -56,9 +67,11 @@ class AttachedRecorder(Recorder):
         return len(self.windows.capture.recorded)
 
     def is_over(self) -> bool:
-        return self.is_off or (
-            not self.waits and self.windows.window is None and not self.windows.is_recording
-        )
+        windows = self.windows
+        if self.is_off or self.waits or windows.window is not None or windows.is_recording:
+            return self.is_off
+        is_awaited = windows.triggers is not None and not windows.triggers.are_over
+        return not (self.attachment.asked["watch"] or is_awaited)
 
     def turn_off_in_child(self) -> None:
         self.is_off = True

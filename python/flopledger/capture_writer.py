@@ -41,11 +41,10 @@ class CaptureWriter:
     # ------------------------------------------------------------------------------------------------------------------
     # A window
 
-    def save_window(
-        self, session: ProfilerSession, steps: list[dict[str, Any]], watch: ModelWatch
-    ) -> str:
-        """The path of its trace."""
+    def save_window(self, session: ProfilerSession, told: dict[str, Any], watch: ModelWatch) -> str:
+        """The path of its trace. `told`: its steps, and what else capture.json says of it."""
         assert self.folder is not None
+        steps = told["steps"]
         first, last = steps[0]["step"], steps[-1]["step"]
         stem = f"steps{first}-{last}" if last > first else f"step{first}"
         name = f"{stem}.pt.trace.json.gz"
@@ -63,7 +62,7 @@ class CaptureWriter:
             ) from error
         if self.settings.compiled:
             self.save_compiled()
-        self.recorded.append({"trace": name, **self.save_memory(stem, name, watch), "steps": steps})
+        self.recorded.append({"trace": name, **self.save_memory(stem, name, watch), **told})
         return os.path.join(self.folder.path, name)
 
     def save_memory(self, stem: str, trace: str, watch: ModelWatch) -> dict[str, str]:

@@ -132,6 +132,8 @@ class Recorder:
         layout = self.windows.capture.layout = find_layout(())
         self.windows.requests.rank = layout.rank
         self.record.open(layout.rank, layout.world_size, layout.local_rank)
+        if self.windows.triggers is not None:
+            self.windows.triggers.begin(self.record.path, layout.rank, layout.world_size)
         if not self.settings.step_of:  # else what comes between is no training
             self.hooks.install()
         self.ends.watch_begins()

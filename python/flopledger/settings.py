@@ -28,9 +28,12 @@ class Settings:
     modules: tuple[str, ...] = ()  # name patterns; none: all
     dashboards: tuple[str, ...] = ()  # "wandb", "mlflow"
     otlp: str = ""  # the address of a collector
+    on: str = ""  # rules by which a window is recorded, commas between
+    on_windows: int = 3  # at most, by those rules
+    on_bytes: int = 1 << 30  # of their traces, at most
 
     def window_from(self, step: int) -> tuple[int, int] | None:
-        """The first window that begins with `step` or later."""
+        """The first window that begins with `step` or later. None at all where the first step is 0."""
         length = self.last_step - self.first_step
         if step <= self.first_step:
             return self.first_step, self.last_step
@@ -62,4 +65,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         modules=tuple(filter(None, modules.split(","))),
         dashboards=tuple(environment.get("FLOPLEDGER_DASHBOARDS", "").split(",")),
         otlp=environment.get("FLOPLEDGER_OTLP", ""),
+        on=environment.get("FLOPLEDGER_ON", ""),
+        on_windows=int(environment.get("FLOPLEDGER_ON_WINDOWS", "3")),
+        on_bytes=int(environment.get("FLOPLEDGER_ON_BYTES", str(1 << 30))),
     )

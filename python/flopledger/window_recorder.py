@@ -16,6 +16,7 @@ from flopledger.settings import Settings
 from flopledger.step_ends import StepEnds
 from flopledger.step_record import NOT_KNOWN
 from flopledger.trace_requests import TraceRequests
+from flopledger.triggers import make_triggers
 
 
 class WindowRecorder:
@@ -36,6 +37,8 @@ class WindowRecorder:
         self.is_over = False  # no more of them
         self.watch: OwnProfilerWatch | None = None
         self.requests = TraceRequests(settings.capture)
+        self.triggers = make_triggers(settings)
+        self.trigger: dict[str, Any] | None = None  # that the window is recorded for
         self.capture = CaptureWriter(settings)
         self.models = ModelWatch(settings, ends.optimizers, ends.calls, self.capture.tell)
         self.plan_next_work()
@@ -143,12 +146,29 @@ class WindowRecorder:
             else:
                 session.begin_step(self.step + 1)
                 self.processor.begin()
+        if self.triggers is not None:
+            self.look_for_trigger()
         if not self.is_recording:
             self.look_ahead()
         self.plan_next_work()
 
+    def look_for_trigger(self) -> None:
+        """A rule of --on may want a window."""
+        assert self.triggers is not None
+        is_free = self.session is None and self.requests.current is None and not self.is_over
+        if self.window is not None and self.window[0] - self.step < self.triggers.length + 2:
+            is_free = False  # one comes by itself
+        if self.trigger is not None or (self.watch is not None and self.watch.program_profiles):
+            is_free = False
+        asked = self.triggers.look(is_free)
+        if asked is None:
+            return
+        self.trigger = {name: asked.get(name) for name in ("rule", "why", "rank", "step")}
+        first = max(int(asked["first_step"]), self.step + 2)
+        self.window = (first, first + self.triggers.length - 1)
+
     def plan_next_work(self) -> None:
-        if self.is_recording:
+        if self.is_recording or (self.triggers is not None and not self.triggers.are_over):
             self.running.wakes_at = 0  # after each step
         elif self.window is None:
             self.running.wakes_at = sys.maxsize
@@ -222,6 +242,7 @@ class WindowRecorder:
             self.save_window(session)
         self.models.end_memory()
         self.window = self.settings.window_from(self.step + 2)
+        self.trigger = None
         self.capture.describe_models(self.models, self.optimizers)
         self.models.forget()
         if not is_cut:
@@ -235,7 +256,10 @@ class WindowRecorder:
         self.running.window_samples = NOT_KNOWN if samples is None else samples
 
     def save_window(self, session: ProfilerSession) -> None:
-        trace = self.capture.save_window(session, self.steps, self.models)
+        told = {"trigger": self.trigger} if self.trigger is not None else {}
+        trace = self.capture.save_window(session, {"steps": self.steps, **told}, self.models)
+        if self.trigger is not None and self.triggers is not None:
+            self.triggers.note_window(trace)
         first, last = self.steps[0]["step"], self.steps[-1]["step"]
         self.requests.answer("recorded", trace=trace, first_step=first, last_step=last)
 

@@ -35,6 +35,12 @@ static const struct option attach_options[] = {
      .minimum = 1,
      .maximum = 1000,
      .help = "record the next N steps, as 'flopledger run' does (default: 5)"},
+    TRIGGER_OPTIONS(struct attach_settings, wish.triggers, "1"),
+    {.name = "watch",
+     .kind = OPTION_FLAG,
+     FIELD(wish.watches),
+     .help = "time each step and record none, until Ctrl-C: 'flopledger top PID' shows them; with "
+             "--on, windows that the rules ask for"},
     {.name = "job",
      .kind = OPTION_TEXT,
      .metavar = "NAME",
@@ -94,6 +100,11 @@ static bool show_attached(struct arena *arena, const char *capture,
     struct capture_content content;
 
     list_capture(&content, arena, capture);
+    if (content.trace_count == 0) { /* it was watched */
+        fprintf(stderr, "flopledger: no window was recorded: 'flopledger ettr' and 'report' read "
+                        "the record of its steps\n");
+        return true;
+    }
     if (!report || !memory || !report->run(content.trace_count, content.traces, error))
         return false;
     return !settings->wish.records_memory ||
@@ -115,9 +126,15 @@ static bool record_inside(struct attachment *attachment, struct arena *arena, co
 {
     const struct attach_places places = {find_recorder(arena, error), capture};
 
-    fprintf(stderr, "flopledger: recording %" PRId64 " step%s of %zu process%s\n",
-            settings->wish.steps, settings->wish.steps == 1 ? "" : "s", attachment->count,
-            attachment->count == 1 ? "" : "es");
+    if (settings->wish.watches || settings->wish.triggers.rules)
+        fprintf(stderr, "flopledger: watching the steps of %zu process%s%s in %s until Ctrl-C\n",
+                attachment->count, attachment->count == 1 ? "" : "es",
+                settings->wish.triggers.rules ? ", for a reason to record," : "",
+                show_text(capture).text);
+    else
+        fprintf(stderr, "flopledger: recording %" PRId64 " step%s of %zu process%s\n",
+                settings->wish.steps, settings->wish.steps == 1 ? "" : "s", attachment->count,
+                attachment->count == 1 ? "" : "es");
     return places.package && inside_job_record(attachment, arena, &settings->wish, &places, error);
 }
 
@@ -142,12 +159,16 @@ static bool choose_way(const struct attachment *attachment, struct attach_settin
 {
     struct attach_wish *wish = &settings->wish;
     bool asks_inside = wish->steps || wish->records_memory || wish->modules || wish->step_of ||
-                       !wish->marks_modules;
+                       !wish->marks_modules || wish->watches || wish->triggers.rules;
 
     if (asks_inside && wish->milliseconds)
         return error_set(error, ERROR_USAGE,
                          "--milliseconds is of PyTorch's own profiler, which knows no steps, "
                          "modules or memory: leave it out, or the others");
+    if (wish->watches && wish->steps && !wish->triggers.rules)
+        return error_set(error, ERROR_USAGE,
+                         "--watch records no steps, and --steps says how many: leave one out, or "
+                         "say by --on when a window is to be recorded");
     if (wish->milliseconds && !attachment_listens(attachment))
         return error_set(error, ERROR_NO_DATA,
                          "process %ld was started without KINETO_USE_DAEMON=1, so its own profiler "
@@ -155,6 +176,8 @@ static bool choose_way(const struct attachment *attachment, struct attach_settin
                          attachment->targets[0].pid);
     *is_inside = asks_inside || !attachment_listens(attachment);
     wish->steps = wish->steps ? wish->steps : DEFAULT_STEPS;
+    wish->triggers.windows = wish->triggers.windows ? wish->triggers.windows : 1;
+    wish->triggers.bytes = wish->triggers.bytes ? wish->triggers.bytes : INT64_C(1) << 30;
     wish->milliseconds = wish->milliseconds ? wish->milliseconds : DEFAULT_MILLISECONDS;
     return true;
 }
@@ -224,6 +247,8 @@ const struct command attach_command = {
                 "    record five steps of that process, or of all ranks of that torchrun\n"
                 "flopledger attach --steps 10 --memory 4711\n"
                 "    ten steps, and what the memory is for\n"
+                "flopledger attach --on 'step_time>1.5*median' 4711\n"
+                "    wait for a slow step, then record\n"
                 "srun --overlap --ntasks-per-node 1 flopledger attach --job $SLURM_JOB_ID\n"
                 "    on all nodes of a Slurm job\n"
                 "flopledger attach --milliseconds 10000 --stacks 4711 --no-report\n"

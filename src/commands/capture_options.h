@@ -32,5 +32,28 @@
         .name = "no-report", .kind = OPTION_NEGATED, .offset = offsetof(type, field), \
         .help = "print no report at the end"                                          \
     }
+/* The three of struct trigger_wish `field`. */
+#define TRIGGER_OPTIONS(type, field, windows_usual)                                              \
+    {.name = "on",                                                                               \
+     .kind = OPTION_PARSED,                                                                      \
+     .metavar = "RULES",                                                                         \
+     .offset = offsetof(type, field.rules),                                                      \
+     .parse = parse_trigger_rules,                                                               \
+     .accepts = trigger_rules_accepted,                                                          \
+     .help = "record a window when a rule holds, commas between several: step_time>1.5*median, " \
+             "mfu<0.8*median, memory_growth>20steps, rank_lag>0.5*median"},                      \
+        {.name = "on-windows",                                                                   \
+         .kind = OPTION_INTEGER,                                                                 \
+         .metavar = "N",                                                                         \
+         .offset = offsetof(type, field.windows),                                                \
+         .minimum = 1,                                                                           \
+         .maximum = 10000,                                                                       \
+         .help = "at most so many windows by --on (default: " windows_usual ")"},                \
+    {                                                                                            \
+        .name = "on-bytes", .kind = OPTION_PARSED, .metavar = "BYTES",                           \
+        .offset = offsetof(type, field.bytes), .parse = parse_byte_limit,                        \
+        .accepts = byte_limit_accepted,                                                          \
+        .help = "and at most so many bytes of their traces on each rank: 500M (default: 1G)"     \
+    }
 
 #endif

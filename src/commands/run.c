@@ -40,6 +40,7 @@ static const struct option run_options[] = {
      .minimum = 1,
      .maximum = INT32_MAX,
      .help = "record as many steps again every N steps (default: once)"},
+    TRIGGER_OPTIONS(struct run_settings, triggers, "3"),
     {.name = "step-of",
      .kind = OPTION_TEXT,
      .metavar = "WHAT",
@@ -197,6 +198,17 @@ static void set_variable(const char *name, const char *value)
         end_out_of_memory();
 }
 
+static void set_trigger_variables(const struct trigger_wish *wish)
+{
+    char text[32];
+
+    set_variable("FLOPLEDGER_ON", wish->rules ? wish->rules : "");
+    snprintf(text, sizeof text, "%" PRId64, wish->windows ? wish->windows : 3);
+    set_variable("FLOPLEDGER_ON_WINDOWS", text);
+    snprintf(text, sizeof text, "%" PRId64, wish->bytes ? wish->bytes : INT64_C(1) << 30);
+    set_variable("FLOPLEDGER_ON_BYTES", text);
+}
+
 /* What the recorder reads: python/flopledger/settings.py. */
 static void set_environment(struct arena *arena, const struct run_settings *settings,
                             const char *capture, const char *package)
@@ -227,6 +239,7 @@ static void set_environment(struct arena *arena, const struct run_settings *sett
              settings->logs_to_mlflow ? "mlflow" : "");
     set_variable("FLOPLEDGER_DASHBOARDS", text);
     set_variable("FLOPLEDGER_OTLP", settings->otlp ? settings->otlp : "");
+    set_trigger_variables(&settings->triggers);
     setenv("KINETO_LOG_LEVEL", "99", 0); /* messages of the profiler's own */
     if (settings->records_compiled) {    /* where kernels come from; those in C++ as operators */
         setenv("INDUCTOR_PROVENANCE", "1", 0);

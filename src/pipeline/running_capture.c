@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { DEPTH_MAX = 3, PROCESSES_MAX = 256 };
 
@@ -80,6 +81,38 @@ static const char *newest_below(struct arena *arena, const char *path)
     return kept;
 }
 
+/* The capture whose step record the process writes: {capture}/steps/rank0.steps. NULL: none. So
+ * it is where 'flopledger attach' records it. */
+static const char *capture_written_by(struct arena *arena, long pid)
+{
+    static const char folder_name[] = "/steps/";
+    char path[320];
+    DIR *files;
+    struct dirent *file;
+    const char *capture = NULL;
+
+    snprintf(path, sizeof path, "/proc/%ld/fd", pid);
+    files = opendir(path);
+    while (files && !capture && (file = readdir(files))) {
+        char target[4096];
+        ssize_t length;
+        char *slash;
+
+        snprintf(path, sizeof path, "/proc/%ld/fd/%s", pid, file->d_name);
+        length = readlink(path, target, sizeof target - 1);
+        if (length < 6 || memcmp(target + length - 6, ".steps", 6) != 0)
+            continue;
+        target[length] = '\0';
+        slash = strrchr(target, '/');
+        if (!slash || slash - target < 6 || strncmp(slash - 6, folder_name, 7) != 0)
+            continue;
+        capture = arena_copy_text(arena, target, (size_t)(slash - target) - 6);
+    }
+    if (files)
+        closedir(files);
+    return capture;
+}
+
 /* Of the process, or of the first one below it that is recorded. */
 static const char *capture_of_process(struct arena *arena, long pid, struct error *error)
 {
@@ -96,14 +129,17 @@ static const char *capture_of_process(struct arena *arena, long pid, struct erro
     for (size_t i = 0; i < count; i++) {
         const char *capture = process_variable(arena, processes[i], "FLOPLEDGER_CAPTURE");
 
+        if (!capture)
+            capture = capture_written_by(arena, processes[i]);
         if (capture)
             return capture;
         count = add_child_processes(processes[i], processes, count, PROCESSES_MAX);
     }
     error_set(error, ERROR_NO_DATA,
-              "process %ld is not recorded: start it by 'flopledger run -- COMMAND' (or it belongs "
-              "to another user, and its environment cannot be read)",
-              pid);
+              "process %ld is not recorded: 'flopledger attach --watch %ld' does that from now on, "
+              "'flopledger run -- COMMAND' from the start (or it belongs to another user, and its "
+              "environment cannot be read)",
+              pid, pid);
     return NULL;
 }
 

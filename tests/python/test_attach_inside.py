@@ -181,6 +181,34 @@ class TrainingTest(InsideTest):
         self.assertEqual(job.mappings(), 0)
         self.check_end(job)
 
+    def test_it_leaves_wholly_where_it_had_to_come_twice(self) -> None:
+        job = self.training(SLOW_HOOK="1")
+        for _ in range(3):
+            done = self.attach("--steps", 1, "--no-report", job.pid)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_end(job)
+
+    def test_a_rule_is_waited_for_and_steps_are_watched(self) -> None:
+        job = self.training(SLOW="350,351,352")
+        watching = subprocess.Popen(
+            self.command("--watch", job.pid), stderr=subprocess.PIPE, text=True
+        )
+        time.sleep(1.5)
+        shown = subprocess.run(
+            [PROGRAM, "top", "--once", str(job.pid)], capture_output=True, text=True, check=False
+        )
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertRegex(shown.stdout, r"rank 0|step \d+")
+        watching.terminate()
+        _, said = watching.communicate(timeout=30)
+        self.assertEqual(watching.returncode, 0, said)
+        self.assertIn("no window was recorded", said)
+        self.assertEqual(len(list(self.folder.glob("captures/*/*/steps/rank0.steps"))), 1)
+        done = self.attach("--on", "step_time>5*median", "--steps", 2, job.pid)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"Recorded because step \d+ took [56]\d\d")
+        self.check_end(job)
+
     def test_all_ranks_of_a_launcher_record_the_same_steps(self) -> None:
         launcher = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
         job = self.training(*launcher, begins=2, STEPS="1500", SLEEP="0.005")

@@ -219,11 +219,22 @@ static struct step_energy energy_of(const struct json_node *drawn)
                                 .is_asked = drawn && drawn->kind == JSON_OBJECT};
 }
 
+/* Why a window was recorded by a rule of --on; NULL: by none. */
+static const char *trigger_of(struct model_description *description,
+                              const struct json_node *trigger)
+{
+    const char *why = json_text_of(trigger, "why", "");
+
+    return *why ? arena_copy_text(&description->arena, why, strlen(why)) : NULL;
+}
+
 static void add_steps(struct model_description *description, const struct json_node *windows)
 {
     description->steps = arena_allocate(&description->arena, (count_recorded(windows) + (size_t)1) *
                                                                  sizeof *description->steps);
-    for (; windows; windows = windows->next)
+    for (; windows; windows = windows->next) {
+        const char *why = trigger_of(description, json_member(windows, "trigger"));
+
         for (const struct json_node *entry = json_items_of(windows, "steps"); entry;
              entry = entry->next)
             description->steps[description->step_count++] = (struct described_step){
@@ -232,7 +243,9 @@ static void add_steps(struct model_description *description, const struct json_n
                 .samples = count_of(entry, "samples"),
                 .tokens = count_of(entry, "tokens"),
                 .processor = processor_time_of(json_member(entry, "processor")),
-                .energy = energy_of(json_member(entry, "energy"))};
+                .energy = energy_of(json_member(entry, "energy")),
+                .recorded_for = why};
+    }
     for (uint32_t i = 0; i < description->step_count; i++)
         (void)hash_map_add(&description->step_places, (uint64_t)description->steps[i].number, i);
 }

@@ -54,6 +54,7 @@ struct described_step {
     int64_t tokens;
     struct processor_time processor;
     struct step_energy energy;
+    const char *recorded_for; /* why its window was recorded: "step 57 took ..."; NULL: asked for */
 };
 
 /* Zeroed is empty. Sizes: -1 where the file does not say. */

@@ -5,6 +5,7 @@
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/core/error.h"
+#include "live/run/trigger_rules.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,8 @@ struct attach_wish {
     const char *modules;  /* as of `flopledger run`; NULL: all */
     const char *step_of;  /* as of `flopledger run`; NULL: an optimizer's step */
     int64_t wait_seconds; /* at most, until the first process asks */
+    struct trigger_wish triggers;
+    bool watches; /* steps are counted and timed until this side ends; windows come by triggers */
     bool records_shapes;
     bool records_stacks;
     bool records_memory;

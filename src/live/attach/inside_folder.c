@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLDERS_OPEN = 16 };
+enum { FOLDERS_OPEN = 16, MESSAGE_BYTES_MAX = 16 << 10 };
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
@@ -196,6 +196,10 @@ static bool write_settings_file(const struct inside_folder *folder, const char *
         json_boolean(&writer, "markers", asked->marks_modules);
         json_text(&writer, "modules", asked->modules ? asked->modules : "");
         json_text(&writer, "step_of", asked->step_of ? asked->step_of : "");
+        json_text(&writer, "on", asked->triggers.rules ? asked->triggers.rules : "");
+        json_integer(&writer, "on_windows", asked->triggers.windows);
+        json_integer(&writer, "on_bytes", asked->triggers.bytes);
+        json_boolean(&writer, "watch", asked->watches);
         json_boolean(&writer, "awaits_begin", wish->awaits_begin);
         json_end_object(&writer);
         if (fclose(file) == 0)
@@ -270,27 +274,36 @@ void inside_folder_note_room(const struct inside_folder *folder, uint64_t addres
     (void)write_text_file(folder->path, "room", text);
 }
 
-const struct json_node *inside_folder_next(struct inside_folder *folder, struct arena *arena)
+/* What has come since, as far as there is room for it; its bytes. */
+static size_t read_new_messages(const struct inside_folder *folder, char *text, size_t room)
 {
     char *path = path_join(folder->path, "state");
-    struct error ignored;
-    bool is_missing;
-    size_t length = 0;
-    char *all = read_whole_file(path, &length, &is_missing, &ignored);
-    const struct json_node *message = NULL;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = descriptor < 0 ? -1 : pread(descriptor, text, room, (off_t)folder->read_bytes);
 
+    if (descriptor >= 0)
+        close(descriptor);
     free(path);
-    while (all && !message && folder->read_bytes < length) {
-        const char *line = all + folder->read_bytes;
-        const char *end = memchr(line, '\n', length - folder->read_bytes);
+    return length > 0 ? (size_t)length : 0;
+}
 
-        if (!end)
+const struct json_node *inside_folder_next(struct inside_folder *folder, struct arena *arena)
+{
+    char text[MESSAGE_BYTES_MAX];
+    const struct json_node *message = NULL;
+    struct error ignored;
+
+    while (!message) {
+        size_t length = read_new_messages(folder, text, sizeof text);
+        const char *end = memchr(text, '\n', length);
+
+        if (!end && length < sizeof text)
             break; /* the rest comes */
-        folder->read_bytes = (size_t)(end - all) + 1;
-        message = json_tree_parse(arena, arena_copy_text(arena, line, (size_t)(end - line)),
-                                  (size_t)(end - line), &ignored);
+        folder->read_bytes += end ? (size_t)(end - text) + 1 : length;
+        if (end)
+            message = json_tree_parse(arena, arena_copy_text(arena, text, (size_t)(end - text)),
+                                      (size_t)(end - text), &ignored);
     }
-    free(all);
     return message;
 }
 

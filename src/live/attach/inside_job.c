@@ -8,6 +8,7 @@
 #include "live/inject/injection.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,6 +108,18 @@ static void note_step_end(struct inside_process *process, int64_t at, int64_t co
     process->steps_seen++;
 }
 
+/* Of a process that the recorder has left. NULL: it was, or was only watched. */
+static const char *why_not_recorded(const struct inside_job *job,
+                                    const struct inside_process *process,
+                                    const struct json_node *message)
+{
+    if (json_integer_of(message, "recorded", 0) > 0)
+        return NULL;
+    if (job->wish->watches && process->steps_seen > 0)
+        return NULL; /* its steps are in the record */
+    return process->why ? process->why : "no step of it was recorded whole";
+}
+
 static void hear_message(struct inside_job *job, struct inside_process *process,
                          const struct json_node *message)
 {
@@ -115,7 +128,8 @@ static void hear_message(struct inside_job *job, struct inside_process *process,
     const char *text = json_text_of(message, "text", "");
 
     if (strcmp(state, "later") == 0) { /* it imports torch, or goes through the hooks of a step */
-        process->retry_ms = job_clock_ms() + RETRY_MS;
+        /* Not in step with the program, or it would be there each time. */
+        process->retry_ms = job_clock_ms() + RETRY_MS + job_clock_ns() % RETRY_MS;
         return;
     }
     process->since_ms = job_clock_ms();
@@ -124,9 +138,7 @@ static void hear_message(struct inside_job *job, struct inside_process *process,
     else if (strcmp(state, "refused") == 0)
         end_process(process, arena_copy_text(job->arena, why, strlen(why)));
     else if (strcmp(state, "gone") == 0)
-        end_process(process, json_integer_of(message, "recorded", 0) > 0 ? NULL
-                             : process->why                              ? process->why
-                                            : "no step of it was recorded whole");
+        end_process(process, why_not_recorded(job, process, message));
     else if (strcmp(state, "step") == 0)
         note_step_end(process, json_integer_of(message, "at", 0),
                       json_integer_of(message, "collectives", 0));
@@ -177,6 +189,43 @@ static void give_process_up(struct inside_job *job, struct inside_process *proce
         break;
     case INSIDE_ENDED:
         break;
+    }
+}
+
+/* Ctrl-C: the recorder is asked to leave, and what was recorded is kept. A second one ends this
+ * process at once; the recorder then leaves by itself. */
+static volatile sig_atomic_t is_asked_to_end;
+
+static void ask_to_end(int signal)
+{
+    (void)signal;
+    is_asked_to_end = 1;
+}
+
+static void hear_of_end(void)
+{
+    const struct sigaction action = {.sa_handler = ask_to_end, .sa_flags = (int)SA_RESETHAND};
+
+    is_asked_to_end = 0;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+static void stop_all(struct inside_job *job)
+{
+    is_asked_to_end = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        struct inside_process *process = &job->processes[i];
+
+        if (process->state == INSIDE_ATTACHED) {
+            stop_process(job, process,
+                         job->wish->watches ? NULL : "it was ended before a step was recorded");
+        } else if (process->state == INSIDE_SENT) {
+            inside_folder_withdraw(&process->folder);
+            end_process(process, "it was ended before the recorder had begun");
+            process->injection.room = 0;
+        }
     }
 }
 
@@ -303,6 +352,8 @@ static void await_all(struct inside_job *job)
             let_all_begin(job);
         else if (job->awaits_begin)
             stop_those_without_steps(job);
+        if (is_asked_to_end)
+            stop_all(job);
         (void)nanosleep(&pause, NULL);
     }
 }
@@ -351,6 +402,7 @@ bool inside_job_record(const struct attachment *attachment, struct arena *arena,
     for (size_t i = 0; i < job.count; i++)
         job.processes[i] = (struct inside_process){.pid = attachment->targets[i].pid,
                                                    .folder = {.lock = -1, .place = -1}};
+    hear_of_end();
     send_to_all(&job, &inside, error);
     await_all(&job);
     if (put_away(&job, places->capture, error))

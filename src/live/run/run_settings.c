@@ -25,7 +25,15 @@ const struct run_settings default_run_settings = {
     .top_modules = 1,
 };
 
-enum value_kind { VALUE_FLAG, VALUE_INTEGER, VALUE_TEXT, VALUE_STEPS, VALUE_STEP, VALUE_IGNORED };
+enum value_kind {
+    VALUE_FLAG,
+    VALUE_INTEGER,
+    VALUE_TEXT,
+    VALUE_STEPS,
+    VALUE_STEP,
+    VALUE_RULES,
+    VALUE_IGNORED
+};
 
 struct config_key {
     const char *name;
@@ -40,6 +48,8 @@ struct config_key {
 static const struct config_key own_keys[] = {
     {"steps", VALUE_STEPS, FIELD(steps), .accepts = step_window_accepted},
     {"every", VALUE_INTEGER, FIELD(every), 1, "a whole number of steps"},
+    {"on", VALUE_RULES, FIELD(triggers.rules), .accepts = trigger_rules_accepted},
+    {"on_windows", VALUE_INTEGER, FIELD(triggers.windows), 1, "a whole number of windows"},
     {"shapes", VALUE_FLAG, FIELD(records_shapes), .accepts = "true or false"},
     {"stacks", VALUE_FLAG, FIELD(records_stacks), .accepts = "true or false"},
     {"memory", VALUE_FLAG, FIELD(records_memory), .accepts = "true or false"},
@@ -170,6 +180,8 @@ static bool run_settings_store_value(const struct config_reading *reading,
         return true;
     case VALUE_STEPS:
         return parse_step_window(run_settings_text_of(reading, value), field);
+    case VALUE_RULES:
+        return value->is_string && parse_trigger_rules(run_settings_text_of(reading, value), field);
     case VALUE_IGNORED:
         return true;
     }

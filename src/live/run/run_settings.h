@@ -5,6 +5,7 @@
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/core/error.h"
+#include "live/run/trigger_rules.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@ struct run_settings {
     const char *labels;      /* of the job there, or NULL */
     struct step_window_asked steps;
     int64_t every; /* 0: one window */
+    struct trigger_wish triggers;
     bool records_shapes;
     bool records_stacks;
     bool records_memory;

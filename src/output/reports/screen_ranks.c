@@ -65,6 +65,7 @@ static void fill_all_ranks(struct screen_builder *builder)
     struct value steps = find_number(find_section(builder->rank, "run"), "step_numbers");
     const char *device = screen_device(builder);
 
+    screen_tell_trigger(builder);
     screen_answer_what_if(builder, find_table(overview, "what_if"));
     builder->screen->subject =
         screen_format(builder, "%" PRId64 " ranks %s %s%s", ranks.integer, builder->dot,

@@ -183,6 +183,14 @@ void screen_fill_ledger(struct screen_builder *builder, const struct screen_ledg
                                                             .adds_up = true});
 }
 
+void screen_tell_trigger(struct screen_builder *builder)
+{
+    struct value why = find_number(find_section(builder->rank, "run"), "recorded_for");
+
+    if (why.unit == UNIT_TEXT)
+        screen_add_answer(builder, screen_format(builder, "Recorded because %s.", why.text));
+}
+
 void screen_answer_what_if(struct screen_builder *builder, const struct table *changes)
 {
     for (size_t row = 0; changes && row < changes->row_count; row++) {

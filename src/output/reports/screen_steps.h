@@ -43,6 +43,9 @@ struct screen_ledger {
 /* The chart of a ledger: each row without parts of its own, by group. */
 void screen_fill_ledger(struct screen_builder *builder, const struct screen_ledger *ledger);
 
+/* Why this window was recorded, where a rule of --on asked for it. */
+void screen_tell_trigger(struct screen_builder *builder);
+
 /* Of each row of --what-if: how long a step would take. `changes` may be NULL. */
 void screen_answer_what_if(struct screen_builder *builder, const struct table *changes);
 

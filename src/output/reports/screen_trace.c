@@ -125,6 +125,7 @@ static void fill_trace(struct screen_builder *builder)
                       device ? device : "CPU", screen_steps(builder, numbers));
     add_figures(builder);
     fill_chart(builder);
+    screen_tell_trigger(builder);
     screen_answer_what_if(builder, find_table(find_section(builder->rank, "what_if"), "changes"));
     verdict = screen_verdict_of_steps(builder);
     if (verdict)

@@ -421,6 +421,17 @@ static void run_description_add_facts(struct results *results, struct section *s
                              trace_text(trace, facts->backend));
 }
 
+/* What rule of `flopledger run --on` had this window recorded; "": none. */
+static const char *recorded_for(const struct analysis_input *input)
+{
+    const struct described_step *step =
+        input->ledger->step_count > 0
+            ? describe_ledger_step(input->description, input->ledger, &input->ledger->steps[0])
+            : NULL;
+
+    return step && step->recorded_for ? step->recorded_for : "";
+}
+
 static void add_extent(struct results *results, struct section *section,
                        const struct analysis_input *input)
 {
@@ -447,6 +458,8 @@ static void add_extent(struct results *results, struct section *section,
     if (input->ledger->source != WINDOW_WHOLE)
         run_description_add_text(results, section, "step_numbers", "step numbers",
                                  step_numbers_text(results, input->ledger));
+    run_description_add_text(results, section, "recorded_for", "recorded because",
+                             recorded_for(input));
     run_description_add_text(results, section, "step_source", "steps told by",
                              window_source_text(input->ledger->source));
 }
