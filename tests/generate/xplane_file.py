@@ -89,13 +89,14 @@ class Plane:
     def encoded(self) -> bytes:
         out = number(1, self.id) + text(2, self.name)
         for line in self.lines:
-            data = number(1, line.id) + text(2, line.name) + number(3, line.timestamp_ns)
+            data = bytearray(number(1, line.id) + text(2, line.name))
+            data += number(3, line.timestamp_ns)
             for event in line.events:
                 event_id = self.event_ids.setdefault(event.name, len(self.event_ids) + 1)
                 body = number(1, event_id) + number(2, event.offset_ps)
                 body += number(3, event.duration_ps) + self.stats_of(4, event.stats)
                 data += text(4, body)
-            out += text(3, data)
+            out += text(3, bytes(data))
         stats = self.stats_of(6, self.stats)
         for name, event_id in self.event_ids.items():
             short, common = self.metadata.get(name, ("", {}))

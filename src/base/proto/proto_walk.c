@@ -5,7 +5,7 @@
 
 enum { VARINT_BYTES_MAX = 10, NUMBER_MAX = (1 << 29) - 1 };
 
-bool proto_varint(const char **at, const char *end, uint64_t *value)
+bool proto_long_varint(const char **at, const char *end, uint64_t *value)
 {
     const char *next = *at;
     uint64_t number = 0;

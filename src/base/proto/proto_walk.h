@@ -52,9 +52,19 @@ static inline struct proto_walk proto_walk_of(struct proto_bytes message)
  * length is more than is left is given as far as it goes, as the last one. */
 bool proto_next(struct proto_walk *walk, struct proto_field *field);
 
+/* As proto_varint, of any length. */
+bool proto_long_varint(const char **at, const char *end, uint64_t *value);
+
 /* A varint, which ends before `end`, behind *at: moves *at behind it. False where it has none or is
- * longer than 10 bytes. */
-bool proto_varint(const char **at, const char *end, uint64_t *value);
+ * longer than 10 bytes. Most are one byte long. */
+static inline bool proto_varint(const char **at, const char *end, uint64_t *value)
+{
+    if (*at < end && (unsigned char)**at < 0x80) {
+        *value = (unsigned char)*(*at)++;
+        return true;
+    }
+    return proto_long_varint(at, end, value);
+}
 
 /* The next of packed varints (form PROTO_LENGTH); false at their end. */
 static inline bool proto_next_packed(struct proto_bytes *packed, uint64_t *value)

@@ -8,7 +8,6 @@
 #include "readers/torch_profiler/torch_profiler_category.h"
 #include "readers/torch_profiler/torch_profiler_header.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,40 +19,61 @@ enum { NESTING_MAX = 16, PARENTS_MAX = 8, NUMBER_BYTES_MAX = 40 };
 
 static void add_bytes(struct perfetto_reading *reading, const char *text, size_t length)
 {
-    ARRAY_RESERVE(reading->text, reading->text_room, reading->text_length + length + INPUT_PADDING);
+    if (reading->text_length + length + INPUT_PADDING > reading->text_room)
+        ARRAY_RESERVE(reading->text, reading->text_room,
+                      reading->text_length + length + INPUT_PADDING);
     memcpy(reading->text + reading->text_length, text, length);
     reading->text_length += length;
 }
 
-static void append_text(struct perfetto_reading *reading, const char *text)
+static inline void append_text(struct perfetto_reading *reading, const char *text)
 {
     add_bytes(reading, text, strlen(text));
+}
+
+static bool needs_escape(unsigned char c)
+{
+    return c < ' ' || c == '"' || c == '\\';
 }
 
 static void append_quoted(struct perfetto_reading *reading, struct proto_bytes text)
 {
     char escape[8];
+    size_t start = 0;
 
     add_bytes(reading, "\"", 1);
     for (size_t i = 0; i < text.length; i++) {
         unsigned char c = (unsigned char)text.at[i];
 
-        if (c >= ' ' && c != '"' && c != '\\') {
-            add_bytes(reading, &text.at[i], 1);
+        if (!needs_escape(c))
             continue;
-        }
+        add_bytes(reading, text.at + start, i - start);
+        start = i + 1;
         (void)snprintf(escape, sizeof escape, c < ' ' ? "\\u%04x" : "\\%c", c);
         append_text(reading, escape);
     }
+    if (start < text.length)
+        add_bytes(reading, text.at + start, text.length - start);
     add_bytes(reading, "\"", 1);
+}
+
+static void append_natural(struct perfetto_reading *reading, uint64_t number)
+{
+    char digits[NUMBER_BYTES_MAX];
+    size_t at = sizeof digits;
+
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    add_bytes(reading, digits + at, sizeof digits - at);
 }
 
 static void append_integer(struct perfetto_reading *reading, int64_t number)
 {
-    char text[NUMBER_BYTES_MAX];
-
-    (void)snprintf(text, sizeof text, "%" PRId64, number);
-    append_text(reading, text);
+    if (number < 0)
+        add_bytes(reading, "-", 1);
+    append_natural(reading, number < 0 ? -(uint64_t)number : (uint64_t)number);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -107,15 +127,12 @@ static void append_real(struct perfetto_reading *reading, double number)
 static void append_scalar(struct perfetto_reading *reading,
                           const struct perfetto_sequence *sequence, const struct proto_field *value)
 {
-    char text[NUMBER_BYTES_MAX];
-
     if (value->number == 2) {
         append_text(reading, value->value ? "true" : "false");
     } else if (value->number == 4) {
         append_integer(reading, proto_signed(value));
     } else if (value->number == 3 || value->number == 7) {
-        (void)snprintf(text, sizeof text, "%" PRIu64, value->value);
-        append_text(reading, text);
+        append_natural(reading, value->value);
     } else if (value->number == 5) {
         append_real(reading, proto_real(value));
     } else if (value->number == 9 && value->form == PROTO_LENGTH) {

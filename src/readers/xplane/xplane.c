@@ -1,8 +1,8 @@
 /* Reads what JAX's and TensorFlow's profiler writes (an XSpace, *.xplane.pb), one device at a time:
  * a device is a rank. */
 #include "base/core/array.h"
-#include "base/core/large_array.h"
 #include "base/io/input_stream.h"
+#include "base/io/mapped_input.h"
 #include "base/io/progress.h"
 #include "readers/reader.h"
 #include "readers/xplane/xplane_reading.h"
@@ -50,26 +50,6 @@ static bool xplane_recognises(const char *head, size_t length)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* All of it; large_array_free() it. NULL with `error` set where it is too long. */
-static char *load_text(struct input_stream *input, size_t *length, struct error *error)
-{
-    struct input_window window = {NULL, 0};
-    char *text = NULL;
-
-    *length = 0;
-    while (input_stream_next(input, 0, &window)) {
-        if (window.length > bytes_max - *length) {
-            large_array_free(text);
-            error_set(error, ERROR_INPUT, "more than 2 GiB: no XSpace is so long");
-            return NULL;
-        }
-        LARGE_ARRAY_RESERVE(text, *length + window.length + 1);
-        memcpy(text + *length, window.text, window.length);
-        *length += window.length;
-    }
-    return text ? text : large_array_new(1);
-}
-
 /* A plane's message, and which device it is of. */
 struct found_plane {
     struct proto_bytes message;
@@ -77,6 +57,7 @@ struct found_plane {
     struct xplane_device device;
     bool is_device;
     bool has_work;
+    bool has_streams;
     bool has_steps;
 };
 
@@ -92,10 +73,10 @@ struct found_planes {
     bool is_cut;
 };
 
-static void look_at_lines(struct found_plane *plane)
+static void look_at_lines(struct found_plane *plane, const struct mapped_input *file)
 {
     struct proto_walk walk = proto_walk_of(plane->message);
-    struct xplane_reading reading = {.profile_start_ns = 0};
+    struct xplane_reading reading = {.file = *file};
     struct proto_field field;
     struct xplane_line line;
 
@@ -105,13 +86,14 @@ static void look_at_lines(struct found_plane *plane)
         xplane_line_read(&reading, &line, field.bytes);
         plane->has_work |=
             line.has_events && (xplane_is_stream(line.name) || xplane_is_ops(line.name));
+        plane->has_streams |= line.has_events && xplane_is_stream(line.name);
         plane->has_steps |= line.has_events && proto_text_is(line.name, "Steps");
     }
 }
 
-static void find_planes(struct found_planes *found, struct proto_bytes text)
+static void find_planes(struct found_planes *found, const struct mapped_input *file)
 {
-    struct proto_walk walk = proto_walk_of(text);
+    struct proto_walk walk = proto_walk_of((struct proto_bytes){file->text, file->length});
     struct proto_field field = {.number = 0};
 
     while (proto_next(&walk, &field)) {
@@ -128,10 +110,10 @@ static void find_planes(struct found_planes *found, struct proto_bytes text)
             found->second_at = plane.message.at;
             break;
         }
-        string_pool_add(&found->names, plane.name.at, plane.name.length);
+        string_pool_add(&found->names, plane.name.length ? plane.name.at : "", plane.name.length);
         plane.is_device = xplane_device_of(plane.name, &plane.device);
         if (plane.is_device)
-            look_at_lines(&plane);
+            look_at_lines(&plane, file);
         found->working += plane.has_work;
         ARRAY_ADD(found->planes, found->count, plane);
     }
@@ -150,8 +132,8 @@ static bool xplane_count_parts(uint32_t *count, const struct input_stream *input
 {
     struct input_stream own = {0};
     struct found_planes found = {0};
-    size_t length;
-    char *text;
+    struct mapped_input file;
+    bool is_open;
 
     *count = 1;
     if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE) {
@@ -160,15 +142,16 @@ static bool xplane_count_parts(uint32_t *count, const struct input_stream *input
     } else {
         input_stream_open_at(&own, input, 0);
     }
-    text = load_text(&own, &length, error);
+    is_open = mapped_input_open(&file, &own, bytes_max, error);
+    if (is_open) {
+        find_planes(&found, &file);
+        *count = found.working ? found.working : 1;
+        is_open = reader_can_split(found.working, error);
+        found_planes_clear(&found);
+    }
+    mapped_input_close(&file);
     input_stream_clear(&own);
-    if (!text)
-        return false;
-    find_planes(&found, (struct proto_bytes){text, length});
-    *count = found.working ? found.working : 1;
-    found_planes_clear(&found);
-    large_array_free(text);
-    return reader_can_split(found.working, error);
+    return is_open;
 }
 
 /* ---- what a plane says of a device ---------------------------------------------------------- */
@@ -307,7 +290,8 @@ static void read_planes(struct xplane_reading *reading, const struct found_plane
         xplane_open(&plane, found_plane->message);
         if (found_plane->is_device) {
             add_device(reading, &plane, found_plane);
-            xplane_read_device(reading, &plane, found_plane->device.number);
+            xplane_read_device(reading, &plane, found_plane->device.number,
+                               found_plane->has_streams);
         } else {
             xplane_read_host(reading, &plane);
         }
@@ -319,11 +303,16 @@ static void tell_of_end(struct xplane_reading *reading, const struct found_plane
                         const struct input_stream *input)
 {
     struct read_account *read = &reading->builder.read;
-    long long at = found->damaged_at ? (long long)(found->damaged_at - reading->text.at) : 0;
+    long long at = found->damaged_at ? (long long)(found->damaged_at - reading->file.text) : 0;
     const struct found_plane *last = found->count ? &found->planes[found->count - 1] : NULL;
     struct damage damage = {.byte = at};
 
-    if (input->is_broken || (found->damaged_at && found->is_cut)) {
+    if (reading->has_shrunk) {
+        read->is_truncated = true;
+        (void)snprintf(read->truncation, sizeof read->truncation,
+                       "the file became shorter than %zu bytes while it was read",
+                       reading->file.length);
+    } else if (input->is_broken || (found->damaged_at && found->is_cut)) {
         read->is_truncated = true;
         if (input->is_broken)
             (void)snprintf(read->truncation, sizeof read->truncation, "%s", input->breakage);
@@ -331,11 +320,11 @@ static void tell_of_end(struct xplane_reading *reading, const struct found_plane
             (void)snprintf(read->truncation, sizeof read->truncation,
                            "the file ends at byte %zu, in the middle of the field that begins at "
                            "byte %lld%s%.*s",
-                           reading->text.length, at, last && last->name.length ? ", plane " : "",
+                           reading->file.length, at, last && last->name.length ? ", plane " : "",
                            last ? (int)(last->name.length < 64 ? last->name.length : 64) : 0,
                            last ? last->name.at : "");
     } else if (found->damaged_at) {
-        damage.length = (int64_t)reading->text.length - at;
+        damage.length = (int64_t)reading->file.length - at;
         (void)snprintf(damage.message, sizeof damage.message,
                        "expected a plane or another field of an XSpace (protobuf)");
         trace_builder_damage(&reading->builder, &damage);
@@ -348,7 +337,7 @@ static void tell_of_end(struct xplane_reading *reading, const struct found_plane
         (void)snprintf(message, sizeof message,
                        "a second XSpace stands behind the first: at byte %zd begins a plane that "
                        "is there already",
-                       found->second_at - reading->text.at);
+                       found->second_at - reading->file.text);
         read_account_set_ending(read, ENDING_FOLLOWED, message);
     }
 }
@@ -371,6 +360,8 @@ static void xplane_reading_clear(struct xplane_reading *reading)
 {
     hash_map_clear(&reading->module_ids);
     free(reading->programs);
+    free(reading->ops);
+    free(reading->works);
 }
 
 static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
@@ -379,18 +370,16 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
     struct xplane_reading reading = {.next_operator = 0};
     struct found_planes found = {0};
     const struct found_plane *device;
-    size_t length;
-    char *text;
     bool is_trace;
 
     input->progress = options->progress;
-    text = load_text(input, &length, error);
-    if (!text)
+    if (!mapped_input_open(&reading.file, input, bytes_max, error)) {
+        mapped_input_close(&reading.file);
         return false;
+    }
     trace_builder_init(&reading.builder);
     string_pool_add(&reading.builder.strings, "", 0);
-    reading.text = (struct proto_bytes){text, length};
-    find_planes(&found, reading.text);
+    find_planes(&found, &reading.file);
     find_profile_start(&reading, &found);
     device = plane_of_part(&found, options->part);
     reading.has_device = device != NULL;
@@ -403,7 +392,7 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
     reading.builder.facts.base_time_ns =
         reading.profile_start_ns > 0 ? reading.profile_start_ns : reading.origin_ns;
     tell_of_end(&reading, &found, input);
-    reading.builder.read.text_bytes = (int64_t)length;
+    reading.builder.read.text_bytes = (int64_t)reading.file.length;
     (void)snprintf(reading.builder.read.recorder, sizeof reading.builder.read.recorder,
                    "the profiler of XLA (XSpace), version not told");
     is_trace =
@@ -414,7 +403,7 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
         trace_builder_clear(&reading.builder);
     xplane_reading_clear(&reading);
     found_planes_clear(&found);
-    large_array_free(text);
+    mapped_input_close(&reading.file);
     return is_trace;
 }
 

@@ -8,126 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- lines and events ----------------------------------------------------------------------- */
-
-bool xplane_is_whole(struct xplane_reading *reading, const struct proto_walk *walk,
-                     const char *what)
-{
-    struct damage damage = {.byte = walk->damaged_at - reading->text.at};
-
-    if (!walk->damaged_at)
-        return true;
-    if (walk->end != proto_bytes_end(reading->text)) { /* else the file is cut there */
-        damage.length = walk->end - walk->damaged_at;
-        (void)snprintf(damage.message, sizeof damage.message,
-                       "expected a field of %s (protobuf), and its content is none", what);
-        trace_builder_damage(&reading->builder, &damage);
-    }
-    return false;
-}
-
-/* Since 1970, and not since the profiler started: later than 1973. */
-static const int64_t earliest_date_ns = INT64_C(100000000) * 1000000000;
-
-void xplane_line_read(struct xplane_reading *reading, struct xplane_line *line,
-                      struct proto_bytes message)
-{
-    struct proto_walk walk = proto_walk_of(message);
-    struct proto_field field;
-
-    *line = (struct xplane_line){.message = message};
-    while (proto_next(&walk, &field)) {
-        if (proto_is(&field, 1, PROTO_VARINT))
-            line->id = proto_signed(&field);
-        else if (proto_is(&field, 2, PROTO_LENGTH))
-            line->name = field.bytes;
-        else if (proto_is(&field, 3, PROTO_VARINT))
-            line->start_ns = proto_signed(&field);
-        else if (proto_is(&field, 4, PROTO_LENGTH))
-            line->has_events = true;
-    }
-    if (line->start_ns >= earliest_date_ns) {
-        if (!reading->origin_ns)
-            reading->origin_ns =
-                reading->profile_start_ns > 0 ? reading->profile_start_ns : line->start_ns;
-        line->start_ns -= reading->origin_ns;
-    }
-}
-
-bool xplane_event_read(struct xplane_reading *reading, struct xplane_event *event,
-                       struct proto_bytes message)
-{
-    struct proto_walk walk = proto_walk_of(message);
-    struct proto_field field;
-    int64_t id = 0;
-
-    *event = (struct xplane_event){.message = message};
-    while (proto_next(&walk, &field)) {
-        if (proto_is(&field, 1, PROTO_VARINT))
-            id = proto_signed(&field);
-        else if (proto_is(&field, 2, PROTO_VARINT))
-            event->offset_ps = proto_signed(&field);
-        else if (proto_is(&field, 3, PROTO_VARINT))
-            event->duration_ps = proto_signed(&field);
-    }
-    event->metadata = xplane_metadata_of(reading->plane, id);
-    return xplane_is_whole(reading, &walk, "an event");
-}
-
-static int64_t whole_nanoseconds(int64_t picoseconds)
-{
-    return picoseconds / 1000 - (picoseconds % 1000 < 0);
-}
-
-bool xplane_event_time(struct xplane_reading *reading, const struct xplane_line *line,
-                       const struct xplane_event *event, struct xplane_time *time)
-{
-    struct trace_builder *builder = &reading->builder;
-    int64_t end_ps;
-    int64_t start_ns;
-    int64_t end_ns;
-
-    builder->read.events++;
-    if (event->duration_ps < 0)
-        builder->read.negative_durations++;
-    else if (__builtin_add_overflow(event->offset_ps, event->duration_ps, &end_ps) ||
-             __builtin_add_overflow(line->start_ns, whole_nanoseconds(event->offset_ps),
-                                    &start_ns) ||
-             __builtin_add_overflow(line->start_ns, whole_nanoseconds(end_ps), &end_ns))
-        builder->read.overflowing_durations++;
-    else {
-        *time = (struct xplane_time){start_ns, end_ns - start_ns};
-        trace_builder_count(builder, reading->category, 'X', start_ns, end_ns);
-        return true;
-    }
-    trace_builder_count(builder, reading->category, 'X', 1, 0);
-    return false;
-}
-
-struct xplane_stats xplane_event_stats(const struct xplane_reading *reading,
-                                       const struct xplane_event *event)
-{
-    struct xplane_stats stats = xplane_stats_of(reading->plane, event->metadata);
-    struct proto_walk walk = proto_walk_of(event->message);
-    struct proto_field field;
-
-    while (proto_next(&walk, &field)) {
-        if (proto_is(&field, 4, PROTO_LENGTH))
-            xplane_add_stat(&stats, reading->plane, field.bytes);
-    }
-    return stats;
-}
-
-/* The short name: "fusion.3" and not the text of the instruction. */
-static struct proto_bytes short_name(const struct xplane_event *event)
-{
-    if (!event->metadata)
-        return (struct proto_bytes){"(event without a name)", 22};
-    if (event->metadata->display_name.length)
-        return event->metadata->display_name;
-    return event->metadata->name;
-}
-
 static void count_under(struct xplane_reading *reading, struct proto_bytes plane,
                         struct proto_bytes line)
 {
@@ -319,27 +199,54 @@ static uint32_t copy_name(struct xplane_reading *reading, struct proto_bytes nam
     return xplane_string(reading, name);
 }
 
+/* Where an event of a device stands. */
+enum work_place { WORK_ON_STREAM, WORK_ON_CORE, WORK_BESIDE_CORE };
+
+static struct xplane_key work_key(const struct xplane_reading *reading,
+                                  const struct xplane_stats *stats,
+                                  const struct xplane_event *event, enum work_place place)
+{
+    return (struct xplane_key){
+        .plane = reading->plane->message.at,
+        .texts = {xplane_text(stats, XSTAT_CATEGORY).at, xplane_text(stats, XSTAT_HLO_OP).at,
+                  xplane_text(stats, XSTAT_KERNEL_DETAILS).at,
+                  xplane_text(stats, XSTAT_MEMCPY_DETAILS).at,
+                  xplane_text(stats, XSTAT_MEMSET_DETAILS).at, NULL},
+        .metadata = event->metadata,
+        .has = place,
+    };
+}
+
 static void add_stream_event(struct xplane_reading *reading, const struct device_line *line,
                              const struct xplane_event *read, const struct xplane_time *time)
 {
     struct xplane_stats stats = xplane_event_stats(reading, read);
-    struct proto_bytes name = short_name(read);
-    enum event_kind kind = kind_on_stream(&stats, name);
-    struct event event = {
-        .kind = (uint8_t)kind,
-        .start_ns = time->start_ns,
-        .duration_ns = time->duration_ns,
-        .correlation =
-            xplane_has(&stats, XSTAT_CORRELATION) && xplane_number(&stats, XSTAT_CORRELATION) != 0
-                ? xplane_number(&stats, XSTAT_CORRELATION)
-                : NO_ID,
-        .external_id = NO_ID,
-        .track = line->track,
-        .name = kind == EVENT_MEMCPY ? copy_name(reading, name) : xplane_string(reading, name),
-        .detail = work_detail(reading, &stats, kind, name),
-    };
+    struct xplane_key key = work_key(reading, &stats, read, WORK_ON_STREAM);
+    struct xplane_known *work = xplane_known(&reading->works, &key);
+    struct proto_bytes name = xplane_short_name(read);
 
-    trace_builder_add(&reading->builder, &event);
+    if (!work->is_known) {
+        enum event_kind kind = kind_on_stream(&stats, name);
+
+        work->kind = (uint8_t)kind;
+        work->name = kind == EVENT_MEMCPY ? copy_name(reading, name) : xplane_string(reading, name);
+        work->detail = work_detail(reading, &stats, kind, name);
+        work->is_known = true;
+    }
+    trace_builder_add(&reading->builder,
+                      &(struct event){
+                          .kind = work->kind,
+                          .start_ns = time->start_ns,
+                          .duration_ns = time->duration_ns,
+                          .correlation = xplane_has(&stats, XSTAT_CORRELATION) &&
+                                                 xplane_number(&stats, XSTAT_CORRELATION) != 0
+                                             ? xplane_number(&stats, XSTAT_CORRELATION)
+                                             : NO_ID,
+                          .external_id = NO_ID,
+                          .track = line->track,
+                          .name = work->name,
+                          .detail = work->detail,
+                      });
 }
 
 /* A copy that the core starts, waits for, or makes itself. */
@@ -354,27 +261,44 @@ static bool is_copy_op(const struct xplane_stats *stats, struct proto_bytes name
            proto_text_begins(category, "host recv") || proto_text_begins(category, "async-");
 }
 
+static void fill_core_work(struct xplane_reading *reading, struct xplane_known *work,
+                           const struct xplane_stats *stats, const struct xplane_event *read,
+                           enum work_place place)
+{
+    struct proto_bytes name = xplane_short_name(read);
+    bool is_collective = xplane_collective_of(stats, name) != NULL;
+    enum event_kind kind = EVENT_KERNEL;
+
+    if (!is_collective && is_copy_op(stats, name))
+        kind = EVENT_MEMCPY;
+    else if (!is_collective && place == WORK_BESIDE_CORE)
+        kind = EVENT_DEVICE_OTHER;
+    work->kind = (uint8_t)kind;
+    work->name = xplane_event_name(reading, read);
+    work->detail = work_detail(reading, stats, kind, name);
+    work->is_known = true;
+}
+
 /* An op that a TPU's core ran: its operator has the same time. */
 static void add_core_event(struct xplane_reading *reading, const struct device_line *line,
                            const struct xplane_event *read, const struct xplane_time *time)
 {
     struct xplane_stats stats = xplane_event_stats(reading, read);
-    struct proto_bytes name = short_name(read);
+    enum work_place place = line->is_async ? WORK_BESIDE_CORE : WORK_ON_CORE;
+    struct xplane_key key = work_key(reading, &stats, read, place);
+    struct xplane_known *work = xplane_known(&reading->works, &key);
     struct xplane_op op = {&stats, read->metadata, *time, line->op_track};
-    struct event event = {.kind = EVENT_KERNEL,
-                          .start_ns = time->start_ns,
+    struct event event = {.start_ns = time->start_ns,
                           .duration_ns = time->duration_ns,
                           .correlation = NO_ID,
                           .external_id = NO_ID,
-                          .track = line->track,
-                          .name = xplane_string(reading, name)};
-    bool is_collective = xplane_collective_of(&stats, name) != NULL;
+                          .track = line->track};
 
-    if (!is_collective && is_copy_op(&stats, name))
-        event.kind = EVENT_MEMCPY;
-    else if (!is_collective && line->is_async)
-        event.kind = EVENT_DEVICE_OTHER;
-    event.detail = work_detail(reading, &stats, (enum event_kind)event.kind, name);
+    if (!work->is_known)
+        fill_core_work(reading, work, &stats, read, place);
+    event.kind = work->kind;
+    event.name = work->name;
+    event.detail = work->detail;
     if (event.kind == EVENT_KERNEL && !line->is_async)
         event.external_id = xplane_add_operator(reading, &op);
     trace_builder_add(&reading->builder, &event);
@@ -383,7 +307,7 @@ static void add_core_event(struct xplane_reading *reading, const struct device_l
 static void add_step(struct xplane_reading *reading, const struct device_line *line,
                      const struct xplane_event *read, const struct xplane_time *time)
 {
-    struct proto_bytes name = short_name(read);
+    struct proto_bytes name = xplane_short_name(read);
     char text[128];
     int length = snprintf(text, sizeof text, "step %.*s",
                           (int)(name.length < 100 ? name.length : 100), name.at);
@@ -411,7 +335,7 @@ static void add_note(struct xplane_reading *reading, const struct device_line *l
                                              .correlation = NO_ID,
                                              .external_id = NO_ID,
                                              .track = line->track,
-                                             .name = xplane_string(reading, short_name(read)),
+                                             .name = xplane_event_name(reading, read),
                                          });
 }
 
@@ -456,54 +380,61 @@ static bool holds_next(const struct xplane_event *events, size_t index, size_t c
            next->duration_ps < event->duration_ps;
 }
 
-static void read_device_line(struct xplane_reading *reading, struct device_line *line)
+/* The next event of a line; false at its end. */
+static bool next_event(struct xplane_reading *reading, struct proto_walk *walk,
+                       struct xplane_event *event)
 {
-    struct proto_walk walk = proto_walk_of(line->line.message);
     struct proto_field field;
-    struct xplane_event *events = NULL;
-    size_t count = 0;
 
-    count_under(reading, reading->plane->name, line->line.name);
-    line->track = device_track(reading, &line->line, line->device);
-    while (proto_next(&walk, &field)) {
-        if (!proto_is(&field, 4, PROTO_LENGTH))
-            continue;
-        LARGE_ARRAY_RESERVE(events, count + 1);
-        if (!xplane_event_read(reading, &events[count], field.bytes) && field.is_cut)
-            break;
-        count++;
-    }
-    (void)xplane_is_whole(reading, &walk, "a line");
-    if (count)
-        sort_large(events, count,
-                   &(struct large_order){.element_bytes = sizeof *events,
-                                         .compare = compare_xplane_events});
-    for (size_t i = 0; i < count; i++)
-        add_to_device(reading, line, &events[i], line->is_ops && holds_next(events, i, count));
-    large_array_free(events);
-}
-
-static bool has_streams(struct xplane_reading *reading, const struct xplane *plane)
-{
-    struct proto_walk walk = proto_walk_of(plane->message);
-    struct proto_field field;
-    struct xplane_line line;
-
-    while (proto_next(&walk, &field)) {
-        if (!proto_is(&field, 3, PROTO_LENGTH))
-            continue;
-        xplane_line_read(reading, &line, field.bytes);
-        if (line.has_events && xplane_is_stream(line.name))
-            return true;
+    while (xplane_next(reading, walk, &field)) {
+        if (proto_is(&field, 4, PROTO_LENGTH))
+            return xplane_event_read(reading, event, field.bytes) || !field.is_cut;
     }
     return false;
 }
 
-void xplane_read_device(struct xplane_reading *reading, const struct xplane *plane, int32_t device)
+/* Those of a core's line: by time, for an event may hold those behind it. */
+static void read_core_line(struct xplane_reading *reading, struct device_line *line,
+                           struct proto_walk *walk)
+{
+    struct xplane_event *events = NULL;
+    struct xplane_event event;
+    bool is_in_order = true;
+    size_t count = 0;
+
+    while (next_event(reading, walk, &event)) {
+        is_in_order &= count == 0 || compare_xplane_events(&events[count - 1], &event, NULL) < 0;
+        LARGE_ARRAY_ADD(events, count, event);
+    }
+    if (!is_in_order)
+        sort_large(events, count,
+                   &(struct large_order){.element_bytes = sizeof *events,
+                                         .compare = compare_xplane_events});
+    for (size_t i = 0; i < count; i++)
+        add_to_device(reading, line, &events[i], holds_next(events, i, count));
+    large_array_free(events);
+}
+
+static void read_device_line(struct xplane_reading *reading, struct device_line *line)
+{
+    struct proto_walk walk = proto_walk_of(line->line.message);
+    struct xplane_event event;
+
+    count_under(reading, reading->plane->name, line->line.name);
+    line->track = device_track(reading, &line->line, line->device);
+    if (line->is_ops)
+        read_core_line(reading, line, &walk);
+    else
+        while (next_event(reading, &walk, &event))
+            add_to_device(reading, line, &event, false);
+    (void)xplane_is_whole(reading, &walk, "a line");
+}
+
+void xplane_read_device(struct xplane_reading *reading, const struct xplane *plane, int32_t device,
+                        bool has_streams)
 {
     struct proto_walk walk = proto_walk_of(plane->message);
     struct proto_field field;
-    bool is_streams = has_streams(reading, plane);
     struct device_line line = {.device = device};
 
     reading->plane = plane;
@@ -515,8 +446,8 @@ void xplane_read_device(struct xplane_reading *reading, const struct xplane *pla
         if (!line.line.has_events)
             continue;
         line.is_stream = xplane_is_stream(line.line.name);
-        line.is_ops = !is_streams && xplane_is_ops(line.line.name);
-        line.is_async = !is_streams && xplane_is_async_ops(line.line.name);
+        line.is_ops = !has_streams && xplane_is_ops(line.line.name);
+        line.is_async = !has_streams && xplane_is_async_ops(line.line.name);
         line.is_steps = proto_text_is(line.line.name, "Steps");
         if (line.is_ops || line.is_steps)
             line.op_track = host_track(reading, -1, (struct proto_bytes){"XLA ops", 7});
@@ -566,7 +497,7 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
                            const struct xplane_event *read, const struct xplane_time *time)
 {
     struct xplane_stats stats = xplane_event_stats(reading, read);
-    struct proto_bytes name = short_name(read);
+    struct proto_bytes name = xplane_short_name(read);
     struct xplane_op op = {&stats, NULL, *time, track};
     struct event event = {.kind = EVENT_ANNOTATION,
                           .start_ns = time->start_ns,
@@ -591,24 +522,18 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
     else if (xplane_has(&stats, XSTAT_STEP) && !reading->has_device_steps)
         event.name = step_name(reading, &stats, name);
     else
-        event.name = xplane_string(reading, name);
+        event.name = xplane_event_name(reading, read);
     trace_builder_add(&reading->builder, &event);
 }
 
 static void read_host_line(struct xplane_reading *reading, const struct xplane_line *line)
 {
     struct proto_walk walk = proto_walk_of(line->message);
-    struct proto_field field;
     uint32_t track = host_track(reading, line->id, line->name);
+    struct xplane_event event;
+    struct xplane_time time;
 
-    while (proto_next(&walk, &field)) {
-        struct xplane_event event;
-        struct xplane_time time;
-
-        if (!proto_is(&field, 4, PROTO_LENGTH))
-            continue;
-        if (!xplane_event_read(reading, &event, field.bytes) && field.is_cut)
-            return;
+    while (next_event(reading, &walk, &event)) {
         if (xplane_event_time(reading, line, &event, &time))
             add_host_event(reading, track, &event, &time);
     }

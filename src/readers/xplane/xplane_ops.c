@@ -1,11 +1,14 @@
 /* HLO ops as operators: which program and module they are of, what they cost by XLA's own count,
  * and the line of the program that asked for them. */
 #include "base/core/array.h"
+#include "base/core/hash_mix.h"
+#include "base/core/invariant.h"
 #include "readers/xplane/xplane_reading.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_BYTES_MAX = 512, SHAPES_MAX = 16 };
@@ -362,21 +365,70 @@ static uint32_t operator_detail(struct xplane_reading *reading, const struct xpl
     return trace_builder_detail(&reading->builder, &detail);
 }
 
+struct xplane_known *xplane_known(struct xplane_known **table, const struct xplane_key *key)
+{
+    struct xplane_known *known, *other;
+    uint64_t hash = 0;
+    uint64_t word;
+
+    _Static_assert(sizeof *key % sizeof word == 0, "no bytes between its members");
+    if (!*table)
+        *table = require_memory(calloc(XPLANE_KNOWN_COUNT, sizeof **table));
+    for (size_t i = 0; i < sizeof *key; i += sizeof word) {
+        memcpy(&word, (const char *)key + i, sizeof word);
+        hash = (hash ^ word) * HASH_MULTIPLIER;
+        hash ^= hash >> 32;
+    }
+    known = &(*table)[hash % XPLANE_KNOWN_COUNT];
+    other = &(*table)[(hash % XPLANE_KNOWN_COUNT) ^ 1];
+    if (known->is_known && memcmp(&known->key, key, sizeof *key) == 0)
+        return known;
+    if (other->is_known && memcmp(&other->key, key, sizeof *key) == 0)
+        return other;
+    *other = *known; /* the older one goes */
+    *known = (struct xplane_known){.key = *key};
+    return known;
+}
+
+static struct xplane_key op_key(const struct xplane_reading *reading, const struct xplane_op *op)
+{
+    const struct xplane_stats *stats = op->stats;
+
+    return (struct xplane_key){
+        .plane = reading->plane->message.at,
+        .texts = {xplane_text(stats, XSTAT_HLO_OP).at, xplane_text(stats, XSTAT_HLO_MODULE).at,
+                  xplane_text(stats, XSTAT_TF_OP).at, xplane_text(stats, XSTAT_SCOPE).at,
+                  xplane_text(stats, XSTAT_SOURCE).at, xplane_text(stats, XSTAT_CATEGORY).at},
+        .metadata = op->metadata,
+        .numbers = {xplane_number(stats, XSTAT_PROGRAM), xplane_number(stats, XSTAT_FLOPS),
+                    xplane_number(stats, XSTAT_BYTES)},
+        .has = stats->has & (1u << XSTAT_PROGRAM | 1u << XSTAT_FLOPS | 1u << XSTAT_BYTES),
+    };
+}
+
 int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_op *op)
 {
+    struct xplane_key key = op_key(reading, op);
+    struct xplane_known *known = xplane_known(&reading->ops, &key);
     struct event event = {.kind = EVENT_ANNOTATION,
                           .start_ns = op->time.start_ns,
                           .duration_ns = op->time.duration_ns,
                           .correlation = NO_ID,
                           .external_id = NO_ID,
-                          .track = op->track,
-                          .name = module_mark(reading, op->stats)};
+                          .track = op->track};
 
+    if (!known->is_known) {
+        known->module = module_mark(reading, op->stats);
+        known->name = hlo_name(reading, op);
+        known->detail = operator_detail(reading, op);
+        known->is_known = true;
+    }
+    event.name = known->module;
     if (event.name)
         trace_builder_add(&reading->builder, &event);
     event.kind = EVENT_OPERATOR;
-    event.name = hlo_name(reading, op);
-    event.detail = operator_detail(reading, op);
+    event.name = known->name;
+    event.detail = known->detail;
     event.external_id = ++reading->next_operator;
     trace_builder_add(&reading->builder, &event);
     return event.external_id;

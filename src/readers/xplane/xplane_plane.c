@@ -115,6 +115,26 @@ struct proto_bytes xplane_module_of_program(const struct xplane *plane, int64_t 
     return name;
 }
 
+/* Notes at which index an id is; of several the last one counts. */
+static void note_id(struct hash_map *by_id, uint32_t **of_small, uint64_t id, size_t index)
+{
+    if (id >= XPLANE_SMALL_IDS) {
+        hash_map_set(by_id, id, (uint32_t)index);
+        return;
+    }
+    if (!*of_small)
+        *of_small = require_memory(calloc(XPLANE_SMALL_IDS, sizeof **of_small));
+    (*of_small)[id] = (uint32_t)index + 1;
+}
+
+/* NO_VALUE where there is none of the id. */
+static uint32_t index_of_id(const struct hash_map *by_id, const uint32_t *of_small, uint64_t id)
+{
+    if (id >= XPLANE_SMALL_IDS)
+        return hash_map_find(by_id, id);
+    return of_small ? of_small[id] - 1 : NO_VALUE; /* NO_VALUE is -1 */
+}
+
 static void add_metadata(struct xplane *plane, struct proto_bytes entry)
 {
     struct named named = entry_of(entry);
@@ -122,7 +142,7 @@ static void add_metadata(struct xplane *plane, struct proto_bytes entry)
 
     if (program_in_name(named.name, &program))
         (void)hash_map_add(&plane->metadata_by_program, program, (uint32_t)plane->metadata_count);
-    hash_map_set(&plane->metadata_by_id, named.id, (uint32_t)plane->metadata_count);
+    note_id(&plane->metadata_by_id, &plane->metadata_of_small, named.id, plane->metadata_count);
     ARRAY_ADD(plane->metadata, plane->metadata_count,
               (struct xplane_metadata){.message = named.message,
                                        .name = named.name,
@@ -133,21 +153,21 @@ static void add_stat_name(struct xplane *plane, struct proto_bytes entry)
 {
     struct named named = entry_of(entry);
 
-    hash_map_set(&plane->stat_names_by_id, named.id, (uint32_t)plane->stat_name_count);
+    note_id(&plane->stat_names_by_id, &plane->stat_name_of_small, named.id, plane->stat_name_count);
     ARRAY_ADD(plane->stat_names, plane->stat_name_count,
               (struct xplane_stat_name){.name = named.name, .stat = stat_of_name(named.name)});
 }
 
 static const struct xplane_stat_name *stat_name_of(const struct xplane *plane, uint64_t id)
 {
-    uint32_t index = hash_map_find(&plane->stat_names_by_id, id);
+    uint32_t index = index_of_id(&plane->stat_names_by_id, plane->stat_name_of_small, id);
 
     return index == NO_VALUE ? NULL : &plane->stat_names[index];
 }
 
 struct xplane_metadata *xplane_metadata_of(const struct xplane *plane, int64_t id)
 {
-    uint32_t index = hash_map_find(&plane->metadata_by_id, (uint64_t)id);
+    uint32_t index = index_of_id(&plane->metadata_by_id, plane->metadata_of_small, (uint64_t)id);
 
     return index == NO_VALUE ? NULL : &plane->metadata[index];
 }
@@ -275,7 +295,9 @@ void xplane_clear(struct xplane *plane)
     for (size_t i = 0; i < plane->metadata_count; i++)
         free(plane->metadata[i].stats);
     free(plane->metadata);
+    free(plane->metadata_of_small);
     free(plane->stat_names);
+    free(plane->stat_name_of_small);
     hash_map_clear(&plane->metadata_by_id);
     hash_map_clear(&plane->metadata_by_program);
     hash_map_clear(&plane->stat_names_by_id);

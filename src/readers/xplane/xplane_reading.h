@@ -3,6 +3,7 @@
 #define FLOPLEDGER_READERS_XPLANE_XPLANE_READING_H
 
 #include "base/core/hash_map.h"
+#include "base/io/mapped_input.h"
 #include "base/proto/proto_walk.h"
 #include "trace/trace_builder.h"
 
@@ -71,12 +72,15 @@ struct xplane_metadata {
     struct proto_bytes name;
     struct proto_bytes display_name;
     struct xplane_stats *stats; /* those of all its events; NULL: not yet looked at */
+    uint32_t string;            /* its short name in the builder; 0: not yet there */
 };
 
 struct xplane_stat_name {
     struct proto_bytes name; /* also what a stat's ref_value stands for */
     uint8_t stat;            /* enum xplane_stat; XSTAT_COUNT: of no interest */
 };
+
+enum { XPLANE_SMALL_IDS = 1 << 14 };
 
 /* Zeroed is empty. */
 struct xplane {
@@ -85,11 +89,13 @@ struct xplane {
     struct xplane_metadata *metadata;
     size_t metadata_count;
     struct hash_map metadata_by_id;
+    uint32_t *metadata_of_small; /* [XPLANE_SMALL_IDS] by id: index + 1, for it is asked often */
     struct hash_map metadata_by_program;
     struct xplane_stat_name *stat_names;
     size_t stat_name_count;
     struct hash_map stat_names_by_id;
-    struct xplane_stats stats; /* of the plane itself */
+    uint32_t *stat_name_of_small; /* likewise */
+    struct xplane_stats stats;    /* of the plane itself */
 };
 
 /* All but the lines, which are left in plane->message. Texts are those of `message`, which must
@@ -128,10 +134,36 @@ static inline bool proto_text_begins(struct proto_bytes text, const char *start)
     return text.length >= length && __builtin_memcmp(text.at, start, length) == 0;
 }
 
+/* What an op or the work of a device is told by. Events that are told by the same are many, and are
+ * the same but for their times. */
+struct xplane_key {
+    const char *plane; /* where these stand in the file */
+    const char *texts[6];
+    const void *metadata;
+    int64_t numbers[3];
+    uint64_t has; /* which of the numbers are there, and where the event stands */
+};
+
+/* What such events are in the builder. */
+struct xplane_known {
+    struct xplane_key key;
+    uint32_t name;
+    uint32_t detail;
+    uint32_t module; /* of an op: the mark of its module; 0: none */
+    uint8_t kind;    /* of work: enum event_kind */
+    bool is_known;
+};
+
+enum { XPLANE_KNOWN_COUNT = 1 << 12 };
+
 /* An XSpace on its way into a trace. */
 struct xplane_reading {
     struct trace_builder builder;
-    struct proto_bytes text;    /* all of the file */
+    struct mapped_input file;
+    const char *forgotten;      /* what stands before it need not stay in memory */
+    bool has_shrunk;            /* the file became shorter while it was read */
+    struct xplane_known *ops;   /* [XPLANE_KNOWN_COUNT], each where its key says; NULL: none yet */
+    struct xplane_known *works; /* likewise */
     int64_t profile_start_ns;   /* since 1970; 0: not told */
     int64_t origin_ns;          /* taken off the times of lines that count from 1970; 0: not yet */
     bool has_device_steps;      /* a device has marks of steps: those of the host are no marks */
@@ -186,6 +218,15 @@ bool xplane_is_whole(struct xplane_reading *reading, const struct proto_walk *wa
                      const char *what);
 
 uint32_t xplane_string(struct xplane_reading *reading, struct proto_bytes text);
+/* The one with this key; without is_known it is new, and to be filled in. */
+struct xplane_known *xplane_known(struct xplane_known **table, const struct xplane_key *key);
+/* "fusion.3", and not the text of the instruction; the second in the builder. */
+struct proto_bytes xplane_short_name(const struct xplane_event *event);
+uint32_t xplane_event_name(struct xplane_reading *reading, const struct xplane_event *event);
+
+/* The next field of a line or plane, whose bytes before it may be forgotten from time to time. */
+bool xplane_next(struct xplane_reading *reading, struct proto_walk *walk,
+                 struct proto_field *field);
 
 /* What an HLO op was told of: its mark of a module, where it has one, and the operator itself. */
 struct xplane_op {
@@ -200,7 +241,8 @@ int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_
 const char *xplane_collective_of(const struct xplane_stats *stats, struct proto_bytes name);
 
 /* All lines of a device, or of the host. */
-void xplane_read_device(struct xplane_reading *reading, const struct xplane *plane, int32_t device);
+void xplane_read_device(struct xplane_reading *reading, const struct xplane *plane, int32_t device,
+                        bool has_streams);
 void xplane_read_host(struct xplane_reading *reading, const struct xplane *plane);
 
 /* "/device:GPU:3": the kind and the number; false for all else. */

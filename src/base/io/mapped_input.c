@@ -1,0 +1,89 @@
+/* All bytes of an input at once; a plain file is mapped. */
+#include "base/io/mapped_input.h"
+
+#include "base/core/large_array.h"
+#include "base/io/input_source.h"
+#include "base/io/input_stream.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static bool too_long(size_t bytes_max, struct error *error)
+{
+    return error_set(error, ERROR_INPUT,
+                     "more than %zu MiB of text: nothing of its kind is so long", bytes_max >> 20);
+}
+
+/* Window by window: what is packed, or comes through a pipe. */
+static bool read_windows(struct mapped_input *mapped, struct input_stream *input, size_t bytes_max,
+                         struct error *error)
+{
+    struct input_window window = {NULL, 0};
+
+    mapped->read = large_array_new(1);
+    while (input_stream_next(input, 0, &window)) {
+        if (window.length > bytes_max - mapped->length)
+            return too_long(bytes_max, error);
+        if (mapped->length + window.length > large_array_bytes(mapped->read))
+            mapped->read = large_array_grown(mapped->read, mapped->length + window.length);
+        memcpy(mapped->read + mapped->length, window.text, window.length);
+        mapped->length += window.length;
+    }
+    mapped->text = mapped->read;
+    return true;
+}
+
+/* False where the input is no plain file. */
+static bool map_file(struct mapped_input *mapped, const struct input_stream *input)
+{
+    struct input_source *source = input->source;
+    struct stat facts;
+    void *text;
+
+    if (!input_stream_can_seek(input) || source->memory || fstat(source->file, &facts) != 0 ||
+        facts.st_size <= 0)
+        return false;
+    text = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, source->file, 0);
+    if (text == MAP_FAILED)
+        return false;
+    *mapped = (struct mapped_input){
+        .text = text, .length = (size_t)facts.st_size, .file = source->file, .is_mapped = true};
+    return true;
+}
+
+bool mapped_input_open(struct mapped_input *mapped, struct input_stream *input, size_t bytes_max,
+                       struct error *error)
+{
+    *mapped = (struct mapped_input){.file = -1};
+    if (!map_file(mapped, input))
+        return read_windows(mapped, input, bytes_max, error);
+    input->text_bytes = (int64_t)mapped->length;
+    return mapped->length <= bytes_max || too_long(bytes_max, error);
+}
+
+void mapped_input_forget(const struct mapped_input *mapped, const char *until)
+{
+    const size_t page = 4096;
+    size_t bytes = until > mapped->text ? (size_t)(until - mapped->text) / page * page : 0;
+
+    if (mapped->is_mapped && bytes)
+        (void)madvise((void *)(uintptr_t)mapped->text, bytes, MADV_DONTNEED);
+}
+
+bool mapped_input_is_there(const struct mapped_input *mapped)
+{
+    struct stat facts;
+
+    return !mapped->is_mapped ||
+           (fstat(mapped->file, &facts) == 0 && (size_t)facts.st_size >= mapped->length);
+}
+
+void mapped_input_close(struct mapped_input *mapped)
+{
+    if (mapped->is_mapped)
+        (void)munmap((void *)(uintptr_t)mapped->text, mapped->length);
+    large_array_free(mapped->read);
+    *mapped = (struct mapped_input){0};
+}

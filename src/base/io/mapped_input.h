@@ -1,0 +1,38 @@
+/* All bytes of an input at once, for formats that tell the names of things behind the things: a
+ * plain file is mapped, so that what was walked over need not stay in memory. */
+#ifndef FLOPLEDGER_BASE_IO_MAPPED_INPUT_H
+#define FLOPLEDGER_BASE_IO_MAPPED_INPUT_H
+
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct input_stream; /* base/io/input_stream.h */
+
+/* Zeroed is empty. */
+struct mapped_input {
+    const char *text;
+    size_t length;
+    /* private */
+    char *read;     /* of what cannot be mapped: a large array */
+    int file;       /* of a mapping */
+    bool is_mapped; /* a file's bytes */
+};
+
+/* All of `input`, of which nothing was used up and which must stay open. Its text may have
+ * `bytes_max`: false with `error` set where it is more. */
+MUST_USE bool mapped_input_open(struct mapped_input *mapped, struct input_stream *input,
+                                size_t bytes_max, struct error *error);
+
+/* Gives the memory of what stands before `until` back; it is read from the file once more where it
+ * is asked for again. */
+void mapped_input_forget(const struct mapped_input *mapped, const char *until);
+
+/* False where the file has become shorter since: what was its end can be read no more. */
+bool mapped_input_is_there(const struct mapped_input *mapped);
+
+void mapped_input_close(struct mapped_input *mapped);
+
+#endif

@@ -1,0 +1,146 @@
+/* Lines and events of a plane, as they stand in the file. */
+#include "base/io/mapped_input.h"
+#include "readers/xplane/xplane_reading.h"
+
+#include <stdio.h>
+
+/* So much is walked over between two times of forgetting: pages that are asked for again cost. */
+static const ptrdiff_t kept_bytes = 4 << 20;
+
+bool xplane_next(struct xplane_reading *reading, struct proto_walk *walk, struct proto_field *field)
+{
+    if (walk->at - reading->forgotten > kept_bytes || walk->at < reading->forgotten) {
+        if (walk->at > reading->forgotten)
+            mapped_input_forget(&reading->file, walk->at);
+        reading->forgotten = walk->at;
+        reading->has_shrunk |= !mapped_input_is_there(&reading->file);
+    }
+    return !reading->has_shrunk && proto_next(walk, field);
+}
+
+bool xplane_is_whole(struct xplane_reading *reading, const struct proto_walk *walk,
+                     const char *what)
+{
+    struct damage damage = {.byte = walk->damaged_at - reading->file.text};
+
+    if (!walk->damaged_at)
+        return true;
+    if (walk->end != reading->file.text + reading->file.length) { /* else the file is cut there */
+        damage.length = walk->end - walk->damaged_at;
+        (void)snprintf(damage.message, sizeof damage.message,
+                       "expected a field of %s (protobuf), and its content is none", what);
+        trace_builder_damage(&reading->builder, &damage);
+    }
+    return false;
+}
+
+/* Since 1970, and not since the profiler started: later than 1973. */
+static const int64_t earliest_date_ns = INT64_C(100000000) * 1000000000;
+
+void xplane_line_read(struct xplane_reading *reading, struct xplane_line *line,
+                      struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+
+    *line = (struct xplane_line){.message = message};
+    while (xplane_next(reading, &walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT))
+            line->id = proto_signed(&field);
+        else if (proto_is(&field, 2, PROTO_LENGTH))
+            line->name = field.bytes;
+        else if (proto_is(&field, 3, PROTO_VARINT))
+            line->start_ns = proto_signed(&field);
+        else if (proto_is(&field, 4, PROTO_LENGTH))
+            line->has_events = true;
+    }
+    if (line->start_ns >= earliest_date_ns) {
+        if (!reading->origin_ns)
+            reading->origin_ns =
+                reading->profile_start_ns > 0 ? reading->profile_start_ns : line->start_ns;
+        line->start_ns -= reading->origin_ns;
+    }
+}
+
+bool xplane_event_read(struct xplane_reading *reading, struct xplane_event *event,
+                       struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+    int64_t id = 0;
+
+    *event = (struct xplane_event){.message = message};
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 1, PROTO_VARINT))
+            id = proto_signed(&field);
+        else if (proto_is(&field, 2, PROTO_VARINT))
+            event->offset_ps = proto_signed(&field);
+        else if (proto_is(&field, 3, PROTO_VARINT))
+            event->duration_ps = proto_signed(&field);
+    }
+    event->metadata = xplane_metadata_of(reading->plane, id);
+    return xplane_is_whole(reading, &walk, "an event");
+}
+
+static int64_t whole_nanoseconds(int64_t picoseconds)
+{
+    return picoseconds / 1000 - (picoseconds % 1000 < 0);
+}
+
+bool xplane_event_time(struct xplane_reading *reading, const struct xplane_line *line,
+                       const struct xplane_event *event, struct xplane_time *time)
+{
+    struct trace_builder *builder = &reading->builder;
+    int64_t end_ps;
+    int64_t start_ns;
+    int64_t end_ns;
+
+    builder->read.events++;
+    if (event->duration_ps < 0)
+        builder->read.negative_durations++;
+    else if (__builtin_add_overflow(event->offset_ps, event->duration_ps, &end_ps) ||
+             __builtin_add_overflow(line->start_ns, whole_nanoseconds(event->offset_ps),
+                                    &start_ns) ||
+             __builtin_add_overflow(line->start_ns, whole_nanoseconds(end_ps), &end_ns))
+        builder->read.overflowing_durations++;
+    else {
+        *time = (struct xplane_time){start_ns, end_ns - start_ns};
+        trace_builder_count(builder, reading->category, 'X', start_ns, end_ns);
+        return true;
+    }
+    trace_builder_count(builder, reading->category, 'X', 1, 0);
+    return false;
+}
+
+struct xplane_stats xplane_event_stats(const struct xplane_reading *reading,
+                                       const struct xplane_event *event)
+{
+    struct xplane_stats stats = xplane_stats_of(reading->plane, event->metadata);
+    struct proto_walk walk = proto_walk_of(event->message);
+    struct proto_field field;
+
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 4, PROTO_LENGTH))
+            xplane_add_stat(&stats, reading->plane, field.bytes);
+    }
+    return stats;
+}
+
+/* The short name: "fusion.3" and not the text of the instruction. */
+struct proto_bytes xplane_short_name(const struct xplane_event *event)
+{
+    if (!event->metadata)
+        return (struct proto_bytes){"(event without a name)", 22};
+    if (event->metadata->display_name.length)
+        return event->metadata->display_name;
+    return event->metadata->name;
+}
+
+uint32_t xplane_event_name(struct xplane_reading *reading, const struct xplane_event *event)
+{
+    if (!event->metadata)
+        return xplane_string(reading, xplane_short_name(event));
+    if (!event->metadata->string)
+        event->metadata->string = xplane_string(reading, xplane_short_name(event));
+    return event->metadata->string;
+}
