@@ -5,8 +5,8 @@
 #include "base/text/terminal.h"
 #include "commands/command.h"
 #include "commands/command_text.h"
-#include "commands/program_parts.h"
 #include "pipeline/file_kind.h"
+#include "pipeline/program_parts.h"
 
 #include <errno.h>
 #include <locale.h>

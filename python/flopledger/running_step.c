@@ -2,6 +2,8 @@
  * running_step.py. */
 #include "running_step.h"
 
+#include "process_record.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>

@@ -9,8 +9,6 @@
 #define Py_LIMITED_API 0x030A0000
 #endif
 #include "base/core/attributes.h"
-#include "base/core/error.h"
-#include "trace/step_record/write_step_record.h"
 
 #include <Python.h>
 #include <stdbool.h>
@@ -91,17 +89,6 @@ extern struct known_names known_names;
 
 /* To be called once, before all else; false with an exception. */
 MUST_USE bool make_known_names(void);
-
-/* The record of this process. */
-struct process_record {
-    struct step_writer writer;
-    bool is_full; /* the last entry found no room: step_record.py tries again, and tells of it */
-};
-
-extern struct process_record process_record;
-
-/* Writes an entry, and notes whether there was room for it. */
-MUST_USE bool process_record_append(struct step_entry *entry, struct error *error);
 
 /* The type itself, once; NULL with an exception. Owned by the caller. */
 PyObject *make_running_step_type(void);

@@ -2,12 +2,9 @@
  *
  * An extension of CPython's limited API (3.10 and later). Python code around it: step_record.py. */
 #include "call_hook.h"
+#include "process_record.h"
 
 #include <string.h>
-#include <sys/resource.h>
-
-/* Under the interpreter's lock. A process has one record. */
-struct process_record process_record;
 
 static PyObject *raise_error(const struct error *error)
 {
@@ -35,25 +32,6 @@ static PyObject *open_record(PyObject *self, PyObject *arguments)
     if (!step_writer_open(&process_record.writer, path, &header, &error))
         return raise_error(&error);
     Py_RETURN_NONE;
-}
-
-/* Asked for at each 64th entry: a call of the system would be a good part of an entry's price. */
-static int64_t resident_high_water(void)
-{
-    static int64_t bytes = -1;
-    static unsigned calls;
-    struct rusage usage;
-
-    if (calls++ % 64 == 0)
-        bytes = getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : -1;
-    return bytes;
-}
-
-bool process_record_append(struct step_entry *entry, struct error *error)
-{
-    entry->host_bytes = resident_high_water();
-    process_record.is_full = !step_writer_append(&process_record.writer, entry, error);
-    return !process_record.is_full;
 }
 
 /* append(kind, flags, step, start_ns, end_ns, data_wait_ns, forward_ns, backward_ns, optimizer_ns,

@@ -3,11 +3,11 @@
 #include "commands/attribution_options.h"
 #include "commands/capture_options.h"
 #include "commands/command.h"
-#include "commands/fleet_export.h"
 #include "commands/page_options.h"
 #include "output/exports/export_format.h"
 #include "pipeline/export_chrome.h"
 #include "pipeline/exported_results.h"
+#include "pipeline/fleet_export.h"
 #include "pipeline/session.h"
 
 #include <stddef.h>

@@ -1,27 +1,22 @@
 /* `flopledger nsys-stats PROFILE [REPORT...]`: the reports of `nsys stats`, without nsys. */
 #include "base/core/attributes.h"
 #include "base/io/output_file.h"
-#include "base/text/terminal.h"
 #include "commands/command.h"
 #include "commands/page_options.h"
 #include "pipeline/output_place.h"
 #include "readers/nsys/nsys_report_export.h"
-#include "readers/nsys_stats/stats_report.h"
 #include "readers/nsys_stats/stats_writer.h"
 
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum stats_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 static const char *const format_names[] = {"table", "csv", "json", NULL};
 
 struct nsys_stats_settings {
-    int format;
+    struct stats_page_settings page;
     const char *output;
     bool is_forced;
-    int64_t width;
 };
 
 #define FIELD(name) .offset = offsetof(struct nsys_stats_settings, name)
@@ -32,7 +27,7 @@ static const struct option nsys_stats_options[] = {
      .kind = OPTION_CHOICE,
      .metavar = "NAME",
      .choices = format_names,
-     FIELD(format),
+     FIELD(page.format),
      .help = "how to print: table (for people, the default), csv or json (as nsys stats does)"},
     {.name = "json",
      .kind = OPTION_ALIAS,
@@ -49,144 +44,13 @@ static const struct option nsys_stats_options[] = {
     {.name = "width",
      .kind = OPTION_INTEGER,
      .metavar = "N",
-     FIELD(width),
+     FIELD(page.width),
      .minimum = 40,
      .maximum = 10000,
      .help = "columns of a table (default: those of the terminal, 80 without one)"},
     MEMORY_LIMIT_OPTION,
     {0},
 };
-
-/* Those of nsys stats that a training run is most often asked for. */
-static const char *const default_reports[] = {"nvtx_sum",
-                                              "osrt_sum",
-                                              "cuda_api_sum",
-                                              "cuda_gpu_kern_sum",
-                                              "cuda_gpu_mem_time_sum",
-                                              "cuda_gpu_mem_size_sum"};
-enum {
-    DEFAULT_REPORT_COUNT = sizeof default_reports / sizeof *default_reports,
-    REPORTS_MAX = 64,
-};
-
-struct chosen_report {
-    const struct stats_report *report;
-    enum kernel_name_form form;
-};
-
-struct chosen_reports {
-    struct chosen_report reports[REPORTS_MAX];
-    size_t count;
-};
-
-/* Where pages go. */
-struct stats_page {
-    FILE *output;
-    struct json_writer json;
-    const struct nsys_stats_settings *settings;
-    size_t report_count; /* in all */
-    size_t written;
-};
-
-static bool choose_reports(struct chosen_reports *chosen, char **names, int count,
-                           struct error *error)
-{
-    size_t wanted = count ? (size_t)count : DEFAULT_REPORT_COUNT;
-
-    if (wanted > REPORTS_MAX)
-        return error_set(error, ERROR_USAGE, "more than %d reports asked for", REPORTS_MAX);
-    for (size_t i = 0; i < wanted; i++) {
-        struct chosen_report *report = &chosen->reports[i];
-
-        report->report =
-            find_stats_report(count ? names[i] : default_reports[i], &report->form, error);
-        if (!report->report)
-            return false;
-    }
-    chosen->count = wanted;
-    return true;
-}
-
-/* A heading where there are several; CSV has none of its own, so it is a comment there. */
-static void nsys_stats_write_heading(struct stats_page *page, const struct stats_report *report)
-{
-    if (page->settings->format == FORMAT_JSON)
-        return;
-    if (page->report_count > 1 && page->written > 0)
-        (void)fputc('\n', page->output);
-    if (page->settings->format == FORMAT_TABLE)
-        (void)fprintf(page->output, "%s (%s)\n\n", report->title, report->name);
-    else if (page->report_count > 1)
-        (void)fprintf(page->output, "# %s\n", report->name);
-}
-
-static void write_report_table(struct stats_page *page, const struct stats_report *report,
-                               const struct stats_table *table)
-{
-    int width =
-        page->settings->width > 0 ? (int)page->settings->width : terminal_width(page->output);
-
-    nsys_stats_write_heading(page, report);
-    switch ((enum stats_format)page->settings->format) {
-    case FORMAT_TABLE:
-        stats_write_text(page->output, table, width);
-        break;
-    case FORMAT_CSV:
-        stats_write_csv(page->output, table);
-        break;
-    case FORMAT_JSON:
-        stats_write_json(&page->json, page->report_count > 1 ? report->name : NULL, table);
-        break;
-    }
-    page->written++;
-}
-
-/* What a report lacks is told in its place, where there are others. */
-static void write_missing(struct stats_page *page, const struct stats_report *report,
-                          const struct error *error)
-{
-    if (page->settings->format == FORMAT_JSON) {
-        json_null(&page->json, report->name);
-        return;
-    }
-    nsys_stats_write_heading(page, report);
-    (void)fprintf(page->output, "%snothing: %s\n",
-                  page->settings->format == FORMAT_CSV ? "# " : "  ", error->message);
-    page->written++;
-}
-
-static bool write_reports(FILE *output, struct nsys_database *database,
-                          const struct chosen_reports *chosen,
-                          const struct nsys_stats_settings *settings, struct error *error)
-{
-    struct stats_page page = {.output = output,
-                              .json = {.output = output},
-                              .settings = settings,
-                              .report_count = chosen->count};
-    bool is_object = settings->format == FORMAT_JSON && chosen->count > 1;
-    size_t missing = 0;
-
-    if (is_object)
-        json_begin_object(&page.json, NULL, JSON_ONE_PER_LINE);
-    for (size_t i = 0; i < chosen->count; i++) {
-        SCOPED(stats_table) table = {0};
-        const struct stats_report *report = chosen->reports[i].report;
-
-        if (report->fill(&table, database, chosen->reports[i].form, error)) {
-            write_report_table(&page, report, &table);
-        } else if (chosen->count == 1) {
-            return false;
-        } else {
-            write_missing(&page, report, error);
-            missing++;
-        }
-    }
-    if (is_object)
-        json_end_object(&page.json);
-    if (settings->format == FORMAT_JSON)
-        (void)fputc('\n', output);
-    return missing < chosen->count;
-}
 
 /* The report is of what could be read: says what could not. */
 static bool check_database(const struct nsys_database *database, struct error *error)
@@ -203,22 +67,22 @@ static bool check_database(const struct nsys_database *database, struct error *e
 }
 
 static bool nsys_stats_print_reports(struct nsys_database *database,
-                                     const struct chosen_reports *chosen,
+                                     const struct chosen_stats *chosen,
                                      const struct nsys_stats_settings *settings,
                                      struct error *error)
 {
     SCOPED(output_file) file = {0};
 
     if (!settings->output || strcmp(settings->output, "-") == 0)
-        return write_reports(stdout, database, chosen, settings, error) &&
+        return stats_write_reports(stdout, database, chosen, &settings->page, error) &&
                check_database(database, error);
     if (!output_file_open(&file, settings->output, error))
         return false;
-    return write_reports(file.stream, database, chosen, settings, error) &&
+    return stats_write_reports(file.stream, database, chosen, &settings->page, error) &&
            output_file_close(&file, error) && check_database(database, error);
 }
 
-static bool nsys_stats_report_on(const char *path, const struct chosen_reports *chosen,
+static bool nsys_stats_report_on(const char *path, const struct chosen_stats *chosen,
                                  const struct nsys_stats_settings *settings, struct error *error)
 {
     SCOPED(nsys_database) database = {0};
@@ -238,7 +102,7 @@ static bool nsys_stats_report_on(const char *path, const struct chosen_reports *
 static bool run_nsys_stats(int count, char **arguments, struct error *error)
 {
     struct nsys_stats_settings settings = {0};
-    struct chosen_reports chosen = {0};
+    struct chosen_stats chosen = {0};
     struct output_place place;
 
     if (!parse_options(nsys_stats_options, &settings, arguments, &count, error))
@@ -253,7 +117,7 @@ static bool run_nsys_stats(int count, char **arguments, struct error *error)
                                   .is_forced = settings.is_forced};
     if (!check_output_place(&place, &(struct output_inputs){arguments, 1, {NULL}}, error))
         return false;
-    if (!choose_reports(&chosen, arguments + 1, count - 1, error))
+    if (!choose_stats_reports(&chosen, arguments + 1, count - 1, error))
         return false;
     return nsys_stats_report_on(arguments[0], &chosen, &settings, error);
 }

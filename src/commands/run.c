@@ -5,11 +5,11 @@
 #include "base/text/owned_text.h"
 #include "commands/capture_options.h"
 #include "commands/command.h"
-#include "commands/fleet_export.h"
 #include "live/run/nothing_recorded.h"
 #include "live/run/recorded_program.h"
 #include "live/run/run_settings.h"
 #include "pipeline/capture_run.h"
+#include "pipeline/fleet_export.h"
 #include "pipeline/live_tensorboard.h"
 #include "readers/step_record/job_records.h"
 

@@ -2,6 +2,7 @@
 #include "readers/nsys_stats/stats_writer.h"
 
 #include "base/core/attributes.h"
+#include "base/json/json_writer.h"
 #include "base/text/csv_field.h"
 #include "base/text/display_text.h"
 #include "base/text/terminal.h"
@@ -45,7 +46,8 @@ static struct cell_text stats_writer_number_text(const struct stats_cell *cell)
 
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
-void stats_write_csv(FILE *output, const struct stats_table *table)
+/* As `nsys stats --format csv`. */
+static void stats_write_csv(FILE *output, const struct stats_table *table)
 {
     for (size_t i = 0; i < table->column_count; i++) {
         (void)fputs(i ? "," : "", output);
@@ -87,7 +89,9 @@ static void write_json_cell(struct json_writer *writer, const char *key,
     }
 }
 
-void stats_write_json(struct json_writer *writer, const char *key, const struct stats_table *table)
+/* As `nsys stats --format json`. `key`: of the array in the object around it, or NULL. */
+static void stats_write_json(struct json_writer *writer, const char *key,
+                             const struct stats_table *table)
 {
     json_begin_array(writer, key, JSON_ONE_PER_LINE);
     for (size_t row = 0; row < table->row_count; row++) {
@@ -221,7 +225,8 @@ static void stats_writer_write_rows(FILE *output, const struct screen *screen, s
     (void)text_table_write(&text, output, 2, screen->style, &arena);
 }
 
-void stats_write_text(FILE *output, const struct stats_table *table, int width)
+/* Of more than 100,000 rows the titles come again. */
+static void stats_write_text(FILE *output, const struct stats_table *table, int width)
 {
     SCOPED(arena) arena = {0};
     struct screen screen = {
@@ -245,4 +250,122 @@ void stats_write_text(FILE *output, const struct stats_table *table, int width)
         stats_writer_write_rows(output, &screen, first, row_count);
         first += row_count;
     } while (first < table->row_count);
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+/* Those of nsys stats that a training run is most often asked for. */
+static const char *const default_reports[] = {"nvtx_sum",
+                                              "osrt_sum",
+                                              "cuda_api_sum",
+                                              "cuda_gpu_kern_sum",
+                                              "cuda_gpu_mem_time_sum",
+                                              "cuda_gpu_mem_size_sum"};
+enum { DEFAULT_REPORT_COUNT = sizeof default_reports / sizeof *default_reports };
+
+/* Where pages go. */
+struct stats_page {
+    FILE *output;
+    struct json_writer json;
+    const struct stats_page_settings *settings;
+    size_t report_count; /* in all */
+    size_t written;
+};
+
+bool choose_stats_reports(struct chosen_stats *chosen, char **names, int count, struct error *error)
+{
+    size_t wanted = count ? (size_t)count : DEFAULT_REPORT_COUNT;
+
+    if (wanted > STATS_REPORTS_MAX)
+        return error_set(error, ERROR_USAGE, "more than %d reports asked for", STATS_REPORTS_MAX);
+    for (size_t i = 0; i < wanted; i++) {
+        const char *name = count ? names[i] : default_reports[i];
+
+        chosen->reports[i].report = find_stats_report(name, &chosen->reports[i].form, error);
+        if (!chosen->reports[i].report)
+            return false;
+    }
+    chosen->count = wanted;
+    return true;
+}
+
+/* A heading where there are several; CSV has none of its own, so it is a comment there. */
+static void stats_write_heading(struct stats_page *page, const struct stats_report *report)
+{
+    if (page->settings->format == STATS_AS_JSON)
+        return;
+    if (page->report_count > 1 && page->written > 0)
+        (void)fputc('\n', page->output);
+    if (page->settings->format == STATS_AS_TEXT)
+        (void)fprintf(page->output, "%s (%s)\n\n", report->title, report->name);
+    else if (page->report_count > 1)
+        (void)fprintf(page->output, "# %s\n", report->name);
+}
+
+static void write_report_table(struct stats_page *page, const struct stats_report *report,
+                               const struct stats_table *table)
+{
+    int width =
+        page->settings->width > 0 ? (int)page->settings->width : terminal_width(page->output);
+
+    stats_write_heading(page, report);
+    switch ((enum stats_format)page->settings->format) {
+    case STATS_AS_TEXT:
+        stats_write_text(page->output, table, width);
+        break;
+    case STATS_AS_CSV:
+        stats_write_csv(page->output, table);
+        break;
+    case STATS_AS_JSON:
+        stats_write_json(&page->json, page->report_count > 1 ? report->name : NULL, table);
+        break;
+    }
+    page->written++;
+}
+
+/* What a report lacks is told in its place, where there are others. */
+static void write_missing(struct stats_page *page, const struct stats_report *report,
+                          const struct error *error)
+{
+    if (page->settings->format == STATS_AS_JSON) {
+        json_null(&page->json, report->name);
+        return;
+    }
+    stats_write_heading(page, report);
+    (void)fprintf(page->output, "%snothing: %s\n",
+                  page->settings->format == STATS_AS_CSV ? "# " : "  ", error->message);
+    page->written++;
+}
+
+bool stats_write_reports(FILE *output, struct nsys_database *database,
+                         const struct chosen_stats *chosen,
+                         const struct stats_page_settings *settings, struct error *error)
+{
+    struct stats_page page = {.output = output,
+                              .json = {.output = output},
+                              .settings = settings,
+                              .report_count = chosen->count};
+    bool is_object = settings->format == STATS_AS_JSON && chosen->count > 1;
+    size_t missing = 0;
+
+    if (is_object)
+        json_begin_object(&page.json, NULL, JSON_ONE_PER_LINE);
+    for (size_t i = 0; i < chosen->count; i++) {
+        SCOPED(stats_table) table = {0};
+        const struct stats_report *report = chosen->reports[i].report;
+
+        if (report->fill(&table, database, chosen->reports[i].form, error)) {
+            write_report_table(&page, report, &table);
+        } else if (chosen->count == 1) {
+            return false;
+        } else {
+            write_missing(&page, report, error);
+            missing++;
+        }
+    }
+    if (is_object)
+        json_end_object(&page.json);
+    if (settings->format == STATS_AS_JSON)
+        (void)fputc('\n', output);
+    return missing < chosen->count;
 }

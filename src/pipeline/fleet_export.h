@@ -1,7 +1,7 @@
 /* The exports that the Python package makes, since its libraries write Parquet and Arrow files:
  * `flopledger export parquet`, `flopledger run --fleet`. */
-#ifndef FLOPLEDGER_COMMANDS_FLEET_EXPORT_H
-#define FLOPLEDGER_COMMANDS_FLEET_EXPORT_H
+#ifndef FLOPLEDGER_PIPELINE_FLEET_EXPORT_H
+#define FLOPLEDGER_PIPELINE_FLEET_EXPORT_H
 
 #include "base/core/attributes.h"
 #include "base/core/error.h"

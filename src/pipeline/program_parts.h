@@ -1,6 +1,6 @@
 /* What this program was built with and has at hand: `flopledger --version --verbose`. */
-#ifndef FLOPLEDGER_COMMANDS_PROGRAM_PARTS_H
-#define FLOPLEDGER_COMMANDS_PROGRAM_PARTS_H
+#ifndef FLOPLEDGER_PIPELINE_PROGRAM_PARTS_H
+#define FLOPLEDGER_PIPELINE_PROGRAM_PARTS_H
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* The parts of this program, one a line: what to tell with a question or a fault. */
-#include "commands/program_parts.h"
+#include "pipeline/program_parts.h"
 
 #include "base/core/arena.h"
 #include "base/core/attributes.h"

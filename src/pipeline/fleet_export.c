@@ -1,5 +1,5 @@
 /* Starts the Python package for exports that need its libraries. */
-#include "commands/fleet_export.h"
+#include "pipeline/fleet_export.h"
 
 #include "base/core/out_of_memory.h"
 #include "live/run/recorded_program.h"
