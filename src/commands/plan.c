@@ -3,6 +3,7 @@
 #include "commands/model_settings.h"
 #include "commands/page_options.h"
 #include "cost/architectures/read_architecture.h"
+#include "cost/architectures/serving_cost.h"
 #include "cost/devices/find_device_peak.h"
 #include "cost/plan/plan_search.h"
 #include "output/reports/write_report.h"
@@ -74,6 +75,12 @@ static bool parse_batch_change(const char *text, void *field)
     {                                                                                      \
         .name = name_, .kind = OPTION_INTEGER, .metavar = "N", FIELD(field), .minimum = 1, \
         .maximum = most, .help = help_                                                     \
+    }
+
+#define PLAN_POSITIVE(name_, field, unit, help_)                                      \
+    {                                                                                 \
+        .name = name_, .kind = OPTION_PARSED, .metavar = unit, FIELD(field),          \
+        .parse = parse_positive_number, .accepts = positive_accepted, .help = (help_) \
     }
 
 static const struct option plan_options[] = {
@@ -173,34 +180,34 @@ static const struct option plan_options[] = {
      .help = "stages may differ by a layer where --pp does not divide the layers"},
     PLAN_NUMBER("node", node, 1 << 16,
                 "devices that NVLink or the like joins (default: 8; 72 of a rack of GB200)"),
-    {.name = "network",
+    PLAN_POSITIVE("network", network, "GB/S",
+                  "GB/s of a node into the network, one way (default: by device)"),
+    PLAN_POSITIVE("launch", launch, "US",
+                  "µs that the host takes to launch a kernel (default: 10)"),
+    PLAN_POSITIVE("tokens", bill.tokens, "N",
+                  "tokens to train on (15e12): says days and device-hours"),
+    PLAN_POSITIVE("cost-per-hour", bill.of_device_hour, "MONEY",
+                  "with --tokens: what a device-hour costs, for the cost of the training"),
+    PLAN_POSITIVE("watts", bill.watts, "W",
+                  "with --tokens: what a device draws, with its share of all around it, for the "
+                  "energy of the training"),
+    PLAN_POSITIVE("interruptions", bill.interruptions, "N",
+                  "with --tokens: interruptions of a device in a day (2e-4), for the days with "
+                  "restarts and checkpoints"),
+    PLAN_POSITIVE("restart", bill.restart_minutes, "MIN",
+                  "minutes from an interruption to the next step (default: 10)"),
+    PLAN_POSITIVE("checkpoint-time", bill.checkpoint_seconds, "S",
+                  "seconds that training is stalled for a checkpoint (default: 30)"),
+    PLAN_POSITIVE("checkpoint-every", bill.checkpoint_interval, "MIN",
+                  "minutes between checkpoints (default: those of the highest ETTR)"),
+    PLAN_NUMBER("context", model.context, INT32_MAX, "plan inference instead: tokens of a request"),
+    {.name = "latency",
      .kind = OPTION_PARSED,
-     .metavar = "GB/S",
-     FIELD(network),
-     .parse = parse_positive_number,
-     .accepts = positive_accepted,
-     .help = "GB/s of a node into the network, one way (default: by device)"},
-    {.name = "launch",
-     .kind = OPTION_PARSED,
-     .metavar = "US",
-     FIELD(launch),
-     .parse = parse_positive_number,
-     .accepts = positive_accepted,
-     .help = "µs that the host takes to launch a kernel (default: 10)"},
-    {.name = "tokens",
-     .kind = OPTION_PARSED,
-     .metavar = "N",
-     FIELD(bill.tokens),
-     .parse = parse_positive_number,
-     .accepts = positive_accepted,
-     .help = "tokens to train on (15e12): says days and device-hours"},
-    {.name = "cost-per-hour",
-     .kind = OPTION_PARSED,
-     .metavar = "MONEY",
-     FIELD(bill.of_device_hour),
-     .parse = parse_positive_number,
-     .accepts = positive_accepted,
-     .help = "with --tokens: what a device-hour costs, for the cost of the training"},
+     .metavar = "TIME",
+     FIELD(model.step_time_ns),
+     .parse = parse_step_time,
+     .accepts = step_time_accepted,
+     .help = "with --context: what a token may take (30ms); says how many requests that allows"},
     PLAN_NUMBER("gradient-bytes", gradient_bytes, 8, "bytes of a gradient (default: 4)"),
     PAGE_OPTIONS(struct plan_settings),
     {0},
@@ -217,8 +224,9 @@ static bool plan_needs(const struct plan_settings *settings, struct error *error
         {settings->model.device, "--device NAME", "what it runs on"},
         {settings->model.batch > 0, "--global-batch N", "samples of a step of all devices"},
     };
+    size_t count = sizeof needed / sizeof needed[0] - (settings->model.context > 0 ? 1 : 0);
 
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+    for (size_t i = 0; i < count; i++)
         if (!needed[i].is_given)
             return error_set(error, ERROR_USAGE, "%s is missing: %s", needed[i].name,
                              needed[i].what);
@@ -273,6 +281,30 @@ static bool plan_find_sequence(struct plan_setting *setting, const struct plan_s
     return true;
 }
 
+/* Inference: `setting` as plan_read leaves it, but for batch and sequence. */
+static bool print_plan_serving(const struct plan_settings *settings,
+                               const struct plan_setting *setting, struct error *error)
+{
+    const struct plan_server server = {
+        .tensor = settings->model.tensor > 0 ? settings->model.tensor : 1,
+        .context = settings->model.context,
+        .latency = (double)settings->model.step_time_ns * 1e-9,
+    };
+    const char *why = why_no_serving_cost(setting->model);
+    SCOPED(results) results = {0};
+
+    if (why)
+        return error_set(error, ERROR_NO_DATA, "%s: %s", settings->model.config, why);
+    if (setting->model->heads > 0 && setting->model->heads % server.tensor != 0)
+        return error_set(error, ERROR_USAGE, "--tp is %lld, which does not divide the %lld heads",
+                         (long long)server.tensor, (long long)setting->model->heads);
+    results_init(&results);
+    rank_add_section(&results,
+                     results_add_rank(&results, settings->model.config, settings->model.config, -1),
+                     describe_plan_serving(&results, setting, &server));
+    return print_page(&results, &settings->page, error);
+}
+
 static bool plan_read(struct plan_setting *setting, struct architecture *model,
                       const struct plan_settings *settings, struct error *error)
 {
@@ -292,7 +324,7 @@ static bool plan_read(struct plan_setting *setting, struct architecture *model,
         .gradient_bytes = settings->gradient_bytes,
     };
     if (!plan_find_device(setting, settings, error) ||
-        !plan_find_sequence(setting, settings, error))
+        (settings->model.context == 0 && !plan_find_sequence(setting, settings, error)))
         return false;
     plan_defaults(setting);
     if (settings->network > 0.0)
@@ -519,9 +551,18 @@ static bool plan_a_recording(struct plan_settings *settings, struct error *error
            print_plan_from(&settings->from, error);
 }
 
+static const char *plan_option_of_bill(const struct plan_bill *bill)
+{
+    return bill->of_device_hour > 0.0  ? "--cost-per-hour"
+           : bill->watts > 0.0         ? "--watts"
+           : bill->interruptions > 0.0 ? "--interruptions"
+                                       : NULL;
+}
+
 static bool run_plan(int count, char **arguments, struct error *error)
 {
     struct plan_settings settings = {.page.is_whole = true,
+                                     .bill = {.restart_minutes = 10, .checkpoint_seconds = 30},
                                      .model.zero = -1,
                                      .model.recompute = -1,
                                      .splits_sequence = true,
@@ -536,9 +577,13 @@ static bool run_plan(int count, char **arguments, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "a plan reads no traces but that of --from, and '%s' was given",
                          arguments[0]);
-    if (settings.bill.of_device_hour > 0.0 && settings.bill.tokens <= 0.0)
+    if (settings.bill.tokens <= 0.0 && plan_option_of_bill(&settings.bill))
         return error_set(error, ERROR_USAGE,
-                         "--cost-per-hour is of use with --tokens: how many shall be trained on?");
+                         "%s is of use with --tokens: how many shall be trained on?",
+                         plan_option_of_bill(&settings.bill));
+    if (settings.model.step_time_ns > 0 && settings.model.context == 0)
+        return error_set(error, ERROR_USAGE,
+                         "--latency is of use with --context: how many tokens has a request?");
     if (settings.from.path)
         return plan_a_recording(&settings, error);
     if (settings.from.request.batch > 0 || settings.from.request.batch_factor > 0.0)
@@ -552,7 +597,8 @@ static bool run_plan(int count, char **arguments, struct error *error)
                            error) &&
               rates_option_read(&settings.model.rates, &settings.model.peaks, error) &&
               plan_read(&setting, &model, &settings, error) &&
-              print_plan(&settings, &setting, error);
+              (settings.model.context > 0 ? print_plan_serving(&settings, &setting, error)
+                                          : print_plan(&settings, &setting, error));
     rates_option_clear(&settings.model.rates);
     return is_done;
 }

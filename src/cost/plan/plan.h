@@ -107,6 +107,30 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
 struct plan_memory plan_memory(const struct plan_setting *setting,
                                const struct plan_layout *layout);
 
+/* ---- inference ---- */
+
+struct plan_requests {
+    int64_t count;
+    int64_t queries; /* new tokens of each */
+    int64_t keys;    /* tokens that they see, themselves included */
+    bool is_decode;
+};
+
+struct plan_serving {
+    double seconds; /* of one step */
+    double tokens_per_second;
+    double memory; /* bytes of weights and cache on a device */
+    bool fits;
+};
+
+/* On `tensor` devices that share every matrix; why_no_serving_cost must have said nothing. */
+struct plan_serving plan_serving_step(const struct plan_setting *setting, int64_t tensor,
+                                      struct plan_requests requests);
+/* The most requests of `keys` tokens whose decode fits in memory and takes at most `latency`
+ * seconds (0: however long); 0 where not even one does. */
+int64_t plan_best_requests(const struct plan_setting *setting, int64_t tensor, int64_t keys,
+                           double latency);
+
 /* What the table knows of the device around it: devices of an NVLink domain, bytes a second into
  * the network, seconds to launch a kernel. */
 void plan_defaults(struct plan_setting *setting);

@@ -55,8 +55,6 @@ static const double TILE_ENDS = 200.0;
 /* Of a last wave that is not full, the share that is lost: kernels split the depth of what is left.
  */
 static const double LOST_OF_WAVE = 0.5;
-/* From one kernel's end to the next one's first work, queued. 1024 cubed of Azure's guide. */
-static const double KERNEL_SECONDS = 3e-6;
 
 static const double CAST_BYTES = 4.0;
 

@@ -23,6 +23,9 @@ struct plan_rates {
 
 const struct plan_rates *plan_rates_of(const struct device_peak *device);
 
+/* From one kernel's end to the next one's first work, queued. 1024 cubed of Azure's guide. */
+#define KERNEL_SECONDS 3e-6
+
 /* What the same setting asks for again and again. */
 struct plan_context {
     const struct plan_setting *setting;

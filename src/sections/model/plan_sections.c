@@ -1,6 +1,8 @@
 /* What `flopledger plan` says: the step, its ledger, the memory of the fullest device. */
 #include "sections/model/plan_sections.h"
 
+#include "job/job_failures.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -227,17 +229,53 @@ struct section *describe_plan_search(struct results *results, const struct plan_
     return section;
 }
 
+/* Days with what interruptions and checkpoints cost, as ETTR is expected: job_failures.h. */
+static double plan_add_ettr(struct results *results, struct section *section,
+                            const struct plan_outcome *outcome, const struct plan_bill *bill)
+{
+    struct ettr_model model = {
+        .failures = bill->interruptions * outcome->devices / 86400.0,
+        .restart = bill->restart_minutes * 60.0,
+        .checkpoint = bill->checkpoint_seconds,
+        .interval = bill->checkpoint_interval * 60.0,
+    };
+    double ettr;
+
+    if (model.interval <= 0.0)
+        model.interval = best_checkpoint_interval(&model);
+    ettr = expected_ettr(&model);
+    plan_add_number(results, section, "interruptions_per_day", "interruptions a day",
+                    value_number(bill->interruptions * outcome->devices));
+    plan_add_number(results, section, "checkpoint_interval", "a checkpoint every",
+                    plan_time(model.interval));
+    plan_add_number(results, section, "expected_ettr", "expected ETTR",
+                    ettr > 0.0 ? value_fraction(ettr)
+                               : value_not_known("needs interruptions that are further apart than "
+                                                 "a restart and half an interval"));
+    return ettr;
+}
+
 struct section *describe_plan_bill(struct results *results, const struct plan_outcome *outcome,
                                    const struct plan_bill *bill)
 {
-    struct section *section =
-        section_new(results, "plan_bill", "Training",
-                    "All steps one after the other: no interruption, checkpoint or evaluation.");
+    bool is_interrupted = bill->interruptions > 0.0;
+    struct section *section = section_new(
+        results, "plan_bill", "Training",
+        is_interrupted ? "All steps, with interruptions and checkpoints; no evaluation."
+                       : "All steps one after the other: no interruption, checkpoint or "
+                         "evaluation.");
     double steps = ceil(bill->tokens / outcome->tokens);
     double hours = steps * outcome->step / 3600.0;
+    double ettr;
 
     plan_add_number(results, section, "tokens", "tokens", value_number(bill->tokens));
     plan_add_number(results, section, "steps", "steps", value_number(steps));
+    if (is_interrupted) {
+        ettr = plan_add_ettr(results, section, outcome, bill);
+        if (ettr <= 0.0)
+            return section;
+        hours /= ettr;
+    }
     plan_add_number(results, section, "days", "days", value_number(hours / 24.0));
     plan_add_number(results, section, "days_low", "at least",
                     value_number(hours / 24.0 * outcome->low / outcome->step));
@@ -245,8 +283,78 @@ struct section *describe_plan_bill(struct results *results, const struct plan_ou
                     value_number(hours / 24.0 * outcome->high / outcome->step));
     plan_add_number(results, section, "device_hours", "device-hours",
                     value_number(hours * outcome->devices));
+    if (bill->watts > 0.0)
+        plan_add_number(results, section, "energy_mwh", "energy, MWh",
+                        value_number(hours * outcome->devices * bill->watts / 1e6));
     if (bill->of_device_hour > 0.0)
         plan_add_number(results, section, "cost", "cost",
                         value_number(hours * outcome->devices * bill->of_device_hour));
+    return section;
+}
+
+static void plan_add_phases(struct results *results, struct section *section,
+                            const struct plan_setting *setting, const struct plan_server *server)
+{
+    struct plan_serving prefill =
+        plan_serving_step(setting, server->tensor,
+                          (struct plan_requests){1, server->context, server->context, false});
+
+    plan_add_number(results, section, "prefill_time", "prefill of a request",
+                    plan_time(prefill.seconds));
+    plan_add_number(results, section, "prefill_tokens_per_second", "its tokens a second",
+                    value_number(prefill.tokens_per_second));
+}
+
+#define SERVING_COLUMNS(COLUMN)                                                            \
+    COLUMN("requests", "requests", UNIT_COUNT, 0, BAR_NONE, value_count(requests))         \
+    COLUMN("token_time", "a token", UNIT_TIME_NS, 0, BAR_NONE, plan_time(step.seconds))    \
+    COLUMN("tokens_per_second", "tokens/s", UNIT_NUMBER, 0, BAR_NONE,                      \
+           value_number(step.tokens_per_second))                                           \
+    COLUMN("memory", "memory", UNIT_BYTES, 0, BAR_NONE, value_bytes(llround(step.memory))) \
+    COLUMN("fits", "fits", UNIT_TEXT, 0, BAR_NONE, value_text(step.fits ? "yes" : "no"))
+
+static void plan_add_requests(struct results *results, struct section *section,
+                              const struct plan_setting *setting, const struct plan_server *server)
+{
+    struct table *table = section_add_table(results, section, "decode", "Decode by requests",
+                                            COLUMNS_OF(SERVING_COLUMNS));
+
+    for (int64_t requests = 1; requests <= 1024; requests *= 2) {
+        struct plan_serving step = plan_serving_step(
+            setting, server->tensor, (struct plan_requests){requests, 1, server->context, true});
+
+        FILL_ROW(table_add_row(results, table, 0), SERVING_COLUMNS);
+    }
+}
+
+struct section *describe_plan_serving(struct results *results, const struct plan_setting *setting,
+                                      const struct plan_server *server)
+{
+    struct section *section = section_new(
+        results, "plan_serving", "Inference",
+        "What a step takes by the bytes that it reads and the FLOPs that it computes, at the "
+        "rates of such devices.");
+    int64_t best = plan_best_requests(setting, server->tensor, server->context, server->latency);
+    struct plan_serving step =
+        plan_serving_step(setting, server->tensor,
+                          (struct plan_requests){best > 0 ? best : 1, 1, server->context, true});
+    struct plan_serving more = plan_serving_step(
+        setting, server->tensor, (struct plan_requests){best + 1, 1, server->context, true});
+
+    plan_add_number(results, section, "device", "device", value_text(setting->device->name));
+    plan_add_number(results, section, "devices", "devices", value_count(server->tensor));
+    plan_add_number(results, section, "context", "tokens of a request",
+                    value_count(server->context));
+    plan_add_number(results, section, "best_requests", "best number of requests",
+                    value_count(best));
+    plan_add_number(results, section, "limited_by", "limited by",
+                    value_text(more.fits ? "the latency" : "memory"));
+    plan_add_number(results, section, "decode_time", "a token of each takes",
+                    plan_time(step.seconds));
+    if (best > 0)
+        plan_add_number(results, section, "decode_tokens_per_second", "decode, tokens a second",
+                        value_number(step.tokens_per_second));
+    plan_add_phases(results, section, setting, server);
+    plan_add_requests(results, section, setting, server);
     return section;
 }

@@ -14,14 +14,30 @@ struct section *describe_plan_memory(struct results *results, const struct plan_
 struct plan_bill {
     double tokens;
     double of_device_hour;
+    double watts;               /* of a device, with its share of all around it */
+    double interruptions;       /* of a device in a day */
+    double restart_minutes;     /* from the last step before an interruption to the next one */
+    double checkpoint_seconds;  /* for which training stands still */
+    double checkpoint_interval; /* minutes; 0: that of the highest ETTR */
 };
 
-/* Steps, days and device-hours of a training, with the interval of the step; cost where that of an
- * hour is said. Interruptions are not counted. */
+/* Steps, days and device-hours of a training, with the interval of the step; energy, cost and
+ * interruptions where what they need is said. */
 struct section *describe_plan_bill(struct results *results, const struct plan_outcome *outcome,
                                    const struct plan_bill *bill);
 /* The best layouts, what limits each, and those that lack memory. */
 struct section *describe_plan_search(struct results *results, const struct plan_setting *setting,
                                      const struct plan_search *search);
+
+/* A server that is asked for. */
+struct plan_server {
+    int64_t tensor;
+    int64_t context; /* tokens of a request */
+    double latency;  /* seconds that a token may take; 0: any */
+};
+
+/* The most requests for the latency, and tokens a second by phase. */
+struct section *describe_plan_serving(struct results *results, const struct plan_setting *setting,
+                                      const struct plan_server *server);
 
 #endif
