@@ -345,6 +345,7 @@ GROUPS = [
         in_turn(
             script("tests/gpu/test_proof.py", PROGRAM),
             script("tests/gpu/run_proof.py", PROGRAM, "--stand-in"),
+            script("tests/python/test_graph_captures.py", PROGRAM),
         ),
         "build",
     ),

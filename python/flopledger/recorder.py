@@ -20,6 +20,7 @@ from flopledger.ask_program import (
 from flopledger.at_exit import at_exit
 from flopledger.compiled_graphs import watch_compiler
 from flopledger.energy import RunEnergy
+from flopledger.graph_captures import GraphCaptures
 from flopledger.messages import guarded
 from flopledger.parallel_layout import find_layout
 from flopledger.settings import Settings, read_settings
@@ -49,10 +50,13 @@ class Recorder:
         self.note_step_fenced = guarded(self.note_step, self.turn_off)
         self.ends = StepEnds(optimizer_module, self.running, self, settings.step_of)
         self.windows = WindowRecorder(settings, self.running, self.ends)
+        self.captures = GraphCaptures(self.windows)
         self.energy = RunEnergy(self.record)
         self.dashboards = make_dashboards(settings)
         if settings.compiled:
             guarded(watch_compiler)()
+        if settings.captures:
+            guarded(self.captures.watch)()
         if settings.step_of:
             guarded(self.ends.calls.install, self.turn_off)()
 
@@ -109,6 +113,7 @@ class Recorder:
     def release_program(self) -> None:
         self.ends.remove()
         self.hooks.remove()
+        self.captures.remove()
         self.windows.remove()
 
     def finish(self) -> None:

@@ -24,6 +24,7 @@ class Settings:
     memory: bool = False
     markers: bool = True
     compiled: bool = False
+    captures: bool = False  # of CUDA and HIP graphs
     step_of: str = ""  # what a step is: "module", the name of a range, or "": an optimizer's step
     modules: tuple[str, ...] = ()  # name patterns; none: all
     dashboards: tuple[str, ...] = ()  # "wandb", "mlflow"
@@ -61,6 +62,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         memory="memory" in kinds,
         markers="markers" in kinds,
         compiled="compiled" in kinds,
+        captures="captures" in kinds,
         step_of=environment.get("FLOPLEDGER_STEP_OF", ""),
         modules=tuple(filter(None, modules.split(","))),
         dashboards=tuple(environment.get("FLOPLEDGER_DASHBOARDS", "").split(",")),

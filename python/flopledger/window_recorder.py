@@ -35,6 +35,7 @@ class WindowRecorder:
         self.processor = ProcessorTime()
         self.energy = StepEnergy()
         self.is_over = False  # no more of them
+        self.is_kept_busy = False  # the profiler records the capture of a graph
         self.watch: OwnProfilerWatch | None = None
         self.requests = TraceRequests(settings.capture)
         self.triggers = make_triggers(settings)
@@ -177,7 +178,7 @@ class WindowRecorder:
 
     def look_ahead(self) -> None:
         """Begins the window before its first step, and readies the profiler one step earlier."""
-        if self.window is None:
+        if self.window is None or self.is_kept_busy:
             return
         assert self.watch is not None
         first, last = self.window

@@ -65,6 +65,10 @@ static const struct option run_options[] = {
      .kind = OPTION_FLAG,
      FIELD(records_compiled),
      .help = "note what torch.compile fuses: its kernels get operators, lines and modules"},
+    {.name = "no-captures",
+     .kind = OPTION_NEGATED,
+     FIELD(records_captures),
+     .help = "leave out what is captured into CUDA graphs (their replays then have no operators)"},
     SHAPES_OPTION(struct run_settings, records_shapes),
     {.name = "no-markers",
      .kind = OPTION_NEGATED,
@@ -228,10 +232,11 @@ static void set_environment(struct arena *arena, const struct run_settings *sett
     }
     snprintf(text, sizeof text, "%" PRId64, settings->every);
     set_variable("FLOPLEDGER_EVERY", text);
-    snprintf(text, sizeof text, "%s,%s,%s,%s%s", settings->records_shapes ? "shapes" : "",
+    snprintf(text, sizeof text, "%s,%s,%s,%s%s%s", settings->records_shapes ? "shapes" : "",
              settings->records_stacks ? "stacks" : "", settings->records_memory ? "memory" : "",
              settings->marks_modules ? "markers" : "",
-             settings->records_compiled ? ",compiled" : "");
+             settings->records_compiled ? ",compiled" : "",
+             settings->records_captures ? ",captures" : "");
     set_variable("FLOPLEDGER_RECORD", text);
     set_variable("FLOPLEDGER_MODULES", settings->modules ? settings->modules : "");
     set_variable("FLOPLEDGER_STEP_OF", settings->step_of ? settings->step_of : "");

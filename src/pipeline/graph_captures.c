@@ -214,6 +214,8 @@ bool attribute_graphs_of(struct trace *trace, const struct capture_choice *choic
         is_done = list_given(&list, choice, error);
     else if (strcmp(path, "-") != 0 && !list_beside(&list, path, &unread))
         note_unread(results, &unread);
+    if (is_done) /* a recording may hold both */
+        captured_graphs_add(&graphs, trace, trace);
     for (size_t i = 0; i < list.count && is_done; i++) {
         struct error failure = {0};
 

@@ -197,7 +197,8 @@ static void add_from_folder(struct input_files *files, const char *folder, const
     char *path = path_join(folder, name);
 
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
-        files->folders_passed_over++;
+        if (strcmp(name, "capture_traces") != 0) /* which belongs to the traces beside it */
+            files->folders_passed_over++;
     } else if (stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
                input_files_is_wanted(path, name)) {
         input_files_add_file(files, path, status.st_size);

@@ -26,6 +26,11 @@ class Launch:
     module: str  # the module's class and number: Linear_3
     call: int  # launches of one call of an operator have the same number
     branch: int = 0
+    blocks: int = 0  # 0: not told
+
+    @property
+    def size(self) -> dict[str, Any]:
+        return {"grid": [self.blocks, 1, 1], "block": [128, 1, 1]} if self.blocks else {}
 
     @property
     def dims(self) -> str:
@@ -145,6 +150,7 @@ class CaptureWriter:
             args: dict[str, Any] = {"tid": thread}
             if self.has_names:
                 args["kernel"] = launch.kernel
+                args.update(launch.size)
             correlation = self.trace.call("LaunchKernel", self.step(), **args)
             if runs:
                 on_device = {"device": 0, "stream": 0, "correlation": correlation}
@@ -221,6 +227,7 @@ class ReplayWriter:
                 stream=7 + launch.branch,
                 correlation=correlation,
                 **args,
+                **launch.size,
             )
             self.now += self.random.randrange(1, 500) + (duration if order is None else 10)
             kernels.append(Kernel(launch, duration))

@@ -108,7 +108,7 @@ def check_all_known(case: Case, found: Found) -> None:
     assert found.operators == case.replay.by_operator(), "time of operators"
     if not found.modules:  # no operator has FLOPs: there is no table of modules
         return
-    known = {name: time for name, time in found.modules.items() if name.startswith("Layer_")}
+    known = {n: time for n, time in found.modules.items() if n.startswith("Layer_") and time}
     assert known == case.replay.by_module(), f"time of modules {known}"
 
 
@@ -315,6 +315,46 @@ def runs_of_equals_lost_some(case: Case) -> None:
     assert found.attributed > 0.7, f"{found.attributed}: {found.reasons}"
 
 
+def with_blocks(graph: Graph, more: int = 0) -> Graph:
+    return Graph([replace(l, blocks=i % 7 + 1 + more) for i, l in enumerate(graph.launches)])
+
+
+def blocks_of_another_size(case: Case) -> None:
+    """The kernels of a graph of another size of the batch, which only their blocks tell. HIP counts in other units."""
+    graph = random_graph(case.random, 4)
+    capture = case.capture("capture.json", [with_blocks(graph)])
+    case.writer.launch(with_blocks(graph, 1 if case.prefix == "cuda" else 0))
+    found = case.read("--capture", capture)
+    if case.prefix == "cuda":
+        check_refused(found, "in no capture")
+    else:
+        check_all_known(case, found)
+
+
+def sizes_of_batches_by_blocks(case: Case) -> None:
+    """The same kernels with other shapes, told apart by their blocks."""
+    case.prefix = case.writer.trace.prefix = "cuda"
+    graphs = [with_blocks(layer(0, ((2**power, 16), (16, 32))), power) for power in range(3)]
+    capture = case.capture("capture.json", graphs)
+    for graph in case.random.choices(graphs, k=4):
+        case.writer.launch(graph)
+    check_all_known(case, case.read("--capture", capture))
+
+
+def both_in_one_trace(case: Case) -> None:
+    """A recording that holds the captures and the replays."""
+    graphs = [random_graph(case.random, 4, 10 * i, repeats=False) for i in range(2)]
+    graphs = graphs[: 1 + (names(graphs[0]) != names(graphs[1]))]
+    writer = CaptureWriter(case.prefix)
+    for graph in graphs:
+        writer.graph(graph)
+    case.writer.trace.correlation += 1_000_000
+    for graph in case.random.choices(graphs, k=3):
+        case.writer.launch(graph)
+    case.writer.trace.events += writer.trace.events
+    check_all_known(case, case.read())
+
+
 def without_names(case: Case) -> None:
     """CUPTI does not say what a launch call launches."""
     graph = random_graph(case.random, 4)
@@ -493,6 +533,9 @@ KINDS: list[Callable[[Case], None]] = [
     lost_too_many,
     lost_of_several_sizes,
     runs_of_equals_lost_some,
+    blocks_of_another_size,
+    sizes_of_batches_by_blocks,
+    both_in_one_trace,
     without_names,
     names_of_a_warm_up,
     warm_up_of_a_part,

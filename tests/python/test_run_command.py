@@ -99,7 +99,7 @@ class Command(CommandCase):
         said = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
         self.assertEqual(said["FLOPLEDGER_STEPS"], "10-12")  # the option wins
         self.assertEqual(said["FLOPLEDGER_EVERY"], "50")
-        self.assertEqual(said["FLOPLEDGER_RECORD"], "shapes,,memory,markers")
+        self.assertEqual(said["FLOPLEDGER_RECORD"], "shapes,,memory,markers,captures")
         self.assertTrue(said["PYTHONPATH"].endswith("/flopledger/start"))
         self.assertTrue(
             said["FLOPLEDGER_CAPTURE"].startswith(str(self.folder / "captures" / "n_m"))
@@ -109,7 +109,7 @@ class Command(CommandCase):
         """What inductor must tell is asked for by its own variables, which the user's win over."""
         done = self.run_it("--compiled", "--", "env")
         said = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
-        self.assertEqual(said["FLOPLEDGER_RECORD"], "shapes,,,markers,compiled")
+        self.assertEqual(said["FLOPLEDGER_RECORD"], "shapes,,,markers,compiled,captures")
         self.assertEqual(said["INDUCTOR_PROVENANCE"], "1")
         self.assertEqual(said["TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE"], "1")
         plain = self.run_it("--", "env").stdout

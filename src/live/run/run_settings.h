@@ -34,6 +34,7 @@ struct run_settings {
     bool records_stacks;
     bool records_memory;
     bool records_compiled; /* what torch.compile fused */
+    bool records_captures; /* of CUDA graphs */
     bool marks_modules;
     bool shows_report;
     bool logs_to_wandb;

@@ -170,6 +170,8 @@ static uint32_t copied_string(struct capture_search *search, uint32_t string)
 {
     const struct string_pool *from = &search->capture->strings;
 
+    if (search->capture == search->trace)
+        return string;
     return string ? string_pool_add(&search->trace->strings, string_pool_text(from, string),
                                     string_pool_length(from, string))
                   : 0;
@@ -197,6 +199,8 @@ static uint32_t copied_detail(struct capture_search *search, uint32_t index)
     uint64_t hash;
     uint32_t known;
 
+    if (search->capture == search->trace)
+        return index;
     if (index == 0 || search->details[index])
         return search->details[index];
     detail.input_shapes = copied_string(search, detail.input_shapes);
@@ -222,6 +226,14 @@ static uint32_t copied_detail(struct capture_search *search, uint32_t index)
 
 /* ---- what a launch lies in ------------------------------------------------------------------ */
 
+/* The kind of an event around a launch: marks of modules come as operators, too, and are none. */
+static uint8_t kind_around(const struct trace *capture, const struct event *event)
+{
+    return event->kind == EVENT_OPERATOR && has_prefix(trace_text(capture, event->name), "nn:")
+               ? EVENT_ANNOTATION
+               : event->kind;
+}
+
 /* Marks of steps and of the capture itself lie around everything and belong to no kernel. */
 static bool is_kept(const struct trace *capture, const struct event *event)
 {
@@ -229,10 +241,24 @@ static bool is_kept(const struct trace *capture, const struct event *event)
 
     if (event->kind == EVENT_PYTHON_FUNCTION)
         return has_prefix(name, "nn.Module: ");
-    if (event->kind == EVENT_ANNOTATION)
+    if (kind_around(capture, event) == EVENT_ANNOTATION)
         return has_prefix(name, "nn:") || has_prefix(name, "Optimizer.") ||
                has_prefix(name, "## Call CompiledFxGraph");
     return event->kind == EVENT_OPERATOR && !has_prefix(name, "ProfilerStep");
+}
+
+uint64_t size_of_launch(const struct trace *trace, uint32_t detail)
+{
+    const struct event_detail *sizes = &trace->details[detail];
+    uint64_t hash = 0;
+
+    if (detail == 0 || trace->facts.is_rocm == 1 || sizes->grid[0] < 1 || sizes->block[0] < 1)
+        return 0;
+    for (int i = 0; i < 3; i++)
+        hash = hash_mix(hash ^ pair_key((uint32_t)sizes->grid[i], (uint32_t)sizes->block[i]),
+                        HASH_MULTIPLIER) +
+               1;
+    return hash;
 }
 
 static uint64_t own_hash(uint32_t name, uint32_t detail)
@@ -250,7 +276,7 @@ static uint32_t collect_captured_event(struct capture_search *search, uint32_t h
                                    .parent = parent,
                                    .top_operator = NO_EVENT,
                                    .sequence_number = NO_ID,
-                                   .kind = event->kind};
+                                   .kind = kind_around(search->capture, event)};
     uint64_t own = own_hash(taken.name, taken.detail);
 
     if (parent != NO_EVENT) {
@@ -259,7 +285,7 @@ static uint32_t collect_captured_event(struct capture_search *search, uint32_t h
         taken.top_operator = graphs->events[parent].top_operator;
     }
     taken.place = hash_mix(taken.place ^ own, HASH_MULTIPLIER) + 1;
-    if (event->kind == EVENT_OPERATOR) {
+    if (taken.kind == EVENT_OPERATOR) {
         taken.sequence_number = event->sequence_number;
         taken.operators = hash_mix(taken.operators ^ own, HASH_MULTIPLIER) + 1;
         if (taken.top_operator == NO_EVENT)
@@ -292,7 +318,7 @@ static uint64_t key_of_launch(struct capture_search *search)
     for (size_t i = 0; i < search->depth; i++) {
         const struct event *event = &search->capture->host[search->open[i].host];
 
-        if (event->kind != EVENT_OPERATOR)
+        if (kind_around(search->capture, event) != EVENT_OPERATOR)
             continue;
         innermost = &search->open[i];
         key = hash_mix(key ^ own_hash(copied_string(search, event->name),
@@ -349,7 +375,8 @@ static void collect_captured_call(struct capture_search *search, uint32_t host, 
     symbol = role == CALL_COPY ? SYMBOL_COPY : symbol_of_launch(search, name);
     graphs->graphs[graph].has_unknown |= symbol == SYMBOL_UNKNOWN;
     ARRAY_ADD(graphs->launches, graphs->launch_count,
-              (struct captured_launch){.start_ns = call->start_ns,
+              (struct captured_launch){.size = size_of_launch(search->capture, call->detail),
+                                       .start_ns = call->start_ns,
                                        .graph = graph,
                                        .track = track,
                                        .symbol = symbol,
@@ -424,7 +451,8 @@ void captured_graphs_add(struct captured_graphs *graphs, struct trace *trace,
                 collect_calls_of(search, i);
     }
     order_launches(search);
-    ARRAY_ADD(graphs->captures, graphs->capture_count, copied_string(search, capture->path));
+    if (search->window_count > 0 || capture != trace)
+        ARRAY_ADD(graphs->captures, graphs->capture_count, copied_string(search, capture->path));
     free(search->details);
     free(search->windows);
     free(search->roles);

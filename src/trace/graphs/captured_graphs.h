@@ -30,6 +30,7 @@ struct captured_event {
 
 struct captured_launch {
     int64_t start_ns;
+    uint64_t size;  /* of blocks and threads, hashed; 0 where it is not told in the same way */
     uint32_t graph; /* while they are gathered */
     uint32_t track;
     uint32_t symbol;
@@ -60,7 +61,12 @@ struct captured_graphs {
     struct hash_map details; /* by content: those added to the trace that replays */
 };
 
-/* Adds what `capture` tells; names and details go to `trace`, which replays. */
+/* How many blocks of how many threads a launch has, hashed; 0 where that is not told. On HIP calls
+ * count in other units than kernels. */
+uint64_t size_of_launch(const struct trace *trace, uint32_t detail);
+
+/* Adds what `capture` tells, which may be `trace` itself; names and details go to `trace`, which
+ * replays. */
 void captured_graphs_add(struct captured_graphs *graphs, struct trace *trace,
                          const struct trace *capture);
 

@@ -132,14 +132,24 @@ static void collect_launch_events(struct graph_launches *launches, const struct 
     }
 }
 
+static uint64_t symbol_and_size(const struct trace *trace, uint32_t event)
+{
+    uint32_t symbol = graph_symbol_of(trace, event);
+
+    return symbol == SYMBOL_COPY
+               ? symbol
+               : hash_mix(symbol ^ size_of_launch(trace, trace->device[event].detail),
+                          HASH_MULTIPLIER);
+}
+
 static bool launches_are_alike(const struct graph_launches *launches, const struct trace *trace,
                                const struct graph_launch *a, const struct graph_launch *b)
 {
     if (a->count != b->count)
         return false;
     for (uint32_t i = 0; i < a->count; i++)
-        if (graph_symbol_of(trace, launches->events[a->first + i]) !=
-            graph_symbol_of(trace, launches->events[b->first + i]))
+        if (symbol_and_size(trace, launches->events[a->first + i]) !=
+            symbol_and_size(trace, launches->events[b->first + i]))
             return false;
     return true;
 }
@@ -155,7 +165,7 @@ static void find_kind(struct graph_launches *launches, const struct trace *trace
     uint32_t kind;
 
     for (uint32_t i = 0; i < launch->count; i++)
-        hash = hash_mix(hash ^ graph_symbol_of(trace, events[i]), HASH_MULTIPLIER) + 1;
+        hash = hash_mix(hash ^ symbol_and_size(trace, events[i]), HASH_MULTIPLIER) + 1;
     kind = hash_map_add(known, hash, (uint32_t)launches->kind_count);
     if (kind == launches->kind_count ||
         !launches_are_alike(launches, trace, launch,

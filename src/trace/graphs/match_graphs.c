@@ -33,6 +33,7 @@ enum { FORM_COUNT = FORM_BAG_NO_COPIES + 1 };
 struct sequence {
     uint32_t *symbols;
     uint32_t *places;
+    uint64_t *sizes; /* of the launches, 0: not told; only where they are in order */
     uint32_t count;
 };
 
@@ -44,21 +45,24 @@ static bool leaves_copies_out(enum sequence_form form)
 static struct sequence sequence_new(size_t count)
 {
     return (struct sequence){.symbols = require_memory(calloc(count + 1, sizeof(uint32_t))),
-                             .places = require_memory(calloc(count + 1, sizeof(uint32_t)))};
+                             .places = require_memory(calloc(count + 1, sizeof(uint32_t))),
+                             .sizes = require_memory(calloc(count + 1, sizeof(uint64_t)))};
 }
 
 static void sequence_clear(struct sequence *sequence)
 {
     free(sequence->symbols);
     free(sequence->places);
+    free(sequence->sizes);
 }
 
-static void sequence_add(struct sequence *sequence, uint32_t symbol, uint32_t place,
+static void sequence_add(struct sequence *sequence, uint32_t symbol, uint32_t place, uint64_t size,
                          enum sequence_form form)
 {
     if (symbol == SYMBOL_COPY && leaves_copies_out(form))
         return;
     sequence->symbols[sequence->count] = symbol;
+    sequence->sizes[sequence->count] = size;
     sequence->places[sequence->count++] = place;
 }
 
@@ -98,9 +102,12 @@ static struct sequence sequence_of_launch(const struct graph_launches *launches,
 {
     struct sequence sequence = sequence_new(launch->count);
 
-    for (uint32_t i = 0; i < launch->count; i++)
-        sequence_add(&sequence, graph_symbol_of(trace, launches->events[launch->first + i]), i,
-                     form);
+    for (uint32_t i = 0; i < launch->count; i++) {
+        uint32_t event = launches->events[launch->first + i];
+
+        sequence_add(&sequence, graph_symbol_of(trace, event), i,
+                     size_of_launch(trace, trace->device[event].detail), form);
+    }
     if (form >= FORM_BAG)
         sequence_sort(&sequence);
     return sequence;
@@ -113,7 +120,7 @@ static struct sequence sequence_of_graph(const struct captured_graphs *graphs, u
     struct sequence sequence = sequence_new(graph->count);
 
     for (uint32_t i = graph->first; i < graph->first + graph->count; i++)
-        sequence_add(&sequence, graphs->launches[i].symbol, i, form);
+        sequence_add(&sequence, graphs->launches[i].symbol, i, graphs->launches[i].size, form);
     if (form >= FORM_BAG)
         sequence_sort(&sequence);
     return sequence;
@@ -132,6 +139,24 @@ static bool sequences_are_equal(const struct sequence *a, const struct sequence 
 {
     return a->count == b->count && a->count > 0 &&
            memcmp(a->symbols, b->symbols, a->count * sizeof *a->symbols) == 0;
+}
+
+/* Kernels of one name in graphs of two sizes of a batch differ in their blocks. */
+static bool launch_sizes_differ(const struct sequence *a, uint32_t i, const struct sequence *b,
+                                uint32_t k)
+{
+    return a->symbols[i] != SYMBOL_COPY && a->sizes[i] && b->sizes[k] && a->sizes[i] != b->sizes[k];
+}
+
+static bool sequences_are_alike(const struct sequence *a, const struct sequence *b,
+                                enum sequence_form form)
+{
+    if (!sequences_are_equal(a, b))
+        return false;
+    for (uint32_t i = 0; i < a->count && form < FORM_BAG; i++)
+        if (launch_sizes_differ(a, i, b, i))
+            return false;
+    return true;
 }
 
 /* ---- candidates ----------------------------------------------------------------------------- */
@@ -165,7 +190,7 @@ static void find_candidates(struct launch_kind *kind, const struct sequence *wan
          i = index->next[i]) {
         struct sequence sequence = sequence_of_graph(graphs, i, form);
 
-        if (sequences_are_equal(wanted, &sequence) && !graphs->graphs[i].is_cut &&
+        if (sequences_are_alike(wanted, &sequence, form) && !graphs->graphs[i].is_cut &&
             !graphs->graphs[i].has_unknown)
             ARRAY_ADD(kind->candidates, kind->candidate_count, i);
         sequence_clear(&sequence);
@@ -229,6 +254,9 @@ static bool sequences_are_near(const struct sequence *a, const struct sequence *
         return false;
     room = symbol_room_new(part->count);
     is_near = find_room(part, whole, &room);
+    for (uint32_t i = 0; i < part->count && is_near; i++)
+        is_near =
+            room.first[i] != room.last[i] || !launch_sizes_differ(part, i, whole, room.first[i]);
     symbol_room_clear(&room);
     return is_near;
 }

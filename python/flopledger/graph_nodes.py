@@ -1,0 +1,146 @@
+"""The nodes of a CUDA graph that is being captured, as its driver tells them: which kernel each launches, in which order.
+
+A profiler's record of the calls that launch into a capture (CUPTI's) does not say which kernels they launch. The graph does. Only
+questions are asked here: nothing of the graph is changed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from typing import Any
+
+SUCCESS = 0
+KERNEL, MEMCPY, MEMSET = 0, 1, 2  # CUgraphNodeType
+HOST, EMPTY, WAIT_EVENT, EVENT_RECORD, ALLOCATION, FREE = 3, 5, 6, 7, 10, 11
+WITHOUT_WORK = (HOST, EMPTY, WAIT_EVENT, EVENT_RECORD, ALLOCATION, FREE)
+IS_CAPTURED = 1  # CU_STREAM_CAPTURE_STATUS_ACTIVE
+LONGEST_NAME = 1024  # of one that Kineto demangles
+
+Handle = ctypes.c_void_p
+
+
+class KernelNode(ctypes.Structure):
+    """CUDA_KERNEL_NODE_PARAMS_v2"""
+
+    _fields_ = [
+        ("func", Handle),
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared_memory", ctypes.c_uint),
+        ("parameters", Handle),
+        ("extra", Handle),
+        ("kern", Handle),
+        ("context", Handle),
+    ]
+
+
+@dataclass
+class Node:
+    """A kernel; without a name it is a copy, or sets memory."""
+
+    name: str = ""
+    grid: list[int] = field(default_factory=list)
+    block: list[int] = field(default_factory=list)
+
+
+class NotTold(Exception):
+    """The driver does not tell, or not in a way that is known here."""
+
+
+class GraphDriver:
+    def __init__(self, library: Any = None) -> None:
+        self.library = library or ctypes.CDLL("libcuda.so.1")
+
+    def ask(self, name: str, *arguments: Any) -> None:
+        call = getattr(self.library, name, None)
+        if call is None or call(*arguments) != SUCCESS:
+            raise NotTold(name)
+
+    def nodes(self, stream: int) -> list[Node]:
+        """Of the graph that the stream is captured into, in an order in which each stands behind what it waits for."""
+        handles = self.handles(self.graph_of(stream))
+        known: dict[int, int] = {}
+        nodes = []
+        for place, handle in enumerate(handles):
+            if any(known.get(before, place) >= place for before in self.before(handle)):
+                raise NotTold("the order of the nodes")
+            known[handle] = place
+            node = self.node(handle)
+            if node is not None:
+                nodes.append(node)
+        return nodes
+
+    def graph_of(self, stream: int) -> Any:
+        status, number, graph = ctypes.c_int(), ctypes.c_uint64(), Handle()
+        dependencies, count = Handle(), ctypes.c_size_t()
+        outs = [ctypes.byref(each) for each in (status, number, graph, dependencies, count)]
+        try:
+            self.ask("cuStreamGetCaptureInfo_v2", Handle(stream), *outs)
+        except NotTold:  # where edges have data
+            edges = ctypes.byref(Handle())
+            self.ask("cuStreamGetCaptureInfo_v3", Handle(stream), *outs[:4], edges, outs[4])
+        if status.value != IS_CAPTURED:
+            raise NotTold("the capture")
+        return graph
+
+    def handles(self, graph: Any) -> list[int]:
+        count = ctypes.c_size_t()
+        self.ask("cuGraphGetNodes", graph, None, ctypes.byref(count))
+        found = (Handle * max(1, count.value))()
+        self.ask("cuGraphGetNodes", graph, found, ctypes.byref(count))
+        return [int(handle or 0) for handle in found[: count.value]]
+
+    def before(self, handle: int) -> list[int]:
+        """What a node waits for."""
+        try:
+            return self.list_before("cuGraphNodeGetDependencies_v2", handle, (None,))
+        except NotTold:  # a driver before 12.3
+            return self.list_before("cuGraphNodeGetDependencies", handle, ())
+
+    def list_before(self, name: str, handle: int, no_edges: tuple[Any, ...]) -> list[int]:
+        count = ctypes.c_size_t()
+        self.ask(name, Handle(handle), None, *no_edges, ctypes.byref(count))
+        found = (Handle * max(1, count.value))()
+        edges: tuple[Any, ...] = ()
+        if no_edges:
+            edges = ((ctypes.c_uint64 * max(1, count.value))(),)  # CUgraphEdgeData, of 8 bytes
+        self.ask(name, Handle(handle), found, *edges, ctypes.byref(count))
+        return [int(each or 0) for each in found[: count.value]]
+
+    def node(self, handle: int) -> Node | None:
+        """None where it has no work for the device."""
+        kind = ctypes.c_int()
+        self.ask("cuGraphNodeGetType", Handle(handle), ctypes.byref(kind))
+        if kind.value in (MEMCPY, MEMSET):
+            return Node()
+        if kind.value in WITHOUT_WORK:
+            return None
+        if kind.value != KERNEL:  # a graph within, or one that is conditional
+            raise NotTold("a node of another kind")
+        told = KernelNode()
+        self.ask("cuGraphKernelNodeGetParams_v2", Handle(handle), ctypes.byref(told))
+        name = ctypes.c_char_p()
+        if told.func:
+            self.ask("cuFuncGetName", ctypes.byref(name), Handle(told.func))
+        else:
+            self.ask("cuKernelGetName", ctypes.byref(name), Handle(told.kern))
+        return Node(demangled(name.value or b""), list(told.grid), list(told.block))
+
+
+def demangled(name: bytes) -> str:
+    """As Kineto writes names of kernels."""
+    if len(name) >= LONGEST_NAME or not name.startswith(b"_Z"):
+        return name.decode(errors="replace")
+    library = ctypes.CDLL("libstdc++.so.6")
+    library.__cxa_demangle.restype = Handle
+    status = ctypes.c_int()
+    text = library.__cxa_demangle(name, None, None, ctypes.byref(status))
+    if not text:
+        return name.decode(errors="replace")
+    try:
+        return ctypes.string_at(text).decode(errors="replace")
+    finally:
+        free = ctypes.CDLL(None).free
+        free.argtypes = [Handle]
+        free(text)
