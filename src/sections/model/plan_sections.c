@@ -1,7 +1,7 @@
 /* What `flopledger plan` says: the step, its ledger, the memory of the fullest device. */
 #include "sections/model/plan_sections.h"
 
-#include "job/job_failures.h"
+#include "job/job_rates.h"
 
 #include <math.h>
 #include <stdbool.h>
