@@ -4,6 +4,7 @@
 #include "base/core/invariant.h"
 #include "base/text/prefix.h"
 #include "ledger/kernel_class.h"
+#include "trace/name_answers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -176,15 +177,17 @@ static bool has_suffix(const char *name, const char *suffix)
     return length >= strlen(suffix) && strcmp(name + length - strlen(suffix), suffix) == 0;
 }
 
-/* The end of the capture that event `first` of the thread begins; INT64_MIN where it begins none,
- * or its end is not recorded. */
+static bool is_name_of_capture(const char *name)
+{
+    return strstr(name, "StreamBeginCapture") != NULL;
+}
+
+/* The end of the capture that event `first` of the thread begins; INT64_MIN where its end is not
+ * recorded. */
 static int64_t capture_end_ns(const struct trace *trace, const struct track *track, uint32_t first)
 {
     const struct event *events = &trace->host[track->first_event];
 
-    if (events[first].kind != EVENT_RUNTIME_CALL ||
-        !strstr(trace_text(trace, events[first].name), "StreamBeginCapture"))
-        return INT64_MIN;
     for (uint32_t i = first + 1; i < track->event_count; i++) {
         if (events[i].kind == EVENT_RUNTIME_CALL &&
             has_suffix(trace_text(trace, events[i].name), "StreamEndCapture"))
@@ -197,6 +200,7 @@ static const struct class_timeline *thread_timeline(struct host_activity *activi
 {
     struct class_timeline *timeline = &activity->threads[thread];
     const struct track *track = &activity->trace->tracks[thread];
+    struct name_answers captures = {.ask = is_name_of_capture};
 
     if (activity->is_built[thread])
         return timeline;
@@ -204,15 +208,18 @@ static const struct class_timeline *thread_timeline(struct host_activity *activi
     for (uint32_t i = 0; i < track->event_count; i++) {
         const struct event *event = &activity->trace->host[track->first_event + i];
         enum host_class class = host_activity_class(activity, event);
+        int64_t capture_ns = INT64_MIN;
 
-        int64_t capture_ns =
-            class == HOST_RUNTIME ? capture_end_ns(activity->trace, track, i) : INT64_MIN;
+        if (class == HOST_RUNTIME && event->kind == EVENT_RUNTIME_CALL &&
+            name_answer(&captures, activity->trace, event->name))
+            capture_ns = capture_end_ns(activity->trace, track, i);
 
         if (capture_ns > event->start_ns)
             class_timeline_add(timeline, HOST_CAPTURE, event->start_ns, capture_ns);
         if (class != HOST_NOTHING)
             class_timeline_add(timeline, class, event->start_ns, event_end_ns(event));
     }
+    free(captures.answers);
     class_timeline_finish(timeline);
     return timeline;
 }

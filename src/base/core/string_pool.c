@@ -186,11 +186,6 @@ uint32_t string_pool_find(const struct string_pool *pool, const char *text, size
     return pool->slots[slot] ? pool->slots[slot] - 1 : UINT32_MAX;
 }
 
-const char *string_pool_text(const struct string_pool *pool, uint32_t id)
-{
-    return id < pool->count ? pool->entries[id].text : "";
-}
-
 size_t string_pool_length(const struct string_pool *pool, uint32_t id)
 {
     return id < pool->count ? pool->entries[id].length : 0;

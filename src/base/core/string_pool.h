@@ -30,7 +30,11 @@ uint32_t string_pool_find(const struct string_pool *pool, const char *text, size
 
 /* NUL-terminated, owned by the pool and valid until string_pool_clear. `id` must be in the pool (0
  * always is). */
-const char *string_pool_text(const struct string_pool *pool, uint32_t id);
+static inline const char *string_pool_text(const struct string_pool *pool, uint32_t id)
+{
+    return id < pool->count ? pool->entries[id].text : "";
+}
+
 size_t string_pool_length(const struct string_pool *pool, uint32_t id);
 
 /* Number of strings, the empty one included: ids are below it. */

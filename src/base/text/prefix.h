@@ -7,7 +7,8 @@
 
 static inline bool has_prefix(const char *text, const char *prefix)
 {
-    return strncmp(text, prefix, strlen(prefix)) == 0;
+    /* most texts differ in their first letter */
+    return (*text == *prefix && strncmp(text, prefix, strlen(prefix)) == 0) || !*prefix;
 }
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/core/string_pool.h"
 #include "base/text/prefix.h"
 #include "cost/flops/product_sizes.h"
+#include "trace/name_answers.h"
 
 #include <string.h>
 
@@ -48,27 +49,35 @@ struct recompute_search {
     struct hash_map gradients;   /* by region and size: how many gradients of its products */
     struct hash_map products;    /* by region: how many products */
     struct hash_map seen_before; /* by region and size: how many ops before the one looked at */
+    struct name_answers regions;
     bool *is_again;
     bool *is_undecided;
 };
 
-static bool is_backward_region(const struct trace *trace, uint32_t event)
+static bool is_name_of_backward(const char *name)
 {
-    return has_prefix(trace_text(trace, trace->host[event].name), backward_name);
+    return has_prefix(name, backward_name);
 }
 
-static bool is_region(const struct trace *trace, uint32_t event)
+static bool is_name_of_region(const char *name)
 {
-    return is_backward_region(trace, event) ||
-           strcmp(trace_text(trace, trace->host[event].name), "CompiledFunction") == 0;
+    return is_name_of_backward(name) || strcmp(name, "CompiledFunction") == 0;
+}
+
+static bool is_region(struct recompute_search *search, uint32_t event)
+{
+    return name_answer(&search->regions, search->trace, search->trace->host[event].name);
 }
 
 static bool has_compiled_backward(const struct trace *trace)
 {
-    for (uint32_t i = 0; i < trace->host_count; i++)
-        if (is_backward_region(trace, i))
-            return true;
-    return false;
+    struct name_answers backward = {.ask = is_name_of_backward};
+    bool has_one = false;
+
+    for (uint32_t i = 0; i < trace->host_count && !has_one; i++)
+        has_one = name_answer(&backward, trace, trace->host[i].name);
+    free(backward.answers);
+    return has_one;
 }
 
 /* What makes two ops equal; without holes. */
@@ -165,7 +174,7 @@ static void collect_ops(struct recompute_search *search)
         uint32_t cost = search->counted->cost_of[i];
 
         search->region_of[i] = parent == NO_EVENT ? NO_EVENT : search->region_of[parent];
-        if (is_region(trace, i))
+        if (is_region(search, i))
             search->region_of[i] = i;
         else if (search->region_of[i] != NO_EVENT && search->counted->states[i] == OP_COUNTED &&
                  search->counted->costs[cost].kind == COST_MATRIX)
@@ -259,9 +268,9 @@ static void check_regions(struct recompute_search *search)
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
 
-        if (!is_region(trace, i) || search->region_of[i] != i)
+        if (!is_region(search, i) || search->region_of[i] != i)
             continue;
-        if (is_backward_region(trace, i))
+        if (is_name_of_backward(trace_text(trace, event->name)))
             check_region(search, i);
         else if (event->sequence_number != NO_ID)
             hash_map_set(&search->forward_of, (uint64_t)event->sequence_number, i);
@@ -271,7 +280,8 @@ static void check_regions(struct recompute_search *search)
 bool *find_compiled_recompute(struct host_contexts *contexts, const struct trace *trace,
                               const struct counted_ops *ops)
 {
-    struct recompute_search search = {.contexts = contexts, .trace = trace, .counted = ops};
+    struct recompute_search search = {
+        .contexts = contexts, .trace = trace, .counted = ops, .regions.ask = is_name_of_region};
     size_t count = trace->host_count + (size_t)1;
 
     if (!has_compiled_backward(trace))
@@ -294,6 +304,7 @@ bool *find_compiled_recompute(struct host_contexts *contexts, const struct trace
     hash_map_clear(&search.products);
     hash_map_clear(&search.seen_before);
     string_pool_clear(&search.sizes);
+    free(search.regions.answers);
     large_array_free(search.ops);
     large_array_free(search.is_again);
     large_array_free(search.region_of);

@@ -26,13 +26,8 @@ bool is_torch_memory_event(const struct torch_event *event)
            slice_is(&event->name, "[memory]");
 }
 
-static void parse_arg(struct memory_args *args, const struct json_slice *key,
-                      const struct json_slice *value)
+static void store_arg(struct memory_args *args, const struct json_slice *key, int64_t number)
 {
-    int64_t number;
-
-    if (!slice_integer(value, &number))
-        return;
     if (slice_is(key, "Bytes")) {
         args->bytes = number;
         args->has_bytes = true;
@@ -50,6 +45,26 @@ static void parse_arg(struct memory_args *args, const struct json_slice *key,
     }
 }
 
+/* The value of one, which is kept where it is an integer; behind it. */
+static const char *parse_arg(struct memory_args *args, const struct json_slice *key,
+                             struct json_scan *scan, const char *at)
+{
+    struct json_slice value;
+    uint64_t digits;
+    unsigned count;
+    int64_t number;
+    const char *behind = scan_digits(at, &digits, &count);
+
+    if (count && is_number_end(*behind) && !scan->is_tolerant) {
+        store_arg(args, key, (int64_t)digits);
+        return behind;
+    }
+    behind = scan_value(scan, at, &value);
+    if (behind && slice_integer(&value, &number))
+        store_arg(args, key, number);
+    return behind;
+}
+
 /* False where the text is no JSON. The event goes on behind it: with its end, or another key. */
 static bool read_members(struct memory_args *args, const struct json_slice *text, bool is_tolerant)
 {
@@ -59,14 +74,12 @@ static bool read_members(struct memory_args *args, const struct json_slice *text
 
     while (*at != '}') {
         struct json_slice key;
-        struct json_slice value;
 
         at = scan_key(&scan, at, &key);
         if (at)
-            at = scan_value(&scan, at, &value);
+            at = parse_arg(args, &key, &scan, at);
         if (!at)
             return false;
-        parse_arg(args, &key, &value);
         at = scan_space(at);
         if (*at != ',')
             break;

@@ -2,30 +2,34 @@
 #include "sections/advice/recording_end.h"
 
 #include "base/text/prefix.h"
+#include "trace/name_answers.h"
 
 #include <string.h>
 
-static bool is_profilers_own(const struct trace *trace, const struct event *event)
+static bool is_name_of_profiler(const char *name)
 {
-    const char *name = trace_text(trace, event->name);
+    return has_prefix(name, "ProfilerStep") || has_prefix(name, "PyTorch Profiler");
+}
 
-    return event->kind == EVENT_OVERHEAD || has_prefix(name, "ProfilerStep") ||
-           has_prefix(name, "PyTorch Profiler");
+static bool is_name_of_synchronize(const char *name)
+{
+    return strstr(name, "DeviceSynchronize") != NULL;
 }
 
 /* When the last of what the program did ended. The profiler synchronises once more, behind the
  * mark. */
 static int64_t program_end_ns(const struct trace *trace, const struct step_window *last)
 {
+    struct name_answers profilers = {.ask = is_name_of_profiler};
+    struct name_answers synchronize = {.ask = is_name_of_synchronize};
     int64_t end_ns = last->start_ns;
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
 
-        if (is_profilers_own(trace, event))
+        if (event->kind == EVENT_OVERHEAD || name_answer(&profilers, trace, event->name))
             continue;
-        if (event->start_ns >= last->mark_end_ns &&
-            strstr(trace_text(trace, event->name), "DeviceSynchronize"))
+        if (event->start_ns >= last->mark_end_ns && name_answer(&synchronize, trace, event->name))
             continue;
         if (event_end_ns(event) > end_ns)
             end_ns = event_end_ns(event);
@@ -34,6 +38,8 @@ static int64_t program_end_ns(const struct trace *trace, const struct step_windo
         if (event_end_ns(&trace->device[i]) > end_ns)
             end_ns = event_end_ns(&trace->device[i]);
     }
+    free(profilers.answers);
+    free(synchronize.answers);
     return end_ns;
 }
 

@@ -6,6 +6,7 @@
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"
 #include "sections/step/clock_numbers.h"
+#include "trace/name_answers.h"
 #include "trace/recorder_words.h"
 
 #include <inttypes.h>
@@ -230,14 +231,16 @@ static bool puts_work_on_device(const char *call)
 static struct recorded look_at_events(const struct trace *trace, const struct ledger *ledger)
 {
     struct recorded recorded = {.has_memory = trace->facts.profile_memory == 1};
+    struct name_answers on_device = {.ask = puts_work_on_device};
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
 
         recorded.kinds[event->kind]++;
-        recorded.launches += event->kind == EVENT_RUNTIME_CALL &&
-                             puts_work_on_device(trace_text(trace, event->name));
+        recorded.launches +=
+            event->kind == EVENT_RUNTIME_CALL && name_answer(&on_device, trace, event->name);
     }
+    free(on_device.answers);
     for (uint32_t i = 0; i < trace->device_count; i++) {
         recorded.kinds[trace->device[i].kind]++;
         recorded.has_communication =
