@@ -15,9 +15,22 @@ static bool is_on_one_line(const struct json_writer *writer)
 
 static void new_line(struct json_writer *writer)
 {
-    fputc('\n', writer->output);
-    for (int i = 0; i < writer->depth; i++)
-        fputs("  ", writer->output);
+    static const char line[] = "\n                                                                ";
+
+    static_assert(sizeof line - 1 == 1 + 2 * JSON_DEPTH_MAX, "two spaces for each depth");
+    fwrite_unlocked(line, 1, 1 + 2 * (size_t)writer->depth, writer->output);
+}
+
+/* How many bytes of a text stand in JSON as they are: letters, digits and the like, and in markup
+ * nothing that means something there. */
+static size_t plain_length(const char *text, bool is_in_markup)
+{
+    const char *at = text;
+
+    for (; *at >= ' ' && *at <= '~' && *at != '"' && *at != '\\'; at++)
+        if (is_in_markup && (*at == '<' || *at == '>' || *at == '&'))
+            break;
+    return (size_t)(at - text);
 }
 
 static void write_string(struct json_writer *writer, const char *text)
@@ -25,10 +38,16 @@ static void write_string(struct json_writer *writer, const char *text)
     FILE *output = writer->output;
     const char *end = text + strlen(text);
 
-    fputc('"', output);
+    putc_unlocked('"', output);
     while (text < end) {
-        struct utf8_character c = utf8_decode(text, (size_t)(end - text));
+        size_t plain = plain_length(text, writer->is_in_markup);
+        struct utf8_character c;
 
+        fwrite_unlocked(text, 1, plain, output);
+        text += plain;
+        if (text == end)
+            break;
+        c = utf8_decode(text, (size_t)(end - text));
         if (!c.is_valid)
             fputs("\xEF\xBF\xBD", output);
         else if (c.code == '"' || c.code == '\\')
@@ -44,7 +63,7 @@ static void write_string(struct json_writer *writer, const char *text)
             fwrite(text, 1, c.length, output);
         text += c.length;
     }
-    fputc('"', output);
+    putc_unlocked('"', output);
 }
 
 /* The comma, the line and the key before a value. */
@@ -52,14 +71,14 @@ static void begin_value(struct json_writer *writer, const char *key)
 {
     if (writer->depth > 0) {
         if (writer->has_members[writer->depth])
-            fputs(is_on_one_line(writer) ? ", " : ",", writer->output);
+            fputs_unlocked(is_on_one_line(writer) ? ", " : ",", writer->output);
         if (!is_on_one_line(writer))
             new_line(writer);
         writer->has_members[writer->depth] = true;
     }
     if (key) {
         write_string(writer, key);
-        fputs(": ", writer->output);
+        fputs_unlocked(": ", writer->output);
     }
 }
 
@@ -67,7 +86,7 @@ static void begin_container(struct json_writer *writer, const char *key, enum js
                             char bracket)
 {
     begin_value(writer, key);
-    fputc(bracket, writer->output);
+    putc_unlocked(bracket, writer->output);
     writer->depth++;
     assert(writer->depth < JSON_DEPTH_MAX);
     writer->has_members[writer->depth] = false;
@@ -86,7 +105,7 @@ static void end_container(struct json_writer *writer, char bracket)
     writer->depth--;
     if (had_members && !was_on_one_line)
         new_line(writer);
-    fputc(bracket, writer->output);
+    putc_unlocked(bracket, writer->output);
     if (writer->depth == 0)
         fputc('\n', writer->output);
 }
@@ -134,17 +153,17 @@ void json_real(struct json_writer *writer, const char *key, double number)
         return;
     }
     begin_value(writer, key);
-    fputs(exact_real(number).text, writer->output);
+    fputs_unlocked(exact_real(number).text, writer->output);
 }
 
 void json_boolean(struct json_writer *writer, const char *key, bool truth)
 {
     begin_value(writer, key);
-    fputs(truth ? "true" : "false", writer->output);
+    fputs_unlocked(truth ? "true" : "false", writer->output);
 }
 
 void json_null(struct json_writer *writer, const char *key)
 {
     begin_value(writer, key);
-    fputs("null", writer->output);
+    fputs_unlocked("null", writer->output);
 }
