@@ -544,6 +544,16 @@ void find_steps_path(struct steps_path *path, const struct trace_graph *graph)
     host_activity_clear(&finding.activity);
 }
 
+const struct steps_path *steps_path_of(struct steps_path *shared, struct steps_path *own,
+                                       const struct trace_graph *graph)
+{
+    struct steps_path *path = shared ? shared : own;
+
+    if (!path->graph)
+        find_steps_path(path, graph);
+    return path;
+}
+
 void steps_path_clear(struct steps_path *path)
 {
     pinned_steps_clear(&path->pinned);

@@ -86,6 +86,11 @@ struct steps_path {
  * circular. */
 void find_steps_path(struct steps_path *path, const struct trace_graph *graph);
 
+/* The path of the graph, which is found once where several share one: in `shared` (not NULL: zeroed
+ * before the first asks), else in `own`. */
+const struct steps_path *steps_path_of(struct steps_path *shared, struct steps_path *own,
+                                       const struct trace_graph *graph);
+
 /* pieces.pieces[index]. */
 struct path_link steps_path_link(const struct steps_path *path, size_t index);
 

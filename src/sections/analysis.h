@@ -47,6 +47,8 @@ struct analysis_options {
     int64_t timeline_blocks; /* about as many may a timeline have; 0: none is made */
 };
 
+struct steps_path;
+
 struct analysis_input {
     const struct trace *trace;
     const struct ledger *ledger;
@@ -54,6 +56,7 @@ struct analysis_input {
     const struct efficiency *efficiency;   /* what the matrix time is made of */
     const struct work_totals *work;        /* the device's work by operator, class and module */
     const struct replay_model *simulation; /* of the steps; NULL: nothing ran on a device */
+    struct steps_path *path;               /* for steps_path_of; NULL: nobody else asks for it */
     const struct model_description *description; /* of the model; zeroed where there is none */
     const struct analysis_options *options;
 };

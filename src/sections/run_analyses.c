@@ -1,6 +1,7 @@
 /* Runs every analysis of list.def on one trace. */
 #include "sections/run_analyses.h"
 
+#include "critical_path/steps_path.h"
 #include "output/results/metrics.h"
 #include "sections/ranks/ranks_overview.h"
 #include "sections/step/clock_numbers.h"
@@ -47,13 +48,18 @@ static const struct finding *find_most_expensive(const struct rank_results *rank
     return most_expensive;
 }
 
-void run_analyses(struct results *results, const struct analysis_input *input)
+/* The page draws the path that a section tells of; where there is no page the path is not kept. */
+void run_analyses(struct results *results, const struct analysis_input *given)
 {
+    SCOPED(steps_path) path = {.graph = NULL};
+    struct analysis_input shared = *given;
+    const struct analysis_input *input = &shared;
     struct rank_results *rank =
         results_add_rank(results, rank_label(results, input->trace),
                          results_text(results, trace_text(input->trace, input->trace->path)),
                          input->trace->facts.rank);
 
+    shared.path = given->options->timeline_blocks > 0 ? &path : NULL;
     for (const struct analysis *const *analysis = analyses; *analysis; analysis++) {
         struct section *section = (*analysis)->run(results, input);
 

@@ -427,8 +427,8 @@ static void find_view(struct path_view *view)
 
 static struct section *follow_path(struct results *results, const struct analysis_input *input)
 {
-    SCOPED(steps_path) path = {.graph = NULL};
-    struct path_view view = {.input = input, .path = &path};
+    SCOPED(steps_path) own = {.graph = NULL};
+    struct path_view view = {.input = input};
     struct section *section;
 
     if (!input->simulation)
@@ -443,7 +443,7 @@ static struct section *follow_path(struct results *results, const struct analysi
                                &(struct refused_words){"no critical path", false});
         return section;
     }
-    find_steps_path(&path, &input->simulation->graph);
+    view.path = steps_path_of(input->path, &own, &input->simulation->graph);
     view.ledger = input->simulation->graph.ledger;
     find_view(&view);
     critical_path_add_numbers(results, section, &view);

@@ -409,17 +409,18 @@ static void timeline_add_path(struct results *results, struct timeline *timeline
                               const struct analysis_input *input, const uint32_t *lane_of_track)
 {
     const struct step_window *window;
-    SCOPED(steps_path) path = {.graph = NULL};
+    SCOPED(steps_path) own = {.graph = NULL};
+    const struct steps_path *path;
     struct gathering gathering = {.count = 0};
 
     if (!input->simulation || input->simulation->is_refused)
         return;
     window = typical_window(input->simulation->graph.ledger);
     gathering.shortest_ns = (window->end_ns - window->start_ns) / LINKS_MAX;
-    find_steps_path(&path, &input->simulation->graph);
+    path = steps_path_of(input->path, &own, &input->simulation->graph);
     gathering.links =
-        results_allocate(results, (count_links(&path, window) + 1) * sizeof *gathering.links);
-    gather_step(&gathering, &path, window, lane_of_track);
+        results_allocate(results, (count_links(path, window) + 1) * sizeof *gathering.links);
+    gather_step(&gathering, path, window, lane_of_track);
     for (size_t i = 0; i < gathering.count; i++)
         gathering.links[i].start_ns -= timeline->base_ns;
     timeline->path = gathering.links;
