@@ -11,6 +11,7 @@
 #include "pipeline/dump_files.h"
 #include "pipeline/page.h"
 #include "pipeline/read_files.h"
+#include "pipeline/watched_job.h"
 #include "readers/flight_recorder/read_flight_dump.h"
 #include "sections/hang/flight_sections.h"
 
@@ -23,6 +24,8 @@ struct ranks_settings {
     struct page_settings page;
     int64_t threads;
     bool shows_progress;
+    bool is_live;
+    struct live_question live;
 };
 
 #define FIELD(name) .offset = offsetof(struct ranks_settings, name)
@@ -36,6 +39,22 @@ static const struct option ranks_options[] = {
      .minimum = 0,
      .maximum = INT32_MAX,
      .help = "rows of long tables; 0 for all (default: 10)"},
+    {.name = "live",
+     .kind = OPTION_FLAG,
+     FIELD(is_live),
+     .help = "of a job that runs: asks NCCL's RAS and the step records, in place of dumps"},
+    {.name = "ras",
+     .kind = OPTION_TEXT,
+     .metavar = "ADDRESS",
+     FIELD(live.ras),
+     .help = "where NCCL's RAS answers (default: $NCCL_RAS_ADDR, then localhost:28028)"},
+    {.name = "apart",
+     .kind = OPTION_PARSED,
+     .metavar = "SECONDS",
+     FIELD(live.apart_s),
+     .parse = parse_positive_number,
+     .accepts = "a number of seconds: 3",
+     .help = "time between the two looks of --live (default: 3)"},
     PAGE_OPTIONS(struct ranks_settings),
     READING_OPTIONS(struct ranks_settings),
     {0},
@@ -164,17 +183,42 @@ static void ranks_describe_job(struct results *results, const struct flight_dump
     rank_add_section(results, page, describe_flight_ranks(results, &view));
 }
 
+static bool run_live(struct ranks_settings *settings, int count, char **arguments,
+                     struct error *error)
+{
+    SCOPED(arena) arena = {0};
+    SCOPED(job_records) records = {0};
+    SCOPED(results) results = {0};
+    struct live_job job;
+
+    if (count > 1)
+        return error_set(error, ERROR_USAGE, "one PID or CAPTURE is wanted, and '%s' is a second",
+                         arguments[1]);
+    settings->live.given = count > 0 ? arguments[0] : NULL;
+    if (!look_at_live_job(&job, &arena, &records, &settings->live, error))
+        return false;
+    results_init(&results);
+    results.detailed_rank = ALL_RANKS;
+    describe_live_job(&results, &job, settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top);
+    return print_page(&results, &settings->page, error);
+}
+
 static bool run_ranks(int count, char **arguments, struct error *error)
 {
-    struct ranks_settings settings = {.top = 10, .shows_progress = true};
+    struct ranks_settings settings = {.top = 10, .shows_progress = true, .live.apart_s = 3};
     SCOPED(dump_files) files = {0};
     SCOPED(flight_dumps) dumps = {0};
     SCOPED(results) results = {0};
     struct dumps_read outcome = {0};
 
     if (!parse_options(ranks_options, &settings, arguments, &count, error) ||
-        !check_output(&settings.page, &(struct output_inputs){arguments, count, {NULL}}, error) ||
-        !find_dump_files(&files, arguments, count, error))
+        !check_output(&settings.page, &(struct output_inputs){arguments, count, {NULL}}, error))
+        return false;
+    if (settings.is_live)
+        return run_live(&settings, count, arguments, error);
+    if (settings.live.ras)
+        return error_set(error, ERROR_USAGE, "--ras is of --live: a dump needs no NCCL that runs");
+    if (!find_dump_files(&files, arguments, count, error))
         return false;
     results_init(&results);
     results.detailed_rank = ALL_RANKS;
@@ -197,7 +241,7 @@ static bool run_ranks(int count, char **arguments, struct error *error)
 const struct command ranks_command = {
     .name = "ranks",
     .summary = "diagnose a hang: stuck collectives, missing ranks",
-    .usage = "DUMP...",
+    .usage = "DUMP... | --live [PID|CAPTURE]",
     .description =
         "Reads the dumps of PyTorch's flight recorder, one of each rank (files or folders of them; "
         "pickle or JSON, packed or not), joins the collectives of all ranks by group and number, "
@@ -210,12 +254,18 @@ const struct command ranks_command = {
         "(TORCH_NCCL_DUMP_ON_TIMEOUT=1, TORCH_FR_BUFFER_SIZE above 0), to "
         "TORCH_NCCL_DEBUG_INFO_TEMP_FILE followed by the rank. The rank is the last number of a "
         "file's name.\n\n"
+        "--live looks at a job that runs: NCCL's RAS says how often each rank has called each "
+        "operation of each communicator, and which do not answer; the step records of 'flopledger "
+        "run' or 'attach' say since when a rank ends no step. RAS is asked "
+        "twice: a communicator in which calls were made in between is not judged.\n\n"
         "A dump is a pickle, and loading a pickle in Python can run any program. Here nothing is "
         "run: only plain data is read, and what asks for more is refused.",
     .examples = "flopledger ranks /tmp/nccl_trace_rank_*\n"
                 "    what hangs\n"
                 "flopledger ranks --json --top 0 dumps/\n"
-                "    everything, for a program",
+                "    everything, for a program\n"
+                "flopledger ranks --live\n"
+                "    the job on this machine that hangs now",
     .options = ranks_options,
     .run = run_ranks,
 };

@@ -6,6 +6,7 @@
 #include "ranks/hang/flight_causes.h"
 #include "ranks/hang/flight_join.h"
 #include "ranks/hang/flight_stalls.h"
+#include "trace/ras_status.h"
 
 #include <stdint.h>
 
@@ -30,6 +31,12 @@ struct section *describe_flight_stalls(struct results *results, const struct fli
 
 /* Where each rank is, and each group. */
 struct section *describe_flight_ranks(struct results *results, const struct flight_view *view);
+
+/* ---- a job that runs ---- */
+
+/* Adds a page on it to `results`: which rank of which communicator holds up the others, and since
+ * when. */
+void describe_live_job(struct results *results, const struct live_job *job, uint32_t top);
 
 /* ---- sentences ---- */
 

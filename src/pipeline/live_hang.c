@@ -1,0 +1,94 @@
+/* Two looks at a job that runs: NCCL's RAS, and the step records. */
+#include "pipeline/running_capture.h"
+#include "pipeline/watched_job.h"
+#include "readers/ras/read_ras.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+enum { ANSWER_MS = 5000, STEP_MEDIAN_OF_LIVE = 20 };
+
+static int64_t live_clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void pause_seconds(double seconds)
+{
+    const struct timespec pause = {.tv_sec = (time_t)seconds,
+                                   .tv_nsec = (long)(fmod(seconds, 1) * 1e9)};
+
+    (void)nanosleep(&pause, NULL);
+}
+
+/* Times of the record are of the monotonic clock: those of this machine, since it was started. */
+static void read_live_rank(struct live_rank *rank, const struct job_record *record, int64_t now_ns)
+{
+    const struct rank_progress *progress = &record->progress;
+
+    *rank = (struct live_rank){.rank = progress->reader.header.rank,
+                               .pid = progress->reader.header.pid,
+                               .step = progress->step,
+                               .since_ns = -1,
+                               .usual_ns = rank_recent_step_ns(progress, STEP_MEDIAN_OF_LIVE),
+                               .lives = record->lives};
+    if (record->lives && progress->step > 0 && now_ns > progress->last_end_ns)
+        rank->since_ns = now_ns - progress->last_end_ns;
+}
+
+static void look_at_records(struct live_job *job, struct arena *arena, struct job_records *records)
+{
+    int64_t now_ns = live_clock_ns();
+
+    job_records_update(records, job->capture);
+    job->ranks = arena_allocate(arena, (records->count + 1) * sizeof *job->ranks);
+    for (size_t i = 0; i < records->count; i++) {
+        if (records->records[i]->is_newest && !records->records[i]->progress.has_ended)
+            read_live_rank(&job->ranks[job->rank_count++], records->records[i], now_ns);
+    }
+}
+
+static void look_at_ras(struct live_job *job, struct arena *arena,
+                        const struct live_question *question)
+{
+    struct ras_status *looks = arena_allocate(arena, 2 * sizeof *looks);
+    struct error error = {0};
+    int64_t began_ns = live_clock_ns();
+
+    if (!ask_ras(&looks[0], arena, question->ras, ANSWER_MS, &error)) {
+        job->ras_problem = arena_copy_text(arena, error.message, strlen(error.message));
+        return;
+    }
+    pause_seconds(question->apart_s);
+    job->apart_s = (double)(live_clock_ns() - began_ns) / 1e9;
+    if (!ask_ras(&looks[1], arena, question->ras, ANSWER_MS, &error)) {
+        job->ras_problem = arena_copy_text(arena, error.message, strlen(error.message));
+        return;
+    }
+    job->before = &looks[0];
+    job->now = &looks[1];
+}
+
+bool look_at_live_job(struct live_job *job, struct arena *arena, struct job_records *records,
+                      const struct live_question *question, struct error *error)
+{
+    struct error no_records = {0};
+
+    *job = (struct live_job){0};
+    job->capture = find_running_capture(arena, question->given, &no_records);
+    if (!job->capture && question->given) {
+        *error = no_records;
+        return false;
+    }
+    look_at_ras(job, arena, question);
+    if (job->capture)
+        look_at_records(job, arena, records);
+    if (job->now || job->rank_count > 0)
+        return true;
+    return error_set(error, ERROR_NO_DATA, "%s; and no rank that lives has a step record",
+                     job->ras_problem);
+}
