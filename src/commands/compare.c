@@ -7,10 +7,12 @@
 #include "output/results/metrics.h"
 #include "pipeline/read_files.h"
 #include "pipeline/read_profiles.h"
+#include "pipeline/session.h"
 #include "sections/comparison/comparison_sections.h"
 #include "sections/comparison/condition.h"
 #include "sections/comparison/renamed_kernels.h"
 #include "sections/comparison/run_comparison.h"
+#include "sections/model/plan_sections.h"
 
 #include <stddef.h>
 
@@ -194,6 +196,63 @@ static bool compare(char **operands, const struct compare_settings *settings, st
     return check_conditions(&check, error) && check_files_read(&runs.outcome, error);
 }
 
+/* ---- a plan and a run ---- */
+
+struct planned_comparison {
+    struct planned_step plan;
+    struct attribution_options attribution;
+};
+
+static bool compare_one_with_plan(struct results *results, const struct trace *trace,
+                                  const void *context, struct error *error)
+{
+    const struct planned_comparison *comparison = context;
+    struct analysis_options no_options = {.top = 10};
+    SCOPED(analyzed_rank) analyzed = {0};
+    const char *path;
+
+    if (!analyze_rank(&analyzed, trace, &comparison->attribution, error))
+        return false;
+    path = results_text(results, trace_text(trace, trace->path));
+    rank_add_section(
+        results, results_add_rank(results, path, path, trace->facts.rank),
+        describe_plan_against_run(results,
+                                  &(struct analysis_input){.trace = trace,
+                                                           .ledger = &analyzed.ledger,
+                                                           .costs = &analyzed.costs,
+                                                           .efficiency = &analyzed.efficiency,
+                                                           .work = &analyzed.work,
+                                                           .description = &analyzed.description,
+                                                           .options = &no_options},
+                                  &comparison->plan));
+    return true;
+}
+
+static bool compare_with_plan(char **operands, const struct compare_settings *settings,
+                              struct error *error)
+{
+    struct planned_comparison comparison = {.attribution =
+                                                attribution_options_of(&settings->attribution)};
+    struct file_reading reading = {.threads = settings->threads > 0 ? (unsigned)settings->threads
+                                                                    : default_thread_count(),
+                                   .shows_progress = settings->shows_progress,
+                                   .use = compare_one_with_plan,
+                                   .context = &comparison,
+                                   .captures = &(struct capture_choice){.count = 0}};
+    struct page_settings page = settings->page;
+    SCOPED(session) session = {0};
+
+    page.is_whole = true;
+    if (settings->fail_if.count > 0 || settings->only_significant)
+        return error_set(
+            error, ERROR_USAGE, "%s compares two runs, and '%s' is a plan: leave it out",
+            settings->fail_if.count > 0 ? "--fail-if" : "--only-significant", operands[0]);
+    return read_plan(&comparison.plan, operands[0], error) &&
+           session_open(&session, operands + 1, 1, error) &&
+           session_for_each_rank(&session, &reading, error) &&
+           print_session(&session, -1, &page, error);
+}
+
 static bool compare_run_with(struct compare_settings *settings, char **operands,
                              struct error *error)
 {
@@ -206,7 +265,8 @@ static bool compare_run_with(struct compare_settings *settings, char **operands,
            check_output(&settings->page,
                         &(struct output_inputs){operands, 2, {settings->attribution.rates.path}},
                         error) &&
-           compare(operands, settings, error);
+           (is_plan_file(operands[0]) ? compare_with_plan(operands, settings, error)
+                                      : compare(operands, settings, error));
 }
 
 static bool run_compare(int count, char **arguments, struct error *error)
@@ -240,12 +300,16 @@ const struct command compare_command = {
         "memory.\n\n"
         "A change is called significant where it is more than what the steps of each run differ "
         "among themselves, corrected for the many rows, and at least 1 % of the row and 0.1 % of "
-        "the step. With one step in a run nothing is.",
+        "the step. With one step in a run nothing is.\n\n"
+        "Where A is a plan ('flopledger plan --json'), the mean step of B stands beside it account "
+        "by account, with why they differ.",
     .examples =
         "flopledger compare before.json.gz after.json.gz\n"
         "    what changed, the largest first\n"
         "flopledger compare --fail-if 'step_time>+3%' --fail-if 'memory>+1GiB' main/ mine/\n"
         "    for a build that shall fail where a run got slower or needs more memory\n"
+        "flopledger compare plan.json trace.json.gz\n"
+        "    where a run left its plan\n"
         "flopledger compare --only-significant --json before/ after/\n"
         "    all ranks of two runs, for a program",
     .options = compare_options,

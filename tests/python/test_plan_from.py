@@ -66,6 +66,35 @@ class PlannedCase(unittest.TestCase):
         self.assertAlmostEqual(rows["matrix"]["factor"], 2.0, delta=0.01)
         self.assertAlmostEqual(rows["optimizer"]["factor"], 1.0, places=9)
 
+    def test_a_run_beside_its_plan_adds_up_on_both_sides(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            plan = Path(folder) / "plan.json"
+            model = ROOT / "tests/models/gpt2.json"
+            for options in (
+                ("--from", str(TRACE), "--batch", "2x"),
+                (
+                    f"--model={model}",
+                    "--device=A100-SXM4-80GB",
+                    "--seq=1024",
+                    "--global-batch=4",
+                    "--tp=2",
+                ),
+            ):
+                words = [str(PROGRAM), "plan", "--json", "-o", str(plan), "--force", *options]
+                subprocess.run(words, check=True)
+                told = subprocess.run(
+                    [str(PROGRAM), "compare", "--json", str(plan), str(TRACE)],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
+                section = json.loads(told.stdout)["ranks"][0]["sections"]["plan_against_run"]
+                rows = section["tables"]["accounts"]["rows"]
+                for column, key in (("planned", "planned_step"), ("measured", "measured_step")):
+                    total = sum(row[column] for row in rows)
+                    step = section["numbers"][key]["value"]
+                    self.assertLess(abs(total - step), 20, (options, column))
+
     @unittest.skipUnless(IS_LONG and find_python(), "needs --long and torch")
     def test_other_batches_and_sequences_within_ten_percent(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

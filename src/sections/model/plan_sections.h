@@ -3,7 +3,9 @@
 #define FLOPLEDGER_SECTIONS_MODEL_PLAN_SECTIONS_H
 
 #include "cost/plan/plan_search.h"
+#include "cost/plan/planned_step.h"
 #include "output/results/results.h"
+#include "sections/analysis.h"
 
 struct section *describe_plan(struct results *results, const struct plan_setting *setting,
                               const struct plan_layout *layout, const struct plan_outcome *outcome);
@@ -39,5 +41,10 @@ struct plan_server {
 /* The most requests for the latency, and tokens a second by phase. */
 struct section *describe_plan_serving(struct results *results, const struct plan_setting *setting,
                                       const struct plan_server *server);
+
+/* A recorded rank beside a plan: account by account, and why they differ. */
+struct section *describe_plan_against_run(struct results *results,
+                                          const struct analysis_input *input,
+                                          const struct planned_step *plan);
 
 #endif

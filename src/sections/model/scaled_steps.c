@@ -256,6 +256,7 @@ static double scaling_by_device(const struct scaling *scaling, bool is_matrix, b
                      : from.memory_rate / to.memory_rate;
 }
 
+/* What is not known on either side changes nothing. */
 static double scaling_ratio(double after, double before)
 {
     return before > 0.0 && after >= 0.0 ? after / before : 1.0;
@@ -367,6 +368,8 @@ static double scaling_fixed_ns(const struct scaling *scaling, const int64_t *inn
     return count > 0.0 ? sum_ns / count : 0.0;
 }
 
+/* Operators of a thread follow one another: the step changes by as much as they do together. What
+ * a tensor costs that is of no size stays, however large the batch. */
 static void scale_on_processor(struct scaling *scaling)
 {
     const struct trace *trace = scaling->input->trace;
@@ -448,6 +451,7 @@ static double scaling_of_event(struct scaling *scaling, uint32_t event, enum sca
     return scaling_of_op(scaling, op);
 }
 
+/* Kernels of libraries that call the driver themselves lie in no operator. */
 static bool scaling_has_shapes(const struct scaling *scaling, uint32_t event)
 {
     const struct trace *trace = scaling->input->trace;

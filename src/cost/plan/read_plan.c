@@ -1,0 +1,82 @@
+/* Reads a plan back that `flopledger plan --json` wrote. */
+#include "base/io/input_stream.h"
+#include "base/io/whole_file.h"
+#include "base/json/json_tree.h"
+#include "cost/plan/planned_step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The sections of a report stand at its beginning: the first bytes tell, however long it is. */
+bool is_plan_file(const char *path)
+{
+    static const char schema[] = "\"flopledger.report\"";
+    static const char section[] = "\"plan";
+    SCOPED(input_stream) input = {0};
+    struct input_window head;
+
+    if (strcmp(path, "-") == 0 || !input_stream_open(&input, path, false, NULL))
+        return false;
+    head = input_stream_peek(&input);
+    return memmem(head.text, head.length, schema, strlen(schema)) &&
+           memmem(head.text, head.length, section, strlen(section));
+}
+
+static double read_plan_number(const struct json_node *numbers, const char *key)
+{
+    const struct json_node *value = json_member(json_member(numbers, key), "value");
+
+    return value && value->kind == JSON_NUMBER ? strtod(value->text, NULL) : 0.0;
+}
+
+/* Accounts of a later version that are not known here are left out of the parts. */
+static void read_plan_row(struct planned_step *plan, const struct json_node *row)
+{
+    const char *key = json_text_of(row, "account_key", "");
+    int64_t ns = json_integer_of(row, "time", 0);
+
+    for (size_t i = 0; i < sizeof planned_part_keys / sizeof planned_part_keys[0]; i++)
+        if (strcmp(planned_part_keys[i].key, key) == 0)
+            plan->parts[planned_part_keys[i].part] += (double)ns;
+    plan->is_from_run = plan->is_from_run || strcmp(key, "matrix") == 0;
+}
+
+static bool read_plan_tree(struct planned_step *plan, const struct json_node *root,
+                           const char *path, struct error *error)
+{
+    const struct json_node *sections = json_member(json_items_of(root, "ranks"), "sections");
+    const struct json_node *numbers = json_member(json_member(sections, "plan"), "numbers");
+    const struct json_node *table =
+        json_member(json_member(json_member(sections, "plan_ledger"), "tables"), "accounts");
+    const char *device = json_text_of(json_member(numbers, "device"), "value", "");
+
+    plan->step_ns = read_plan_number(numbers, "step_time");
+    plan->tokens = read_plan_number(numbers, "tokens_per_second_per_device") * plan->step_ns / 1e9;
+    strncpy(plan->device, device, sizeof plan->device - 1);
+    for (const struct json_node *row = json_items_of(table, "rows"); row; row = row->next)
+        read_plan_row(plan, row);
+    if (plan->step_ns <= 0.0 || !json_items_of(table, "rows"))
+        return error_set(error, ERROR_INPUT,
+                         "'%s' has no planned step with its ledger: write one with 'flopledger "
+                         "plan --json'",
+                         path);
+    return true;
+}
+
+bool read_plan(struct planned_step *plan, const char *path, struct error *error)
+{
+    SCOPED(arena) arena = {0};
+    size_t length;
+    bool is_missing;
+    char *text = read_whole_file(path, &length, &is_missing, error);
+    const struct json_node *root;
+    bool is_read;
+
+    *plan = (struct planned_step){.step_ns = 0.0};
+    if (!text)
+        return false;
+    root = json_tree_parse(&arena, text, length, error);
+    is_read = root ? read_plan_tree(plan, root, path, error) : error_in(error, "'%s'", path);
+    free(text);
+    return is_read;
+}

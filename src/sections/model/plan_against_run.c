@@ -1,0 +1,283 @@
+/* Where a recorded step left the plan, account by account, and why. */
+#include "cost/plan/planned_step.h"
+#include "ledger/step_finder.h"
+#include "output/results/metrics.h"
+#include "sections/model/plan_sections.h"
+#include "sections/model/trained_batch.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const planned_titles[] = {
+    [PLANNED_USEFUL] = "FLOPs of the model, at the peak",
+    [PLANNED_BELOW_PEAK] = "matmuls and attention below the peak",
+    [PLANNED_RECOMPUTED] = "recomputation",
+    [PLANNED_MATRIX] = "matmuls and attention",
+    [PLANNED_OTHER] = "other operators",
+    [PLANNED_OPTIMIZER] = "optimizer",
+    [PLANNED_COMMUNICATION] = "exposed communication",
+    [PLANNED_COPIES] = "copies",
+    [PLANNED_DATA] = "waiting for data",
+    [PLANNED_LAUNCH] = "waiting for launches",
+    [PLANNED_HOST] = "waiting for the host otherwise",
+    [PLANNED_REST] = "rest of the step",
+};
+
+static const char *const planned_keys[] = {
+    "useful",
+    "below_peak",
+    "recompute",
+    "matrix",
+    "other_compute",
+    "optimizer",
+    "exposed_communication",
+    "copies",
+    "data",
+    "launch",
+    "host",
+    "rest",
+};
+
+/* Idle accounts that a plan's "waiting for launches" stands for. */
+static bool is_launch_account(int account)
+{
+    return account == ACCOUNT_IDLE_OPERATOR || account == ACCOUNT_IDLE_LAUNCH ||
+           account == ACCOUNT_IDLE_QUEUE_GAP || account == ACCOUNT_IDLE_RUNTIME ||
+           account == ACCOUNT_IDLE_GRAPH || account == ACCOUNT_IDLE_PYTHON ||
+           account == ACCOUNT_IDLE_NOTHING;
+}
+
+/* Matrix time is told apart by what its FLOPs take at the peak, not here. */
+static enum planned_part part_of_account(int account)
+{
+    switch (account) {
+    case ACCOUNT_OTHER_COMPUTE:
+        return PLANNED_OTHER;
+    case ACCOUNT_COMMUNICATION:
+        return PLANNED_COMMUNICATION;
+    case ACCOUNT_COPY:
+        return PLANNED_COPIES;
+    case ACCOUNT_DATA_COPY:
+    case ACCOUNT_IDLE_DATA:
+        return PLANNED_DATA;
+    default:
+        return is_launch_account(account) ? PLANNED_LAUNCH : PLANNED_HOST;
+    }
+}
+
+/* The mean recorded step in the plan's parts; its parts add up to the step. */
+struct run_parts {
+    double ns[PLANNED_PART_COUNT];
+    double step_ns;
+    double communication_ns; /* hidden or not */
+    enum account worst_host; /* of PLANNED_HOST and PLANNED_LAUNCH, the largest */
+};
+
+/* A plan from a recording knows kernels and what lies between them, not the peak: what is finer is
+ * added up again. */
+static void run_parts_of_plan_from(double *ns)
+{
+    ns[PLANNED_MATRIX] = ns[PLANNED_USEFUL] + ns[PLANNED_BELOW_PEAK] + ns[PLANNED_RECOMPUTED];
+    ns[PLANNED_REST] = ns[PLANNED_DATA] + ns[PLANNED_LAUNCH] + ns[PLANNED_HOST];
+    ns[PLANNED_USEFUL] = ns[PLANNED_BELOW_PEAK] = ns[PLANNED_RECOMPUTED] = 0.0;
+    ns[PLANNED_DATA] = ns[PLANNED_LAUNCH] = ns[PLANNED_HOST] = 0.0;
+}
+
+/* Kernels of the optimizer are taken from the other operators, to which the ledger books them. */
+static struct run_parts run_parts_of(const struct analysis_input *input, bool is_from_run)
+{
+    const struct ledger *ledger = input->ledger;
+    const struct matrix_time *matrix = &input->efficiency->total.time;
+    double count = (double)ledger->step_count;
+    struct run_parts run = {.step_ns = (double)ledger_total_ns(ledger) / count,
+                            .worst_host = ACCOUNT_IDLE_NOTHING};
+    double most = 0.0;
+    double updating = 0.0;
+
+    for (int i = 0; i < ACCOUNT_COUNT; i++) {
+        double ns = (double)ledger_account_ns(ledger, (enum account)i) / count;
+        enum planned_part part = part_of_account(i);
+
+        if (i == ACCOUNT_MATRIX)
+            continue;
+        run.ns[part] += ns;
+        if ((part == PLANNED_HOST || part == PLANNED_LAUNCH) && ns > most) {
+            most = ns;
+            run.worst_host = (enum account)i;
+        }
+    }
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        updating += (double)ledger->steps[i].class_ns[KERNEL_OPTIMIZER] / count;
+        run.communication_ns += (double)ledger->steps[i].communication_ns / count;
+    }
+    run.ns[PLANNED_OPTIMIZER] = updating;
+    run.ns[PLANNED_OTHER] -= updating;
+    run.ns[PLANNED_USEFUL] = (double)matrix->model_ns / count;
+    run.ns[PLANNED_RECOMPUTED] = (double)matrix->recomputed_ns / count;
+    run.ns[PLANNED_BELOW_PEAK] =
+        (double)(matrix->below_peak_ns + matrix->uncosted_ns + matrix->extra_ns) / count;
+    if (is_from_run)
+        run_parts_of_plan_from(run.ns);
+    return run;
+}
+
+/* What of matrix time the device's peak would have done. */
+static double peak_share(const double *ns)
+{
+    double ideal = ns[PLANNED_USEFUL] + ns[PLANNED_RECOMPUTED];
+
+    return ideal > 0.0 ? 100.0 * ideal / (ideal + ns[PLANNED_BELOW_PEAK]) : 0.0;
+}
+
+/* Of one rank, a transfer and waiting for the others look alike. */
+static const char *why_of_communication(struct results *results, const struct run_parts *run)
+{
+    double exposed = run->ns[PLANNED_COMMUNICATION];
+
+    if (run->communication_ns <= 0.0)
+        return "no collective was recorded";
+    return results_format(results,
+                          "%.0f %% of it is hidden; waiting for slower ranks is in it, which "
+                          "'flopledger report' tells of all ranks together",
+                          100.0 * (1.0 - fmin(exposed / run->communication_ns, 1.0)));
+}
+
+/* What differs less than this share of the step needs no reason. */
+static const double TOLD_SHARE = 0.01;
+
+static const char *why_of_part(struct results *results, const struct planned_step *plan,
+                               const struct run_parts *run, enum planned_part part)
+{
+    double more = run->ns[part] - plan->parts[part];
+
+    if (fabs(more) < TOLD_SHARE * run->step_ns)
+        return "as planned";
+    switch (part) {
+    case PLANNED_USEFUL:
+        return "another batch, model or number format than was planned, or shapes that were not "
+               "recorded";
+    case PLANNED_BELOW_PEAK:
+        return results_format(results, "matmuls reach %.0f %% of the peak, %.0f %% were planned",
+                              peak_share(run->ns), peak_share(plan->parts));
+    case PLANNED_RECOMPUTED:
+        return more > 0.0 ? "more is recomputed than was planned"
+                          : "less is recomputed; what of it is below the peak counts there";
+    case PLANNED_MATRIX:
+        return more > 0.0 ? "slower kernels, or a larger batch than was planned"
+                          : "faster kernels, or a smaller batch than was planned";
+    case PLANNED_OTHER:
+        return more > 0.0 ? "more or slower kernels: less is fused than was planned"
+                          : "fewer or faster kernels: more is fused than was planned";
+    case PLANNED_OPTIMIZER:
+        if (run->ns[part] <= 0.0)
+            return "no kernel of an optimizer was recorded";
+        return more > 0.0 ? "the optimizer's kernels are slower, or shard less"
+                          : "the optimizer's kernels are faster, or are of another class";
+    case PLANNED_COMMUNICATION:
+        return why_of_communication(results, run);
+    case PLANNED_COPIES:
+        return "a plan has no copies between host and device";
+    case PLANNED_DATA:
+        return "a plan has its data ready";
+    case PLANNED_LAUNCH:
+    case PLANNED_HOST:
+    case PLANNED_REST:
+        return results_format(results, "the host: mostly '%s'",
+                              account_descriptions[run->worst_host].title);
+    case PLANNED_PART_COUNT:
+        break;
+    }
+    return "";
+}
+
+static struct value planned_ns(double ns)
+{
+    return value_time_ns(llround(ns));
+}
+
+#define AGAINST_COLUMNS(COLUMN)                                                               \
+    COLUMN("account", "account", UNIT_TEXT, 0, BAR_NONE, value_text(planned_titles[i]))       \
+    COLUMN("account_key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                  \
+           value_text(planned_keys[i]))                                                       \
+    COLUMN("planned", "planned", UNIT_TIME_NS, 0, BAR_NONE, planned_ns(plan->parts[i]))       \
+    COLUMN("measured", "measured", UNIT_TIME_NS, 0, BAR_NONE, planned_ns(run.ns[i]))          \
+    COLUMN("more", "more", UNIT_TIME_NS, 0, BAR_NONE, planned_ns(run.ns[i] - plan->parts[i])) \
+    COLUMN("why", "why", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                          \
+           value_text(why_of_part(results, plan, &run, (enum planned_part)i)))
+
+/* What would make the two incomparable, and the reader believe otherwise. */
+static void against_warn(struct results *results, struct section *section,
+                         const struct analysis_input *input, const struct planned_step *plan)
+{
+    const struct device_peak *device = input->efficiency->peaks.device;
+    double tokens = (double)trained_batch_of(input).tokens / (double)input->ledger->step_count;
+
+    if (device && strcmp(device->name, plan->device) != 0)
+        section_add_warning(
+            results, section, "plan and run are of different devices",
+            results_format(results, "planned: %s; recorded: %s", plan->device, device->name),
+            "plan with --device of the recording");
+    if (plan->tokens > 0.0 && tokens > 0.0 && fabs(tokens / plan->tokens - 1.0) > 0.01)
+        section_add_warning(results, section, "plan and run are of different batches",
+                            results_format(results,
+                                           "tokens of a device in a step: %.0f planned, %.0f "
+                                           "recorded",
+                                           plan->tokens, tokens),
+                            "plan with the batch and the layout of the recording");
+    if (!plan->is_from_run &&
+        (efficiency_is_least(input->efficiency) || !efficiency_has_model(input->efficiency)))
+        section_add_warning(results, section, "not all FLOPs of the run are known",
+                            "what has no FLOPs or no peak counts as below the peak",
+                            efficiency_needs(input->efficiency));
+}
+
+static void against_explain(struct results *results, struct section *section,
+                            const struct planned_step *plan, const struct run_parts *run,
+                            enum planned_part part)
+{
+    double more = run->ns[part] - plan->parts[part];
+
+    if (fabs(more) < TOLD_SHARE * run->step_ns)
+        return;
+    section_add_finding(
+        results, section,
+        (struct finding){.what = results_format(results, "%s: %.3g ms %s than planned",
+                                                planned_titles[part], fabs(more) / 1e6,
+                                                more > 0.0 ? "more" : "less"),
+                         .evidence = why_of_part(results, plan, run, part),
+                         .cost_ns = -1});
+}
+
+struct section *describe_plan_against_run(struct results *results,
+                                          const struct analysis_input *input,
+                                          const struct planned_step *plan)
+{
+    struct section *section = section_new(
+        results, "plan_against_run", "Plan against run",
+        "The mean recorded step beside the planned one; both columns add up to their steps.");
+    struct run_parts run = run_parts_of(input, plan->is_from_run);
+    struct table *table;
+
+    section_add_number(results, section,
+                       (struct number){"planned_step", "planned step", planned_ns(plan->step_ns),
+                                       plan->is_from_run ? "from a recording" : NULL});
+    section_add_number(
+        results, section,
+        (struct number){"measured_step", "measured step", planned_ns(run.step_ns), NULL});
+    section_add_number(results, section,
+                       (struct number){"measured_by_planned", "measured by planned",
+                                       value_number(run.step_ns / plan->step_ns), NULL});
+    against_warn(results, section, input, plan);
+    table = section_add_table(results, section, "accounts", "Account by account",
+                              COLUMNS_OF(AGAINST_COLUMNS));
+    for (int i = 0; i < PLANNED_PART_COUNT; i++) {
+        struct value *cells;
+
+        if (run.ns[i] == 0.0 && plan->parts[i] == 0.0)
+            continue;
+        cells = table_add_row(results, table, 0);
+        FILL_ROW(cells, AGAINST_COLUMNS);
+        against_explain(results, section, plan, &run, (enum planned_part)i);
+    }
+    return section;
+}
