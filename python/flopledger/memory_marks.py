@@ -13,11 +13,12 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from flopledger.allocator_history import AllocatorHistory, describe_devices
 from flopledger.batch import named_tensors
+from flopledger.known_tensors import KnownTensors, Place, place_of
 from flopledger.messages import guarded
 from flopledger.models import Model
 
@@ -32,19 +33,6 @@ PHASES_AFTER = {
     "optimizer end": "optimizer",
 }
 
-Place = tuple[int, int, int]  # address, bytes and device: -1 for the host
-
-
-def place_of(tensor: Any) -> Place | None:
-    """Of the memory that the tensor is a view of; None where it has none of its own."""
-    tensor = getattr(tensor, "_local_tensor", tensor)
-    try:
-        storage = tensor.untyped_storage()
-        address, size = storage.data_ptr(), storage.nbytes()
-    except (RuntimeError, NotImplementedError, AttributeError):
-        return None
-    return (address, size, tensor.get_device()) if address and size else None
-
 
 class MemoryMarks:
     """start() before the first step of a window, marks, take() after the last."""
@@ -55,14 +43,7 @@ class MemoryMarks:
 
         self.range_type = _RecordFunctionFast
         self.history = history
-        self.tensors: list[tuple[str, str, str]] = []  # kind, module, name
-        self.ids: dict[tuple[str, str, str], int] = {}
-        self.parameters: list[tuple[int, int, Any]] = []  # its id, its gradient's id, itself
-        self.buffers: list[tuple[int, Any, str]] = []  # id, the module, the buffer's name
-        self.names: dict[int, tuple[str, str]] = {}  # of parameters, by id()
-        self.state_ids: dict[tuple[int, str], int] = {}
-        self.optimizers: Iterable[Any] = ()
-        self.inputs: list[tuple[int, Any]] = []  # weak references
+        self.known = KnownTensors()
         self.marks: list[dict[str, Any]] = []
         self.last: dict[int, Place] = {}
         self.watched: list[Any] = []  # weak references to what was alive at the start
@@ -77,26 +58,21 @@ class MemoryMarks:
 
     def start(self, models: list[Model], optimizers: Iterable[Any], step: int) -> None:
         """The profiler runs already. `step`: the one that begins."""
-        self.optimizers = optimizers
-        self.list_models(models)
-        self.list_other_parameters()
+        self.known.begin(models, optimizers)
         self.step = step
         self.is_on = True
         self.forward_marks = 0
         self.watch_backward()
-        alive = self.alive()
+        alive = self.known.alive()
         self.watch_start(alive)
         self.mark("start", alive)
-        self.last = {i: place for i, place in alive.items() if self.tensors[i][0] != "other"}
+        self.last = {i: place for i, place in alive.items() if self.known.tensors[i][0] != "other"}
 
     def stop(self) -> None:
         self.is_on = False
         self.leave_backward()
         self.watched = []
-        self.inputs = []
-        self.parameters = []
-        self.buffers = []
-        self.optimizers = ()
+        self.known.forget()
 
     def content(self, trace: str) -> dict[str, Any]:
         """What is written beside the trace; docs/formats/capture.md."""
@@ -105,91 +81,9 @@ class MemoryMarks:
             "schema_version": 1,
             "trace": trace,
             "other_bytes_not_listed": self.others_not_listed,
-            "tensors": [list(tensor) for tensor in self.tensors],
+            "tensors": [list(tensor) for tensor in self.known.tensors],
             "marks": self.marks,
         }
-
-    # ------------------------------------------------------------------------------------------------------------------
-    # Names
-
-    def id_of(self, kind: str, module: str, name: str) -> int:
-        key = (kind, module, name)
-        known = self.ids.get(key)
-        if known is None:
-            known = self.ids[key] = len(self.tensors)
-            self.tensors.append(key)
-        return known
-
-    def add_parameter(self, parameter: Any, module: str, name: str) -> None:
-        if id(parameter) in self.names:
-            return
-        self.names[id(parameter)] = (module, name)
-        own = self.id_of("parameter", module, name)
-        self.parameters.append((own, self.id_of("gradient", module, name), parameter))
-
-    def list_models(self, models: list[Model]) -> None:
-        for model in models:
-            for named in model.modules:
-                mark = model.mark_of(named.name)
-                for name, parameter in (named.module.__dict__.get("_parameters") or {}).items():
-                    if parameter is not None:
-                        self.add_parameter(parameter, mark, name)
-                for name in named.module.__dict__.get("_buffers") or {}:
-                    self.buffers.append((self.id_of("buffer", mark, name), named.module, name))
-
-    def list_other_parameters(self) -> None:
-        """Those of the optimizers that no model has: copies in full precision."""
-        for optimizer in self.optimizers:
-            for group, settings in enumerate(optimizer.param_groups):
-                for i, parameter in enumerate(settings["params"]):
-                    self.add_parameter(parameter, "", f"group {group}.{i}")
-
-    # ------------------------------------------------------------------------------------------------------------------
-    # What is alive
-
-    def alive(self) -> dict[int, Place]:
-        """By id. Memory that several share counts for the first: a parameter before its uses."""
-        found: dict[int, Place] = {}
-        taken: set[int] = set()
-
-        def add(tensor_id: int, tensor: Any) -> None:
-            place = place_of(tensor)
-            if place is not None and place[0] not in taken:
-                taken.add(place[0])
-                found[tensor_id] = place
-
-        for own, gradient, parameter in self.parameters:
-            add(own, parameter)
-            if parameter.grad is not None:
-                add(gradient, parameter.grad)
-        for own, module, name in self.buffers:
-            buffer = module.__dict__["_buffers"].get(name)
-            if buffer is not None:
-                add(own, buffer)
-        self.add_states(add)
-        for own, reference in self.inputs:
-            tensor = reference()
-            if tensor is not None:
-                add(own, tensor)
-        return found
-
-    def add_states(self, add: Callable[[int, Any], None]) -> None:
-        for optimizer in self.optimizers:
-            for parameter, state in optimizer.state.items():
-                if not isinstance(state, Mapping):
-                    continue
-                for key, value in state.items():
-                    if hasattr(value, "untyped_storage"):
-                        add(self.state_id(parameter, str(key)), value)
-
-    def state_id(self, parameter: Any, key: str) -> int:
-        place = (id(parameter), key)
-        known = self.state_ids.get(place)
-        if known is None:
-            module, name = self.names.get(id(parameter), ("", "parameter"))
-            known = self.id_of("optimizer state", module, f"{name}.{key}")
-            self.state_ids[place] = known
-        return known
 
     # ------------------------------------------------------------------------------------------------------------------
     # What was alive at the start
@@ -199,7 +93,7 @@ class MemoryMarks:
         import torch
 
         taken = {place[0]: tensor_id for tensor_id, place in alive.items()}
-        kept = {id(parameter) for _, _, parameter in self.parameters}
+        kept = {id(parameter) for _, _, parameter in self.known.parameters}
         holders: dict[int, list[Any]] = {}
         others: dict[int, tuple[Place, Any]] = {}
         for thing in gc.get_objects():
@@ -212,12 +106,12 @@ class MemoryMarks:
                 others[place[0]] = (place, thing)
             holders.setdefault(place[0], []).append(thing)
         self.add_others(others, alive, taken)
-        for _, gradient, parameter in self.parameters:  # not seen by the garbage collector
+        for _, gradient, parameter in self.known.parameters:  # not seen by the garbage collector
             if gradient in alive and parameter.grad is not None:
                 holders.setdefault(alive[gradient][0], []).append(parameter.grad)
         for address, tensors in holders.items():
             tensor_id = taken.get(address)
-            if tensor_id is not None and self.tensors[tensor_id][0] in ("gradient", "other"):
+            if tensor_id is not None and self.known.tensors[tensor_id][0] in ("gradient", "other"):
                 self.watch(tensor_id, {id(tensor): tensor for tensor in tensors})
 
     def add_others(
@@ -233,7 +127,7 @@ class MemoryMarks:
                 continue
             shape = "x".join(map(str, tensor.shape)) or "scalar"
             dtype = str(tensor.dtype).removeprefix("torch.")
-            tensor_id = self.id_of("other", "", f"tensor {number + 1}: {dtype} {shape}")
+            tensor_id = self.known.id_of("other", "", f"tensor {number + 1}: {dtype} {shape}")
             alive[tensor_id] = place
             taken[place[0]] = tensor_id
 
@@ -268,7 +162,7 @@ class MemoryMarks:
             return
         number = len(self.marks)
         with self.range_type(f"flopledger:mark#{number}"):
-            alive = self.alive() if alive is None else alive
+            alive = self.known.alive() if alive is None else alive
             entry: dict[str, Any] = {"point": point, "step": self.step}
             if options is not None:
                 entry["options"] = options
@@ -309,11 +203,8 @@ class MemoryMarks:
             return
         self.forward_marks += 1
         for name, tensor in named_tensors(arguments, keywords):
-            try:
-                self.inputs.append((self.id_of("input", "", name), weakref.ref(tensor)))
-            except TypeError:
-                pass
-        self.inputs = self.inputs[-64:]
+            self.known.add_input(name, tensor)
+        self.known.inputs = self.known.inputs[-64:]
         self.mark("forward start")
 
     # ------------------------------------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ class Recorder:
             self.hooks.install()
         self.ends.watch_begins()
         if self.dashboards is not None:
-            self.dashboards.begin(self.record.path, self.hooks.replace)
+            self.dashboards.begin(self.record.path, self.hooks.replacements.replace)
 
     def end_record(self) -> None:
         failed = getattr(sys, "last_type", None) is not None

@@ -54,84 +54,11 @@ WORDS_OF_A_TRAINING_LOSS = {"loss", "train", "training", "step", "batch", "lm", 
 SUMMARY = "train_runtime"  # of Trainer: its loss is the mean of the whole run
 
 
-class StepHooks:
-    """Puts hooks around torch's functions, and takes them away again."""
+class Replacements:
+    """What stands in the place of functions of others, until it is taken away again."""
 
-    is_compiling: Callable[[], bool]  # true for torch.compile, which then leaves out the rest
-
-    def __init__(self, record: StepRecord) -> None:
-        self.record = record
-        self.running: Any = native.load(
-            "step_writer"
-        ).RunningStep()  # running_step.h has its attributes
-        self.running.append_numbers = record.append_numbers
-        self.running.sizes_of = sizes_of
-        self.running.end_false_evaluation = self.end_false_evaluation
-        self.undo: list[Callable[[], None]] = []
-        self.is_on = False
-        self.watched: set[tuple[str, str]] = set()  # of CHECKPOINTS and LOGS
-        self.evaluated = 0  # id of the module whose eval() began it
-        self.frozen: set[int] = set()  # modules that stay in eval() while others train
-        self.undo_train: Callable[[], None] | None = None
-
-    # ------------------------------------------------------------------------------------------------------------------
-    # Putting hooks in place, and taking them away
-
-    def install(self) -> None:
-        if self.is_on:
-            return
-        self.is_on = True
-        import torch
-        from torch import autograd
-        from torch.utils.data import dataloader
-
-        running = self.running
-        self.is_compiling = torch.compiler.is_compiling
-        running.is_grad_enabled = torch.is_grad_enabled
-        running.compiler = vars(torch.compiler)
-        running.tensor_type = torch.Tensor
-        running.user_dict_type = UserDict
-        self.replace(dataloader._BaseDataLoaderIter, "__next__", running.around_fetch)
-        self.replace(dataloader.DataLoader, "__iter__", self.around_loader)
-        for module in (autograd, autograd.graph):
-            if hasattr(module, "_engine_run_backward"):
-                self.replace(module, "_engine_run_backward", running.around_backward)
-        for kind in (torch.nn.Module, *subclasses_with(torch.nn.Module, "eval")):
-            self.replace(kind, "eval", self.around_eval)
-        for name in ("item", "tolist", "__float__", "numpy"):
-            self.replace(torch.Tensor, name, running.around_item)
-        self.replace(torch.Tensor, "cpu", running.around_copy)
-        self.replace(torch.amp.GradScaler, "scale", self.around_scale)
-        self.watch_imported()
-
-    def watch_imported(self) -> None:
-        """What saves checkpoints and logs, as far as it is imported: called again from time to time."""
-        for module_name, path, kind in CHECKPOINTS:
-            owner, name = self.find(module_name, path)
-            if owner is not None:
-                self.watch_span(owner, name, kind)
-        for module_name, path in LOGS:
-            owner, name = self.find(module_name, path)
-            if owner is not None:
-                self.replace(owner, name, self.around_log)
-
-    def find(self, module_name: str, path: str) -> tuple[Any, str]:
-        """The module or class that has it, once; else None."""
-        module = sys.modules.get(module_name)
-        holder, _, name = path.rpartition(".")
-        owner: Any = getattr(module, holder, None) if holder else module
-        if (module_name, path) in self.watched or not callable(getattr(owner, name, None)):
-            return None, name
-        self.watched.add((module_name, path))
-        return owner, name
-
-    def watch_span(self, owner: Any, name: str, kind: int) -> None:
-        original = getattr(owner, name)
-        self.replace(owner, name, lambda original: self.around_span(original, kind))
-        if isinstance(owner, ModuleType):
-            for other in list(sys.modules.values()):  # `from torch import save`
-                if other is not owner and vars_of(other).get(name) is original:
-                    self.put(other, name, getattr(owner, name))
+    def __init__(self) -> None:
+        self.undos: list[Callable[[], None]] = []
 
     def replace(self, owner: Any, name: str, around: Callable[[Any], Any]) -> Callable[[], None]:
         original = getattr(owner, name)
@@ -157,14 +84,102 @@ class StepHooks:
             else:
                 delattr(owner, name)
 
-        self.undo.append(undo)
+        self.undos.append(undo)
         return undo
+
+    def undo(self, undo: Callable[[], None]) -> None:
+        """One of them, by what replace() or put() gave."""
+        undo()
+        self.undos.remove(undo)
+
+    def undo_all(self) -> None:
+        for undo in reversed(self.undos):
+            undo()
+        self.undos.clear()
+
+
+class StepHooks:
+    """Puts hooks around torch's functions, and takes them away again."""
+
+    is_compiling: Callable[[], bool]  # true for torch.compile, which then leaves out the rest
+
+    def __init__(self, record: StepRecord) -> None:
+        self.record = record
+        self.running: Any = native.load(
+            "step_writer"
+        ).RunningStep()  # running_step.h has its attributes
+        self.running.append_numbers = record.append_numbers
+        self.running.sizes_of = sizes_of
+        self.running.end_false_evaluation = self.end_false_evaluation
+        self.replacements = Replacements()
+        self.is_on = False
+        self.watched: set[tuple[str, str]] = set()  # of CHECKPOINTS and LOGS
+        self.evaluated = 0  # id of the module whose eval() began it
+        self.frozen: set[int] = set()  # modules that stay in eval() while others train
+        self.undo_train: Callable[[], None] | None = None
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Putting hooks in place, and taking them away
+
+    def install(self) -> None:
+        if self.is_on:
+            return
+        self.is_on = True
+        import torch
+        from torch import autograd
+        from torch.utils.data import dataloader
+
+        running = self.running
+        self.is_compiling = torch.compiler.is_compiling
+        running.is_grad_enabled = torch.is_grad_enabled
+        running.compiler = vars(torch.compiler)
+        running.tensor_type = torch.Tensor
+        running.user_dict_type = UserDict
+        self.replacements.replace(dataloader._BaseDataLoaderIter, "__next__", running.around_fetch)
+        self.replacements.replace(dataloader.DataLoader, "__iter__", self.around_loader)
+        for module in (autograd, autograd.graph):
+            if hasattr(module, "_engine_run_backward"):
+                self.replacements.replace(module, "_engine_run_backward", running.around_backward)
+        for kind in (torch.nn.Module, *subclasses_with(torch.nn.Module, "eval")):
+            self.replacements.replace(kind, "eval", self.around_eval)
+        for name in ("item", "tolist", "__float__", "numpy"):
+            self.replacements.replace(torch.Tensor, name, running.around_item)
+        self.replacements.replace(torch.Tensor, "cpu", running.around_copy)
+        self.replacements.replace(torch.amp.GradScaler, "scale", self.around_scale)
+        self.watch_imported()
+
+    def watch_imported(self) -> None:
+        """What saves checkpoints and logs, as far as it is imported: called again from time to time."""
+        for module_name, path, kind in CHECKPOINTS:
+            owner, name = self.find(module_name, path)
+            if owner is not None:
+                self.watch_span(owner, name, kind)
+        for module_name, path in LOGS:
+            owner, name = self.find(module_name, path)
+            if owner is not None:
+                self.replacements.replace(owner, name, self.around_log)
+
+    def find(self, module_name: str, path: str) -> tuple[Any, str]:
+        """The module or class that has it, once; else None."""
+        module = sys.modules.get(module_name)
+        holder, _, name = path.rpartition(".")
+        owner: Any = getattr(module, holder, None) if holder else module
+        if (module_name, path) in self.watched or not callable(getattr(owner, name, None)):
+            return None, name
+        self.watched.add((module_name, path))
+        return owner, name
+
+    def watch_span(self, owner: Any, name: str, kind: int) -> None:
+        original = getattr(owner, name)
+        self.replacements.replace(owner, name, lambda original: self.around_span(original, kind))
+        if isinstance(owner, ModuleType):
+            for other in list(sys.modules.values()):  # `from torch import save`
+                if other is not owner and vars_of(other).get(name) is original:
+                    self.replacements.put(other, name, getattr(owner, name))
 
     def remove(self) -> None:
         self.is_on = False
-        for undo in reversed(self.undo):
-            undo()
-        self.undo.clear()
+        self.replacements.undo_all()
         self.watched.clear()
         self.undo_train = None
 
@@ -252,7 +267,7 @@ class StepHooks:
         from torch.nn import Module
 
         if self.undo_train is None:
-            self.undo_train = self.replace(Module, "train", self.around_train)
+            self.undo_train = self.replacements.replace(Module, "train", self.around_train)
 
     def around_train(self, original: Any) -> Any:
         is_compiling = self.is_compiling
@@ -275,8 +290,7 @@ class StepHooks:
         running = self.running
         since, running.evaluates_since = running.evaluates_since, NOT_KNOWN
         if self.undo_train is not None:
-            self.undo_train()
-            self.undo.remove(self.undo_train)
+            self.replacements.undo(self.undo_train)
             self.undo_train = None
         if since == NOT_KNOWN or not was_one:
             return

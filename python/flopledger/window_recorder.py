@@ -78,8 +78,7 @@ class WindowRecorder:
 
     def stop(self) -> None:
         """After an error in recording one: the step record goes on."""
-        self.window = None
-        self.is_over = True
+        self.record_none()
         self.running.wakes_at = sys.maxsize
         self.requests.answer("refused", why="recording failed: the program's messages say why")
         self.models.end()

@@ -1,9 +1,8 @@
 /* How much longer work could take without the end of the steps moving, by name or by track. */
-#include "critical_path/path_slack.h"
-
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"
 #include "base/core/percentile.h"
+#include "critical_path/steps_path.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -59,6 +59,7 @@ static void sample_port(const char *root, const char *device, const char *port,
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int64_t count = counter(root, folder, bad[i]);
 
+        /* A counter that a port lacks reads as less than 0. */
         total += count > 0 ? count : 0;
     }
     live_add(samples, &errors, (double)total, device_label, port_label);

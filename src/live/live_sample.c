@@ -44,6 +44,7 @@ void live_note(struct live_samples *samples, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     for (size_t i = 0; i < samples->note_count; i++) {
+        /* Each sample would say it again, several times a second. */
         if (strcmp(samples->notes[i], text) == 0)
             return;
     }

@@ -33,6 +33,7 @@ static void memory_batch_take_last_step(struct memory_batch *batch, const struct
     micro_batches = json_integer_of(step, "micro_batches", -1);
     samples = json_integer_of(step, "samples", -1);
     tokens = json_integer_of(step, "tokens", -1);
+    /* With gradients that are accumulated, memory is that of one micro-batch. */
     if (micro_batches > 0 && samples >= micro_batches)
         batch->samples = samples / micro_batches;
     if (samples > 0 && tokens >= samples)
@@ -56,6 +57,7 @@ bool memory_batch_parse(struct memory_batch *batch, const char *trace_name, cons
 
     if (!root)
         return false;
+    /* A capture holds several windows, and each trace is one of them. */
     for (const struct json_node *entry = json_items_of(root, "recorded"); entry;
          entry = entry->next)
         if (strcmp(json_text_of(entry, "trace", ""), trace_name) == 0)

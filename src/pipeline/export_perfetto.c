@@ -1,7 +1,7 @@
 /* `flopledger export perfetto`: what was recorded in Perfetto's own format, with the ledger. */
 #include "base/io/output_file.h"
 #include "base/io/packed_output.h"
-#include "output/exports/perfetto_packets.h"
+#include "output/exports/perfetto_parts.h"
 #include "pipeline/export_chrome.h"
 #include "pipeline/graph_captures.h"
 #include "readers/open_trace.h"

@@ -4,7 +4,7 @@
 #include "base/io/input_stream.h"
 #include "output/results/metrics.h"
 #include "pipeline/page.h"
-#include "replay/pipeline_gaps.h"
+#include "replay/pipeline_replay.h"
 #include "sections/pipeline_parallel/pipeline_sections.h"
 
 #include <string.h>

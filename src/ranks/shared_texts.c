@@ -34,6 +34,8 @@ void shared_texts_release(struct shared_texts *texts)
 uint64_t shared_text_hash(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
+    /* FNV-1a, 64 bits. The hash stands in files (docs/formats/digest.md): other numbers here
+     * would make them unreadable. */
     uint64_t hash = UINT64_C(0xCBF29CE484222325);
 
     for (size_t i = 0; i < length; i++)
@@ -56,6 +58,9 @@ const struct shared_text *shared_texts_add(struct shared_texts *texts, const voi
                       .length = length,
                   });
     text = &texts->texts[place];
+    /* Two texts with one hash: the second is not shared, and whoever adds it keeps it whole. By
+     * the birthday bound that is one chance in a million for six million texts, and a wrong text
+     * is never given. */
     return text->length == length && memcmp(text->bytes, bytes, length) == 0 ? text : NULL;
 }
 

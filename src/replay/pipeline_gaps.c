@@ -1,7 +1,6 @@
 /* Steps of a timeline in which operations of a worker are missing. */
-#include "replay/pipeline_gaps.h"
-
 #include "base/core/invariant.h"
+#include "replay/pipeline_replay.h"
 
 #include <stdlib.h>
 #include <string.h>

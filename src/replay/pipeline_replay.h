@@ -57,4 +57,11 @@ double replayed_bubble(const struct pipeline_replay *simulation);
 void step_times_clear(struct step_times *times);
 void pipeline_replay_clear(struct pipeline_replay *simulation);
 
+/* Steps of a timeline in which operations of a worker are missing. */
+
+/* Drops the steps in which a data-parallel rank lacks operations that another one has, and those
+ * without a rank that other steps have; tells of them in job->gap_... . Where none would be left,
+ * all stay. */
+void pipeline_job_drop_gaps(struct pipeline_job *job);
+
 #endif

@@ -28,6 +28,9 @@ static void rank_replay_input_collect_facts(struct rank_replay_input *course,
     course->recorded_ns = graph->recorded_ns;
 }
 
+/* A graph borrows its trace, which is freed before the next rank is read: what a joint replay
+ * asks of a task is copied here, so that memory grows with the work of the ranks and not with
+ * their events. */
 static void collect_tasks(struct rank_replay_input *course, const struct trace_graph *graph)
 {
     size_t count = graph->graph.task_count;
@@ -40,6 +43,8 @@ static void collect_tasks(struct rank_replay_input *course, const struct trace_g
 
         course->delays_ns[i] = task->delay_ns;
         course->floors_ns[i] = task->floor_ns;
+        /* Only the device's work has a start of its own to compare with; tasks of the host are
+         * placed by what they wait for. */
         course->recorded_starts_ns[i] =
             task->kind == TASK_DEVICE ? graph->trace->device[task->event].start_ns - graph->start_ns
                                       : NO_RECORDED_START;
@@ -78,11 +83,14 @@ void rank_replay_input_collect(struct rank_replay_input *course, struct trace_gr
     rank_replay_input_collect_facts(course, graph);
     collect_tasks(course, graph);
     rank_replay_input_collect_calls(course, graph);
+    /* A graph in a circle has no order in which its tasks could run: the recording itself is
+     * kept, but nothing is changed in it. */
     course->scenario_count = graph->is_circular ? 0 : scenario_count;
     collect_durations(course, graph, scenarios);
     course->graph = graph->graph;
     course->measured = graph->measured;
     course->measured_count = graph->measured_count;
+    /* Moved, not copied: it is the largest part by far. */
     graph->graph = (struct task_graph){0};
     graph->measured = NULL;
 }

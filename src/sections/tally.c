@@ -8,6 +8,8 @@
 
 int64_t tally_mean_ns(const struct tally *tally)
 {
+    /* Rounded to the nearest nanosecond. Quotient and remainder are taken apart, so that half a
+     * count added to the total can't overflow. */
     int64_t half = tally->count / 2;
 
     return tally->count ? tally->total_ns / tally->count +
@@ -25,6 +27,8 @@ static int larger_first(int64_t a, int64_t b)
     return (a < b) - (a > b);
 }
 
+/* All orders end here, and names with their details are different: so rows that are equal by the
+ * number asked for always stand in the same order, whatever qsort does with equals. */
 static int by_name(const void *left, const void *right)
 {
     const struct sorted_row *a = left, *b = right;

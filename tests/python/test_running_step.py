@@ -401,7 +401,7 @@ class Logged(Hooked):
     def test_it_is_of_the_step_it_is_logged_in(self) -> None:
         running = self.running
         Log = type("Log", (), {"log": lambda self, logs: None})
-        self.hooks.replace(Log, "log", self.hooks.around_log)
+        self.hooks.replacements.replace(Log, "log", self.hooks.around_log)
         Log().log({"loss": 9.0})  # no step has ended
         for number in range(3):
             Engine.backward((Tensor((), "float", 64),))
@@ -456,7 +456,7 @@ class Transparent(Hooked):
         hook = weakref.ref(Loader.__dict__["__next__"])
         running = weakref.getweakrefcount(Loader)
         self.hooks.remove()
-        self.hooks.undo.clear()
+        self.hooks.replacements.undos.clear()
         gc.collect()
         self.assertIsNone(hook())
         self.assertEqual(weakref.getweakrefcount(Loader), running)

@@ -19,6 +19,8 @@ static void *parse_work(void *shared)
     struct shared_work *work = shared;
 
     for (;;) {
+        /* Pieces are of very different lengths (files, streams): each thread takes the next one
+         * when it has done its own, so none is given a long list in advance. */
         size_t index = atomic_fetch_add(&work->next, 1);
 
         if (index >= work->count)
@@ -40,6 +42,8 @@ void run_side_by_side(unsigned threads, size_t count, void (*work)(void *argumen
     while (started_count < others &&
            pthread_create(&started[started_count], NULL, parse_work, &shared) == 0)
         started_count++;
+    /* The caller works too. Where no thread can be started it does all of it, slower but to the
+     * same end. */
     parse_work(&shared);
     for (size_t i = 0; i < started_count; i++)
         pthread_join(started[i], NULL);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* Work that is done within a second draws nothing: a bar that flashes by tells nobody anything.
+ * Ten pictures a second look like motion. */
 enum { FIRST_PICTURE_NS = 1000000000, PICTURE_NS = 100000000, BAR_COLUMNS = 30 };
 
 struct progress {
@@ -56,6 +58,7 @@ static void draw(struct progress *progress, long long done)
     int filled = fraction >= 1 ? BAR_COLUMNS : (int)(fraction * BAR_COLUMNS);
 
     if (progress->total_bytes <= 0) {
+        /* Of a pipe the size is not known: bytes done, and no bar. */
         fprintf(stderr, "\r\033[K%s: %s", progress->title, format_bytes(done).text);
     } else {
         for (int i = 0; i < BAR_COLUMNS; i++)
@@ -78,10 +81,14 @@ void progress_advance(struct progress *progress, int64_t bytes)
         return;
     done = atomic_fetch_add(&progress->done_bytes, bytes) + bytes;
     due = atomic_load(&progress->next_picture_ns);
+    /* Whoever moves the next time due on has won the right to draw: other threads see the new
+     * time and go on. They never wait for the terminal, which may be slow. */
     now = now_ns();
     if (now < due ||
         !atomic_compare_exchange_strong(&progress->next_picture_ns, &due, now + PICTURE_NS))
         return;
+    /* The one before may still be drawing, where a terminal takes longer than a picture lasts:
+     * then this picture is left out. */
     if (pthread_mutex_trylock(&progress->drawing) != 0)
         return;
     draw(progress, done);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+/* 64 bits at 7 a byte are ten bytes; field numbers have 29 bits, since the key of 32 holds 3 for
+ * the form. From the encoding's specification: what is beyond is no message. */
 enum { VARINT_BYTES_MAX = 10, NUMBER_MAX = (1 << 29) - 1 };
 
 bool proto_long_varint(const char **at, const char *end, uint64_t *value)
@@ -27,6 +29,8 @@ static bool fixed(struct proto_walk *walk, struct proto_field *field, size_t byt
 {
     if ((size_t)(walk->end - walk->at) < bytes)
         return false;
+    /* The wire is little-endian, and so are the machines that this is built for: the low bytes
+     * come first. */
     field->value = 0;
     memcpy(&field->value, walk->at, bytes);
     walk->at += bytes;
@@ -41,6 +45,9 @@ static bool with_length(struct proto_walk *walk, struct proto_field *field)
     if (!proto_varint(&walk->at, walk->end, &length))
         return false;
     left = (size_t)(walk->end - walk->at);
+    /* A message that ends inside a field was cut when its writer was killed: what is there of
+     * the field is given all the same, since what it holds may be a whole list but for its last
+     * entry. */
     field->is_cut = length > left;
     field->bytes = (struct proto_bytes){walk->at, field->is_cut ? left : (size_t)length};
     walk->at += field->bytes.length;
@@ -79,6 +86,8 @@ bool proto_next(struct proto_walk *walk, struct proto_field *field)
             return true;
         }
     }
+    /* Without lengths of their own, fields can't be found again behind one that is damaged: the
+     * walk ends where that one began, so that the place can be told. */
     walk->at = start;
     walk->damaged_at = start;
     return false;

@@ -9,6 +9,9 @@
 #define HALF_CHIP "one of the two dies of a chip"
 #define CORE      "one core of a chip"
 
+/* The device has no unit for the type; 0 stands for a figure that nobody publishes. The two are
+ * told apart, since a share of a peak that isn't there is meaningless while one that is not
+ * known may be given by --peak. */
 #define NO           (-1.0)
 #define TERA(figure) ((figure)*1e12)
 #define PEAKS(fp64, fp64_matrix, fp32, tf32, fp16, bf16, fp8, fp4, int8)                          \

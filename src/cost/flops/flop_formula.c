@@ -37,6 +37,8 @@ static int64_t flop_formula_known_bytes(int64_t bytes)
 
 bool matrix_cost(struct op_cost *cost, int64_t macs, int64_t bytes)
 {
+    /* A multiply-add is two operations, here as everywhere. Masks and padding are taken off by
+     * the formulas that know of them. */
     int64_t flops = times(macs, 2);
 
     *cost = (struct op_cost){.kind = COST_MATRIX,
@@ -72,6 +74,8 @@ int64_t bytes_moved(const struct op_call *call, struct byte_range range)
             return -1;
         bytes = plus(bytes, more);
     }
+    /* A sum that lacks one of its parts would be a wrong number, not a small one: then no bytes
+     * are told. */
     if (range.output_elements < 0)
         return -1;
     if (range.typed >= call->argument_count || call->arguments[range.typed].element_bytes == 0)
@@ -94,6 +98,8 @@ int64_t broadcast_elements(const struct op_call *call, uint32_t first, uint32_t 
             rank = rank_of(call, i);
     if (rank < 0)
         return -1;
+    /* torch's rule of broadcasting: shapes are laid against each other from their last dimension
+     * on; sizes agree where they are equal, or one is 1, or not there. */
     for (int dim = -1; dim >= -rank; dim--) {
         int64_t size = 1;
 

@@ -1,7 +1,7 @@
 /* Has a process of Python run a few lines, in its main thread. */
 #include "live/inject/injection.h"
 
-#include "live/inject/traced_thread.h"
+#include "live/inject/tracing.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The registers of a stopped thread, and the frame of a call; of x86-64. */
-#include "live/inject/traced_registers.h"
+#include "live/inject/tracing.h"
 
 #if defined(__x86_64__)
 

@@ -1,6 +1,6 @@
 /* A thread of another process that is stopped for a moment, made to call a function, and goes on.
  */
-#include "live/inject/traced_thread.h"
+#include "live/inject/tracing.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,8 @@
 /* Begins and ends of a trace's events. */
-#include "output/exports/perfetto_halves.h"
-
 #include "base/core/array.h"
 #include "base/core/large_array.h"
 #include "base/core/large_sort.h"
+#include "output/exports/perfetto_parts.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,4 @@
 /* A trace as packets of Perfetto. Numbers of fields are those of its public messages. */
-#include "output/exports/perfetto_packets.h"
 
 #include "base/core/attributes.h"
 #include "base/core/invariant.h"
@@ -7,7 +6,7 @@
 #include "base/json/json_writer.h"
 #include "ledger/account_pieces.h"
 #include "output/exports/export_format.h"
-#include "output/exports/perfetto_halves.h"
+#include "output/exports/perfetto_parts.h"
 #include "output/exports/protobuf_writer.h"
 
 #include <inttypes.h>

@@ -11,6 +11,8 @@ static void append_key(struct bytes *message, unsigned field, enum wire_type typ
     bytes_add_varint(message, (uint64_t)field << 3 | type);
 }
 
+/* Negative numbers take ten bytes: two's complement in 64 bits, as int64 of the encoding, not
+ * zigzag (sint64). */
 void protobuf_integer(struct bytes *message, unsigned field, int64_t number)
 {
     append_key(message, field, WIRE_VARINT);

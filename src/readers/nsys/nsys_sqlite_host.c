@@ -4,7 +4,6 @@
 #include "base/core/large_sort.h"
 #include "base/text/prefix.h"
 #include "readers/nsys/nsys_ids.h"
-#include "readers/nsys/nsys_sqlite_nccl.h"
 #include "readers/nsys/nsys_sqlite_reading.h"
 #include "readers/nsys/nvtx_name.h"
 #include "trace/trace_builder.h"

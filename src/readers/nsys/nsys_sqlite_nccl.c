@@ -1,8 +1,7 @@
 /* Gives ranges of NCCL's calls the sizes and communicators that their payloads tell. */
-#include "readers/nsys/nsys_sqlite_nccl.h"
-
 #include "base/core/array.h"
 #include "base/text/prefix.h"
+#include "readers/nsys/nsys_sqlite_reading.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -23,6 +23,7 @@ const char *kernel_name_column(struct nsys_database *database, enum kernel_name_
         column = "shortName";
     if (form == KERNEL_NAME_MANGLED)
         column = "mangledName";
+    /* Files of older versions lack the others. */
     return nsys_has_column(database, "CUPTI_ACTIVITY_KIND_KERNEL", column) ? column
                                                                            : "demangledName";
 }
@@ -40,6 +41,8 @@ static void read_labels(struct kind_labels *labels, struct nsys_database *databa
     struct nsys_rows rows = {0};
 
     *labels = (struct kind_labels){0};
+    /* An export without names for its numbers: they are those of CUPTI's enumerations, listed in
+     * order below. */
     if (!nsys_has_table(database, table)) {
         for (int64_t kind = 0; known[kind]; kind++)
             set_label(labels, kind, known[kind]);

@@ -11,6 +11,8 @@ int64_t held_back_ns(const struct advice_case *advice, const struct idle_gap *ga
 {
     int64_t from_ns;
 
+    /* Of work that was launched before the gap began the wait has an account of its own:
+     * IDLE_QUEUED_WAIT, which claim_held_back adds. */
     if (gap->launch == NO_EVENT || advice->trace->host[gap->launch].start_ns < gap->start_ns)
         return 0;
     from_ns = event_end_ns(&advice->trace->host[gap->launch]);
@@ -22,6 +24,8 @@ void claim_held_back(const struct advice_case *advice, struct advice_claim *clai
     const struct ledger *ledger = advice->ledger;
 
     claim_accounts(advice, claim, ACCOUNT_BIT(IDLE_QUEUED_WAIT));
+    /* Gaps after which work began late stand under other accounts, though it was queued for that
+     * time: of those only the largest are kept by the ledger, so the claim is a lower bound. */
     for (uint32_t i = 0; i < ledger->worst_gap_count; i++)
         claim->step_ns[ledger->worst_gaps[i].step] += held_back_ns(advice, &ledger->worst_gaps[i]);
 }
@@ -33,6 +37,7 @@ void leave_out_earlier_work(struct advice_case *advice, struct advice_claim *cla
 
     if (advice->missing.kind == MISSING_EARLIER)
         claim_free_time(advice, &earlier, &advice->idle, advice->missing.earlier_range_ns);
+    /* Taken off step by step: a nanosecond is claimed by one piece of advice. */
     claim_less(advice, claim, &earlier);
     free(earlier.step_ns);
 }

@@ -1,6 +1,5 @@
 /* Which chain of work and waits decides how long a step takes, and how much slack has the rest? */
 #include "base/core/apportion.h"
-#include "critical_path/path_slack.h"
 #include "critical_path/steps_path.h"
 #include "ledger/step_finder.h"
 #include "ledger/step_outliers.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+/* More than can be told apart on a page; a recording of hardware counters may have hundreds. */
 enum { SERIES_MAX = 64 };
 
 struct timeline_series *timeline_add_series(struct results *results, struct timeline *timeline,
@@ -35,11 +36,15 @@ static double timeline_series_sum_of(const double *values, size_t count)
 void series_thinner_take(struct series_thinner *thinner, int64_t time_ns, const double *values)
 {
     struct timeline_series *series = thinner->series;
+    /* Of the samples that fall into one column of the page the largest is kept, not the mean: a
+     * peak of memory that lasts a microsecond is what is looked for, and must not be averaged
+     * away. */
     int64_t bucket_ns = (thinner->end_ns - thinner->start_ns) / SERIES_POINTS_MAX + 1;
     int64_t bucket = (time_ns - thinner->start_ns) / bucket_ns;
     double sum = timeline_series_sum_of(values, series->summed_count);
 
     series->merged_count++;
+    /* Counters may be sampled before the first event and after the last. */
     bucket = bucket < 0 ? 0 : bucket >= SERIES_POINTS_MAX ? SERIES_POINTS_MAX - 1 : bucket;
     if (series->point_count > 0 && thinner->bucket == bucket) {
         if (sum <= thinner->most)

@@ -74,9 +74,11 @@ def install(hooks: StepHooks) -> None:
     running.is_grad_enabled = is_grad_enabled
     running.compiler = Modes.compiler
     running.tensor_type = Tensor
-    hooks.replace(Loader, "__next__", running.around_fetch)
-    hooks.replace(Tensor, "item", running.around_item)
-    hooks.replace(Engine, "backward", lambda _: running.around_backward(PLAIN_BACKWARD))
+    hooks.replacements.replace(Loader, "__next__", running.around_fetch)
+    hooks.replacements.replace(Tensor, "item", running.around_item)
+    hooks.replacements.replace(
+        Engine, "backward", lambda _: running.around_backward(PLAIN_BACKWARD)
+    )
 
 
 PLAIN_BACKWARD = Engine.backward

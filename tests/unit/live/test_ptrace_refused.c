@@ -1,5 +1,5 @@
 /* Why the system forbids to trace a process. */
-#include "live/inject/traced_thread.h"
+#include "live/inject/tracing.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* A thread that is made to call something is as it was before. */
 #include "live/inject/injection.h"
 #include "live/inject/process_memory.h"
-#include "live/inject/traced_thread.h"
+#include "live/inject/tracing.h"
 
 #include <setjmp.h>
 #include <signal.h>
