@@ -87,9 +87,10 @@ static const struct recorder_words recorders[] = {
                   "(block_until_ready)",
         .no_device = "if the run used a GPU or TPU: see that jax.devices() names it",
         .operators = "record with a newer JAX: ops are told by the stats of launches and of ops",
-        .shapes = "only traces of TPUs tell the shapes of ops",
-        .needs_shapes = "needs shapes, which only traces of TPUs tell",
-        .flops = "only traces of TPUs tell the FLOPs of ops",
+        .shapes = "TPUs tell the shapes of ops, and so do programs (HLO) that are in the trace",
+        .needs_shapes = "needs the programs (HLO) in the trace, or a TPU",
+        .flops = "calls of libraries tell no FLOPs; of all other ops the programs (HLO) in the "
+                 "trace do",
         .modules = "put parts of the model into jax.named_scope(\"layer1\")",
         .model = NEEDS_DESCRIPTION,
         .batch = NEEDS_DESCRIPTION,

@@ -125,6 +125,64 @@ class KnownSpace:
     busy_ns: dict[str, int]  # by kind of work
     flops: int
     ranks: int = 1
+    operator: str = ""  # the one with FLOPs
+    device: str = ""
+
+
+def shape(*sizes: int, element_type: int = 11) -> bytes:
+    return number(2, element_type) + text(3, b"".join(map(varint, sizes)))
+
+
+def instruction(own_id: int, name: str, opcode: str, made: bytes, *more: bytes) -> bytes:
+    head = text(1, name) + text(2, opcode) + text(3, made) + number(35, own_id)
+    return text(2, head + b"".join(more))
+
+
+def operands(*ids: int) -> bytes:
+    return text(36, b"".join(map(varint, ids)))
+
+
+def products_program(rng: random.Random, name: str, program: int) -> tuple[bytes, int]:
+    """A program with the products dot.3 (alone, or inside a fusion, or a call of a library), and the op add.1 beside it:
+    what of HloProto tells them, and the FLOPs of the product."""
+    batch, m, k, n = rng.randint(1, 4), *(rng.randint(1, 300) for _ in range(3))
+    left, right, made = shape(batch, m, k), shape(batch, k, n), shape(batch, m, n)
+    dimensions = text(30, text(1, b"\x02") + text(2, b"\x01") + text(3, b"\x00") + text(4, b"\x00"))
+    settings = (
+        '{"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["2"]}}}'
+    )
+    where = text(7, text(2, f"jit({name})/Model/mlp/dot_general"))
+    parameters = [instruction(11, "a", "parameter", left), instruction(12, "b", "parameter", right)]
+    dot = instruction(13, "dot.9", "dot", made, dimensions, operands(11, 12))
+    inner = b"".join([*parameters, dot]) + number(5, 2)
+    ways = [
+        instruction(23, "dot.3", "dot", made, dimensions, operands(21, 22), where),
+        instruction(23, "dot.3", "fusion", made, text(38, b"\x02"), operands(21, 22), where),
+        instruction(
+            23,
+            "dot.3",
+            "custom-call",
+            text(4, made) + text(4, shape(8)),
+            text(28, "__cublas$gemm"),
+            text(43, settings),
+            operands(21, 22),
+            where,
+        ),
+    ]
+    outer = [instruction(21, "x", "parameter", left), instruction(22, "y", "parameter", right)]
+    outer += [rng.choice(ways), instruction(24, "add.1", "add", made, operands(23, 23))]
+    module = text(1, name) + text(3, inner) + text(3, b"".join(outer) + number(5, 1)) + number(6, 1)
+    return text(1, module + number(5, program)), 2 * batch * m * k * n
+
+
+def programs_plane(programs: dict[str, bytes]) -> Plane:
+    """The programs by their names, "jit_f(5)"."""
+    plane = Plane("/host:metadata")
+    plane.stats = {"jax_version": "0.10.2"}
+    for i, (name, data) in enumerate(programs.items()):
+        plane.metadata[name] = ("", {"Hlo Proto": data})
+        plane.event_ids[name] = i + 1
+    return plane
 
 
 def environment(start: int = 1_770_000_000_000_000_000) -> Plane:
@@ -207,6 +265,7 @@ def tpu_space(rng: random.Random) -> KnownSpace:
         Line("Empty", [], 4, start),
     ]
     known.planes = [Plane("/host:metadata"), plane, Plane("/device:TPU:1", 99), environment()]
+    known.operator, known.device = "jit_train::fusion.7", "TPU v5 lite"
     known.events = len(ops) + 2 * len(marks)
     return known
 
@@ -227,15 +286,21 @@ def gpu_space(rng: random.Random, devices: int = 1) -> KnownSpace:
         planes.append(plane)
     now = 10**9
     correlation = 0
+    program, flops = products_program(rng, "f", 5)
+    before = [""] * devices
     for step in range(steps):
         begin = now
         for _ in range(rng.randint(1, 12)):
             i = rng.randrange(devices) if step else _ % devices
             correlation += 1
-            op: dict[str, Value] = {"hlo_op": Ref("dot.3"), "hlo_module": Ref("jit_f")}
-            op |= {"program_id": 5, "name": Ref("jit(f)/Model/mlp/dot_general")}
+            hlo = rng.choice(("dot.3", "add.1"))
+            op: dict[str, Value] = {"hlo_op": Ref(hlo), "hlo_module": Ref("jit_f")}
+            op |= {"program_id": 5}
             length = rng.randint(100, 90000) * 1000
             is_copy = rng.random() < 0.3
+            if not is_copy:  # one after the other of an op are the kernels of one time that it runs
+                known.flops += flops * (hlo == "dot.3" and before[i] != hlo)
+                before[i] = hlo
             launch = Event("hipMemcpyAsync" if is_copy else "hipModuleLaunchKernel", now, 5_000_000)
             launch.stats = {"correlation_id": correlation} | ({} if is_copy else op)
             threads[i].events.append(launch)
@@ -253,7 +318,8 @@ def gpu_space(rng: random.Random, devices: int = 1) -> KnownSpace:
         python.events.append(Event("$model.py:3 step", begin, now - begin))
         known.steps.append((begin // 1000, now // 1000))
     host.lines = [python, *threads]
-    known.planes = [Plane("/host:metadata"), *planes, host, environment()]
+    known.operator, known.device = "jit_f::dot.3", "AMD Instinct MI300X"
+    known.planes = [programs_plane({"jit_f(5)": program}), *planes, host, environment()]
     known.events = 2 * correlation + 2 * steps
     known.ranks = sum(any(line.events for line in plane.lines) for plane in planes)
     return known

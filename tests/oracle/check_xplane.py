@@ -11,7 +11,12 @@ checkout; skips without it.
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+import tempfile
+from importlib.metadata import version
+from math import prod
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -89,6 +94,148 @@ def sums_of(lines: list[tuple[str, str, int, int]]) -> Sums:
     return sums
 
 
+# ---- FLOPs of products and convolutions, from the programs in the file -----------------------------------------------
+
+
+def grouped(data: bytes) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for number, value in fields(data):
+        found.setdefault(number, []).append(value)
+    return found
+
+
+def packed(values: list[Any]) -> list[int]:
+    numbers = []
+    for value in values:
+        at = 0
+        if isinstance(value, int):
+            numbers.append(value)
+            continue
+        while at < len(value):
+            number, at = varint(value, at)
+            numbers.append(number)
+    return numbers
+
+
+def sizes_of(shape: bytes) -> list[int]:
+    parts = grouped(shape)
+    return sizes_of(parts[4][0]) if 4 in parts else packed(parts.get(3, []))
+
+
+def instruction_flops(
+    item: dict[int, list[Any]],
+    by_id: dict[int, dict[int, list[Any]]],
+    computations: dict[int, list[dict[int, list[Any]]]],
+) -> int:
+    """None is added for a call of a library that is no product and no convolution: it has no FLOPs at all then."""
+    opcode, target = item[2][0], item.get(28, [b""])[0]
+    shapes = [sizes_of(by_id[i][3][0]) for i in packed(item.get(36, [])) if i in by_id]
+    made = sizes_of(item[3][0])
+    if opcode == b"dot":
+        summed = packed(grouped(item[30][0]).get(1, []))
+        return 2 * prod(made) * prod(shapes[0][i] for i in summed)
+    if target.startswith(b"__cublas"):
+        settings = json.loads(item[43][0])["gemm_backend_config"]["dot_dimension_numbers"]
+        return (
+            2 * prod(made) * prod(shapes[0][int(i)] for i in settings["lhs_contracting_dimensions"])
+        )
+    if target == b"__cudnn$convForward":
+        window = [grouped(part)[1][0] for part in grouped(item[15][0])[1]]
+        features = grouped(item[16][0])[3][0] if 3 in grouped(item[16][0]) else 0
+        return 2 * prod(made) * prod(window) * shapes[1][features]
+    if opcode == b"fusion":
+        called = [computations[i] for i in packed(item[38])]
+        return sum(instruction_flops(i, by_id, computations) for c in called for i in c)
+    return 0
+
+
+def flops_by_op(path: Path) -> dict[str, int]:
+    """ "jit_f::dot.3": FLOPs of one time that it runs, of ops with products or convolutions."""
+    found = {}
+    for plane in grouped(path.read_bytes())[1]:
+        parts = grouped(plane)
+        if parts.get(2) != [b"/host:metadata"]:
+            continue
+        for entry in parts.get(4, []):
+            metadata = grouped(grouped(entry)[2][0])
+            protos = [grouped(stat)[6][0] for stat in metadata.get(5, []) if 6 in grouped(stat)]
+            for proto in protos:
+                module = grouped(grouped(proto)[1][0])
+                computations = {
+                    grouped(c)[5][0]: [grouped(i) for i in grouped(c).get(2, [])] for c in module[3]
+                }
+                by_id = {i[35][0]: i for c in computations.values() for i in c if 35 in i}
+                for item in (i for c in computations.values() for i in c):
+                    flops = instruction_flops(item, by_id, computations)
+                    if flops:
+                        found[f"{module[1][0].decode()}::{item[1][0].decode()}"] = flops
+    return found
+
+
+def check_flops(program: Path, path: Path, outcome: Outcome) -> int:
+    """The FLOPs of one call of each op that has some; how many there are."""
+    wanted = flops_by_op(path)
+    count = 0
+    for rank in json.loads(run_program(program, "report", path, ["--all"]).output)["ranks"]:
+        ops = rank["sections"].get("module_cost", {}).get("tables", {}).get("ops", {"rows": []})
+        for row in ops["rows"]:
+            if row["kind"] != "matrix" or row["op"] not in wanted or not row["flops"]:
+                continue
+            each = wanted[row["op"]]
+            count += 1
+            outcome.check(
+                row["flops"] % each == 0 and row["flops"] <= each * row["calls"],
+                f"{row['op']}: {row['flops']} FLOPs, {each} each",
+            )
+    return count
+
+
+FRESH = """
+import sys, jax, jax.numpy as jnp
+def loss(parameters, x):
+    for weights in parameters:
+        x = jnp.tanh(x @ weights)
+    return (x ** 2).mean()
+step = jax.jit(lambda p, x: [w - 0.01 * g for w, g in zip(p, jax.grad(loss)(p, x))])
+parameters, x = [jnp.ones((256, 512)), jnp.ones((512, 256))], jnp.ones((128, 256))
+cost = step.lower(parameters, x).compile().cost_analysis()
+jax.block_until_ready(step(parameters, x))
+with jax.profiler.trace(sys.argv[1]):
+    for i in range(5):
+        with jax.profiler.StepTraceAnnotation("train", step_num=i):
+            jax.block_until_ready(step(parameters, x))
+print((cost if isinstance(cost, dict) else cost[0])["flops"])
+"""
+FRESH_FLOPS = 5 * 2 * 128 * 256 * 512  # two products, two gradients of weights, one of the input
+
+
+def check_fresh(program: Path) -> Outcome:
+    """What JAX records now, on a processor: our FLOPs of a step, and XLA's, which has those of tanh and the like, too."""
+    outcome = Outcome("recorded now")
+    with tempfile.TemporaryDirectory(prefix="flopledger-jax-") as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", FRESH, folder],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        )
+        path = next(Path(folder).rglob("*.xplane.pb"))
+        rank = json.loads(run_program(program, "report", path, []).output)["ranks"][0]
+        numbers = rank["sections"]["model_flops_utilization"]["numbers"]
+        ours, xla = numbers["model_flops_per_step"]["value"], float(done.stdout)
+        print(
+            f"JAX {version('jax')}: {ours:,} FLOPs a step, by XLA {xla:,.0f} ({xla / ours - 1:+.2%})"
+        )
+        outcome.check(ours == FRESH_FLOPS, f"{ours} FLOPs, wanted {FRESH_FLOPS}")
+        outcome.check(ours <= xla < 1.01 * ours, f"{ours} FLOPs, by XLA {xla}")
+        recorder = json.loads(run_program(program, "inspect", path, []).output)["ranks"][0]
+        told = recorder["sections"]["file"]["numbers"]["recorder"]["value"]
+        outcome.check(told.endswith(f"JAX {version('jax')}"), f"recorder {told}")
+        outcome.add(check(program, path))
+    return outcome
+
+
 def check(program: Path, path: Path) -> Outcome:
     outcome = Outcome(path.name)
     by_rank = json.loads(run_program(program, "inspect", path, []).output)["ranks"]
@@ -106,6 +253,9 @@ def check(program: Path, path: Path) -> Outcome:
         apart = abs(found.get(key, (0, 0))[1] - length / 1000)
         note_apart(apart / max(events, 1), "ns an event")
         outcome.check(apart <= events, f"{key}: {apart} ns apart in {events} events")
+    priced = check_flops(program, path, outcome)
+    if priced:
+        print(f"{path.name}: FLOPs of {priced} ops by the programs in the file")
     return outcome
 
 
@@ -116,6 +266,8 @@ def main() -> None:
     for path in sorted(TRACES.rglob("*.xplane.pb")):
         if len(sys.argv) < 3 or any(name in str(path) for name in sys.argv[2:]):
             total.add(check(program, path))
+    if ProfileData and len(sys.argv) < 3:
+        total.add(check_fresh(program))
     total.finish()
 
 

@@ -84,6 +84,21 @@ static inline bool proto_is(const struct proto_field *field, uint32_t number, en
     return field->number == number && field->form == form;
 }
 
+/* The text is this one, or begins so. */
+static inline bool proto_text_is(struct proto_bytes text, const char *other)
+{
+    size_t length = __builtin_strlen(other);
+
+    return text.length == length && (length == 0 || __builtin_memcmp(text.at, other, length) == 0);
+}
+
+static inline bool proto_text_begins(struct proto_bytes text, const char *start)
+{
+    size_t length = __builtin_strlen(start);
+
+    return text.length >= length && __builtin_memcmp(text.at, start, length) == 0;
+}
+
 /* The number in a field of any form but PROTO_LENGTH, as a signed one. */
 static inline int64_t proto_signed(const struct proto_field *field)
 {

@@ -5,6 +5,7 @@
 #include "base/io/mapped_input.h"
 #include "base/io/progress.h"
 #include "readers/reader.h"
+#include "readers/xplane/xplane_hlo.h"
 #include "readers/xplane/xplane_reading.h"
 
 #include <inttypes.h>
@@ -213,6 +214,39 @@ static void find_profile_start(struct xplane_reading *reading, const struct foun
     }
 }
 
+static void note_version(struct xplane_reading *reading, const struct xplane_stats *stats)
+{
+    struct proto_bytes version = xplane_text(stats, XSTAT_VERSION);
+
+    if (version.length && version.length < sizeof reading->version)
+        (void)snprintf(reading->version, sizeof reading->version, "%.*s", (int)version.length,
+                       version.at);
+}
+
+/* The programs that ran, which stand in a plane of their own. */
+static void read_programs(struct xplane_reading *reading, const struct found_planes *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        struct xplane plane;
+        int64_t program;
+
+        if (!proto_text_is(found->planes[i].name, "/host:metadata"))
+            continue;
+        xplane_open(&plane, found->planes[i].message);
+        note_version(reading, &plane.stats);
+        for (size_t m = 0; m < plane.metadata_count; m++) {
+            struct xplane_stats stats = xplane_stats_of(&plane, &plane.metadata[m]);
+
+            note_version(reading, &stats);
+            if (xplane_has(&stats, XSTAT_HLO_PROTO) &&
+                xplane_program_of(&plane.metadata[m], &program))
+                hlo_programs_add(&reading->programs_run, program,
+                                 xplane_text(&stats, XSTAT_HLO_PROTO));
+        }
+        xplane_clear(&plane);
+    }
+}
+
 /* Names the rank of a file with several devices that worked. */
 static void number_device(struct xplane_reading *reading, const struct found_planes *found,
                           const struct found_plane *plane, uint32_t part)
@@ -274,28 +308,37 @@ static void leave_plane(struct xplane_reading *reading, const struct found_plane
         read_account_leave(&reading->builder.read, name, events);
 }
 
+static void read_plane(struct xplane_reading *reading, const struct found_plane *found)
+{
+    struct xplane plane;
+
+    xplane_open(&plane, found->message);
+    if (found->is_device) {
+        add_device(reading, &plane, found);
+        xplane_read_device(reading, &plane, found->device.number, found->has_streams);
+    } else {
+        xplane_read_host(reading, &plane);
+    }
+    xplane_clear(&plane);
+}
+
+/* Devices first: hosts are read by what ran there. */
 static void read_planes(struct xplane_reading *reading, const struct found_planes *found,
                         const struct found_plane *device)
 {
     for (size_t i = 0; i < found->count; i++) {
-        const struct found_plane *found_plane = &found->planes[i];
-        struct xplane plane;
+        const struct found_plane *plane = &found->planes[i];
 
-        if (found_plane != device && !is_host(found_plane->name) &&
-            !(found_plane->is_device && !found_plane->has_work && !device)) {
-            if (!found_plane->is_device) /* else a rank of its own */
-                leave_plane(reading, found_plane);
-            continue;
-        }
-        xplane_open(&plane, found_plane->message);
-        if (found_plane->is_device) {
-            add_device(reading, &plane, found_plane);
-            xplane_read_device(reading, &plane, found_plane->device.number,
-                               found_plane->has_streams);
-        } else {
-            xplane_read_host(reading, &plane);
-        }
-        xplane_clear(&plane);
+        if (plane == device || (plane->is_device && !plane->has_work && !device))
+            read_plane(reading, plane);
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        const struct found_plane *plane = &found->planes[i];
+
+        if (is_host(plane->name) && !plane->is_device)
+            read_plane(reading, plane);
+        else if (!plane->is_device) /* else a rank of its own */
+            leave_plane(reading, plane);
     }
 }
 
@@ -360,6 +403,8 @@ static void xplane_reading_clear(struct xplane_reading *reading)
 {
     hash_map_clear(&reading->module_ids);
     free(reading->programs);
+    hlo_programs_clear(&reading->programs_run);
+    hash_map_clear(&reading->launches);
     free(reading->ops);
     free(reading->works);
 }
@@ -381,8 +426,10 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
     string_pool_add(&reading.builder.strings, "", 0);
     find_planes(&found, &reading.file);
     find_profile_start(&reading, &found);
+    read_programs(&reading, &found);
     device = plane_of_part(&found, options->part);
     reading.has_device = device != NULL;
+    reading.is_one_of_several = found.working > 1;
     reading.has_device_steps = device && device->has_steps;
     if (device)
         number_device(&reading, &found, device, options->part);
@@ -394,7 +441,8 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
     tell_of_end(&reading, &found, input);
     reading.builder.read.text_bytes = (int64_t)reading.file.length;
     (void)snprintf(reading.builder.read.recorder, sizeof reading.builder.read.recorder,
-                   "the profiler of XLA (XSpace), version not told");
+                   "the profiler of XLA (XSpace), %s%s",
+                   *reading.version ? "JAX " : "version not told", reading.version);
     is_trace =
         reader_has_all_parts(input, options, found.working, error) && has_content(&reading, error);
     if (is_trace)

@@ -233,6 +233,8 @@ static void add_stream_event(struct xplane_reading *reading, const struct device
         work->detail = work_detail(reading, &stats, kind, name);
         work->is_known = true;
     }
+    if (reading->is_one_of_several)
+        hash_map_set(&reading->launches, (uint64_t)xplane_number(&stats, XSTAT_CORRELATION), 1);
     trace_builder_add(&reading->builder,
                       &(struct event){
                           .kind = work->kind,
@@ -287,7 +289,7 @@ static void add_core_event(struct xplane_reading *reading, const struct device_l
     enum work_place place = line->is_async ? WORK_BESIDE_CORE : WORK_ON_CORE;
     struct xplane_key key = work_key(reading, &stats, read, place);
     struct xplane_known *work = xplane_known(&reading->works, &key);
-    struct xplane_op op = {&stats, read->metadata, *time, line->op_track};
+    struct xplane_op op = {&stats, read->metadata, *time, line->op_track, false};
     struct event event = {.start_ns = time->start_ns,
                           .duration_ns = time->duration_ns,
                           .correlation = NO_ID,
@@ -493,12 +495,32 @@ static uint32_t step_name(struct xplane_reading *reading, const struct xplane_st
     return string_pool_add(&reading->builder.strings, text, (size_t)length);
 }
 
+/* An op may take several kernels: launches behind one another, with none of another op between. */
+static bool is_launched_again(struct xplane_reading *reading, const struct xplane_stats *stats)
+{
+    const char *name = xplane_text(stats, XSTAT_HLO_OP).at;
+    int64_t program = xplane_number(stats, XSTAT_PROGRAM);
+    bool is_again = reading->launched == name && reading->launched_program == program;
+
+    reading->launched = name;
+    reading->launched_program = program;
+    return is_again;
+}
+
+/* Nothing that ran on the device of this rank is of the call. */
+static bool is_elsewhere(const struct xplane_reading *reading, const struct xplane_stats *stats)
+{
+    return reading->is_one_of_several &&
+           hash_map_find(&reading->launches, (uint64_t)xplane_number(stats, XSTAT_CORRELATION)) ==
+               NO_VALUE;
+}
+
 static void add_host_event(struct xplane_reading *reading, uint32_t track,
                            const struct xplane_event *read, const struct xplane_time *time)
 {
     struct xplane_stats stats = xplane_event_stats(reading, read);
     struct proto_bytes name = xplane_short_name(read);
-    struct xplane_op op = {&stats, NULL, *time, track};
+    struct xplane_op op = {&stats, NULL, *time, track, false};
     struct event event = {.kind = EVENT_ANNOTATION,
                           .start_ns = time->start_ns,
                           .duration_ns = time->duration_ns,
@@ -507,8 +529,11 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
                           .track = track};
     bool is_call = is_runtime_call(&stats, name);
 
-    if (xplane_has(&stats, XSTAT_HLO_OP) && (is_call || !reading->has_device))
+    if (xplane_has(&stats, XSTAT_HLO_OP) && (is_call || !reading->has_device)) {
+        op.is_uncounted =
+            is_call && (is_launched_again(reading, &stats) || is_elsewhere(reading, &stats));
         (void)xplane_add_operator(reading, &op);
+    }
     if (xplane_has(&stats, XSTAT_HLO_OP) && !is_call && !reading->has_device)
         return;
     if (is_call) {
@@ -533,6 +558,7 @@ static void read_host_line(struct xplane_reading *reading, const struct xplane_l
     struct xplane_event event;
     struct xplane_time time;
 
+    reading->launched = NULL;
     while (next_event(reading, &walk, &event)) {
         if (xplane_event_time(reading, line, &event, &time))
             add_host_event(reading, track, &event, &time);

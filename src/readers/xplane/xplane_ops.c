@@ -3,6 +3,7 @@
 #include "base/core/array.h"
 #include "base/core/hash_mix.h"
 #include "base/core/invariant.h"
+#include "readers/xplane/xplane_hlo.h"
 #include "readers/xplane/xplane_reading.h"
 
 #include <ctype.h>
@@ -323,35 +324,80 @@ static uint32_t bracketed(struct xplane_reading *reading, const char *text, size
 
 /* ---- the operator --------------------------------------------------------------------------- */
 
-/* "model.py(12): dot_general" of "/home/me/model.py:12". */
-static uint32_t call_stack(struct xplane_reading *reading, const struct xplane_stats *stats)
+/* "model.py(12): dot_general" of a file and a line; 0 where none is own. */
+static uint32_t stack_text(struct xplane_reading *reading, struct proto_bytes file,
+                           struct proto_bytes line, struct proto_bytes primitive)
 {
-    struct proto_bytes source = xplane_text(stats, XSTAT_SOURCE);
-    struct proto_bytes primitive = primitive_of(stats);
-    const char *colon = source.length ? memrchr(source.at, ':', source.length) : NULL;
     char text[NAME_BYTES_MAX];
-    int length;
+    int length = snprintf(text, sizeof text, "%.*s(%.*s): %.*s", shown_length(file), file.at,
+                          shown_length(line), line.at, shown_length(primitive),
+                          primitive.length ? primitive.at : "");
 
-    if (!colon || colon == source.at)
-        return 0;
-    length = snprintf(text, sizeof text, "%.*s(%.*s): %.*s",
-                      shown_length((struct proto_bytes){source.at, (size_t)(colon - source.at)}),
-                      source.at, (int)(source.at + source.length - colon - 1) % NAME_BYTES_MAX,
-                      colon + 1, shown_length(primitive), primitive.length ? primitive.at : "");
-    if (length >= (int)sizeof text)
-        return 0;
-    return string_pool_add(&reading->builder.strings, text, (size_t)length);
+    return length < (int)sizeof text
+               ? string_pool_add(&reading->builder.strings, text, (size_t)length)
+               : 0;
 }
 
-static uint32_t operator_detail(struct xplane_reading *reading, const struct xplane_op *op)
+/* Of "/home/me/model.py:12", else of what the program says. */
+static uint32_t call_stack(struct xplane_reading *reading, const struct xplane_stats *stats,
+                           const struct hlo_op *hlo)
+{
+    struct proto_bytes source = xplane_text(stats, XSTAT_SOURCE);
+    const char *colon = source.length ? memrchr(source.at, ':', source.length) : NULL;
+    char digits[24];
+    int length;
+
+    if (colon && colon != source.at)
+        return stack_text(
+            reading, (struct proto_bytes){source.at, (size_t)(colon - source.at)},
+            (struct proto_bytes){colon + 1, (size_t)(source.at + source.length - colon - 1)},
+            primitive_of(stats));
+    if (!hlo || !hlo->source.length || hlo->line <= 0)
+        return 0;
+    length = snprintf(digits, sizeof digits, "%" PRId64, hlo->line);
+    return stack_text(reading, hlo->source, (struct proto_bytes){digits, (size_t)length},
+                      primitive_of(stats));
+}
+
+static void find_operands_in_program(struct operands *operands, const struct hlo_op *hlo)
+{
+    char sizes[NAME_BYTES_MAX / 4];
+
+    for (size_t i = 0; i < 2 && hlo->operands[i].length; i++) {
+        const char *name = hlo_element_type(hlo->operands[i]);
+        const char *type = name ? element_type(name, strlen(name)) : NULL;
+
+        if (!type || !hlo_sizes_text(hlo->operands[i], sizes, sizeof sizes) ||
+            !write_operand(operands, type, sizes, sizes + strlen(sizes)))
+            return;
+    }
+}
+
+/* What the program says of the op, where the profiler says nothing. */
+static void use_program(struct event_detail *detail, struct xplane_reading *reading,
+                        const struct xplane_op *op, const struct hlo_op *hlo)
+{
+    const char *work = hlo->has_products ? "matmul" : hlo->has_convolutions ? "convolution" : NULL;
+
+    if (op->is_uncounted || !work || hlo->flops <= 0 ||
+        (reading->has_device && !hlo->runs_are_known))
+        return;
+    detail->flops = hlo->flops;
+    detail->work = string_pool_add(&reading->builder.strings, work, strlen(work));
+}
+
+static uint32_t operator_detail(struct xplane_reading *reading, const struct xplane_op *op,
+                                const struct hlo_op *hlo)
 {
     struct event_detail detail = event_detail_none();
     struct operands operands = {.count = 0};
     const char *work = work_of(op->stats);
 
-    detail.call_stack = call_stack(reading, op->stats);
+    detail.call_stack = call_stack(reading, op->stats, hlo);
     if (op->metadata && op->metadata->name.length)
         find_operands(&operands, op->metadata->name);
+    if (!operands.count && hlo)
+        find_operands_in_program(&operands, hlo);
     if (operands.count) {
         detail.input_shapes = bracketed(reading, operands.shapes, operands.shapes_length);
         detail.input_types = bracketed(reading, operands.types, operands.types_length);
@@ -360,6 +406,8 @@ static uint32_t operator_detail(struct xplane_reading *reading, const struct xpl
         detail.work = string_pool_add(&reading->builder.strings, work, strlen(work));
     if (xplane_has(op->stats, XSTAT_FLOPS) && xplane_number(op->stats, XSTAT_FLOPS) >= 0)
         detail.flops = xplane_number(op->stats, XSTAT_FLOPS);
+    else if (hlo)
+        use_program(&detail, reading, op, hlo);
     if (xplane_has(op->stats, XSTAT_BYTES) && xplane_number(op->stats, XSTAT_BYTES) >= 0)
         detail.bytes = xplane_number(op->stats, XSTAT_BYTES);
     return trace_builder_detail(&reading->builder, &detail);
@@ -402,8 +450,30 @@ static struct xplane_key op_key(const struct xplane_reading *reading, const stru
         .metadata = op->metadata,
         .numbers = {xplane_number(stats, XSTAT_PROGRAM), xplane_number(stats, XSTAT_FLOPS),
                     xplane_number(stats, XSTAT_BYTES)},
-        .has = stats->has & (1u << XSTAT_PROGRAM | 1u << XSTAT_FLOPS | 1u << XSTAT_BYTES),
+        .has = (stats->has & (1u << XSTAT_PROGRAM | 1u << XSTAT_FLOPS | 1u << XSTAT_BYTES)) |
+               (uint64_t)op->is_uncounted << 32,
     };
+}
+
+/* What such an op is, in the builder. */
+static void fill_op(struct xplane_reading *reading, struct xplane_known *known,
+                    const struct xplane_op *op)
+{
+    struct xplane_stats stats = *op->stats;
+    struct xplane_op own = *op;
+    const struct hlo_op *hlo =
+        hlo_op_of(&reading->programs_run, xplane_number(&stats, XSTAT_PROGRAM),
+                  xplane_text(&stats, XSTAT_HLO_OP));
+
+    own.stats = &stats;
+    if (hlo && !scope_of(&stats).length) {
+        stats.texts[XSTAT_SCOPE - XSTAT_HLO_OP] = hlo->scope;
+        stats.has |= 1u << XSTAT_SCOPE;
+    }
+    known->module = module_mark(reading, &stats);
+    known->name = hlo_name(reading, &own);
+    known->detail = operator_detail(reading, &own, hlo);
+    known->is_known = true;
 }
 
 int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_op *op)
@@ -417,12 +487,8 @@ int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_
                           .external_id = NO_ID,
                           .track = op->track};
 
-    if (!known->is_known) {
-        known->module = module_mark(reading, op->stats);
-        known->name = hlo_name(reading, op);
-        known->detail = operator_detail(reading, op);
-        known->is_known = true;
-    }
+    if (!known->is_known)
+        fill_op(reading, known, op);
     event.name = known->module;
     if (event.name)
         trace_builder_add(&reading->builder, &event);

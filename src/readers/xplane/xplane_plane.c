@@ -39,6 +39,7 @@ static const struct {
     {"device_name", XSTAT_DEVICE_NAME},
     {"hlo_proto", XSTAT_HLO_PROTO},
     {"Hlo Proto", XSTAT_HLO_PROTO},
+    {"jax_version", XSTAT_VERSION},
 };
 
 static uint8_t stat_of_name(struct proto_bytes name)
@@ -234,6 +235,16 @@ void xplane_add_stat(struct xplane_stats *stats, const struct xplane *plane,
     name = stat_name_of(plane, id);
     if (name && name->stat != XSTAT_COUNT && value.number)
         record_stat(stats, plane, name->stat, &value);
+}
+
+bool xplane_program_of(const struct xplane_metadata *metadata, int64_t *program)
+{
+    uint64_t number;
+
+    if (!program_in_name(metadata->name, &number))
+        return false;
+    *program = (int64_t)number;
+    return true;
 }
 
 struct xplane_stats xplane_stats_of(const struct xplane *plane, struct xplane_metadata *metadata)

@@ -5,6 +5,7 @@
 #include "base/core/hash_map.h"
 #include "base/io/mapped_input.h"
 #include "base/proto/proto_walk.h"
+#include "readers/xplane/xplane_hlo.h"
 #include "trace/trace_builder.h"
 
 #include <stdbool.h>
@@ -39,8 +40,9 @@ enum xplane_stat {
     XSTAT_VENDOR,
     XSTAT_DEVICE_NAME,
     XSTAT_HLO_PROTO,
+    XSTAT_VERSION,
 };
-enum { XSTAT_COUNT = XSTAT_HLO_PROTO + 1 };
+enum { XSTAT_COUNT = XSTAT_VERSION + 1 };
 
 /* The stats of an event, of what it is an event of, or of a plane. Texts stand in the file. */
 struct xplane_stats {
@@ -113,26 +115,15 @@ struct xplane_metadata *xplane_metadata_of(const struct xplane *plane, int64_t i
  * Empty where there is none. */
 struct proto_bytes xplane_module_of_program(const struct xplane *plane, int64_t program);
 
+/* The 7 of "jit_train(7)"; false where the name does not end so. */
+bool xplane_program_of(const struct xplane_metadata *metadata, int64_t *program);
+
 /* Those of the metadata; `metadata` may be NULL. */
 struct xplane_stats xplane_stats_of(const struct xplane *plane, struct xplane_metadata *metadata);
 
 /* Adds an XStat. */
 void xplane_add_stat(struct xplane_stats *stats, const struct xplane *plane,
                      struct proto_bytes message);
-
-static inline bool proto_text_is(struct proto_bytes text, const char *other)
-{
-    size_t length = __builtin_strlen(other);
-
-    return text.length == length && (length == 0 || __builtin_memcmp(text.at, other, length) == 0);
-}
-
-static inline bool proto_text_begins(struct proto_bytes text, const char *start)
-{
-    size_t length = __builtin_strlen(start);
-
-    return text.length >= length && __builtin_memcmp(text.at, start, length) == 0;
-}
 
 /* What an op or the work of a device is told by. Events that are told by the same are many, and are
  * the same but for their times. */
@@ -164,6 +155,12 @@ struct xplane_reading {
     bool has_shrunk;            /* the file became shorter while it was read */
     struct xplane_known *ops;   /* [XPLANE_KNOWN_COUNT], each where its key says; NULL: none yet */
     struct xplane_known *works; /* likewise */
+    struct hlo_programs programs_run;
+    bool is_one_of_several;   /* other devices worked as well, launched by the same host */
+    struct hash_map launches; /* of it: what ran on this device, by correlation */
+    const char *launched;     /* the name of the op that the thread launched last; NULL: none */
+    int64_t launched_program;
+    char version[32];           /* of JAX; empty: not told */
     int64_t profile_start_ns;   /* since 1970; 0: not told */
     int64_t origin_ns;          /* taken off the times of lines that count from 1970; 0: not yet */
     bool has_device_steps;      /* a device has marks of steps: those of the host are no marks */
@@ -234,6 +231,7 @@ struct xplane_op {
     const struct xplane_metadata *metadata; /* whose name may be the text of the instruction */
     struct xplane_time time;
     uint32_t track;
+    bool is_uncounted; /* a launch of what counts with another launch, or for another device */
 };
 /* Adds it on a host track; returns the id that kernels name it by. */
 int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_op *op);
