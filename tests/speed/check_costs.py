@@ -37,6 +37,10 @@ INPUTS = {
     "trace.json": ["make_trace.py", "--seed", "1", "--events", "20000"],
     "priced.json": ["priced_trace.py", "--seed", "1", "--steps", "200"],
     "run.sqlite": ["nsys_database.py", "--seed", "1", "--megabytes", "2"],
+    "run.xplane.pb": ["recorder_file.py", "xplane", "--events", "8000"],
+    "run.pftrace": ["recorder_file.py", "perfetto", "--events", "5000"],
+    "run_results.json": ["recorder_file.py", "rocprof", "--events", "3000"],
+    "run_results.db": ["recorder_file.py", "rocpd", "--events", "3000"],
 }
 SNAPSHOT = ["make_snapshot.py", "--seed", "1", "--steps", "12", "--layers", "8"]
 RANKS = ["many_ranks.py", "--seed", "1", "--layout", "dp=2,pp=2", "--steps", "4"]
@@ -52,6 +56,10 @@ WORKS = {
     "nsys-stats": ["nsys-stats", "run.sqlite"],
     "report, nsys": ["report", "-j", "1", "run.sqlite"],
     "ettr": ["ettr", "train.log"],
+    "inspect, JAX": ["inspect", "-j", "1", "run.xplane.pb"],
+    "inspect, Perfetto": ["inspect", "-j", "1", "run.pftrace"],
+    "inspect, rocprofv3's JSON": ["inspect", "-j", "1", "run_results.json"],
+    "inspect, rocpd": ["inspect", "-j", "1", "run_results.db"],
 }
 
 
