@@ -95,17 +95,23 @@ static void plan_add_optimizer(const struct plan_context *context, struct plan_p
 }
 
 /* Each micro-batch waits twice for its neighbors: forward for its input, backward for its gradient.
- */
+ * Of a tensor that all devices of a tensor group hold, each sends its part through its own card,
+ * and the parts are gathered over the links (Narayanan et al. 2021, 4.1; DeepSpeed's pipelines,
+ * too). */
 static double plan_stage_seconds(const struct plan_context *context)
 {
     const struct plan_layout *layout = context->layout;
     struct plan_group group = {2, layout->tensor * layout->context * layout->data};
-    double split = context->setting->splits_sequence ? (double)layout->tensor : 1.0;
-    double bytes = 2.0 * context->tokens * (double)context->setting->model->hidden_size / split;
+    struct plan_group tensors = {layout->tensor, 1};
+    double bytes = 2.0 * context->tokens * (double)context->setting->model->hidden_size;
+    double seconds =
+        plan_collective_seconds(context, PLAN_SEND, bytes / (double)layout->tensor, group);
 
     if (layout->pipeline == 1)
         return 0.0;
-    return 2.0 * (double)layout->chunks * plan_collective_seconds(context, PLAN_SEND, bytes, group);
+    if (!context->setting->splits_sequence)
+        seconds += plan_collective_seconds(context, PLAN_ALL_GATHER, bytes, tensors);
+    return 2.0 * (double)layout->chunks * seconds;
 }
 
 /* Micro-batches follow one another through the fullest stage; the first fills the pipeline and the
