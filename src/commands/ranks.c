@@ -48,6 +48,10 @@ static const struct option ranks_options[] = {
      .metavar = "ADDRESS",
      FIELD(live.ras),
      .help = "where NCCL's RAS answers (default: $NCCL_RAS_ADDR, then localhost:28028)"},
+    {.name = "no-stacks",
+     .kind = OPTION_NEGATED,
+     FIELD(live.reads_stacks),
+     .help = "with --live: leave the processes alone, whose Python stacks are read otherwise"},
     {.name = "apart",
      .kind = OPTION_PARSED,
      .metavar = "SECONDS",
@@ -205,7 +209,8 @@ static bool run_live(struct ranks_settings *settings, int count, char **argument
 
 static bool run_ranks(int count, char **arguments, struct error *error)
 {
-    struct ranks_settings settings = {.top = 10, .shows_progress = true, .live.apart_s = 3};
+    struct ranks_settings settings = {
+        .top = 10, .shows_progress = true, .live = {.apart_s = 3, .reads_stacks = true}};
     SCOPED(dump_files) files = {0};
     SCOPED(flight_dumps) dumps = {0};
     SCOPED(results) results = {0};

@@ -1,4 +1,5 @@
 /* Two looks at a job that runs: NCCL's RAS, and the step records. */
+#include "live/inject/injection.h"
 #include "pipeline/running_capture.h"
 #include "pipeline/watched_job.h"
 #include "readers/ras/read_ras.h"
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ANSWER_MS = 5000, STEP_MEDIAN_OF_LIVE = 20 };
+enum { ANSWER_MS = 5000, STACKS_MAX = 16, STEP_MEDIAN_OF_LIVE = 20 };
 
 static int64_t live_clock_ns(void)
 {
@@ -52,6 +53,24 @@ static void look_at_records(struct live_job *job, struct arena *arena, struct jo
     }
 }
 
+/* Ranks that have ended no step for long, of this machine: what they are in. */
+static void look_at_stacks(struct live_job *job, struct arena *arena)
+{
+    size_t looked_at = 0;
+
+    for (size_t i = 0; i < job->rank_count && looked_at < STACKS_MAX; i++) {
+        struct live_rank *rank = &job->ranks[i];
+        struct error error = {0};
+
+        if (!live_rank_is_stale(rank))
+            continue;
+        looked_at++;
+        rank->stacks = injection_read_stacks(arena, (long)rank->pid, &error);
+        if (!rank->stacks)
+            rank->no_stacks = arena_copy_text(arena, error.message, strlen(error.message));
+    }
+}
+
 static void look_at_ras(struct live_job *job, struct arena *arena,
                         const struct live_question *question)
 {
@@ -87,6 +106,8 @@ bool look_at_live_job(struct live_job *job, struct arena *arena, struct job_reco
     look_at_ras(job, arena, question);
     if (job->capture)
         look_at_records(job, arena, records);
+    if (question->reads_stacks)
+        look_at_stacks(job, arena);
     if (job->now || job->rank_count > 0)
         return true;
     return error_set(error, ERROR_NO_DATA, "%s; and no rank that lives has a step record",

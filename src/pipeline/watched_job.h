@@ -40,6 +40,7 @@ struct live_question {
     const char *given; /* as of find_running_capture */
     const char *ras;   /* the address of NCCL's RAS; NULL: as NCCL itself */
     double apart_s;    /* between two looks */
+    bool reads_stacks; /* of ranks on this machine that end no step */
 };
 
 /* Fills `job`, which lives as long as `arena`; `records` must be zeroed. An error where neither RAS

@@ -66,8 +66,17 @@ struct live_rank {
     int64_t since_ns; /* how long ago; -1: not known, on another machine */
     int64_t usual_ns; /* the median of its newest steps; 0: not known */
     bool lives;
-    const char *stack; /* of its threads in Python, a line each frame; NULL: not looked at */
+    const char *stacks; /* of its threads in Python, as faulthandler prints them; NULL: not known */
+    const char *no_stacks; /* why not; NULL: not looked at */
 };
+
+/* A rank that ends no step for so many of its usual steps, and 5 s, is not only slow. */
+enum { STALE_STEPS = 10 };
+static inline bool live_rank_is_stale(const struct live_rank *rank)
+{
+    return rank->lives && rank->since_ns > INT64_C(5000000000) &&
+           rank->since_ns > STALE_STEPS * rank->usual_ns;
+}
 
 /* Two looks at one job. */
 struct live_job {

@@ -12,6 +12,7 @@ import time
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from count_line import run_and_count
 
@@ -146,7 +147,7 @@ class AskingTest(unittest.TestCase):
         ras = Ras(looks, knows_json)
         ras.start()
         self.addCleanup(ras.socket.close)
-        command = ["ranks", "--live", "--apart", "0.1", "--ras", ras.address, *words]
+        command = ["ranks", "--live", "--apart", "0.1", "--no-stacks", "--ras", ras.address, *words]
         done = subprocess.run(
             [str(word) for word in (PROGRAM, *command)],
             capture_output=True,
@@ -246,7 +247,7 @@ class RasTest(AskingTest):
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertIn(words, done.stderr)
         done = subprocess.run(
-            [PROGRAM, "ranks", "--live", "--ras", "127.0.0.1:9"],
+            [PROGRAM, "ranks", "--live", "--no-stacks", "--ras", "127.0.0.1:9"],
             capture_output=True,
             text=True,
             check=False,
@@ -306,11 +307,40 @@ class StepsTest(AskingTest):
         shown = " ".join(self.ask([look]).stdout.split())
         self.assertRegex(shown, r"GPU 1; its last step, 19, ended 4\d\.\d s ago")
 
+    def test_the_stacks_of_a_rank_that_ends_no_step_are_read(self) -> None:
+        """Of one that waits in a call of C, and goes on as if nothing had been."""
+        program = (
+            "import threading, time, os\n"
+            "def aside():\n    time.sleep(60)\n"
+            "def wait_for_others(lock):\n    assert not lock.acquire(timeout=6)\n"
+            "threading.Thread(target=aside, daemon=True).start()\n"
+            "lock = threading.Lock(); lock.acquire(); print('ready', flush=True)\n"
+            "files = len(os.listdir('/proc/self/fd'))\n"
+            "wait_for_others(lock); print(len(os.listdir('/proc/self/fd')) - files)\n"
+        )
+        job = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        assert job.stdout is not None
+        self.addCleanup(job.stdout.close)
+        self.addCleanup(job.wait)
+        self.addCleanup(job.kill)
+        self.assertEqual(job.stdout.readline(), "ready\n")
+        with mock.patch.object(step_record.os, "getpid", lambda: job.pid):
+            self.record(0, 20, 40)
+        words = [PROGRAM, "ranks", "--live", "--ras", "127.0.0.1:9", "--section", "live"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if "stripped of the function" not in done.stdout:
+            self.assertRegex(done.stdout, r'File "<string>", line 5 in wait_for_others')
+            self.assertRegex(done.stdout, r'File "<string>", line 3 in aside')
+        self.assertEqual(job.stdout.readline(), "0\n")
+        self.assertEqual(job.wait(), 0)
+        self.assertEqual(list(Path("/tmp").glob("flopledger-stacks-*")), [])
+
     def test_without_ras_the_records_tell(self) -> None:
         self.record(0, 20, 40)
         self.record(1, 20, 40)
         done = subprocess.run(
-            [PROGRAM, "ranks", "--live", "--ras", "127.0.0.1:9"],
+            [PROGRAM, "ranks", "--live", "--no-stacks", "--ras", "127.0.0.1:9"],
             capture_output=True,
             text=True,
             check=False,

@@ -3,6 +3,7 @@
 
 #include "live/inject/tracing.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -272,6 +273,8 @@ static bool read_interpreter(struct python_target *target, struct arena *arena,
         target->run_string = base + run;
         target->runtime = elf_symbol(&file, "_PyRuntime");
         target->runtime += target->runtime ? base : 0;
+        target->dump_threads = elf_symbol(&file, "_Py_DumpTracebackThreads");
+        target->dump_threads += target->dump_threads ? base : 0;
         target->minor = minor_of_name(target_file_name(path));
         if (!target->minor)
             target->minor = minor_of_symbols(&file);
@@ -302,14 +305,19 @@ static bool read_libc(struct python_target *target, struct arena *arena,
         return false;
     target->map_memory = elf_symbol(&file, "mmap");
     target->unmap_memory = elf_symbol(&file, "munmap");
+    target->open_file = elf_symbol(&file, "open");
+    target->close_file = elf_symbol(&file, "close");
     target->signal_return = elf_find_code(&file, long_return, sizeof long_return);
     if (!target->signal_return)
         target->signal_return = elf_find_code(&file, short_return, sizeof short_return);
     elf_file_clear(&file);
-    if (!target->map_memory || !target->unmap_memory || !target->signal_return)
+    if (!target->map_memory || !target->unmap_memory || !target->open_file || !target->close_file ||
+        !target->signal_return)
         return false;
     target->map_memory += base;
     target->unmap_memory += base;
+    target->open_file += base;
+    target->close_file += base;
     target->signal_return += base;
     target->libc = path;
     return true;
@@ -566,4 +574,116 @@ void injection_free_room(struct injection *injection)
 
     if (injection->room && call_in_process(injection, &call, is_never_unsafe, "munmap", &ignored))
         injection->room = 0;
+}
+
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+enum { STACKS_BYTES_MAX = 256 << 10 };
+
+static bool call_any_time(const struct injection *injection, uint64_t function,
+                          const uint64_t arguments[3], const char *what, struct error *error)
+{
+    const struct traced_call call = {
+        .function = function,
+        .arguments = {arguments[0], arguments[1], arguments[2]},
+        .signal_return = injection->target.signal_return,
+        .stack_end = injection->room + INJECTION_ROOM_BYTES,
+    };
+
+    return call_in_process(injection, &call, is_never_unsafe, what, error);
+}
+
+/* The number under which the process has the file open; -1: it has not. */
+static int descriptor_inside(long pid, const char *path)
+{
+    struct stat wanted;
+    struct stat about;
+    char entry[320];
+    DIR *folder;
+    struct dirent *file;
+    int found = -1;
+
+    snprintf(entry, sizeof entry, "/proc/%ld/fd", pid);
+    folder = opendir(entry);
+    if (stat(path, &wanted) != 0)
+        wanted.st_ino = 0;
+    while (folder && found < 0 && (file = readdir(folder))) {
+        snprintf(entry, sizeof entry, "/proc/%ld/fd/%s", pid, file->d_name);
+        if (file->d_name[0] != '.' && stat(entry, &about) == 0 && about.st_ino == wanted.st_ino &&
+            about.st_dev == wanted.st_dev)
+            found = (int)strtol(file->d_name, NULL, 10);
+    }
+    if (folder)
+        closedir(folder);
+    return found;
+}
+
+/* Has the process write its stacks to the file `path`, which it sees as `inside`. */
+static bool write_stacks(const struct injection *injection, const char *path, const char *inside,
+                         struct error *error)
+{
+    const struct python_target *target = &injection->target;
+    const uint64_t opened[3] = {injection->room, O_WRONLY | O_CLOEXEC, 0};
+    uint64_t written[3] = {0};
+    int descriptor;
+    bool is_written;
+
+    if (!write_text(injection, inside, error) ||
+        !call_any_time(injection, target->open_file, opened, "open", error))
+        return false;
+    descriptor = descriptor_inside(target->pid, path);
+    if (descriptor < 0)
+        return error_set(error, ERROR_FAILURE, "process %ld cannot open a file in its /tmp",
+                         target->pid);
+    written[0] = (uint64_t)descriptor;
+    is_written = call_any_time(injection, target->dump_threads, written, "its traceback", error);
+    return call_any_time(injection, target->close_file, written, "close", error) && is_written;
+}
+
+static const char *read_stacks_file(struct arena *arena, int descriptor)
+{
+    char *text = arena_allocate(arena, STACKS_BYTES_MAX);
+    ssize_t length = pread(descriptor, text, STACKS_BYTES_MAX - 1, 0);
+
+    text[length > 0 ? length : 0] = '\0';
+    return text;
+}
+
+static const char *read_stacks_of(struct injection *injection, struct arena *arena,
+                                  struct error *error)
+{
+    const char *stacks = NULL;
+    char path[128];
+    int descriptor;
+
+    snprintf(path, sizeof path, "/proc/%ld/root/tmp/flopledger-stacks-XXXXXX",
+             injection->target.pid);
+    descriptor = mkostemp(path, O_CLOEXEC);
+    if (descriptor < 0) {
+        error_set(error, ERROR_FAILURE, "cannot make a file in the /tmp of process %ld: %s",
+                  injection->target.pid, strerror(errno));
+        return NULL;
+    }
+    if (injection_make_room(injection, arena, error) &&
+        write_stacks(injection, path, strstr(path, "/tmp/"), error))
+        stacks = read_stacks_file(arena, descriptor);
+    injection_free_room(injection);
+    (void)unlink(path);
+    close(descriptor);
+    return stacks;
+}
+
+const char *injection_read_stacks(struct arena *arena, long pid, struct error *error)
+{
+    struct injection injection;
+
+    if (!injection_prepare(&injection, arena, pid, error))
+        return NULL;
+    if (injection.target.dump_threads)
+        return read_stacks_of(&injection, arena, error);
+    error_set(error, ERROR_NO_DATA,
+              "the Python of process %ld is stripped of the function that prints stacks "
+              "(_Py_DumpTracebackThreads): use py-spy dump",
+              pid);
+    return NULL;
 }

@@ -22,6 +22,10 @@ struct python_target {
     uint64_t runtime;       /* _PyRuntime; 0: not shown */
     uint64_t map_memory;    /* mmap of the library of C */
     uint64_t unmap_memory;  /* its munmap */
+    uint64_t open_file;     /* its open */
+    uint64_t close_file;    /* its close */
+    uint64_t dump_threads;  /* the interpreter's own: writes the stacks of all threads, and takes no
+                               lock; 0: not shown */
     uint64_t signal_return; /* its code that ends a signal's handler */
 };
 
@@ -59,6 +63,11 @@ enum { INJECTION_ROOM_BYTES = 1 << 18 };
 
 /* Has it run `text`, soon: this comes back before. The text must let no exception out. */
 MUST_USE bool injection_send(struct injection *injection, const char *text, struct error *error);
+
+/* The stacks of the process's threads in Python, as its faulthandler prints them: by the
+ * interpreter's own function for that, which runs within the main thread wherever that is, in a
+ * call of C that does not end, too. Lives in `arena`; NULL with `error` set where that can't be. */
+const char *injection_read_stacks(struct arena *arena, long pid, struct error *error);
 
 /* Gives the room back; only once the text has begun to run. */
 void injection_free_room(struct injection *injection);

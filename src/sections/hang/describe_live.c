@@ -3,18 +3,17 @@
 #include "sections/hang/flight_sections.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FINDINGS_MAX = 12 };
+enum { FINDINGS_MAX = 12, FRAMES_MAX = 200 };
 
-/* A rank that ends no step for so many of its usual steps, and so long, is not only slow. */
-enum { STALE_STEPS = 10 };
 static const int64_t stale_ns = INT64_C(5000000000);
 
 static const char sections_try[] =
-    "look at what that rank does: 'flopledger ranks --live' prints the Python stacks of this "
-    "machine's ranks; on its machine: dmesg, nvidia-smi";
+    "'flopledger ranks --live --section live' on its machine prints its Python stacks; dmesg and "
+    "nvidia-smi there tell of the GPU";
 
 /* The page while it is made. */
 struct live_page {
@@ -40,12 +39,6 @@ static void live_tell(struct live_page *page, const char *what, const char *evid
 }
 
 /* ---- step records --------------------------------------------------------------------------- */
-
-static bool is_stale(const struct live_rank *rank)
-{
-    return rank->lives && rank->since_ns > stale_ns &&
-           rank->since_ns > STALE_STEPS * rank->usual_ns;
-}
 
 /* How long no rank has ended a step, of those that live; -1: not known. */
 static int64_t quiet_ns(const struct live_job *job)
@@ -268,8 +261,8 @@ static void tell_steps(struct live_page *page)
         const struct live_rank *rank = &job->ranks[i];
 
         living += rank->lives;
-        stale += is_stale(rank);
-        if (!is_stale(rank) || rank->step >= newest)
+        stale += live_rank_is_stale(rank);
+        if (!live_rank_is_stale(rank) || rank->step >= newest)
             continue;
         behind++;
         live_tell(page,
@@ -347,9 +340,9 @@ static void add_communicators(struct live_page *page, uint32_t top)
     COLUMN("usual", "a step takes", UNIT_TIME_NS, 1, BAR_NONE,                                \
            rank->usual_ns > 0 ? value_time_ns(rank->usual_ns) : value_none())                 \
     COLUMN("state", "state", UNIT_TEXT, 0, BAR_NONE,                                          \
-           value_text(!rank->lives     ? "has ended"                                          \
-                      : is_stale(rank) ? "ends no step"                                       \
-                                       : "trains"))
+           value_text(!rank->lives               ? "has ended"                                \
+                      : live_rank_is_stale(rank) ? "ends no step"                             \
+                                                 : "trains"))
 
 static void add_live_ranks(struct live_page *page, uint32_t top)
 {
@@ -360,6 +353,51 @@ static void add_live_ranks(struct live_page *page, uint32_t top)
         const struct live_rank *rank = &page->job->ranks[i];
 
         FILL_ROW(table_add_row(page->results, table, 0), LIVE_RANKS_COLUMNS);
+    }
+}
+
+#define LIVE_FRAMES_COLUMNS(COLUMN)                                               \
+    COLUMN("rank", "rank", UNIT_COUNT, 0, BAR_NONE, value_count(rank->rank))      \
+    COLUMN("process", "process", UNIT_COUNT, 1, BAR_NONE, value_count(rank->pid)) \
+    COLUMN("frame", "innermost first", UNIT_TEXT, 0, BAR_NONE,                    \
+           value_text(results_text(page->results, line)))
+
+/* Each line of what faulthandler would print: `Thread 0x... (most recent call first):`, then
+ * `  File "train.py", line 12 in step`. */
+static void add_frames(struct live_page *page, struct table *table, const struct live_rank *rank)
+{
+    const char *at = rank->stacks;
+    size_t rows = 0;
+
+    while (*at && rows++ < FRAMES_MAX) {
+        size_t length = strcspn(at, "\n");
+        char line[512];
+
+        snprintf(line, sizeof line, "%.*s", (int)length, at);
+        at += length + (at[length] == '\n');
+        if (*line)
+            FILL_ROW(table_add_row(page->results, table, line[0] == ' '), LIVE_FRAMES_COLUMNS);
+    }
+}
+
+static void add_stacks(struct live_page *page)
+{
+    struct table *table = NULL;
+
+    for (size_t i = 0; i < page->job->rank_count; i++) {
+        const struct live_rank *rank = &page->job->ranks[i];
+
+        if (rank->no_stacks)
+            section_add_note(page->results, page->section,
+                             results_format(page->results, "rank %" PRId64 ": no stacks: %s",
+                                            rank->rank, rank->no_stacks),
+                             NULL, NULL);
+        if (!rank->stacks)
+            continue;
+        if (!table)
+            table = section_add_table(page->results, page->section, "stacks", "Python stacks",
+                                      COLUMNS_OF(LIVE_FRAMES_COLUMNS));
+        add_frames(page, table, rank);
     }
 }
 
@@ -413,5 +451,6 @@ void describe_live_job(struct results *results, const struct live_job *job, uint
         add_communicators(&page, top);
     if (job->rank_count > 0)
         add_live_ranks(&page, top);
+    add_stacks(&page);
     rank_add_section(results, rank, page.section);
 }
