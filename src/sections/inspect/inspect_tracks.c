@@ -1,6 +1,8 @@
 /* What `flopledger inspect` says of threads and streams, and of the time in which none of them
  * recorded anything. */
 #include "base/core/array.h"
+#include "base/core/large_array.h"
+#include "base/core/large_sort.h"
 #include "base/core/out_of_memory.h"
 #include "sections/inspect/inspect_sections.h"
 
@@ -143,7 +145,7 @@ static void inspect_tracks_add_interval(struct interval_list *list, int64_t star
             last->end_ns = end_ns;
         return;
     }
-    ARRAY_ADD(list->intervals, list->count, (struct interval){start_ns, end_ns});
+    LARGE_ARRAY_ADD(list->intervals, list->count, (struct interval){start_ns, end_ns});
 }
 
 /* For each track, whether it is the profiler's own span over the whole recording: it would hide
@@ -169,15 +171,16 @@ static void add_events(struct interval_list *list, const bool *is_left_out,
     }
 }
 
-static int inspect_tracks_by_start(const void *a, const void *b)
+static int inspect_tracks_by_start(const void *a, const void *b, void *argument)
 {
     const struct interval *first = a;
     const struct interval *second = b;
 
+    (void)argument;
     return (first->start_ns > second->start_ns) - (first->start_ns < second->start_ns);
 }
 
-static int inspect_tracks_longest_first(const void *a, const void *b)
+static int inspect_tracks_longest_first(const void *a, const void *b, void *argument)
 {
     const struct interval *first = a;
     const struct interval *second = b;
@@ -185,7 +188,7 @@ static int inspect_tracks_longest_first(const void *a, const void *b)
 
     if (difference != 0)
         return difference > 0 ? 1 : -1;
-    return inspect_tracks_by_start(a, b);
+    return inspect_tracks_by_start(a, b, argument);
 }
 
 /* The stretches between those of `recorded`, which is sorted by start on the way. */
@@ -195,8 +198,9 @@ static struct interval_list gaps_between(struct interval_list *recorded)
     int64_t covered_to_ns = INT64_MAX;
 
     if (recorded->count > 0)
-        qsort(recorded->intervals, recorded->count, sizeof *recorded->intervals,
-              inspect_tracks_by_start);
+        sort_large(recorded->intervals, recorded->count,
+                   &(struct large_order){.element_bytes = sizeof *recorded->intervals,
+                                         .compare = inspect_tracks_by_start});
     for (size_t i = 0; i < recorded->count; i++) {
         const struct interval *interval = &recorded->intervals[i];
 
@@ -206,7 +210,9 @@ static struct interval_list gaps_between(struct interval_list *recorded)
             covered_to_ns = interval->end_ns;
     }
     if (gaps.count > 0)
-        qsort(gaps.intervals, gaps.count, sizeof *gaps.intervals, inspect_tracks_longest_first);
+        sort_large(gaps.intervals, gaps.count,
+                   &(struct large_order){.element_bytes = sizeof *gaps.intervals,
+                                         .compare = inspect_tracks_longest_first});
     return gaps;
 }
 
@@ -254,7 +260,7 @@ struct section *describe_gaps(struct results *results, const struct trace *trace
                        (struct number){"total", "total", value_time_ns(total_ns), NULL});
     if (gaps.count > 0)
         add_gap_rows(results, section, &gaps, time, top);
-    free(recorded.intervals);
-    free(gaps.intervals);
+    large_array_free(recorded.intervals);
+    large_array_free(gaps.intervals);
     return section;
 }
