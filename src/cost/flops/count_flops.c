@@ -79,15 +79,22 @@ static const struct op_rule *find_serving_rule(const char *op)
     return count_flops_find_rule(known, sizeof family - 1 + length);
 }
 
+#define BACKWARD "_backward"
+
 /* What torch.compile names its kernels by begins with their kind: "triton_poi_fused_add_0". */
 static const struct op_rule *find_generated_rule(const char *op)
 {
     static const char pattern[] = "triton_???_*";
+    static const char flex[] = "triton_tem_flex_attention" BACKWARD;
     char known[sizeof pattern];
     size_t length = sizeof pattern - sizeof "*";
 
     if (strlen(op) < length || op[length - 1] != '_')
         return NULL;
+    if (has_prefix(op, "triton_tem_") && strstr(op, "flex_attention"))
+        return count_flops_find_rule(flex, strstr(op, "flex_attention" BACKWARD)
+                                               ? sizeof flex - 1
+                                               : sizeof flex - sizeof BACKWARD);
     memcpy(known, op, length);
     known[length] = '*';
     return count_flops_find_rule(known, length + 1);

@@ -6,7 +6,9 @@
  * elements than that, each of them is read or written whole, once. One that has more is read in
  * part or several times: then the bytes are not known. Its operations stand in the kernel's source
  * alone: it counts as movement. A template of a matmul ("triton_tem_fused_mm") has its two matrices
- * first: 2 M N K. Source: torch/_inductor/codegen/triton.py and kernel/mm.py. */
+ * first: 2 M N K. One of flex_attention has queries, keys and values first: all pairs count, as a
+ * block mask says only when it runs which of them it leaves out. Source:
+ * torch/_inductor/codegen/triton.py, kernel/mm.py and kernel/flex/flex_attention.py. */
 #include "cost/flops/flop_formula.h"
 #include "cost/flops/saturating.h"
 
@@ -35,6 +37,29 @@ static bool count_generated(struct op_cost *cost, const struct op_call *call,
     return plain_cost(cost, COST_MOVEMENT, 0, bytes_of_arguments(call));
 }
 
+/* Queries [B, H, M, D], of a decoding one [B, H, G, M, D], keys [B, H, N, D] and values [B, H, N,
+ * E]. A backward computes the scores again, with the gradients of scores, queries, keys and values.
+ */
+static bool count_flex_attention(struct op_cost *cost, const struct op_call *call,
+                                 const struct op_rule *rule)
+{
+    bool is_backward = rule->numbers[0] != 0;
+    int64_t d = size_of(call, 0, -1), e = size_of(call, 2, -1);
+    int64_t keys = size_of(call, 1, -2);
+    int64_t pairs = times(elements_of(call, 0) / (d > 0 ? d : 1), keys);
+
+    if (rank_of(call, 0) < 4 || rank_of(call, 0) > 5 || rank_of(call, 1) != 4 ||
+        rank_of(call, 2) != 4 || d < 1 || e < 1 || size_of(call, 1, -1) != d ||
+        size_of(call, 2, -2) != keys || size_of(call, 1, 1) != size_of(call, 2, 1))
+        return own_work_not_counted(cost, why_no_template);
+    if (!is_backward)
+        return matrix_cost(cost, times(pairs, plus(d, e)), bytes_of_arguments(call));
+    (void)matrix_cost(cost, times(pairs, plus(times(d, 3), times(e, 2))), bytes_of_arguments(call));
+    if (cost->flops != TOO_LARGE)
+        cost->model_flops = times(times(pairs, plus(d, e)), 4);
+    return true;
+}
+
 /* A [M, K] or [B, M, K]; the other is [.., K, N], or as it lies in memory [.., N, K]. The result is
  * an argument behind them. */
 static bool count_template(struct op_cost *cost, const struct op_call *call,
@@ -61,10 +86,13 @@ static const struct op_rule rules[] = {
     {"triton_red_*", count_generated, {0}},
     {"triton_per_*", count_generated, {0}},
     {"triton_tem_*", count_template, {0}},
+    {"triton_tem_flex_attention", count_flex_attention, {0}},
+    {"triton_tem_flex_attention_backward", count_flex_attention, {1}},
 };
 
 const struct flop_formula inductor_formula = {
     .name = "inductor",
-    .summary = "kernels of torch.compile: bytes; templates of matmuls 2 M N K",
+    .summary =
+        "kernels of torch.compile: bytes; templates of matmuls 2 M N K, of flex_attention all pairs",
     RULES(rules),
 };

@@ -360,6 +360,31 @@ static void sizes_that_do_not_fit(void **state)
     assert_int_equal(cost_of("vllm::no_such_op", "[[4, 16]]", "", "").kind, COST_NOT_COUNTED);
 }
 
+/* All pairs, whatever the block mask leaves out; queries of several heads share keys and values. */
+static void templates_of_flex_attention(void **state)
+{
+    static const char rest[] = "[2, 8, 64], [2, 8, 64], [2, 1, 1], [2, 1, 1, 2], []]";
+    static const char other[] = "[[2, 8, 64, 16], [2, 4, 128, 32], [2, 4, 128, 32]]";
+    int64_t pairs = 2 * 8 * 64 * 128;
+    char shapes[256];
+    struct op_cost cost;
+
+    (void)state;
+    snprintf(shapes, sizeof shapes, "[[2, 8, 64, 16], [2, 4, 128, 16], [2, 4, 128, 32], %s", rest);
+    cost = cost_of("triton_tem_fused__to_copy_flex_attention_3", shapes, "", "");
+    assert_int_equal(cost.kind, COST_MATRIX);
+    assert_int_equal(cost.flops, 2 * pairs * (16 + 32));
+    cost = cost_of("triton_tem_fused_flex_attention_backward_zeros_7", shapes, "", "");
+    assert_int_equal(cost.flops, 2 * pairs * (3 * 16 + 2 * 32));
+    assert_int_equal(cost.model_flops, 4 * pairs * (16 + 32));
+    snprintf(shapes, sizeof shapes, "[[2, 4, 2, 64, 16], [2, 4, 128, 16], [2, 4, 128, 32], %s",
+             rest);
+    cost = cost_of("triton_tem_fused_flex_attention_0", shapes, "", "");
+    assert_int_equal(cost.flops, 2 * pairs * (16 + 32));
+    cost = cost_of("triton_tem_fused_flex_attention_0", other, "", "");
+    assert_int_equal(cost.kind, COST_NOT_COUNTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +401,7 @@ int main(void)
         cmocka_unit_test(experts_by_the_config),
         cmocka_unit_test(memory_bound_operators),
         cmocka_unit_test(chunked_scan),
+        cmocka_unit_test(templates_of_flex_attention),
         cmocka_unit_test(sizes_that_do_not_fit),
     };
 
