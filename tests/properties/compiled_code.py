@@ -252,6 +252,86 @@ def random_damage(case: Case) -> None:
         assert done.returncode in (0, 3), f"exit {done.returncode}: {changed!r}"
 
 
+def log_of_torch(case: Case, key: str = "fabc") -> str:
+    """As TORCH_TRACE writes it: a record, and behind a tab its content."""
+    stack = '  File "/home/me/torch/x.py", line 7, in f\n    f()\n  File "/home/me/m.py", line {}, in g\n    g()\n'
+    names = [
+        f"{call.op.replace('aten::', 'extern_kernels.')}:{number}"
+        for number, call in enumerate(case.program.calls, 1)
+    ]
+    lines = {name: [stack.format(n), stack.format(n)] for n, name in enumerate(names, 1)}
+    nodes = {name: ["mul_12", "mul_3", "_to_copy"] for name in names}
+    prefix = "inductor_provenance_tracking_"
+    records = [
+        ("graph_dump", "module"),
+        (f"{prefix}node_mappings", {"preToPost": {}, "cppCodeToPost": nodes, "version": 2.0}),
+        (f"{prefix}kernel_stack_traces", lines),
+        ("fx_graph_cache_miss", {"cache_status_detailed": "full_miss", "key": key}),
+    ]
+    text = ""
+    for name, content in records:
+        header = {"artifact": {"name": name, "encoding": "json"}, "has_payload": "d1a11ff0"}
+        text += f"V1124 18:26:37.89 15348 compile_fx.py:1624] {json.dumps(header)}\n"
+        text += f"\t{json.dumps(content)}\n"
+    return text
+
+
+def write_logs(case: Case, *texts: str) -> Path:
+    path = case.write()
+    (case.folder / "compiled.json").unlink()
+    for number, text in enumerate(texts):
+        (case.folder / f"dedicated_log_torch_trace_{number}x.log").write_text(text)
+    return path
+
+
+def compiled_section(case: Case, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    report = case.ask("report", "--top", "0", path)
+    assert report.returncode == 0, report.stderr
+    section = json.loads(report.stdout)["ranks"][0]["sections"].get("compiled")
+    if section is None:
+        return {"known": 0, "attributed": 0}, []
+    numbers = {key: each["value"] for key, each in section["numbers"].items()}
+    return numbers, section["tables"]["kernels"]["rows"]
+
+
+def told_by_torch(case: Case) -> None:
+    """The log of another graph before it, and of the same one again."""
+    text = log_of_torch(case, "fother") + log_of_torch(case) + log_of_torch(case)
+    numbers, rows = compiled_section(case, write_logs(case, text))
+    assert numbers["known"] == 3 and numbers["attributed"] > 0.9, f"{numbers}"
+    found = sorted((row["kernel"], row["lines"], row["operators"]) for row in rows)
+    calls = enumerate(case.program.calls, 1)
+    wanted = sorted((call.op, f"m.py:{n}", "aten.mul, aten._to_copy") for n, call in calls)
+    assert found == wanted, f"{found}, not {wanted}"
+
+
+def told_by_torch_of_other_code(case: Case) -> None:
+    """Another graph's log, another order, or two logs, of which nothing says whose they are."""
+    way = case.program.random.randrange(3)
+    texts = [log_of_torch(case, "fother" if way == 0 else "fabc")] * (1 + (way == 1))
+    path = write_logs(case, *texts)
+    if way == 2:
+        case.program.calls.append(Call("aten::mm", ""))
+        path = write_logs(case, log_of_torch(case))
+    numbers, rows = compiled_section(case, path)
+    assert (numbers["known"], numbers["attributed"], rows) == (0, 0, []), f"{numbers}"
+
+
+def damaged_log(case: Case) -> None:
+    """Read, or left out, never a crash."""
+    path = case.write()
+    whole = log_of_torch(case).encode()
+    chance = case.program.random
+    for _ in range(12):
+        at = chance.randrange(len(whole))
+        put = bytes(chance.randrange(256) for _ in range(chance.randrange(4)))
+        changed = whole[:at] + put + whole[at + chance.randrange(40) :]
+        write_logs(case)
+        (case.folder / "dedicated_log_torch_trace_x.log").write_bytes(changed)
+        done = case.ask("flops", path)
+        assert done.returncode == 0, f"exit {done.returncode}: {changed!r}"
+
+
 def module_that_is_not_there(case: Case) -> None:
     """Where a path leads to no module, the one whose code was compiled has it."""
     for call in case.program.calls:
@@ -280,6 +360,9 @@ KINDS: list[Callable[[Case], None]] = [
     damaged_file,
     random_damage,
     module_that_is_not_there,
+    told_by_torch,
+    told_by_torch_of_other_code,
+    damaged_log,
 ]
 
 

@@ -31,7 +31,7 @@ runner: Runner
 folder: tempfile.TemporaryDirectory
 
 
-def start(name: str, *options: str) -> None:
+def start(name: str, *options: str, **variables: str) -> None:
     assert PYTHON is not None
     words = [PYTHON, str(SCRIPT), *name.split()[:3]]
     runner.start_command(
@@ -41,6 +41,7 @@ def start(name: str, *options: str) -> None:
         *options,
         TORCHINDUCTOR_CACHE_DIR=str(Path(folder.name) / "cache"),
         TORCHINDUCTOR_COMPILE_THREADS="1",
+        **variables,
     )
 
 
@@ -129,6 +130,32 @@ class Compiled(unittest.TestCase):
         texts = [next(run.captures.glob("**/compiled.json")).read_text() for run in (first, again)]
         self.assertEqual(*texts)
         self.assertEqual(flops_of_modules(again), flops_of_modules(first))
+
+    @unittest.skipUnless(IS_LONG, "with --long")
+    def test_what_torch_logs_tells_the_same(self) -> None:
+        """Without the option, beside the log that torch itself writes: operators and lines, no module."""
+        first = self.recorded("gpt eval compiled")
+        logs = Path(folder.name) / "logs"
+        options = {"TORCH_TRACE": str(logs), "INDUCTOR_PROVENANCE": "1"}
+        options |= {"TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": "1"}
+        start("gpt eval compiled logged", **options)
+        run = self.recorded("gpt eval compiled logged")
+        (trace,) = run.captures.glob("**/*.pt.trace.json.gz")
+        (log,) = logs.glob("dedicated_log_torch_trace_*.log")
+        shutil.copy(log, trace.parent)
+        tables = [sections_of("report", each)["compiled"] for each in (first, run)]
+        numbers = {key: each["value"] for key, each in tables[1]["numbers"].items()}
+        self.assertEqual((numbers["known"], numbers["calls"]), (5, 5))
+        self.assertGreaterEqual(numbers["attributed"], ATTRIBUTED_MIN)
+        told, logged = (
+            {(row["kernel"], frozenset(row["lines"].split(", "))) for row in rows}
+            for rows in (each["tables"]["kernels"]["rows"] for each in tables)
+        )
+        self.assertEqual({kernel for kernel, _ in logged}, {kernel for kernel, _ in told})
+        for kernel, lines in told:  # the log has those of views, too
+            if "::" in kernel:
+                others = [other for name, other in logged if name == kernel]
+                self.assertTrue(any(lines <= other for other in others), f"{kernel} {lines}")
 
     def test_without_the_option(self) -> None:
         """Nothing is noted, and the modules in compiled code are not known."""

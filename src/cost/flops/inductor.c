@@ -92,7 +92,6 @@ static const struct op_rule rules[] = {
 
 const struct flop_formula inductor_formula = {
     .name = "inductor",
-    .summary =
-        "kernels of torch.compile: bytes; templates of matmuls 2 M N K, of flex_attention all pairs",
+    .summary = "kernels of torch.compile: bytes; templates: 2 M N K, flex_attention all pairs",
     RULES(rules),
 };

@@ -37,6 +37,11 @@ struct compiled_code {
 MUST_USE bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const char *text,
                                   size_t length, struct error *error);
 
+/* The same of a log that torch wrote (TORCH_TRACE); what is damaged in it is left out. `code` must
+ * be empty. */
+void compiled_code_parse_log(struct compiled_code *code, struct arena *arena, const char *text,
+                             size_t length);
+
 /* NULL where it is not known. `key` is `length` bytes. */
 const struct compiled_graph *compiled_code_find(const struct compiled_code *code, const char *key,
                                                 size_t length);

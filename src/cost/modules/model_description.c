@@ -4,6 +4,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/core/string_pool.h"
+#include "base/io/folders.h"
 #include "base/io/whole_file.h"
 #include "base/json/json_tree.h"
 #include "cost/architectures/read_architecture.h"
@@ -326,6 +327,28 @@ static char *path_beside_trace(const char *trace_path, const char *name)
     return path;
 }
 
+/* The log of TORCH_TRACE in the folder of the trace, where there is one alone. */
+static bool find_compiled_log(struct model_description *description, const char *trace_path,
+                              struct error *error)
+{
+    char *folder = path_beside_trace(trace_path, "");
+    bool is_missing = false;
+    size_t length = 0;
+    char *text = NULL;
+    glob_t logs;
+
+    find_paths(&logs, *folder ? folder : ".", "dedicated_log_torch_trace_*.log");
+    if (logs.gl_pathc == 1)
+        text = read_whole_file(logs.gl_pathv[0], &length, &is_missing, error);
+    if (text)
+        compiled_code_parse_log(&description->compiled, &description->arena, text, length);
+    is_missing = is_missing || logs.gl_pathc != 1 || text;
+    globfree(&logs);
+    free(text);
+    free(folder);
+    return is_missing;
+}
+
 static bool find_compiled_code(struct model_description *description, const char *path,
                                struct error *error)
 {
@@ -353,7 +376,9 @@ bool model_description_find(struct model_description *description, const char *t
         text ? model_description_parse(description, path, text, length, error) : is_missing;
 
     if (is_read && strcmp(trace_path, "-") != 0)
-        is_read = find_compiled_code(description, compiled, error);
+        is_read =
+            find_compiled_code(description, compiled, error) &&
+            (description->compiled.count > 0 || find_compiled_log(description, trace_path, error));
     free(text);
     free(compiled);
     free(path);
