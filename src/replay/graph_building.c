@@ -95,10 +95,29 @@ static int compare_cuts(const void *left, const void *right)
     return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
+/* Cuts come in order but for the last of them, so these alone are sorted, and put among the rest.
+ */
 static void sort_cuts(struct host_cuts *cuts)
 {
-    if (cuts->count > 0)
-        qsort(cuts->cuts, cuts->count, sizeof *cuts->cuts, compare_cuts);
+    struct host_cut *late;
+    size_t sorted = cuts->count > 0;
+    size_t left, to, count;
+
+    while (sorted < cuts->count && compare_cuts(&cuts->cuts[sorted - 1], &cuts->cuts[sorted]) <= 0)
+        sorted++;
+    count = cuts->count - sorted;
+    if (count == 0)
+        return;
+    qsort(cuts->cuts + sorted, count, sizeof *cuts->cuts, compare_cuts);
+    late = array_resize(NULL, count, sizeof *late);
+    memcpy(late, cuts->cuts + sorted, count * sizeof *late);
+    left = sorted;
+    to = cuts->count;
+    while (count > 0)
+        cuts->cuts[--to] = left > 0 && compare_cuts(&cuts->cuts[left - 1], &late[count - 1]) > 0
+                               ? cuts->cuts[--left]
+                               : late[--count];
+    free(late);
 }
 
 /* ---- calls ---- */

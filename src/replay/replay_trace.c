@@ -40,7 +40,7 @@ static double event_factor(const struct trace_graph *graph, const struct scenari
 
 static int64_t replay_trace_scaled(int64_t ns, double factor)
 {
-    return factor == 1 ? ns : llround((double)ns * factor);
+    return factor == 1 || ns == 0 ? ns : llround((double)ns * factor);
 }
 
 static int64_t changed_duration(const struct trace_graph *graph, const struct scenario *scenario,

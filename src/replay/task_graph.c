@@ -190,38 +190,66 @@ bool task_graph_finish(struct task_graph *graph, uint32_t *stuck)
 int64_t task_ready_ns(const struct task_graph *graph, uint32_t task, const int64_t *ends_ns,
                       int64_t floor_ns)
 {
+    const struct task_edge *edge = graph->edges + graph->first_edge[task];
+    const struct task_edge *end = graph->edges + graph->first_edge[task + 1];
     int64_t ready = floor_ns;
 
-    for (size_t i = graph->first_edge[task]; i < graph->first_edge[task + 1]; i++)
-        if (ends_ns[graph->edges[i].before] > ready)
-            ready = ends_ns[graph->edges[i].before];
+    for (; edge < end; edge++)
+        if (ends_ns[edge->before] > ready)
+            ready = ends_ns[edge->before];
     return ready;
 }
 
-void task_graph_replay(const struct task_graph *graph, struct replay *replay)
+/* When a task could start, if it were alone. */
+static inline int64_t own_start_ns(const struct task_graph *graph, const struct replay *replay,
+                                   uint32_t task)
 {
+    int64_t floor_ns = replay->floors_ns ? replay->floors_ns[task] : 0;
+    int64_t delay_ns = replay->delays_ns ? replay->delays_ns[task] : 0;
+
+    return task_ready_ns(graph, task, replay->ends_ns, floor_ns) + delay_ns;
+}
+
+/* Tasks order[first] to order[end - 1], which start together. */
+static void replay_together(const struct task_graph *graph, const struct replay *replay,
+                            size_t first, size_t end)
+{
+    int64_t together = INT64_MIN;
+
+    for (size_t i = first; i < end; i++) {
+        uint32_t task = graph->order[i];
+        int64_t start = own_start_ns(graph, replay, task);
+
+        replay->starts_ns[task] = start;
+        if (start > together && !(replay->is_not_awaited && replay->is_not_awaited[task]))
+            together = start;
+    }
+    for (size_t i = first; i < end; i++) {
+        uint32_t task = graph->order[i];
+        int64_t start = replay->starts_ns[task] > together ? replay->starts_ns[task] : together;
+
+        replay->ends_ns[task] = start + replay->durations_ns[task];
+    }
+}
+
+void task_graph_replay(const struct task_graph *graph, struct replay *given)
+{
+    const struct replay replay = *given; /* so that no store can change where its arrays are */
     size_t at = 0;
 
     for (size_t run = 0; run < graph->order_count; run++) {
-        int64_t together = INT64_MIN;
-        size_t first = at;
+        size_t end = graph->order_ends[run];
 
-        for (; at < graph->order_ends[run]; at++) {
+        if (end - at == 1) { /* as most are */
             uint32_t task = graph->order[at];
-            int64_t start = task_ready_ns(graph, task, replay->ends_ns,
-                                          replay->floors_ns ? replay->floors_ns[task] : 0);
+            int64_t start = own_start_ns(graph, &replay, task);
 
-            start += replay->delays_ns ? replay->delays_ns[task] : 0;
-            replay->starts_ns[task] = start;
-            if (start > together && !(replay->is_not_awaited && replay->is_not_awaited[task]))
-                together = start;
+            replay.starts_ns[task] = start;
+            replay.ends_ns[task] = start + replay.durations_ns[task];
+        } else {
+            replay_together(graph, &replay, at, end);
         }
-        for (size_t i = first; i < at; i++) {
-            uint32_t task = graph->order[i];
-            int64_t start = replay->starts_ns[task] > together ? replay->starts_ns[task] : together;
-
-            replay->ends_ns[task] = start + replay->durations_ns[task];
-        }
+        at = end;
     }
 }
 
