@@ -201,8 +201,8 @@ int64_t task_ready_ns(const struct task_graph *graph, uint32_t task, const int64
 }
 
 /* When a task could start, if it were alone. */
-static inline int64_t own_start_ns(const struct task_graph *graph, const struct replay *replay,
-                                   uint32_t task)
+static inline int64_t task_own_start_ns(const struct task_graph *graph, const struct replay *replay,
+                                        uint32_t task)
 {
     int64_t floor_ns = replay->floors_ns ? replay->floors_ns[task] : 0;
     int64_t delay_ns = replay->delays_ns ? replay->delays_ns[task] : 0;
@@ -218,7 +218,7 @@ static void replay_together(const struct task_graph *graph, const struct replay 
 
     for (size_t i = first; i < end; i++) {
         uint32_t task = graph->order[i];
-        int64_t start = own_start_ns(graph, replay, task);
+        int64_t start = task_own_start_ns(graph, replay, task);
 
         replay->starts_ns[task] = start;
         if (start > together && !(replay->is_not_awaited && replay->is_not_awaited[task]))
@@ -242,7 +242,7 @@ void task_graph_replay(const struct task_graph *graph, struct replay *given)
 
         if (end - at == 1) { /* as most are */
             uint32_t task = graph->order[at];
-            int64_t start = own_start_ns(graph, &replay, task);
+            int64_t start = task_own_start_ns(graph, &replay, task);
 
             replay.starts_ns[task] = start;
             replay.ends_ns[task] = start + replay.durations_ns[task];
