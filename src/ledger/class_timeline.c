@@ -21,6 +21,8 @@ static void append_change(struct class_timeline *timeline, int64_t start_ns, uin
     if (timeline->count) {
         struct timeline_change *last = &timeline->changes[timeline->count - 1];
 
+        /* Two changes at one moment are one: only the mask that holds after it is seen, and
+         * where that is the mask before it, there was no change at all. */
         if (last->start_ns == start_ns) {
             last->mask = mask;
             if (timeline->count > 1 && last[-1].mask == mask)
@@ -61,6 +63,8 @@ void class_timeline_add(struct class_timeline *timeline, unsigned class_number, 
 {
     uint32_t bit = (uint32_t)1 << class_number;
 
+    /* An event without a duration opens nothing; closing it before it opens would break the
+     * order of changes. */
     if (end_ns <= start_ns)
         return;
     close_until(timeline, start_ns);
@@ -94,6 +98,9 @@ size_t class_timeline_at(const struct class_timeline *timeline, int64_t time_ns,
     if (!timeline->count || changes[0].start_ns > time_ns)
         return SIZE_MAX;
     if (hint < timeline->count && changes[hint].start_ns <= time_ns) {
+        /* Galloping: whoever walks over the steps asks for moments that are near each other, so
+         * the doubling steps end after a few, where a search of all changes would miss the cache
+         * a dozen times. */
         size_t step = 1;
 
         low = hint;

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* To lay out a moment, the events after it are undone one by one, and each looks for its segment
+ * among all: product of the two, which a hostile file could make endless. */
 #define STEPS_MAX ((uint64_t)1 << 31) /* of undoing events, before it takes too long */
+/* kMinBlockSize of torch's CUDACachingAllocator: sizes of blocks are multiples of it. */
 enum { BLOCK_ROUNDING = 512 };
 
 static int by_address(const void *a, const void *b)
@@ -27,6 +30,8 @@ static void snapshot_layout_add_up(struct memory_layout *layout)
         layout->used_bytes += segment->used_bytes;
         layout->requested_bytes += segment->requested_bytes;
         layout->pending_bytes += segment->pending_bytes;
+        /* A segment goes back to the device only as a whole: what is free beside a block that is
+         * in use stays reserved, and is of use to what fits into it alone. */
         if (segment->blocks == 0)
             layout->releasable_bytes += segment->total_bytes;
         else

@@ -78,6 +78,8 @@ static void collect_medians(struct aligner *aligner)
 
         while (end < aligner->difference_count && differences[end].rank == differences[i].rank)
             end++;
+        /* The lower middle of an even number: an offset is then always one that was measured,
+         * not a mean of two. */
         clock->offset_ns += differences[i + (end - i - 1) / 2].ns;
         clock->is_known = true;
         i = end;
@@ -98,6 +100,8 @@ static bool reach_further(struct aligner *aligner)
 
         if (!reports_time(aligner, join))
             continue;
+        /* The first known rank of the collective will do: all of them were found the same way,
+         * and the rounds of refinement look at all. */
         while (known < join->count && !aligner->clocks[members[known].rank].is_known)
             known++;
         if (known == join->count)

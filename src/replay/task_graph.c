@@ -71,6 +71,8 @@ static void order_edges(struct task_graph *graph)
     struct task_edge *ordered = large_array_new((graph->edge_count + 1) * sizeof *ordered);
     size_t *next = large_array_new((graph->task_count + 1) * sizeof *next);
 
+    /* A counting sort by the later end: edges come in any order, but each replay walks over
+     * those of a task, and must find them side by side. */
     graph->first_edge = large_array_new((graph->task_count + 1) * sizeof *graph->first_edge);
     for (size_t i = 0; i < graph->edge_count; i++)
         graph->first_edge[graph->edges[i].after]++;
