@@ -116,6 +116,14 @@ def own_pages(folder: Path) -> list[Page]:
             [*steps, "rank_accounts", "rank_steps"],
             ["replays", "ranks"],
         ),
+        Page(
+            "planned",
+            [
+                *("plan", "--device", "H100 SXM", "--devices", "64", "--seq", "8192"),
+                *("--global-batch", "128", "--model", "tests/models/llama-3-8b.json"),
+            ],
+            ["plan_layouts"],
+        ),
         Page("rank_path", ["report", f"{GOLDEN}/two_ranks"], [*steps, "rank_path"]),
         Page("cpu", ["report", "examples/traces/train_gpt_cpu.json.gz"], steps, ["table"]),
         Page("memory", ["memory", f"{GOLDEN}/memory_run"], ["timeline", *memory], ["trees"]),
@@ -157,8 +165,9 @@ def write_page(program: str, page: Page, folder: Path) -> dict[str, object]:
     """Writes NAME.html and NAME.json, with as many rows in both."""
     html, report = folder / f"{page.name}.html", folder / f"{page.name}.json"
     command, *rest = page.arguments
+    rows = [] if command == "plan" else ["--top", "200"]
     for option, path in (("html", html), ("json", report)):
-        arguments = [program, command, "--format", option, "--top", "200", "-o", path, *rest]
+        arguments = [program, command, "--format", option, *rows, "-o", path, *rest]
         done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 5) or not path.exists():
             raise RuntimeError(f"{page.name}: {' '.join(map(str, arguments))}\n{done.stderr}")

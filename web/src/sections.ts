@@ -14,6 +14,7 @@ interface KnownTables {
   kernels: "by_class";
   collectives: "by_kind";
   critical_path: "composition";
+  plan_search: "best" | "too_large";
   module_cost: "modules";
   memory: "kinds" | "steps";
   memory_modules: "modules" | "composition";

@@ -5,6 +5,7 @@ import { criticalPath } from "./critical_path.ts";
 import { difference } from "./difference.ts";
 import { kernelClasses } from "./kernel_classes.ts";
 import { memoryCharts } from "./memory_kinds.ts";
+import { planLayouts } from "./plan_layouts.ts";
 import { rankAccounts } from "./rank_accounts.ts";
 import { rankPath } from "./rank_path.ts";
 import { rankSteps } from "./rank_steps.ts";
@@ -21,6 +22,7 @@ export const charts: readonly Chart[] = [
   roofline,
   kernelClasses,
   collectives,
+  planLayouts,
   rankAccounts,
   rankSteps,
   rankPath,
