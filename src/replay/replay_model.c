@@ -40,7 +40,7 @@ struct replayed_part choose_replayed_part(const struct trace *trace, const struc
     uint64_t work = trace->device_count > work_max ? work_in_steps(trace, ledger) : 0;
     uint64_t count = ledger->step_count;
 
-    if (work > work_max) {
+    if (work > 0 && work > work_max) {
         count = count * work_max / work;
         part.is_too_large = work / ledger->step_count > REPLAYED_STEP_MAX;
     }

@@ -57,7 +57,7 @@ static double resemblance(const double *values, size_t count, double mean, doubl
 
 struct step_sample measure_step_sample(const double *values, size_t count)
 {
-    double *work = require_memory(calloc(2 * count, sizeof *work));
+    double *work = require_memory(calloc(2 * count + 1, sizeof *work));
     double *sorted = work;
     double *winsorized = work + count;
     size_t cut = count / TRIMMED_OF;
