@@ -325,6 +325,18 @@ class TrainingTest(InsideTest):
         self.assertEqual(list(inside.glob("flopledger*")), [])
         self.check_end(job)
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root may chroot")
+    def test_a_process_below_another_root_is_recorded(self) -> None:
+        """As by chroot: the system tells where its files lie from the root of all."""
+        root = self.folder / "root"
+        root.mkdir()
+        mounts = f"mount --rbind / '{root}' && exec chroot '{root}' \"$@\""
+        job = self.training("unshare", "-m", "sh", "-c", mounts, "sh", PYTHON)
+        done = self.attach("--steps", 2, "--no-report", job.pid)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(self.traces()), 1)
+        self.check_end(job)
+
     def test_one_that_is_recorded_already_is_told_what_to_use(self) -> None:
         words = [PROGRAM, "run", "--output", self.folder / "run", "--no-report", "--", PYTHON]
         job = self.training(*words)

@@ -2,14 +2,39 @@
 #include "live/inject/process_memory.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { REGIONS_MAX = 1 << 20 };
 
-static bool parse_region(struct memory_region *region, struct arena *arena, char *line)
+/* Where the process's root lies, without a slash at its end: "" unless it was moved by chroot. */
+static void read_root(char root[static PATH_MAX], long pid)
 {
+    char entry[64];
+    ssize_t length;
+
+    snprintf(entry, sizeof entry, "/proc/%ld/root", pid);
+    length = readlink(entry, root, PATH_MAX - 1);
+    if (length < 0 || (length > 0 && root[length - 1] == '/'))
+        length = length < 0 ? 0 : length - 1;
+    root[length] = '\0';
+}
+
+/* maps tells paths from the root of all, and the process sees them from its own. */
+static const char *below_root(const char *path, const char *root)
+{
+    size_t length = strlen(root);
+
+    return strncmp(path, root, length) == 0 && path[length] == '/' ? path + length : path;
+}
+
+static bool parse_region(struct memory_region *region, struct arena *arena, char *line,
+                         const char *root)
+{
+    const char *path;
     char rights[5];
     int at = 0;
 
@@ -20,14 +45,16 @@ static bool parse_region(struct memory_region *region, struct arena *arena, char
         return false;
     line += at;
     line += strspn(line, " ");
+    path = below_root(line, root);
     region->is_code = rights[2] == 'x';
     region->is_written = rights[1] == 'w';
-    region->path = arena_copy_text(arena, line, strlen(line));
+    region->path = arena_copy_text(arena, path, strlen(path));
     return region->end > region->start;
 }
 
 bool process_memory_read(struct process_memory *memory, struct arena *arena, long pid)
 {
+    char root[PATH_MAX];
     char path[64];
     char *line = NULL;
     size_t room = 0;
@@ -38,10 +65,11 @@ bool process_memory_read(struct process_memory *memory, struct arena *arena, lon
     maps = fopen(path, "re");
     if (!maps)
         return false;
+    read_root(root, pid);
     while (memory->count < REGIONS_MAX && getline(&line, &room, maps) > 0) {
         struct memory_region region = {0};
 
-        if (parse_region(&region, arena, line))
+        if (parse_region(&region, arena, line, root))
             ARENA_LIST_ADD(arena, memory->regions, memory->count, region);
     }
     free(line);
