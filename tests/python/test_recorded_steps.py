@@ -390,7 +390,7 @@ class Requests(Recorded):
     def test_what_is_no_recorded_program(self) -> None:
         done = self.trace(str(os.getpid()))
         self.assertEqual(done.returncode, 4)
-        self.assertIn("is not recorded: start it by 'flopledger run", done.stderr)
+        self.assertIn("is not recorded: 'flopledger attach --watch ", done.stderr)
         done = self.trace()
         self.assertIn("no step record is in 'captures'", done.stderr)
         done = self.trace("--steps", "0")

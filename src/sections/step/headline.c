@@ -118,10 +118,25 @@ static const char *loss_text(struct results *results, const struct analysis_inpu
     return part ? results_format(results, "the largest part beside it is %s", part) : NULL;
 }
 
+/* "54.2 % of the peak does useful work". More than all of it is no share: it is said what that
+ * means. */
+static const char *share_sentence(struct results *results, const struct analysis_input *input)
+{
+    const char *useful = useful_share_text(results, input->efficiency);
+    int64_t model_ns = input->efficiency->total.time.model_ns;
+
+    if (!useful)
+        return unknown_share(results, input);
+    return results_format(results, "%c%s of the peak %s", useful[0] == 'a' ? 'A' : useful[0],
+                          useful + 1,
+                          model_ns > ledger_total_ns(input->ledger)
+                              ? "cannot be useful work: the peak or the FLOPs are wrong"
+                              : "does useful work");
+}
+
 const char *headline_of(struct results *results, const struct analysis_input *input,
                         const struct finding *most_expensive)
 {
-    const char *useful = useful_share_text(results, input->efficiency);
     const char *first, *loss;
 
     const char *why;
@@ -134,9 +149,7 @@ const char *headline_of(struct results *results, const struct analysis_input *in
     if (most_expensive && most_expensive->estimate->comes_first)
         return results_format(results, "What comes first: %s (%s).", most_expensive->what,
                               most_expensive->evidence);
-    first = useful ? results_format(results, "%c%s of the peak does useful work",
-                                    useful[0] == 'a' ? 'A' : useful[0], useful + 1)
-                   : unknown_share(results, input);
+    first = share_sentence(results, input);
     loss = loss_text(results, input, most_expensive);
     if (!loss)
         return results_format(results, "%s.", first);
