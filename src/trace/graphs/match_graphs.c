@@ -271,6 +271,8 @@ static void find_near_candidates(struct launch_kind *kind, const struct sequence
 
         if (graph->is_cut || graph->has_unknown || (graph->is_branched && !kind->has_nodes))
             continue;
+        if (graph->count + graph->count / KERNELS_FOR_EACH_MISSING < wanted->count)
+            continue; /* too small, with its copies */
         captured = sequence_of_graph(graphs, i, form);
         if (sequences_are_near(wanted, &captured)) {
             ARRAY_ADD(kind->candidates, kind->candidate_count, i);
@@ -289,7 +291,8 @@ static void match_nearly(struct graph_launches *launches, struct launch_kind *ki
         struct sequence wanted = sequence_of_launch(launches, &launches->launches[kind->example],
                                                     trace, (enum sequence_form)form);
 
-        find_near_candidates(kind, &wanted, graphs, (enum sequence_form)form);
+        if (wanted.count >= KERNELS_FOR_EACH_MISSING) /* else none may be missing */
+            find_near_candidates(kind, &wanted, graphs, (enum sequence_form)form);
         sequence_clear(&wanted);
     }
 }
