@@ -442,6 +442,7 @@ static void torch_event_clear(struct torch_event *event)
     event->has = 0;
     event->has_args = 0;
     event->args.length = 0;
+    event->args.is_string = false;
     event->category_memo = NULL;
     event->track_memo = NULL;
 }

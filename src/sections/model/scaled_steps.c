@@ -98,7 +98,7 @@ static bool layout_set(struct plan_setting *setting, struct plan_layout *to,
                        struct error *error)
 {
     int64_t devices = request->devices > 0 ? request->devices : steps->recorded_devices;
-    int64_t of_replica;
+    int64_t of_replica, nearest;
 
     if (request->tensor > 0)
         to->tensor = request->tensor;
@@ -106,12 +106,12 @@ static bool layout_set(struct plan_setting *setting, struct plan_layout *to,
         to->pipeline = request->pipeline;
     of_replica = to->tensor * to->pipeline;
     devices = devices > 0 ? devices : of_replica;
+    nearest = (devices / of_replica + 1) * of_replica;
     if (devices % of_replica != 0)
         return error_set(error, ERROR_USAGE,
                          "--tp times --pp is %lld, which does not divide the %lld devices; the "
                          "nearest number of devices that fits is %lld",
-                         (long long)of_replica, (long long)devices,
-                         (long long)((devices / of_replica + 1) * of_replica));
+                         (long long)of_replica, (long long)devices, (long long)nearest);
     to->data = devices / of_replica;
     setting->batch = to->data * to->micro;
     return plan_check(setting, to, error);
