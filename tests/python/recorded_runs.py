@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,6 +29,12 @@ def find_python() -> str | None:
         if python and Path(python).exists() and libraries_of(python).get("torch"):
             return python
     return None
+
+
+def free_port() -> str:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return str(one.getsockname()[1])
 
 
 def libraries_of(python: str) -> dict[str, bool]:

@@ -17,15 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from count_line import run_and_count
+from recorded_runs import find_python
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
-ROOT = Path(__file__).resolve().parents[2]
-PYTHON = ROOT / "build" / "venv" / "bin" / "python"
-HAS_TORCH = (
-    PYTHON.exists()
-    and subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode
-    == 0
-)
+PYTHON = find_python()
 HEAD = "=Q32s"
 
 # Asks as Kineto does (type 3: events and activities), and writes the trace that the answer names. It has mapped a file
@@ -288,7 +283,7 @@ class StandInTest(AttachTest):
         self.assertIsNone(job.process.poll())
 
 
-@unittest.skipUnless(HAS_TORCH, "PyTorch is not installed: ./dev test installs it")
+@unittest.skipUnless(PYTHON, "PyTorch is not installed: ./dev test installs it")
 class TorchTest(AttachTest):
     def training(self, steps: int, *launcher: Any, **environment: str) -> Job:
         script = self.folder / "train.py"

@@ -16,19 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from count_line import run_and_count
+from recorded_runs import find_python
 
 LONG = "--long" in sys.argv
 if LONG:
     sys.argv.remove("--long")
 PROGRAM = Path(sys.argv.pop(1)).resolve()
-ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-PYTHON = Path(os.environ.get("FLOPLEDGER_TEST_PYTHON", ROOT / "build" / "venv" / "bin" / "python"))
-HAS_TORCH = (
-    PYTHON.exists()
-    and subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode
-    == 0
-)
+PYTHON = find_python()
 CYCLES = 300 if LONG else 4
 KILLS = 90 if LONG else 24
 
@@ -150,7 +145,7 @@ def left_folders() -> set[str]:
     return {str(path) for path in Path("/tmp").glob("flopledger-attach-*")}
 
 
-@unittest.skipUnless(HAS_TORCH, "PyTorch is not installed: ./dev test installs it")
+@unittest.skipUnless(PYTHON, "PyTorch is not installed: ./dev test installs it")
 class TrainingTest(InsideTest):
     def check_end(self, job: Job, **environment: str) -> None:
         """Its losses are those of a run that nobody attached to, and nothing is left in it."""

@@ -10,14 +10,13 @@ import difflib
 import importlib.util
 import io
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from profile_case import HAS_TORCH, HAS_TRANSFORMERS, PROGRAM, ProfileCase
-from recorded_runs import environment_of
+from recorded_runs import environment_of, free_port
 
 from count_line import run_and_count
 
@@ -30,12 +29,6 @@ END = "\n" + "-" * 78 + "\n"
 if HAS_TORCH:
     sys.path.insert(0, str(TRAINING))
     from golden_models import MODELS
-
-
-def free_port() -> str:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return str(one.getsockname()[1])
 
 
 def profile_in(output: str) -> str:

@@ -3,7 +3,6 @@
 
 import os
 import pty
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from recorded_runs import (
     Runner,
     environment_of,
     find_python,
+    free_port,
     libraries_of,
 )
 
@@ -28,12 +28,6 @@ SILENT = "--no-report"
 
 runner: Runner
 folder: tempfile.TemporaryDirectory
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def launcher(name: str) -> str:
@@ -86,7 +80,7 @@ def setUpModule() -> None:
         runner.start_command("accelerate", words, SILENT)
     if LIBRARIES["deepspeed"]:
         words = [launcher("deepspeed"), "--num_gpus", "2", "--no_local_rank"]
-        words += ["--master_port", str(free_port()), str(LOOPS), "ddp"]
+        words += ["--master_port", free_port(), str(LOOPS), "ddp"]
         runner.start_command("deepspeed", words, SILENT, DS_ACCELERATOR="cpu")
 
 

@@ -3,7 +3,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -12,26 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from count_line import run_and_count
+from recorded_runs import find_python, free_port
 
 LONG = "--long" in sys.argv
 if LONG:
     sys.argv.remove("--long")
 PROGRAM = Path(sys.argv.pop(1)).resolve()
-ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-PYTHON = Path(os.environ.get("FLOPLEDGER_TEST_PYTHON", ROOT / "build" / "venv" / "bin" / "python"))
-HAS_TORCH = (
-    PYTHON.exists()
-    and subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode
-    == 0
-)
+PYTHON = find_python()
 BOTH = 'for r in 0 1; do RANK=$r LOCAL_RANK=$r "$@" & done; wait'
-
-
-def free_port() -> str:
-    with socket.socket() as some:
-        some.bind(("127.0.0.1", 0))
-        return str(some.getsockname()[1])
 
 
 def some_steps(first: int, last: int) -> str:
@@ -49,7 +37,7 @@ class RefusedTest(unittest.TestCase):
                 self.assertRegex(done.stderr, r"memory_growth>20steps|500M")
 
 
-@unittest.skipUnless(HAS_TORCH, "PyTorch is not installed: ./dev test installs it")
+@unittest.skipUnless(PYTHON, "PyTorch is not installed: ./dev test installs it")
 class TriggersTest(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory(prefix="flt-")
