@@ -406,10 +406,23 @@ class OtherTest(InsideTest):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, "may not be traced|seccomp")
         os.kill(job.pid, signal.SIGSTOP)
+        while ") T " not in Path(f"/proc/{job.pid}/stat").read_text():
+            time.sleep(0.01)  # a signal is sent at once, and heard when the other has its turn
         done = self.attach(job.pid)
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("is stopped", done.stderr)
         os.kill(job.pid, signal.SIGCONT)
+
+    def test_one_that_is_stopped_after_it_was_asked_is_named(self) -> None:
+        job = self.stand_in("ctypes.PyDLL(None).sleep(20)")
+        words = self.command("--wait", 2, job.pid)
+        asking = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        os.kill(job.pid, signal.SIGSTOP)
+        said = asking.communicate(timeout=60)[1]
+        os.kill(job.pid, signal.SIGCONT)
+        self.assertEqual(asking.returncode, 4, said)
+        self.assertIn("it is stopped (Ctrl-Z, SIGSTOP)", said)
 
     @unittest.skipUnless(shutil.which("gdb"), "gdb is not installed")
     def test_one_that_is_traced_already_is_named(self) -> None:

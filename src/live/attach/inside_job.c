@@ -165,16 +165,22 @@ static void stop_process(struct inside_job *job, struct inside_process *process,
         process->state = INSIDE_ASKED_TO_STOP;
 }
 
+static const char *why_nothing_ran(const struct inside_process *process)
+{
+    if (injection_process_is_stopped(process->pid))
+        return "it is stopped (Ctrl-Z, SIGSTOP) since it was asked: let it go on ('kill -CONT') "
+               "and attach again; the request was withdrawn";
+    return "its main thread has run no Python meanwhile: it is in a long call of C (one that holds "
+           "the interpreter's lock?), or waits for other threads; the request was withdrawn";
+}
+
 /* Nothing was heard of it for longer than was wished. */
 static void give_process_up(struct inside_job *job, struct inside_process *process)
 {
     switch (process->state) {
     case INSIDE_SENT:
         inside_folder_withdraw(&process->folder);
-        end_process(process,
-                    "its main thread has run no Python meanwhile: it is in a long call of C (one "
-                    "that holds the interpreter's lock?), or waits for other threads; the request "
-                    "was withdrawn");
+        end_process(process, why_nothing_ran(process));
         process->injection.room = 0; /* it may still be looked at, later: then it does nothing */
         break;
     case INSIDE_ATTACHED:

@@ -411,11 +411,16 @@ static char state_of_process(long pid)
     return end && end[1] == ' ' ? end[2] : '\0';
 }
 
+bool injection_process_is_stopped(long pid)
+{
+    return state_of_process(pid) == 'T';
+}
+
 bool injection_prepare(struct injection *injection, struct arena *arena, long pid,
                        struct error *error)
 {
     *injection = (struct injection){0};
-    if (state_of_process(pid) == 'T')
+    if (injection_process_is_stopped(pid))
         return error_set(error, ERROR_NO_DATA,
                          "process %ld is stopped (Ctrl-Z, SIGSTOP): let it go on ('kill -CONT "
                          "%ld') and attach again",

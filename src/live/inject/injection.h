@@ -52,6 +52,9 @@ struct injection {
     uint64_t room;                /* of ours, in the process: the lines, and a stack; 0: none yet */
 };
 
+/* By Ctrl-Z or SIGSTOP: it runs nothing until it is told to go on. */
+bool injection_process_is_stopped(long pid);
+
 /* Looks at the process, and changes nothing. ERROR_NO_DATA where it can't be attached to. */
 MUST_USE bool injection_prepare(struct injection *injection, struct arena *arena, long pid,
                                 struct error *error);
