@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/metrics/list.md is what the declarations of metrics say: metric_list.def, and what the exports call each.
+"""docs/metrics/list.md is what the declarations of metrics say: metric_list.def, and what exports call each.
 
 check_metric_list.py         fails where the page is out of date
 check_metric_list.py --fix   writes it
@@ -12,7 +12,6 @@ from source_files import ROOT, finish
 
 PAGE = ROOT / "docs" / "metrics" / "list.md"
 DECLARATIONS = ROOT / "src" / "output" / "results" / "metric_list.def"
-EXPORTS = ROOT / "src" / "output" / "exports"
 METRIC = re.compile(r'^METRIC\((\w+), "(.*?)", "(.*?)", UNIT_(\w+), "(.*)"\)$', re.MULTILINE)
 GROUP = re.compile(r"^/\* ([^*\n]*)\. \*/$", re.MULTILINE)
 NUMBER = re.compile(r'^NUMBER_METRIC\((\w+), "(\w+)", "\w+"\)$', re.MULTILINE)
@@ -34,13 +33,13 @@ def name(text: str | None) -> str:
     return f"`{text}`" if text else ""
 
 
-def page_of(declarations: str, exported: str, scalars: str) -> tuple[str, int]:
-    prometheus = dict(NUMBER.findall(exported) + ROWS.findall(exported))
-    tags = {metric: tag for metric, tag, _ in SCALAR.findall(scalars)}
+def page_of(declarations: str) -> tuple[str, int]:
+    prometheus = dict(NUMBER.findall(declarations) + ROWS.findall(declarations))
+    tags = {metric: tag for metric, tag, _ in SCALAR.findall(declarations)}
     metrics = list(METRIC.finditer(declarations))
     groups = list(GROUP.finditer(declarations))
     unknown = (prometheus.keys() | tags.keys()) - {metric[1] for metric in metrics}
-    if unknown or len(metrics) != len(re.findall("^METRIC", declarations, re.MULTILINE)):
+    if unknown or len(metrics) != len(re.findall(r"^METRIC\(", declarations, re.MULTILINE)):
         raise ValueError(f"lines of another form, or of unknown metrics: {sorted(unknown)}")
     text = HEAD
     for i, group in enumerate(groups):
@@ -63,11 +62,7 @@ def page_of(declarations: str, exported: str, scalars: str) -> tuple[str, int]:
 
 
 def main() -> None:
-    text, count = page_of(
-        DECLARATIONS.read_text(),
-        (EXPORTS / "prometheus_metric_list.def").read_text(),
-        (EXPORTS / "step_scalar_list.def").read_text(),
-    )
+    text, count = page_of(DECLARATIONS.read_text())
     if "--fix" in sys.argv[1:]:
         PAGE.write_text(text)
     problems = []

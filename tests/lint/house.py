@@ -335,7 +335,7 @@ def by_column_text(house: House) -> int:
     their text, not by the identifier that metric_list.def gives them.
     """
     exports = folder_of(house, "output/exports", "exports")
-    lists = [path for path in (house.src / exports).glob("*_list.def")]
+    lists = [*(house.src / exports).glob("*_list.def"), *house.src.glob("output/*/metric_list.def")]
     lines = sum(
         bool(re.match(r'(?:SCALAR|NUMBER_METRIC|ROWS_METRIC)\("', line))
         for path in lists

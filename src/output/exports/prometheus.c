@@ -14,10 +14,7 @@ static const struct number_metric {
     const char *name, *type;
 } number_metrics[] = {
 #define NUMBER_METRIC(id, name, type) {METRIC_##id, name, type},
-#define ROWS_METRIC(id, label, labels, name, type)
-#include "output/exports/prometheus_metric_list.def"
-#undef NUMBER_METRIC
-#undef ROWS_METRIC
+#include "output/results/metric_list.def"
 };
 
 static const struct rows_metric {
@@ -26,11 +23,8 @@ static const struct rows_metric {
     const char *label;
     const char *name, *type;
 } rows_metrics[] = {
-#define NUMBER_METRIC(id, name, type)
 #define ROWS_METRIC(id, label, labels, name, type) {METRIC_##id, labels, label, name, type},
-#include "output/exports/prometheus_metric_list.def"
-#undef NUMBER_METRIC
-#undef ROWS_METRIC
+#include "output/results/metric_list.def"
 };
 
 /* A metric on its way out: its head is written before its first line. */

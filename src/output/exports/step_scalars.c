@@ -17,8 +17,7 @@ static const struct plain_scalar {
 } plain_scalars[] = {
 #define SCALAR(id, needs, tag, divisor, description) \
     {METRIC_##id, needs, tag, divisor, description},
-#include "output/exports/step_scalar_list.def"
-#undef SCALAR
+#include "output/results/metric_list.def"
 };
 enum { PLAIN_COUNT = sizeof plain_scalars / sizeof *plain_scalars };
 

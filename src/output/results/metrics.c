@@ -9,7 +9,6 @@
 const struct metric_declaration metric_declarations[METRIC_COUNT] = {
 #define METRIC(id, key, title, unit, help) [METRIC_##id] = {key, title, unit, help},
 #include "output/results/metric_list.def"
-#undef METRIC
 };
 
 /* Tables give their columns keys in many ways: written in place, through a list of columns, through

@@ -9,7 +9,6 @@
 enum metric {
 #define METRIC(id, key, title, unit, help) METRIC_##id,
 #include "output/results/metric_list.def"
-#undef METRIC
     METRIC_COUNT,
     NO_METRIC = -1
 };
@@ -18,7 +17,6 @@ enum metric {
 enum {
 #define METRIC(id, key, title, unit, help) METRIC_UNIT_OF_##id = (int)(unit),
 #include "output/results/metric_list.def"
-#undef METRIC
 };
 
 struct metric_declaration {
