@@ -407,8 +407,8 @@ GROUPS = [
     ),
     Group(
         "guide",
-        "the page on adding an analysis, followed",
-        script("tests/lint/check_add_an_analysis.py", PROGRAM),
+        "the pages on adding an analysis, a reader and a metric, followed",
+        script("tests/lint/check_how_to_add.py"),
         "build",
     ),
     Group(
