@@ -55,14 +55,14 @@ static const struct option nsys_stats_options[] = {
 /* The report is of what could be read: says what could not. */
 static bool check_database(const struct nsys_database *database, struct error *error)
 {
-    if (database->missing_bytes > 0)
+    if (database->file.missing_bytes > 0)
         return error_set(error, ERROR_PARTIAL,
                          "the database is cut, %lld bytes are missing: the reports are of the rest",
-                         (long long)database->missing_bytes);
-    if (database->damage[0])
+                         (long long)database->file.missing_bytes);
+    if (database->file.damage[0])
         return error_set(error, ERROR_PARTIAL,
                          "part of the database cannot be read (%s): the reports are of the rest",
-                         database->damage);
+                         database->file.damage);
     return true;
 }
 

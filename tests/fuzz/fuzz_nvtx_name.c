@@ -1,7 +1,7 @@
 /* Random bytes for what reads the names of NVTX ranges: whatever they are, what comes back lies in
  * the text. */
 #include "base/core/invariant.h"
-#include "readers/nsys/nvtx_name.h"
+#include "readers/nvtx_name.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /* Reads the SQLite databases of Ascend's recorders: ascend_pytorch_profiler_RANK.db of torch_npu,
  * and msprof_TIME.db of msprof, which has the same tables without those of PyTorch. */
 #include "base/core/array.h"
+#include "base/core/hash_map.h"
 #include "base/io/progress.h"
 #include "base/text/prefix.h"
 #include "readers/ascend/ascend_words.h"
-#include "readers/nsys/nsys_database.h"
 #include "readers/reader.h"
+#include "readers/sqlite/sqlite_input.h"
 #include "trace/trace_builder.h"
 
 #include <inttypes.h>
@@ -22,7 +23,7 @@ struct task_info {
 };
 
 struct ascend_reading {
-    struct nsys_database *database; /* not owned */
+    struct sqlite_input *database; /* not owned */
     struct trace_builder builder;
     struct hash_map strings; /* id in STRING_IDS: id in the builder */
     struct hash_map infos;   /* globalTaskId: index in info_list */
@@ -53,15 +54,15 @@ struct linked_operator {
 /* ---- columns -------------------------------------------------------------------------------- */
 
 /* Some writers declare columns of times as text. */
-static int64_t ascend_number(const struct nsys_rows *rows, int column, int64_t if_none)
+static int64_t ascend_number(const struct sqlite_rows *rows, int column, int64_t if_none)
 {
     const char *text;
     char *end;
     long long number;
 
     if (sqlite3_column_type(rows->statement, column) != SQLITE_TEXT)
-        return nsys_integer(rows, column, if_none);
-    text = nsys_text(rows, column);
+        return sqlite_integer(rows, column, if_none);
+    text = sqlite_text(rows, column);
     number = text ? strtoll(text, &end, 10) : 0;
     return text && end != text && !*end ? number : if_none;
 }
@@ -71,11 +72,11 @@ static uint32_t ascend_text(struct ascend_reading *reading, const char *text)
     return text ? string_pool_add(&reading->builder.strings, text, strlen(text)) : 0;
 }
 
-static uint32_t ascend_string(const struct ascend_reading *reading, const struct nsys_rows *rows,
+static uint32_t ascend_string(const struct ascend_reading *reading, const struct sqlite_rows *rows,
                               int column)
 {
     uint32_t string =
-        nsys_is_null(rows, column)
+        sqlite_is_null(rows, column)
             ? NO_VALUE
             : hash_map_find(&reading->strings, (uint64_t)ascend_number(rows, column, -1));
 
@@ -83,7 +84,7 @@ static uint32_t ascend_string(const struct ascend_reading *reading, const struct
 }
 
 static const char *ascend_string_text(const struct ascend_reading *reading,
-                                      const struct nsys_rows *rows, int column)
+                                      const struct sqlite_rows *rows, int column)
 {
     return string_pool_text(&reading->builder.strings, ascend_string(reading, rows, column));
 }
@@ -94,20 +95,20 @@ static int32_t ascend_small(int64_t number)
 }
 
 /* Opens a table whose first two columns are start and end. */
-static void ascend_rows_of(struct nsys_rows *rows, struct ascend_reading *reading,
+static void ascend_rows_of(struct sqlite_rows *rows, struct ascend_reading *reading,
                            const char *table, const char *const *columns)
 {
     reading->category = ascend_text(reading, table);
-    nsys_rows_open(rows, reading->database, table, columns);
+    sqlite_rows_open(rows, reading->database, table, columns);
 }
 
 /* Counts the row; false where its times make no event. */
-static bool ascend_row_event(struct ascend_reading *reading, const struct nsys_rows *rows,
+static bool ascend_row_event(struct ascend_reading *reading, const struct sqlite_rows *rows,
                              struct event *event)
 {
     struct trace_builder *builder = &reading->builder;
     int64_t start_ns = ascend_number(rows, 0, 1), end_ns = ascend_number(rows, 1, 0);
-    bool is_timed = !nsys_is_null(rows, 0) && !nsys_is_null(rows, 1);
+    bool is_timed = !sqlite_is_null(rows, 0) && !sqlite_is_null(rows, 1);
 
     builder->read.events++;
     *event = (struct event){.start_ns = start_ns, .correlation = NO_ID, .external_id = NO_ID};
@@ -166,25 +167,25 @@ static uint32_t stream_of(struct ascend_reading *reading, int64_t device, int64_
 static void ascend_read_strings(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"id", "value", NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
-    nsys_rows_open(&rows, reading->database, "STRING_IDS", columns);
-    while (nsys_rows_next(&rows))
-        (void)hash_map_add(&reading->strings, (uint64_t)nsys_integer(&rows, 0, -1),
-                           ascend_text(reading, nsys_text(&rows, 1)));
-    nsys_rows_clear(&rows);
+    sqlite_rows_open(&rows, reading->database, "STRING_IDS", columns);
+    while (sqlite_rows_next(&rows))
+        (void)hash_map_add(&reading->strings, (uint64_t)sqlite_integer(&rows, 0, -1),
+                           ascend_text(reading, sqlite_text(&rows, 1)));
+    sqlite_rows_clear(&rows);
 }
 
 static void ascend_read_devices(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"id", "name", NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
-    nsys_rows_open(&rows, reading->database, "NPU_INFO", columns);
-    while (nsys_rows_next(&rows)) {
+    sqlite_rows_open(&rows, reading->database, "NPU_INFO", columns);
+    while (sqlite_rows_next(&rows)) {
         const struct device device = {
-            .number = ascend_small(nsys_integer(&rows, 0, -1)),
-            .name = ascend_text(reading, nsys_text(&rows, 1)),
+            .number = ascend_small(sqlite_integer(&rows, 0, -1)),
+            .name = ascend_text(reading, sqlite_text(&rows, 1)),
             .memory_bytes = -1,
             .compute_major = -1,
             .compute_minor = -1,
@@ -195,7 +196,7 @@ static void ascend_read_devices(struct ascend_reading *reading)
         if (device.number >= 0)
             trace_builder_add_device(&reading->builder, &device);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void ascend_read_run(struct ascend_reading *reading)
@@ -204,27 +205,27 @@ static void ascend_read_run(struct ascend_reading *reading)
     static const char *const ranks[] = {"rankId", NULL};
     static const char *const values[] = {"name", "value", NULL};
     struct run_facts *facts = &reading->builder.facts;
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     facts->platform = PLATFORM_NPU;
-    nsys_rows_open(&rows, reading->database, "HOST_INFO", host);
-    if (nsys_rows_next(&rows))
-        facts->hostname = ascend_text(reading, nsys_text(&rows, 0));
-    nsys_rows_clear(&rows);
-    nsys_rows_open(&rows, reading->database, "RANK_DEVICE_MAP", ranks);
-    if (nsys_rows_next(&rows))
-        facts->rank = ascend_small(nsys_integer(&rows, 0, -1));
-    nsys_rows_clear(&rows);
-    nsys_rows_open(&rows, reading->database, "META_DATA", values);
-    while (nsys_rows_next(&rows)) {
-        const char *name = nsys_text(&rows, 0);
+    sqlite_rows_open(&rows, reading->database, "HOST_INFO", host);
+    if (sqlite_rows_next(&rows))
+        facts->hostname = ascend_text(reading, sqlite_text(&rows, 0));
+    sqlite_rows_clear(&rows);
+    sqlite_rows_open(&rows, reading->database, "RANK_DEVICE_MAP", ranks);
+    if (sqlite_rows_next(&rows))
+        facts->rank = ascend_small(sqlite_integer(&rows, 0, -1));
+    sqlite_rows_clear(&rows);
+    sqlite_rows_open(&rows, reading->database, "META_DATA", values);
+    while (sqlite_rows_next(&rows)) {
+        const char *name = sqlite_text(&rows, 0);
 
         if (name && strcmp(name, "torch_npu_version") == 0)
-            facts->torch_version = ascend_text(reading, nsys_text(&rows, 1));
+            facts->torch_version = ascend_text(reading, sqlite_text(&rows, 1));
         if (name && strcmp(name, "cann_version") == 0)
-            facts->cuda_version = ascend_text(reading, nsys_text(&rows, 1));
+            facts->cuda_version = ascend_text(reading, sqlite_text(&rows, 1));
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static struct task_info *ascend_info(struct ascend_reading *reading, int64_t task)
@@ -241,39 +242,39 @@ static void ascend_read_infos(struct ascend_reading *reading)
     static const char *const tables[] = {"COMPUTE_TASK_INFO", "COMMUNICATION_TASK_INFO"};
     static const char *const columns[] = {"globalTaskId", "name", NULL};
     static const char *const copy_columns[] = {"globalTaskId", "size", NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     for (size_t t = 0; t < 2; t++) {
-        nsys_rows_open(&rows, reading->database, tables[t], columns);
-        while (nsys_rows_next(&rows)) {
-            struct task_info *info = ascend_info(reading, nsys_integer(&rows, 0, -1));
+        sqlite_rows_open(&rows, reading->database, tables[t], columns);
+        while (sqlite_rows_next(&rows)) {
+            struct task_info *info = ascend_info(reading, sqlite_integer(&rows, 0, -1));
 
             info->name = ascend_string(reading, &rows, 1);
             info->is_transfer = t == 1;
         }
-        nsys_rows_clear(&rows);
+        sqlite_rows_clear(&rows);
     }
-    nsys_rows_open(&rows, reading->database, "MEMCPY_INFO", copy_columns);
-    while (nsys_rows_next(&rows))
-        ascend_info(reading, nsys_integer(&rows, 0, -1))->bytes = nsys_integer(&rows, 1, -1);
-    nsys_rows_clear(&rows);
+    sqlite_rows_open(&rows, reading->database, "MEMCPY_INFO", copy_columns);
+    while (sqlite_rows_next(&rows))
+        ascend_info(reading, sqlite_integer(&rows, 0, -1))->bytes = sqlite_integer(&rows, 1, -1);
+    sqlite_rows_clear(&rows);
 }
 
 static void ascend_read_links(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"id", "connectionId", NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
-    nsys_rows_open(&rows, reading->database, "CONNECTION_IDS", columns);
-    while (nsys_rows_next(&rows)) {
-        uint64_t id = (uint64_t)nsys_integer(&rows, 0, -1);
+    sqlite_rows_open(&rows, reading->database, "CONNECTION_IDS", columns);
+    while (sqlite_rows_next(&rows)) {
+        uint64_t id = (uint64_t)sqlite_integer(&rows, 0, -1);
         uint32_t before = hash_map_find(&reading->links, id);
 
         (void)hash_map_set(&reading->links, id, reading->link_count);
         ARRAY_ADD(reading->link_list, reading->link_count,
-                  (struct connection_link){nsys_integer(&rows, 1, -1), before});
+                  (struct connection_link){sqlite_integer(&rows, 1, -1), before});
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* ---- the host ------------------------------------------------------------------------------- */
@@ -321,7 +322,7 @@ static void link_operator(struct ascend_reading *reading, const struct event *ev
     }
 }
 
-static void ascend_add_operator(struct ascend_reading *reading, const struct nsys_rows *rows,
+static void ascend_add_operator(struct ascend_reading *reading, const struct sqlite_rows *rows,
                                 struct event *event)
 {
     struct string_pool *strings = &reading->builder.strings;
@@ -333,7 +334,7 @@ static void ascend_add_operator(struct ascend_reading *reading, const struct nsy
         event->detail = trace_builder_detail(&reading->builder, &detail);
     event->correlation = ascend_number(rows, API_SEQUENCE, NO_ID);
     event->external_id = -1 - reading->builder.read.events;
-    if (!nsys_is_null(rows, API_CONNECTION))
+    if (!sqlite_is_null(rows, API_CONNECTION))
         link_operator(reading, event, ascend_number(rows, API_CONNECTION, -1));
 }
 
@@ -342,11 +343,11 @@ static void ascend_read_operators(struct ascend_reading *reading)
     static const char *const columns[] = {
         "startNs",      "endNs",       "globalTid",   "name",        "type", "sequenceNumber",
         "connectionId", "inputShapes", "inputDtypes", "callchainId", NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
     struct event event;
 
     ascend_rows_of(&rows, reading, "PYTORCH_API", columns);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         const char *name = ascend_string_text(reading, &rows, API_NAME);
         bool is_step = has_prefix(name, "ProfilerStep#");
 
@@ -361,18 +362,18 @@ static void ascend_read_operators(struct ascend_reading *reading)
             ascend_add_operator(reading, &rows, &event);
         trace_builder_add(&reading->builder, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void ascend_read_calls(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"startNs", "endNs",        "globalTid",
                                           "name",    "connectionId", NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
     struct event event;
 
     ascend_rows_of(&rows, reading, "CANN_API", columns);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         if (!ascend_row_event(reading, &rows, &event))
             continue;
         event.kind = EVENT_RUNTIME_CALL;
@@ -381,18 +382,18 @@ static void ascend_read_calls(struct ascend_reading *reading)
         event.correlation = ascend_number(&rows, 4, NO_ID);
         trace_builder_add(&reading->builder, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void ascend_read_ranges(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"startNs", "endNs", "globalTid", "message", NULL};
     static const char *const step_columns[] = {"startNs", "endNs", "id", NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
     struct event event;
 
     ascend_rows_of(&rows, reading, "MSTX_EVENTS", columns);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         if (!ascend_row_event(reading, &rows, &event) || event.duration_ns == 0)
             continue;
         event.kind = EVENT_ANNOTATION;
@@ -400,9 +401,9 @@ static void ascend_read_ranges(struct ascend_reading *reading)
         event.name = ascend_string(reading, &rows, 3);
         trace_builder_add(&reading->builder, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     ascend_rows_of(&rows, reading, "STEP_TIME", step_columns);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         if (!ascend_row_event(reading, &rows, &event) || reading->has_steps)
             continue;
         event.kind = EVENT_ANNOTATION;
@@ -410,7 +411,7 @@ static void ascend_read_ranges(struct ascend_reading *reading)
         event.name = number_text(reading, "ProfilerStep#", ascend_number(&rows, 2, 0));
         trace_builder_add(&reading->builder, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* ---- the device ----------------------------------------------------------------------------- */
@@ -424,7 +425,7 @@ static int64_t operator_of_connection(const struct ascend_reading *reading, int6
 
 enum { TASK_START, TASK_END, TASK_DEVICE, TASK_STREAM, TASK_CONNECTION, TASK_ID, TASK_TYPE };
 
-static void ascend_add_task(struct ascend_reading *reading, const struct nsys_rows *rows,
+static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_rows *rows,
                             struct event *event)
 {
     const char *type = ascend_string_text(reading, rows, TASK_TYPE);
@@ -446,16 +447,16 @@ static void ascend_read_tasks(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"startNs",      "endNs",        "deviceId", "streamId",
                                           "connectionId", "globalTaskId", "taskType", NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
     struct event event;
 
     ascend_rows_of(&rows, reading, "TASK", columns);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         reading->category = ascend_string(reading, &rows, TASK_TYPE);
         if (ascend_row_event(reading, &rows, &event))
             ascend_add_task(reading, &rows, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 enum {
@@ -484,11 +485,11 @@ static void ascend_read_collectives(struct ascend_reading *reading)
                                           "groupName", "connectionId", "dataType",
                                           "count",     "deviceId",     NULL};
     struct string_pool *strings = &reading->builder.strings;
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
     struct event event;
 
     ascend_rows_of(&rows, reading, "COMMUNICATION_OP", columns);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         struct event_detail detail = event_detail_none();
 
         if (!ascend_row_event(reading, &rows, &event))
@@ -510,28 +511,28 @@ static void ascend_read_collectives(struct ascend_reading *reading)
         event.external_id = operator_of_connection(reading, event.correlation);
         trace_builder_add(&reading->builder, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* ---- the reader ----------------------------------------------------------------------------- */
 
 static bool ascend_recognises_file(const struct input_stream *input)
 {
-    SCOPED(nsys_database) database = {0};
+    SCOPED(sqlite_input) database = {0};
     struct error unused = {0};
 
     if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE ||
-        !nsys_database_open_any(&database, input->name, &unused))
+        !sqlite_input_open(&database, input->name, &unused))
         return false;
-    return nsys_has_table(&database, "STRING_IDS") &&
-           (nsys_has_table(&database, "PYTORCH_API") || nsys_has_table(&database, "TASK") ||
-            nsys_has_table(&database, "CANN_API"));
+    return sqlite_has_table(&database, "STRING_IDS") &&
+           (sqlite_has_table(&database, "PYTORCH_API") || sqlite_has_table(&database, "TASK") ||
+            sqlite_has_table(&database, "CANN_API"));
 }
 
 static bool ascend_check(const struct ascend_reading *reading, struct error *error)
 {
     const struct trace_builder *builder = &reading->builder;
-    const struct nsys_database *database = reading->database;
+    const struct sqlite_input *database = reading->database;
 
     if (event_store_count(&builder->device) > 0 || event_store_count(&builder->host) > 0)
         return true;
@@ -552,7 +553,7 @@ static void ascend_tell_recorder(struct ascend_reading *reading)
     const struct trace_builder *builder = &reading->builder;
     const char *npu = string_pool_text(&builder->strings, builder->facts.torch_version);
     const char *cann = string_pool_text(&builder->strings, builder->facts.cuda_version);
-    bool has_torch = nsys_has_table(reading->database, "PYTORCH_API");
+    bool has_torch = sqlite_has_table(reading->database, "PYTORCH_API");
 
     (void)snprintf(reading->builder.read.recorder, sizeof reading->builder.read.recorder,
                    "%s%s%.32s%s%.32s", has_torch ? "torch_npu.profiler" : "msprof", *npu ? " " : "",
@@ -574,11 +575,11 @@ static void ascend_reading_clear(struct ascend_reading *reading)
 static bool ascend_read(struct trace *trace, struct input_stream *input,
                         const struct read_options *options, struct error *error)
 {
-    SCOPED(nsys_database) database = {0};
+    SCOPED(sqlite_input) database = {0};
     struct ascend_reading reading = {.database = &database};
     bool is_good;
 
-    if (!nsys_database_open_any(&database, input->name, error))
+    if (!sqlite_input_open(&database, input->name, error))
         return false;
     trace_builder_init(&reading.builder);
     string_pool_add(&reading.builder.strings, "", 0);
@@ -592,8 +593,8 @@ static bool ascend_read(struct trace *trace, struct input_stream *input,
     ascend_read_ranges(&reading);
     ascend_read_tasks(&reading);
     ascend_read_collectives(&reading);
-    nsys_database_tell_damage(&reading.builder.read, &database);
-    nsys_database_tell_unused(&reading.builder.read, &database, "ENUM_");
+    sqlite_input_tell_damage(&reading.builder.read, &database);
+    sqlite_input_tell_unused(&reading.builder.read, &database, "ENUM_");
     ascend_tell_recorder(&reading);
     reading.builder.read.text_bytes = database.file_bytes;
     progress_advance(options->progress, database.file_bytes);
@@ -607,7 +608,7 @@ static bool ascend_read(struct trace *trace, struct input_stream *input,
 const struct reader ascend_sqlite_reader = {
     .name = "ascend-database",
     .summary = "an SQLite database that torch_npu or msprof wrote (Ascend)",
-    .recognises = nsys_is_sqlite,
+    .recognises = is_sqlite_head,
     .recognises_file = ascend_recognises_file,
     .read = ascend_read,
 };

@@ -17,7 +17,7 @@
 
 static bool recognises(const char *head, size_t length)
 {
-    return nsys_is_sqlite(head, length);
+    return is_sqlite_head(head, length);
 }
 
 static bool open_input(struct nsys_database *database, const struct input_stream *input,
@@ -64,17 +64,17 @@ static void number_rank(struct nsys_reading *reading, const struct nsys_ranks *r
 static void find_diagnostics(struct nsys_database *database, char *to, size_t size)
 {
     static const char *const columns[] = {"severity", "text", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
     to[0] = '\0';
-    nsys_rows_open(&rows, database, "DIAGNOSTIC_EVENT", columns);
-    while (nsys_rows_next(&rows) && !to[0]) {
-        const char *text = nsys_text(&rows, 1);
+    sqlite_rows_open(&rows, &database->file, "DIAGNOSTIC_EVENT", columns);
+    while (sqlite_rows_next(&rows) && !to[0]) {
+        const char *text = sqlite_text(&rows, 1);
 
-        if (text && nsys_integer(&rows, 0, 0) >= 2)
+        if (text && sqlite_integer(&rows, 0, 0) >= 2)
             (void)snprintf(to, size, "; nsys says: \"%.300s\"", text);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* A table with kernels, copies, memsets or ranges. */
@@ -104,11 +104,11 @@ static bool is_without_work(const struct nsys_reading *reading, struct error *er
             return false;
     }
     find_diagnostics(reading->database, diagnostics, sizeof diagnostics);
-    if (reading->database->missing_bytes > 0 || reading->database->damage[0]) {
+    if (reading->database->file.missing_bytes > 0 || reading->database->file.damage[0]) {
         error_set(error, ERROR_INPUT,
                   "cut or damaged: no kernel and no range in it can be read (%s); export the "
                   ".nsys-rep again with 'nsys export --type sqlite'",
-                  reading->database->damage);
+                  reading->database->file.damage);
         return true;
     }
     error_set(error, ERROR_NO_DATA,
@@ -156,10 +156,10 @@ static bool read_trace(struct trace *trace, struct input_stream *input,
         reading.builder.facts.rank = ranks.ranks[0].mpi_rank;
     }
     read_all(&reading);
-    nsys_database_tell_damage(&reading.builder.read, &database);
-    nsys_database_tell_unused(&reading.builder.read, &database, "ENUM_");
-    reading.builder.read.text_bytes = database.file_bytes;
-    progress_advance(options->progress, database.file_bytes);
+    sqlite_input_tell_damage(&reading.builder.read, &database.file);
+    sqlite_input_tell_unused(&reading.builder.read, &database.file, "ENUM_");
+    reading.builder.read.text_bytes = database.file.file_bytes;
+    progress_advance(options->progress, database.file.file_bytes);
     if (is_without_work(&reading, error)) {
         trace_builder_clear(&reading.builder);
         return false;

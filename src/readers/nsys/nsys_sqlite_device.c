@@ -43,14 +43,14 @@ static int32_t nsys_sqlite_device_small(int64_t number)
     return number >= -1 && number <= INT32_MAX ? (int32_t)number : -1;
 }
 
-static uint32_t stream_track(struct nsys_reading *reading, const struct nsys_rows *rows)
+static uint32_t stream_track(struct nsys_reading *reading, const struct sqlite_rows *rows)
 {
     char device[24];
     char stream[24];
     struct track_key key = {
         .is_device = true,
-        .device = nsys_sqlite_device_small(nsys_integer(rows, COLUMN_DEVICE, -1)),
-        .stream = nsys_integer(rows, COLUMN_STREAM, -1),
+        .device = nsys_sqlite_device_small(sqlite_integer(rows, COLUMN_DEVICE, -1)),
+        .stream = sqlite_integer(rows, COLUMN_STREAM, -1),
     };
 
     if (key.stream == ALL_STREAMS)
@@ -72,11 +72,11 @@ static uint32_t stream_track(struct nsys_reading *reading, const struct nsys_row
 
 /* The event of the row but for its name and details. */
 static struct event nsys_sqlite_device_event_of(struct nsys_reading *reading,
-                                                const struct nsys_rows *rows,
+                                                const struct sqlite_rows *rows,
                                                 const struct nsys_row_time *time,
                                                 enum event_kind kind)
 {
-    int64_t correlation = nsys_integer(rows, COLUMN_CORRELATION, 0);
+    int64_t correlation = sqlite_integer(rows, COLUMN_CORRELATION, 0);
 
     return (struct event){
         .kind = (uint8_t)kind,
@@ -101,30 +101,30 @@ enum {
     KERNEL_MANGLED,
 };
 
-static uint32_t kernel_detail(struct nsys_reading *reading, const struct nsys_rows *rows)
+static uint32_t kernel_detail(struct nsys_reading *reading, const struct sqlite_rows *rows)
 {
     struct event_detail detail = event_detail_none();
-    int64_t shared = nsys_integer(rows, KERNEL_STATIC_SHARED, -1);
-    int64_t dynamic = nsys_integer(rows, KERNEL_DYNAMIC_SHARED, -1);
+    int64_t shared = sqlite_integer(rows, KERNEL_STATIC_SHARED, -1);
+    int64_t dynamic = sqlite_integer(rows, KERNEL_DYNAMIC_SHARED, -1);
 
     for (int i = 0; i < 3; i++) {
-        detail.grid[i] = nsys_sqlite_device_small(nsys_integer(rows, KERNEL_GRID + i, -1));
-        detail.block[i] = nsys_sqlite_device_small(nsys_integer(rows, KERNEL_BLOCK + i, -1));
+        detail.grid[i] = nsys_sqlite_device_small(sqlite_integer(rows, KERNEL_GRID + i, -1));
+        detail.block[i] = nsys_sqlite_device_small(sqlite_integer(rows, KERNEL_BLOCK + i, -1));
     }
     detail.registers_per_thread =
-        nsys_sqlite_device_small(nsys_integer(rows, KERNEL_REGISTERS, -1));
+        nsys_sqlite_device_small(sqlite_integer(rows, KERNEL_REGISTERS, -1));
     if (shared >= 0 && dynamic >= 0 && shared <= INT32_MAX && dynamic <= INT32_MAX)
         detail.shared_memory_bytes = nsys_sqlite_device_small(shared + dynamic);
     return trace_builder_detail(&reading->builder, &detail);
 }
 
 static uint32_t nsys_sqlite_device_kernel_name(struct nsys_reading *reading,
-                                               const struct nsys_rows *rows)
+                                               const struct sqlite_rows *rows)
 {
     static const int forms[] = {KERNEL_DEMANGLED, KERNEL_SHORT, KERNEL_MANGLED};
 
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        uint32_t name = nsys_reading_string(reading, nsys_integer(rows, forms[i], -1));
+        uint32_t name = nsys_reading_string(reading, sqlite_integer(rows, forms[i], -1));
 
         if (name)
             return name;
@@ -148,11 +148,11 @@ static void nsys_sqlite_device_read_kernels(struct nsys_reading *reading)
                                           "dynamicSharedMemory",
                                           "mangledName",
                                           NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     struct nsys_row_time time;
 
     nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_KERNEL", columns, "globalPid");
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         struct event event;
 
         if (!nsys_reading_time(reading, &rows, &time))
@@ -162,18 +162,18 @@ static void nsys_sqlite_device_read_kernels(struct nsys_reading *reading)
         event.detail = kernel_detail(reading, &rows);
         trace_builder_add(&reading->builder, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* Recorded with --cuda-graph-trace=graph: one row for all work of a graph's launch. */
 static void read_graphs(struct nsys_reading *reading)
 {
     static const char *const columns[] = {DEVICE_COLUMNS, "graphId", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     struct nsys_row_time time;
 
     nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns, "globalPid");
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         char name[64];
         struct event event;
 
@@ -181,11 +181,11 @@ static void read_graphs(struct nsys_reading *reading)
             continue;
         event = nsys_sqlite_device_event_of(reading, &rows, &time, EVENT_KERNEL);
         (void)snprintf(name, sizeof name, "CUDA graph %" PRId64 " (as a whole)",
-                       nsys_integer(&rows, COLUMN_OWN, -1));
+                       sqlite_integer(&rows, COLUMN_OWN, -1));
         event.name = nsys_sqlite_device_builder_text(reading, name);
         trace_builder_add(&reading->builder, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* ---- copies --------------------------------------------------------------------------------- */
@@ -202,12 +202,12 @@ static void read_copies(struct nsys_reading *reading)
 {
     static const char *const columns[] = {DEVICE_COLUMNS, "bytes",   "copyKind",
                                           "srcKind",      "dstKind", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     struct nsys_row_time time;
 
     nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_MEMCPY", columns, "globalPid");
-    while (nsys_rows_next(&rows)) {
-        int64_t kind = nsys_integer(&rows, COLUMN_OWN + 1, 0);
+    while (sqlite_rows_next(&rows)) {
+        int64_t kind = sqlite_integer(&rows, COLUMN_OWN + 1, 0);
         char name[96];
         struct event event;
 
@@ -216,23 +216,23 @@ static void read_copies(struct nsys_reading *reading)
         event = nsys_sqlite_device_event_of(reading, &rows, &time, EVENT_MEMCPY);
         (void)snprintf(name, sizeof name, "Memcpy %s (%s -> %s)",
                        copy_kinds[kind >= 0 && kind < COPY_KIND_COUNT ? kind : 0],
-                       memory_kind(nsys_integer(&rows, COLUMN_OWN + 2, -1)),
-                       memory_kind(nsys_integer(&rows, COLUMN_OWN + 3, -1)));
+                       memory_kind(sqlite_integer(&rows, COLUMN_OWN + 2, -1)),
+                       memory_kind(sqlite_integer(&rows, COLUMN_OWN + 3, -1)));
         event.name = nsys_sqlite_device_builder_text(reading, name);
-        event.detail = bytes_detail(reading, nsys_integer(&rows, COLUMN_OWN, -1));
+        event.detail = bytes_detail(reading, sqlite_integer(&rows, COLUMN_OWN, -1));
         trace_builder_add(&reading->builder, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void read_memsets(struct nsys_reading *reading)
 {
     static const char *const columns[] = {DEVICE_COLUMNS, "bytes", "memKind", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     struct nsys_row_time time;
 
     nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_MEMSET", columns, "globalPid");
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         char name[48];
         struct event event;
 
@@ -240,12 +240,12 @@ static void read_memsets(struct nsys_reading *reading)
             continue;
         event = nsys_sqlite_device_event_of(reading, &rows, &time, EVENT_MEMSET);
         (void)snprintf(name, sizeof name, "Memset (%s)",
-                       memory_kind(nsys_integer(&rows, COLUMN_OWN + 1, -1)));
+                       memory_kind(sqlite_integer(&rows, COLUMN_OWN + 1, -1)));
         event.name = nsys_sqlite_device_builder_text(reading, name);
-        event.detail = bytes_detail(reading, nsys_integer(&rows, COLUMN_OWN, -1));
+        event.detail = bytes_detail(reading, sqlite_integer(&rows, COLUMN_OWN, -1));
         trace_builder_add(&reading->builder, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* ---- synchronisations ----------------------------------------------------------------------- */
@@ -253,12 +253,12 @@ static void read_memsets(struct nsys_reading *reading)
 static void read_syncs(struct nsys_reading *reading)
 {
     static const char *const columns[] = {DEVICE_COLUMNS, "syncType", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     struct nsys_row_time time;
 
     nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns, "globalPid");
-    while (nsys_rows_next(&rows)) {
-        int64_t type = nsys_integer(&rows, COLUMN_OWN, 0);
+    while (sqlite_rows_next(&rows)) {
+        int64_t type = sqlite_integer(&rows, COLUMN_OWN, 0);
         struct event event;
 
         if (!nsys_reading_time(reading, &rows, &time))
@@ -268,7 +268,7 @@ static void read_syncs(struct nsys_reading *reading)
             reading, sync_types[type >= 0 && type < SYNC_TYPE_COUNT ? type : 0]);
         trace_builder_add(&reading->builder, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 void nsys_read_device_events(struct nsys_reading *reading)

@@ -31,25 +31,25 @@ static void nsys_sqlite_facts_read_devices(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"id",           "name",         "totalMemory", "smCount",
                                           "computeMajor", "computeMinor", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, reading->database, "TARGET_INFO_GPU", columns);
-    while (nsys_rows_next(&rows)) {
+    sqlite_rows_open(&rows, &reading->database->file, "TARGET_INFO_GPU", columns);
+    while (sqlite_rows_next(&rows)) {
         struct device device = {
-            .number =
-                nsys_device_of_gpu(reading->database, reading->process, nsys_integer(&rows, 0, -1)),
-            .name = nsys_sqlite_facts_builder_text(reading, nsys_text(&rows, 1)),
-            .memory_bytes = nsys_integer(&rows, 2, -1),
-            .multiprocessors = nsys_sqlite_facts_small(nsys_integer(&rows, 3, -1)),
-            .compute_major = nsys_sqlite_facts_small(nsys_integer(&rows, 4, -1)),
-            .compute_minor = nsys_sqlite_facts_small(nsys_integer(&rows, 5, -1)),
+            .number = nsys_device_of_gpu(reading->database, reading->process,
+                                         sqlite_integer(&rows, 0, -1)),
+            .name = nsys_sqlite_facts_builder_text(reading, sqlite_text(&rows, 1)),
+            .memory_bytes = sqlite_integer(&rows, 2, -1),
+            .multiprocessors = nsys_sqlite_facts_small(sqlite_integer(&rows, 3, -1)),
+            .compute_major = nsys_sqlite_facts_small(sqlite_integer(&rows, 4, -1)),
+            .compute_minor = nsys_sqlite_facts_small(sqlite_integer(&rows, 5, -1)),
             .entry = DEVICE_ENTRY_OWN,
         };
 
         if (device.number >= 0)
             trace_builder_add_device(&reading->builder, &device);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static bool nsys_sqlite_facts_is_of_process(const struct nsys_reading *reading, int64_t global_id)
@@ -60,40 +60,40 @@ static bool nsys_sqlite_facts_is_of_process(const struct nsys_reading *reading, 
 static void read_thread_names(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"nameId", "globalTid", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, reading->database, "ThreadNames", columns);
-    while (nsys_rows_next(&rows)) {
-        int64_t id = nsys_integer(&rows, 1, -1);
+    sqlite_rows_open(&rows, &reading->database->file, "ThreadNames", columns);
+    while (sqlite_rows_next(&rows)) {
+        int64_t id = sqlite_integer(&rows, 1, -1);
         struct given_name name = {.is_thread = true};
 
         if (id < 0 || !nsys_sqlite_facts_is_of_process(reading, id))
             continue;
         name.process = nsys_sqlite_facts_number_text(reading, nsys_pid(id));
         name.thread = nsys_sqlite_facts_number_text(reading, nsys_tid(id));
-        name.name = nsys_reading_string(reading, nsys_integer(&rows, 0, -1));
+        name.name = nsys_reading_string(reading, sqlite_integer(&rows, 0, -1));
         trace_builder_name(&reading->builder, &name);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void read_process_names(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"globalPid", "name", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, reading->database, "PROCESSES", columns);
-    while (nsys_rows_next(&rows)) {
-        int64_t id = nsys_integer(&rows, 0, -1);
+    sqlite_rows_open(&rows, &reading->database->file, "PROCESSES", columns);
+    while (sqlite_rows_next(&rows)) {
+        int64_t id = sqlite_integer(&rows, 0, -1);
         struct given_name name = {.is_thread = false};
 
         if (id < 0 || !nsys_sqlite_facts_is_of_process(reading, id))
             continue;
         name.process = nsys_sqlite_facts_number_text(reading, nsys_pid(id));
-        name.name = nsys_sqlite_facts_builder_text(reading, nsys_text(&rows, 1));
+        name.name = nsys_sqlite_facts_builder_text(reading, sqlite_text(&rows, 1));
         trace_builder_name(&reading->builder, &name);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* The number in an environment variable as META_DATA_CAPTURE has it: RANK="3"; -1: another one. */
@@ -115,12 +115,12 @@ static int64_t variable_number(const char *text, const char *name)
 static void read_environment(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"name", "value", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, reading->database, "META_DATA_CAPTURE", columns);
-    while (nsys_rows_next(&rows)) {
-        const char *name = nsys_text(&rows, 0);
-        const char *value = nsys_text(&rows, 1);
+    sqlite_rows_open(&rows, &reading->database->file, "META_DATA_CAPTURE", columns);
+    while (sqlite_rows_next(&rows)) {
+        const char *name = sqlite_text(&rows, 0);
+        const char *value = sqlite_text(&rows, 1);
         int64_t rank = variable_number(value, "RANK");
         int64_t world_size = variable_number(value, "WORLD_SIZE");
 
@@ -131,28 +131,28 @@ static void read_environment(struct nsys_reading *reading)
         if (world_size > 0)
             reading->builder.facts.world_size = world_size;
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void read_host(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"name", "value", NULL};
     static const char *const start[] = {"utcEpochNs", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, reading->database, "TARGET_INFO_SYSTEM_ENV", columns);
-    while (nsys_rows_next(&rows)) {
-        const char *name = nsys_text(&rows, 0);
+    sqlite_rows_open(&rows, &reading->database->file, "TARGET_INFO_SYSTEM_ENV", columns);
+    while (sqlite_rows_next(&rows)) {
+        const char *name = sqlite_text(&rows, 0);
 
         if (name && strcmp(name, "Hostname") == 0)
             reading->builder.facts.hostname =
-                nsys_sqlite_facts_builder_text(reading, nsys_text(&rows, 1));
+                nsys_sqlite_facts_builder_text(reading, sqlite_text(&rows, 1));
     }
-    nsys_rows_clear(&rows);
-    nsys_rows_open(&rows, reading->database, "TARGET_INFO_SESSION_START_TIME", start);
-    if (nsys_rows_next(&rows))
-        reading->builder.facts.base_time_ns = nsys_integer(&rows, 0, 0);
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
+    sqlite_rows_open(&rows, &reading->database->file, "TARGET_INFO_SESSION_START_TIME", start);
+    if (sqlite_rows_next(&rows))
+        reading->builder.facts.base_time_ns = sqlite_integer(&rows, 0, 0);
+    sqlite_rows_clear(&rows);
 }
 
 void nsys_read_facts(struct nsys_reading *reading)

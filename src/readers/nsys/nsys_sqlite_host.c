@@ -5,7 +5,7 @@
 #include "base/text/prefix.h"
 #include "readers/nsys/nsys_ids.h"
 #include "readers/nsys/nsys_sqlite_reading.h"
-#include "readers/nsys/nvtx_name.h"
+#include "readers/nvtx_name.h"
 #include "trace/trace_builder.h"
 
 #include <stdbool.h>
@@ -226,24 +226,24 @@ static void read_calls(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"start",         "end",    "globalTid",
                                           "correlationId", "nameId", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     struct nsys_row_time time;
 
     nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_RUNTIME", columns, "globalTid");
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         struct event event;
         int64_t correlation;
 
         if (!nsys_reading_time(reading, &rows, &time))
             continue;
         event = nsys_sqlite_host_event_of(&time, EVENT_RUNTIME_CALL);
-        correlation = nsys_integer(&rows, 3, 0);
+        correlation = sqlite_integer(&rows, 3, 0);
         event.correlation = correlation ? correlation : NO_ID;
-        event.track = nsys_reading_thread(reading, nsys_integer(&rows, 2, 0));
-        event.name = call_name(reading, nsys_integer(&rows, 4, -1));
+        event.track = nsys_reading_thread(reading, sqlite_integer(&rows, 2, 0));
+        event.name = call_name(reading, sqlite_integer(&rows, 4, -1));
         trace_builder_add(&reading->builder, &event);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* ---- NVTX ranges ---------------------------------------------------------------------------- */
@@ -267,17 +267,17 @@ struct range_uses {
     struct nvtx_payload_schemas schemas;
 };
 
-static void keep_nccl_call(struct nsys_reading *reading, const struct nsys_rows *rows,
+static void keep_nccl_call(struct nsys_reading *reading, const struct sqlite_rows *rows,
                            struct range_uses *uses, const struct event *event)
 {
     struct nvtx_payload payload = {.values = {0}};
-    const char *json = nsys_text(rows, NVTX_JSON);
+    const char *json = sqlite_text(rows, NVTX_JSON);
     const unsigned char *bytes;
     size_t length;
 
     if (!json)
-        json = nsys_string(reading->database, nsys_integer(rows, NVTX_JSON_ID, -1));
-    bytes = nsys_bytes(rows, NVTX_BINARY, &length);
+        json = nsys_string(reading->database, sqlite_integer(rows, NVTX_JSON_ID, -1));
+    bytes = sqlite_bytes(rows, NVTX_BINARY, &length);
     if ((!bytes || !nvtx_payload_decode(&payload, &uses->schemas, bytes, length)) && json)
         (void)nvtx_payload_parse(&payload, json);
     nccl_ranges_add(&uses->nccl, event, &payload);
@@ -285,35 +285,35 @@ static void keep_nccl_call(struct nsys_reading *reading, const struct nsys_rows 
 
 /* A range that ends on another thread says nothing of what its first thread does: it would not nest
  * with the others there. */
-static void nsys_sqlite_host_add_range(struct nsys_reading *reading, const struct nsys_rows *rows,
+static void nsys_sqlite_host_add_range(struct nsys_reading *reading, const struct sqlite_rows *rows,
                                        struct range_uses *uses)
 {
-    const char *text = nsys_text(rows, NVTX_TEXT);
+    const char *text = sqlite_text(rows, NVTX_TEXT);
     struct nsys_row_time time;
     struct event event;
 
     if (!text)
-        text = nsys_string(reading->database, nsys_integer(rows, NVTX_TEXT_ID, -1));
-    if (nsys_is_null(rows, 1)) { /* still open when the recording ended */
+        text = nsys_string(reading->database, sqlite_integer(rows, NVTX_TEXT_ID, -1));
+    if (sqlite_is_null(rows, 1)) { /* still open when the recording ended */
         reading->builder.read.events++;
         reading->builder.read.unmatched_begins++;
         trace_builder_count(&reading->builder, reading->category_name, 'B', 1, 0);
         return;
     }
     if (!nsys_reading_time(reading, rows, &time) ||
-        nsys_integer(rows, NVTX_END_TID, nsys_integer(rows, NVTX_TID, 0)) !=
-            nsys_integer(rows, NVTX_TID, 0))
+        sqlite_integer(rows, NVTX_END_TID, sqlite_integer(rows, NVTX_TID, 0)) !=
+            sqlite_integer(rows, NVTX_TID, 0))
         return;
     event = nsys_sqlite_host_event_of(&time, EVENT_ANNOTATION);
-    event.track = nsys_reading_thread(reading, nsys_integer(rows, NVTX_TID, 0));
+    event.track = nsys_reading_thread(reading, sqlite_integer(rows, NVTX_TID, 0));
     nvtx_name_apply(&reading->builder, &event, text ? text : "");
     if (is_nccl_call(string_pool_text(&reading->builder.strings, event.name))) {
         keep_nccl_call(reading, rows, uses, &event);
         return;
     }
     trace_builder_add(&reading->builder, &event);
-    if (nvtx_is_push_pop(nsys_integer(rows, NVTX_TYPE, 0)) &&
-        nsys_integer(rows, NVTX_DOMAIN, 0) == 0) /* others are of libraries */
+    if (nvtx_is_push_pop(sqlite_integer(rows, NVTX_TYPE, 0)) &&
+        sqlite_integer(rows, NVTX_DOMAIN, 0) == 0) /* others are of libraries */
         module_ranges_add(&uses->modules, &reading->builder, &event);
 }
 
@@ -323,12 +323,12 @@ static void read_ranges(struct nsys_reading *reading)
                                           "textId",     "globalTid", "endGlobalTid", "domainId",
                                           "binaryData", "jsonText",  "jsonTextId",   NULL};
     struct range_uses uses = {.modules = {0}};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
     nvtx_payload_schemas_read(&uses.schemas, reading->database);
     nsys_reading_open(reading, &rows, "NVTX_EVENTS", columns, "globalTid");
-    while (nsys_rows_next(&rows)) {
-        int64_t type = nsys_integer(&rows, NVTX_TYPE, 0);
+    while (sqlite_rows_next(&rows)) {
+        int64_t type = sqlite_integer(&rows, NVTX_TYPE, 0);
 
         if (nvtx_is_range(type)) {
             nsys_sqlite_host_add_range(reading, &rows, &uses);
@@ -337,7 +337,7 @@ static void read_ranges(struct nsys_reading *reading)
             trace_builder_count(&reading->builder, reading->category_name, 'i', 1, 0);
         }
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     module_ranges_mark(&uses.modules, &reading->builder);
     module_ranges_clear(&uses.modules);
     nccl_ranges_finish(&uses.nccl, &reading->builder);

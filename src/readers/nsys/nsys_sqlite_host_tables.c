@@ -39,24 +39,24 @@ static const char *const overheads[] = {NULL,
 enum { OVERHEAD_COUNT = sizeof overheads / sizeof *overheads };
 
 static uint32_t nsys_sqlite_host_tables_name_of(struct nsys_reading *reading,
-                                                const struct nsys_rows *rows)
+                                                const struct sqlite_rows *rows)
 {
-    int64_t type = nsys_integer(rows, COLUMN_TYPE, 0);
+    int64_t type = sqlite_integer(rows, COLUMN_TYPE, 0);
 
     if (type > 0 && type < OVERHEAD_COUNT && overheads[type])
         return string_pool_add(&reading->builder.strings, overheads[type], strlen(overheads[type]));
-    return nsys_reading_string(reading, nsys_integer(rows, COLUMN_NAME, -1));
+    return nsys_reading_string(reading, sqlite_integer(rows, COLUMN_NAME, -1));
 }
 
 static void read_table(struct nsys_reading *reading, const struct host_table *table)
 {
     const char *const columns[] = {"start",        "end", "globalTid", table->name_column,
                                    "overheadType", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     struct nsys_row_time time;
 
     nsys_reading_open(reading, &rows, table->name, columns, "globalTid");
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         if (!nsys_reading_time(reading, &rows, &time))
             continue;
         trace_builder_add(&reading->builder,
@@ -66,10 +66,10 @@ static void read_table(struct nsys_reading *reading, const struct host_table *ta
                                           .correlation = NO_ID,
                                           .external_id = NO_ID,
                                           .track = nsys_reading_thread(
-                                              reading, nsys_integer(&rows, COLUMN_TID, 0)),
+                                              reading, sqlite_integer(&rows, COLUMN_TID, 0)),
                                           .name = nsys_sqlite_host_tables_name_of(reading, &rows)});
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 void nsys_read_other_host_tables(struct nsys_reading *reading)

@@ -83,28 +83,28 @@ static struct metric *find_metric(struct metric_list *list, const struct metric 
 static void read_metric_names(struct nsys_reading *reading, struct metric_list *list)
 {
     static const char *const columns[] = {"typeId", "metricId", "metricName", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, reading->database, "TARGET_INFO_GPU_METRICS", columns);
-    while (nsys_rows_next(&rows)) {
-        struct metric metric = {.type = nsys_integer(&rows, 0, 0),
-                                .number = nsys_integer(&rows, 1, -1)};
+    sqlite_rows_open(&rows, &reading->database->file, "TARGET_INFO_GPU_METRICS", columns);
+    while (sqlite_rows_next(&rows)) {
+        struct metric metric = {.type = sqlite_integer(&rows, 0, 0),
+                                .number = sqlite_integer(&rows, 1, -1)};
 
         if (!find_metric(list, &metric))
-            (void)add_metric(reading, list, &metric, nsys_text(&rows, 2));
+            (void)add_metric(reading, list, &metric, sqlite_text(&rows, 2));
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
-static void read_sample(struct nsys_reading *reading, const struct nsys_rows *rows,
+static void read_sample(struct nsys_reading *reading, const struct sqlite_rows *rows,
                         struct series *series)
 {
-    struct series_sample sample = {nsys_integer(rows, 0, 0), nsys_real(rows, 3, -1)};
+    struct series_sample sample = {sqlite_integer(rows, 0, 0), sqlite_real(rows, 3, -1)};
 
     reading->builder.read.events++;
     trace_builder_count(&reading->builder, reading->category_name, 'C', sample.time_ns,
                         sample.time_ns);
-    if (nsys_is_null(rows, 0) || !isfinite(sample.value) || sample.value < 0)
+    if (sqlite_is_null(rows, 0) || !isfinite(sample.value) || sample.value < 0)
         series->set_aside++;
     else
         series_add(series, &sample);
@@ -114,18 +114,18 @@ void nsys_read_gpu_metrics(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"timestamp", "typeId", "metricId", "value", NULL};
     struct metric_list *list;
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
     /* without these nobody can tell what a sample is of */
-    if (!nsys_has_column(reading->database, "GPU_METRICS", "typeId") ||
-        !nsys_has_column(reading->database, "GPU_METRICS", "metricId"))
+    if (!sqlite_has_column(&reading->database->file, "GPU_METRICS", "typeId") ||
+        !sqlite_has_column(&reading->database->file, "GPU_METRICS", "metricId"))
         return;
     list = require_memory(calloc(1, sizeof *list));
     read_metric_names(reading, list);
     nsys_reading_open(reading, &rows, "GPU_METRICS", columns, "globalPid");
-    while (nsys_rows_next(&rows)) {
-        struct metric metric = {.type = nsys_integer(&rows, 1, 0),
-                                .number = nsys_integer(&rows, 2, -1)};
+    while (sqlite_rows_next(&rows)) {
+        struct metric metric = {.type = sqlite_integer(&rows, 1, 0),
+                                .number = sqlite_integer(&rows, 2, -1)};
         const struct metric *found = find_metric(list, &metric);
 
         if (!found)
@@ -133,6 +133,6 @@ void nsys_read_gpu_metrics(struct nsys_reading *reading)
         if (found && found->series != NOT_OURS)
             read_sample(reading, &rows, &reading->builder.series.series[found->series]);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     free(list);
 }

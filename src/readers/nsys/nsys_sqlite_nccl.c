@@ -80,16 +80,16 @@ static size_t field_of_name(const char *name)
 void nvtx_payload_schemas_read(struct nvtx_payload_schemas *schemas, struct nsys_database *database)
 {
     static const char *const columns[] = {"domainId", "schemaId", "type", "name", "offset", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     struct nvtx_payload_entry last = {.domain = -1};
 
-    nsys_rows_open(&rows, database, "NVTX_PAYLOAD_SCHEMA_ENTRIES", columns);
-    while (nsys_rows_next(&rows)) {
-        int64_t type = nsys_integer(&rows, 2, 0);
-        int64_t offset = nsys_integer(&rows, 4, 0);
-        size_t field = field_of_name(nsys_text(&rows, 3));
-        struct nvtx_payload_entry entry = {.domain = nsys_integer(&rows, 0, 0),
-                                           .schema = nsys_integer(&rows, 1, 0),
+    sqlite_rows_open(&rows, &database->file, "NVTX_PAYLOAD_SCHEMA_ENTRIES", columns);
+    while (sqlite_rows_next(&rows)) {
+        int64_t type = sqlite_integer(&rows, 2, 0);
+        int64_t offset = sqlite_integer(&rows, 4, 0);
+        size_t field = field_of_name(sqlite_text(&rows, 3));
+        struct nvtx_payload_entry entry = {.domain = sqlite_integer(&rows, 0, 0),
+                                           .schema = sqlite_integer(&rows, 1, 0),
                                            .bytes = bytes_of_type(type)};
         bool is_next = entry.domain == last.domain && entry.schema == last.schema;
         uint64_t size = entry.bytes ? entry.bytes : 1;
@@ -105,7 +105,7 @@ void nvtx_payload_schemas_read(struct nvtx_payload_schemas *schemas, struct nsys
         if (!has_entry(schemas, &entry)) /* each process of a run brings its own copy */
             nvtx_payload_add_entry(schemas, &entry);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 void nvtx_payload_schemas_clear(struct nvtx_payload_schemas *schemas)

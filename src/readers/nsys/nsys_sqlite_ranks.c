@@ -36,16 +36,17 @@ static void list_processes_of(struct nsys_ranks *ranks, struct nsys_database *da
                               const char *table)
 {
     sqlite3_stmt *statement = NULL;
-    char found[NSYS_TABLE_NAME_MAX];
+    char found[SQLITE_INPUT_NAME_MAX];
     char query[256];
 
-    if (!nsys_find_table(database, table, found) || !nsys_has_column(database, table, "globalPid"))
+    if (!sqlite_find_table(&database->file, table, found) ||
+        !sqlite_has_column(&database->file, table, "globalPid"))
         return;
     /* GROUP BY would sort all rows, and hold them in memory for it */
     (void)snprintf(query, sizeof query,
                    "SELECT DISTINCT globalPid, %s FROM \"%s\" WHERE globalPid IS NOT NULL",
-                   nsys_has_column(database, table, "deviceId") ? "deviceId" : "0", found);
-    if (sqlite3_prepare_v2(database->connection, query, -1, &statement, NULL) == SQLITE_OK) {
+                   sqlite_has_column(&database->file, table, "deviceId") ? "deviceId" : "0", found);
+    if (sqlite3_prepare_v2(database->file.connection, query, -1, &statement, NULL) == SQLITE_OK) {
         while (sqlite3_step(statement) == SQLITE_ROW)
             add_process(ranks, nsys_process(sqlite3_column_int64(statement, 0)),
                         sqlite3_column_int64(statement, 1));
@@ -57,34 +58,34 @@ static void list_processes_of(struct nsys_ranks *ranks, struct nsys_database *da
 
 enum { DEVICE_GPU, DEVICE_CUDA, DEVICE_PID };
 
-static void open_devices(struct nsys_rows *rows, struct nsys_database *database)
+static void open_devices(struct sqlite_rows *rows, struct nsys_database *database)
 {
     static const char *const columns[] = {"gpuId", "cudaId", "pid", NULL};
 
-    nsys_rows_open(rows, database, "TARGET_INFO_CUDA_DEVICE", columns);
+    sqlite_rows_open(rows, &database->file, "TARGET_INFO_CUDA_DEVICE", columns);
 }
 
-static bool is_of_process(const struct nsys_rows *rows, int64_t process)
+static bool is_of_process(const struct sqlite_rows *rows, int64_t process)
 {
-    return process < 0 || nsys_is_null(rows, DEVICE_PID) ||
-           nsys_integer(rows, DEVICE_PID, -1) == nsys_pid(process);
+    return process < 0 || sqlite_is_null(rows, DEVICE_PID) ||
+           sqlite_integer(rows, DEVICE_PID, -1) == nsys_pid(process);
 }
 
 int32_t nsys_device_of_gpu(struct nsys_database *database, int64_t process, int64_t gpu)
 {
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     bool is_known = false;
     int64_t device = -1;
 
     open_devices(&rows, database);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         if (!is_of_process(&rows, process))
             continue;
         is_known = true;
-        if (nsys_integer(&rows, DEVICE_GPU, -1) == gpu)
-            device = nsys_integer(&rows, DEVICE_CUDA, -1);
+        if (sqlite_integer(&rows, DEVICE_GPU, -1) == gpu)
+            device = sqlite_integer(&rows, DEVICE_CUDA, -1);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     if (!is_known)
         device = gpu;
     return device >= 0 && device <= INT32_MAX ? (int32_t)device : -1;
@@ -92,34 +93,34 @@ int32_t nsys_device_of_gpu(struct nsys_database *database, int64_t process, int6
 
 static int64_t gpu_of_device(struct nsys_database *database, const struct nsys_rank *rank)
 {
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     int64_t gpu = rank->device;
 
     open_devices(&rows, database);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         if (is_of_process(&rows, rank->process) &&
-            nsys_integer(&rows, DEVICE_CUDA, -1) == rank->device)
-            gpu = nsys_integer(&rows, DEVICE_GPU, rank->device);
+            sqlite_integer(&rows, DEVICE_CUDA, -1) == rank->device)
+            gpu = sqlite_integer(&rows, DEVICE_GPU, rank->device);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     return gpu;
 }
 
 static void read_mpi_ranks(struct nsys_ranks *ranks, struct nsys_database *database)
 {
     static const char *const columns[] = {"globalTid", "rank", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, database, "MPI_RANKS", columns);
-    while (nsys_rows_next(&rows)) {
-        int64_t process = nsys_process(nsys_integer(&rows, 0, 0));
-        int64_t rank = nsys_integer(&rows, 1, -1);
+    sqlite_rows_open(&rows, &database->file, "MPI_RANKS", columns);
+    while (sqlite_rows_next(&rows)) {
+        int64_t process = nsys_process(sqlite_integer(&rows, 0, 0));
+        int64_t rank = sqlite_integer(&rows, 1, -1);
 
         for (uint32_t i = 0; i < ranks->count && rank >= 0; i++)
             if (ranks->ranks[i].process == process)
                 ranks->ranks[i].mpi_rank = rank;
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* ---- their order ---------------------------------------------------------------------------- */

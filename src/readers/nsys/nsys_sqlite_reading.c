@@ -7,29 +7,29 @@
 #include <stdio.h>
 #include <string.h>
 
-void nsys_reading_open(struct nsys_reading *reading, struct nsys_rows *rows, const char *table,
+void nsys_reading_open(struct nsys_reading *reading, struct sqlite_rows *rows, const char *table,
                        const char *const *columns, const char *process_column)
 {
     char text[64];
-    const struct nsys_condition is_of_process = {text, reading->process >> 24};
+    const struct sqlite_condition is_of_process = {text, reading->process >> 24};
     bool is_filtered =
-        reading->process >= 0 && nsys_has_column(reading->database, table, process_column);
+        reading->process >= 0 && sqlite_has_column(&reading->database->file, table, process_column);
 
     reading->category = table;
     reading->category_name = string_pool_add(&reading->builder.strings, table, strlen(table));
     (void)snprintf(text, sizeof text, "(%s >> 24) = ?1", process_column);
-    nsys_rows_open_where(rows, reading->database, table, columns,
-                         is_filtered ? &is_of_process : NULL);
+    sqlite_rows_open_where(rows, &reading->database->file, table, columns,
+                           is_filtered ? &is_of_process : NULL);
 }
 
-bool nsys_reading_time(struct nsys_reading *reading, const struct nsys_rows *rows,
+bool nsys_reading_time(struct nsys_reading *reading, const struct sqlite_rows *rows,
                        struct nsys_row_time *time)
 {
     struct trace_builder *builder = &reading->builder;
-    bool is_timed = !nsys_is_null(rows, 0) && !nsys_is_null(rows, 1);
+    bool is_timed = !sqlite_is_null(rows, 0) && !sqlite_is_null(rows, 1);
     int64_t duration_ns;
 
-    *time = (struct nsys_row_time){nsys_integer(rows, 0, 1), nsys_integer(rows, 1, 0)};
+    *time = (struct nsys_row_time){sqlite_integer(rows, 0, 1), sqlite_integer(rows, 1, 0)};
     builder->read.events++;
     if (!is_timed)
         builder->read.missing_times++;

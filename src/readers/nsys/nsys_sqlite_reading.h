@@ -35,11 +35,11 @@ struct nsys_row_time {
 
 /* Opens `table`, of which the first two columns are start and end, for the rows of the process:
  * those whose `process_column` (a globalPid or globalTid) is of it. */
-void nsys_reading_open(struct nsys_reading *reading, struct nsys_rows *rows, const char *table,
+void nsys_reading_open(struct nsys_reading *reading, struct sqlite_rows *rows, const char *table,
                        const char *const *columns, const char *process_column);
 
 /* Counts the row. False where its times make no event. */
-bool nsys_reading_time(struct nsys_reading *reading, const struct nsys_rows *rows,
+bool nsys_reading_time(struct nsys_reading *reading, const struct sqlite_rows *rows,
                        struct nsys_row_time *time);
 
 /* The builder's id of a text of StringIds; 0 where there is none. */

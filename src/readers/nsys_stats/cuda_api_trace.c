@@ -14,37 +14,37 @@ struct named_threads {
 static void read_threads(struct named_threads *threads, struct nsys_database *database)
 {
     static const char *const columns[] = {"globalTid", "nameId", "priority", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, database, "ThreadNames", columns);
-    while (nsys_rows_next(&rows)) {
-        uint64_t thread = (uint64_t)nsys_integer(&rows, 0, 0);
+    sqlite_rows_open(&rows, &database->file, "ThreadNames", columns);
+    while (sqlite_rows_next(&rows)) {
+        uint64_t thread = (uint64_t)sqlite_integer(&rows, 0, 0);
 
-        hash_map_add(&threads->name_ids, thread, (uint32_t)nsys_integer(&rows, 1, -1) + 1);
-        if (!nsys_is_null(&rows, 2))
-            hash_map_add(&threads->priorities, thread, (uint32_t)nsys_integer(&rows, 2, 0));
+        hash_map_add(&threads->name_ids, thread, (uint32_t)sqlite_integer(&rows, 1, -1) + 1);
+        if (!sqlite_is_null(&rows, 2))
+            hash_map_add(&threads->priorities, thread, (uint32_t)sqlite_integer(&rows, 2, 0));
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void cuda_api_trace_fill_row(struct stats_table *table, struct nsys_database *database,
-                                    const struct nsys_rows *rows,
+                                    const struct sqlite_rows *rows,
                                     const struct named_threads *threads)
 {
     struct stats_cell *row = stats_table_add_row(table);
-    int64_t start_ns = nsys_integer(rows, 0, 0);
-    int64_t thread = nsys_integer(rows, 5, 0);
+    int64_t start_ns = sqlite_integer(rows, 0, 0);
+    int64_t thread = sqlite_integer(rows, 5, 0);
     uint32_t name_id = hash_map_find(&threads->name_ids, (uint64_t)thread);
     uint32_t priority = hash_map_find(&threads->priorities, (uint64_t)thread);
     char name[1024];
 
     row[0] = stats_integer(start_ns);
-    row[1] = stats_integer(saturated_difference(nsys_integer(rows, 1, 0), start_ns));
-    row[2] = stats_text(table, api_name(database, nsys_integer(rows, 2, -1), name, sizeof name));
-    if (!nsys_is_null(rows, 3))
-        row[3] = stats_integer(nsys_integer(rows, 3, 0));
-    if (!nsys_is_null(rows, 4))
-        row[4] = stats_integer(nsys_integer(rows, 4, 0));
+    row[1] = stats_integer(saturated_difference(sqlite_integer(rows, 1, 0), start_ns));
+    row[2] = stats_text(table, api_name(database, sqlite_integer(rows, 2, -1), name, sizeof name));
+    if (!sqlite_is_null(rows, 3))
+        row[3] = stats_integer(sqlite_integer(rows, 3, 0));
+    if (!sqlite_is_null(rows, 4))
+        row[4] = stats_integer(sqlite_integer(rows, 4, 0));
     row[5] = stats_integer(nsys_pid(thread));
     row[6] = stats_integer(nsys_tid(thread));
     if (priority != NO_VALUE)
@@ -67,17 +67,17 @@ static bool cuda_api_trace_fill(struct stats_table *table, struct nsys_database 
     static const char *const columns[] = {"start",         "end",       "nameId", "returnValue",
                                           "correlationId", "globalTid", NULL};
     struct named_threads threads = {0};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
     (void)form;
     stats_table_init(table, titles);
     if (!require_table(database, "CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA API calls", error))
         return false;
     read_threads(&threads, database);
-    nsys_rows_open(&rows, database, "CUPTI_ACTIVITY_KIND_RUNTIME", columns);
-    while (nsys_rows_next(&rows))
+    sqlite_rows_open(&rows, &database->file, "CUPTI_ACTIVITY_KIND_RUNTIME", columns);
+    while (sqlite_rows_next(&rows))
         cuda_api_trace_fill_row(table, database, &rows, &threads);
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     hash_map_clear(&threads.name_ids);
     hash_map_clear(&threads.priorities);
     stats_table_sort(table, cuda_api_trace_compare_starts);

@@ -11,20 +11,20 @@ static bool cuda_gpu_kern_sum_fill(struct stats_table *table, struct nsys_databa
     static const char *const titles[] = {SUMMARY_COLUMNS("Instances"), "Name", NULL};
     const char *const columns[] = {"start", "end", kernel_name_column(database, form), NULL};
     struct stats_groups groups = {0};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
     stats_table_init(table, titles);
     if (!require_table(database, "CUPTI_ACTIVITY_KIND_KERNEL", "CUDA kernels", error))
         return false;
-    nsys_rows_open(&rows, database, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
-    while (nsys_rows_next(&rows)) {
-        const char *name = nsys_string(database, nsys_integer(&rows, 2, -1));
+    sqlite_rows_open(&rows, &database->file, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
+    while (sqlite_rows_next(&rows)) {
+        const char *name = nsys_string(database, sqlite_integer(&rows, 2, -1));
 
         stats_values_add(
             &stats_groups_named(&groups, name)->values,
-            saturated_difference(nsys_integer(&rows, 1, 0), nsys_integer(&rows, 0, 0)));
+            saturated_difference(sqlite_integer(&rows, 1, 0), sqlite_integer(&rows, 0, 0)));
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     stats_groups_fill(&groups, table, true);
     stats_groups_clear(&groups);
     return true;

@@ -42,54 +42,54 @@ struct work {
 static void cuda_gpu_trace_read_devices(struct work *work)
 {
     static const char *const columns[] = {"id", "name", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, work->database, "TARGET_INFO_GPU", columns);
-    while (nsys_rows_next(&rows)) {
-        int64_t id = nsys_integer(&rows, 0, -1);
-        const char *name = nsys_text(&rows, 1);
+    sqlite_rows_open(&rows, &work->database->file, "TARGET_INFO_GPU", columns);
+    while (sqlite_rows_next(&rows)) {
+        int64_t id = sqlite_integer(&rows, 0, -1);
+        const char *name = sqlite_text(&rows, 1);
 
         if (id >= 0 && id < 64 && name)
             (void)snprintf(work->device_names[id], sizeof work->device_names[id], "%s", name);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
-static struct stats_cell cuda_gpu_trace_cell_of(const struct nsys_rows *rows, int column)
+static struct stats_cell cuda_gpu_trace_cell_of(const struct sqlite_rows *rows, int column)
 {
-    return nsys_is_null(rows, column) ? (struct stats_cell){.kind = STATS_NONE}
-                                      : stats_integer(nsys_integer(rows, column, 0));
+    return sqlite_is_null(rows, column) ? (struct stats_cell){.kind = STATS_NONE}
+                                        : stats_integer(sqlite_integer(rows, column, 0));
 }
 
 /* The cells that all work has; the caller fills the rest. */
-static struct stats_cell *cuda_gpu_trace_add_row(struct work *work, const struct nsys_rows *rows)
+static struct stats_cell *cuda_gpu_trace_add_row(struct work *work, const struct sqlite_rows *rows)
 {
     struct stats_cell *row = stats_table_add_row(work->table);
-    int64_t device = nsys_integer(rows, DEVICE, 0);
+    int64_t device = sqlite_integer(rows, DEVICE, 0);
     char name[192];
 
     (void)snprintf(name, sizeof name, "%s (%" PRId64 ")",
                    device >= 0 && device < 64 ? work->device_names[device] : "", device);
-    row[0] = stats_integer(nsys_integer(rows, START, 0));
+    row[0] = stats_integer(sqlite_integer(rows, START, 0));
     row[CELL_DURATION] = stats_integer(
-        saturated_difference(nsys_integer(rows, END, 0), nsys_integer(rows, START, 0)));
+        saturated_difference(sqlite_integer(rows, END, 0), sqlite_integer(rows, START, 0)));
     row[CELL_CORRELATION] = cuda_gpu_trace_cell_of(rows, CORRELATION);
     row[CELL_DEVICE] = stats_text(work->table, name);
     row[CELL_CONTEXT] = cuda_gpu_trace_cell_of(rows, CONTEXT);
-    if (nsys_integer(rows, GREEN_CONTEXT, 0) != 0)
+    if (sqlite_integer(rows, GREEN_CONTEXT, 0) != 0)
         row[CELL_GREEN_CONTEXT] = cuda_gpu_trace_cell_of(rows, GREEN_CONTEXT);
     row[CELL_STREAM] = cuda_gpu_trace_cell_of(rows, STREAM);
     return row;
 }
 
-static void cuda_gpu_trace_add_bytes(struct stats_cell *row, const struct nsys_rows *rows,
+static void cuda_gpu_trace_add_bytes(struct stats_cell *row, const struct sqlite_rows *rows,
                                      int column)
 {
-    int64_t bytes = nsys_integer(rows, column, 0);
+    int64_t bytes = sqlite_integer(rows, column, 0);
     int64_t duration_ns = row[CELL_DURATION].integer;
     int64_t per_second;
 
-    if (nsys_is_null(rows, column))
+    if (sqlite_is_null(rows, column))
         return;
     row[CELL_BYTES] = stats_megabytes((double)bytes);
     /* in whole operations a second, as nsys has it */
@@ -112,62 +112,63 @@ static void cuda_gpu_trace_add_kernels(struct work *work, enum kernel_name_form 
                                    "dynamicSharedMemory",
                                    kernel_name_column(work->database, form),
                                    NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, work->database, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
-    while (nsys_rows_next(&rows)) {
+    sqlite_rows_open(&rows, &work->database->file, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
+    while (sqlite_rows_next(&rows)) {
         struct stats_cell *row = cuda_gpu_trace_add_row(work, &rows);
 
         for (int i = 0; i < 7; i++)
             row[CELL_GRID + i] = cuda_gpu_trace_cell_of(&rows, OWN + i);
         for (int i = 0; i < 2; i++) {
-            if (!nsys_is_null(&rows, OWN + 7 + i))
+            if (!sqlite_is_null(&rows, OWN + 7 + i))
                 row[CELL_STATIC_SHARED + i] =
-                    stats_megabytes((double)nsys_integer(&rows, OWN + 7 + i, 0));
+                    stats_megabytes((double)sqlite_integer(&rows, OWN + 7 + i, 0));
         }
-        row[CELL_NAME] =
-            stats_text(work->table, nsys_string(work->database, nsys_integer(&rows, OWN + 9, -1)));
+        row[CELL_NAME] = stats_text(
+            work->table, nsys_string(work->database, sqlite_integer(&rows, OWN + 9, -1)));
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void add_copies(struct work *work)
 {
     static const char *const columns[] = {WORK_COLUMNS, "bytes",   "copyKind",
                                           "srcKind",    "dstKind", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     char name[96];
 
-    nsys_rows_open(&rows, work->database, "CUPTI_ACTIVITY_KIND_MEMCPY", columns);
-    while (nsys_rows_next(&rows)) {
+    sqlite_rows_open(&rows, &work->database->file, "CUPTI_ACTIVITY_KIND_MEMCPY", columns);
+    while (sqlite_rows_next(&rows)) {
         struct stats_cell *row = cuda_gpu_trace_add_row(work, &rows);
 
         cuda_gpu_trace_add_bytes(row, &rows, OWN);
-        row[CELL_SOURCE] =
-            stats_text(work->table, kind_label(&work->memories, nsys_integer(&rows, OWN + 2, -1)));
-        row[CELL_DESTINATION] =
-            stats_text(work->table, kind_label(&work->memories, nsys_integer(&rows, OWN + 3, -1)));
-        if (copy_operation_name(&work->copies, nsys_integer(&rows, OWN + 1, -1), name, sizeof name))
+        row[CELL_SOURCE] = stats_text(
+            work->table, kind_label(&work->memories, sqlite_integer(&rows, OWN + 2, -1)));
+        row[CELL_DESTINATION] = stats_text(
+            work->table, kind_label(&work->memories, sqlite_integer(&rows, OWN + 3, -1)));
+        if (copy_operation_name(&work->copies, sqlite_integer(&rows, OWN + 1, -1), name,
+                                sizeof name))
             row[CELL_NAME] = stats_text(work->table, name);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void add_memsets(struct work *work)
 {
     static const char *const columns[] = {WORK_COLUMNS, "bytes", "memKind", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, work->database, "CUPTI_ACTIVITY_KIND_MEMSET", columns);
-    while (nsys_rows_next(&rows)) {
+    sqlite_rows_open(&rows, &work->database->file, "CUPTI_ACTIVITY_KIND_MEMSET", columns);
+    while (sqlite_rows_next(&rows)) {
         struct stats_cell *row = cuda_gpu_trace_add_row(work, &rows);
 
         cuda_gpu_trace_add_bytes(row, &rows, OWN);
-        row[CELL_SOURCE] =
-            stats_text(work->table, kind_label(&work->memories, nsys_integer(&rows, OWN + 1, -1)));
+        row[CELL_SOURCE] = stats_text(
+            work->table, kind_label(&work->memories, sqlite_integer(&rows, OWN + 1, -1)));
         row[CELL_NAME] = stats_text(work->table, "[CUDA memset]");
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static int cuda_gpu_trace_compare_starts(const struct stats_cell *a, const struct stats_cell *b)
@@ -192,9 +193,9 @@ static bool cuda_gpu_trace_fill(struct stats_table *table, struct nsys_database 
     struct work *work;
 
     stats_table_init(table, titles);
-    if (!nsys_has_table(database, "CUPTI_ACTIVITY_KIND_KERNEL") &&
-        !nsys_has_table(database, "CUPTI_ACTIVITY_KIND_MEMCPY") &&
-        !nsys_has_table(database, "CUPTI_ACTIVITY_KIND_MEMSET"))
+    if (!sqlite_has_table(&database->file, "CUPTI_ACTIVITY_KIND_KERNEL") &&
+        !sqlite_has_table(&database->file, "CUPTI_ACTIVITY_KIND_MEMCPY") &&
+        !sqlite_has_table(&database->file, "CUPTI_ACTIVITY_KIND_MEMSET"))
         return error_set(error, ERROR_NO_DATA,
                          "the file holds no work of a device (it has no table "
                          "CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY or _MEMSET)");

@@ -63,19 +63,19 @@ static struct launch_group *cuda_kern_exec_sum_find_group(struct launch_groups *
 
 static void cuda_kern_exec_sum_add_launch(struct launch_groups *groups,
                                           const struct nsys_database *database,
-                                          const struct nsys_rows *rows,
+                                          const struct sqlite_rows *rows,
                                           const struct stats_launch *launch)
 {
     char call[1024];
-    int64_t start_ns = nsys_integer(rows, 0, 0);
-    int64_t end_ns = nsys_integer(rows, 1, 0);
+    int64_t start_ns = sqlite_integer(rows, 0, 0);
+    int64_t end_ns = sqlite_integer(rows, 1, 0);
     struct launch_group *group = cuda_kern_exec_sum_find_group(
         groups, (struct launch_group){
                     .pid = nsys_pid(launch->global_tid),
                     .tid = nsys_tid(launch->global_tid),
-                    .device = nsys_integer(rows, 4, 0),
+                    .device = sqlite_integer(rows, 4, 0),
                     .call = api_name(database, launch->name_id, call, sizeof call),
-                    .kernel = nsys_string(database, nsys_integer(rows, 5, -1)),
+                    .kernel = nsys_string(database, sqlite_integer(rows, 5, -1)),
                 });
     int64_t last_ns = launch->end_ns > end_ns ? launch->end_ns : end_ns;
 
@@ -175,21 +175,21 @@ static bool cuda_kern_exec_sum_fill(struct stats_table *table, struct nsys_datab
                                    NULL};
     struct launch_groups groups = {0};
     struct stats_launches launches = {0};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
     stats_table_init(table, titles);
     if (!require_table(database, "CUPTI_ACTIVITY_KIND_KERNEL", "CUDA kernels", error) ||
         !require_table(database, "CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA API calls", error))
         return false;
     stats_launches_read(&launches, database);
-    nsys_rows_open(&rows, database, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
-    while (nsys_rows_next(&rows)) {
-        for (uint32_t i =
-                 stats_launch_find(&launches, nsys_integer(&rows, 3, 0), nsys_integer(&rows, 2, 0));
+    sqlite_rows_open(&rows, &database->file, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
+    while (sqlite_rows_next(&rows)) {
+        for (uint32_t i = stats_launch_find(&launches, sqlite_integer(&rows, 3, 0),
+                                            sqlite_integer(&rows, 2, 0));
              i != UINT32_MAX; i = launches.launches[i].next)
             cuda_kern_exec_sum_add_launch(&groups, database, &rows, &launches.launches[i]);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     stats_launches_clear(&launches);
     cuda_kern_exec_sum_fill_rows(table, &groups);
     free(groups.groups);

@@ -37,14 +37,14 @@ static void add_work(struct projecting *projecting, struct nsys_database *databa
                      const char *table)
 {
     static const char *const columns[] = {"start", "end", "correlationId", "globalPid", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, database, table, columns);
-    while (nsys_rows_next(&rows)) {
-        int64_t start_ns = nsys_integer(&rows, 0, 0);
-        int64_t end_ns = nsys_integer(&rows, 1, 0);
-        uint32_t launch = stats_launch_find(&projecting->launches, nsys_integer(&rows, 3, 0),
-                                            nsys_integer(&rows, 2, 0));
+    sqlite_rows_open(&rows, &database->file, table, columns);
+    while (sqlite_rows_next(&rows)) {
+        int64_t start_ns = sqlite_integer(&rows, 0, 0);
+        int64_t end_ns = sqlite_integer(&rows, 1, 0);
+        uint32_t launch = stats_launch_find(&projecting->launches, sqlite_integer(&rows, 3, 0),
+                                            sqlite_integer(&rows, 2, 0));
 
         for (; launch != UINT32_MAX; launch = projecting->launches.launches[launch].next) {
             struct launched_work *work = &projecting->work[launch];
@@ -56,7 +56,7 @@ static void add_work(struct projecting *projecting, struct nsys_database *databa
             work->is_there = true;
         }
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void project(void *context, uint32_t launch, uint32_t range)

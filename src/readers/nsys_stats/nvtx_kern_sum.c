@@ -83,29 +83,29 @@ static void nvtx_kern_sum_read_kernels(struct pairing *pairing, struct nsys_data
 {
     const char *const columns[] = {
         "start", "end", "correlationId", "globalPid", kernel_name_column(database, form), NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, database, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
-    for (uint32_t number = 0; nsys_rows_next(&rows); number++) {
+    sqlite_rows_open(&rows, &database->file, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
+    for (uint32_t number = 0; sqlite_rows_next(&rows); number++) {
         struct kernel_in_range kernel = {
             .duration_ns =
-                saturated_difference(nsys_integer(&rows, 1, 0), nsys_integer(&rows, 0, 0)),
+                saturated_difference(sqlite_integer(&rows, 1, 0), sqlite_integer(&rows, 0, 0)),
             .global_tid = -1,
             .range = UINT32_MAX,
             .range_name = UINT32_MAX,
             .kernel = number,
             .kernel_name =
-                hash_map_find(&database->string_ids, (uint64_t)nsys_integer(&rows, 4, -1)),
+                hash_map_find(&database->string_ids, (uint64_t)sqlite_integer(&rows, 4, -1)),
         };
-        uint32_t launch = stats_launch_find(&pairing->launches, nsys_integer(&rows, 3, 0),
-                                            nsys_integer(&rows, 2, 0));
+        uint32_t launch = stats_launch_find(&pairing->launches, sqlite_integer(&rows, 3, 0),
+                                            sqlite_integer(&rows, 2, 0));
 
         if (launch == UINT32_MAX)
             add_pair(pairing, &kernel);
         for (; launch != UINT32_MAX; launch = pairing->launches.launches[launch].next)
             nvtx_kern_sum_add_kernel(pairing, &kernel, launch);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void pair_all(struct pairing *pairing)

@@ -30,18 +30,18 @@ void fill_call_summary(struct stats_table *table, struct nsys_database *database
 {
     static const char *const columns[] = {"start", "end", "nameId", "eventClass", NULL};
     struct stats_groups groups = {0};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, database, selection->table, columns);
-    while (nsys_rows_next(&rows)) {
-        if (selection->event_class >= 0 && nsys_rows_has(&rows, 3) &&
-            nsys_integer(&rows, 3, -1) != selection->event_class)
+    sqlite_rows_open(&rows, &database->file, selection->table, columns);
+    while (sqlite_rows_next(&rows)) {
+        if (selection->event_class >= 0 && sqlite_rows_has(&rows, 3) &&
+            sqlite_integer(&rows, 3, -1) != selection->event_class)
             continue;
         stats_values_add(
-            &stats_groups_get(&groups, (uint64_t)nsys_integer(&rows, 2, INT64_MIN))->values,
-            saturated_difference(nsys_integer(&rows, 1, 0), nsys_integer(&rows, 0, 0)));
+            &stats_groups_get(&groups, (uint64_t)sqlite_integer(&rows, 2, INT64_MIN))->values,
+            saturated_difference(sqlite_integer(&rows, 1, 0), sqlite_integer(&rows, 0, 0)));
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     name_groups(&groups, database, selection->is_versioned);
     stats_groups_fill(&groups, table, false);
     stats_groups_clear(&groups);

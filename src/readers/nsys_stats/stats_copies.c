@@ -5,10 +5,11 @@
 #include "readers/nsys/nsys_ids.h"
 #include "readers/nsys_stats/stats_rows.h"
 
-static int64_t stats_copies_value_of(const struct nsys_rows *rows, bool is_by_bytes)
+static int64_t stats_copies_value_of(const struct sqlite_rows *rows, bool is_by_bytes)
 {
-    return is_by_bytes ? nsys_integer(rows, 2, 0)
-                       : saturated_difference(nsys_integer(rows, 1, 0), nsys_integer(rows, 0, 0));
+    return is_by_bytes
+               ? sqlite_integer(rows, 2, 0)
+               : saturated_difference(sqlite_integer(rows, 1, 0), sqlite_integer(rows, 0, 0));
 }
 
 bool group_copies(struct stats_groups *groups, struct nsys_database *database, bool is_by_bytes,
@@ -16,26 +17,26 @@ bool group_copies(struct stats_groups *groups, struct nsys_database *database, b
 {
     static const char *const columns[] = {"start", "end", "bytes", "copyKind", NULL};
     struct kind_labels labels;
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     char name[96];
 
-    if (!nsys_has_table(database, "CUPTI_ACTIVITY_KIND_MEMCPY") &&
-        !nsys_has_table(database, "CUPTI_ACTIVITY_KIND_MEMSET"))
+    if (!sqlite_has_table(&database->file, "CUPTI_ACTIVITY_KIND_MEMCPY") &&
+        !sqlite_has_table(&database->file, "CUPTI_ACTIVITY_KIND_MEMSET"))
         return error_set(error, ERROR_NO_DATA,
                          "the file holds no copies and no memsets of a device (it has no table "
                          "CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET)");
     read_copy_labels(&labels, database);
-    nsys_rows_open(&rows, database, "CUPTI_ACTIVITY_KIND_MEMCPY", columns);
-    while (nsys_rows_next(&rows)) {
-        if (copy_operation_name(&labels, nsys_integer(&rows, 3, -1), name, sizeof name))
+    sqlite_rows_open(&rows, &database->file, "CUPTI_ACTIVITY_KIND_MEMCPY", columns);
+    while (sqlite_rows_next(&rows)) {
+        if (copy_operation_name(&labels, sqlite_integer(&rows, 3, -1), name, sizeof name))
             stats_values_add(&stats_groups_named(groups, name)->values,
                              stats_copies_value_of(&rows, is_by_bytes));
     }
-    nsys_rows_clear(&rows);
-    nsys_rows_open(&rows, database, "CUPTI_ACTIVITY_KIND_MEMSET", columns);
-    while (nsys_rows_next(&rows))
+    sqlite_rows_clear(&rows);
+    sqlite_rows_open(&rows, &database->file, "CUPTI_ACTIVITY_KIND_MEMSET", columns);
+    while (sqlite_rows_next(&rows))
         stats_values_add(&stats_groups_named(groups, "[CUDA memset]")->values,
                          stats_copies_value_of(&rows, is_by_bytes));
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     return true;
 }

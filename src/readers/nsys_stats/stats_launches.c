@@ -34,24 +34,24 @@ void stats_launches_read(struct stats_launches *launches, struct nsys_database *
 {
     static const char *const columns[] = {"start",         "end",    "globalTid",
                                           "correlationId", "nameId", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open(&rows, database, "CUPTI_ACTIVITY_KIND_RUNTIME", columns);
-    while (nsys_rows_next(&rows)) {
+    sqlite_rows_open(&rows, &database->file, "CUPTI_ACTIVITY_KIND_RUNTIME", columns);
+    while (sqlite_rows_next(&rows)) {
         LARGE_ARRAY_RESERVE(launches->launches, launches->count + (size_t)1);
         launches->launches[launches->count] = (struct stats_launch){
-            .start_ns = nsys_integer(&rows, 0, 0),
-            .end_ns = nsys_integer(&rows, 1, 0),
-            .global_tid = nsys_integer(&rows, 2, 0),
-            .correlation = nsys_integer(&rows, 3, 0),
-            .name_id = nsys_integer(&rows, 4, -1),
+            .start_ns = sqlite_integer(&rows, 0, 0),
+            .end_ns = sqlite_integer(&rows, 1, 0),
+            .global_tid = sqlite_integer(&rows, 2, 0),
+            .correlation = sqlite_integer(&rows, 3, 0),
+            .name_id = sqlite_integer(&rows, 4, -1),
             .next = UINT32_MAX,
         };
-        if (!nsys_is_null(&rows, 3))
+        if (!sqlite_is_null(&rows, 3))
             link_launch(launches, launches->count);
         launches->count++;
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 uint32_t stats_launch_find(const struct stats_launches *launches, int64_t global_pid,

@@ -33,10 +33,10 @@ static uint64_t domain_key(int64_t global_tid, int64_t domain)
 }
 
 static const char *stats_ranges_text_of(struct nsys_database *database,
-                                        const struct nsys_rows *rows, bool is_id_first)
+                                        const struct sqlite_rows *rows, bool is_id_first)
 {
-    const char *text = nsys_text(rows, TEXT);
-    const char *by_id = nsys_string(database, nsys_integer(rows, TEXT_ID, -1));
+    const char *text = sqlite_text(rows, TEXT);
+    const char *by_id = nsys_string(database, sqlite_integer(rows, TEXT_ID, -1));
 
     if (is_id_first)
         return by_id ? by_id : text;
@@ -44,11 +44,11 @@ static const char *stats_ranges_text_of(struct nsys_database *database,
 }
 
 static void add_domain(struct domains *domains, struct stats_ranges *ranges,
-                       struct nsys_database *database, const struct nsys_rows *rows)
+                       struct nsys_database *database, const struct sqlite_rows *rows)
 {
     const char *name = stats_ranges_text_of(database, rows, false);
-    uint64_t key = domain_key(nsys_integer(rows, TID, 0), nsys_integer(rows, DOMAIN, 0));
-    int64_t start_ns = nsys_integer(rows, 0, 0);
+    uint64_t key = domain_key(sqlite_integer(rows, TID, 0), sqlite_integer(rows, DOMAIN, 0));
+    int64_t start_ns = sqlite_integer(rows, 0, 0);
     uint32_t index;
 
     if (!name)
@@ -68,13 +68,13 @@ static void add_domain(struct domains *domains, struct stats_ranges *ranges,
 static void read_domains(struct domains *domains, struct stats_ranges *ranges,
                          struct nsys_database *database)
 {
-    const struct nsys_condition is_domain = {"eventType = ?1", NVTX_DOMAIN_CREATE};
-    struct nsys_rows rows = {0};
+    const struct sqlite_condition is_domain = {"eventType = ?1", NVTX_DOMAIN_CREATE};
+    struct sqlite_rows rows = {0};
 
-    nsys_rows_open_where(&rows, database, "NVTX_EVENTS", columns, &is_domain);
-    while (nsys_rows_next(&rows))
+    sqlite_rows_open_where(&rows, &database->file, "NVTX_EVENTS", columns, &is_domain);
+    while (sqlite_rows_next(&rows))
         add_domain(domains, ranges, database, &rows);
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void domains_clear(struct domains *domains)
@@ -88,12 +88,12 @@ static void domains_clear(struct domains *domains)
 
 static uint32_t stats_ranges_name_range(struct stats_ranges *ranges, const struct domains *domains,
                                         struct nsys_database *database,
-                                        const struct nsys_rows *rows)
+                                        const struct sqlite_rows *rows)
 {
     const char *text = stats_ranges_text_of(database, rows, true);
     uint32_t domain =
-        hash_map_find(&domains->by_key, domain_key(nsys_integer(rows, TID, 0),
-                                                   nsys_integer(rows, DOMAIN, INT32_MAX)));
+        hash_map_find(&domains->by_key, domain_key(sqlite_integer(rows, TID, 0),
+                                                   sqlite_integer(rows, DOMAIN, INT32_MAX)));
     uint32_t id;
     char *full;
 
@@ -108,16 +108,16 @@ static uint32_t stats_ranges_name_range(struct stats_ranges *ranges, const struc
 }
 
 static void stats_ranges_add_range(struct stats_ranges *ranges, const struct domains *domains,
-                                   struct nsys_database *database, const struct nsys_rows *rows)
+                                   struct nsys_database *database, const struct sqlite_rows *rows)
 {
     LARGE_ARRAY_RESERVE(ranges->ranges, ranges->count + (size_t)1);
     ranges->ranges[ranges->count++] = (struct stats_range){
-        .start_ns = nsys_integer(rows, 0, 0),
-        .end_ns = nsys_integer(rows, 1, INT64_MAX),
-        .global_tid = nsys_integer(rows, TID, 0),
+        .start_ns = sqlite_integer(rows, 0, 0),
+        .end_ns = sqlite_integer(rows, 1, INT64_MAX),
+        .global_tid = sqlite_integer(rows, TID, 0),
         .name = stats_ranges_name_range(ranges, domains, database, rows),
-        .is_push_pop = nvtx_is_push_pop(nsys_integer(rows, TYPE, 0)),
-        .has_own_end_thread = !nsys_is_null(rows, END_TID),
+        .is_push_pop = nvtx_is_push_pop(sqlite_integer(rows, TYPE, 0)),
+        .has_own_end_thread = !sqlite_is_null(rows, END_TID),
     };
 }
 
@@ -125,23 +125,23 @@ void stats_ranges_read(struct stats_ranges *ranges, struct nsys_database *databa
                        bool is_end_of_ranges)
 {
     struct domains domains = {0};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
     int64_t last_ns = INT64_MIN;
 
     string_pool_add(&ranges->names, "", 0);
     read_domains(&domains, ranges, database);
-    nsys_rows_open(&rows, database, "NVTX_EVENTS", columns);
-    while (nsys_rows_next(&rows)) {
-        bool is_range = nvtx_is_range(nsys_integer(&rows, TYPE, 0));
+    sqlite_rows_open(&rows, &database->file, "NVTX_EVENTS", columns);
+    while (sqlite_rows_next(&rows)) {
+        bool is_range = nvtx_is_range(sqlite_integer(&rows, TYPE, 0));
 
         for (int column = 0; column < 2 && (is_range || !is_end_of_ranges); column++) {
-            if (nsys_integer(&rows, column, INT64_MIN) > last_ns)
-                last_ns = nsys_integer(&rows, column, INT64_MIN);
+            if (sqlite_integer(&rows, column, INT64_MIN) > last_ns)
+                last_ns = sqlite_integer(&rows, column, INT64_MIN);
         }
         if (is_range)
             stats_ranges_add_range(ranges, &domains, database, &rows);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     domains_clear(&domains);
     for (uint32_t i = 0; i < ranges->count; i++) {
         if (ranges->ranges[i].end_ns == INT64_MAX)

@@ -9,7 +9,7 @@
 bool require_table(struct nsys_database *database, const char *table, const char *what,
                    struct error *error)
 {
-    if (nsys_has_table(database, table))
+    if (sqlite_has_table(&database->file, table))
         return true;
     return error_set(error, ERROR_NO_DATA, "the file holds no %s (it has no table %s)", what,
                      table);
@@ -24,8 +24,9 @@ const char *kernel_name_column(struct nsys_database *database, enum kernel_name_
     if (form == KERNEL_NAME_MANGLED)
         column = "mangledName";
     /* Files of older versions lack the others. */
-    return nsys_has_column(database, "CUPTI_ACTIVITY_KIND_KERNEL", column) ? column
-                                                                           : "demangledName";
+    return sqlite_has_column(&database->file, "CUPTI_ACTIVITY_KIND_KERNEL", column)
+               ? column
+               : "demangledName";
 }
 
 static void set_label(struct kind_labels *labels, int64_t kind, const char *label)
@@ -38,20 +39,20 @@ static void read_labels(struct kind_labels *labels, struct nsys_database *databa
                         const char *table, const char *const *known)
 {
     static const char *const columns[] = {"id", "label", NULL};
-    struct nsys_rows rows = {0};
+    struct sqlite_rows rows = {0};
 
     *labels = (struct kind_labels){0};
     /* An export without names for its numbers: they are those of CUPTI's enumerations, listed in
      * order below. */
-    if (!nsys_has_table(database, table)) {
+    if (!sqlite_has_table(&database->file, table)) {
         for (int64_t kind = 0; known[kind]; kind++)
             set_label(labels, kind, known[kind]);
         return;
     }
-    nsys_rows_open(&rows, database, table, columns);
-    while (nsys_rows_next(&rows))
-        set_label(labels, nsys_integer(&rows, 0, -1), nsys_text(&rows, 1));
-    nsys_rows_clear(&rows);
+    sqlite_rows_open(&rows, &database->file, table, columns);
+    while (sqlite_rows_next(&rows))
+        set_label(labels, sqlite_integer(&rows, 0, -1), sqlite_text(&rows, 1));
+    sqlite_rows_clear(&rows);
 }
 
 void read_copy_labels(struct kind_labels *labels, struct nsys_database *database)

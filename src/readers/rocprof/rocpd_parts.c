@@ -26,14 +26,14 @@ static struct rocpd_part *rocpd_add_part(struct rocpd_parts *parts, const struct
 }
 
 /* The processes with rows in a table of device work. */
-static void add_parts_of(struct rocpd_parts *parts, struct nsys_database *database,
+static void add_parts_of(struct rocpd_parts *parts, struct sqlite_input *database,
                          const char *table, const char *suffix)
 {
     struct rocpd_part part = {.process = -1};
     sqlite3_stmt *statement = NULL;
-    char query[NSYS_TABLE_NAME_MAX + 96];
-    const bool has_guid = nsys_has_column(database, table, "guid");
-    const bool has_process = nsys_has_column(database, table, "pid");
+    char query[SQLITE_INPUT_NAME_MAX + 96];
+    const bool has_guid = sqlite_has_column(database, table, "guid");
+    const bool has_process = sqlite_has_column(database, table, "pid");
 
     (void)snprintf(part.suffix, sizeof part.suffix, "%s", suffix);
     (void)snprintf(query, sizeof query, "SELECT DISTINCT %s, %s FROM \"%s\"",
@@ -55,16 +55,16 @@ static void add_parts_of(struct rocpd_parts *parts, struct nsys_database *databa
 
 /* The suffixes of the tables that begin with `name`: each calls `add_parts_of`, or is taken as a
  * part as a whole. */
-static void for_each_suffix(struct rocpd_parts *parts, struct nsys_database *database,
+static void for_each_suffix(struct rocpd_parts *parts, struct sqlite_input *database,
                             const char *name, bool as_a_whole)
 {
-    sqlite3_stmt *list = nsys_list_tables(database);
+    sqlite3_stmt *list = sqlite_list_tables(database);
     const char *table;
 
-    while ((table = nsys_next_table(&list))) {
+    while ((table = sqlite_next_table(&list))) {
         struct rocpd_part whole = {.process = -1};
 
-        if (!has_prefix(table, name) || strlen(table) >= NSYS_TABLE_NAME_MAX ||
+        if (!has_prefix(table, name) || strlen(table) >= SQLITE_INPUT_NAME_MAX ||
             strlen(table) - strlen(name) >= ROCPD_SUFFIX_MAX || strchr(table, '"'))
             continue;
         (void)snprintf(whole.suffix, sizeof whole.suffix, "%s", table + strlen(name));
@@ -75,7 +75,7 @@ static void for_each_suffix(struct rocpd_parts *parts, struct nsys_database *dat
     }
 }
 
-void rocpd_find_parts(struct rocpd_parts *parts, struct nsys_database *database)
+void rocpd_find_parts(struct rocpd_parts *parts, struct sqlite_input *database)
 {
     parts->count = 0;
     for_each_suffix(parts, database, "rocpd_kernel_dispatch", false);

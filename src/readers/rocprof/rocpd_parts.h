@@ -2,8 +2,8 @@
 #ifndef FLOPLEDGER_READERS_ROCPROF_ROCPD_PARTS_H
 #define FLOPLEDGER_READERS_ROCPROF_ROCPD_PARTS_H
 
-#include "readers/nsys/nsys_database.h"
 #include "readers/reader.h"
+#include "readers/sqlite/sqlite_input.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,6 +26,6 @@ struct rocpd_parts {
 };
 
 /* Those with device work; where there is none, all of the first tables there are. */
-void rocpd_find_parts(struct rocpd_parts *parts, struct nsys_database *database);
+void rocpd_find_parts(struct rocpd_parts *parts, struct sqlite_input *database);
 
 #endif

@@ -7,10 +7,10 @@
 #include "base/io/progress.h"
 #include "base/json/json_walk.h"
 #include "base/text/prefix.h"
-#include "readers/nsys/nsys_database.h"
 #include "readers/reader.h"
 #include "readers/rocprof/rocpd_parts.h"
 #include "readers/rocprof/rocprof_run.h"
+#include "readers/sqlite/sqlite_input.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -20,7 +20,7 @@
 
 /* One process on its way into a trace. */
 struct rocpd_reading {
-    struct nsys_database *database; /* not owned */
+    struct sqlite_input *database; /* not owned */
     const struct rocpd_part *part;
     struct rocprof_run run;
     struct hash_map strings; /* id in rocpd_string: id in the builder */
@@ -31,7 +31,7 @@ struct rocpd_reading {
 
 static void rocpd_table_name(char *to, const char *name, const char *suffix)
 {
-    (void)snprintf(to, NSYS_TABLE_NAME_MAX, "rocpd_%s%s", name, suffix);
+    (void)snprintf(to, SQLITE_INPUT_NAME_MAX, "rocpd_%s%s", name, suffix);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -43,13 +43,14 @@ struct rocpd_query {
     const char *const *event_columns; /* ends with NULL; NULL: no event is asked for */
 };
 
-static void append_columns(sqlite3_str *text, struct nsys_rows *rows, const char *table,
+static void append_columns(sqlite3_str *text, struct sqlite_rows *rows, const char *table,
                            const char *alias, const char *const *columns)
 {
     for (size_t i = 0; columns[i]; i++) {
-        require_invariant(rows->column_count < NSYS_COLUMNS_MAX, "that a query has few columns");
+        require_invariant(rows->column_count < SQLITE_INPUT_COLUMNS_MAX,
+                          "that a query has few columns");
         sqlite3_str_appendall(text, rows->column_count++ ? ", " : "");
-        if (*table && nsys_has_column(rows->database, table, columns[i]))
+        if (*table && sqlite_has_column(rows->input, table, columns[i]))
             sqlite3_str_appendf(text, "%s.\"%w\"", alias, columns[i]);
         else
             sqlite3_str_appendall(text, "NULL");
@@ -57,16 +58,16 @@ static void append_columns(sqlite3_str *text, struct nsys_rows *rows, const char
 }
 
 /* "SELECT T.a, E.b FROM t AS T LEFT JOIN e AS E ON ... WHERE ..."; sqlite3_free() it. */
-static char *rocpd_query_text(const struct rocpd_reading *reading, struct nsys_rows *rows,
+static char *rocpd_query_text(const struct rocpd_reading *reading, struct sqlite_rows *rows,
                               const struct rocpd_query *query, const char *table)
 {
     sqlite3_str *text = sqlite3_str_new(reading->database->connection);
-    char event[NSYS_TABLE_NAME_MAX];
+    char event[SQLITE_INPUT_NAME_MAX];
     bool is_joined;
 
     rocpd_table_name(event, "event", reading->part->suffix);
-    is_joined = query->event_columns && nsys_has_table(reading->database, event) &&
-                nsys_has_column(reading->database, table, "event_id");
+    is_joined = query->event_columns && sqlite_has_table(reading->database, event) &&
+                sqlite_has_column(reading->database, table, "event_id");
     sqlite3_str_appendall(text, "SELECT ");
     append_columns(text, rows, table, "T", query->columns);
     if (query->event_columns)
@@ -74,27 +75,27 @@ static char *rocpd_query_text(const struct rocpd_reading *reading, struct nsys_r
     sqlite3_str_appendf(text, " FROM \"%w\" AS T", table);
     if (is_joined)
         sqlite3_str_appendf(text, " LEFT JOIN \"%w\" AS E ON E.id = T.event_id", event);
-    if (is_joined && reading->part->has_guid && nsys_has_column(reading->database, event, "guid"))
+    if (is_joined && reading->part->has_guid && sqlite_has_column(reading->database, event, "guid"))
         sqlite3_str_appendall(text, " AND E.guid = ?1");
     sqlite3_str_appendall(text, " WHERE 1");
-    if (reading->part->has_guid && nsys_has_column(reading->database, table, "guid"))
+    if (reading->part->has_guid && sqlite_has_column(reading->database, table, "guid"))
         sqlite3_str_appendall(text, " AND T.guid = ?1");
-    if (reading->part->process >= 0 && nsys_has_column(reading->database, table, "pid"))
+    if (reading->part->process >= 0 && sqlite_has_column(reading->database, table, "pid"))
         sqlite3_str_appendall(text, " AND T.pid = ?2");
     return sqlite3_str_finish(text);
 }
 
 /* The rows of the process in a table; none where there is no such table. */
-static void rocpd_rows_open(struct nsys_rows *rows, struct rocpd_reading *reading,
+static void rocpd_rows_open(struct sqlite_rows *rows, struct rocpd_reading *reading,
                             const struct rocpd_query *query)
 {
-    char table[NSYS_TABLE_NAME_MAX];
-    struct nsys_database *database = reading->database;
+    char table[SQLITE_INPUT_NAME_MAX];
+    struct sqlite_input *database = reading->database;
     char *text;
 
-    *rows = (struct nsys_rows){.database = database, .table = query->table};
+    *rows = (struct sqlite_rows){.input = database, .table = query->table};
     rocpd_table_name(table, query->table, reading->part->suffix);
-    if (!nsys_has_table(database, table))
+    if (!sqlite_has_table(database, table))
         return;
     string_pool_add(&database->opened, table, strlen(table));
     text = require_memory(rocpd_query_text(reading, rows, query, table));
@@ -110,11 +111,11 @@ static void rocpd_rows_open(struct nsys_rows *rows, struct rocpd_reading *readin
     sqlite3_free(text);
 }
 
-static void rocpd_take(struct rocprof_record *record, const struct nsys_rows *rows, int column,
+static void rocpd_take(struct rocprof_record *record, const struct sqlite_rows *rows, int column,
                        enum rocprof_value which)
 {
-    if (!nsys_is_null(rows, column))
-        rocprof_record_set(record, which, nsys_integer(rows, column, -1));
+    if (!sqlite_is_null(rows, column))
+        rocprof_record_set(record, which, sqlite_integer(rows, column, -1));
 }
 
 static uint32_t rocpd_text(struct rocpd_reading *reading, const char *text)
@@ -147,13 +148,13 @@ static void rocpd_read_strings(struct rocpd_reading *reading)
 {
     static const char *const columns[] = {"id", "string", NULL};
     const struct rocpd_query query = {"string", columns, NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     rocpd_rows_open(&rows, reading, &query);
-    while (nsys_rows_next(&rows))
-        (void)hash_map_add(&reading->strings, (uint64_t)nsys_integer(&rows, 0, -1),
-                           rocpd_text(reading, nsys_text(&rows, 1)));
-    nsys_rows_clear(&rows);
+    while (sqlite_rows_next(&rows))
+        (void)hash_map_add(&reading->strings, (uint64_t)sqlite_integer(&rows, 0, -1),
+                           rocpd_text(reading, sqlite_text(&rows, 1)));
+    sqlite_rows_clear(&rows);
 }
 
 /* A number in the environment, where it is text: -1: none. */
@@ -173,51 +174,51 @@ static void rocpd_read_process(struct rocpd_reading *reading)
     static const char *const columns[] = {"id", "pid", "environment", NULL};
     const struct rocpd_query query = {"info_process", columns, NULL};
     struct run_facts *facts = &reading->run.builder.facts;
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     rocpd_rows_open(&rows, reading, &query);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         struct json_slice environment;
-        const int64_t row = nsys_integer(&rows, 0, -1);
+        const int64_t row = sqlite_integer(&rows, 0, -1);
 
         if (reading->part->process >= 0 && row != reading->part->process)
             continue;
-        reading->run.pid = nsys_integer(&rows, 1, -1);
-        environment = json_copy(nsys_text(&rows, 2));
+        reading->run.pid = sqlite_integer(&rows, 1, -1);
+        environment = json_copy(sqlite_text(&rows, 2));
         facts->rank = rocpd_variable_of(&environment, "RANK");
         facts->world_size = rocpd_variable_of(&environment, "WORLD_SIZE");
         free((char *)(uintptr_t)environment.text);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void rocpd_read_node(struct rocpd_reading *reading)
 {
     static const char *const columns[] = {"hostname", NULL};
     const struct rocpd_query query = {"info_node", columns, NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     rocpd_rows_open(&rows, reading, &query);
-    if (nsys_rows_next(&rows))
-        reading->run.builder.facts.hostname = rocpd_text(reading, nsys_text(&rows, 0));
-    nsys_rows_clear(&rows);
+    if (sqlite_rows_next(&rows))
+        reading->run.builder.facts.hostname = rocpd_text(reading, sqlite_text(&rows, 0));
+    sqlite_rows_clear(&rows);
 }
 
 static void rocpd_read_threads(struct rocpd_reading *reading)
 {
     static const char *const columns[] = {"id", "tid", NULL};
     const struct rocpd_query query = {"info_thread", columns, NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     rocpd_rows_open(&rows, reading, &query);
-    while (nsys_rows_next(&rows)) {
-        const int64_t row = nsys_integer(&rows, 0, -1);
+    while (sqlite_rows_next(&rows)) {
+        const int64_t row = sqlite_integer(&rows, 0, -1);
 
         if (hash_map_add(&reading->threads, (uint64_t)row, reading->thread_count) ==
             reading->thread_count)
-            ARRAY_ADD(reading->thread_ids, reading->thread_count, nsys_integer(&rows, 1, row));
+            ARRAY_ADD(reading->thread_ids, reading->thread_count, sqlite_integer(&rows, 1, row));
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 enum { AGENT_ID, AGENT_TYPE, AGENT_INDEX, AGENT_NAME, AGENT_PRODUCT, AGENT_JSON };
@@ -227,13 +228,13 @@ static void rocpd_read_agents(struct rocpd_reading *reading)
     static const char *const columns[] = {"id",           "type",    "type_index", "name",
                                           "product_name", "extdata", NULL};
     const struct rocpd_query query = {"info_agent", columns, NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
     uint32_t index = 0;
 
     rocpd_rows_open(&rows, reading, &query);
-    for (; nsys_rows_next(&rows); index++) {
-        struct json_slice agent = json_copy(nsys_text(&rows, AGENT_JSON));
-        const char *type = nsys_text(&rows, AGENT_TYPE);
+    for (; sqlite_rows_next(&rows); index++) {
+        struct json_slice agent = json_copy(sqlite_text(&rows, AGENT_JSON));
+        const char *type = sqlite_text(&rows, AGENT_TYPE);
         const bool is_gpu = type && strcmp(type, "GPU") == 0;
         struct device device;
         uint32_t name;
@@ -241,14 +242,14 @@ static void rocpd_read_agents(struct rocpd_reading *reading)
         rocprof_run_read_device(&reading->run, &agent, index, &device);
         if (type)
             device.number =
-                is_gpu ? rocprof_run_small(nsys_integer(&rows, AGENT_INDEX, index)) : -1;
-        name = rocpd_text(reading, nsys_text(&rows, AGENT_PRODUCT));
-        name = name ? name : rocpd_text(reading, nsys_text(&rows, AGENT_NAME));
+                is_gpu ? rocprof_run_small(sqlite_integer(&rows, AGENT_INDEX, index)) : -1;
+        name = rocpd_text(reading, sqlite_text(&rows, AGENT_PRODUCT));
+        name = name ? name : rocpd_text(reading, sqlite_text(&rows, AGENT_NAME));
         device.name = name ? name : device.name;
-        rocprof_run_add_agent(&reading->run, nsys_integer(&rows, AGENT_ID, -1), &device);
+        rocprof_run_add_agent(&reading->run, sqlite_integer(&rows, AGENT_ID, -1), &device);
         free((char *)(uintptr_t)agent.text);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void rocpd_read_symbols(struct rocpd_reading *reading)
@@ -256,20 +257,20 @@ static void rocpd_read_symbols(struct rocpd_reading *reading)
     static const char *const columns[] = {
         "id", "display_name", "kernel_name", "arch_vgpr_count", "accum_vgpr_count", NULL};
     const struct rocpd_query query = {"info_kernel_symbol", columns, NULL};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     rocpd_rows_open(&rows, reading, &query);
-    while (nsys_rows_next(&rows)) {
-        struct rocprof_kernel kernel = {.id = nsys_integer(&rows, 0, -1), .registers = -1};
-        const int64_t registers =
-            (int64_t)((uint64_t)nsys_integer(&rows, 3, 0) + (uint64_t)nsys_integer(&rows, 4, 0));
+    while (sqlite_rows_next(&rows)) {
+        struct rocprof_kernel kernel = {.id = sqlite_integer(&rows, 0, -1), .registers = -1};
+        const int64_t registers = (int64_t)((uint64_t)sqlite_integer(&rows, 3, 0) +
+                                            (uint64_t)sqlite_integer(&rows, 4, 0));
 
-        kernel.name = rocpd_text(reading, nsys_text(&rows, 1));
-        kernel.name = kernel.name ? kernel.name : rocpd_text(reading, nsys_text(&rows, 2));
+        kernel.name = rocpd_text(reading, sqlite_text(&rows, 1));
+        kernel.name = kernel.name ? kernel.name : rocpd_text(reading, sqlite_text(&rows, 2));
         kernel.registers = registers > 0 ? rocprof_run_small(registers) : -1;
         rocprof_run_name_kernel(&reading->run, &kernel);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -290,18 +291,18 @@ static void rocpd_read_kernels(struct rocpd_reading *reading)
         ROCPROF_BLOCK,    ROCPROF_BLOCK + 1, ROCPROF_BLOCK + 2,  ROCPROF_GRID,
         ROCPROF_GRID + 1, ROCPROF_GRID + 2,  ROCPROF_CORRELATION};
     const struct rocpd_query query = {"kernel_dispatch", columns, stack_columns};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     rocprof_run_set_category(&reading->run, query.table);
     rocpd_rows_open(&rows, reading, &query);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         struct rocprof_record record = {.has = 0};
 
         for (size_t i = 0; i < sizeof values / sizeof *values; i++)
             rocpd_take(&record, &rows, (int)i, values[i]);
         rocprof_run_add(&reading->run, ROCPROF_KERNELS, &record);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* Names of calls and copies are strings: their kind is one number, and the operation the string. */
@@ -324,21 +325,21 @@ static void rocpd_read_copies(struct rocpd_reading *reading)
                                                 ROCPROF_SOURCE, ROCPROF_STREAM, ROCPROF_BYTES};
     enum { COPY_NAME = sizeof values / sizeof *values, COPY_STACK };
     const struct rocpd_query query = {"memory_copy", columns, stack_columns};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     rocprof_run_set_category(&reading->run, query.table);
     rocpd_rows_open(&rows, reading, &query);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         struct rocprof_record record = {.has = 0};
 
         for (int i = 0; i < COPY_NAME; i++)
             rocpd_take(&record, &rows, i, values[i]);
         rocpd_take(&record, &rows, COPY_STACK, ROCPROF_CORRELATION);
         rocpd_take_name(reading, &record,
-                        rocpd_string(reading, nsys_integer(&rows, COPY_NAME, -1)));
+                        rocpd_string(reading, sqlite_integer(&rows, COPY_NAME, -1)));
         rocprof_run_add(&reading->run, ROCPROF_COPIES, &record);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* By the category of the event; other writers leave it out. */
@@ -371,13 +372,13 @@ static uint32_t rocpd_message_of(struct rocpd_reading *reading, const char *extr
     return message;
 }
 
-static void rocpd_read_region(struct rocpd_reading *reading, const struct nsys_rows *rows)
+static void rocpd_read_region(struct rocpd_reading *reading, const struct sqlite_rows *rows)
 {
     struct string_pool *strings = &reading->run.builder.strings;
     struct rocprof_record record = {.has = 0};
-    const uint32_t name = rocpd_string(reading, nsys_integer(rows, REGION_NAME, -1));
-    const uint32_t category = rocpd_string(reading, nsys_integer(rows, REGION_CATEGORY, -1));
-    const int64_t row = nsys_integer(rows, REGION_THREAD, 0);
+    const uint32_t name = rocpd_string(reading, sqlite_integer(rows, REGION_NAME, -1));
+    const uint32_t category = rocpd_string(reading, sqlite_integer(rows, REGION_CATEGORY, -1));
+    const int64_t row = sqlite_integer(rows, REGION_THREAD, 0);
     const uint32_t thread = hash_map_find(&reading->threads, (uint64_t)row);
     enum rocprof_content content =
         content_of_region(string_pool_text(strings, category), string_pool_text(strings, name));
@@ -392,10 +393,10 @@ static void rocpd_read_region(struct rocpd_reading *reading, const struct nsys_r
     rocprof_run_set_category(&reading->run,
                              category ? string_pool_text(strings, category) : "region");
     message = content == ROCPROF_MARKERS
-                  ? rocpd_message_of(reading, nsys_text(rows, REGION_CATEGORY + 1))
+                  ? rocpd_message_of(reading, sqlite_text(rows, REGION_CATEGORY + 1))
                   : 0;
     if (message)
-        rocprof_run_name_marker(&reading->run, nsys_integer(rows, REGION_STACK, -1), message);
+        rocprof_run_name_marker(&reading->run, sqlite_integer(rows, REGION_STACK, -1), message);
     rocprof_run_add(&reading->run, content, &record);
 }
 
@@ -404,12 +405,12 @@ static void rocpd_read_regions(struct rocpd_reading *reading)
     static const char *const columns[] = {"start", "end", "tid", "name_id", NULL};
     static const char *const event_columns[] = {"stack_id", "category_id", "extdata", NULL};
     const struct rocpd_query query = {"region", columns, event_columns};
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     rocpd_rows_open(&rows, reading, &query);
-    while (nsys_rows_next(&rows))
+    while (sqlite_rows_next(&rows))
         rocpd_read_region(reading, &rows);
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 /* Tables whose rows are counted only: with their times, or with none. */
@@ -419,17 +420,17 @@ static void rocpd_count_rows(struct rocpd_reading *reading, const char *table, c
     const char *const columns[] = {start, end, NULL};
     const struct rocpd_query query = {table, columns, NULL};
     struct trace_builder *builder = &reading->run.builder;
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     rocprof_run_set_category(&reading->run, table);
     rocpd_rows_open(&rows, reading, &query);
-    while (nsys_rows_next(&rows)) {
+    while (sqlite_rows_next(&rows)) {
         builder->read.events++;
         read_account_leave(&builder->read, table, 1);
         trace_builder_count(builder, reading->run.category, strcmp(start, end) == 0 ? 'i' : 'X',
-                            nsys_integer(&rows, 0, 1), nsys_integer(&rows, 1, 0));
+                            sqlite_integer(&rows, 0, 1), sqlite_integer(&rows, 1, 0));
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
 }
 
 static void rocpd_read_all(struct rocpd_reading *reading)
@@ -452,13 +453,13 @@ static void rocpd_read_all(struct rocpd_reading *reading)
 
 static bool rocpd_recognises_file(const struct input_stream *input)
 {
-    SCOPED(nsys_database) database = {0};
+    SCOPED(sqlite_input) database = {0};
     sqlite3_stmt *statement = NULL;
     struct error unused = {0};
     bool is_found = false;
 
     if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE ||
-        !nsys_database_open_any(&database, input->name, &unused))
+        !sqlite_input_open(&database, input->name, &unused))
         return false;
     if (sqlite3_prepare_v2(database.connection, "SELECT name FROM sqlite_master", -1, &statement,
                            NULL) == SQLITE_OK)
@@ -471,13 +472,13 @@ static bool rocpd_recognises_file(const struct input_stream *input)
     return is_found;
 }
 
-static bool rocpd_open(struct nsys_database *database, const struct input_stream *input,
+static bool rocpd_open(struct sqlite_input *database, const struct input_stream *input,
                        struct error *error)
 {
-    if (!nsys_database_open_any(database, input->name, error))
+    if (!sqlite_input_open(database, input->name, error))
         return false;
-    if (nsys_has_table(database, "rocpd_op") && nsys_has_table(database, "rocpd_api")) {
-        nsys_database_clear(database);
+    if (sqlite_has_table(database, "rocpd_op") && sqlite_has_table(database, "rocpd_api")) {
+        sqlite_input_clear(database);
         return error_set(error, ERROR_INPUT,
                          "a database of RocmProfileData (.rpd), whose tables are not those of "
                          "rocprofv3: turn it into JSON with its rpd2tracing.py, and name that");
@@ -488,7 +489,7 @@ static bool rocpd_open(struct nsys_database *database, const struct input_stream
 static bool rocpd_count_parts(uint32_t *count, const struct input_stream *input,
                               struct error *error)
 {
-    SCOPED(nsys_database) database = {0};
+    SCOPED(sqlite_input) database = {0};
     struct rocpd_parts *parts;
     bool is_good;
 
@@ -508,17 +509,17 @@ static void rocpd_name_run(struct rocpd_reading *reading, uint32_t part, uint32_
     const struct rocpd_query query = {"metadata", columns, NULL};
     struct run_facts *facts = &reading->run.builder.facts;
     char text[128] = "rocprofv3, rocpd";
-    struct nsys_rows rows;
+    struct sqlite_rows rows;
 
     rocpd_rows_open(&rows, reading, &query);
-    while (nsys_rows_next(&rows)) {
-        const char *tag = nsys_text(&rows, 0);
-        const char *value = nsys_text(&rows, 1);
+    while (sqlite_rows_next(&rows)) {
+        const char *tag = sqlite_text(&rows, 0);
+        const char *value = sqlite_text(&rows, 1);
 
         if (tag && value && strcmp(tag, "schema_version") == 0)
             (void)snprintf(text, sizeof text, "rocprofv3, rocpd, schema %.32s", value);
     }
-    nsys_rows_clear(&rows);
+    sqlite_rows_clear(&rows);
     facts->trace_name = rocpd_text(reading, text);
     memcpy(reading->run.builder.read.recorder, text, sizeof text);
     if (count <= 1)
@@ -535,7 +536,7 @@ static void rocpd_name_run(struct rocpd_reading *reading, uint32_t part, uint32_
 static bool rocpd_check(const struct rocpd_reading *reading, struct error *error)
 {
     const struct rocprof_run *run = &reading->run;
-    const struct nsys_database *database = reading->database;
+    const struct sqlite_input *database = reading->database;
 
     if (rocprof_run_has_device_work(run) || event_store_count(&run->builder.host) > 0)
         return true;
@@ -563,7 +564,7 @@ static bool rocpd_read(struct trace *trace, struct input_stream *input,
                        const struct read_options *options, struct error *error)
 {
     static const struct rocpd_part nothing = {.process = -1};
-    SCOPED(nsys_database) database = {0};
+    SCOPED(sqlite_input) database = {0};
     struct rocpd_reading reading = {.database = &database, .part = &nothing};
     struct rocpd_parts *parts;
     bool is_good;
@@ -577,9 +578,9 @@ static bool rocpd_read(struct trace *trace, struct input_stream *input,
     rocprof_run_init(&reading.run);
     rocpd_read_all(&reading);
     rocpd_name_run(&reading, options->part, parts->count);
-    nsys_database_tell_damage(&reading.run.builder.read, &database);
+    sqlite_input_tell_damage(&reading.run.builder.read, &database);
     if (parts->count <= 1) /* else tables are those of other ranks */
-        nsys_database_tell_unused(&reading.run.builder.read, &database, "rocpd_info_");
+        sqlite_input_tell_unused(&reading.run.builder.read, &database, "rocpd_info_");
     reading.run.builder.read.text_bytes = database.file_bytes;
     progress_advance(options->progress, database.file_bytes);
     is_good = rocpd_check(&reading, error);
@@ -595,7 +596,7 @@ static bool rocpd_read(struct trace *trace, struct input_stream *input,
 const struct reader rocpd_sqlite_reader = {
     .name = "rocprofv3-rocpd",
     .summary = "an SQLite database that rocprofv3 wrote (rocpd, ROCm 7)",
-    .recognises = nsys_is_sqlite,
+    .recognises = is_sqlite_head,
     .recognises_file = rocpd_recognises_file,
     .count_parts = rocpd_count_parts,
     .read = rocpd_read,

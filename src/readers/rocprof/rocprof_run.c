@@ -4,7 +4,7 @@
 #include "base/core/array.h"
 #include "base/core/hash_mix.h"
 #include "base/json/json_walk.h"
-#include "readers/nsys/nvtx_name.h"
+#include "readers/nvtx_name.h"
 
 #include <inttypes.h>
 #include <stdio.h>

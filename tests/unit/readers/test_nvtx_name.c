@@ -1,5 +1,5 @@
 /* What PyTorch adds to the names of NVTX ranges. */
-#include "readers/nsys/nvtx_name.h"
+#include "readers/nvtx_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Takes PyTorch's additions off the name of an NVTX range. */
-#include "readers/nsys/nvtx_name.h"
+#include "readers/nvtx_name.h"
 
 #include "base/text/prefix.h"
 

@@ -1,7 +1,7 @@
 /* The name of an NVTX or roctx range as PyTorch writes it: "aten::mm, seq = 12, op_id = 345, sizes
  * = [[8, 64], [64, 64]]". */
-#ifndef FLOPLEDGER_READERS_NSYS_NVTX_NAME_H
-#define FLOPLEDGER_READERS_NSYS_NVTX_NAME_H
+#ifndef FLOPLEDGER_READERS_NVTX_NAME_H
+#define FLOPLEDGER_READERS_NVTX_NAME_H
 
 #include "trace/trace_builder.h"
 

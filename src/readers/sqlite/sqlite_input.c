@@ -1,0 +1,651 @@
+/* Opens an SQLite database without ever writing, and says what is wrong with it. */
+#include "readers/sqlite/sqlite_input.h"
+
+#include "base/core/invariant.h"
+#include "base/core/out_of_memory.h"
+#include "base/text/owned_text.h"
+#include "base/text/prefix.h"
+#include "trace/trace_builder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SQLITE_HEADER_BYTES = 100, BUSY_WAIT_MS = 200 };
+
+static const char sqlite_magic[] = "SQLite format 3";
+
+bool is_sqlite_head(const char *head, size_t length)
+{
+    return length >= sizeof sqlite_magic && memcmp(head, sqlite_magic, sizeof sqlite_magic) == 0;
+}
+
+/* ---- the file before SQLite sees it --------------------------------------------------------- */
+
+struct file_state {
+    int64_t bytes;
+    int64_t expected_bytes; /* by the header; 0: not said */
+    bool uses_log;          /* a write-ahead log */
+};
+
+static uint32_t big_endian_32(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static bool read_header(struct file_state *state, const char *path, struct error *error)
+{
+    unsigned char header[SQLITE_HEADER_BYTES];
+    struct stat status;
+    ssize_t length;
+    int64_t page_bytes;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (file < 0 || fstat(file, &status) != 0) {
+        int problem = errno;
+
+        if (file >= 0)
+            close(file);
+        return error_set(error, ERROR_INPUT, "cannot be opened: %s", strerror(problem));
+    }
+    length = S_ISREG(status.st_mode) ? read(file, header, sizeof header) : 0;
+    close(file);
+    if (S_ISDIR(status.st_mode))
+        return error_set(error, ERROR_INPUT, "a folder, where an SQLite database was expected");
+    if (!S_ISREG(status.st_mode))
+        return error_set(
+            error, ERROR_INPUT,
+            "a pipe, where an SQLite database was expected: it is read at many places, "
+            "write it to a file and name that");
+    if (length == 0)
+        return error_set(
+            error, ERROR_INPUT,
+            "empty: was 'nsys export', or what else wrote it, stopped before it had written "
+            "anything?");
+    if (length < (ssize_t)sizeof header || !is_sqlite_head((const char *)header, sizeof header))
+        return error_set(
+            error, ERROR_INPUT,
+            "byte 0: expected 'SQLite format 3', as 'nsys export --type sqlite' writes%s",
+            is_sqlite_head((const char *)header, (size_t)length)
+                ? ", and the file ends in its header"
+                : "");
+    state->bytes = status.st_size;
+    state->uses_log = header[18] == 2 || header[19] == 2;
+    page_bytes = (int64_t)header[16] << 8 | header[17];
+    page_bytes = page_bytes == 1 ? 65536 : page_bytes;
+    if (big_endian_32(header + 24) == big_endian_32(header + 92)) /* else the count is stale */
+        state->expected_bytes = page_bytes * big_endian_32(header + 28);
+    return true;
+}
+
+/* True where `path` + `suffix` is there and holds something. */
+static bool has_companion(const char *path, const char *suffix)
+{
+    struct stat status;
+    bool is_there;
+    char *companion = text_format("%s%s", path, suffix);
+
+    is_there = stat(companion, &status) == 0 && status.st_size > 0;
+    free(companion);
+    return is_there;
+}
+
+static bool check_companions(const char *path, struct error *error)
+{
+    if (has_companion(path, "-journal"))
+        return error_set(
+            error, ERROR_INPUT,
+            "'%s-journal' lies beside it: 'nsys export', or another recorder, still writes "
+            "it or was killed; wait, or export or record again",
+            path);
+    if (has_companion(path, "-wal"))
+        return error_set(error, ERROR_INPUT,
+                         "'%s-wal' lies beside it: another program still writes it, or did not "
+                         "close it; close it with: sqlite3 '%s' 'PRAGMA wal_checkpoint(TRUNCATE)'",
+                         path, path);
+    return true;
+}
+
+/* "file:...?mode=ro": all that means something in a URI is written as %XX. free() it. */
+static char *uri_of(const char *path, bool is_immutable)
+{
+    static const char options[] = "?mode=ro&immutable=1";
+    char *uri = require_memory(malloc(3 * strlen(path) + sizeof options + 8));
+    char *to = uri + sprintf(uri, "file:");
+
+    for (; *path; path++) {
+        unsigned char c = (unsigned char)*path;
+
+        if (c == '%' || c == '?' || c == '#')
+            to += sprintf(to, "%%%02x", c);
+        else
+            *to++ = (char)c;
+    }
+    (void)sprintf(to, "%s", is_immutable ? options : "?mode=ro");
+    return uri;
+}
+
+/* ---- what SQLite says ----------------------------------------------------------------------- */
+
+/* SQLite says that memory is out also where a damaged page tells of a size that cannot be: it is
+ * out only where as much as the longest value takes is not to be had. */
+static bool is_memory_out(const struct sqlite_input *input)
+{
+    void *volatile probe = NULL;
+    bool is_out = (sqlite3_errcode(input->connection) & 0xff) == SQLITE_NOMEM;
+
+    if (is_out) {
+        probe = malloc((size_t)2 * SQLITE_INPUT_VALUE_BYTES_MAX); /* it may grow by doubling */
+        is_out = probe == NULL;
+        free(probe);
+    }
+    return is_out;
+}
+
+static void note_damage(struct sqlite_input *input, const char *table)
+{
+    const char *what = sqlite3_errmsg(input->connection);
+
+    if (is_memory_out(input))
+        end_out_of_memory();
+    if ((sqlite3_errcode(input->connection) & 0xff) == SQLITE_NOMEM)
+        what = "a damaged page tells of a size that cannot be";
+    if (!input->damage[0])
+        (void)snprintf(input->damage, sizeof input->damage, "%s: %s", table, what);
+}
+
+static bool sqlite_input_refuse(struct sqlite_input *input, const struct file_state *state,
+                                struct error *error)
+{
+    if (is_memory_out(input))
+        end_out_of_memory();
+    switch (sqlite3_errcode(input->connection) & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return error_set(
+            error, ERROR_INPUT,
+            "locked by another program: does 'nsys export', or another recorder, still "
+            "write it? Wait until it is done, or read a copy");
+    case SQLITE_NOTADB:
+        return error_set(
+            error, ERROR_INPUT,
+            "begins as an SQLite database and is none (%s): export it again with 'nsys "
+            "export --type sqlite', or record again",
+            sqlite3_errmsg(input->connection));
+    default:
+        if (state->expected_bytes > state->bytes)
+            return error_set(error, ERROR_INPUT,
+                             "cut: its header tells of %lld bytes, and the file has %lld; nothing "
+                             "in it can be read (%s). Was the export stopped, or the disk full?",
+                             (long long)state->expected_bytes, (long long)state->bytes,
+                             sqlite3_errmsg(input->connection));
+        return error_set(
+            error, ERROR_INPUT,
+            "damaged, its list of tables cannot be read (%s): export it again with 'nsys "
+            "export --type sqlite', or record again",
+            sqlite3_errmsg(input->connection));
+    }
+}
+
+void sqlite_name_tables(struct sqlite_input *input, char *to, size_t size)
+{
+    sqlite3_stmt *statement = NULL;
+    size_t used = 0;
+
+    to[0] = '\0';
+    if (sqlite3_prepare_v2(input->connection,
+                           "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 6", -1,
+                           &statement, NULL) != SQLITE_OK)
+        return;
+    while (sqlite3_step(statement) == SQLITE_ROW && used + 2 < size) {
+        const unsigned char *name = sqlite3_column_text(statement, 0);
+        int length = snprintf(to + used, size - used, "%s'%.60s'", used ? ", " : "",
+                              name ? (const char *)name : "");
+
+        used += length > 0 ? (size_t)length : 0;
+    }
+    sqlite3_finalize(statement);
+    if (!to[0])
+        (void)snprintf(to, size, "none");
+}
+
+/* ---- what a stranger's file may make SQLite do -------------------------------------------------
+ */
+
+/* Steps of SQLite's machine between two looks at the work done, for any file, and for each of its
+ * bytes: a row of a few bytes takes some 30 steps, and each of a hundred ranks reads it again. */
+enum { LOOK_STEPS = 100000, STEPS_OF_ANY_FILE = 200000000, STEPS_A_BYTE = 2000 };
+
+static int sqlite_input_is_one_of(const char *name, const char *const *names)
+{
+    for (; name && *names; names++)
+        if (strcasecmp(name, *names) == 0)
+            return 1;
+    return 0;
+}
+
+/* `inner`: the view or trigger that asks; NULL: a query of ours. SQLite calls it so.
+ * NOLINTNEXTLINE(readability-function-size) */
+static int authorize(void *unused, int action, const char *first, const char *second,
+                     const char *schema, const char *inner)
+{
+    static const char *const functions[] = {"count", "min", "max", NULL};
+    static const char *const lists_of_tables[] = {"sqlite_master", "sqlite_temp_master", NULL};
+    static const char *const pragmas[] = {"table_info", NULL};
+
+    (void)unused;
+    (void)schema;
+    if (inner)
+        return SQLITE_DENY;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+        return SQLITE_OK;
+    case SQLITE_UPDATE: /* so is asked when the list of tables is read; nothing can be written */
+        return sqlite_input_is_one_of(first, lists_of_tables) ? SQLITE_OK : SQLITE_DENY;
+    case SQLITE_FUNCTION:
+        return sqlite_input_is_one_of(second, functions) ? SQLITE_OK : SQLITE_DENY;
+    case SQLITE_PRAGMA:
+        return sqlite_input_is_one_of(first, pragmas) ? SQLITE_OK : SQLITE_DENY;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+static int note_work(void *context)
+{
+    struct sqlite_work *work = context;
+
+    work->done += LOOK_STEPS;
+    return work->done > work->most;
+}
+
+static void sqlite_guard(struct sqlite3 *connection, struct sqlite_work *work, int64_t file_bytes)
+{
+    static const int off[] = {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_VIEW,
+                              SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER,
+                              SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION};
+    static const int limits[][2] = {{SQLITE_LIMIT_LENGTH, SQLITE_INPUT_VALUE_BYTES_MAX},
+                                    {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
+                                    {SQLITE_LIMIT_EXPR_DEPTH, 50},
+                                    {SQLITE_LIMIT_COMPOUND_SELECT, 4},
+                                    {SQLITE_LIMIT_FUNCTION_ARG, 8},
+                                    {SQLITE_LIMIT_ATTACHED, 0},
+                                    {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+                                    {SQLITE_LIMIT_WORKER_THREADS, 0}};
+
+    (void)sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++)
+        (void)sqlite3_db_config(connection, off[i], 0, NULL);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        (void)sqlite3_limit(connection, limits[i][0], limits[i][1]);
+    (void)sqlite3_exec(connection, "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0", NULL, NULL,
+                       NULL);
+    work->most = file_bytes < INT64_MAX / STEPS_A_BYTE - STEPS_OF_ANY_FILE
+                     ? file_bytes * STEPS_A_BYTE + STEPS_OF_ANY_FILE
+                     : INT64_MAX;
+    (void)sqlite3_set_authorizer(connection, authorize, NULL);
+    sqlite3_progress_handler(connection, LOOK_STEPS, note_work, work);
+}
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+/* Pages that a cut file still has can be read only where SQLite does not check the header's count
+ * of pages; this setting turns that check off. The connection stays read-only. */
+static void accept_cut_file(struct sqlite_input *input)
+{
+    sqlite3_db_config(input->connection, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    sqlite3_exec(input->connection, "PRAGMA writable_schema = ON", NULL, NULL, NULL);
+}
+
+static bool open_connection(struct sqlite_input *input, const char *path,
+                            const struct file_state *state, struct error *error)
+{
+    char *uri = uri_of(path, state->uses_log);
+    int result =
+        sqlite3_open_v2(uri, &input->connection,
+                        SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+
+    free(uri);
+    if (!input->connection)
+        end_out_of_memory();
+    if (result != SQLITE_OK)
+        return sqlite_input_refuse(input, state, error);
+    sqlite3_busy_timeout(input->connection, BUSY_WAIT_MS);
+    if (input->missing_bytes > 0)
+        accept_cut_file(input);
+    sqlite_guard(input->connection, &input->work, state->bytes);
+    if (input->missing_bytes > 0)
+        sqlite3_db_config(input->connection, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    if (sqlite3_exec(input->connection, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) !=
+        SQLITE_OK)
+        return sqlite_input_refuse(input, state, error);
+    return true;
+}
+
+bool sqlite_input_open(struct sqlite_input *input, const char *path, struct error *error)
+{
+    struct file_state state = {0};
+
+    if (!read_header(&state, path, error) || !check_companions(path, error))
+        return false;
+    input->file_bytes = state.bytes;
+    if (state.expected_bytes > state.bytes)
+        input->missing_bytes = state.expected_bytes - state.bytes;
+    else if (state.expected_bytes > 0)
+        input->surplus_bytes = state.bytes - state.expected_bytes;
+    if (!open_connection(input, path, &state, error)) {
+        sqlite_input_clear(input);
+        return false;
+    }
+    return true;
+}
+
+void sqlite_input_tell_damage(struct read_account *read, const struct sqlite_input *input)
+{
+    if (input->missing_bytes > 0) {
+        read->is_truncated = true;
+        (void)snprintf(read->truncation, sizeof read->truncation,
+                       "the database is cut: %" PRId64 " bytes are missing (%.120s)",
+                       input->missing_bytes,
+                       input->damage[0] ? input->damage : "what is left could be read");
+    } else if (input->surplus_bytes > 0) {
+        read->ending = ENDING_FOLLOWED;
+        (void)snprintf(read->ending_message, sizeof read->ending_message,
+                       "%" PRId64 " bytes behind the last page of the database are not read",
+                       input->surplus_bytes);
+    }
+    if (input->missing_bytes == 0 && input->damage[0]) {
+        struct damage *damage = &read->damages[0];
+
+        read->damage_count = 1;
+        read->damaged_events++;
+        *damage = (struct damage){.byte = -1};
+        (void)snprintf(damage->message, sizeof damage->message,
+                       "rows of a table cannot be read: %.120s", input->damage);
+    }
+}
+
+void sqlite_input_clear(struct sqlite_input *input)
+{
+    if (!input)
+        return;
+    sqlite3_close(input->connection);
+    string_pool_clear(&input->opened);
+    *input = (struct sqlite_input){0};
+}
+
+/* ---- tables and columns --------------------------------------------------------------------- */
+
+static bool query_has_row(struct sqlite_input *input, const char *query, const char *first,
+                          const char *second)
+{
+    sqlite3_stmt *statement = NULL;
+    bool has_row = false;
+
+    if (sqlite3_prepare_v2(input->connection, query, -1, &statement, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(statement, 1, first, -1, SQLITE_STATIC);
+        if (second)
+            sqlite3_bind_text(statement, 2, second, -1, SQLITE_STATIC);
+        has_row = sqlite3_step(statement) == SQLITE_ROW;
+    }
+    sqlite3_finalize(statement);
+    return has_row;
+}
+
+/* N of "NAME_VN"; 0: `table` is no form of `name`. */
+static long form_of(const char *table, const char *name)
+{
+    size_t length = strlen(name);
+    const char *digits = table + length + 2;
+    char *end;
+    long number;
+
+    if (strncasecmp(table, name, length) != 0 || strncasecmp(table + length, "_V", 2) != 0 ||
+        *digits < '1' || *digits > '9')
+        return 0;
+    number = strtol(digits, &end, 10);
+    return *end ? 0 : number;
+}
+
+struct sqlite3_stmt *sqlite_list_tables(struct sqlite_input *input)
+{
+    sqlite3_stmt *list = NULL;
+
+    (void)sqlite3_prepare_v2(input->connection,
+                             "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
+                             "ORDER BY name",
+                             -1, &list, NULL);
+    return list;
+}
+
+const char *sqlite_next_table(struct sqlite3_stmt **list)
+{
+    while (*list && sqlite3_step(*list) == SQLITE_ROW) {
+        const char *table = (const char *)sqlite3_column_text(*list, 0);
+
+        if (table)
+            return table;
+    }
+    sqlite3_finalize(*list);
+    *list = NULL;
+    return NULL;
+}
+
+static void find_latest_form(struct sqlite_input *input, const char *name, char *to)
+{
+    sqlite3_stmt *list = sqlite_list_tables(input);
+    const char *table;
+    long latest = 0;
+
+    while ((table = sqlite_next_table(&list))) {
+        long form = strlen(table) < SQLITE_INPUT_NAME_MAX ? form_of(table, name) : 0;
+
+        if (form > latest) {
+            latest = form;
+            (void)snprintf(to, SQLITE_INPUT_NAME_MAX, "%s", table);
+        }
+    }
+}
+
+bool sqlite_find_table(struct sqlite_input *input, const char *name, char *to)
+{
+    to[0] = '\0';
+    if (query_has_row(input,
+                      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name "
+                      "= ?1 COLLATE NOCASE",
+                      name, NULL))
+        (void)snprintf(to, SQLITE_INPUT_NAME_MAX, "%s", name);
+    else if (!input->damage[0] &&
+             query_has_row(input,
+                           "SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND (type = "
+                           "'view' OR type = 'table')",
+                           name, NULL))
+        (void)snprintf(input->damage, sizeof input->damage,
+                       "%s: a view or a virtual table, and only tables are read", name);
+    else
+        find_latest_form(input, name, to);
+    return *to;
+}
+
+bool sqlite_has_table(struct sqlite_input *input, const char *name)
+{
+    char found[SQLITE_INPUT_NAME_MAX];
+
+    return sqlite_find_table(input, name, found);
+}
+
+static bool has_column(struct sqlite_input *input, const char *table, const char *column)
+{
+    return query_has_row(
+        input, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2 COLLATE NOCASE", table, column);
+}
+
+bool sqlite_has_column(struct sqlite_input *input, const char *table, const char *column)
+{
+    char found[SQLITE_INPUT_NAME_MAX];
+
+    return sqlite_find_table(input, table, found) && has_column(input, found, column);
+}
+
+/* A column without a type keeps numbers as the text that they were written as. */
+static bool sqlite_input_is_number(const char *text)
+{
+    char *end;
+
+    if (!text || !*text)
+        return false;
+    (void)strtod(text, &end);
+    return !*end;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* "SELECT a, NULL, c FROM t WHERE ..."; sqlite3_free() it. */
+static char *query_of(struct sqlite_rows *rows, const char *table, const char *const *columns,
+                      const char *condition)
+{
+    sqlite3_str *text = sqlite3_str_new(rows->input->connection);
+
+    sqlite3_str_appendall(text, "SELECT ");
+    for (size_t i = 0; columns[i]; i++) {
+        require_invariant(i < SQLITE_INPUT_COLUMNS_MAX, "that a query has few columns");
+        sqlite3_str_appendall(text, i ? ", " : "");
+        if (has_column(rows->input, table, columns[i])) {
+            rows->has |= (uint32_t)1 << i;
+            sqlite3_str_appendf(text, "\"%w\"", columns[i]);
+        } else {
+            sqlite3_str_appendall(text, "NULL");
+        }
+        rows->column_count = i + 1;
+    }
+    sqlite3_str_appendf(text, " FROM \"%w\"", table);
+    if (condition)
+        sqlite3_str_appendf(text, " WHERE %s", condition);
+    return sqlite3_str_finish(text);
+}
+
+void sqlite_rows_open_where(struct sqlite_rows *rows, struct sqlite_input *input, const char *table,
+                            const char *const *columns, const struct sqlite_condition *condition)
+{
+    char found[SQLITE_INPUT_NAME_MAX];
+    char *query;
+
+    *rows = (struct sqlite_rows){.input = input, .table = table};
+    if (!sqlite_find_table(input, table, found))
+        return;
+    string_pool_add(&input->opened, found, strlen(found));
+    query = require_memory(query_of(rows, found, columns, condition ? condition->text : NULL));
+    if (sqlite3_prepare_v2(input->connection, query, -1, &rows->statement, NULL) != SQLITE_OK)
+        note_damage(input, table);
+    else if (condition)
+        sqlite3_bind_int64(rows->statement, 1, condition->parameter);
+    sqlite3_free(query);
+}
+
+void sqlite_rows_open(struct sqlite_rows *rows, struct sqlite_input *input, const char *table,
+                      const char *const *columns)
+{
+    sqlite_rows_open_where(rows, input, table, columns, NULL);
+}
+
+/* 0: the table has no rows, or no ids. */
+static int64_t largest_id(struct sqlite_input *input, const char *table)
+{
+    char *query = require_memory(sqlite3_mprintf("SELECT max(rowid) FROM \"%w\"", table));
+    sqlite3_stmt *statement = NULL;
+    int64_t id = 0;
+
+    if (sqlite3_prepare_v2(input->connection, query, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        id = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_free(query);
+    return id;
+}
+
+void sqlite_input_tell_unused(struct read_account *read, struct sqlite_input *input,
+                              const char *lists)
+{
+    sqlite3_stmt *list = sqlite_list_tables(input);
+    const char *table;
+
+    while ((table = sqlite_next_table(&list))) {
+        int64_t rows;
+
+        if (has_prefix(table, "sqlite_") || has_prefix(table, lists) ||
+            string_pool_find(&input->opened, table, strlen(table)) != UINT32_MAX)
+            continue;
+        rows = largest_id(input, table);
+        if (rows > 0)
+            read_account_leave(read, table, rows);
+    }
+}
+
+bool sqlite_rows_next(struct sqlite_rows *rows)
+{
+    int result = rows->statement ? sqlite3_step(rows->statement) : SQLITE_DONE;
+
+    if (result != SQLITE_ROW && result != SQLITE_DONE)
+        note_damage(rows->input, rows->table);
+    return result == SQLITE_ROW;
+}
+
+bool sqlite_is_null(const struct sqlite_rows *rows, int column)
+{
+    return sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
+}
+
+/* NULL, or no number: that is damage. */
+static bool is_no_number(const struct sqlite_rows *rows, int column)
+{
+    struct sqlite_input *input = rows->input;
+    int type = sqlite3_column_type(rows->statement, column);
+
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
+        return type == SQLITE_NULL;
+    if (type == SQLITE_TEXT && sqlite_input_is_number(sqlite_text(rows, column)))
+        return false;
+    if (!input->damage[0])
+        (void)snprintf(input->damage, sizeof input->damage,
+                       "%s: text or bytes where a number was expected", rows->table);
+    return true;
+}
+
+int64_t sqlite_integer(const struct sqlite_rows *rows, int column, int64_t if_null)
+{
+    return is_no_number(rows, column) ? if_null : sqlite3_column_int64(rows->statement, column);
+}
+
+double sqlite_real(const struct sqlite_rows *rows, int column, double if_null)
+{
+    return is_no_number(rows, column) ? if_null : sqlite3_column_double(rows->statement, column);
+}
+
+const char *sqlite_text(const struct sqlite_rows *rows, int column)
+{
+    return (const char *)sqlite3_column_text(rows->statement, column);
+}
+
+const unsigned char *sqlite_bytes(const struct sqlite_rows *rows, int column, size_t *length)
+{
+    const unsigned char *bytes = sqlite3_column_blob(rows->statement, column);
+
+    *length = bytes ? (size_t)sqlite3_column_bytes(rows->statement, column) : 0;
+    return bytes;
+}
+
+void sqlite_rows_clear(struct sqlite_rows *rows)
+{
+    if (!rows)
+        return;
+    sqlite3_finalize(rows->statement);
+    *rows = (struct sqlite_rows){0};
+}
