@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import sys
-import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -23,6 +22,7 @@ from flopledger.step_record import (
     NOT_KNOWN,
     START_UNKNOWN,
     STEP,
+    entries_of,
 )
 
 TELL_NS = 5_000_000_000  # between two looks at the steps
@@ -123,9 +123,8 @@ class StepTail:
         with open(self.path, "rb") as file:
             mark = HEADER.unpack(file.read(HEADER_BYTES))[5]
             file.seek(self.place)
-            while len(slot := file.read(ENTRY.size)) == ENTRY.size:
-                entry = ENTRY.unpack(slot)
-                if not entry[3] or zlib.crc32(bytes(4) + slot[4:], mark) != entry[0]:
+            for entry in entries_of(file.read(), mark):
+                if entry is None:
                     break  # what comes next is not written yet
                 self.place += ENTRY.size
                 if entry[1] == STEP:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from flopledger.step_record import (
-    ENTRY,
     HEADER,
     HEADER_BYTES,
     LOSS,
@@ -21,6 +19,7 @@ from flopledger.step_record import (
     SKIPPED,
     START_UNKNOWN,
     STEP,
+    entries_of,
 )
 
 Row = dict[str, Any]
@@ -69,12 +68,7 @@ def read_records(paths: Sequence[Path], attempts: Mapping[str, int]) -> Iterator
 def rows_of(header: tuple[Any, ...], data: bytes, first: int | None) -> Iterator[Row]:
     rows: dict[int, Row] = {}
     before = 0  # steps that the optimizer had made when this process began
-    end = HEADER_BYTES + (len(data) - HEADER_BYTES) // ENTRY.size * ENTRY.size
-    for place in range(HEADER_BYTES, end, ENTRY.size):
-        slot = data[place : place + ENTRY.size]
-        entry = ENTRY.unpack(slot)
-        if not entry[3] or zlib.crc32(bytes(4) + slot[4:], header[5]) != entry[0]:
-            continue
+    for entry in filter(None, entries_of(data[HEADER_BYTES:], header[5])):
         kind, flags, step, loss = entry[1], entry[2], entry[4], entry[15]
         if kind == STEP:
             rows[step] = row_of(header[RANK], entry)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-import zlib
 from dataclasses import dataclass
 
 from flopledger.step_record import (
@@ -17,6 +16,7 @@ from flopledger.step_record import (
     RESTORE,
     START_UNKNOWN,
     STEP,
+    entries_of,
 )
 
 BLOCK_BYTES = 16 * ENTRY.size
@@ -78,13 +78,11 @@ class RecordTail:
     def take_block(self, block: bytes, steps: list[RecordedStep]) -> bool:
         """Whether there may be more behind it."""
         assert self.mark is not None
-        for at in range(0, len(block) - ENTRY.size + 1, ENTRY.size):
-            entry = block[at : at + ENTRY.size]
-            fields = ENTRY.unpack(entry)
-            if fields[0] != zlib.crc32(bytes(4) + entry[4:], self.mark):
+        for entry in entries_of(block, self.mark):
+            if entry is None:
                 return False  # not written yet
             self.offset += ENTRY.size
-            self.take_entry(fields, steps)
+            self.take_entry(entry, steps)
         return len(block) == BLOCK_BYTES
 
     def take_entry(self, fields: tuple[int, ...], steps: list[RecordedStep]) -> None:

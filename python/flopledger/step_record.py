@@ -11,7 +11,7 @@ import struct
 import sys
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flopledger import native
@@ -99,6 +99,18 @@ def make_header(rank: int, world_size: int, local_rank: int) -> bytes:
     )
     checksum = zlib.crc32(header).to_bytes(4, "little")
     return header[:CHECKSUM_PLACE] + checksum + header[CHECKSUM_PLACE + 4 :]
+
+
+def entries_of(slots: bytes, mark: int) -> Iterator[tuple[Any, ...] | None]:
+    """The entries, one after the other; None in place of one whose checksum does not hold: damaged, or not written yet.
+
+    `mark`: what checksums of the file begin with, as its header has it.
+    """
+    for place in range(0, len(slots) - ENTRY.size + 1, ENTRY.size):
+        slot = slots[place : place + ENTRY.size]
+        entry = ENTRY.unpack(slot)
+        is_whole = entry[3] > 0 and zlib.crc32(bytes(4) + slot[4:], mark) == entry[0]
+        yield entry if is_whole else None
 
 
 class StepRecord:
