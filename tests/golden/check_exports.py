@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Exports say what the JSON report says, whatever names the trace holds: check_exports.py [PROGRAM]
+"""Exports say what the JSON report says, whatever names the trace holds: check_exports.py [PROGRAM] [--bless]
 
 On the project's traces, and on other people's where they are at hand ($FLOPLEDGER_SHARED, else ../shared):
 
 - every number, cell and finding of `report --json --top 0` and `memory --json --top 0` stands in the CSV files and in the
   SQLite database, and nothing else does;
 - JSON lines and Prometheus' text are of the same numbers; the accounts of each step sum to its time;
-- each table of the database has a query in docs/formats/export-sqlite.md, which finds something;
+- each table of the database has a query in docs/formats/export-sqlite.md, which finds something, and its columns stand
+  there as the program declares them (--bless writes them);
 - a Chrome trace is strict JSON, has all events of the file, and our own reader finds the same report in it;
 - the same of jobs: what `ettr --export` writes is what `ettr --json` says;
 - Prometheus' own Python parser and promtool take the text, where they are installed (build/venv-exports, build/promtool).
@@ -23,6 +24,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections import defaultdict
 from pathlib import Path
 from typing import Any, Iterator
@@ -47,6 +49,8 @@ UNITS = {
     "flop": "_flops",
     "flop/s": "_flops_per_second",
 }
+SQLITE_PAGE = ROOT / "docs" / "formats" / "export-sqlite.md"
+LEAD = ("trace", "rank", "row", "depth")
 OF_OTHERS_MAX_BYTES = 2_000_000
 OF_OTHERS = 12
 SAMPLE = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)$')
@@ -405,7 +409,7 @@ def check_job(checker: Checker, path: Path, folder: Path) -> None:
 
 
 def documented_queries() -> dict[str, str]:
-    page = (ROOT / "docs" / "formats" / "export-sqlite.md").read_text()
+    page = SQLITE_PAGE.read_text()
     return dict(re.findall(r"^### (\w+)\n.*?^```sql\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
 
 
@@ -426,6 +430,50 @@ def check_queries(checker: Checker, databases: list[Path]) -> None:
                 found.add(table)
     for table in sorted(tables | set(queries)):
         checker.check(table in found, f"export-sqlite.md: no query of {table} that finds something")
+
+
+def columns_of(databases: list[Path]) -> dict[str, list[str]]:
+    """Of each table those beside what every table begins with; some traces have more of them than others."""
+    columns: dict[str, list[str]] = defaultdict(list)
+    for path in databases:
+        database = sqlite3.connect(path)
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid"
+        for (table,) in database.execute(tables).fetchall():
+            own = [
+                row[0] for row in database.execute("SELECT name FROM pragma_table_info(?)", [table])
+            ]
+            lead = () if table == "traces" else LEAD[2:] if table.startswith("overview_") else LEAD
+            own = [name for name in own if name not in lead]
+            before = 0  # where the column before this one stands
+            for name in own:
+                if name not in columns[table]:
+                    columns[table].insert(before, name)
+                before = columns[table].index(name) + 1
+    return columns
+
+
+def page_with_columns(page: str, columns: dict[str, list[str]]) -> str:
+    """With the list of columns behind what each table is."""
+
+    def listed(match: re.Match[str]) -> str:
+        names = ", ".join(f"`{name}`" for name in columns.get(match[2], ()))
+        lines = textwrap.fill(
+            f"Columns: {names}", 130, break_long_words=False, break_on_hyphens=False
+        )
+        return f"{match[1]}{lines}\n\n```sql\n" if names else match[0]
+
+    head = r"^(### (\w+)\n\n(?:(?!Columns: )[^#`\n][^\n]*\n)+\n)"
+    return re.sub(head + r"(?:Columns: (?:[^\n]+\n)+\n)?```sql\n", listed, page, flags=re.MULTILINE)
+
+
+def check_columns(checker: Checker, databases: list[Path]) -> None:
+    page = SQLITE_PAGE.read_text()
+    expected = page_with_columns(page, columns_of(databases))
+    if "--bless" in sys.argv:
+        SQLITE_PAGE.write_text(expected)
+    checker.check(
+        "--bless" in sys.argv or page == expected, "export-sqlite.md: other columns: --bless"
+    )
 
 
 def text_of(path: Path) -> bytes:
@@ -625,7 +673,9 @@ def main() -> None:
                 check_job(checker, path, folder)
                 databases.append(folder / "run.sqlite")
         check_many_ranks(checker, Path(temporary))
-        check_queries(checker, [path for path in databases if path.exists()])
+        databases = [path for path in databases if path.exists()]
+        check_queries(checker, databases)
+        check_columns(checker, databases)
     checker.finish()
 
 

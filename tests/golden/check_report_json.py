@@ -4,7 +4,8 @@
 Runs `flopledger report --json`, `inspect --json` and `flops --json` on the project's traces, and on other people's where they are at hand
 ($FLOPLEDGER_SHARED, else ../shared), and checks that
 
-- it is JSON that a strict parser takes, and as docs/formats/report-json.schema.json says,
+- it is JSON that a strict parser takes, and as docs/formats/report-json.schema.json says, of which each member is met, and whose
+  units are those that the program declares,
 - every key in it stands in the page, with its unit, and every key in the page is one that a trace of the project has.
 
 --bless writes the list of keys into the page.
@@ -12,6 +13,7 @@ Runs `flopledger report --json`, `inspect --json` and `flops --json` on the proj
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,7 @@ from typing import Any, Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "formats" / "report-json.md"
+VALUES = ROOT / "src" / "output" / "results" / "value.c"
 SCHEMA = ROOT / "docs" / "formats" / "report-json.schema.json"
 BEGIN = "<!-- keys: written by tests/golden/check_report_json.py --bless -->\n"
 END = "<!-- end of the keys -->\n"
@@ -32,6 +35,9 @@ TYPES: dict[str, Any] = {
     "boolean": bool,
     "null": type(None),
 }
+
+
+met: dict[int, set[str]] = {}  # by the rule that it was held to: members that reports had
 
 
 def is_of_type(value: Any, name: str) -> bool:
@@ -47,6 +53,8 @@ def violations(
     """What in `value` is not as `rule` says: the part of JSON Schema that our schema uses."""
     if "$ref" in rule:
         rule = schema["$defs"][rule["$ref"].removeprefix("#/$defs/")]
+    if isinstance(value, dict):
+        met.setdefault(id(rule), set()).update(value)
     types = rule.get("type", list(TYPES) + ["number"])
     types = [types] if isinstance(types, str) else types
     if not any(is_of_type(value, name) for name in types):
@@ -70,6 +78,16 @@ def violations(
                 yield f"{where}: {key} is not in the schema"
                 continue
             yield from violations(item, properties.get(key, other or {}), schema, f"{where}.{key}")
+
+
+def problems_of_schema(schema: dict[str, Any]) -> Iterator[str]:
+    """Members that no report has, and units that the program and the schema do not share."""
+    for name, rule in [("report", schema), *schema["$defs"].items()]:
+        for key in set(rule.get("properties", {})) - met.get(id(rule), set()):
+            yield f"{SCHEMA.name}: no report has the member '{key}' of {name}"
+    declared = re.findall(r'return "([^"]+)";', VALUES.read_text().partition("bool ")[0])
+    if set(declared) != set(schema["$defs"]["unit"]["enum"]):
+        yield f"{SCHEMA.name}: its units are not those of {VALUES.name}: {sorted(set(declared))}"
 
 
 def refuse_constant(name: str) -> Any:
@@ -209,6 +227,7 @@ def main() -> int:
     checker = Checker()
     take_own(checker)
     own = dict(checker.keys)
+    checker.problems += problems_of_schema(checker.schema)
     head, _, rest = PAGE.read_text().partition(BEGIN)
     written, _, tail = rest.partition(END)
     if "--bless" in sys.argv:
